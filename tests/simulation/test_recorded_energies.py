@@ -14,6 +14,8 @@ from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.model.random_tree import random_tree
 from linkwork.viewer.scenes.simulation_scenes import simulation_document
 
+from ..helpers.cut_four_bar import four_bar
+
 RECORDS = ("kinetic_energy", "potential_energy", "lagrangian")
 
 
@@ -61,3 +63,17 @@ def test_recorded_functions_have_the_passive_option_of_the_simulation():
             taken = [state[x] for x in inspect.signature(function).parameters if x in state]
             right = function(*taken, passive=passive)
             assert np.allclose(run.records[name][-1], right, rtol=1e-12, atol=1e-12), (name, passive)
+
+
+@pytest.mark.slow(every=3)
+def test_energies_include_springs_and_dampers_of_joints_that_close_loops():
+    """A four-bar with a spring and a damper, cut at any joint: T + U falls by the dissipated work."""
+    for cut in "BCD":
+        robot = four_bar(cut, stiffness=3.0, damping=1.0)
+        q = robot.assemble(robot.random_configuration(seed=3)).q
+        v = robot.project_velocity(q, np.ones(robot.nv))
+        run = robot.simulate(q, v, duration=0.5, method="rk4", record=RECORDS)
+        T, U = run.records["kinetic_energy"], run.records["potential_energy"]
+        assert np.allclose(run.records["lagrangian"], T - U, rtol=0.0, atol=1e-12)
+        work = np.trapezoid(robot.power(run.q, run.v, np.zeros(3), passive=True)[2], run.t)
+        assert work > 1e-3 and T[0] + U[0] - T[-1] - U[-1] == pytest.approx(work, rel=1e-3), cut

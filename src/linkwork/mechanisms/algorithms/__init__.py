@@ -43,8 +43,8 @@ _JOINT_FORCES_ONLY = ("inverse_dynamics_regressor", "kinetic_energy_regressor", 
 # functions without the forces of joints that close loops
 _TREE_FORCES_ONLY = (
     *("inverse_dynamics", "inverse_dynamics_derivatives", "inverse_dynamics_hessian"),
-    *("inverse_dynamics_second_derivatives", "bias_force", "gravity_force", "passive_force", "potential_energy"),
-    *("potential_energy_derivatives", "lagrangian", "power"),
+    *("inverse_dynamics_second_derivatives", "bias_force", "gravity_force", "passive_force"),
+    "potential_energy_derivatives",
 )
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.dynamics.algorithms.force_element_forces import ResistingRow, element_energy, element_rows
+from linkwork.dynamics.algorithms.momentum.energy_and_power import loop_energy
 from linkwork.dynamics.algorithms.passive_joint_forces import (
     has_curved_springs,
     passive_force,
@@ -28,7 +29,6 @@ from linkwork.dynamics.algorithms.passive_joint_forces import (
     spring_rows,
 )
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.mechanisms.algorithms.loop_joint_functions import body_of, loop_rows, loops_of, with_loop_forces
 from linkwork.model.body import Body, Drive
 from linkwork.model.friction_laws import NO_FRICTION, DryFriction, FrictionLaw
@@ -171,14 +171,9 @@ class PassiveResistance:
 
     def energy(self, q: Scalars) -> Any:
         """Return the energy of all springs [J]."""
-        tree, state = self.tree, KinematicState(self.tree, q)
-        split = tree.split_q(q)
-        total = sum((spring_energy(body, split[i]) for i, _, body in tree.outward()), element_energy(tree, q))
-        for loop in loops_of(tree):
-            if loop.resists:
-                pose = state.between(loop.frame, loop.relative_to).pose
-                total = total + spring_energy(body_of(loop), loop.joint.configuration_from_pose(pose))
-        return total
+        tree, split = self.tree, self.tree.split_q(q)
+        springs = (spring_energy(body, split[i]) for i, _, body in tree.outward())
+        return sum(springs, element_energy(tree, q)) + loop_energy(tree, q)
 
     def dry_rows(self, q: Scalars, v: Scalars) -> list[DryRow]:
         """Return the velocities with dry friction, of joints, followers and joints that close loops."""

@@ -26,13 +26,15 @@ from linkwork.dynamics.algorithms.force_element_forces import element_dissipatio
 from linkwork.dynamics.algorithms.momentum.center_of_mass import composite_inertias
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, dissipated_power, spring_energy
 from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.kinematics.algorithms.joint_path import BetweenFrames, SplitState
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Output
+from linkwork.model.loop_joints import body_of, loops_of
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion
 
-__all__ = ["ROWS", "kinetic_energy", "lagrangian", "potential_energy", "power"]
+__all__ = ["ROWS", "kinetic_energy", "lagrangian", "loop_energy", "potential_energy", "power"]
 
 
 Scalars = Sequence[Any]
@@ -55,10 +57,21 @@ def potential_energy(tree: Tree, q: Scalars, passive: bool = False) -> Any:
     """Return the potential energy U(q) [J], zero at the world's origin; ``passive`` adds the energy of springs."""
     tree.require_inertias("potential_energy")
     elements = [element_energy(tree, q)] if passive and tree.force_elements else []
+    elements += [loop_energy(tree, q)] if passive and tree.constraints else []
     q = tree.split_q(q)
     _, composite = composite_inertias(tree, q)
     springs = [spring_energy(body, q[i]) for i, _, body in tree.outward()] if passive else []
     return sum([*springs, *elements], -tree.gravity.dot(composite[WORLD].moment))
+
+
+def loop_energy(tree: Tree, q: Scalars) -> Any:
+    """Return the energy of the springs of joints that close loops [J]."""
+    state, total = SplitState.of(tree, q, None), 0.0
+    for loop in loops_of(tree):
+        if loop.resists:
+            pose = BetweenFrames(state, loop.frame, loop.relative_to).pose
+            total = total + spring_energy(body_of(loop), loop.joint.configuration_from_pose(pose))
+    return total
 
 
 def lagrangian(tree: Tree, q: Scalars, v: Scalars, passive: bool = False) -> Any:
@@ -84,6 +97,12 @@ def power(
     """
     joints = sum((rate * torque for rate, torque in zip(v, tau, strict=True)), 0.0)
     dissipated: Any = element_dissipation(tree, q, v) if passive else 0.0
+    state = SplitState.of(tree, q, v)
+    for loop in loops_of(tree) if passive else ():
+        if loop.resists:
+            between = BetweenFrames(state, loop.frame, loop.relative_to)
+            rates = loop.joint.velocity_from_twist(loop.joint.configuration_from_pose(between.pose), between.twist)
+            dissipated = dissipated + dissipated_power(body_of(loop), rates, friction)
     q, v = tree.split_q(q), tree.split_v(v)
     outside = external_forces(tree, q, wrenches)
     V = {WORLD: Motion.zero()}
