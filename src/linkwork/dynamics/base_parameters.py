@@ -110,13 +110,13 @@ def base_parameters_of(
     chosen: list[int] = []
     largest, smallest = 0.0, 1.0
     for k in np.flatnonzero(nonzero):
-        rest = R[:, k]
+        remaining = R[:, k]
         for _ in range(2):  # Gram-Schmidt twice is accurate to rounding
-            rest = rest - basis @ (basis.T @ rest)
-        remainder = float(np.linalg.norm(rest))
+            remaining = remaining - basis @ (basis.T @ remaining)
+        remainder = float(np.linalg.norm(remaining))
         if remainder > apart:
             chosen.append(int(k))
-            basis = np.column_stack([basis, rest / remainder])
+            basis = np.column_stack([basis, remaining / remainder])
             smallest = min(smallest, remainder)
         else:
             largest = max(largest, remainder)
@@ -129,7 +129,7 @@ def base_parameters_of(
         matrix[:, columns] = np.eye(len(columns))
     for array in (columns, matrix):
         array.setflags(write=False)
-    unidentifiable = tuple(name for name, there in zip(names, nonzero, strict=True) if not there)
+    unidentifiable = tuple(name for name, is_nonzero in zip(names, nonzero, strict=True) if not is_nonzero)
     return BaseParameters._make(tuple(names), columns, matrix, unidentifiable, (largest, smallest))
 
 

@@ -19,10 +19,10 @@ def dynamics_fingerprint(robot: Any, *more: Any) -> str:
     """
     tree = robot.tree
     forces = [(b.inertia, b.damping, b.friction, b.dynamics, b.drive) for b in tree.bodies]
-    others = [tree.constraints, tree.force_elements]
-    frames = [(x.name, x.body, x.placement) for x in tree.frames] if any(others) else []
-    points = [tree.points, tree.directions] if any(others) else []
-    return result_digest(joint_structure(tree), forces, tree.gravity, tree.stacking, others, frames, points, more)
+    additions = [tree.constraints, tree.force_elements]
+    frames = [(x.name, x.body, x.placement) for x in tree.frames] if any(additions) else []
+    points = [tree.points, tree.directions] if any(additions) else []
+    return result_digest(joint_structure(tree), forces, tree.gravity, tree.stacking, additions, frames, points, more)
 
 
 def joint_structure(tree: Tree) -> list[tuple[Any, ...]]:

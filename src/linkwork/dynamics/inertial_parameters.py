@@ -124,9 +124,9 @@ def log_cholesky(parameters: Any) -> Any:
         theta = _mapped("log_cholesky", "parameters", parameters, (10,), formulas.log_cholesky, (10,))
     if not is_traced(theta) and not np.isfinite(theta).all():
         pi = finite_array("log_cholesky", "parameters", parameters, shape=("...", 10))
-        place = tuple(np.argwhere(~np.isfinite(theta).all(axis=-1))[0].tolist())
-        why = inertia_problems(formulas.inertia_of(pi[place].tolist()))
-        where = f" of sample {', '.join(map(str, place))}" if place else ""
+        position = tuple(np.argwhere(~np.isfinite(theta).all(axis=-1))[0].tolist())
+        why = inertia_problems(formulas.inertia_of(pi[position].tolist()))
+        where = f" of sample {', '.join(map(str, position))}" if position else ""
         raise ValueError(
             f"log_cholesky: parameters{where}: expected a positive definite pseudo-inertia; {'; '.join(why)}"
         )

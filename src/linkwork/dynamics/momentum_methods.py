@@ -278,17 +278,17 @@ class RegressorMethods(ConfigurationMethods):
         With ``passive`` damping and friction are zero where a joint's ``dynamics`` is "none", as they do not act.
         """
         self._tree.require_inertias("inertial_parameters")
-        own = [x for body in self._tree.bodies for x in parameters_of(body.inertia)]
-        return np.array([*own, *(joint_parameters(self._tree) if passive else [])], dtype=float)
+        values = [x for body in self._tree.bodies for x in parameters_of(body.inertia)]
+        return np.array([*values, *(joint_parameters(self._tree) if passive else [])], dtype=float)
 
     def parameter_names(self, *, passive: bool = False) -> tuple[str, ...]:
         """Return a name for each element of π: ``"forearm.J_xx"`` of a body, ``"elbow.armature"`` of a joint.
 
         ``passive`` adds parameters of joints: True, or some of "armature", "damping", "friction" and "stiffness".
         """
-        names = [f"{body.name}.{what}" for body in self._tree.bodies for what in PARAMETERS]
+        names = [f"{body.name}.{quantity}" for body in self._tree.bodies for quantity in PARAMETERS]
         joints = [name for i in self._tree.order for name in names_in(self._tree.bodies[i], "v")]
-        return tuple(names + [f"{joint}.{what}" for what in JOINT_PARAMETERS for joint in joints if passive])
+        return tuple(names + [f"{joint}.{quantity}" for quantity in JOINT_PARAMETERS for joint in joints if passive])
 
     @public(tolerance=non_negative)
     def base_parameters(

@@ -44,7 +44,7 @@ def refuse_singular_inertia(subject: KernelOwner, request: Request) -> None:
 
 def _depends_on_parameters(subject: RobotOwner, request: Request) -> bool:
     """Return True if parameters replace values of the tree that M depends on."""
-    return any(asked.kind in _KINDS_IN_M for asked in (*subject.parameter_values, *request.parameters))
+    return any(parameter.kind in _KINDS_IN_M for parameter in (*subject.parameter_values, *request.parameters))
 
 
 _KINDS_IN_M = ("inertia", "armature", "placement", "frame")
@@ -60,11 +60,11 @@ def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Seque
     ):
         return []
     armature, fixed = _inertia_key(subject, request)
-    some = _random_configuration(subject.tree, 0)
-    weak = _weak_velocities(subject, armature, fixed, some)
+    sample = _random_configuration(subject.tree, 0)
+    weak = _weak_velocities(subject, armature, fixed, sample)
     if not weak:
         return []
-    sizes, pivots = mass_sizes(subject.joint_space_tree, some, armature), mass_pivots(walked, q, armature, fixed)
+    sizes, pivots = mass_sizes(subject.joint_space_tree, sample, armature), mass_pivots(walked, q, armature, fixed)
     return [NEARLY * sizes[k] - pivots[k] for k in weak]
 
 

@@ -74,12 +74,12 @@ def flat_inertia(J: Symmetric3, a: Vec3) -> Symmetric3:
     return flat
 
 
-def swing(axis: Vec3, other: Vec3) -> Vec3:
+def swing(axis: Vec3, target: Vec3) -> Vec3:
     """Return the shortest rotation vector that rotates a constant unit axis to another one.
 
     Its length is π if they are opposite; the rotation is then about an axis perpendicular to them.
     """
-    normal, along = axis.cross(other), axis.dot(other)
+    normal, along = axis.cross(target), axis.dot(target)
     s2 = normal.dot(normal)
     near, opposite = and_(lt(s2, 1e-8), lt(0.0, along)), and_(lt(s2, by_type(1e-24)), lt(along, 0.0))
     sine = sqrt(where(lt(s2, by_type(1e-24)), 1.0, s2))

@@ -153,8 +153,8 @@ class EulerAngles:
         """
         alpha, beta, gamma = q
         far = (sin(beta) if self._repeats else cos(beta)) < 0.0
-        other = -beta if self._repeats else _PI - beta
-        turned = alpha + where(far, _PI, 0.0), where(far, other, beta), gamma + where(far, _PI, 0.0)
+        beta_other = -beta if self._repeats else _PI - beta
+        turned = alpha + where(far, _PI, 0.0), where(far, beta_other, beta), gamma + where(far, _PI, 0.0)
         return [atan2(sin(angle), cos(angle)) for angle in turned]
 
     def regularity(self, q: Scalars) -> Any:

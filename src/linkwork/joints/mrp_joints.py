@@ -79,8 +79,8 @@ class SphericalMRP(JointType):
         return [*MRP.of(MRP(Vec3.of(q)).quaternion() @ Quaternion.exp(Vec3.of(phi))).sigma]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        there = MRP(Vec3.of(other)).quaternion()
-        return [*(MRP(Vec3.of(q)).quaternion().conjugate() @ there).log()]
+        target = MRP(Vec3.of(other)).quaternion()
+        return [*(MRP(Vec3.of(q)).quaternion().conjugate() @ target).log()]
 
     def canonical(self, q: Scalars) -> list[Any]:
         return [*MRP(Vec3.of(q)).short().sigma]

@@ -66,8 +66,8 @@ class Reversed(JointType):
 
     def pose_residual(self, X: Pose) -> Motion:
         """Return the negated residual of the original joint for the inverse of X, in the frame that now moves."""
-        other = X.inv().formed()
-        left: Motion = self.joint.X(self.joint.configuration_from_pose(other)) @ self.joint.pose_residual(other)
+        inverse = X.inv().formed()
+        left: Motion = self.joint.X(self.joint.configuration_from_pose(inverse)) @ self.joint.pose_residual(inverse)
         return -left
 
     def q_dot(self, q: Scalars, v: Scalars) -> list[Any]:

@@ -122,8 +122,8 @@ class StraightFloating(StraightJoint):
         return [*self.joint.integrate(q, _angular_only(phi))[:-3], *moved]
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        way = (b - a for a, b in zip(q[-3:], other[-3:], strict=True))
-        return [*self.joint.difference(q, [*other[:-3], *q[-3:]])[:3], *way]
+        displacement = (b - a for a, b in zip(q[-3:], other[-3:], strict=True))
+        return [*self.joint.difference(q, [*other[:-3], *q[-3:]])[:3], *displacement]
 
     def zero(self) -> list[float]:
         return self.joint.zero()

@@ -54,8 +54,8 @@ class Universal(JointType):
 
     @classmethod
     def example(cls, rng: np.random.Generator) -> Universal:
-        first, other = random_axis(rng), random_axis(rng)
-        return cls(first, first.cross(other)) if rng.random() < 0.5 else cls(first, other, right_angle=False)
+        first, second = random_axis(rng), random_axis(rng)
+        return cls(first, first.cross(second)) if rng.random() < 0.5 else cls(first, second, right_angle=False)
 
     def X(self, q: Scalars) -> Pose:
         return Pose(Rotation.about(self.first, q[0]) @ Rotation.about(self.second, q[1]), Vec3.zero())
@@ -99,8 +99,8 @@ class Universal(JointType):
         The rotation is the difference between the angle of the two axes in X and their angle in the joint.
         """
         q, R = self.configuration_from_pose(X), X.rotation
-        first, seen, n = self._first_in_M(q), R.inv_act(self.first), self._normal(q)
-        off = atan2(n.dot(seen.cross(first)), seen.dot(first))
+        first, first_in_F, n = self._first_in_M(q), R.inv_act(self.first), self._normal(q)
+        off = atan2(n.dot(first_in_F.cross(first)), first_in_F.dot(first))
         return Motion(n * off, R.inv_act(X.translation))
 
     def _normal(self, q: Scalars) -> Vec3:

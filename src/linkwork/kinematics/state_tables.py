@@ -40,11 +40,11 @@ class TimeVariable:
 
     def columns(self, batch_dims: int) -> list[tuple[str, str, np.ndarray]]:
         """Return the name, the unit and the values (*batch, times) of each element."""
-        own = self.values.shape[batch_dims + 1 :]
-        labels = [names or range(n) for names, n in zip(self.labels, own, strict=True)]
+        element_shape = self.values.shape[batch_dims + 1 :]
+        labels = [names or range(n) for names, n in zip(self.labels, element_shape, strict=True)]
         result = []
-        for k, (index, names) in enumerate(zip(np.ndindex(own), product(*labels), strict=True)):
-            unit = self.units[k] if len(self.units) > 1 and len(own) == 1 else self.unit_text
+        for k, (index, names) in enumerate(zip(np.ndindex(element_shape), product(*labels), strict=True)):
+            unit = self.units[k] if len(self.units) > 1 and len(element_shape) == 1 else self.unit_text
             name = f"{self.name}:{','.join(map(str, names))}" if names else self.name
             result.append((name, unit, self.values[(..., *index)]))
         return result
@@ -66,26 +66,32 @@ def record_variable(
     robot: Any, name: str, values: np.ndarray, batch_dims: int, contacts: Sequence[str] = ()
 ) -> TimeVariable:
     """Return a recorded quantity: with labels if its name and shape are those of a function of the robot."""
-    own = values.shape[batch_dims + 1 :]
+    element_shape = values.shape[batch_dims + 1 :]
     rows = robot._subject.rows
-    if name == "tau" and own == (robot.nv,):
+    if name == "tau" and element_shape == (robot.nv,):
         return TimeVariable(name, values, ("dof",), (robot.v_names,))
-    if name.startswith("contact_") and own and own[0] == len(contacts):
-        rest: list[tuple[str, Sequence[str] | None]] = [(f"{name}_{k}", None) for k in range(1, len(own))]
-        rest = [("axis", AXES)] if own[1:] == (3,) else rest
-        return TimeVariable(name, values, ("contact", *(d for d, _ in rest)), (tuple(contacts), *(x for _, x in rest)))
+    if name.startswith("contact_") and element_shape and element_shape[0] == len(contacts):
+        dimensions: list[tuple[str, Sequence[str] | None]] = [
+            (f"{name}_{k}", None) for k in range(1, len(element_shape))
+        ]
+        dimensions = [("axis", AXES)] if element_shape[1:] == (3,) else dimensions
+        return TimeVariable(
+            name, values, ("contact", *(d for d, _ in dimensions)), (tuple(contacts), *(x for _, x in dimensions))
+        )
     for row in sorted(rows.values(), key=lambda row: -len(row.name)):
         is_named = name == row.name or name.startswith(f"{row.name}_")
-        if is_named and len(row.outputs) == 1 and _is_shape(robot, row.outputs[0].shape, own):
+        if is_named and len(row.outputs) == 1 and _is_shape(robot, row.outputs[0].shape, element_shape):
             dims = dimensions_of(row.outputs[0].shape)
             labels = tuple(labels_of(robot.tree, dim) for dim in dims)
             return TimeVariable(name, values, dims, labels, (units_for(robot.tree, row.outputs[0]),))
-    return TimeVariable(name, values, tuple(f"{name}_{k}" for k in range(len(own))), (None,) * len(own))
+    return TimeVariable(
+        name, values, tuple(f"{name}_{k}" for k in range(len(element_shape))), (None,) * len(element_shape)
+    )
 
 
-def _is_shape(robot: Any, shape: Any, own: tuple[int, ...]) -> bool:
+def _is_shape(robot: Any, shape: Any, element_shape: tuple[int, ...]) -> bool:
     try:
-        return shape_of(robot._subject, shape) == own
+        return shape_of(robot._subject, shape) == element_shape
     except KeyError:  # a size that an option determines
         return False
 
@@ -114,13 +120,13 @@ class StateTable:
         lead = (*self.batch_dims, axis)
         coordinates: dict[str, Any] = {axis: (axis, self.times, {"units": unit})}
         for name, values in self.of_environments.items():
-            own = tuple(f"{name}_{k + 1}" for k in range(values.ndim - len(self.batch)))
-            coordinates[name] = ((*self.batch_dims, *own), values)
+            element_dims = tuple(f"{name}_{k + 1}" for k in range(values.ndim - len(self.batch)))
+            coordinates[name] = ((*self.batch_dims, *element_dims), values)
         data = {}
-        for one in self.variables:
-            attributes = {"units": one.unit_text} if one.units else {}
-            data[one.name] = ((*lead, *one.dims), one.values, attributes)
-            for dim, labels in zip(one.dims, one.labels, strict=True):
+        for variable in self.variables:
+            attributes = {"units": variable.unit_text} if variable.units else {}
+            data[variable.name] = ((*lead, *variable.dims), variable.values, attributes)
+            for dim, labels in zip(variable.dims, variable.labels, strict=True):
                 if labels is not None:
                     coordinates.setdefault(dim, (dim, list(labels)))
         return xr.Dataset(data, coordinates, dict(self.attributes))
@@ -151,4 +157,4 @@ class StateTable:
                     out.writerow([*environment, time, *row])
 
     def _columns(self) -> list[tuple[str, str, np.ndarray]]:
-        return [column for one in self.variables for column in one.columns(len(self.batch))]
+        return [column for variable in self.variables for column in variable.columns(len(self.batch))]

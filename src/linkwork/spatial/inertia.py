@@ -115,7 +115,7 @@ class ArticulatedInertia:
         J, H, M = self.angular, self.coupling, self.linear
         scaled = U * D_inv
         n, f, N, F = U.moment, U.force, scaled.moment, scaled.force
-        rest = (
+        remaining = (
             [J.xx - n.x * N.x, J.xy - n.x * N.y, J.xz - n.x * N.z, *(H.x - F * n.x)],
             [0.0, J.yy - n.y * N.y, J.yz - n.y * N.z, *(H.y - F * n.y)],
             [0.0, 0.0, J.zz - n.z * N.z, *(H.z - F * n.z)],
@@ -125,10 +125,10 @@ class ArticulatedInertia:
         )
         axis = _direction(S) if alone else None
         if axis is not None:
-            rest[axis][:] = [0.0] * 6
-            for row in rest:
+            remaining[axis][:] = [0.0] * 6
+            for row in remaining:
                 row[axis] = 0.0
-        x, y, z, u, v, w = rest
+        x, y, z, u, v, w = remaining
         return ArticulatedInertia(
             Symmetric3(x[0], x[1], x[2], y[1], y[2], z[2]),
             Matrix3(Vec3.of(x[3:]), Vec3.of(y[3:]), Vec3.of(z[3:])),

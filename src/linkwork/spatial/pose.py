@@ -64,7 +64,7 @@ class Pose(_Transform):
         if self is _IDENTITY:
             return True
         pairs = zip(self.elements(), _IDENTITY.elements(), strict=True)
-        return all(isinstance(x, float) and x == one for x, one in pairs)
+        return all(isinstance(x, float) and x == unit for x, unit in pairs)
 
     @staticmethod
     def of(matrix: Any) -> Pose:

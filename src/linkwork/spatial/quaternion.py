@@ -166,13 +166,13 @@ def _bernoulli(n: int) -> list[float]:
     """Return the Bernoulli numbers B₀ … Bₙ (recurrence of Akiyama and Tanigawa, in exact arithmetic)."""
     from fractions import Fraction
 
-    numbers, row = [], []
+    bernoulli_numbers, row = [], []
     for m in range(n + 1):
         row.append(Fraction(1, m + 1))
         for j in range(m, 0, -1):
             row[j - 1] = j * (row[j - 1] - row[j])
-        numbers.append(float(row[0]))
-    return numbers
+        bernoulli_numbers.append(float(row[0]))
+    return bernoulli_numbers
 
 
 @cache

@@ -185,10 +185,10 @@ def _acts_faster_factored(first: Rotation, second: Rotation) -> bool:
     This holds if both are about coordinate axes, unless one only permutes axes, both are constant, or their product is
     about a coordinate axis too.
     """
-    one, other = AxisRotation.of(first.rows()), AxisRotation.of(second.rows())
-    if one is None or other is None or one.k == other.r:
+    left, right = AxisRotation.of(first.rows()), AxisRotation.of(second.rows())
+    if left is None or right is None or left.k == right.r:
         return False
-    return not (one.is_permutation or other.is_permutation or (one.is_constant and other.is_constant))
+    return not (left.is_permutation or right.is_permutation or (left.is_constant and right.is_constant))
 
 
 def _is_sparse(v: Any) -> bool:

@@ -48,8 +48,8 @@ def dry_friction(tree: Tree, law: FrictionLaw) -> tuple[list[Any], list[Any]]:
     """
     kinetic: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
-    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
-        for k, dry in zip(range(tree.nv)[place], body.dry_friction, strict=True):
+    for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
+        for k, dry in zip(range(tree.nv)[columns], body.dry_friction, strict=True):
             kinetic[k] += abs(body.ratio) * law.magnitude(0.0, dry)
             static[k] += abs(body.ratio) * dry.static
     return kinetic, static
@@ -71,8 +71,8 @@ def dry_parameters(tree: Tree) -> list[DryFriction]:
     sliding: list[Any] = [0.0] * tree.nv
     static: list[Any] = [0.0] * tree.nv
     speed: list[Any] = [FRICTION_VELOCITY] * tree.nv
-    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
-        for k, dry in zip(range(tree.nv)[place], body.dry_friction, strict=True):
+    for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
+        for k, dry in zip(range(tree.nv)[columns], body.dry_friction, strict=True):
             sliding[k] += abs(body.ratio) * dry.sliding
             static[k] += abs(body.ratio) * dry.static
             if body.coupling is None:
@@ -120,11 +120,11 @@ class _Problem:
         Mask and bounds are by index in v.
         """
         bounds, sticks, pushed = {}, {}, list(self.forces)
-        for (k, rests), way, now in zip(self.resting.items(), slides, started, strict=True):
+        for (k, rests), direction, now in zip(self.resting.items(), slides, started, strict=True):
             shared = same(self.static[k], self.kinetic[k])
             bounds[k] = self.static[k] if shared else where(lt(0.5, now), self.kinetic[k], self.static[k])
-            sticks[k] = and_(rests, eq(way, 0.0))
-            pushed[k] = where(sticks[k], 0.0, pushed[k] - bounds[k] * way)
+            sticks[k] = and_(rests, eq(direction, 0.0))
+            pushed[k] = where(sticks[k], 0.0, pushed[k] - bounds[k] * direction)
         rows = [[self._element(i, j, x, sticks) for j, x in enumerate(row)] for i, row in enumerate(self.M)]
         return mass_solved(self.tree, rows, pushed), sticks, bounds
 
@@ -138,19 +138,19 @@ class _Problem:
         """Return the next guess of which joints stick and which slide: wrong guesses are replaced."""
         a, sticks, bounds = self.moved(guess.slides, guess.started)
         wrong, instead, broken = [], [], []
-        for k, way, now in zip(self.resting, guess.slides, guess.started, strict=True):
+        for k, direction, now in zip(self.resting, guess.slides, guess.started, strict=True):
             load = sum((x * y for x, y in zip(self.M[k], a, strict=True)), 0.0) - self.forces[k]
             excess = fabs(load) - bounds[k] - _ROUNDING * (bounds[k] + fabs(self.forces[k]))
-            wrong.append(or_(and_(sticks[k], lt(0.0, excess)), lt(a[k] * way, 0.0)))
+            wrong.append(or_(and_(sticks[k], lt(0.0, excess)), lt(a[k] * direction, 0.0)))
             instead.append(where(sticks[k], sign(load) * -1.0, 0.0))
-            broken.append(and_(lt(now, 0.5), lt(0.0, a[k] * way)))
+            broken.append(and_(lt(now, 0.5), lt(0.0, a[k] * direction)))
         many = _count(wrong)
         going = lt(0.0, many)
         fewer = lt(many, guess.fewest)
         patience = where(fewer, _PATIENCE, guess.patience - 1.0)
         at_once, before, slides = lt(0.0, patience), 0.0, []
-        for way, false, other in zip(guess.slides, wrong, instead, strict=True):
-            slides.append(where(and_(false, or_(at_once, eq(before, 0.0))), other, way))
+        for direction, false, alternative in zip(guess.slides, wrong, instead, strict=True):
+            slides.append(where(and_(false, or_(at_once, eq(before, 0.0))), alternative, direction))
             before = before + where(false, 1.0, 0.0)
         fewest = where(fewer, many, guess.fewest)
         if all(same(self.static[k], self.kinetic[k]) for k in self.resting):

@@ -74,7 +74,7 @@ def element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> Wrenches:
     for element, between in _placed(tree, q, v):
         (B, A), F = element.ends(tree), _exerted(tree, element, between)
         result += [(B, B, [*F.elements()]), (A, A, [*(-(between.pose @ F)).elements()])]
-    return [one for one in result if tree.frame(one[0]).body >= 0]
+    return [wrench for wrench in result if tree.frame(wrench[0]).body >= 0]
 
 
 def force_element_wrenches(tree: Tree, q: Scalars, v: Scalars) -> list[Force]:

@@ -166,8 +166,8 @@ def _rounding(body: Body, motion: Motion) -> Any:
 
 def impact(tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive: bool = False) -> list[Any]:
     """Return the velocities v⁺ = v + M⁻¹ Σ Jᵀ p (nv) after impulses; ``passive`` adds armature to M."""
-    still = [0.0] * tree.nv
-    steps = articulated_bodies(tree.with_gravity(Vec3.zero()), q, still, still, impulses, passive)
+    zero_velocity = [0.0] * tree.nv
+    steps = articulated_bodies(tree.with_gravity(Vec3.zero()), q, zero_velocity, zero_velocity, impulses, passive)
     return [x + step for x, step in zip(v, steps, strict=True)]
 
 
@@ -183,7 +183,7 @@ def coupled_forward_dynamics(
     """
     q, v = tree.split_q(q), tree.split_v(v)
     outside = external_forces(tree, q, wrenches)
-    numbers = [range(tree.nv)[place] for place in tree.v_slices]
+    velocity_indices = [range(tree.nv)[columns] for columns in tree.v_slices]
     top = _tops(tree)
     X: dict[int, Pose] = {}
     S: dict[int, Subspace] = {}
@@ -204,7 +204,7 @@ def coupled_forward_dynamics(
         for k in closed[i]:
             unknowns.eliminate(k, load[i], Motion.zero())
         whole = load[i].I
-        for k, column in zip(reversed(numbers[i]), reversed(S[i].columns), strict=True):
+        for k, column in zip(reversed(velocity_indices[i]), reversed(S[i].columns), strict=True):
             unknowns.engage(k, load[i], column)
             unknowns.alone[k].append((whole, column))
             unknowns.rounding[k] += _rounding(body, column)
@@ -219,7 +219,7 @@ def coupled_forward_dynamics(
         unknowns.solve(k, A[WORLD])
     for i, p, _ in tree.outward():
         A[i] = X[i].inv() @ A[p] + zeta[i]
-        for k, column in zip(numbers[i], S[i].columns, strict=True):
+        for k, column in zip(velocity_indices[i], S[i].columns, strict=True):
             if k not in top:
                 unknowns.solve(k, A[i])
             A[i] += column * unknowns.a[k]
@@ -248,8 +248,8 @@ class _Unknowns:
 
     def __init__(self, tree: Tree, tau: Scalars, rotors: Sequence[float]) -> None:
         self.moved: list[list[Body]] = [[] for _ in range(tree.nv)]
-        for body, place in zip(tree.bodies, tree.v_slices, strict=True):
-            for k in range(tree.nv)[place]:
+        for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
+            for k in range(tree.nv)[columns]:
                 self.moved[k].append(body)
         self.alone: list[list[tuple[ArticulatedInertia, Motion]]] = [[] for _ in range(tree.nv)]  # inertia and motion
         self.rounding: list[Any] = [0.0] * tree.nv
@@ -276,13 +276,13 @@ class _Unknowns:
     def eliminate(self, k: int, load: _Load, S: Motion) -> None:
         """Eliminate a_k from the load by its equation; the load does not resist S afterwards."""
         U = load.U.pop(k, Force.zero())
-        D_inv, others = self.inverse(k), {h: self.D.pop((k, h) if k < h else (h, k), 0.0) for h in load.U}
-        self.closed[k] = U, D_inv, others
-        for h, D_kh in others.items():
+        D_inv, couplings = self.inverse(k), {h: self.D.pop((k, h) if k < h else (h, k), 0.0) for h in load.U}
+        self.closed[k] = U, D_inv, couplings
+        for h, D_kh in couplings.items():
             scaled = D_kh * D_inv
             load.U[h] = load.U[h] - U * scaled
             self.u[h] = self.u[h] - scaled * self.u[k]
-            for g, D_kg in others.items():
+            for g, D_kg in couplings.items():
                 if g <= h:
                     self.add(g, h, -(scaled * D_kg))
         load.I = load.I.freed(S, U, D_inv, alone=is_zero(self.rotors[k]))
@@ -298,11 +298,11 @@ class _Unknowns:
 
     def solve(self, k: int, A: Motion) -> None:
         """Compute a_k from A and the unknowns that were still open."""
-        U, D_inv, others = self.closed[k]
-        rest = self.u[k] - A.dot(U)
-        for h, D_kh in others.items():
-            rest = rest - D_kh * self.a[h]
-        self.a[k] = D_inv * rest
+        U, D_inv, couplings = self.closed[k]
+        remainder = self.u[k] - A.dot(U)
+        for h, D_kh in couplings.items():
+            remainder = remainder - D_kh * self.a[h]
+        self.a[k] = D_inv * remainder
 
     def inverse(self, k: int) -> Any:
         D = self.D.pop((k, k))

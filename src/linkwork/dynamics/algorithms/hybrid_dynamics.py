@@ -79,7 +79,7 @@ def hybrid_dynamics(
     if dry:
         exerted = [x + y for x, y in zip(exerted, starting_friction(tree, v, rates, law), strict=True)]
     result = zip(fixed, a, rates, tau, forces, exerted, strict=True)
-    pairs = [(x, F - own) if known else (rate, u) for known, x, rate, u, F, own in result]
+    pairs = [(x, F - projected) if known else (rate, u) for known, x, rate, u, F, projected in result]
     return [rate for rate, _ in pairs], [force for _, force in pairs]
 
 
@@ -154,10 +154,10 @@ def _articulated(inertia: Inertia | ArticulatedInertia) -> ArticulatedInertia:
     return inertia if isinstance(inertia, ArticulatedInertia) else ArticulatedInertia.of(inertia)
 
 
-def _sum(one: Inertia | ArticulatedInertia, other: Inertia | ArticulatedInertia) -> Inertia | ArticulatedInertia:
-    if isinstance(one, Inertia) and isinstance(other, Inertia):
-        return one + other
-    return _articulated(one) + _articulated(other)
+def _sum(first: Inertia | ArticulatedInertia, second: Inertia | ArticulatedInertia) -> Inertia | ArticulatedInertia:
+    if isinstance(first, Inertia) and isinstance(second, Inertia):
+        return first + second
+    return _articulated(first) + _articulated(second)
 
 
 def _by_mass_matrix(

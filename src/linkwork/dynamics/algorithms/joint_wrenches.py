@@ -117,12 +117,12 @@ def split_wrenches(
     """
     parts = []
     for (_, _, body), q_i, w in zip(tree.outward(), tree.split_q(q), wrenches, strict=True):
-        own = q_i if body.coupling is None else body.coupling.q(q_i)
-        span = Span.of([column.elements() for column in body.call_joint("S", own).columns])
+        q_joint = q_i if body.coupling is None else body.coupling.q(q_i)
+        span = Span.of([column.elements() for column in body.call_joint("S", q_joint).columns])
         along = Force.of(span.projected(w.elements()))
         parts.append([along, w - along])
     result = [*wrenches_in(tree, q, parts, on, expressed_in)]
-    return [along.elements() for along, _ in result], [rest.elements() for _, rest in result]
+    return [along.elements() for along, _ in result], [internal.elements() for _, internal in result]
 
 
 def _across(tree: Tree, q: Scalars, v: Scalars, a: Scalars, wrenches: Wrenches) -> list[Force]:
@@ -149,8 +149,8 @@ def wrenches_in(
     for i, p, body in tree.outward():
         result, axes = list(wrenches[i]), R[i] @ body.rotor.rotation.T
         if on == "parent":
-            own = q[i] if body.coupling is None else body.coupling.q(q[i])
-            X_FM: Pose = body.call_joint("X", own)
+            q_joint = q[i] if body.coupling is None else body.coupling.q(q[i])
+            X_FM: Pose = body.call_joint("X", q_joint)
             result, axes = [-(X_FM @ w) for w in result], R[p] @ body.placement.rotation
         if E is not None:
             result = [

@@ -201,8 +201,8 @@ class ArticulatedInverse:
                 result = {j.number: j.J.dot(c.U) * c.D_inv for j in carriers[i]}
                 L[c.number] = {j: value for j, value in result.items() if not is_zero(value)}
                 carriers[i].append(c)
-        place = {k: n for n, k in enumerate(L)}
-        rows = _inverse_rows([{place[j]: value for j, value in row.items()} for row in L.values()])
+        position = {k: n for n, k in enumerate(L)}
+        rows = _inverse_rows([{position[j]: value for j, value in row.items()} for row in L.values()])
         D_inv = {c.number: c.D_inv for _, _, joint in self.bodies for c in joint}
         return FactoredInverse([*L], rows, [D_inv[k] for k in L])
 
@@ -235,12 +235,12 @@ def freed_bodies(tree: Tree, q: Scalars, armature: bool = False) -> ArticulatedI
         I_A[i] = ArticulatedInertia.of(body.inertia)
     joints: dict[int, list[Freed]] = {}
     for i, p, body in tree.inward():
-        I_a, own, result = I_A[i], I_A[i], []
+        I_a, unresisted, result = I_A[i], I_A[i], []
         rotors = body.armature if armature else [0.0] * len(S[i])
-        numbers = range(tree.nv)[tree.v_slices[i]]
-        for number, column, rotor in [*zip(numbers, S[i].columns, rotors, strict=True)][::-1]:
+        velocity_indices = range(tree.nv)[tree.v_slices[i]]
+        for number, column, rotor in [*zip(velocity_indices, S[i].columns, rotors, strict=True)][::-1]:
             U = I_a @ column
-            D_inv = inverse_resistance(column.dot(U) + rotor, body, own, column)
+            D_inv = inverse_resistance(column.dot(U) + rotor, body, unresisted, column)
             I_a = I_a.freed(column, U, D_inv, alone=is_zero(rotor))
             result.append(Freed(number, Y[i] @ column, Y[i] @ U, D_inv))
         joints[i] = result[::-1]

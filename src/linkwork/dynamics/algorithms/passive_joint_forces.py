@@ -120,8 +120,8 @@ def dissipated_power(body: Body, v: Scalars, friction: str | FrictionLaw) -> Any
 
     v is the joint's velocity in the tree, its master's if it follows one.
     """
-    own = v if body.coupling is None else body.coupling.v(v)
-    return sum((-(x * f) for x, f in zip(own, _resisted(body, v, friction), strict=True)), 0.0)
+    v_joint = v if body.coupling is None else body.coupling.v(v)
+    return sum((-(x * f) for x, f in zip(v_joint, _resisted(body, v, friction), strict=True)), 0.0)
 
 
 def spring_energy(body: Body, q: Scalars) -> Any:
@@ -165,11 +165,11 @@ def spring_rows(body: Body, q: Scalars, rows: Sequence[Scalars]) -> list[Resisti
 
 def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
     """Return the forces of damping and friction along the joint's own velocities."""
-    own = v if body.coupling is None else body.coupling.v(v)
+    v_joint = v if body.coupling is None else body.coupling.v(v)
     result = [0.0] * body.joint.nv
     if body.dynamics != "none":
         law = friction_law(friction)
-        for k, (x, dry) in enumerate(zip(own, body.dry_friction, strict=True)):
+        for k, (x, dry) in enumerate(zip(v_joint, body.dry_friction, strict=True)):
             if not is_zero(body.damping[k]):
                 result[k] = result[k] - x * body.damping[k]
             if not law.vanishes(dry):

@@ -59,11 +59,11 @@ class _Number(NamedTuple):
 
 def joint_velocities(tree: Tree) -> Iterator[_Number]:
     """Yield the velocities of every joint, in the order of the joints, followers included."""
-    place = 0
+    column = 0
     for i in tree.order:
-        for own, row in enumerate(range(tree.nv)[tree.v_slices[i]]):
-            yield _Number(place, row, i, own)
-            place += 1
+        for index, row in enumerate(range(tree.nv)[tree.v_slices[i]]):
+            yield _Number(column, row, i, index)
+            column += 1
 
 
 def joint_parameters(tree: Tree) -> list[float]:
@@ -73,11 +73,11 @@ def joint_parameters(tree: Tree) -> list[float]:
     """
     result: list[float] = []
     for kind in JOINT_PARAMETERS:
-        for _, _, i, own in joint_velocities(tree):
+        for _, _, i, index in joint_velocities(tree):
             body = tree.bodies[i]
             acts = kind in ("armature", "stiffness") or body.dynamics != "none"
             values = getattr(body if kind in ("damping", "friction") else body.drive, kind) if acts else ()
-            result.append(values[own] if values else 0.0)
+            result.append(values[index] if values else 0.0)
     return result
 
 
@@ -88,21 +88,21 @@ def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str 
     stiffness, by the springs' deflection φ.
     """
     q, v, a = tree.split_q(q), tree.split_v(v), tree.split_v(a)
-    law, numbers = friction_law(friction), [*joint_velocities(tree)]
-    result = [[0.0] * (4 * len(numbers)) for _ in range(tree.nv)]
-    armature, damping, dry, stiffness = (k * len(numbers) for k in range(4))
-    for place, row, i, own in numbers:
+    law, velocities = friction_law(friction), [*joint_velocities(tree)]
+    result = [[0.0] * (4 * len(velocities)) for _ in range(tree.nv)]
+    armature, damping, dry, stiffness = (k * len(velocities) for k in range(4))
+    for column, row, i, index in velocities:
         body = tree.bodies[i]
-        ratio, rate = body.ratio, body.ratio * v[i][own]
-        unit = [ratio * ratio if k == own else 0.0 for k in range(body.joint.nv)]
-        for k, x in enumerate(gyroscopic_of(body, unit, q[i], v[i]), start=row - own):
-            result[k][armature + place] = x
-        result[row][armature + place] = result[row][armature + place] + ratio * ratio * a[i][own]
-        result[row][damping + place] = ratio * rate
-        result[row][dry + place] = ratio * law.per_friction(rate, ratio * a[i][own], body.dry_friction[own])
-        phi = _stretched(body, q[i])[own]
-        for k, rates in enumerate(_rates(body, q[i]), start=row - own):
-            result[k][stiffness + place] = ratio * rates[own] * phi
+        ratio, rate = body.ratio, body.ratio * v[i][index]
+        unit = [ratio * ratio if k == index else 0.0 for k in range(body.joint.nv)]
+        for k, x in enumerate(gyroscopic_of(body, unit, q[i], v[i]), start=row - index):
+            result[k][armature + column] = x
+        result[row][armature + column] = result[row][armature + column] + ratio * ratio * a[i][index]
+        result[row][damping + column] = ratio * rate
+        result[row][dry + column] = ratio * law.per_friction(rate, ratio * a[i][index], body.dry_friction[index])
+        phi = _stretched(body, q[i])[index]
+        for k, rates in enumerate(_rates(body, q[i]), start=row - index):
+            result[k][stiffness + column] = ratio * rates[index] * phi
     return result
 
 
@@ -111,9 +111,9 @@ def kinetic_columns(tree: Tree, v: Scalars) -> list[Any]:
 
     Its elements are ½ v² for armature and 0 for the others.
     """
-    v, numbers = tree.split_v(v), [*joint_velocities(tree)]
-    rates = [tree.bodies[i].ratio * v[i][own] for _, _, i, own in numbers]
-    return [*(0.5 * (x * x) for x in rates), *[0.0] * (3 * len(numbers))]
+    v, velocities = tree.split_v(v), [*joint_velocities(tree)]
+    rates = [tree.bodies[i].ratio * v[i][index] for _, _, i, index in velocities]
+    return [*(0.5 * (x * x) for x in rates), *[0.0] * (3 * len(velocities))]
 
 
 def potential_columns(tree: Tree, q: Scalars) -> list[Any]:
@@ -121,9 +121,9 @@ def potential_columns(tree: Tree, q: Scalars) -> list[Any]:
 
     Its elements are ½ φ² for stiffness, with the springs' deflection φ, and 0 for the others.
     """
-    q, numbers = tree.split_q(q), [*joint_velocities(tree)]
-    phi = [_stretched(tree.bodies[i], q[i])[own] for _, _, i, own in numbers]
-    return [*[0.0] * (3 * len(numbers)), *(0.5 * (x * x) for x in phi)]
+    q, velocities = tree.split_q(q), [*joint_velocities(tree)]
+    phi = [_stretched(tree.bodies[i], q[i])[index] for _, _, i, index in velocities]
+    return [*[0.0] * (3 * len(velocities)), *(0.5 * (x * x) for x in phi)]
 
 
 def _at(body: Body, q: Scalars) -> Scalars:

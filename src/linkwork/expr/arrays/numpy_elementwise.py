@@ -76,17 +76,17 @@ def rint(x: Any) -> Any:
     """Return the integer nearest to ``x``, the even one for a tie."""
     a = f.fabs(x)
     low = f.floor(a)
-    rest = a - low
+    fraction = a - low
     odd = f.lt(0.25, 0.5 * low - f.floor(0.5 * low))
-    up = f.or_(f.lt(0.5, rest), f.and_(f.eq(rest, 0.5), odd))
+    up = f.or_(f.lt(0.5, fraction), f.and_(f.eq(fraction, 0.5), odd))
     return f.copysign(f.where(up, low + 1.0, low), x)
 
 
 def floor_divide(x: Any, y: Any) -> Any:
     """Return the largest integer <= ``x / y``; the quotient itself, infinite or NaN, for y = 0."""
-    rest, quotient = f.fmod(x, y), f.div(x, y)
-    whole = rint(f.div(x - rest, y))
-    below = f.where(f.lt(rest * f.copysign(1.0, y), 0.0), whole - 1.0, whole)
+    remainder, quotient = f.fmod(x, y), f.div(x, y)
+    whole = rint(f.div(x - remainder, y))
+    below = f.where(f.lt(remainder * f.copysign(1.0, y), 0.0), whole - 1.0, whole)
     return f.where(f.eq(y, 0.0), f.floor(quotient), f.copysign(below, quotient))
 
 
@@ -154,8 +154,8 @@ def _logical(x: Any, sign: str) -> Any:
 
 def scalar_function(name: str) -> Callable[..., Any] | None:
     """Return NumPy's elementwise function of this name for any scalar type, or None if unsupported."""
-    own = ELEMENTWISE.get(name)
-    return BY_METHOD.get(name) if own is None else own
+    elementwise = ELEMENTWISE.get(name)
+    return BY_METHOD.get(name) if elementwise is None else elementwise
 
 
 def unsupported_function(name: str) -> TypeError:

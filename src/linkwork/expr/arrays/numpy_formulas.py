@@ -26,10 +26,10 @@ def linalg_function(name: str) -> Callable[..., Any]:
 
 def as_object_array(x: Any) -> Any:
     """Return a scalar as a 0-dimensional object array, and a list with symbols as an object array."""
-    made = plain_arrays(x)
-    if isinstance(made, (list, tuple)) and any(map(is_traced, made)):
-        made = np.array(made, dtype=object)
-    return made.view(SymbolArray) if isinstance(made, np.ndarray) and made.dtype == object else x
+    array = plain_arrays(x)
+    if isinstance(array, (list, tuple)) and any(map(is_traced, array)):
+        array = np.array(array, dtype=object)
+    return array.view(SymbolArray) if isinstance(array, np.ndarray) and array.dtype == object else x
 
 
 def _where(condition: Any, *choices: Any) -> Any:

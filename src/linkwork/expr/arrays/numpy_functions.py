@@ -193,9 +193,9 @@ def name_of(function: Any) -> str:
 def apply_function(function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Apply a NumPy function to arguments with symbols."""
     name = name_of(function)
-    own = OWN.get(name)
-    if own is not None:
-        return own(*arguments, **named)
+    formula = OWN.get(name)
+    if formula is not None:
+        return formula(*arguments, **named)
     if name in MOVING:
         out = named.get("out")
         result = function(*map(plain_arrays, arguments), **{key: plain_arrays(x) for key, x in named.items()})

@@ -63,11 +63,11 @@ class TreeDef:
     def leaves(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Leaf]]:
         """Yield (path of keys, leaf) for every leaf, in order."""
         for key, part in zip(self.keys, self.parts, strict=True):
-            here = (*path, str(key))
+            key_path = (*path, str(key))
             if isinstance(part, Leaf):
-                yield here, part
+                yield key_path, part
             else:
-                yield from part.leaves(here)
+                yield from part.leaves(key_path)
 
     def __str__(self) -> str:
         inside = ", ".join(f"{key}: {part}" for key, part in zip(self.keys, self.parts, strict=True))
@@ -111,14 +111,14 @@ def flatten(value: Any, caller: str) -> tuple[list[Any], TreeDef | Leaf]:
     ``caller`` names the value in errors.  Raises TypeError for anything in it that is neither an array nor a number.
     """
     if is_nested(value):
-        numbers: list[Any] = []
+        elements: list[Any] = []
         keys, parts = [], []
         for key, part in children(value):
             result, form = flatten(part, f"{caller}{_step(value, key)}")
-            numbers += result
+            elements += result
             keys.append(key)
             parts.append(form)
-        return numbers, TreeDef(type(value), tuple(keys), tuple(parts))
+        return elements, TreeDef(type(value), tuple(keys), tuple(parts))
     return _leaf(value, caller)
 
 
@@ -163,21 +163,23 @@ def describe_difference(expected: TreeDef | Leaf, got: TreeDef | Leaf, path: str
         return f"{path}{': ' if path else ''}expected {expected}, got {got}"
     if expected.kind is not got.kind or expected.keys != got.keys:
         return f"{path}{': ' if path else ''}expected {expected}, got {got}"
-    for key, one, other in zip(expected.keys, expected.parts, got.parts, strict=True):
-        result = describe_difference(one, other, f"{path}[{key!r}]")
+    for key, left, right in zip(expected.keys, expected.parts, got.parts, strict=True):
+        result = describe_difference(left, right, f"{path}[{key!r}]")
         if result:
             return result
     return ""
 
 
-def tree_map(function: Callable[..., Any], value: Any, *others: Any) -> Any:
+def tree_map(function: Callable[..., Any], value: Any, *more_values: Any) -> Any:
     """Apply a function to every array, or to corresponding arrays of several values of one structure."""
     if value is None:
         return None
     if is_nested(value):
-        parts = zip(children(value), *map(children, others), strict=True)
-        return rebuild(shallow_tree_def(value), [tree_map(function, *(part for _, part in some)) for some in parts])
-    return function(*(array(x) if isinstance(x, list) else x for x in (value, *others)))
+        parts = zip(children(value), *map(children, more_values), strict=True)
+        return rebuild(
+            shallow_tree_def(value), [tree_map(function, *(part for _, part in parts_of_all)) for parts_of_all in parts]
+        )
+    return function(*(array(x) if isinstance(x, list) else x for x in (value, *more_values)))
 
 
 def map_leaves(form: TreeDef | Leaf, change: Callable[[Leaf], Leaf]) -> TreeDef | Leaf:
@@ -202,8 +204,8 @@ def _leaf(value: Any, caller: str) -> tuple[list[Any], Leaf]:
         return [value.item()], Leaf((), is_array=isinstance(value, np.ndarray))
     else:
         raise TypeError(f"{caller}: expected arrays and numbers, got {value!r}")
-    numbers = array.ravel().tolist()
-    for number in numbers:
+    elements = array.ravel().tolist()
+    for number in elements:
         if not (isinstance(number, (bool, int, float, np.ndarray, np.generic)) or hasattr(number, "_precedence")):
             raise TypeError(f"{caller}: expected arrays of numbers, got one with the element {number!r}")
-    return numbers, Leaf(array.shape)
+    return elements, Leaf(array.shape)

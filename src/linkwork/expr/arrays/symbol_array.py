@@ -53,8 +53,8 @@ class SymbolArray(np.ndarray):
     def __setitem__(self, key: Any, value: Any) -> None:
         try:
             if isinstance(value, SymbolArray) and not value.ndim:
-                there = np.ndarray.__getitem__(self, key)
-                if not (isinstance(there, np.ndarray) and there.dtype == object):
+                target = np.ndarray.__getitem__(self, key)
+                if not (isinstance(target, np.ndarray) and target.dtype == object):
                     value = value.item()  # NumPy would store the array itself as an element
             np.ndarray.__setitem__(self, key, value)
         except IndexError as error:
@@ -159,7 +159,7 @@ def map_samples(
     leading = [x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)]
     batch = np.broadcast_shapes(*leading)
     samples = [
-        function(*(_sample(x, own, index) for x, own in zip(arrays, leading, strict=True)))
+        function(*(_sample(x, dimensions, index) for x, dimensions in zip(arrays, leading, strict=True)))
         for index in np.ndindex(*batch)
     ]
     results = []
@@ -172,8 +172,8 @@ def map_samples(
 
 def _sample(array: np.ndarray, leading: tuple[int, ...], index: tuple[int, ...]) -> list[Any]:
     """Return the elements of one sample of an array broadcast to a batch, with integers as floats."""
-    own = index[len(index) - len(leading) :]
-    key: Any = (*(0 if size == 1 else k for k, size in zip(own, leading, strict=True)), ...)
+    own_index = index[len(index) - len(leading) :]
+    key: Any = (*(0 if size == 1 else k for k, size in zip(own_index, leading, strict=True)), ...)
     sample = array.view(np.ndarray)[key]
     return [float(x) if isinstance(x, (bool, int)) else x for x in sample.ravel().tolist()]
 
@@ -193,9 +193,9 @@ def plain_arrays(x: Any) -> Any:
     if isinstance(x, SymbolArray):
         return x.view(np.ndarray)
     if getattr(x.__class__, "_precedence", None) is not None:
-        made = np.empty((), dtype=object)
-        made[()] = x
-        return made
+        array = np.empty((), dtype=object)
+        array[()] = x
+        return array
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
         return type(x)(plain_arrays(part) for part in x)
     return x
@@ -206,10 +206,10 @@ def scalars(x: Any) -> np.ndarray:
 
     Raises ValueError for nested lists of numbers whose lengths differ.
     """
-    made = plain_arrays(x)
-    if isinstance(made, np.ndarray):
-        return made
-    return np.array(made, dtype=object) if is_traced(x) else np.asarray(made)
+    array = plain_arrays(x)
+    if isinstance(array, np.ndarray):
+        return array
+    return np.array(array, dtype=object) if is_traced(x) else np.asarray(array)
 
 
 def is_traced(x: Any, depth: int = 0) -> bool:

@@ -124,7 +124,11 @@ class RuleResult(MultiResult):
         end = self.count + self.inputs
         inputs, extra = arguments[self.count : end], arguments[end:]
         separable = self.rule.separable
-        result = pull_back(lambda some: self.rule.cotangent(inputs, results, extra, some), weights, apart=separable)
+        result = pull_back(
+            lambda weights_of_group: self.rule.cotangent(inputs, results, extra, weights_of_group),
+            weights,
+            apart=separable,
+        )
         return [*[0.0] * self.count, *result, *[0.0] * (len(arguments) - end)]
 
 
@@ -200,6 +204,6 @@ def stop_gradient(values: Scalars) -> list[Any]:
     return apply_rule(_StopGradient(), values)
 
 
-def with_derivative_of(values: Scalars, others: Scalars) -> list[Any]:
-    """Return ``values`` with the derivatives of ``others``, which have the same length."""
-    return apply_rule(_WithDerivativeOf(), [*values, *others])
+def with_derivative_of(values: Scalars, source: Scalars) -> list[Any]:
+    """Return ``values`` with the derivatives of ``source``, which has the same length."""
+    return apply_rule(_WithDerivativeOf(), [*values, *source])

@@ -133,7 +133,7 @@ class Dual:
         operation = BY_METHOD.get(name)
         if operation is None:
             raise AttributeError(f"a dual number has no attribute {name!r}")
-        return lambda *others: operation(self, *others)
+        return lambda *operands: operation(self, *operands)
 
     def __repr__(self) -> str:
         return f"Dual({self.value!r}, {self.tangent!r})"
@@ -190,11 +190,11 @@ def _split(x: Any, level: int) -> tuple[Any, Any]:
     return (x.value, x.tangent) if _level(x) == level else (x, 0.0)
 
 
-def _alike(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+def _alike(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Return two pairs (value, tangent): beside a sparse tangent, that of a constant is sparse as well."""
-    (a, da), (b, db) = one, other
+    (a, da), (b, db) = left, right
     if (da.__class__ is SparseTangent) is (db.__class__ is SparseTangent):
-        return one, other
+        return left, right
     return (a, da if da.__class__ is SparseTangent else _CONSTANT), (
         b,
         db if db.__class__ is SparseTangent else _CONSTANT,

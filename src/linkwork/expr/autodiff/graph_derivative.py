@@ -89,19 +89,19 @@ def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
     The first items belong to ``nodes``, one to each, in the order of the trace or its reverse.  Where these nodes
     enter another step of the trace (`Graph.marks`), a new step begins in the trace as well.
     """
-    rest = iter(items)
+    remaining = iter(items)
     if nodes and nodes[0].graph.marks:
         graph = nodes[0].graph
         marks = sorted(graph.marks)
         step = -1
-        for node, item in zip(nodes, rest, strict=False):
+        for node, item in zip(nodes, remaining, strict=False):
             of = bisect_right(marks, node.index)
             if of != step:
                 graph.marks.append(len(graph.nodes))
                 step = of
             yield item
         graph.marks.append(len(graph.nodes))
-    yield from rest
+    yield from remaining
 
 
 _Row = dict[int, Any]  # sparse derivatives: direction -> value
@@ -114,10 +114,10 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_R
     """
     nodes = reachable(outputs, inputs)
     check_trace(nodes, inputs)
-    given = set(inputs)
-    others = [node for node in nodes if node.op is INPUT and node not in given]
-    instructions, results = instructions_of(outputs, [*inputs, *others])
-    pairs = [*zip(inputs, seeds, strict=True), *((node, {}) for node in others)]
+    known_inputs = set(inputs)
+    more_inputs = [node for node in nodes if node.op is INPUT and node not in known_inputs]
+    instructions, results = instructions_of(outputs, [*inputs, *more_inputs])
+    pairs = [*zip(inputs, seeds, strict=True), *((node, {}) for node in more_inputs)]
     used = _differentiated(instructions, results)
     order = iter([k for k, (op, _, _) in enumerate(instructions) if not (op is INPUT or op is CONSTANT or op is PART)])
 
@@ -133,13 +133,13 @@ def _differentiated(instructions: Sequence[Instruction], results: Sequence[int])
 
     They exclude the steps of a rule's computation.
     """
-    found = set(results)
+    visited = set(results)
     for k in range(len(instructions) - 1, -1, -1):
-        if k in found:
+        if k in visited:
             _, args, bundle = instructions[k]
             several = isinstance(bundle, MultiResult)
-            found.update(args[j] for j in bundle.differentiated(len(args))) if several else found.update(args)
-    return found
+            visited.update(args[j] for j in bundle.differentiated(len(args))) if several else visited.update(args)
+    return visited
 
 
 def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]]) -> Any:
@@ -159,8 +159,8 @@ def _push_instruction(instruction: Instruction, arguments: list[tuple[Any, _Row]
     if operation.partials is not None and any(rows):
         partials = operation.partials(*values, result)
         if operation.selects:
-            some = {**rows[-2], **rows[-1]}
-            row = {k: chosen(partials, [argument.get(k, 0.0) for argument in rows[-2:]]) for k in some}
+            rows_of_operands = {**rows[-2], **rows[-1]}
+            row = {k: chosen(partials, [argument.get(k, 0.0) for argument in rows[-2:]]) for k in rows_of_operands}
             partials = ()
         for partial, argument in zip(partials, rows, strict=False):
             if not is_zero(partial):
@@ -196,7 +196,7 @@ def _pull_back_bundle(node: Symbol, weights: Mapping[int, Any]) -> list[tuple[Sy
     results = node.graph.bundle(bundle, node.args)
     all_weights = [weights.get(k, 0.0) for k in range(bundle.count)]
     arguments = _values(node.args)
-    result = pull_back(lambda some: bundle.pull_back(arguments, results, some), all_weights)
+    result = pull_back(lambda weights_of_group: bundle.pull_back(arguments, results, weights_of_group), all_weights)
     return list(zip(node.args, result, strict=True))
 
 

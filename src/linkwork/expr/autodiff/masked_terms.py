@@ -62,8 +62,8 @@ def masked(term: Any, condition: Any) -> Any:
         return term.each(lambda x: masked(x, condition))
     if condition.__class__ is not Symbol:
         return f.where(condition, term, 0.0)
-    inner, own = _split(term)
-    on = condition if own is None else _both(own, condition)
+    inner, condition_of_term = _split(term)
+    on = condition if condition_of_term is None else _both(condition_of_term, condition)
     to_apply = condition if inner is term else on  # a term that is not masked is zero where it does not count
     opposite = to_apply.op is _NOT
     return _recorded(f.where(to_apply.args[0], 0.0, inner) if opposite else f.where(to_apply, inner, 0.0), inner, on)
@@ -98,18 +98,18 @@ def scaled(term: Any, factor: Any, by: Callable[[Any, Any], Any] = mul, *, bound
     """
     if term.__class__ is Symbol and not term.graph.masks:  # most traces
         return by(term, factor)
-    own = getattr(term.__class__, "scaled_term", None) or getattr(factor.__class__, "scaled_term", None)
-    if own is not None:
-        return own(term, factor, by)
-    (inner, on), (inner_factor, other) = _split(term), _split(factor)
-    if on is None and other is None:
+    scale = getattr(term.__class__, "scaled_term", None) or getattr(factor.__class__, "scaled_term", None)
+    if scale is not None:
+        return scale(term, factor, by)
+    (inner, on), (inner_factor, factor_condition) = _split(term), _split(factor)
+    if on is None and factor_condition is None:
         return _product(term, factor, by)
     is_constant = inner is term and factor.__class__ is float and 0.0 < abs(factor) < math.inf
     if on is not None and (bounded or is_constant):  # the product is zero where it does not count
         product = by(term, factor)
         return product if product is term else _recorded(product, product, on)
     product = by(inner, inner_factor)
-    for condition in (on, other):
+    for condition in (on, factor_condition):
         product = product if condition is None else masked(product, condition)
     return product
 
@@ -122,19 +122,19 @@ def negated(term: Any) -> Any:
     return _recorded(-inner, -inner, on) if inner is term else masked(-inner, on)
 
 
-def summed(one: Any, other: Any) -> Any:
+def summed(left: Any, right: Any) -> Any:
     """Return the sum of two terms; it counts where one of them does."""
-    if one.__class__ is Symbol and not one.graph.masks:
-        return one + other
-    (a, on_a), (b, on_b) = _split(one), _split(other)
+    if left.__class__ is Symbol and not left.graph.masks:
+        return left + right
+    (a, on_a), (b, on_b) = _split(left), _split(right)
     if on_a is None or on_b is None:
-        return one + other
+        return left + right
     if on_a is on_b:
         total = a + b
-        return _recorded(total, total, on_a) if a is one and b is other else masked(total, on_a)
+        return _recorded(total, total, on_a) if a is left and b is right else masked(total, on_a)
     on, choice = _either(on_a, on_b)
     if choice is None:
-        total = one + other
+        total = left + right
         return total if on is None else _recorded(total, total, on)
     total = f.where(choice.args[0], b, a) if choice.op is _NOT else f.where(choice, a, b)
     return total if on is None else masked(total, on)
@@ -142,23 +142,23 @@ def summed(one: Any, other: Any) -> Any:
 
 def chosen(partials: Sequence[Any], terms: Sequence[Any]) -> Any:
     """Return the term of an operation that selects one of its last two arguments, from the terms of its arguments."""
-    (a, b), (partial, other) = terms[-2:], partials[-2:]
+    (a, b), (partial, second_partial) = terms[-2:], partials[-2:]
     kind = next((x.__class__ for x in (a, b) if hasattr(x.__class__, "each") and hasattr(x.__class__, "row")), None)
     if kind is not None:
         rows = [x.row if x.__class__ is kind else {} for x in (a, b)]
         return kind({k: chosen(partials, [row.get(k, 0.0) for row in rows]) for k in {**rows[0], **rows[1]}})
     if partial.__class__ is Symbol and all(x.__class__ is Symbol and condition_of(x) is None for x in (a, b)):
-        condition, one, _ = partial.args  # most choices
-        return f.where(condition, a, b) if one.value == 1.0 else f.where(condition, b, a)
-    return summed(selected(a, partial), selected(b, other))
+        condition, alternative, _ = partial.args  # most choices
+        return f.where(condition, a, b) if alternative.value == 1.0 else f.where(condition, b, a)
+    return summed(selected(a, partial), selected(b, second_partial))
 
 
 def selected(term: Any, partial: Any) -> Any:
     """Return the term of an argument that an operation selects: ``partial`` is 1 where it does, and 0 elsewhere."""
     if partial.__class__ is not Symbol:
         return 0.0 if partial.__class__ is float and partial == 0.0 else masked(term, f.eq(partial, 1.0))
-    condition, one, _ = partial.args
-    return masked(term, condition if one.value == 1.0 else f.not_(condition))
+    condition, alternative, _ = partial.args
+    return masked(term, condition if alternative.value == 1.0 else f.not_(condition))
 
 
 def push_forward(
@@ -170,7 +170,7 @@ def push_forward(
     for row in rows:
         for key, x in row.items():
             terms.setdefault(key, []).append(x)
-    on = {key: _some_count(some) for key, some in terms.items()}
+    on = {key: _some_count(row_terms) for key, row_terms in terms.items()}
     if not any(condition is not None for condition in on.values()):
         return derivatives
     return [{key: x if on.get(key) is None else masked(x, on[key]) for key, x in row.items()} for row in derivatives]
@@ -184,9 +184,9 @@ def pull_back(
     With ``apart``, weights of different conditions are passed one after the other.
     """
     total: list[Any] = []
-    for some in _by_condition(weights) if apart else [weights]:
-        on = _some_count(some)
-        result = [x if on is None or _is_none(x) else masked(x, on) for x in gradient(some)]
+    for group in _by_condition(weights) if apart else [weights]:
+        on = _some_count(group)
+        result = [x if on is None or _is_none(x) else masked(x, on) for x in gradient(group)]
         total = [_sum_of_nonzero(x, y) for x, y in zip(total, result, strict=True)] if total else result
     return total
 
@@ -203,8 +203,8 @@ def _by_condition(weights: Sequence[Any]) -> list[Sequence[Any]]:
     return [[w if on is x else 0.0 for w, x in zip(weights, conditions, strict=True)] for on in different.values()]
 
 
-def _sum_of_nonzero(one: Any, other: Any) -> Any:
-    return other if _is_none(one) else one if _is_none(other) else summed(one, other)
+def _sum_of_nonzero(left: Any, right: Any) -> Any:
+    return right if _is_none(left) else left if _is_none(right) else summed(left, right)
 
 
 def _some_count(terms: Iterable[Any]) -> Symbol | None:
@@ -232,35 +232,35 @@ def _literals(condition: Symbol) -> dict[int, Symbol]:
     result: dict[int, Symbol] = {}
     waiting = [condition]
     while waiting:
-        one = waiting.pop()
-        if one.op is _AND and len(result) + len(waiting) < _MAX_LITERALS:
-            waiting += one.args
+        literal_source = waiting.pop()
+        if literal_source.op is _AND and len(result) + len(waiting) < _MAX_LITERALS:
+            waiting += literal_source.args
         else:
-            result[one.index] = one
+            result[literal_source.index] = literal_source
     return result
 
 
-def _both(one: Symbol, other: Symbol) -> Symbol:
-    have = _literals(one)
-    for index, condition in _literals(other).items():
+def _both(left: Symbol, right: Symbol) -> Symbol:
+    have = _literals(left)
+    for index, condition in _literals(right).items():
         if index not in have:
-            one = f.and_(one, condition)
-    return one
+            left = f.and_(left, condition)
+    return left
 
 
-def _either(one: Symbol, other: Symbol) -> tuple[Symbol | None, Symbol | None]:
+def _either(left: Symbol, right: Symbol) -> tuple[Symbol | None, Symbol | None]:
     """Return the condition that at least one of two holds, None for always, and a condition that separates them.
 
-    The latter is the only one that ``one`` has and ``other`` lacks, if ``other`` has its opposite instead; or None.
+    The latter is the only one that ``left`` has and ``right`` lacks, if ``right`` has its opposite instead; or None.
     """
-    a, b = _literals(one), _literals(other)
+    a, b = _literals(left), _literals(right)
     only_one, only_other = ([c for index, c in p.items() if index not in q] for p, q in ((a, b), (b, a)))
     if not only_one or not only_other:
-        return (other if only_one else one), None
+        return (right if only_one else left), None
     x, y = only_one[0], only_other[0]
     opposite = (x.op is _NOT and x.args[0] is y) or (y.op is _NOT and y.args[0] is x)
     if len(only_one) > 1 or len(only_other) > 1 or not opposite:
-        return f.or_(one, other), None
+        return f.or_(left, right), None
     common = [condition for index, condition in a.items() if index in b]
     return (reduce(f.and_, common) if common else None), x
 

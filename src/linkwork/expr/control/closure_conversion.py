@@ -85,11 +85,11 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
         if inside[k]:
             add(node)
             continue
-        here = [a for a in node.args if a.index < first or not inside[a.index - first]]
-        if len(here) < len(node.args):
+        outer_arguments = [a for a in node.args if a.index < first or not inside[a.index - first]]
+        if len(outer_arguments) < len(node.args):
             inside[k] = 1
             add(node)
-            for a in here:
+            for a in outer_arguments:
                 add_outer(a)
     taken, used = _with_outer_symbols(used, outer, results, first, inside)
     return Region.of(results, [*fresh, *taken], early, used), taken
@@ -113,18 +113,18 @@ def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Regi
 def _reached(graph: Graph, results: Sequence[Any], first: int) -> list[Symbol]:
     """Return the nodes from index ``first`` on that the results depend on, in the order of the trace."""
     nodes = graph.nodes[first:]
-    found = bytearray(max(len(nodes), 0))
+    reached = bytearray(max(len(nodes), 0))
     for x in results:
         if x.__class__ is Symbol and x.index >= first:
-            found[x.index - first] = 1
+            reached[x.index - first] = 1
     k = len(nodes)
     for node in reversed(nodes):  # bodies of loops inside are not visited: they are no arguments
         k -= 1
-        if found[k]:
+        if reached[k]:
             for a in node.args:
                 if a.index >= first:
-                    found[a.index - first] = 1
-    return list(compress(nodes, found))
+                    reached[a.index - first] = 1
+    return list(compress(nodes, reached))
 
 
 def _with_outer_symbols(
@@ -179,9 +179,9 @@ class Differentiated:
         ``keys`` has for each input the directions in which it has a derivative, with True for a conditional one.  The
         new symbols are the derivatives of the inputs by direction, `flagged`.
         """
-        terms, fresh = self.more_terms([flag for some in keys for flag in some.values()])
+        terms, fresh = self.more_terms([flag for flags in keys for flag in flags.values()])
         each = iter(terms)
-        return list(forward(results, self.inputs, [{key: next(each) for key in some} for some in keys])), fresh
+        return list(forward(results, self.inputs, [{key: next(each) for key in flags} for flags in keys])), fresh
 
 
 @dataclass(frozen=True)
@@ -198,25 +198,27 @@ class Residual:
     @cached_property
     def linear(self) -> Region:
         """Instructions that compute the residual r and then its Jacobian ∂r/∂x, row by row, from x and p."""
-        one = Differentiated(self.body)
-        rows = jacobian(one.results[: self.rows], one.inputs[: self.unknowns])
-        return Region.of([*one.results[: self.rows], *(x for row in rows for x in row)], one.inputs)
+        differentiated = Differentiated(self.body)
+        rows = jacobian(differentiated.results[: self.rows], differentiated.inputs[: self.unknowns])
+        return Region.of(
+            [*differentiated.results[: self.rows], *(x for row in rows for x in row)], differentiated.inputs
+        )
 
     @cached_property
     def jvp(self) -> Region:
         """Instructions that compute the product ∂r/∂p dp from x, p and dp."""
-        one = Differentiated(self.body)
-        fresh = one.more(len(one.inputs) - self.unknowns)
-        changes = tangent(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
-        return Region.of(changes, [*one.inputs, *fresh])
+        differentiated = Differentiated(self.body)
+        fresh = differentiated.more(len(differentiated.inputs) - self.unknowns)
+        changes = tangent(differentiated.results[: self.rows], differentiated.inputs[self.unknowns :], fresh)
+        return Region.of(changes, [*differentiated.inputs, *fresh])
 
     @cached_property
     def vjp(self) -> Region:
         """Instructions that compute the product (∂r/∂p)ᵀλ from x, p and λ."""
-        one = Differentiated(self.body)
-        fresh = one.more(self.rows)
-        result = adjoint(one.results[: self.rows], one.inputs[self.unknowns :], fresh)
-        return Region.of(result, [*one.inputs, *fresh])
+        differentiated = Differentiated(self.body)
+        fresh = differentiated.more(self.rows)
+        result = adjoint(differentiated.results[: self.rows], differentiated.inputs[self.unknowns :], fresh)
+        return Region.of(result, [*differentiated.inputs, *fresh])
 
 
 def keys_of(rows: Iterable[SparseRow]) -> dict[Any, bool]:
@@ -246,13 +248,13 @@ class DerivedBodies(NamedTuple):
 
 def flagged_rows(rows: Sequence[SparseRow], keys: Sequence[Mapping[Any, bool]]) -> list[Any]:
     """Return the derivatives of some values in the directions of ``keys`` as `flagged` numbers."""
-    terms = [row.get(key, 0.0) for row, some in zip(rows, keys, strict=True) for key in some]
-    return flagged(terms, [flag for some in keys for flag in some.values()])
+    terms = [row.get(key, 0.0) for row, row_keys in zip(rows, keys, strict=True) for key in row_keys]
+    return flagged(terms, [flag for row_keys in keys for flag in row_keys.values()])
 
 
 def rows_of_body(elements: Iterator[Any], keys: Iterable[Mapping[Any, bool]]) -> list[SparseRow]:
     """Return the sparse derivatives that elements of `flagged_rows` represent."""
-    return [dict(zip(some, terms_of_body(elements, some.values()), strict=True)) for some in keys]
+    return [dict(zip(row_keys, terms_of_body(elements, row_keys.values()), strict=True)) for row_keys in keys]
 
 
 def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> DerivedBodies:
@@ -262,14 +264,14 @@ def forward_bodies(bodies: Sequence[Region], rows: Sequence[SparseRow]) -> Deriv
     """
     keys = [keys_of([row]) for row in rows]
     opened = [Differentiated(body) for body in bodies]
-    each = [one.forward(one.results, keys) for one in opened]
+    each = [differentiated.forward(differentiated.results, keys) for differentiated in opened]
     result = [
         {key: any(is_conditional(row.get(key, 0.0)) for row in same) for key in keys_of(same)}
         for same in zip(*(results for results, _ in each), strict=True)
     ]
     derived = [
-        Region.of(flagged_rows(results, result), [*one.inputs, *fresh])
-        for one, (results, fresh) in zip(opened, each, strict=True)
+        Region.of(flagged_rows(results, result), [*differentiated.inputs, *fresh])
+        for differentiated, (results, fresh) in zip(opened, each, strict=True)
     ]
     return DerivedBodies(derived, flagged_rows(rows, keys), result)
 
@@ -279,10 +281,10 @@ def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedB
     used = [k for k, weight in enumerate(weights) if not is_zero(weight)]
     opened = [Differentiated(body) for body in bodies]
     flags = [is_conditional(weights[k]) for k in used]
-    fresh = [one.more_terms(flags) for one in opened]
+    fresh = [differentiated.more_terms(flags) for differentiated in opened]
     gradients = [
-        adjoint([one.results[k] for k in used], one.inputs, terms)
-        for one, (terms, _) in zip(opened, fresh, strict=True)
+        adjoint([differentiated.results[k] for k in used], differentiated.inputs, terms)
+        for differentiated, (terms, _) in zip(opened, fresh, strict=True)
     ]
     indices = {
         k: any(map(is_conditional, same))
@@ -290,8 +292,8 @@ def reverse_bodies(bodies: Sequence[Region], weights: Sequence[Any]) -> DerivedB
         if not all(map(is_zero, same))
     }
     derived = [
-        Region.of(flagged([some[k] for k in indices], indices.values()), [*one.inputs, *own])
-        for one, some, (_, own) in zip(opened, gradients, fresh, strict=True)
+        Region.of(flagged([row[k] for k in indices], indices.values()), [*differentiated.inputs, *body_terms])
+        for differentiated, row, (_, body_terms) in zip(opened, gradients, fresh, strict=True)
     ]
     return DerivedBodies(derived, flagged([weights[k] for k in used], flags), indices)
 
@@ -355,22 +357,22 @@ class FlatValue:
 
         ``form`` is the structure, and each row has the scalars of one value.
         """
-        one = FlatValue(unflatten(form, [0.0] * num_elements(form)), "")
+        copied = FlatValue(unflatten(form, [0.0] * num_elements(form)), "")
         each = [[*map(_layout, row)] for row in rows]
         for layouts in each:
-            if layouts != one.layouts:
-                one.layouts = [merge_layouts(old, new) for old, new in zip(one.layouts, layouts, strict=True)]
+            if layouts != copied.layouts:
+                copied.layouts = [merge_layouts(old, new) for old, new in zip(copied.layouts, layouts, strict=True)]
         if each and "t" in each[0]:
-            one.layouts = ["t" if x == "t" else layout for layout, x in zip(one.layouts, each[0], strict=True)]
-        return one, [_apart(row, one.layouts) for row in rows]
+            copied.layouts = ["t" if x == "t" else layout for layout, x in zip(copied.layouts, each[0], strict=True)]
+        return copied, [_apart(row, copied.layouts) for row in rows]
 
     def scalars_of(self, elements: Sequence[Any]) -> list[Any]:
         """Return the scalars that a list of elements represents in this layout."""
         many = len(self.layouts)
         if _are_plain(self.layouts):
             return list(elements[:many])
-        rest = iter(elements[many:])
-        return [_joined(chain(elements[k : k + 1], rest), layout) for k, layout in enumerate(self.layouts)]
+        remaining = iter(elements[many:])
+        return [_joined(chain(elements[k : k + 1], remaining), layout) for k, layout in enumerate(self.layouts)]
 
     def together(self, elements: Sequence[Any]) -> Any:
         """Return the nested value that a list of elements represents in this layout."""
@@ -382,23 +384,23 @@ class FlatValue:
         Derivatives that only one of the values has are conditional.
         """
         before = self.layouts
-        self.layouts = [merge_layouts(one, two) for one, two in zip(before, other.layouts, strict=True)]
+        self.layouts = [merge_layouts(first, second) for first, second in zip(before, other.layouts, strict=True)]
         return self.layouts != before
 
 
-def merge_layouts(one: Layout, other: Layout) -> Layout:
+def merge_layouts(left: Layout, right: Layout) -> Layout:
     """Return the smallest layout of a scalar that has the derivatives of both layouts."""
-    if isinstance(one, str) and isinstance(other, str):
-        return other if other == "c" else one
-    if isinstance(one, dict) or isinstance(other, dict):
-        rows = [x if isinstance(x, dict) else {} for x in (one, other)]
+    if isinstance(left, str) and isinstance(right, str):
+        return right if right == "c" else left
+    if isinstance(left, dict) or isinstance(right, dict):
+        rows = [x if isinstance(x, dict) else {} for x in (left, right)]
         return {key: merge_layouts(*(row.get(key, "c") for row in rows)) for key in _ordered({**rows[0], **rows[1]})}
-    if isinstance(one, str) or (not isinstance(other, str) and other[0] > one[0]):
-        one, other = other, one
-    level, value, tangent = one
-    if isinstance(other, str) or other[0] < level:
-        return level, merge_layouts(value, other), merge_layouts(tangent, "c")
-    return level, merge_layouts(value, other[1]), merge_layouts(tangent, other[2])
+    if isinstance(left, str) or (not isinstance(right, str) and right[0] > left[0]):
+        left, right = right, left
+    level, value, tangent = left
+    if isinstance(right, str) or right[0] < level:
+        return level, merge_layouts(value, right), merge_layouts(tangent, "c")
+    return level, merge_layouts(value, right[1]), merge_layouts(tangent, right[2])
 
 
 def _layout(x: Any, *, is_term: bool = False) -> Layout:
@@ -428,7 +430,7 @@ def _apart(scalars: Sequence[Any], layouts: Sequence[Layout]) -> list[Any]:
     if _are_plain(layouts):
         return list(scalars)
     parts = [_parts(x, layout) for x, layout in zip(scalars, layouts, strict=True)]
-    return [*(some[0] for some in parts), *(x for some in parts for x in some[1:])]
+    return [*(pair[0] for pair in parts), *(x for pair in parts for x in pair[1:])]
 
 
 def _parts(x: Any, layout: Layout) -> list[Any]:
@@ -436,10 +438,10 @@ def _parts(x: Any, layout: Layout) -> list[Any]:
         return [where(x, 1.0, 0.0)] if layout == "t" else flagged([x], [layout == "c"])
     if isinstance(layout, dict):
         result = [_parts(x.get(key) if x.__class__ is SparseTangent else 0.0, inner) for key, inner in layout.items()]
-        return [y for some in result for y in some]
+        return [y for pair in result for y in pair]
     level, value, tangent = layout
-    here = (x.value, x.tangent) if x.__class__ is Dual and x.level == level else (x, 0.0)
-    return [*_parts(here[0], value), *_parts(here[1], tangent)]
+    value_and_tangent = (x.value, x.tangent) if x.__class__ is Dual and x.level == level else (x, 0.0)
+    return [*_parts(value_and_tangent[0], value), *_parts(value_and_tangent[1], tangent)]
 
 
 def _joined(elements: Iterator[Any], layout: Layout) -> Any:

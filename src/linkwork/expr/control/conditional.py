@@ -59,23 +59,25 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         return _masked(holds, true_fun, false_fun, operands, in_elements=is_element_batch(pred))
     graph = holds.graph
     mark = len(graph.nodes)
-    one = FlatValue(_called("true_fun", true_fun, operands), f"cond: true_fun: result of {function_label(true_fun)}")
-    other = FlatValue(
+    from_true = FlatValue(
+        _called("true_fun", true_fun, operands), f"cond: true_fun: result of {function_label(true_fun)}"
+    )
+    from_false = FlatValue(
         _called("false_fun", false_fun, operands), f"cond: false_fun: result of {function_label(false_fun)}"
     )
-    text = describe_difference(one.form, other.form)
-    if not text and one.logical != other.logical:
+    text = describe_difference(from_true.form, from_false.form)
+    if not text and from_true.logical != from_false.logical:
         text = "one returns a truth value, the other a number"
     if text:
         raise _different(true_fun, false_fun, text)
-    one.widen(other)
-    other.widen(one)
-    (first, taken_first), (second, taken_second) = (close_since(mark, x.elements) for x in (one, other))
+    from_true.widen(from_false)
+    from_false.widen(from_true)
+    (first, taken_first), (second, taken_second) = (close_since(mark, x.elements) for x in (from_true, from_false))
     taken = sorted({*taken_first, *taken_second}, key=lambda x: x.index)
     index = {x: k for k, x in enumerate(taken)}
     yes_body = first.taking([index[x] for x in taken_first], len(taken))
     no_body = second.taking([index[x] for x in taken_second], len(taken))
-    return one.together(graph.bundle(Choice(yes_body, no_body), [holds, *taken]))
+    return from_true.together(graph.bundle(Choice(yes_body, no_body), [holds, *taken]))
 
 
 def _masked(
@@ -87,12 +89,12 @@ def _masked(
     """
     choose = select_samples(holds, in_elements=in_elements)
     with np.errstate(all="ignore"):
-        one, other = yes(*operands), no(*operands)
-    text = describe_difference(_nesting(one, yes), _nesting(other, no))
+        first, second = yes(*operands), no(*operands)
+    text = describe_difference(_nesting(first, yes), _nesting(second, no))
     if text:
         raise _different(yes, no, text)
     with np.errstate(all="ignore"):
-        return tree_map(choose, one, other)
+        return tree_map(choose, first, second)
 
 
 def _nesting(result: Any, branch: Callable[..., Any]) -> TreeDef | Leaf:

@@ -82,8 +82,8 @@ class Loop(MultiResult):
     def used_results(self) -> Sequence[int]:
         if not self.stores:
             return range(self.count)
-        n, own = self.carried, range(self.stores, self.kept)
-        outputs = (n + t * self.kept + j for t in range(self.max_iterations) for j in own)
+        n, stored_indices = self.carried, range(self.stores, self.kept)
+        outputs = (n + t * self.kept + j for t in range(self.max_iterations) for j in stored_indices)
         return [*range(n + 1), *outputs]
 
     def results_of(self, state: Sequence[Any], outputs: Sequence[Sequence[Any]]) -> list[Any]:
@@ -105,8 +105,8 @@ class Loop(MultiResult):
     def inputs_of(self, stacked: Sequence[Any], step: int) -> list[Any]:
         """Return the inputs of a step, from those of all steps."""
         many, first = self.own_inputs, len(self.reads)
-        own = stacked[first + step * many : first + (step + 1) * many]
-        return [*(x for rows in stacked[:first] for x in rows[min(step, len(rows) - 1)]), *own]
+        inputs_of_step = stacked[first + step * many : first + (step + 1) * many]
+        return [*(x for rows in stacked[:first] for x in rows[min(step, len(rows) - 1)]), *inputs_of_step]
 
     def with_bodies(self, change: Callable[[Region], Region]) -> Loop:
         return replace(self, body=change(self.body))
@@ -127,11 +127,11 @@ class Loop(MultiResult):
             return self.body.run([*values, *self.inputs_of(stacked, step), *outside], apply, constant)
 
         if not self.conditional:
-            kept: list[Any] = [None] * self.max_iterations
+            outputs: list[Any] = [None] * self.max_iterations
             for t in reversed(range(self.max_iterations)) if self.backward else range(self.max_iterations):
                 result = run(state, t)
-                state, kept[t] = result[: self.carried], result[self.carried :]
-            return self.results_of(state, kept)
+                state, outputs[t] = result[: self.carried], result[self.carried :]
+            return self.results_of(state, outputs)
         return (self._masked if apply is apply_on_arrays else self._one_by_one)(list(state), run)
 
     def _one_by_one(self, state: list[Any], run: Any) -> list[Any]:
@@ -174,43 +174,57 @@ class Loop(MultiResult):
         state_rows, stacked_rows, outside_rows = self.split(rows)
         # the derivative of a number, as an input of some steps or at the start, counts in other steps only
         columns = [keys_of(stacked_rows[j::m]) for j in range(m)]
-        numbers = [any(x.__class__ is float for x in stacked[j::m]) for j in range(m)]
-        columns = [{key: k or flag for key, flag in keys.items()} for k, keys in zip(numbers, columns, strict=True)]
-        others = [keys_of([row]) for row in outside_rows]
+        are_constant = [any(x.__class__ is float for x in stacked[j::m]) for j in range(m)]
+        columns = [
+            {key: k or flag for key, flag in keys.items()} for k, keys in zip(are_constant, columns, strict=True)
+        ]
+        outside_keys = [keys_of([row]) for row in outside_rows]
         carried = [keys_of([row]) for row in state_rows]
         head = int(self.conditional)
         while True:
-            one = Differentiated(self.body)
-            derivatives_of, fresh = one.forward(one.results[head:], [*carried, *columns, *others])
+            differentiated = Differentiated(self.body)
+            derivatives_of, fresh = differentiated.forward(
+                differentiated.results[head:], [*carried, *columns, *outside_keys]
+            )
             following = [keys_of([row]) for row in derivatives_of[:n]]
             grown = [
-                {key: own.get(key, x.__class__ is float) or new.get(key, False) for key in {**own, **new}}
-                for own, new, x in zip(carried, following, state, strict=True)
+                {key: own_keys.get(key, x.__class__ is float) or new.get(key, False) for key in {**own_keys, **new}}
+                for own_keys, new, x in zip(carried, following, state, strict=True)
             ]
             if grown == carried:
                 break
             carried = grown
-        x, s, c = one.inputs[:n], one.inputs[n : n + m], one.inputs[n + m :]
-        ends = _ends([sum(len(keys) + sum(keys.values()) for keys in some) for some in (carried, columns, others)])
+        x, s, c = differentiated.inputs[:n], differentiated.inputs[n : n + m], differentiated.inputs[n + m :]
+        ends = _ends(
+            [
+                sum(len(keys) + sum(keys.values()) for keys in keys_of_group)
+                for keys_of_group in (carried, columns, outside_keys)
+            ]
+        )
         dx, ds, dc = (fresh[a:b] for a, b in ends)
         following = flagged_rows(derivatives_of[:n], carried)
-        kept = [keys_of([row]) for row in derivatives_of[n:]]
-        kept_values = flagged_rows(derivatives_of[n:], kept)
-        results_of_body = [*one.results[: head + n], *following, *one.results[head + n :], *kept_values]
+        stored_keys = [keys_of([row]) for row in derivatives_of[n:]]
+        kept_values = flagged_rows(derivatives_of[n:], stored_keys)
+        results_of_body = [
+            *differentiated.results[: head + n],
+            *following,
+            *differentiated.results[head + n :],
+            *kept_values,
+        ]
         body = Region.of(results_of_body, [*x, *dx, *s, *ds, *c, *dc], head)
         both = replace(self, body=body, carried=n + len(dx), inputs=m + len(ds), kept=self.kept + len(kept_values))
-        given = [*state, *flagged_rows(state_rows, carried)]
+        flat_arguments = [*state, *flagged_rows(state_rows, carried)]
         for t in range(steps if m else 0):
-            given += stacked[t * m : (t + 1) * m]
-            given += flagged_rows(stacked_rows[t * m : (t + 1) * m], columns)
-        given += [*outside, *flagged_rows(outside_rows, others)]
-        values = _run_derived(both, given, arguments)
+            flat_arguments += stacked[t * m : (t + 1) * m]
+            flat_arguments += flagged_rows(stacked_rows[t * m : (t + 1) * m], columns)
+        flat_arguments += [*outside, *flagged_rows(outside_rows, outside_keys)]
+        values = _run_derived(both, flat_arguments, arguments)
         result = rows_of_body(iter(values[n : both.carried]), carried)
         if self.conditional:
             return [*result, {}, {}]
         for t in range(steps if self.kept else 0):
-            here = iter(values[both.carried + t * both.kept + self.kept : both.carried + (t + 1) * both.kept])
-            result += rows_of_body(here, kept)
+            stored_values = iter(values[both.carried + t * both.kept + self.kept : both.carried + (t + 1) * both.kept])
+            result += rows_of_body(stored_values, stored_keys)
         return result
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
@@ -220,18 +234,18 @@ class Loop(MultiResult):
                 "length is known, root, whose derivative needs no iterations, or forward derivatives (tangent)"
             )
         self._check_derivatives()
-        n, m, kept, steps = self.carried, self.inputs, self.kept, self.max_iterations
+        n, m, stored_count, steps = self.carried, self.inputs, self.kept, self.max_iterations
         state, stacked, outside = self.split(arguments)
         has_number = any(x.__class__ is float for x in state)  # where a derivative may be infinite in the first step
-        columns = [j for j in range(kept) if not all(map(is_zero, weights[n + j :: kept]))]
-        are_conditional = [any(map(is_conditional, weights[n + j :: kept])) for j in columns]
+        columns = [j for j in range(stored_count) if not all(map(is_zero, weights[n + j :: stored_count]))]
+        are_conditional = [any(map(is_conditional, weights[n + j :: stored_count])) for j in columns]
         carried = {k: is_conditional(weights[k]) for k in range(n) if not is_zero(weights[k])}
         while True:
-            one = Differentiated(self.body)
-            of_states, state_weights = one.more_terms([*carried.values()])
-            of_outputs, output_weights = one.more_terms(are_conditional)
-            outputs = [one.results[k] for k in (*carried, *(n + j for j in columns))]
-            result = adjoint(outputs, one.inputs, [*of_states, *of_outputs])
+            differentiated = Differentiated(self.body)
+            of_states, state_weights = differentiated.more_terms([*carried.values()])
+            of_outputs, output_weights = differentiated.more_terms(are_conditional)
+            outputs = [differentiated.results[k] for k in (*carried, *(n + j for j in columns))]
+            result = adjoint(outputs, differentiated.inputs, [*of_states, *of_outputs])
             grown = {
                 k: carried.get(k, has_number) or (not is_zero(result[k]) and is_conditional(result[k]))
                 for k in range(n)
@@ -244,7 +258,7 @@ class Loop(MultiResult):
             {first + j: is_conditional(x) for j, x in enumerate(part) if not is_zero(x)}
             for first, part in ((n, result[n : n + m]), (n + m, result[n + m :]))
         )
-        totals, sums = one.more_terms([*to_outside.values()])
+        totals, sums = differentiated.more_terms([*to_outside.values()])
         results_of_body = flagged([result[k] for k in carried], carried.values())
         added = [summed(total, result[k]) for total, k in zip(totals, to_outside, strict=True)]
         results_of_body += flagged(added, to_outside.values())
@@ -252,27 +266,31 @@ class Loop(MultiResult):
         needed = set(reachable(results_of_body))
         x, s, c = (
             [j for j, symbol in enumerate(part) if symbol in needed]
-            for part in (one.inputs[:n], one.inputs[n : n + m], one.inputs[n + m :])
+            for part in (differentiated.inputs[:n], differentiated.inputs[n : n + m], differentiated.inputs[n + m :])
         )
-        taken: list[Symbol] = [one.inputs[j] for j in x] + [one.inputs[n + j] for j in s] + output_weights
-        body = Region.of(results_of_body, [*state_weights, *sums, *taken, *(one.inputs[n + m + j] for j in c)])
+        taken: list[Symbol] = (
+            [differentiated.inputs[j] for j in x] + [differentiated.inputs[n + j] for j in s] + output_weights
+        )
+        body = Region.of(
+            results_of_body, [*state_weights, *sums, *taken, *(differentiated.inputs[n + m + j] for j in c)]
+        )
         back = Loop(body, len(state_weights) + len(sums), len(taken), len(of_inputs), steps, backward=not self.backward)
         history = self._history(arguments, x)
         rows: list[Any] = []
         for t in range(steps if taken else 0):
             rows += history[t * len(x) : (t + 1) * len(x)]
             rows += [stacked[t * m + j] for j in s]
-            rows += flagged([weights[n + t * kept + j] for j in columns], are_conditional)
+            rows += flagged([weights[n + t * stored_count + j] for j in columns], are_conditional)
         start = flagged([weights[k] for k in carried], carried.values()) + [0.0] * len(sums)
         values = _run_derived(back, [*start, *rows, *(outside[j] for j in c)], arguments)
         gradient: list[Any] = [0.0] * len(arguments)
-        numbers = iter(values)
-        for k, term in zip(carried, terms_of_body(numbers, carried.values()), strict=True):
+        elements = iter(values)
+        for k, term in zip(carried, terms_of_body(elements, carried.values()), strict=True):
             gradient[k] = term
-        for k, term in zip(to_outside, terms_of_body(numbers, to_outside.values()), strict=True):
+        for k, term in zip(to_outside, terms_of_body(elements, to_outside.values()), strict=True):
             gradient[k + (steps - 1) * m] = term
         for t in range(steps if to_inputs else 0):
-            for k, term in zip(to_inputs, terms_of_body(numbers, to_inputs.values()), strict=True):
+            for k, term in zip(to_inputs, terms_of_body(elements, to_inputs.values()), strict=True):
                 gradient[k + t * m] = term
         return gradient
 
@@ -284,8 +302,11 @@ class Loop(MultiResult):
         """Return the scalars of the state at these indices at the start of every step, one step after the other."""
         if not indices:
             return []
-        one = Differentiated(self.body)
-        body = Region.of([*one.results[: self.carried], *(one.inputs[k] for k in indices)], one.inputs)
+        differentiated = Differentiated(self.body)
+        body = Region.of(
+            [*differentiated.results[: self.carried], *(differentiated.inputs[k] for k in indices)],
+            differentiated.inputs,
+        )
         return replace(self, body=body, kept=len(indices))(arguments)[self.carried :]
 
 

@@ -193,9 +193,9 @@ def fori_loop(
         inside, k = pair
         following = call_argument("fori_loop: body_fun", "(k, state)", body_fun, k, inside)
         if k.__class__ is not int or k == first:  # later steps are checked by scan
-            what, is_number = "fori_loop: body_fun", k.__class__ is int
-            result = FlatValue(following, f"{what}: result of {function_label(body_fun)}")
-            check_step(what, body_fun, start.form, result.form, start.logical, result.logical, batches=is_number)
+            label, is_number = "fori_loop: body_fun", k.__class__ is int
+            result = FlatValue(following, f"{label}: result of {function_label(body_fun)}")
+            check_step(label, body_fun, start.form, result.form, start.logical, result.logical, batches=is_number)
         return (following, k + 1), None
 
     counted.__wrapped__ = body_fun  # type: ignore[attr-defined]
@@ -222,18 +222,18 @@ def scan_traced(
     stores: bool = False,
     stored: Sequence[StoredRows] = (),
 ) -> tuple[Any, Any]:
-    one: FlatValue | None = None
+    element: FlatValue | None = None
     rows: list[list[Any]] = []
-    reads = tuple([other.row.size for other in stored])
+    reads = tuple([stored_row.row.size for stored_row in stored])
     known = sum(reads)
     if form is not None:
         shape = map_leaves(form, lambda leaf: Leaf(leaf.shape[1:], is_array=len(leaf.shape) > 1))
-        one, rows = FlatValue.alike(shape, _rows_of(form, inputs, steps))
-    width = known + (0 if one is None else one.size)
+        element, rows = FlatValue.alike(shape, _rows_of(form, inputs, steps))
+    width = known + (0 if element is None else element.size)
     while True:
         fresh = inner_symbols(graph, f"the state of scan of {function_label(step)}", len(start.elements) + width)
         carried, slices = fresh[: len(start.elements)], fresh[len(start.elements) :]
-        row = None if one is None else one.together(slices[known:])
+        row = None if element is None else element.together(slices[known:])
         if stored:
             ends = [*accumulate(reads, initial=0)]
             row = (tuple([k.row.together(slices[a:b]) for k, (a, b) in zip(stored, pairwise(ends), strict=True)]), row)
@@ -245,24 +245,24 @@ def scan_traced(
     following.widen(start)
     collected = None if output is None else FlatValue(output, f"scan: f: output of {function_label(step)}")
     outputs = [] if collected is None else collected.elements
-    kept = None
+    stored_outputs = None
     if stores:
-        kept = FlatValue(output[0], f"scan: f: output of {function_label(step)}")
+        stored_outputs = FlatValue(output[0], f"scan: f: output of {function_label(step)}")
         collected = FlatValue(output[1], f"scan: f: output of {function_label(step)}")
-        outputs = [*kept.elements, *collected.elements]
+        outputs = [*stored_outputs.elements, *collected.elements]
     body, outside = close_over(fresh, [*following.elements, *outputs])
     _check_outer(outside)
-    many = 0 if kept is None else kept.size
+    many = 0 if stored_outputs is None else stored_outputs.size
     loop = Loop(body, len(carried), width, len(outputs), steps, backward=backward, stores=many, reads=reads)
-    before = [*start.elements, *(other.values for other in stored)]
+    before = [*start.elements, *(stored_row.values for stored_row in stored)]
     result = graph.bundle(loop, [*before, *(x for r in rows for x in r), *outside])
     last = start.together(result[: len(carried)])
     if collected is None:
         return last, None
-    own = len(outputs) - many
+    own_count = len(outputs) - many
     starts = (len(carried) + t * len(outputs) + many for t in range(steps))
-    joined = _joined(collected, [collected.scalars_of(result[start : start + own]) for start in starts])
-    return last, joined if kept is None else (StoredRows(result[len(carried)], kept, steps), joined)
+    joined = _joined(collected, [collected.scalars_of(result[start : start + own_count]) for start in starts])
+    return last, joined if stored_outputs is None else (StoredRows(result[len(carried)], stored_outputs, steps), joined)
 
 
 def _check_outer(outside: Sequence[Symbol]) -> None:

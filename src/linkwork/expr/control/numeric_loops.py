@@ -70,8 +70,8 @@ def numeric_while_loop(
         if count == max_iterations or not np.any(going):
             break
         following = call_argument("while_loop: body_fun", "the state", step, _own(state))
-        numbers, form = flatten(following, f"while_loop: body_fun: result of {function_label(step)}")
-        graph = graph_of(numbers)
+        elements, form = flatten(following, f"while_loop: body_fun: result of {function_label(step)}")
+        graph = graph_of(elements)
         if graph is not None:
             return graph
         masked = bool(np.ndim(going))
@@ -90,19 +90,19 @@ def numeric_scan(
     if not steps:
         return state, _no_outputs(step, state, inputs)
     truths = _truths(state)
-    kept: list[Any] = [None] * steps
+    collected: list[Any] = [None] * steps
     for t in reversed(range(steps)) if backward else range(steps):
-        following, kept[t] = check_pair(
+        following, collected[t] = check_pair(
             step, call_argument("scan: f", "(carry, x)", step, _own(state), _row(inputs, t))
         )
-        numbers, form = flatten(following, f"scan: f: state that {function_label(step)} returns")
-        outputs = [] if kept[t] is None else flatten(kept[t], f"scan: f: output of {function_label(step)}")[0]
-        graph = graph_of([*numbers, *outputs])
+        elements, form = flatten(following, f"scan: f: state that {function_label(step)} returns")
+        outputs = [] if collected[t] is None else flatten(collected[t], f"scan: f: output of {function_label(step)}")[0]
+        graph = graph_of([*elements, *outputs])
         if graph is not None:
             return graph
         check_step("scan: f", step, start.form, form, truths, _truths(following), batches=True)
         state = following
-    return state, _stacked(kept)
+    return state, _stacked(collected)
 
 
 def _no_outputs(step: Callable[..., Any], state: Any, inputs: Any) -> Any:
@@ -290,10 +290,10 @@ def check_step(
         )
 
 
-def _over_samples(one: Any, other: Any) -> bool:
+def _over_samples(left: Any, right: Any) -> bool:
     """Return True if two structures are equal up to leading dimensions."""
-    pairs = zip(leaf_paths(one), leaf_paths(other), strict=False)
-    return len(leaf_paths(one)) == len(leaf_paths(other)) and all(
+    pairs = zip(leaf_paths(left), leaf_paths(right), strict=False)
+    return len(leaf_paths(left)) == len(leaf_paths(right)) and all(
         path == same and all(a == b for a, b in zip(reversed(x.shape), reversed(y.shape), strict=False))
         for (path, x), (same, y) in pairs
     )

@@ -27,24 +27,30 @@ class SharedStructure:
         self._call = SharedCall(self._symbols)
 
     def __call__(self, *arguments: Any) -> Any:
-        scalars = [x for given in arguments for x in (given if isinstance(given, (list, tuple)) else [given])]
+        scalars = [
+            x for argument in arguments for x in (argument if isinstance(argument, (list, tuple)) else [argument])
+        ]
         kinds = {x.__class__ for x in scalars}
         if Symbol not in kinds or not kinds <= {Symbol, float, int}:
             return self.function(*arguments)
-        symbols = iter(self._call(*(tuple(given) if isinstance(given, list) else given for given in arguments)))
+        symbols = iter(
+            self._call(*(tuple(argument) if isinstance(argument, list) else argument for argument in arguments))
+        )
         return _rebuilt(self._form, lambda _: next(symbols))
 
     def _symbols(self, *arguments: Any) -> tuple[Any, ...]:
         """Call the function, store the form of its result, and return the symbols in it."""
-        self._form = self.function(*(list(given) if isinstance(given, tuple) else given for given in arguments))
-        found: list[Any] = []
+        self._form = self.function(
+            *(list(argument) if isinstance(argument, tuple) else argument for argument in arguments)
+        )
+        leaves: list[Any] = []
 
         def noted(symbol: Any) -> Any:
-            found.append(symbol)
+            leaves.append(symbol)
             return symbol
 
         _rebuilt(self._form, noted)
-        return tuple(found)
+        return tuple(leaves)
 
 
 def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -44,9 +44,11 @@ def scan_stored(
     outputs are those of `scan_storing`.  If ``xs`` have more steps than the rows, the last row is repeated.  The other
     scans must be in the same function, and not around a loop that contains this one.
     """
-    some = stored if isinstance(stored, tuple) else (stored,)
-    if all(isinstance(one, StoredRows) for one in some):
-        return _scan(f if stored is some else _with_one_row(f), init, xs, reverse=reverse, stores=stores, stored=some)
+    all_stored = stored if isinstance(stored, tuple) else (stored,)
+    if all(isinstance(rows, StoredRows) for rows in all_stored):
+        return _scan(
+            f if stored is all_stored else _with_one_row(f), init, xs, reverse=reverse, stores=stores, stored=all_stored
+        )
     if xs is None:
         return scan(lambda carry, row: f(carry, (row, None)), init, stored, reverse=reverse)
     steps = number_of_steps(flatten(xs, "scan: xs")[1], None)

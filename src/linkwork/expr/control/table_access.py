@@ -81,8 +81,8 @@ class Take(MultiResult):
         position = fmin(fmax(floor(arguments[0]), 0.0), float(self.rows - 1))
         gradient: list[Any] = [0.0]
         for row in range(self.rows):
-            here = eq(position, float(row))
-            gradient += [0.0 if is_zero(weight) else masked(weight, here) for weight in weights]
+            is_row = eq(position, float(row))
+            gradient += [0.0 if is_zero(weight) else masked(weight, is_row) for weight in weights]
         return gradient
 
 
@@ -134,18 +134,20 @@ class Put(MultiResult):
 
     def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
         index = arguments[0]
-        there = and_(le(0.0, index), lt(index, float(self.rows)))
+        is_inside = and_(le(0.0, index), lt(index, float(self.rows)))
         used = [k for k in range(self.columns) if not all(map(is_zero, weights[k :: self.columns]))]
         if not used:
             return [0.0] * len(arguments)
-        some = [weights[line * self.columns + k] for line in range(self.rows) for k in used]
-        flags = _flags(some, len(used))
-        taken = iter(Take(self.rows, len(used) + sum(flags))([index, *flagged(some, flags * self.rows)]))
+        used_weights = [weights[line * self.columns + k] for line in range(self.rows) for k in used]
+        flags = _flags(used_weights, len(used))
+        taken = iter(Take(self.rows, len(used) + sum(flags))([index, *flagged(used_weights, flags * self.rows)]))
         row = dict(zip(used, terms_of_body(taken, flags), strict=True))
-        all_flagged = flagged([*[0.0] * len(used), *some], [True] * (len(used) + len(some)))
-        rest = terms_of_body(iter(Put(self.rows, 2 * len(used))([index, *all_flagged])), [True] * len(some))
-        to_row = [masked(row[k], there) if k in row else 0.0 for k in range(self.columns)]
-        to_table = [next(rest) if k % self.columns in row else 0.0 for k in range(self.count)]
+        all_flagged = flagged([*[0.0] * len(used), *used_weights], [True] * (len(used) + len(used_weights)))
+        remaining_terms = terms_of_body(
+            iter(Put(self.rows, 2 * len(used))([index, *all_flagged])), [True] * len(used_weights)
+        )
+        to_row = [masked(row[k], is_inside) if k in row else 0.0 for k in range(self.columns)]
+        to_table = [next(remaining_terms) if k % self.columns in row else 0.0 for k in range(self.count)]
         return [0.0, *to_row, *to_table]
 
 

@@ -167,11 +167,11 @@ def _solve(
             fresh = inner_symbols(graph, f"the unknowns of {caller} of {function_label(function)}", len(first))
             reached = residual(fresh)
             body, outside = close_over(fresh, list(map(value_of, reached)))
-            near, others = (
+            near, not_near = (
                 (None, []) if like is None else close_over(fresh, [value_of(r) for r in like_residual(fresh)])
             )
             rule = _RootRule(body, len(first), max_iterations, float(tolerance), is_fixed_point, line_search, near)
-            *x, done, status = apply_rule(rule, [*first, *outside, *others])
+            *x, done, status = apply_rule(rule, [*first, *outside, *not_near])
         orders = max(map(order_of, reached))
         _, rows = _linearized(residual, x) if orders else ([], [])
         for _ in range(orders):  # each Newton step makes the derivatives of one more order exact
@@ -215,8 +215,8 @@ def _bare(x: Any) -> Any:
 
 def _is_batch(value: Any, shape: tuple[int, ...]) -> bool:
     """Return True for a float array with sample dimensions before its own ``shape``."""
-    own = np.ndim(value) - len(shape)
-    return isinstance(value, np.ndarray) and value.dtype != object and own > 0 and value.shape[own:] == shape
+    own_dims = np.ndim(value) - len(shape)
+    return isinstance(value, np.ndarray) and value.dtype != object and own_dims > 0 and value.shape[own_dims:] == shape
 
 
 def _columns(batch: np.ndarray, dimensions: int) -> list[Any]:
@@ -230,8 +230,8 @@ def _linearized(residual: Callable[[Sequence[Any]], list[Any]], x: Sequence[Any]
     values: list[Any] = []
     columns = []
     for k in range(len(x)):
-        given = seeded(x, [1.0 if j == k else 0.0 for j in range(len(x))])
-        result = [parts(r, given[0].level) for r in residual(given)]
+        moving = seeded(x, [1.0 if j == k else 0.0 for j in range(len(x))])
+        result = [parts(r, moving[0].level) for r in residual(moving)]
         values = [value_of(r) for r, _ in result]
         columns.append([value_of(d) for _, d in result])
     return values, transposed(columns)
@@ -365,7 +365,7 @@ class _RootRule(ImplicitDerivative):
 
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         n = self.size
-        p, others = self._parameters(inputs), inputs[self.body.elements_in :]
+        p, constants = self._parameters(inputs), inputs[self.body.elements_in :]
 
         def residual(x: Sequence[Any]) -> Sequence[Any]:
             return self.body.run([*x, *p])
@@ -374,7 +374,7 @@ class _RootRule(ImplicitDerivative):
             if self.is_fixed_point:
                 return _newton_correction(residual(x), None)
             if self.like is not None:
-                return _newton_correction(residual(x), rows_of(self._like_residual.linear.run([*x, *others])[n:], n))
+                return _newton_correction(residual(x), rows_of(self._like_residual.linear.run([*x, *constants])[n:], n))
             result = self._residual.linear.run([*x, *p])
             return _newton_correction(result[:n], rows_of(result[n:], n))
 

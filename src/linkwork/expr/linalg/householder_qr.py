@@ -130,8 +130,8 @@ class _Orthogonal(CustomDerivative):
         if k < self.m:
             first = add_matrices(first, by_q, negated(product(q, inside)))
         result = product(q, by_r)
-        for row, other in zip(result, first, strict=True):
-            row[:k] = [x + y for x, y in zip(row, _UPPER.solved(factors, other), strict=False)]
+        for row, row_of_first in zip(result, first, strict=True):
+            row[:k] = [x + y for x, y in zip(row, _UPPER.solved(factors, row_of_first), strict=False)]
         return flat(result)
 
     def _factors(
@@ -162,8 +162,8 @@ class Reflections:
             vector, factor, column[k] = _reflection(column[k], column[k + 1 :])
             column[k + 1 :] = [0.0] * (self.m - k - 1)
             self._steps.append((vector, factor))
-            for other in self._columns[k + 1 :]:
-                self._reflect(k, other)
+            for later_column in self._columns[k + 1 :]:
+                self._reflect(k, later_column)
 
     def upper(self, rows: int) -> list[list[Any]]:
         """Return the first ``rows`` rows of R."""

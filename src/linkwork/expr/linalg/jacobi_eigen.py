@@ -145,12 +145,12 @@ def _turn(state: Matrices, p: int, q: int) -> None:
     c, s, change = rotation(difference, -a[p][q])
     a[p][p], a[q][q] = swap_if(lt(difference, 0.0), a[p][p] + change, a[q][q] - change)
     a[p][q] = a[q][p] = 0.0
-    others = [i for i in range(len(a)) if i not in (p, q)]
-    x, y = [a[p][i] for i in others], [a[q][i] for i in others]
+    indices = [i for i in range(len(a)) if i not in (p, q)]
+    x, y = [a[p][i] for i in indices], [a[q][i] for i in indices]
     rotate(c, s, x, y)
-    for i, one, other in zip(others, x, y, strict=True):
-        a[p][i] = a[i][p] = one
-        a[q][i] = a[i][q] = other
+    for i, first, second in zip(indices, x, y, strict=True):
+        a[p][i] = a[i][p] = first
+        a[q][i] = a[i][q] = second
     rotate(c, s, turned[p], turned[q])
 
 

@@ -89,7 +89,7 @@ class LeastSquares(CustomDerivative):
     ) -> tuple[list[list[Any]], list[list[Any]], list[Any]]:
         columns = self._by_columns(a)
         sides = columns if self._tall else a
-        gram = [[dot(one, other) for other in sides[: i + 1]] for i, one in enumerate(sides)]
+        gram = [[dot(first, second) for second in sides[: i + 1]] for i, first in enumerate(sides)]
         for i, row in enumerate(gram):
             row[i] = row[i] + damping * damping
             row += [0.0] * (len(sides) - i - 1)
@@ -149,15 +149,15 @@ class LeastSquares(CustomDerivative):
             if self._tall:
                 g = self._gram_solved(self._factors(extra), weight)
                 mu = [dot(row, g) for row in a]
-                one = [subtract_dot(value, row, x) for value, row in zip(b, a, strict=True)]
-                other, share = g, dot(g, x)
+                residual = [subtract_dot(value, row, x) for value, row in zip(b, a, strict=True)]
+                adjoint, share = g, dot(g, x)
             else:
                 mu = self._gram_solved(self._factors(extra), [dot(row, weight) for row in a])
-                one, other = y, [subtract_dot(w, c, mu) for w, c in zip(weight, columns, strict=True)]
+                residual, adjoint = y, [subtract_dot(w, c, mu) for w, c in zip(weight, columns, strict=True)]
                 share = dot(mu, y)
             for i, row in enumerate(pulled):
                 for j in range(self.n):
-                    row[j] = subtract_dot(row[j] + one[i] * other[j], (mu[i],), (x[j],))
+                    row[j] = subtract_dot(row[j] + residual[i] * adjoint[j], (mu[i],), (x[j],))
             pulled_b.append(mu)
             pulled_damping = subtract_dot(pulled_damping, (2.0 * damping,), (share,))
         flat_b = [column[i] for i in range(self.m) for column in pulled_b]

@@ -119,10 +119,10 @@ class Semidefinite:
         removals remove it, and none is needed for a b in range. With ``least``, a term in ρ³ cancels what is in the
         null space, as `least` does.
         """
-        rest, c = list(b), removals + 1
+        remainder, c = list(b), removals + 1
         for _ in range(removals):
-            rest = [y - r for y, r in zip(rest, self._left(self.once(rest)), strict=True)]
-        step = x = self.once(rest)
+            remainder = [y - r for y, r in zip(remainder, self._left(self.once(remainder)), strict=True)]
+        step = x = self.once(remainder)
         factors = [c, c * (c + 1) // 2]
         for k in [*factors, -1 - sum(factors)] if least else factors:
             step = self.once(self._left(step))
@@ -138,10 +138,10 @@ class Semidefinite:
 
         (A + E)⁻¹ E preserves that component and almost removes the rest; it is applied ``steps`` times.
         """
-        rest = list(x)
+        remainder = list(x)
         for _ in range(steps):
-            rest = self.once(self._left(rest))
-        return [a - b for a, b in zip(x, rest, strict=True)]
+            remainder = self.once(self._left(remainder))
+        return [a - b for a, b in zip(x, remainder, strict=True)]
 
     def once(self, b: Scalars) -> list[Any]:
         """Return (A + E)⁻¹ b, a single step of the proximal point algorithm from zero."""
@@ -199,13 +199,13 @@ def _large_factors(A: Rows, E: Scalars, order: Sequence[int]) -> SparseFactors |
 def _order(A: Rows) -> list[int]:
     """Return the minimum degree ordering of the rows with a nonzero diagonal."""
     near = {i: {j for j, x in enumerate(row) if j != i and not is_zero(x)} for i, row in enumerate(A)}
-    near = {i: others for i, others in near.items() if not is_zero(A[i][i])}
+    near = {i: neighbours for i, neighbours in near.items() if not is_zero(A[i][i])}
     result = []
     while near:
         i = min(near, key=lambda row: (len(near[row]), row))
-        others = near.pop(i)
-        for j in others:
+        neighbours = near.pop(i)
+        for j in neighbours:
             if j in near:
-                near[j] = (near[j] | others) - {i, j}
+                near[j] = (near[j] | neighbours) - {i, j}
         result.append(i)
     return result

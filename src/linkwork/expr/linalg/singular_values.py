@@ -224,7 +224,7 @@ class Pseudoinverse(CustomDerivative):
         rtol = _default_rtol(self.m, self.n, float_limits_of(inputs).epsilon) if self.rtol is None else self.rtol
         inverse = [reciprocal_or_zero(x, le(x, rtol * s[0])) for x in s]
         scaled = [[x * y for x, y in zip(row, inverse, strict=True)] for row in transposed(vt)]  # V Σ⁻¹
-        p = [[dot(row, other) for other in u] for row in scaled]
+        p = [[dot(row, row_of_u) for row_of_u in u] for row in scaled]
         return [x for row in (transposed(p) if wide and p else p) for x in row], ()
 
     def tangent(
@@ -261,4 +261,4 @@ def _default_rtol(m: int, n: int, epsilon: Any) -> Any:
 
 def _rest(rows: Matrix) -> Matrix:
     """Return 1 − M for a square matrix M with these rows."""
-    return [[one - x for one, x in zip(*pair, strict=True)] for pair in zip(identity(len(rows)), rows, strict=True)]
+    return [[unit - x for unit, x in zip(*pair, strict=True)] for pair in zip(identity(len(rows)), rows, strict=True)]

@@ -72,11 +72,13 @@ class SparseInstruction(MatrixInstruction):
             return False
         columns = [rows[a:b] for a, b in pairwise(starts)]
         position = {unknown: k for k, unknown in enumerate(order)}
-        for k, own in enumerate(columns):
-            places = [position.get(row, -1) for row in own]
-            if any(a >= b for a, b in pairwise(own)) or not all(place > k for place in places):
+        for k, rows_of_column in enumerate(columns):
+            positions = [position.get(row, -1) for row in rows_of_column]
+            if any(a >= b for a, b in pairwise(rows_of_column)) or not all(
+                later_position > k for later_position in positions
+            ):
                 return False
-            if own and not set(own) - {order[min(places)]} <= set(columns[min(places)]):
+            if rows_of_column and not set(rows_of_column) - {order[min(positions)]} <= set(columns[min(positions)]):
                 return False
         return True
 
@@ -151,8 +153,8 @@ class SparseFactorization(SparseInstruction):
         for _, elements in columns:
             result: list[Change] = []
             for f in elements:
-                own = at[column_of[self.rows[f]]]
-                pairs = [(e, own[self.rows[e]]) for e in elements if self.rows[e] in own]
+                diagonal = at[column_of[self.rows[f]]]
+                pairs = [(e, diagonal[self.rows[e]]) for e in elements if self.rows[e] in diagonal]
                 for start, length in runs([source for source, _ in pairs], [target for _, target in pairs], lengths):
                     result.append(Change(f - elements.start, *pairs[start], length))
             yield result
@@ -160,9 +162,9 @@ class SparseFactorization(SparseInstruction):
     def written_out(self, arguments: Sequence[Any]) -> list[Any]:
         D, L, rows = list(arguments[: self.size]), list(arguments[self.size :]), self.rows
         for (k, elements), changes in zip(self.columns(), self.changes(), strict=True):
-            own = self.order[k]
-            D[own] = reciprocal_or_zero(D[own], eq(D[own], 0.0))
-            scaled = [L[e] * D[own] for e in elements]
+            pivot_index = self.order[k]
+            D[pivot_index] = reciprocal_or_zero(D[pivot_index], eq(D[pivot_index], 0.0))
+            scaled = [L[e] * D[pivot_index] for e in elements]
             for e, factor in zip(elements, scaled, strict=True):
                 D[rows[e]] = D[rows[e]] - factor * L[e]
             for change in changes:
@@ -208,9 +210,9 @@ class SparseSolution(SparseInstruction):
         The number is `SUMS` or 1; the unknowns of a chunk are adjacent.
         """
         for _, elements in self.columns():
-            own = [*elements]
-            some = runs(own, [self.rows[e] for e in own], (SUMS, 1))
-            yield [(own[start], length) for start, length in some]
+            own_elements = [*elements]
+            pairs = runs(own_elements, [self.rows[e] for e in own_elements], (SUMS, 1))
+            yield [(own_elements[start], length) for start, length in pairs]
 
     def written_out(self, arguments: Sequence[Any]) -> list[Any]:
         D_inv, L, y = (list(part) for part in self.split(arguments))
@@ -279,10 +281,10 @@ def column_pattern(order: Sequence[int], columns: Sequence[Iterable[int]]) -> tu
     position = {unknown: k for k, unknown in enumerate(order)}
     below = [set(rows) for rows in columns]
     starts, rows = [0], list[int]()
-    for own in below:
-        if own:
-            first = min(position[row] for row in own)
-            below[first] |= own - {order[first]}  # the others follow from there
-        rows += sorted(own)
+    for rows_below in below:
+        if rows_below:
+            first = min(position[row] for row in rows_below)
+            below[first] |= rows_below - {order[first]}  # the others follow from there
+        rows += sorted(rows_below)
         starts.append(len(rows))
     return tuple(starts), tuple(rows)

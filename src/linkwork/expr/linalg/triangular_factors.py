@@ -207,22 +207,22 @@ def eliminate_in_loops(result: list[list[Any]], pivots: Pivots, steps: int) -> l
     The rows of ``result`` are changed.  Return a truth value for each possible row exchange.
     """
     n = len(result)
-    rest: Any = object_array((n, n), [x for row in result for x in row])
-    top, rest, exchanges = _find_pivot_row(rest[0], rest[1:])
+    remaining: Any = object_array((n, n), [x for row in result for x in row])
+    top, remaining, exchanges = _find_pivot_row(remaining[0], remaining[1:])
     for k in range(steps):
         inverse = pivots.inverse(top[0], k)
         result[k][k:] = [inverse, *top[1:].tolist()]
-        factors = [row[0] * inverse for row in rest]
+        factors = [row[0] * inverse for row in remaining]
         below = top[1:]
         if k < steps - 1:
-            best, others = rest[0][1:] - factors[0] * below, object_array((n - k - 2,), factors[1:])
-            top, (rest, swaps) = scan(_next_best(below), best, (rest[1:], others))
+            best, next_factors = remaining[0][1:] - factors[0] * below, object_array((n - k - 2,), factors[1:])
+            top, (remaining, swaps) = scan(_next_best(below), best, (remaining[1:], next_factors))
             exchanges += _conditions(swaps)
         else:
-            _, rest = scan(_subtract_multiples(below), 0.0, (rest, object_array((n - k - 1,), factors)))
+            _, remaining = scan(_subtract_multiples(below), 0.0, (remaining, object_array((n - k - 1,), factors)))
         for row, factor in zip(result[k + 1 :], factors, strict=True):
             row[k] = factor
-    for row, left in zip(result[steps:], rest, strict=True):
+    for row, left in zip(result[steps:], remaining, strict=True):
         row[steps:] = left.tolist()
     return exchanges
 
@@ -245,8 +245,8 @@ def _next_best(of: Any) -> Step:
 
 def _find_pivot_row(best: Any, rows: Any) -> tuple[Any, Any, list[Any]]:
     """Return the row whose first element is largest in size, the other rows, and a truth value for each exchange."""
-    top, (others, swaps) = scan(_compare_rows, best, rows)
-    return top, others, _conditions(swaps)
+    top, (other_rows, swaps) = scan(_compare_rows, best, rows)
+    return top, other_rows, _conditions(swaps)
 
 
 def _compare_rows(best: Any, row: Any) -> tuple[Any, tuple[Any, Any]]:

@@ -203,8 +203,8 @@ class SingularRotation(ImplicitDerivative):
         if self.n == self.m:
             return []
         none = [is_rounding(x, s[0]) for x in s]
-        rest = add_matrices(rows, negated(product(u, product(transposed(u), rows))))
-        return [[select(zero, x, 0.0) for zero, x in zip(none, row, strict=True)] for row in rest]
+        remainder = add_matrices(rows, negated(product(u, product(transposed(u), rows))))
+        return [[select(zero, x, 0.0) for zero, x in zip(none, row, strict=True)] for row in remainder]
 
 
 def _within(s: Scalars, rows: Matrix, diagonal: Scalars) -> Matrix:

@@ -245,15 +245,15 @@ def _flat(factors: ProgramFactors) -> list[Any]:
 def _factors(shape: _Shape, elements: Scalars) -> ProgramFactors:
     """Return the factors of the flat list that `_flat` returns."""
     n, k = shape.n, shape.rows
-    rest = iter(elements)
+    remaining = iter(elements)
 
     def take(count: int) -> list[Any]:
-        return [next(rest) for _ in range(count)]
+        return [next(remaining) for _ in range(count)]
 
     scales, D_inv = take(k), take(n)
     L = [take(i) for i in range(n)]
     Y = [take(n) for _ in range(k)]
-    left = [*rest]
+    left = [*remaining]
     columns = rows_of(left, n) if left else []
     lengths = left[n * n :]
     return ProgramFactors(n, L, D_inv, [], True, columns, lengths, Y, scales, [], are_loops_better(n, k))

@@ -86,7 +86,7 @@ class ProgramFactors:
         """Return the lower triangle of Y Yᵀ, row by row; the diagonal is 1, or 0 for zero rows."""
         k = len(self.Y)
         if not self.in_loops:
-            return [[dot(one, other) for other in self.Y[: i + 1]] for i, one in enumerate(self.Y)]
+            return [[dot(first, second) for second in self.Y[: i + 1]] for i, first in enumerate(self.Y)]
         result: list[list[Any]] = []
         part = max(_BLOCK, -(-k // _PARTS // _BLOCK) * _BLOCK)
         for start in range(0, k, part):

@@ -105,8 +105,8 @@ class InstructionList(ABC):
         """Return the list with only these instructions, in this order; each must follow its arguments."""
         instructions = self.instructions
         number = [-1] * len(instructions)
-        kept: list[Instruction] = []
-        new, add, numbered = tuple.__new__, kept.append, number.__getitem__
+        ordered_instructions: list[Instruction] = []
+        new, add, numbered = tuple.__new__, ordered_instructions.append, number.__getitem__
         for index, k in enumerate(order):
             instruction = instructions[k]
             number[k] = index
@@ -114,7 +114,7 @@ class InstructionList(ABC):
             if args:
                 instruction = new(Instruction, (operation, tuple(map(numbered, args)), value))
             add(instruction)
-        return self.rebuilt(kept, [number[r] for r in self.results])
+        return self.rebuilt(ordered_instructions, [number[r] for r in self.results])
 
     def without_rules(self) -> Self:
         """Return the list without the instructions that store derivative rules; computed results take their part."""
@@ -122,16 +122,16 @@ class InstructionList(ABC):
         if RULE not in self.kinds:
             return self
         stands_for: list[int] = []
-        kept: list[Instruction] = []
+        plain_instructions: list[Instruction] = []
         for k, (operation, args, value) in enumerate(instructions):
             if operation is PART and instructions[args[0]].operation is RULE:
                 stands_for.append(stands_for[instructions[args[0]].args[value]])
-                kept.append(Instruction(operation, args, value))  # no longer used; removed by `pruned`
+                plain_instructions.append(Instruction(operation, args, value))  # no longer used; removed by `pruned`
                 continue
             stands_for.append(k)
-            kept.append(Instruction(operation, tuple([stands_for[a] for a in args]), value))
+            plain_instructions.append(Instruction(operation, tuple([stands_for[a] for a in args]), value))
         results = tuple([stands_for[r] for r in self.results])
-        return replace(self, instructions=tuple(kept), results=results).pruned()  # type: ignore[type-var]
+        return replace(self, instructions=tuple(plain_instructions), results=results).pruned()  # type: ignore[type-var]
 
     def alive(self) -> list[int]:
         """Return the number of live values before each instruction and after the last.

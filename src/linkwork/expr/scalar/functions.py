@@ -245,8 +245,8 @@ def _angle_slopes(y: Any, x: Any) -> tuple[Any, Any]:
     large = f.where(zero, 1.0, large)
     ratio = f.div(small, large)
     inverse = f.where(zero, 0.0, f.div(1.0, large + small * ratio))
-    other = ratio * inverse
-    return f.where(steep, other, inverse), -f.where(steep, inverse, other)
+    second_slope = ratio * inverse
+    return f.where(steep, second_slope, inverse), -f.where(steep, inverse, second_slope)
 
 
 @operation(
@@ -488,9 +488,9 @@ def ceil(x: Any) -> Any:
 
 def remainder(x: Any, y: Any) -> Any:
     """Return ``x`` minus the nearest multiple of ``y``, the even one for a tie: IEEE 754's remainder."""
-    rest = fmod(x, y + y)
-    a, b = fabs(rest), fabs(y)
+    reduced = fmod(x, y + y)
+    a, b = fabs(reduced), fabs(y)
     once = a - b  # exact where it is selected, and so is the next difference
     nearest = where(le(b - once, once), once - b, once)
     # for an infinite b the condition is false, so nothing is subtracted
-    return where(lt(b - a, a), copysign(1.0, x) * nearest, rest)
+    return where(lt(b - a, a), copysign(1.0, x) * nearest, reduced)

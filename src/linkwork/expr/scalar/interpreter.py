@@ -108,16 +108,18 @@ def reachable(outputs: Sequence[Any], ends: Iterable[Symbol] = ()) -> list[Symbo
     if any(root.graph is not graph for root in roots):
         raise ValueError("the outputs belong to more than one trace")
     stops = {end.index for end in ends if end.graph is graph}
-    found = {root.index: root for root in roots}  # a body is a small part of its trace: no other nodes are visited
-    waiting = list(found.values())
+    nodes_by_index = {
+        root.index: root for root in roots
+    }  # a body is a small part of its trace: no other nodes are visited
+    waiting = list(nodes_by_index.values())
     while waiting:
         node = waiting.pop()
         if node.index not in stops:
             for argument in node.args:
-                if argument.index not in found:
-                    found[argument.index] = argument
+                if argument.index not in nodes_by_index:
+                    nodes_by_index[argument.index] = argument
                     waiting.append(argument)
-    return [found[index] for index in sorted(found)]
+    return [nodes_by_index[index] for index in sorted(nodes_by_index)]
 
 
 def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
@@ -151,8 +153,8 @@ def instructions_of(
             continue
         args = node.args
         if len(args) == 2 and operation.arity == 2:  # most nodes
-            one, other = args
-            add(new(Instruction, (operation, (value_of[one.index], value_of[other.index]), None)))
+            first, second = args
+            add(new(Instruction, (operation, (value_of[first.index], value_of[second.index]), None)))
         elif operation is CONSTANT:
             add(new(Instruction, (CONSTANT, (), node.value)))
         elif operation is INPUT:
@@ -161,16 +163,16 @@ def instructions_of(
             value = node.value if operation is PART or operation.arity < 0 else None
             add(new(Instruction, (operation, tuple([value_of[a.index] for a in args]), value)))
     results = []
-    numbers: dict[tuple[float, float], int] = {}
+    indices_of_constants: dict[tuple[float, float], int] = {}
     for x in outputs:
         if isinstance(x, Symbol):
             results.append(value_of[x.index])
             continue
         key = float(x), math.copysign(1.0, x)  # 0.0 == -0.0, but they are different constants
-        if key not in numbers:
-            numbers[key] = len(instructions)
+        if key not in indices_of_constants:
+            indices_of_constants[key] = len(instructions)
             instructions.append(Instruction(CONSTANT, (), float(x)))
-        results.append(numbers[key])
+        results.append(indices_of_constants[key])
     return instructions, results
 
 
@@ -184,7 +186,7 @@ def evaluate(outputs: Sequence[Any], values: Mapping[Symbol, Any]) -> list[Any]:
         instructions, results = instructions_of(outputs, values)
     except KeyError as error:
         raise KeyError(f"expected a value for the input {error.args[0]!r}, got none") from None
-    given = [np.float64(value) if np.ndim(value) == 0 else value for value in values.values()]
+    arrays = [np.float64(value) if np.ndim(value) == 0 else value for value in values.values()]
     with np.errstate(all="ignore"):
-        known = run(instructions, given, apply_on_arrays, np.float64)
+        known = run(instructions, arrays, apply_on_arrays, np.float64)
     return [known[r] for r in results]

@@ -140,7 +140,7 @@ def add(row: Operation) -> Operation:
 def remove(row: Operation) -> None:
     """Remove an operation from the table."""
     del BY_NAME[row.name]
-    for name in [name for name, other in BY_METHOD.items() if other is row]:
+    for name in [name for name, registered in BY_METHOD.items() if registered is row]:
         del BY_METHOD[name]
 
 
@@ -212,8 +212,8 @@ def _named(caller: str, names: Sequence[str], arguments: Sequence[Any], error: E
         both = ", ".join(f"{name} {np.shape(value)}" for name, value in zip(names, arguments, strict=True))
         return ValueError(f"{caller}: expected arguments whose shapes broadcast, got {both}")
     if isinstance(error, OverflowError):
-        given = ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, arguments, strict=True))
-        return ValueError(f"{caller}: expected numbers in the range of float64, got {given}")
+        arguments_text = ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, arguments, strict=True))
+        return ValueError(f"{caller}: expected numbers in the range of float64, got {arguments_text}")
     return None
 
 
@@ -239,10 +239,10 @@ def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
         kind = argument.__class__
         if kind is float or kind is int or kind is bool:
             continue
-        own = getattr(kind, "_precedence", None)
-        if own is not None:
-            if own > precedence:
-                chosen, precedence = argument, own
+        precedence_of_kind = getattr(kind, "_precedence", None)
+        if precedence_of_kind is not None:
+            if precedence_of_kind > precedence:
+                chosen, precedence = argument, precedence_of_kind
         elif isinstance(argument, np.ndarray):
             is_array, of_objects = True, of_objects or argument.dtype.hasobject
             if chosen is None:
@@ -252,8 +252,8 @@ def apply(operation: Operation, arguments: Sequence[Any]) -> Any:
     if of_objects or (is_array and precedence == _SYMBOL):
         return np.frompyfunc(lambda *elements: apply(operation, elements), operation.arity, 1)(*arguments)
     if chosen is None:
-        numbers = [float(x) if kind == "n" else bool(x) for kind, x in zip(operation.kinds, arguments, strict=True)]
-        return operation.scalar(*numbers)
+        converted = [float(x) if kind == "n" else bool(x) for kind, x in zip(operation.kinds, arguments, strict=True)]
+        return operation.scalar(*converted)
     if not precedence and isinstance(chosen, np.ndarray):
         return operation.value(*arguments)
     if operation.composition is not None:

@@ -132,22 +132,22 @@ class Symbol(SymbolMethods):
 
     # -- arithmetic; the three most frequent operations build their nodes inline, for speed
 
-    def __add__(self, other: Any) -> Any:
-        if other.__class__ is not Symbol:
-            number = number_of(other)
+    def __add__(self, constant: Any) -> Any:
+        if constant.__class__ is not Symbol:
+            number = number_of(constant)
             if number is None:
                 return NotImplemented
             if number == 0.0:
                 return self
-            other = self.graph.constant(number)
-        elif other.op is _NEG:
-            return self - other.args[0]
-        elif other is self:
+            constant = self.graph.constant(number)
+        elif constant.op is _NEG:
+            return self - constant.args[0]
+        elif constant is self:
             return self * 2.0
         if self.op is _NEG:
-            return other - self.args[0]
+            return constant - self.args[0]
         graph = self.graph
-        key = (_ADD, self, other) if self.index < other.index else (_ADD, other, self)
+        key = (_ADD, self, constant) if self.index < constant.index else (_ADD, constant, self)
         node = graph._table.get(key)
         if node is None:
             node = _node(graph, key)
@@ -155,26 +155,26 @@ class Symbol(SymbolMethods):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
-        if other.__class__ is not Symbol:
-            number = number_of(other)
+    def __sub__(self, constant: Any) -> Any:
+        if constant.__class__ is not Symbol:
+            number = number_of(constant)
             if number is None:
                 return NotImplemented
             if number == 0.0:
                 return self
-            other = self.graph.constant(number)
-        elif other is self:
+            constant = self.graph.constant(number)
+        elif constant is self:
             return 0.0
-        elif other.op is _NEG:
-            return self + other.args[0]
-        if self.op is _NEG and (self.args[0].op in _ARITHMETIC or self.args[0] is other):
-            return _moved_out(self.args[0] + other)
+        elif constant.op is _NEG:
+            return self + constant.args[0]
+        if self.op is _NEG and (self.args[0].op in _ARITHMETIC or self.args[0] is constant):
+            return _moved_out(self.args[0] + constant)
         graph = self.graph
-        key = (_SUB, self, other)
+        key = (_SUB, self, constant)
         node = graph._table.get(key)
         if node is None:
-            opposite = graph._table.get((_SUB, other, self))
-            if opposite is not None and (self.op in _ARITHMETIC or other.op in _ARITHMETIC):
+            opposite = graph._table.get((_SUB, constant, self))
+            if opposite is not None and (self.op in _ARITHMETIC or constant.op in _ARITHMETIC):
                 return _moved_out(opposite)
             node = _node(graph, key)
         return node
@@ -222,9 +222,9 @@ class Symbol(SymbolMethods):
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
-        if other.__class__ is not Symbol:
-            number = number_of(other)
+    def __truediv__(self, constant: Any) -> Any:
+        if constant.__class__ is not Symbol:
+            number = number_of(constant)
             if number is None:
                 return NotImplemented
             if number == 1.0:
@@ -233,13 +233,13 @@ class Symbol(SymbolMethods):
                 return -self
             if abs(math.frexp(number)[0]) == 0.5 and is_moderate(number):
                 return self * (1.0 / number)  # a power of two: its reciprocal is exact
-            other = self.graph.constant(number)
-        elif other.op is _NEG:
-            divisor = _as_written(other)
-            return -(self / other.args[0]) if divisor is other else self / divisor
+            constant = self.graph.constant(number)
+        elif constant.op is _NEG:
+            divisor = _as_written(constant)
+            return -(self / constant.args[0]) if divisor is constant else self / divisor
         if self.op is _NEG:
-            return -(self.args[0] / other)
-        return _make(self.graph, _DIV, self, other)
+            return -(self.args[0] / constant)
+        return _make(self.graph, _DIV, self, constant)
 
     def __rtruediv__(self, other: Any) -> Any:
         number = number_of(other)
@@ -349,7 +349,7 @@ class Symbol(SymbolMethods):
         operation = BY_METHOD.get(name)
         if operation is None:
             raise AttributeError(f"a symbol has no attribute {name!r}")
-        return lambda *others: operation(self, *others)
+        return lambda *operands: operation(self, *operands)
 
 
 # Sums of these take in minus signs, which saves operations, though -p - q is then -0.0 and not 0.0 for p = -q.

@@ -46,32 +46,32 @@ def checked_configuration(joint: JointType, q: Any, name: str = "") -> np.ndarra
     """Return a configuration (..., nq) as floats on the manifold; see `JointType.checked`."""
     caller = f"joint {name!r} ({joint.type_name()})" if name else f"{joint.type_name()} joint"
     try:
-        given = np.asarray(q)
-        numbers = np.array(given, dtype=float) if given.dtype.kind in "iuf" or given.size == 0 else None
+        array = np.asarray(q)
+        values = np.array(array, dtype=float) if array.dtype.kind in "iuf" or array.size == 0 else None
     except (TypeError, ValueError):
-        numbers = None
-    if numbers is None or is_masked(q):
+        values = None
+    if values is None or is_masked(q):
         raise ValueError(f"{caller}: expected a configuration of {joint.nq} numbers, got {printable(repr(q))}")
-    if numbers.ndim == 0 or numbers.shape[-1] != joint.nq:
-        got = f"shape {numbers.shape}" if numbers.ndim != 1 else f"{len(numbers)}: {numbers.tolist()}"
+    if values.ndim == 0 or values.shape[-1] != joint.nq:
+        got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values)}: {values.tolist()}"
         named = f" ({', '.join(joint.q_names)})" if joint.q_names else ""
         raise ValueError(f"{caller}: expected a configuration of {joint.nq} numbers{named}, got {got}")
-    if not np.isfinite(numbers).all():
-        where = numbers.reshape(-1, joint.nq)
+    if not np.isfinite(values).all():
+        where = values.reshape(-1, joint.nq)
         worst = where[~np.isfinite(where).all(axis=-1)][0]
         raise ValueError(f"{caller}: expected finite numbers, got {worst.tolist()}")
     with attribute_errors(name, joint) if name else nullcontext():
-        off = manifold_distances(joint, numbers)
+        off = manifold_distances(joint, values)
     if off.size == 0 or off.max() <= _ROUNDING:  # false for NaN
-        return numbers
+        return values
     if not off.max() <= SILENT_MANIFOLD_DISTANCE:
         at = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
-        what = f"{caller}: expected {_expected(joint, numbers[at], float(off[at]))}"
+        expectation = f"{caller}: expected {_expected(joint, values[at], float(off[at]))}"
         if not off[at] <= MAX_MANIFOLD_DISTANCE:
-            raise ValueError(f"{what}; `normalize` returns the nearest configuration, if there is one")
-        warnings.warn(f"{what}: normalised", ConfigurationWarning, stacklevel=levels_up())
+            raise ValueError(f"{expectation}; `normalize` returns the nearest configuration, if there is one")
+        warnings.warn(f"{expectation}: normalised", ConfigurationWarning, stacklevel=levels_up())
     with attribute_errors(name, joint) if name else nullcontext():
-        return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, numbers), numbers)
+        return np.where(off[..., np.newaxis] > _ROUNDING, normalized(joint, values), values)
 
 
 def has_manifold(joint: JointType, name: str = "") -> bool:
@@ -111,8 +111,8 @@ def _expected(joint: JointType, q: np.ndarray, off: float) -> str:
 
 def parameter_error(of: str, parameter: str, expected: str, got: str, remedy: str = "") -> ValueError:
     """Return the ValueError for a parameter of a joint type; ``of`` is the type's name."""
-    whose = f"{of}: {parameter}" if of else parameter
-    return ValueError(f"{whose}: expected {expected}, got {got}" + (f"; {remedy}" if remedy else ""))
+    owner = f"{of}: {parameter}" if of else parameter
+    return ValueError(f"{owner}: expected {expected}, got {got}" + (f"; {remedy}" if remedy else ""))
 
 
 def finite_parameter(value: Any, of: str, parameter: str) -> float:

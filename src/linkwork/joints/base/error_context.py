@@ -41,10 +41,10 @@ def attribute_errors(name: str, joint: JointType) -> Iterator[None]:
         raise
     except Exception as raised:
         kind = type(joint)
-        own = own_frames(raised, kind, _contract(kind))
-        if not own or kind.__module__.startswith("linkwork."):
+        frames = own_frames(raised, kind, _contract(kind))
+        if not frames or kind.__module__.startswith("linkwork."):
             raise
-        raise JointMethodError(name, kind.__name__, own[0].name, own_line(raised, kind, _contract(kind))) from raised
+        raise JointMethodError(name, kind.__name__, frames[0].name, own_line(raised, kind, _contract(kind))) from raised
 
 
 def _contract(kind: type[JointType]) -> type:

@@ -66,12 +66,12 @@ def independence(motions: Sequence[Scalars]) -> Any:
     before: list[tuple[list[Any], Any]] = []  # orthogonal motions and their inverse squared norms
     for motion in motions if len(motions) > 1 else ():
         x, size = list(motion), square(motion)
-        for other, inverse in before:
-            along = sum((a * b for a, b in zip(x, other, strict=True)), 0.0) * inverse
-            x = [a - along * b for a, b in zip(x, other, strict=True)]
-        rest = square(x)
-        least = fmin(least, rest / where(lt(0.0, size), size, 1.0))
-        before.append((x, 1.0 / where(lt(0.0, rest), rest, 1.0)))
+        for earlier, inverse in before:
+            along = sum((a * b for a, b in zip(x, earlier, strict=True)), 0.0) * inverse
+            x = [a - along * b for a, b in zip(x, earlier, strict=True)]
+        remaining = square(x)
+        least = fmin(least, remaining / where(lt(0.0, size), size, 1.0))
+        before.append((x, 1.0 / where(lt(0.0, remaining), remaining, 1.0)))
     return sqrt(least)
 
 
@@ -99,7 +99,7 @@ class Span:
             length = sqrt(where(keep, length, 1.0))
             scale = where(keep, 1.0 / sqrt(length * (length + fabs(x[k]))), 0.0)
             u = [0.0] * k + [(x[k] + copysign(length, x[k])) * scale, *(a * scale for a in x[k + 1 :])]
-            left = [(_reflected(u, other), size) for other, size in left]
+            left = [(_reflected(u, direction), size) for direction, size in left]
             reflections.append(u)
             is_independent.append(keep)
         return Span(tuple(reflections), tuple(is_independent))
@@ -132,15 +132,17 @@ def _largest_first(motions: _Left, k: int) -> _Left:
 
     The pivot has the largest component beyond the first k axes, relative to its own norm.
     """
-    (first, size), rest = motions[0], []
+    (first, size), smaller = motions[0], []
     length = square(first[k:])
-    for other, its_size in motions[1:]:
-        its_length = square(other[k:])
+    for motion, its_size in motions[1:]:
+        its_length = square(motion[k:])
         larger = lt(length * its_size, its_length * size)
-        rest.append(([where(larger, a, b) for a, b in zip(first, other, strict=True)], where(larger, size, its_size)))
-        first = [where(larger, b, a) for a, b in zip(first, other, strict=True)]
+        smaller.append(
+            ([where(larger, a, b) for a, b in zip(first, motion, strict=True)], where(larger, size, its_size))
+        )
+        first = [where(larger, b, a) for a, b in zip(first, motion, strict=True)]
         size, length = where(larger, its_size, size), where(larger, its_length, length)
-    return [(first, size), *rest]
+    return [(first, size), *smaller]
 
 
 def _reflected(u: list[Any], x: list[Any]) -> list[Any]:

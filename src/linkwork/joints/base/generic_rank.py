@@ -38,9 +38,9 @@ def check_joint_type(joint: JointType, name: str = "") -> None:
     velocities, or with linearly dependent motions in all configurations.  ``name`` is the joint's name, for messages.
     """
     of = f"joint {name!r} ({joint.type_name()})" if name else joint.type_name()
-    for what, example in _STATED.items():
-        if not hasattr(joint, what):
-            raise parameter_error(of, what, f"the class attribute, such as `{what} = {example}`", "none")
+    for attribute, example in _STATED.items():
+        if not hasattr(joint, attribute):
+            raise parameter_error(of, attribute, f"the class attribute, such as `{attribute} = {example}`", "none")
     if joint.nv > 6:
         raise parameter_error(of, "nv", "at most 6 degrees of freedom", str(joint.nv))
     _check_transform(of, joint)
@@ -105,9 +105,9 @@ def _rank(joint: JointType) -> int:
 
 
 def _same(joint: JointType) -> bool:
-    first, *others = _subspaces(joint)
+    first, *later = _subspaces(joint)
     size = max(1.0, float(np.max(np.abs(first), initial=0.0)))
-    return all(float(np.max(np.abs(S - first), initial=0.0)) <= _SAME * size for S in others)
+    return all(float(np.max(np.abs(S - first), initial=0.0)) <= _SAME * size for S in later)
 
 
 def _subspaces(joint: JointType) -> list[np.ndarray]:

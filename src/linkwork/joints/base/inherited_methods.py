@@ -61,15 +61,15 @@ def drop_outdated_methods(cls: type[Any], contract: type[Any]) -> None:
     overrides a method that the form depends on (`DEPENDS_ON`).  Raises TypeError where no default exists: the class
     overrides one of two maps that belong together, but not the other.
     """
-    for written, other in _WRITTEN_TOGETHER:
-        if _outdated(cls, contract, other, written):
-            whose = _definer(cls, other)
+    for written, partner in _WRITTEN_TOGETHER:
+        if _outdated(cls, contract, partner, written):
+            definer = _definer(cls, partner)
             its = "its default, which assumes that the configuration's rate is the velocity,"
-            if whose is not contract:
-                its = f"the one of {whose.__name__}"
+            if definer is not contract:
+                its = f"the one of {definer.__name__}"
             raise TypeError(
-                f"{cls.__name__}: {written} is written and {other} is not, and {its} does not fit it; "
-                f"write {cls.__name__}.{other}"
+                f"{cls.__name__}: {written} is written and {partner} is not, and {its} does not fit it; "
+                f"write {cls.__name__}.{partner}"
             )
     for said, about in DEPENDS_ON.items():
         if any(_outdated(cls, contract, said, name) for name in about) and _definer(cls, said) is not contract:

@@ -18,14 +18,14 @@ def moved_alone(joint: JointType) -> tuple[int | None, ...]:
     maps of the joint's manifold are evaluated with symbols, so types that pass on the maps of others count as these do.
     """
     graph = Graph()
-    q, other = list(graph.inputs("q", (joint.nq,))), list(graph.inputs("other", (joint.nq,)))
+    q, q_other = list(graph.inputs("q", (joint.nq,))), list(graph.inputs("other", (joint.nq,)))
     v, rates = list(graph.inputs("v", (joint.nv,))), list(graph.inputs("rates", (joint.nq,)))
     q_dot, moved = joint.q_dot(q, v), joint.integrate(q, v)
-    velocity, difference = joint.velocity_from_rate(q, rates), joint.difference(q, other)
+    velocity, difference = joint.velocity_from_rate(q, rates), joint.difference(q, q_other)
 
     def alone(n: int, k: int) -> bool:
-        there, back = q_dot[n] is v[k] and velocity[k] is rates[n], moved[n] is q[n] + v[k]
-        return there and back and difference[k] is other[n] - q[n]
+        moves_forward, moves_back = q_dot[n] is v[k] and velocity[k] is rates[n], moved[n] is q[n] + v[k]
+        return moves_forward and moves_back and difference[k] is q_other[n] - q[n]
 
     return tuple(next((k for k in range(joint.nv) if alone(n, k)), None) for n in range(joint.nq))
 

@@ -54,19 +54,19 @@ def least_squares(columns: Sequence[Scalars], x: Scalars) -> list[Any]:
     """
     before: list[tuple[list[Any], Any]] = []  # orthogonal columns and their inverse squared norms
     R: list[list[Any]] = []
-    rest, along = list(x), []
+    remainder, along = list(x), []
     for column in columns:
-        own, size, ratios = list(column), _dot(column, column), []
-        for other, inverse in before:
-            ratio = _dot(own, other) * inverse
-            own = [a - b * ratio for a, b in zip(own, other, strict=True)]
+        component, size, ratios = list(column), _dot(column, column), []
+        for earlier, inverse in before:
+            ratio = _dot(component, earlier) * inverse
+            component = [a - b * ratio for a, b in zip(component, earlier, strict=True)]
             ratios.append(ratio)
-        square = _dot(own, own)
+        square = _dot(component, component)
         free = lt(size * _DEPENDENT, square)
         inverse = where(free, 1.0 / where(free, square, 1.0), 0.0)
-        part = _dot(rest, own) * inverse
-        rest = [a - b * part for a, b in zip(rest, own, strict=True)]
-        before.append((own, inverse))
+        part = _dot(remainder, component) * inverse
+        remainder = [a - b * part for a, b in zip(remainder, component, strict=True)]
+        before.append((component, inverse))
         R.append(ratios)
         along.append(part)
     for k in range(len(columns) - 1, -1, -1):
@@ -112,12 +112,12 @@ def _reduced(joint: JointType, q: Scalars) -> list[Any]:
     if not _counts_revolutions(joint):
         return list(q)
     result, turn, general = list(q), 2.0 * math.pi, _starts(joint)[1]
-    here = joint.X(general)
-    p = here.translation
+    pose = joint.X(general)
+    p = pose.translation
     for k, unit in enumerate(joint.q_units):
         if unit == "rad":
             turned = joint.X([x + turn if i == k else x for i, x in enumerate(general)])
-            error = pose_error(turned, here)
+            error = pose_error(turned, pose)
             same = and_(
                 le(error.angular.dot(error.angular), _SAME), le(error.linear.dot(error.linear), _SAME * p.dot(p))
             )
@@ -132,17 +132,17 @@ def _newton_step(joint: JointType, state: Scalars, X: Pose) -> tuple[Any, ...]:
     """
     q, n, part = state[: joint.nq], joint.nv, state[-3]
     moving = seeded(q, [SparseTangent(dict(enumerate(row))) for row in joint.q_dot_jacobian(q)])
-    found = [parts(x, moving[0].level) for x in joint.velocity_from_twist(moving, pose_error(joint.X(moving), X))]
-    A = [-tangent.get(k) if tangent.__class__ is SparseTangent else 0.0 for k in range(n) for _, tangent in found]
-    phi, xi = [value for value, _ in found], pose_error(joint.X(q), X).elements()
+    rates = [parts(x, moving[0].level) for x in joint.velocity_from_twist(moving, pose_error(joint.X(moving), X))]
+    A = [-tangent.get(k) if tangent.__class__ is SparseTangent else 0.0 for k in range(n) for _, tangent in rates]
+    phi, xi = [value for value, _ in rates], pose_error(joint.X(q), X).elements()
     step = _newton(A, phi)
     falls = lt(0.0, _dot(joint.twist(q, step).elements(), xi))
     step = [part * x for x in _shortened(joint, _select(falls, step, phi), X)]
-    there = joint.integrate(q, step)
-    rest = pose_error(joint.X(there), X).elements()
-    is_farther = lt(_dot(xi, xi), _dot(rest, rest))
+    moved = joint.integrate(q, step)
+    error = pose_error(joint.X(moved), X).elements()
+    is_farther = lt(_dot(xi, xi), _dot(error, error))
     part = where(is_farther, 0.25 * part, fmin(4.0 * part, 1.0))
-    return *_select(is_farther, q, there), *A, part, _dot(step, step), state[-1] + 1.0
+    return *_select(is_farther, q, moved), *A, part, _dot(step, step), state[-1] + 1.0
 
 
 def _newton(A: Scalars, phi: Scalars) -> list[Any]:
@@ -176,8 +176,8 @@ def _search(joint: JointType, X: Pose) -> list[Any]:
     def start(k: Any, best: Scalars) -> tuple[Any, ...]:
         result = list(starts[-1])
         for number in range(len(starts) - 2, -1, -1):
-            here = lt(k, number + 0.5)
-            result = [where(here, a, b) for a, b in zip(starts[number], result, strict=True)]
+            is_active = lt(k, number + 0.5)
+            result = [where(is_active, a, b) for a, b in zip(starts[number], result, strict=True)]
         if turning is None:
             return tuple(result)
         k = k - float(len(starts))
@@ -191,12 +191,12 @@ def _search(joint: JointType, X: Pose) -> list[Any]:
 
     def step(state: Any) -> Any:
         q, phi, part, size, best, least, is_best, k, n = state
-        there = joint.integrate(q, [part * x for x in phi])
-        xi = pose_error(joint.X(there), X)
+        moved = joint.integrate(q, [part * x for x in phi])
+        xi = pose_error(joint.X(moved), X)
         its_size = _dot(xi.elements(), xi.elements())
         nearer = lt(its_size, size)
-        q = _select(nearer, there, q)
-        phi, before = _select(nearer, _step(joint, there, xi, X), phi), size
+        q = _select(nearer, moved, q)
+        phi, before = _select(nearer, _step(joint, moved, xi, X), phi), size
         part = where(nearer, fmin(4.0 * part, 1.0), 0.25 * part)
         size = where(nearer, its_size, size)
         is_best = or_(is_best, lt(size, (1.0 - _NEARER) * least))

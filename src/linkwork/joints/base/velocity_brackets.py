@@ -39,8 +39,8 @@ def _constant(joint: JointType) -> Brackets | None:
     free = np.full(joint.nq, np.inf).tolist()
     drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
     each = [_brackets(joint, q) for q in drawn]
-    keys = sorted({key for one in each for key in one})
-    values = np.array([[float(one.get(key, 0.0)) for key in keys] for one in each])
+    keys = sorted({key for row in each for key in row})
+    values = np.array([[float(row.get(key, 0.0)) for key in keys] for row in each])
     if values.size and np.ptp(values, axis=0).max() > _SAME * max(1.0, float(np.abs(values).max())):
         return None
     mean = values.mean(axis=0).round(12).tolist()

@@ -217,17 +217,17 @@ def column_derivatives(tree: Tree, q: Scalars, path: Sequence[PathJoint]) -> lis
     before: list[tuple[int, Motion]] = []
     for step in path:
         dofs = range(tree.nv)[tree.v_slices[step.body]]
-        own = list(zip(dofs, step.columns, strict=True))
+        own_columns = list(zip(dofs, step.columns, strict=True))
         for k, C in before:
-            for j, D in own:
+            for j, D in own_columns:
                 H[j][k] += _rotated_change(C, D)
                 H[k][j] += _point_change(C, D)
         for k, unit in zip(dofs, unit_vectors(len(dofs)), strict=True):
             twist = step.transformed(tree.bodies[step.body].S_dot(q[step.body], unit))
-            for (j, C), C_dot in zip(own, twist, strict=True):
+            for (j, C), C_dot in zip(own_columns, twist, strict=True):
                 D = step.columns[k - dofs.start]
                 H[j][k] += (_rotated_change(D, C) if step.outward else _point_change(C, D)) + C_dot
-        before += own
+        before += own_columns
     return H
 
 

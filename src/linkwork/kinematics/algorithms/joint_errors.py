@@ -109,9 +109,9 @@ class _JointError:
         if self.is_plain:
             return list(a_d) if pull is None else [a + b for a, b in zip(a_d, pull, strict=True)]
         A, B = self.jacobians()
-        own = self.followed(v_d) if pull is None else v
+        desired = self.followed(v_d) if pull is None else v
         q, q_d = moving = _moving(self.body, (self.q, v), (self.q_d, v_d))
-        changes = _tangents(moving, _error_rates(self.body, q, q_d, own, v_d))
+        changes = _tangents(moving, _error_rates(self.body, q, q_d, desired, v_d))
         right = [-dot(row, a_d) - change for row, change in zip(B, changes, strict=True)]
         return _solved(A, right if pull is None else [a - b for a, b in zip(right, pull, strict=True)])
 
@@ -134,8 +134,8 @@ class _JointError:
             ]
             moving = seeded([*self.q, *self.q_d], tangents)
             e = _call(self.body, "difference", moving[: joint.nq], moving[joint.nq :])
-            found = [parts(x, moving[0].level)[1] for x in e]
-            rows = [[x.get(k) if isinstance(x, SparseTangent) else 0.0 for k in range(2 * n)] for x in found]
+            rates = [parts(x, moving[0].level)[1] for x in e]
+            rows = [[x.get(k) if isinstance(x, SparseTangent) else 0.0 for k in range(2 * n)] for x in rates]
             self._jacobians = [row[:n] for row in rows], [row[n:] for row in rows]
         return self._jacobians or ([], [])
 
@@ -154,9 +154,9 @@ def settling_acceleration(
 
 def error_acceleration(body: Body, e: Scalars, v: Scalars, a: Scalars) -> list[Any]:
     """Return ë of one joint with velocity v and acceleration a, e = q ⊖ q_d from a target at rest."""
-    at, rest = _from_zero(body, e), [0.0] * body.joint.nv
-    q, q_d = moving = _moving(body, (at.q, v), (at.q_d, rest))
-    changes = _tangents(moving, _error_rates(body, q, q_d, v, rest))
+    at, zero_velocity = _from_zero(body, e), [0.0] * body.joint.nv
+    q, q_d = moving = _moving(body, (at.q, v), (at.q_d, zero_velocity))
+    changes = _tangents(moving, _error_rates(body, q, q_d, v, zero_velocity))
     return [-dot(row, a) - change for row, change in zip(at.jacobians()[0], changes, strict=True)]
 
 

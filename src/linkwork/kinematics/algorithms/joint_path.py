@@ -195,8 +195,8 @@ class BetweenFrames:
         state, result, before = self._state, Motion.zero(), Motion.zero()
         for step, V in zip(self._steps, self._moving, strict=True):
             body = state.tree.bodies[step.body]
-            own = body.bias(state.split_q[step.body], state.split_v[step.body])
-            (transformed,) = step.transformed(Subspace((own,)))
+            joint_bias = body.bias(state.split_q[step.body], state.split_v[step.body])
+            (transformed,) = step.transformed(Subspace((joint_bias,)))
             result = result + cross(before, V) + transformed
             before = before + V
         return result

@@ -208,8 +208,8 @@ def _poses(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int,
     def outward(X: Pose, i: int, body: Body) -> Pose:
         return X @ body.X(q[i])
 
-    own = Pose.identity() if E.placement.is_identity else E.placement.inv().formed()
-    return _propagate(tree, E.body, own, bodies, inward, outward)
+    placement = Pose.identity() if E.placement.is_identity else E.placement.inv().formed()
+    return _propagate(tree, E.body, placement, bodies, inward, outward)
 
 
 def _propagate(

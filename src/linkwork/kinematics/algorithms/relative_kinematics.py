@@ -53,9 +53,9 @@ def ancestors(tree: Tree, body: int) -> list[int]:
     return path[::-1]
 
 
-def fork(tree: Tree, one: int, other: int) -> tuple[int, list[int], list[int]]:
+def fork(tree: Tree, first: int, second: int) -> tuple[int, list[int], list[int]]:
     """Return L, the last body shared by the chains to two bodies, and the bodies from L (excluded) to each."""
-    to_one, to_other = ancestors(tree, one), ancestors(tree, other)
+    to_one, to_other = ancestors(tree, first), ancestors(tree, second)
     shared = 0
     while shared < min(len(to_one), len(to_other)) and to_one[shared] == to_other[shared]:
         shared += 1

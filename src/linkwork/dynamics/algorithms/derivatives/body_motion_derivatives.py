@@ -115,12 +115,12 @@ def varying(
     V = V_p + J @ v
     columns = []
     for k, along, column in zip(indices, unit_vectors(body.joint.nv), J.columns, strict=True):
-        own = Y @ body.S_dot(q, along)
-        V_rate, A_rate = own @ v, own @ a + Y @ bias_by_q(body, q, v, along)
+        local_derivative = Y @ body.S_dot(q, along)
+        V_rate, A_rate = local_derivative @ v, local_derivative @ a + Y @ bias_by_q(body, q, v, along)
         turning = cross(V_p, column) + V_rate
         speeding = cross(V_p, turning) + cross(A_p, column) + cross(V, V_rate) + A_rate
         swinging = cross(V_p + V, column) + Y @ bias_by_v(body, q, v, along)
-        columns.append(Varying(k, column, turning, speeding, swinging, own.columns))
+        columns.append(Varying(k, column, turning, speeding, swinging, local_derivative.columns))
     return columns
 
 

@@ -290,8 +290,8 @@ class ImplicitDynamics(ImplicitDerivative):
             return tau_rate
         moving = seeded([*q, *v, *at.results], rates)
         tau = inverse_dynamics(self._walked(at.inputs), *self._apart(moving))
-        rest = [parts(x, moving[0].level)[1] for x in tau]
-        return [x - y for x, y in zip(tau_rate, rest, strict=True)]
+        torque_rates = [parts(x, moving[0].level)[1] for x in tau]
+        return [x - y for x, y in zip(tau_rate, torque_rates, strict=True)]
 
     def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
         q, v, _ = self._apart(at.inputs)

@@ -382,9 +382,9 @@ def _blocks(tree: Tree, forces: Callable[[Scalars], list[Any]], varied: Callable
         moving = varied(k)
         product = forces(moving)
         for i, body in tree.stacked():
-            own = range(tree.nv)[tree.v_slices[i]]
+            columns = range(tree.nv)[tree.v_slices[i]]
             if k < body.joint.nv:
-                result += [(row, own[k], parts(product[row], moving[0].level)[1]) for row in own]
+                result += [(row, columns[k], parts(product[row], moving[0].level)[1]) for row in columns]
     return result
 
 
@@ -392,8 +392,8 @@ def _moved(tree: Tree, q: Scalars, k: int) -> list[Any]:
     """Return the rate q̇ for a velocity whose k-th component of every joint is 1, and 0 elsewhere."""
     v, result = _kth(tree, k), [0.0] * tree.nq
     for i, body in tree.stacked():
-        place = tree.q_slices[i]
-        result[place] = body.call_joint("q_dot", q[place], v[tree.v_slices[i]])
+        columns = tree.q_slices[i]
+        result[columns] = body.call_joint("q_dot", q[columns], v[tree.v_slices[i]])
     return result
 
 

@@ -66,7 +66,7 @@ def linearize(
 def linear_system(system: System, q: Scalars, v: Scalars, dt: Scalars | None, integrator: str) -> tuple[Matrix, Matrix]:
     """Return the matrices A and B of `linearize` for a system with its own function of accelerations."""
     tree, n = system.tree, system.tree.nv
-    start = [_Varied.of(numbers, k * n, n) for k, numbers in enumerate((q, v))]
+    start = [_Varied.of(values, k * n, n) for k, values in enumerate((q, v))]
     if dt is None:
         if integrator != INTEGRATOR.default:
             raise ValueError(f"linearize: dt: expected a time step [s] for integrator={integrator!r}, got None")
@@ -95,7 +95,7 @@ class _Varied:
 
     def __add__(self, other: _Varied) -> _Varied:
         pairs = zip((self.values, self.changes), (other.values, other.changes), strict=True)
-        return _Varied(*([x + y for x, y in zip(one, two, strict=True)] for one, two in pairs))
+        return _Varied(*([x + y for x, y in zip(first, second, strict=True)] for first, second in pairs))
 
     def __mul__(self, k: Any) -> _Varied:
         return _Varied([x * k for x in self.values], [x * k for x in self.changes])
@@ -129,8 +129,8 @@ class System:
     def moved(self, q: _Varied, phi: _Varied) -> _Varied:
         """Return the configuration q ⊕ φ with its derivatives."""
         by_q, by_phi = integrate_derivatives(self.tree, q.values, phi.values)
-        there = integrate(self.tree, q.values, phi.values)
-        return _Varied(there, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))
+        q_moved = integrate(self.tree, q.values, phi.values)
+        return _Varied(q_moved, _sum(_times(by_q, q.changes), _times(by_phi, phi.changes)))
 
     def rate(self, q: _Varied, phi: _Varied, v: _Varied) -> _Varied:
         """Return φ̇, the rate of the local coordinates φ around q, while q ⊕ φ moves with velocity v."""
@@ -184,7 +184,7 @@ def _times(matrix: Sequence[Scalars], changes: Sequence[SparseTangent]) -> list[
 
 
 def _sum(*changes: Sequence[Any]) -> list[Any]:
-    return [sum(some, SparseTangent({})) for some in zip(*changes, strict=True)]
+    return [sum(terms, SparseTangent({})) for terms in zip(*changes, strict=True)]
 
 
 ROWS = (

@@ -80,11 +80,11 @@ def centroidal_momentum_derivatives(tree: Tree, q: Scalars, v: Scalars) -> list[
     by_q, by_v = ([Force.zero()] * tree.nv for _ in range(2))
     for i, _, _ in tree.inward():
         R, c = at[i].root, center[root[i]]
-        seen = R.inv_act(total)
+        rotated = R.inv_act(total)
         for column in at[i].columns:
             k, moved = column.number, I_C[i] @ column.J
             change = cross_star(column.J, h[i]) + I_C[i] @ column.turning
-            change = Force(change.moment + moved.force.cross(u[root[i]] - seen * share), change.force)
+            change = Force(change.moment + moved.force.cross(u[root[i]] - rotated * share), change.force)
             by_q[k] += _about(R, c, change)
             by_v[k] += _about(R, c, moved)
     return [by_rows(by_q), by_rows(by_v)]
@@ -109,11 +109,11 @@ def centroidal_momentum_rate_derivatives(tree: Tree, q: Scalars, v: Scalars, a: 
     by_q, by_v, by_a = ([Force.zero()] * tree.nv for _ in range(3))
     for i, _, _ in tree.inward():
         R, c, I_C, B_C = at[i].root, center[root[i]], load[i].inertia, load[i]
-        seen = R.inv_act(total)
+        rotated = R.inv_act(total)
         for column in at[i].columns:
             k, moved = column.number, I_C @ column.J
             change = cross_star(column.J, F[i]) + I_C @ column.speeding + B_C.coriolis(column.turning.angular) * 2.0
-            change = Force(change.moment - moved.force.cross(seen * share), change.force)
+            change = Force(change.moment - moved.force.cross(rotated * share), change.force)
             by_q[k] += _about(R, c, change)
             by_v[k] += _about(R, c, I_C @ column.swinging + B_C.coriolis(column.J.angular) * 2.0)
             by_a[k] += _about(R, c, moved)
@@ -148,11 +148,11 @@ def center_of_mass_velocity_derivatives(
 
     ċ is relative to the frame ``relative_to``, in the axes of ``expressed_in``.
     """
-    asked = subtree, relative_to, expressed_in
-    if asked == _WHOLE:
+    options = subtree, relative_to, expressed_in
+    if options == _WHOLE:
         mass = part_of(tree, subtree, "center_of_mass_velocity_derivatives").mass
         return _linear(centroidal_momentum_derivatives(tree, q, v), mass)
-    return derivatives(tree, lambda q, v: center_of_mass_velocity(tree, q, v, *asked), q, v)
+    return derivatives(tree, lambda q, v: center_of_mass_velocity(tree, q, v, *options), q, v)
 
 
 def center_of_mass_acceleration_derivatives(
@@ -168,11 +168,11 @@ def center_of_mass_acceleration_derivatives(
 
     c̈ is relative to the frame ``relative_to``, in the axes of ``expressed_in``.
     """
-    asked = subtree, relative_to, expressed_in
-    if asked == _WHOLE:
+    options = subtree, relative_to, expressed_in
+    if options == _WHOLE:
         mass = part_of(tree, subtree, "center_of_mass_acceleration_derivatives").mass
         return _linear(centroidal_momentum_rate_derivatives(tree, q, v, a), mass)
-    return derivatives(tree, lambda q, v, a: center_of_mass_acceleration(tree, q, v, a, *asked), q, v, a)
+    return derivatives(tree, lambda q, v, a: center_of_mass_acceleration(tree, q, v, a, *options), q, v, a)
 
 
 _WHOLE = (None, "world", "world")

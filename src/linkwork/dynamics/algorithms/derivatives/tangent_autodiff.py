@@ -48,28 +48,28 @@ Matrix = list[list[Any]]
 _MANY = 20  # mean number of velocities that carry a body, from which on reverse differentiation takes less
 
 
-def derivatives(tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars) -> list[Matrix]:
+def derivatives(tree: Tree, compute: Callable[..., Scalars], q: Scalars, *inputs: Scalars) -> list[Matrix]:
     """Return ∂f/∂q (in the tangent space), ∂f/∂x, ... of the scalars f = compute(q, x, ...), with a row per scalar."""
-    return with_values(tree, compute, q, *others)[1]
+    return with_values(tree, compute, q, *inputs)[1]
 
 
 def with_values(
-    tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars
+    tree: Tree, compute: Callable[..., Scalars], q: Scalars, *inputs: Scalars
 ) -> tuple[list[Any], list[Matrix]]:
     """Return the scalars f = compute(q, x, ...), and ∂f/∂q (in the tangent space), ∂f/∂x, ..."""
-    sizes = [tree.nv, *map(len, others)]
+    sizes = [tree.nv, *map(len, inputs)]
     starts = [sum(sizes[:k]) for k in range(len(sizes))]
-    if _is_long(tree) and are_independent([*q, *(element for x in others for element in x)]):
-        return _in_reverse(tree, compute, q, *others)
+    if _is_long(tree) and are_independent([*q, *(element for x in inputs for element in x)]):
+        return _in_reverse(tree, compute, q, *inputs)
     rows = [SparseTangent(row) for row in tangent_rates(tree, q)]
     rows += [
-        SparseTangent({start + k: 1.0}) for start, x in zip(starts[1:], others, strict=True) for k in range(len(x))
+        SparseTangent({start + k: 1.0}) for start, x in zip(starts[1:], inputs, strict=True) for k in range(len(x))
     ]
-    moving = seeded([*q, *(element for x in others for element in x)], rows)
+    moving = seeded([*q, *(element for x in inputs for element in x)], rows)
     if not moving:
-        return list(compute(q, *others)), [[] for _ in sizes]
+        return list(compute(q, *inputs)), [[] for _ in sizes]
     ends = [len(q) + start - tree.nv for start in starts[1:]]
-    arguments = [moving[: len(q)], *(moving[end : end + len(x)] for end, x in zip(ends, others, strict=True))]
+    arguments = [moving[: len(q)], *(moving[end : end + len(x)] for end, x in zip(ends, inputs, strict=True))]
     result = [parts(x, moving[0].level) for x in compute(*arguments)]
     tangents = [tangent if isinstance(tangent, SparseTangent) else SparseTangent({}) for _, tangent in result]
     blocks = [
@@ -80,17 +80,17 @@ def with_values(
 
 
 def _in_reverse(
-    tree: Tree, compute: Callable[..., Scalars], q: Scalars, *others: Scalars
+    tree: Tree, compute: Callable[..., Scalars], q: Scalars, *more_inputs: Scalars
 ) -> tuple[list[Any], list[Matrix]]:
-    values = list(compute(q, *others))
-    by_inputs = gradients(values, [*q, *(element for x in others for element in x)])
+    values = list(compute(q, *more_inputs))
+    by_inputs = gradients(values, [*q, *(element for x in more_inputs for element in x)])
     by_q: Matrix = [[0.0] * tree.nv for _ in values]
     for k, rates in enumerate(tangent_rates(tree, q)):
         for row, of_inputs in zip(by_q, by_inputs, strict=True):
             for velocity, rate in rates.items():
                 row[velocity] += of_inputs[k] * rate
     blocks, end = [by_q], len(q)
-    for x in others:
+    for x in more_inputs:
         blocks.append([row[end : end + len(x)] for row in by_inputs])
         end += len(x)
     return values, blocks
@@ -109,8 +109,8 @@ def tangent_rates(tree: Tree, q: Scalars) -> list[dict[Any, Any]]:
     rates: list[dict[Any, Any]] = [{} for _ in q]
     for i, body in tree.stacked():
         start = tree.v_slices[i].start
-        own = range(len(q))[tree.q_slices[i]]
-        for index, row in zip(own, body.call_joint("q_dot_jacobian", [q[k] for k in own]), strict=True):
+        coordinates = range(len(q))[tree.q_slices[i]]
+        for index, row in zip(coordinates, body.call_joint("q_dot_jacobian", [q[k] for k in coordinates]), strict=True):
             rates[index] = {start + k: rate for k, rate in enumerate(row)}
     return rates
 
@@ -132,8 +132,8 @@ def rate_derivatives(tree: Tree, q: Scalars, phi: Scalars, v: Scalars) -> tuple[
 
     rates = [0.0] * tree.nv
     for i, body in tree.stacked():
-        own = tree.v_slices[i]
-        rates[own] = rate(body, q[tree.q_slices[i]], phi[own], v[own])
+        columns = tree.v_slices[i]
+        rates[columns] = rate(body, q[tree.q_slices[i]], phi[columns], v[columns])
     return rates, _blocks(tree, rate, lambda body, to, rates: rates, q, phi, v)
 
 
@@ -144,9 +144,9 @@ def bracket(tree: Tree, q: Scalars, v: Scalars) -> Matrix:
     """
     result = _zeros(tree.nv)
     for i, body in tree.stacked():
-        own = tree.v_slices[i]
-        for row, line in zip(result[own], joint_bracket(body, q[tree.q_slices[i]], v[own]), strict=True):
-            row[own] = line
+        columns = tree.v_slices[i]
+        for row, line in zip(result[columns], joint_bracket(body, q[tree.q_slices[i]], v[columns]), strict=True):
+            row[columns] = line
     return result
 
 
@@ -165,19 +165,19 @@ def joint_bracket(body: Body, q: Scalars, v: Scalars) -> Matrix:
 
 
 def _blocks(
-    tree: Tree, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], q: Scalars, *others: Scalars
+    tree: Tree, compute: Callable[..., Scalars], as_velocity: Callable[..., Scalars], q: Scalars, *more_inputs: Scalars
 ) -> list[Matrix]:
     """Return the derivatives of compute(body, q, x, ...), a function of each joint, by q and by x, ...
 
     They are nv × nv each; those by q are in the tangent space. ``as_velocity`` maps rates of the result to velocities.
     """
-    result = [_zeros(tree.nv) for _ in range(1 + len(others))]
+    result = [_zeros(tree.nv) for _ in range(1 + len(more_inputs))]
     for i, body in tree.stacked():
-        own = tree.v_slices[i]
-        arguments = [q[tree.q_slices[i]], *(x[own] for x in others)]
+        columns = tree.v_slices[i]
+        arguments = [q[tree.q_slices[i]], *(x[columns] for x in more_inputs)]
         for block, k, column in _columns(body, compute, as_velocity, arguments):
-            for row, x in zip(result[block][own], column, strict=True):
-                row[own.start + k] = x
+            for row, x in zip(result[block][columns], column, strict=True):
+                row[columns.start + k] = x
     return result
 
 
@@ -196,9 +196,9 @@ def _columns(
         for row in body.call_joint("q_dot_jacobian", arguments[0])
     ]
     rows += [SparseTangent({(block, k): 1.0}) for block in range(1, len(arguments)) for k in range(nv)]
-    moving = seeded([x for some in arguments for x in some], rows)
-    places = [slice(0, nq), *(slice(nq + n * nv, nq + (n + 1) * nv) for n in range(len(arguments) - 1))]
-    result = [parts(x, moving[0].level) for x in compute(body, *(moving[place] for place in places))]
+    moving = seeded([x for argument in arguments for x in argument], rows)
+    slices = [slice(0, nq), *(slice(nq + n * nv, nq + (n + 1) * nv) for n in range(len(arguments) - 1))]
+    result = [parts(x, moving[0].level) for x in compute(body, *(moving[part] for part in slices))]
     values = [value for value, _ in result]
     for block in range(len(arguments)):
         for k in range(nv):

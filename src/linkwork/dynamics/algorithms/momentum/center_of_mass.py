@@ -157,8 +157,8 @@ def part_of(tree: Tree, subtree: str | None, function: str) -> Subtree:
         [tree.fixed_inertia.mass] * whole + [tree.bodies[i].inertia.mass for i in sorted(inside) if i >= 0]
     )
     if is_zero(mass):
-        what = f"robot {tree.name!r}" if whole else f"{subtree!r} and the bodies behind it"
-        raise ValueError(f"{function}: expected a mass above 0, got {what} without mass; give a link a mass")
+        label = f"robot {tree.name!r}" if whole else f"{subtree!r} and the bodies behind it"
+        raise ValueError(f"{function}: expected a mass above 0, got {label} without mass; give a link a mass")
     return Subtree(root, frozenset(inside), mass)
 
 
