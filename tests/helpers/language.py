@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -74,7 +73,7 @@ RETIRED_WORDS = frozenset(
     }
 )
 # Words that refer to a noun instead of naming it: a variable of these words alone names nothing.
-PRONOUNS = RETIRED_WORDS | {
+PRONOUNS = RETIRED_WORDS - {"odd"} | {
     "one",
     "ones",
     "own",
@@ -97,7 +96,16 @@ KINDS = {
     ast.Constant: "constant",
 }
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
-TERMS = ("in_place", "InPlace", "out_of_place", "piecewise", "held_out", "HeldOut", "dual_numbers")  # of the field
+TERMS = (
+    "in_place",
+    "InPlace",
+    "out_of_place",
+    "last_place",
+    "piecewise",
+    "held_out",
+    "HeldOut",
+    "dual_numbers",
+)  # of the field
 RETIRED_PHRASES = re.compile(
     r"\bwhole numbers?\b"
     r"|\bnumbers? above zero\b"
@@ -127,14 +135,14 @@ def retired_words(name: str) -> list[str]:
 def variable(node: ast.AST) -> str:
     """Return the name of the variable or parameter that a node assigns to, or "" for another node.
 
-    A method may call its first argument ``other``, as Python's operators do.
+    A method may call a parameter ``other``, as Python's operators do.
     """
     if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
         return node.id if isinstance(node, ast.Name) else node.attr
     if isinstance(node, ast.arguments):
-        for earlier, argument in itertools.pairwise([*node.posonlyargs, *node.args]):
-            if earlier.arg in ("self", "cls") and argument.arg == "other":
-                argument.arg = ""
+        first, *arguments = [*node.posonlyargs, *node.args, *node.kwonlyargs] or [None]
+        for argument in arguments if first and first.arg in ("self", "cls") else ():
+            argument.arg = argument.arg.removeprefix("other")
     return node.arg if isinstance(node, ast.arg) else ""
 
 
