@@ -35,6 +35,13 @@ def test_random_poses_of_an_arm_are_reached_within_limits():
     assert solution.position_error.max() <= TOLERANCE and solution.orientation_error.max() <= TOLERANCE
 
 
+def test_poses_near_all_limits_are_reached_by_later_searches():
+    """The first search of 800 iterations misses a few."""
+    q = np.where(np.random.default_rng(3).random((200, 7)) < 0.5, ARM.lower, ARM.upper) * 0.995
+    solution = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand")
+    assert solution.success.all() and solution.iterations.max() > 800
+
+
 def test_solutions_are_equal_alone_in_batches_and_on_any_threads():
     X = targets(ARM, "hand", 300, seed=1)
     threads = lw.get_num_threads()

@@ -204,6 +204,22 @@ def test_platforms_of_parallel_robots_can_become_the_root():
     assert standing.with_root("front_left_foot").joint("floating_base").parent == "world"
 
 
+@pytest.mark.parametrize("placement", [lw.pose(), lw.pose((0.3, 0.1, -0.2), rpy=(0.3, -0.4, 0.7))])
+def test_constraints_with_the_world_stay_at_the_former_base(placement):
+    """The base is the link "stand", which is fixed to the world at the placement."""
+    revolute, Joint = lw.joints.Revolute, lw.Joint
+    old = lw.Robot.build(
+        "arm",
+        *(lw.Link(name, mass=1.0, inertia=(0.1, 0.2, 0.25)) for name in ("stand", "upper", "fore")),
+        Joint.of(lw.joints.Fixed(), name="weld", parent="world", child="stand", placement=placement),
+        Joint.of(revolute((0.6, 0, 0.8)), name="a", parent="stand", child="upper", placement=(0.1, 0.2, 0.4)),
+        Joint.of(revolute((0, 0.8, 0.6)), name="b", parent="upper", child="fore", placement=(0.3, -0.1, 0.2)),
+    )
+    old = old.with_frame("tip", "fore", (0.2, 0.1, 0.3)).with_constraints(lw.constraints.Distance("tip", "world", 0.9))
+    q = np.random.default_rng(4).normal(size=(3, 2))
+    assert_close(old.with_root("fore").constraint_error(q), old.constraint_error(q), 1e-14, core=1)
+
+
 # -- floating
 
 
