@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from linkwork.model.tree_builder import FLOATING_BASE as FLOATING_BASE
     from linkwork.model.value_check import check_inertial as check_inertial
     from linkwork.model.value_check import mass_properties as mass_properties
+    from linkwork.spatial.arguments import LARGEST as LARGEST
 
 
 if not TYPE_CHECKING:
@@ -50,5 +51,6 @@ if not TYPE_CHECKING:
             "linkwork.model.tree": "Report",
             "linkwork.model.tree_builder": "FLOATING_BASE",
             "linkwork.model.value_check": "check_inertial mass_properties",
+            "linkwork.spatial.arguments": "LARGEST",
         },
     )

@@ -36,8 +36,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linkwork import parameters as inertial
 from linkwork._util.progress import Reporter
-from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.identify.linear_least_squares import triangular
 from linkwork.identify.signal_filtering import scipy_module
 

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork import Robot
+from linkwork import parameters as inertial
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import escaped
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
-from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.dynamics.algorithms.regressors import joint_velocities
 from linkwork.errors import Status
 from linkwork.identify import convex_inertia_fit

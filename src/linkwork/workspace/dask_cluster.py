@@ -35,9 +35,8 @@ class Cluster:
 
     def __init__(self, scheduler: Any) -> None:
         try:
-            from distributed.comm.core import CommClosedError
-
             import distributed as package
+            from distributed.comm.core import CommClosedError
         except ImportError:
             raise ImportError(f'{CALLER}: scheduler needs Dask: pip install "linkwork[dask]"') from None
         distributed: Any = package

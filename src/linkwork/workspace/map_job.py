@@ -17,7 +17,6 @@ from linkwork.collision.geometry_fingerprint import fingerprint
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_arguments import read_configuration
-from linkwork.model.collision_pairs import link_shapes
 from linkwork.workspace.voxel_counts import MAX_SAMPLES
 
 __all__ = ["AXES", "BLOCK", "CALLER", "JACOBIAN_ROWS", "MapJob", "digest_of", "read_job"]
@@ -141,7 +140,7 @@ def read_job(
         raise ValueError(f"{CALLER}: configuration: expected an array of shape ({robot.nq},), got shape {q.shape}")
     if configuration is None:
         q = np.clip(q, lower, upper)
-    has_shapes = bool(link_shapes(tree)) and bool(robot.collision_pairs or scene is not None)
+    has_shapes = bool(robot.collision_shapes) and bool(robot.collision_pairs or scene is not None)
     job = MapJob(
         robot,
         scene,

@@ -32,7 +32,6 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
 from linkwork.errors import UnknownNameError
-from linkwork.model.collision_pairs import link_shapes
 from linkwork.workspace.map_job import AXES, JACOBIAN_ROWS
 from linkwork.workspace.workspace_map import VALUES, WorkspaceMap
 
@@ -96,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    if arguments.collision or (arguments.collision is None and link_shapes(robot.tree)):
+    if arguments.collision or (arguments.collision is None and robot.collision_shapes):
         robot = with_meshes(robot, arguments)
     scene = scene_of(arguments.scene)
     _check_output(arguments)

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable
 
 from linkwork._util.messages import quoted
-from linkwork.formats.description import Findings
+from linkwork.formats.description import LARGEST, Findings
 from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
 from linkwork.spatial import Pose, Rotation, Vec3
-from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["OLDEST", "Release", "SdfReader", "version_text"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork._util.messages import did_you_mean, nearest, quoted
+from linkwork.formats.description import LARGEST
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.xml_document import Element
 from linkwork.joints import Fixed, Helical, JointType, Prismatic, Revolute, Spherical, UnboundedRevolute, Universal
 from linkwork.spatial import Rotation, Vec3
-from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["TYPES", "Axis", "SdfJoint", "read_joint", "values_of"]
 

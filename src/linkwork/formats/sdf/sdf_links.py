@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkwork._util.messages import quoted
-from linkwork.formats.description import LinkDescription, check_inertial
+from linkwork.formats.description import LARGEST, LinkDescription, check_inertial
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.sdf.sdf_schema import SHAPES, UNREAD_SHAPES
@@ -14,7 +14,6 @@ from linkwork.joints import Planar
 from linkwork.model.composite_body import compose
 from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, HalfSpace, Material, Mesh, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
-from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["LinkReader"]
 

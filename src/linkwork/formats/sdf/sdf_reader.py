@@ -19,6 +19,7 @@ from linkwork._util.messages import quoted
 from linkwork.constraints import Coupling, Gear
 from linkwork.errors import Location, UnknownNameError
 from linkwork.formats.description import (
+    LARGEST,
     ConstraintDescription,
     Description,
     Findings,
@@ -40,7 +41,6 @@ from linkwork.formats.sdf.sdf_models import Models, read_models
 from linkwork.formats.sdf.sdf_tree import WORLD, ModelNames, SpanningTree
 from linkwork.formats.xml_document import Element
 from linkwork.spatial import Inertia, Vec3
-from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["parse_sdf", "read_sdf"]
 

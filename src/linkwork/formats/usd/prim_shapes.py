@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwork._util.color_spaces import LinearColors, srgb_from_linear
 from linkwork._util.messages import quoted
+from linkwork.formats.description import LARGEST
 from linkwork.formats.usd.prim_transforms import nearest_rotation, pose_of
 from linkwork.formats.usd.prim_values import PrimReader
 from linkwork.shapes import (
@@ -25,7 +26,6 @@ from linkwork.shapes import (
     Sphere,
 )
 from linkwork.spatial import Pose, Rotation, Vec3
-from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["SHAPES", "appearance", "physics_material", "read_shape"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.formats.description import LARGEST
 from linkwork.formats.usd.prim_values import PrimReader, rotation_of
 from linkwork.spatial import Pose, Vec3
-from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["RigidPart", "Transforms", "nearest_rotation", "pose_of"]
 

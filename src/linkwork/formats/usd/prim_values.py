@@ -11,9 +11,8 @@ import numpy as np
 
 from linkwork._util.messages import quoted
 from linkwork.errors import NOTED, Issue, Location
-from linkwork.formats.description import Findings
+from linkwork.formats.description import LARGEST, Findings
 from linkwork.spatial import Rotation, Vec3
-from linkwork.spatial.arguments import LARGEST
 
 __all__ = ["DEGREE", "PrimReader", "Units", "rotation_of"]
 
