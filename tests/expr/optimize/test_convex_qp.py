@@ -192,10 +192,11 @@ def test_solutions_do_not_depend_on_batches_and_threads():
 
 
 @pytest.mark.slow(every=3)
-def test_large_programs_in_loops_satisfy_the_kkt_conditions():
+@pytest.mark.parametrize(("n", "m"), [(12, 34), (46, 3)])
+def test_large_programs_in_loops_satisfy_the_kkt_conditions(n, m):
     """Large programs compile to loops whose states are moved by tables; single samples equal the batch."""
     rng = np.random.default_rng(11)
-    program = random_program(rng, 12, 34, batch=(24,), equalities=2)
+    program = random_program(rng, n, m, batch=(24,), equalities=2)
     whole = lw.quadratic_program(**program)
     satisfied(program, whole)
     for a, b in zip(lw.quadratic_program(**{name: x[3] for name, x in program.items()}), whole, strict=True):
