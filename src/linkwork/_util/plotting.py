@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import escaped, label
+from linkwork._util.optional_packages import optional_module
 
 __all__ = [
     "BLUE",
@@ -59,11 +60,7 @@ _GRID = {"color": "0.92", "linewidth": 0.6}
 
 def pyplot() -> Any:
     """Return matplotlib.pyplot.  Raises ImportError if matplotlib is not installed."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError('plot needs matplotlib: pip install "linkwork[figures]"') from None
-    return plt
+    return optional_module("matplotlib.pyplot", "plot needs matplotlib", "figures")
 
 
 def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:

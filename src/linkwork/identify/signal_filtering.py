@@ -7,7 +7,6 @@ SciPy is imported where it is used.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from linkwork import Robot
 from linkwork._util.checked_arguments import public
+from linkwork._util.optional_packages import optional_module
 from linkwork.identify.measurements import integer_at_least, number, read_array
 from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kernels import Array
@@ -148,9 +148,4 @@ def _filtered(caller: str, x: np.ndarray, rate: float, cutoff: float, order: int
 
 def scipy_module(caller: str, part: str) -> Any:
     """Return an imported module of SciPy.  Raises ImportError, with the remedy, if SciPy is not installed."""
-    try:
-        return importlib.import_module(f"scipy.{part}")
-    except ImportError as error:
-        raise ImportError(
-            f'identify.{caller} needs SciPy, which is not installed: pip install "linkwork[identify]"'
-        ) from error
+    return optional_module(f"scipy.{part}", f"identify.{caller} needs SciPy", "identify")

@@ -8,7 +8,6 @@ so they stay on the joints' manifolds.  Inputs of a call are parameters of the p
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.optional_packages import optional_module
 from linkwork.kernels.compiler_api import compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
@@ -106,10 +106,7 @@ def solve_by_casadi(
 
     Raises ImportError if CasADi is not installed, and ValueError for a feature without a counterpart in CasADi.
     """
-    try:
-        casadi = importlib.import_module("casadi")
-    except ImportError as error:
-        raise ImportError(f'solver {method!r} needs CasADi: pip install "linkwork[casadi]"') from error
+    casadi = optional_module("casadi", f"solver {method!r} needs CasADi", "casadi")
     counts = weights_of(program, inputs) != 0.0
     own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": max_iterations}
     key = program, counts.tobytes(), method, max_iterations

@@ -6,7 +6,6 @@ folders of the mesh's search, within limits.
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import re
@@ -21,6 +20,7 @@ from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.color_spaces import LinearColors, srgb_from_linear
 from linkwork._util.file_budget import MESH
 from linkwork._util.file_search import FileSearch, FileSearchError
+from linkwork._util.optional_packages import optional_module
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.shapes import Mesh
 from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
@@ -128,10 +128,7 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
             return 0
 
     source = read_mesh_file(mesh.uri, search, check_image=may_decode)
-    try:
-        trimesh = importlib.import_module("trimesh")
-    except ImportError as error:
-        raise ImportError('mesh files need trimesh: pip install "linkwork[viewer]"') from error
+    trimesh = optional_module("trimesh", "mesh files need trimesh", "viewer")
     if source.kind == ".obj" and len(_PARTS.findall(source.data)) > _MAX_PARTS:
         notes.append(f"{source.file.name}: drawn without its more than {_MAX_PARTS} groups and materials")
         source = replace(source, data=_PARTS.sub(b"", source.data))

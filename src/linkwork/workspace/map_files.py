@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.npz_archive import open_archive, write_archive
+from linkwork._util.optional_packages import optional_module
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.workspace.chunk_ledger import checked_counts, read_counts
 from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS, SparseCounts
@@ -165,8 +166,4 @@ def _checked_identity(value: Any) -> dict[str, Any]:
 
 def _zarr(caller: str) -> Any:
     """Return the package zarr.  Raises ImportError with the installation command."""
-    try:
-        import zarr
-    except ImportError:
-        raise ImportError(f'{caller}: files that end in .zarr need Zarr: pip install "linkwork[map]"') from None
-    return zarr
+    return optional_module("zarr", f"{caller}: files that end in .zarr need Zarr", "map")

@@ -6,11 +6,11 @@ calls and tables are expanded on SX and become functions on MX.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from linkwork._util.optional_packages import optional_module
 from linkwork.compiler.operation_counts import counted
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.passes import ALL, optimize
@@ -72,10 +72,7 @@ def to_casadi(program: Program) -> Any:
 
 def import_casadi() -> Any:
     """Import and return CasADi. Raises ImportError if it is not installed."""
-    try:
-        return importlib.import_module("casadi")
-    except ImportError as error:
-        raise ImportError('this needs CasADi, which is not installed: pip install "linkwork[casadi]"') from error
+    return optional_module("casadi", "this needs CasADi", "casadi")
 
 
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -182,8 +179,8 @@ class ControlWriter:
         if loop.backward:
             outputs = outputs[:, order]
         last = self._split(states[:, steps - 1], loop.carried)
-        numbers = self._split(casadi.vec(outputs), steps * loop.kept)
-        return loop.results_of(last, [numbers[t * loop.kept : (t + 1) * loop.kept] for t in range(steps)])
+        numbers = self._split(casadi.vec(outputs), steps * loop.outputs)
+        return loop.results_of(last, [numbers[t * loop.outputs : (t + 1) * loop.outputs] for t in range(steps)])
 
     def _function(self, body: Region, loop: Loop | None = None) -> Any:
         """Return the body of a loop or of another construct as a CasADi function of columns.
@@ -198,7 +195,7 @@ class ControlWriter:
         sizes, ends = [body.takes], [len(body.results)]
         if loop is not None:
             sizes = [loop.carried, loop.inputs, body.takes - loop.carried - loop.inputs]
-            ends = [loop.carried, loop.kept]
+            ends = [loop.carried, loop.outputs]
         columns = [symbols.sym(f"x{k}", size) for k, size in enumerate(sizes)]
         result = self.run(body, [x for column in columns for x in elements_of(column)], symbols)
         results, start = [], 0

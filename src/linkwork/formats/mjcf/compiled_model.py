@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.messages import listed, printable, quoted
+from linkwork._util.optional_packages import optional_module
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.unique_names import Names
 from linkwork.spatial import Pose, Rotation, Vec3
@@ -24,11 +24,7 @@ Lines = Mapping[tuple[str, str], Location]  # of named elements, by tag and name
 
 def imported_mujoco(caller: str) -> Any:
     """Return the module mujoco.  Raises ImportError, with the command that installs it."""
-    try:
-        return import_module("mujoco")
-    except ImportError:
-        message = f'{caller}: models of MuJoCo need the package mujoco: pip install "linkwork[mujoco]"'
-        raise ImportError(message, name="mujoco") from None
+    return optional_module("mujoco", f"{caller}: models of MuJoCo need the package mujoco", "mujoco")
 
 
 class CompiledModel:
