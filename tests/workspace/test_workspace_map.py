@@ -308,6 +308,7 @@ def test_invalid_arguments_of_workspace_maps_are_refused(arm, tmp_path):
         ({"samples": 0}, ValueError, "samples: expected an integer from 1"),
         ({"samples": 1e6}, (TypeError, ValueError), "samples: expected an integer from 1 to"),
         ({"samples": 2**35}, ValueError, "samples: expected an integer from 1 to"),
+        ({"chunk": 10**30}, ValueError, "chunk: expected an integer from 1 to"),
         ({"voxel_size": 0.0}, ValueError, "voxel_size: expected a finite number"),
         ({"voxel_size": np.nan}, ValueError, "voxel_size: expected a finite number"),
         ({"voxel_size": 1e-3}, ValueError, "voxel_size: expected at least some 0.0"),

@@ -21,7 +21,7 @@ from linkwork.workspace.dask_cluster import Cluster
 from linkwork.workspace.local_workers import Chunk, run_on_processes
 from linkwork.workspace.map_files import map_path, read_map, remove_map, write_map
 from linkwork.workspace.map_job import BLOCK, CALLER, MapJob
-from linkwork.workspace.voxel_counts import SparseCounts, VoxelCounts
+from linkwork.workspace.voxel_counts import MAX_SAMPLES, SparseCounts, VoxelCounts
 from linkwork.workspace.workspace_map import WorkspaceMap
 
 __all__ = ["run_map"]
@@ -47,7 +47,7 @@ def run_map(
 ) -> WorkspaceMap:
     """Return the map of a job, from its file if the file is complete, and continuing from its chunks."""
     count = None if workers is None else integer(CALLER, "workers", workers, least=1, most=_MAX_WORKERS)
-    blocks = None if chunk is None else -(-integer(CALLER, "chunk", chunk, least=1, most=None) // BLOCK)
+    blocks = None if chunk is None else -(-integer(CALLER, "chunk", chunk, least=1, most=MAX_SAMPLES) // BLOCK)
     if scheduler is not None and workers is not None:
         raise ValueError(f"{CALLER}: workers: expected None with a scheduler, got {workers!r}")
     file = None if path is None else map_path(CALLER, path)
