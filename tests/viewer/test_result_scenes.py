@@ -164,6 +164,8 @@ def test_inverse_kinematics_is_shown_with_its_target():
     solution = ARM.inverse_kinematics(target, "tool")
     document = checked(solution, initial=True, scene=SCENE)
     assert document.frames[0].poses == pytest.approx(target) and document.lines == ()
+    shown = {part.body for part in document.actors[0].parts if part.layer == "frames"}
+    assert "frames" not in document.hidden and shown == {ARM.tree.frame("tool").body}
     assert document.actors[0].q[0, 0] == pytest.approx(solution.q) and document.actors[1].name == "initial guesses"
     far = target.copy()
     far[:3, 3] += 5.0
