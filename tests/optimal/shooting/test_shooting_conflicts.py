@@ -71,7 +71,8 @@ def test_interrupted_searches_claim_no_conflict():
     problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=2.0).add("torque", "least_squares", scale=0.1)
     problem = problem.add("configuration", "equality", steps=-1, target=[np.pi, 0.0], name="upright")
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
-    controls = np.random.default_rng(1).normal(size=(12, steps, 2)) * 10.0
+    sizes = np.repeat([3.0, 20.0], 12)[:, None, None]  # [N·m] the large ones turn joints by whole turns in a step
+    controls = sizes * np.random.default_rng(1).normal(size=(24, steps, 2))
     statuses = set()
     for max_iterations in (1, 3, 10, 30, 300):
         result = problem.solve(

@@ -6,12 +6,15 @@ penalty stays 1.  An iteration from controls u gives the decrement
 
     δ = gᵀ (JᵀJ + ν D)⁻¹ g,    g = Jᵀ r,    D = diag JᵀJ,
 
-of the free controls, without those pushed against a limit.  With small ν, δ is the decrease of |r|² by a linearised
-change of the controls.  Every change d that satisfies all linearised constraints has rᵀ (r + J d) ≤ 0, hence
-|r|² ≤ −gᵀ d ≤ √δ √(|J d|² + ν |d|²_D).  So it moves the constraints by at least |r|/√δ times their violation, or
-controls until the damping matters.  If that factor is a thousand, violations are stationary and r are the multipliers
-of the conflict.  For linear dynamics and constraints this is a Farkas certificate; otherwise it is local, as in
-`infeasibility_proof`.
+of the free controls, without those pushed against a limit.  Without damping ν, δ is the decrease of |r|² by a change of
+the controls, linearised.  Every change d that satisfies all linearised constraints has rᵀ (r + J d) ≤ 0, hence
+|r|² ≤ −gᵀ d ≤ √δ |J d|.  So it moves the constraints by at least |r|/√δ times their violation.  If that factor is a
+thousand, violations are stationary and r are the multipliers of the conflict.  For linear dynamics and constraints this
+is a Farkas certificate; otherwise it is local, as in `infeasibility_proof`.
+
+A direction that moves the constraints by a share σ of the largest movement decreases |r|² by the share σ²/(σ² + ν).
+So a small δ with damping proves that such directions have σ² ≤ ν δ/|r|², and this bound must be small, too.  Where
+steps do not resolve a motion, one direction moves all constraints together, others 10⁵ times less: damping hides these.
 
 Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, sections 10.3 and 12.9.
 """
@@ -30,7 +33,7 @@ __all__ = ["motion_conflict_proof"]
 
 _MAX_ITERATIONS = 200
 _STATIONARY = 1e-6  # decrement relative to |r|²: a thousandth of the violations
-_MAX_DAMPING = 1e-3  # relative to the diagonal: with more damping the decrement is not conclusive
+_HIDDEN = 1e-14  # ν δ/|r|²: damping hides directions that move constraints by 1e-7 of the largest movement
 _MAX_GAP = 1e-9  # defects of the states of a valid motion
 _MIN_VIOLATION = 10.0  # tolerances: smaller violations are no conflict
 
@@ -97,7 +100,7 @@ class _ViolationSearch:
             size = float(((beyond * self.scales) ** 2).sum())
             share, used = new["decrement"] / size, damping
             regular = new["decrement"] < 1e29
-            if regular and share <= _STATIONARY and used <= _MAX_DAMPING and here["gap"] < _MAX_GAP:
+            if regular and share <= _STATIONARY and used * share <= _HIDDEN and here["gap"] < _MAX_GAP:
                 return self._certificate(beyond, here["u"], 1.0 / np.sqrt(max(share, 1e-32)))
             if new["status"] != 0.0 and not np.isfinite(new["values"]).all():
                 return None
