@@ -217,6 +217,7 @@ def test_linear_quadratic_paths_equal_the_dense_solution():
 
 
 @pytest.mark.slow(every=3)
+@pytest.mark.filterwarnings("ignore:.*nothing exerts the forces")  # accelerations are the cost
 def test_a_free_body_turns_the_shorter_half_around():
     """About one axis, as the double integrator of its angle: before, at and beyond half a turn."""
     joint = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="box")
