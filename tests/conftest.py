@@ -109,6 +109,7 @@ def pytest_collection_modifyitems(config, items):
     slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
     fast = [item.nodeid for item in items if item.nodeid not in slow]
     selected = rotation.selected(fast, slow, config.stash[SEED], _named(config))
+    selected |= {item.nodeid: 1 for item in items if item.get_closest_marker("light")}
     config.stash[ROUNDS] = selected
     selected_items, left = [], []
     for item in items:

@@ -126,15 +126,20 @@ def test_numbers(number):
 @pytest.mark.slow
 def test_large():
     pass
+
+@pytest.mark.light
+@pytest.mark.parametrize("number", range(9))
+def test_light(number):
+    pass
 """
 VALUES = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
-LARGE = "test_cases.py::test_large"
+LARGE, LIGHT = "test_cases.py::test_large", {f"test_cases.py::test_light[{number}]" for number in range(9)}
 
 
 def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
     """Run the tests above with the options of this run, and return the output and the node ids that passed."""
     (folder / "test_cases.py").write_text(TESTS, encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow:\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow:\n  light:\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-rA", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
@@ -145,14 +150,14 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
 def test_parallel_test_processes_draw_the_same_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
-    assert passed == chosen(VALUES, {LARGE: ROUNDS}, 3)
+    assert passed == LIGHT | chosen(VALUES, {LARGE: ROUNDS}, 3)
 
 
 @pytest.mark.slow(every=3)
 def test_the_option_all_runs_all_cases_and_slow_tests(tmp_path):
     output, passed = run(tmp_path, "--all")
     assert "--rotate" not in output
-    assert passed == {*VALUES, LARGE}
+    assert passed == {*VALUES, LARGE, *LIGHT}
 
 
 @pytest.mark.slow(every=3)

@@ -145,6 +145,7 @@ CASES = {
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("case", CASES)
 def test_each_suspicious_value_is_detected(case):
     parts, expected = CASES[case]

@@ -60,6 +60,7 @@ def test_shapes_may_be_integers_tuples_or_arrays(shape: Any) -> None:
     assert trace(lambda q: q, "f", {"q": shape}).inputs == (Port("q", (3,)),)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("shape", [-1, (2, -3), 3.0, (3.0,), "3", "ab", None, (None,), {}, {"n": -1}, 1j])
 def test_invalid_shapes_are_refused(shape: Any) -> None:
     with pytest.raises(ValueError, match=r"^compile: q.*: expected .*shape.* got"):
@@ -109,6 +110,7 @@ RETURNED: dict[str, tuple[Callable[[Any], Any], list[tuple[str, tuple[int, ...]]
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("kind", RETURNED)
 def test_returned_values_become_named_outputs(kind: str) -> None:
     function, ports = RETURNED[kind]
@@ -121,6 +123,7 @@ def test_returned_values_become_named_outputs(kind: str) -> None:
         assert np.array_equal(got, np.asarray(expected, dtype=np.float64))
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("function", "message"),
     [

@@ -83,6 +83,7 @@ REFUSED: dict[Any, tuple[type[Exception], str]] = {
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
 def test_errors_name_the_users_line(function: Any) -> None:
     kind, text = REFUSED[function]

@@ -10,6 +10,7 @@ from linkwork.errors import UnknownNameError
 ARM, DOG = lw.load("arm7"), lw.load("quadruped", floating_base=True)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("robot", "name", "remedy"),
     [

@@ -22,6 +22,7 @@ def _free(joint):
     return [-math.inf] * joint.nq, [math.inf] * joint.nq
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("joint", _types(), ids=lambda joint: joint.type_name())
 def test_coordinates_of_a_stated_velocity_move_with_that_velocity_alone(joint):
     """x(q ⊕ φ) = x + φ_k, whatever the other velocities are, where one is stated; else several change x."""

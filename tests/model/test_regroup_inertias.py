@@ -46,6 +46,7 @@ def test_regrouping_preserves_the_dynamics_of_real_robots(example):
     assert_same_dynamics(tree, regroup_inertias(tree), *state(tree, size=3))
 
 
+@pytest.mark.light
 @every_tree
 def test_regrouping_changes_inertias_only(tree):
     edited_tree = regroup_inertias(tree)
@@ -54,6 +55,7 @@ def test_regrouping_changes_inertias_only(tree):
     assert edited_tree == tree or edited_tree.frames == without_inertias(tree.frames)
 
 
+@pytest.mark.light
 @every_tree
 def test_regrouping_is_idempotent_to_rounding(tree):
     once = regroup_inertias(tree)

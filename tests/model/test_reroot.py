@@ -98,6 +98,7 @@ def assert_equal_but_for_rounding(tree_a, tree_b):
 # -- a joint from its other side
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())
 def test_a_reversed_joint_is_the_inverse_of_the_joint(kind):
     rng = np.random.default_rng(0)
@@ -146,6 +147,7 @@ def test_dynamics_with_another_root_satisfies_the_identities(tree):
     assert_close(robot.inverse_dynamics(q, v, a), book.inverse_dynamics(), 1e-12, core=1)
 
 
+@pytest.mark.light
 @every_fixed
 @pytest.mark.parametrize("link", ["body5", "tool3"])
 def test_rerooting_twice_restores_the_tree(tree, link):

@@ -185,6 +185,7 @@ def test_rotor_offsets_belong_to_moving_joints_and_compose_on_fixed_joints():
     assert tree.frames[2].placement == X_MOVED @ X_MOVED
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("description", "code"),
     [

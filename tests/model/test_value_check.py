@@ -83,6 +83,7 @@ def test_messages_about_inertias_show_the_principal_moments():
     assert "0.5, 1, 2 kg m²" in findings.warnings[0].message
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("mass", "about", "expected"),
     [

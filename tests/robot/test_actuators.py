@@ -35,6 +35,7 @@ def test_actuator_forces_follow_the_stated_law():
     assert general.force(2.0, 0.1, 0.2) == pytest.approx((1.0 + 0.2 + 0.6) * 2.0 + 4.0 + 0.5 + 1.2)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -112,6 +113,7 @@ def test_named_configurations_must_lie_on_their_manifold():
     assert stand.named_configurations["stand"].q[7:] == pytest.approx(robot.neutral()[7:])
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -105,6 +105,7 @@ def test_an_edited_joint_replaces_the_robots_joint() -> None:
         old.with_type("prismatic")
 
 
+@pytest.mark.light
 @every_joint
 def test_separate_joints_are_compared_by_value(joint) -> None:
     again = lw.Joint.of(

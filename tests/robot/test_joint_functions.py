@@ -80,6 +80,7 @@ def test_float32_configurations_give_float32_results(name: str) -> None:
 # -- kinematics
 
 
+@pytest.mark.light
 @every_joint
 def test_transform_is_the_pose_of_the_joint_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
@@ -97,6 +98,7 @@ def test_twist_is_the_subspace_times_velocity_and_the_rate_of_the_transform(join
     near(V, six(np.linalg.inv(X) @ (ahead - behind) / (2.0 * h)), within=1e-8)
 
 
+@pytest.mark.light
 @every_joint
 def test_joint_twist_is_the_subspace_times_the_velocity(joint: lw.Joint) -> None:
     q, v, _ = state(joint, 1)
@@ -114,6 +116,7 @@ def test_spatial_acceleration_is_the_rate_of_the_twist(joint: lw.Joint) -> None:
     near(A, (ahead - behind) / (2.0 * h), within=1e-7)
 
 
+@pytest.mark.light
 @every_joint
 def test_bias_acceleration_is_the_rate_of_the_subspace_times_velocity(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
@@ -121,6 +124,7 @@ def test_bias_acceleration_is_the_rate_of_the_subspace_times_velocity(joint: lw.
     near(joint.bias_acceleration(q, v), joint.spatial_acceleration(q, v, 0.0 * v))
 
 
+@pytest.mark.light
 @every_joint
 def test_motion_subspace_equals_that_of_the_joint_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
@@ -159,6 +163,7 @@ def test_pose_residual_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
     assert np.all(gap_norm >= 0.5 * missed - 1e-12)
 
 
+@pytest.mark.light
 @every_joint
 def test_constraint_wrenches_do_no_work_on_the_joints_motion(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
@@ -243,6 +248,7 @@ def test_local_coordinates_invert_the_step_from_q0(joint: lw.Joint) -> None:
     near(result.phi_dot, (ahead - behind) / (2.0 * h), 1e-7)
 
 
+@pytest.mark.light
 @every_joint
 def test_global_coordinates_integrate_a_step_from_q0(joint: lw.Joint) -> None:
     q0, phi, _ = state(joint)
@@ -265,6 +271,7 @@ def test_principal_value_has_the_same_transform(joint: lw.Joint) -> None:
     near(joint.principal_value(principal), principal, 1e-14)
 
 
+@pytest.mark.light
 @every_joint
 def test_random_configurations_of_a_joint_are_within_limits(joint: lw.Joint) -> None:
     assert joint.random_configuration(seed=0).shape == (joint.nq,)
@@ -308,6 +315,7 @@ def test_is_floating_holds_for_floating_joints(joint: lw.Joint) -> None:
     assert joint.is_floating == (joint.num_constraints == 0)
 
 
+@pytest.mark.light
 @every_moving_joint
 def test_has_fixed_subspaces_holds_for_constant_subspaces(joint: lw.Joint) -> None:
     S = joint.motion_subspace(state(joint, n=8)[0])

@@ -169,6 +169,7 @@ CASES: dict[str, Case] = {
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", CASES)
 @every_scalar
 def test_spatial_products_equal_matrix_products(name: str, run: Any) -> None:
@@ -204,6 +205,7 @@ IDENTITIES: dict[str, tuple[str, Callable[..., tuple[Any, Any]]]] = {
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", IDENTITIES)
 @every_scalar
 def test_identities_of_spatial_algebra_hold(name: str, run: Any) -> None:

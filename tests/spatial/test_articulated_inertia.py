@@ -35,6 +35,7 @@ def freed(x: list[Any], S: Motion | None = None) -> list[Any]:
     return scalars_of(I.freed(S, U, 1.0 / S.dot(U)))
 
 
+@pytest.mark.light
 @every_scalar
 def test_articulated_inertias_along_any_direction_equal_the_dense_formula(run: Any) -> None:
     samples, expected = [], []
@@ -49,6 +50,7 @@ def test_articulated_inertias_along_any_direction_equal_the_dense_formula(run: A
         assert_near(left, matrix, times=64.0, scale=float(np.linalg.norm(sample[:21])))
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("along", range(6))
 @pytest.mark.parametrize("length", [1.0, -1.0, 0.3])
 @every_scalar

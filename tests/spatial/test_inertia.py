@@ -28,6 +28,7 @@ def matrix(inertia: Any) -> np.ndarray:
     return np.array([float(x) for x in scalars_of(inertia)]).reshape(6, 6)
 
 
+@pytest.mark.light
 @every_scalar
 def test_a_shifted_inertia_is_that_of_the_shifted_cloud(run: Any) -> None:
     """Every point moves by p."""
@@ -47,6 +48,7 @@ def test_a_shifted_inertia_is_that_of_the_shifted_cloud(run: Any) -> None:
         assert_near(articulated_result, matrix, times=16.0)
 
 
+@pytest.mark.light
 @every_scalar
 def test_a_moved_inertia_is_that_of_the_moved_cloud(run: Any) -> None:
     samples, expected = [], []

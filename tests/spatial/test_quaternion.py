@@ -50,6 +50,7 @@ def test_products_of_quaternions_are_products_of_rotations(run: Any) -> None:
         assert_near(by_quaternions, by_rotations, times=8.0)
 
 
+@pytest.mark.light
 @every_scalar
 def test_the_conjugate_of_a_unit_quaternion_is_its_inverse(run: Any) -> None:
     def function(x: list[Any]) -> list[Any]:
@@ -61,6 +62,7 @@ def test_the_conjugate_of_a_unit_quaternion_is_its_inverse(run: Any) -> None:
         assert_near(result[4:13], result[13:], times=0.0)
 
 
+@pytest.mark.light
 @every_scalar
 def test_normalized_quaternions_have_unit_length(run: Any) -> None:
     samples = np.random.default_rng(3).normal(size=(20, 4)) * np.logspace(-8, 8, 20)[:, None]
@@ -90,6 +92,7 @@ def test_exponentials_of_tiny_vectors_are_right_to_the_last_digits(run: Any) -> 
         assert np.all(np.abs(result[1:] - precise(lie.quaternion_exp, phi)[1:]) <= 4.0 * EPS * np.abs(phi) + 5e-324)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-8, 1e-4, 1.0, math.pi - 1e-8, math.pi, 4.0, 2.0 * math.pi, 50.0])
 def test_the_exponential_equals_the_matrix_exponential(axis: tuple[float, float, float], angle: float) -> None:

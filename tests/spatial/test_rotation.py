@@ -66,6 +66,7 @@ def test_a_zero_angle_gives_the_identity() -> None:
     assert np.array_equal(matrix(Rotation.identity()), np.eye(3))
 
 
+@pytest.mark.light
 @every_jacobian
 @pytest.mark.parametrize("angle", ANGLES)
 def test_the_derivative_of_a_rotation_by_its_angle_is_its_axis_cross_product(differentiate: Any, angle: float) -> None:
@@ -75,6 +76,7 @@ def test_the_derivative_of_a_rotation_by_its_angle_is_its_axis_cross_product(dif
     assert_near(slope, expected.ravel(), times=8.0)
 
 
+@pytest.mark.light
 @every_scalar
 def test_rotations_of_quaternions_equal_the_textbook_formula(run: Any) -> None:
     rng = np.random.default_rng(1)
@@ -131,6 +133,7 @@ def test_rpy_quarter_turns_give_the_24_rotations_of_a_cube() -> None:
     assert len(rotations) == 24
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("k", [-3, -2, -1, 0, 1, 2, 3, 4, 8])
 def test_angles_near_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
     quarter = k * (math.pi / 2)
