@@ -211,7 +211,8 @@ class Grid:
             x, u = self._sweep(constraints, velocity)
             if self.limit_set.resistance is None:
                 return x, u
-            self._dry = 2.0 * self._resistance(x)[1] - self._resistance(4.0 * x)[1]  # friction without damping
+            fast = np.sqrt(0.5 * (x[:-1] + x[1:]))
+            self._dry = 2.0 * self._middle_resistance(fast) - self._middle_resistance(2.0 * fast)  # without damping
             x = self._with_fitting_resistance(constraints, x)
         for _ in range(_RESISTANCE_ROUNDS):
             before = x
@@ -240,13 +241,23 @@ class Grid:
 
     def _refuse_creeping(self, constraints: PathConstraints, x: np.ndarray) -> None:
         """Raise InfeasibleSegment where a joint moves only because its friction, which exceeds a limit, is smoothed."""
-        values = self._resistance(x)[1]
-        for sign, room in zip((1.0, -1.0), _room(constraints, values), strict=True):
-            dry = sign * self._dry
-            creeps = ((dry > room[:, None]) & (sign * values < _FULL * dry))[:, 1:-1].all(axis=1).any(axis=-1)
+        sides = [
+            (sign * self._dry, room) for sign, room in zip((1.0, -1.0), _room(constraints, self._dry), strict=True)
+        ]
+        if not any((dry > room).any() for dry, room in sides):
+            return
+        values = self._middle_resistance(np.sqrt(0.5 * (x[:-1] + x[1:])))
+        for sign, (dry, room) in zip((1.0, -1.0), sides, strict=True):
+            creeps = ((dry > room) & (sign * values < _FULL * dry)).any(axis=-1)
             if creeps.any():
                 k = int(creeps.argmax())
                 raise InfeasibleSegment(float(self.s[k]), float(self.s[k + 1]), at_start=False, refined=False)
+
+    def _middle_resistance(self, speed: np.ndarray) -> np.ndarray:
+        """Return the resistance (n, nv) in the middle of segments at speeds ṡ (n,)."""
+        model, middle = self.limit_set.resistance, self.samples.q.shape[1] // 2
+        assert model is not None
+        return model.resistance(self.samples.q[:, middle], self.samples.first[:, middle] * speed[:, None])
 
     def _resisted(self, constraints: PathConstraints, x: np.ndarray, *, through_rest: bool = False) -> PathConstraints:
         """Return the constraints with a resistance that is linear around x (n + 1,).
