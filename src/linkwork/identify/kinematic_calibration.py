@@ -25,11 +25,12 @@ from linkwork import Robot
 from linkwork._util.checked_arguments import public
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
+from linkwork._util.validation import integer
 from linkwork.dynamics import BaseParameters
 from linkwork.errors import Status
 from linkwork.identify.estimate_tables import pose_lines
 from linkwork.identify.linear_least_squares import LinearFit, refuse_exact_fits
-from linkwork.identify.measurements import HeldOut, integer_at_least, name_list, read_array, rms, split
+from linkwork.identify.measurements import HeldOut, name_list, read_array, rms, split
 from linkwork.identify.placement_model import SIX, PlacementModel
 from linkwork.kernels import Array
 from linkwork.kernels.array_arguments import real_array
@@ -139,7 +140,7 @@ def placements(
     constraints, and for invalid poses; UnknownNameError for unknown parameters and frames.
     """
     caller = "placements"
-    steps = integer_at_least(caller, "max_iterations", max_iterations, 1)
+    steps = integer(caller, "max_iterations", max_iterations, least=1)
     model = PlacementModel(caller, robot, frame, parameters, np.shape(poses))
     if len(robot.constraints):
         raise ValueError(

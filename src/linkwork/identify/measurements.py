@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork import Robot
-from linkwork._util.validation import integer
 from linkwork.kernels.array_arguments import real_array, stacked
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.model.friction_laws import FrictionLaw
@@ -21,10 +20,8 @@ from linkwork.robot.robot_table import robot_owner
 __all__ = [
     "HeldOut",
     "Measurements",
-    "integer_at_least",
     "joint_weights",
     "name_list",
-    "number",
     "read",
     "read_array",
     "require_motion",
@@ -138,19 +135,6 @@ def require_motion(caller: str, robot: Robot) -> None:
         )
 
 
-def number(expected: str, value: Any) -> float:
-    """Return a real number, possibly NaN.  Raises ValueError that begins with ``expected``."""
-    result = real_array(expected, value)
-    if result.ndim:
-        raise ValueError(f"{expected}; got an array of shape {result.shape}")
-    return float(result)
-
-
-def integer_at_least(caller: str, name: str, value: Any, least: int) -> int:
-    """Return an integer >= ``least``.  Raises ValueError."""
-    return integer(caller, name, value, least=least)
-
-
 def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:
     """Return a finite float64 array (..., nq) or (..., nv), from an array or a dict by joint."""
     quantity = quantity_of(name)
@@ -181,10 +165,9 @@ def split(caller: str, held_out: Any, leading: tuple[int, ...]) -> np.ndarray:
     count = leading[0]
     mask = np.zeros(count, dtype=bool)
     expected = f"{caller}: held_out: expected a fraction >= 0 and < 1, or indices in the first dimension ({count})"
-    if held_out is not None:
-        real_array(expected, held_out)
-    if held_out is None or np.ndim(held_out) == 0:
-        fraction = 0.0 if held_out is None else number(expected, held_out)
+    values = np.zeros(()) if held_out is None else real_array(expected, held_out)
+    if values.ndim == 0:
+        fraction = float(values)
         if not 0.0 <= fraction < 1.0:
             raise ValueError(f"{expected}; got {held_out!r}")
         mask[count - math.ceil(fraction * count) :] = fraction > 0.0

@@ -32,15 +32,13 @@ from linkwork._util.messages import label, table
 from linkwork._util.messages import number as number_text
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import ReturnedValue
-from linkwork._util.validation import finite_array
+from linkwork._util.validation import finite_array, integer, positive
 from linkwork.dynamics import BaseParameters
 from linkwork.identify.linear_least_squares import RANK, triangular
 from linkwork.identify.measurements import (
     Measurements,
-    integer_at_least,
     joint_weights,
     name_list,
-    number,
     read,
     require_motion,
 )
@@ -81,7 +79,7 @@ class ExcitingTrajectory:
 
     def sampled(self, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t (samples,), q, v and a at equal steps through one period, without its end."""
-        count = integer_at_least("sampled", "samples", samples, 2)
+        count = integer("sampled", "samples", samples, least=2)
         t = np.arange(count) * (self.period / count)
         return t, *self.at(t)
 
@@ -131,14 +129,9 @@ def exciting_trajectory(
     require_motion(caller, robot)
     _refuse_manifolds(caller, robot)
     limits = _Limits(caller, robot, lower, upper, velocity, acceleration)
-    expected = f"{caller}: period: expected a positive number [s]"
-    duration = number(expected, period)
-    if not np.isfinite(duration) or duration <= 0.0:
-        raise ValueError(f"{expected}, got {period!r}")
-    num_harmonics, num_trials = (
-        integer_at_least(caller, "num_harmonics", num_harmonics, 2),
-        integer_at_least(caller, "num_trials", num_trials, 1),
-    )
+    duration = positive(caller, "period", period, unit="s", symbols=False)
+    num_harmonics = integer(caller, "num_harmonics", num_harmonics, least=2)
+    num_trials = integer(caller, "num_trials", num_trials, least=1)
     columns = columns_of(caller, robot, bodies, passive, friction)
     joint_weight = joint_weights(caller, robot, weights)
     weigher = ExcitationMeter(robot, columns, np.ones(robot.nv) if joint_weight is None else joint_weight)

@@ -29,6 +29,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import escaped
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
+from linkwork._util.validation import finite_number, integer
 from linkwork.dynamics.algorithms.regressors import joint_velocities
 from linkwork.errors import Status
 from linkwork.identify import convex_inertia_fit
@@ -36,7 +37,7 @@ from linkwork.identify.base_parameter_fit import held_out_errors
 from linkwork.identify.convex_inertia_fit import ConvexProblem
 from linkwork.identify.estimate_tables import body_lines, error_lines, joint_lines
 from linkwork.identify.linear_least_squares import RANK, Reduced, fit_linear, reduce_measurements, refuse_exact_fits
-from linkwork.identify.measurements import HeldOut, integer_at_least, joint_weights, name_list, number, read, split
+from linkwork.identify.measurements import HeldOut, joint_weights, name_list, read, split
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels import Array, Axes, Wrenches
 from linkwork.model import Frame
@@ -164,11 +165,9 @@ def inertias(
     columns, unchanged = _with_extent(
         caller, robot, columns_of(caller, robot, bodies, passive, friction), bodies is not None
     )
-    expected = f"{caller}: spread: expected a positive number, such as 0.5 for inertias within 50 %"
-    size = number(expected, spread)
-    if not np.isfinite(size) or not size > 0.0:
-        raise ValueError(f"{expected}; got {spread!r}")
-    steps = integer_at_least(caller, "max_iterations", max_iterations, 1)
+    example = "a positive number, such as 0.5 for inertias within 50 %"
+    size = finite_number(caller, "spread", spread, above=0.0, symbols=False, description=example)
+    steps = integer(caller, "max_iterations", max_iterations, least=1)
     joint_weight = joint_weights(caller, robot, weights)
     measured = np.ones(robot.nv, dtype=bool) if joint_weight is None else joint_weight > 0.0
     columns, shared = _without_shared(robot, columns, measured)

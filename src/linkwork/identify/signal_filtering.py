@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from linkwork import Robot
 from linkwork._util.checked_arguments import public
 from linkwork._util.optional_packages import optional_module
-from linkwork.identify.measurements import integer_at_least, number, read_array
+from linkwork._util.validation import finite_number, integer
+from linkwork.identify.measurements import read_array
 from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kernels import Array
 from linkwork.kernels.array_arguments import real_array
@@ -134,11 +135,10 @@ def _refuse_wrapped_angles(caller: str, robot: Robot, q: np.ndarray) -> None:
 
 
 def _filtered(caller: str, x: np.ndarray, rate: float, cutoff: float, order: int) -> np.ndarray:
-    expected = f"{caller}: cutoff: expected a positive frequency below half the sampling rate, {0.5 * rate:.6g} Hz"
-    frequency = number(expected, cutoff)
-    if not 0.0 < frequency < 0.5 * rate:
-        raise ValueError(f"{expected}, got {cutoff!r}")
-    count = integer_at_least(caller, "order", order, 1)
+    below = f"a positive frequency below half the sampling rate, {0.5 * rate:.6g} Hz"
+    most = float(np.nextafter(0.5 * rate, 0.0))
+    frequency = finite_number(caller, "cutoff", cutoff, above=0.0, most=most, symbols=False, description=below)
+    count = integer(caller, "order", order, least=1)
     signal = scipy_module(caller, "signal")
     sections = signal.butter(count, frequency, fs=rate, output="sos")
     pad = min(len(x) - 1, int(3.0 * rate / frequency))
