@@ -178,7 +178,7 @@ def test_invalid_measured_signals_are_refused() -> None:
         ((t, q), 50.0, "below half the sampling rate, 50 Hz, got 50.0"),
         ((t, np.where(np.arange(100)[:, None] == 7, np.nan, q)), 5.0, r"q\[7, 0\] \('.*'\) is nan"),
         ((t, q), "low", "half the sampling rate, 50 Hz, got 'low'"),
-        ((t, q), [5.0], r"half the sampling rate, 50 Hz; got an array of shape \(1,\)"),
+        ((t, q), [5.0], r"half the sampling rate, 50 Hz, got \[5.0\]"),
         ((t, q[0]), 5.0, r"q: expected the samples of one motion, shape \(n, 2\), got shape \(2,\)"),
         ((t, np.stack([q, q])), 5.0, r"q: expected .* got shape \(2, 100, 2\); differentiate motions one by one"),
         (("now", q), 5.0, r"t: expected times \(n,\) \[s\]; got 'now'"),
