@@ -17,7 +17,7 @@ import pytest
 import linkwork as lw
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, PLAIN
-from linkwork.expr.arrays.numpy_formulas import OWN
+from linkwork.expr.arrays.numpy_formulas import FORMULAS
 from linkwork.expr.arrays.numpy_functions import COMPOSED, DELEGATED, MOVING, REFUSED
 from linkwork.expr.arrays.symbol_array import SymbolArray, array, object_array
 from linkwork.expr.scalar.operations import BY_NAME
@@ -350,7 +350,7 @@ def test_elementwise_numpy_functions_on_symbols_equal_numpys() -> None:
 
 
 def test_array_functions_of_numpy_on_symbols_equal_numpys() -> None:
-    assert {*ARRAYS} == {*MOVING, *COMPOSED, *OWN}
+    assert {*ARRAYS} == {*MOVING, *COMPOSED, *FORMULAS}
     check(ARRAYS)
 
 
@@ -479,7 +479,7 @@ def listed(names: Any) -> str:
 
 def table() -> str:
     truth = TRUTH & {*UFUNCS}
-    linear = {*DELEGATED, *(name for name in OWN if name.startswith("linalg"))}
+    linear = {*DELEGATED, *(name for name in FORMULAS if name.startswith("linalg"))}
     aliases = {"abs", "acos", "asin", "atan", "atan2"}
     rows = {
         "functions of elements": {*UFUNCS} - truth - PLAIN
@@ -505,7 +505,7 @@ def table() -> str:
         "linear algebra": linear | {name for name in MOVING if name.startswith("linalg")},
     }
     known = set().union(*rows.values())
-    rows["shapes and places"] = {*MOVING, *OWN, *COMPOSED} - known - {"array2string", "array_repr", "array_str"}
+    rows["shapes and places"] = {*MOVING, *FORMULAS, *COMPOSED} - known - {"array2string", "array_repr", "array_str"}
     text = "| | of `np` |\n|---|---|\n" + "".join(f"| {group} | {listed(names)} |\n" for group, names in rows.items())
     remedies: dict[str, list[str]] = {}
     for name, why in REFUSED.items():

@@ -75,8 +75,8 @@ def _verify_bodies(bundle: MultiResult, arguments: int, where: str, done: set[Re
     takes, gives = arguments, bundle.count
     if isinstance(bundle, Loop):
         takes += bundle.inputs - len(bundle.reads) - bundle.max_iterations * bundle.own_inputs
-        gives = bundle.conditional + bundle.carried + bundle.kept
-        if bundle.conditional and (bundle.inputs or bundle.kept):
+        gives = bundle.conditional + bundle.carried + bundle.outputs
+        if bundle.conditional and (bundle.inputs or bundle.outputs):
             raise InvalidProgramError(
                 f"{where}: a loop with a condition has neither inputs nor outputs of each iteration"
             )

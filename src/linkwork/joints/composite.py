@@ -124,7 +124,7 @@ class Composite(JointType):
         return self._each(lambda j, q, phi: j.integrate(q, phi), self._split_q(q), self._split_v(phi))
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
-        return self._each(lambda j, q, other: j.difference(q, other), self._split_q(q), self._split_q(other))
+        return self._each(lambda j, q, target: j.difference(q, target), self._split_q(q), self._split_q(other))
 
     def zero(self) -> list[float]:
         return self._each(lambda j: j.zero())

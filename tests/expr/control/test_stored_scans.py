@@ -68,7 +68,7 @@ def test_stored_rows_are_one_value_of_the_trace():
     assert sum(i.operation.name == "part" for i in traced.program.instructions) == 3
     (loop,) = (i.value for i in lw.compile(unread, name="unread", x=(9, 5), c=()).program.instructions
                if i.operation.name == "loop")  # fmt: skip
-    assert loop.kept == loop.stores == 0
+    assert loop.outputs == loop.stores == 0
     x = np.arange(45.0).reshape(9, 5)
     c = 1.0 + np.concatenate([[0.0], np.cumsum(x[:, 0])])  # carried before each step, and last
     assert np.isclose(traced(x, 1.0), c[-1] + ((x * c[:-1, None]) ** 2).sum(), rtol=1e-14, atol=0.0)

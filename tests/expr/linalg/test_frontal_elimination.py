@@ -28,8 +28,8 @@ def stated(n, pivots):
         added = [AddedRow(c, f, list(j)) for c, f, j in zip(weights, sides, rows, strict=True)]
         lines = [list(A[i, i:]) for i in range(n)]
         front = eliminate_front(lines, pivots, added=added, stretch=stretch, counts=counts, least=1e-15)
-        U, remaining = square(front.eliminated, n + 1), square(front.rest, n + 1 - pivots)
-        return {"U": U, "rest": remaining, "positive": front.positive}
+        U, remaining = square(front.eliminated, n + 1), square(front.remainder, n + 1 - pivots)
+        return {"U": U, "remainder": remaining, "positive": front.positive}
 
     return eliminated
 
@@ -71,7 +71,7 @@ def test_frontal_elimination_equals_numpys(n, pivots, r):
         diagonal = np.diag_indices(pivots)
         single_front["U"][diagonal] = 1.0 / single_front["U"][diagonal]
         assert np.allclose(single_front["U"], U, rtol=1e-10, atol=1e-11)
-        assert np.allclose(single_front["rest"], remaining, rtol=1e-10, atol=1e-10)
+        assert np.allclose(single_front["remainder"], remaining, rtol=1e-10, atol=1e-10)
     assert batch["positive"].all()
     if n < 10:  # the same text on floats
         for name, x in text(**{name: x[0] for name, x in arrays.items()}).items():
@@ -84,7 +84,7 @@ def test_nonpositive_pivots_and_ignored_rows_are_handled():
     A = arrays["A"]
     arrays["weights"], arrays["sides"] = np.zeros(1), np.zeros(1)
     ignored = kernel(**(arrays | {"counts": 0.0}))
-    assert np.array_equal(ignored.rest, np.c_[np.triu(A[:, :20]), A[:, 20]][5:, 5:])
+    assert np.array_equal(ignored.remainder, np.c_[np.triu(A[:, :20]), A[:, 20]][5:, 5:])
     assert float(ignored.positive) == 1.0
     for bad in (-1.0, np.nan):
         A[2, 2] = bad
@@ -99,7 +99,7 @@ def test_derivatives_of_a_front_equal_differences():
 
     def left(**arrays):
         front = text(stretch=1.5, counts=1.0, **arrays)
-        return [*front["U"].ravel()[:3], *front["rest"].ravel()]
+        return [*front["U"].ravel()[:3], *front["remainder"].ravel()]
 
     def differentiated(A, rows, weights, sides):
         values = left(A=A, rows=rows, weights=weights, sides=sides)

@@ -190,7 +190,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     inputs = _inputs_of(body)
     others = len(loop.split(args)[2])
-    if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, others, loop.kept):
+    if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, others, loop.outputs):
         return
     order = [*carried, *(n + j for j in columns), *(n + loop.inputs + j for j in outside), *frozen]
     index = {old: new for new, old in enumerate(order)}
@@ -205,7 +205,13 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     arguments = _arguments(loop, args, needs)
     carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
     watched = sum(1 for k in carried if k < loop.watched)
-    sizes = {"carried": len(carried), "inputs": len(columns), "kept": len(kept), "watched": watched, "stores": stores}
+    sizes = {
+        "carried": len(carried),
+        "inputs": len(columns),
+        "outputs": len(kept),
+        "watched": watched,
+        "stores": stores,
+    }
     change = replace(loop, body=trimmed, **sizes)
     instructions[number] = Instruction(LOOP, tuple(arguments), change)
     for k in parts:
@@ -217,7 +223,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
         elif loop.conditional:
             instructions[k] = Instruction(PART, some, part - n + len(carried))
         else:
-            step, column = divmod(part - n, loop.kept)
+            step, column = divmod(part - n, loop.outputs)
             instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
 
 
@@ -243,7 +249,7 @@ def _needs(loop: Loop, used: set[int]) -> _Needs:
     source = [_input(body, r) for r in body.results[head : head + n]]
     unchanged = [k for k in range(n) if source[k] == k]
     stores = loop.stores if n in used else 0
-    kept = {(part - n) % loop.kept for part in used if part >= n} if loop.kept else set()
+    kept = {(part - n) % loop.outputs for part in used if part >= n} if loop.outputs else set()
     outputs = sorted({*kept, *range(stores)})
     carried, taken = _needed_state(loop, inputs, {part for part in used if part < n}, outputs, set(unchanged))
     columns = [j for j in range(loop.inputs) if j < sum(loop.reads) or n + j in taken]
@@ -345,13 +351,13 @@ def _merge(instructions: list[Instruction], one: int, other: int) -> None:
     both = _both(first, second)
     if both is None:
         return
-    carried, more = first.carried, both.kept
+    carried, more = first.carried, both.outputs
     instructions[one] = Instruction(LOOP, instructions[one].args, both)
     for k, (operation, args, part) in enumerate(instructions):
         if operation is PART and args[0] in (one, other):
-            loop, start = (first, 0) if args[0] == one else (second, first.kept)
+            loop, start = (first, 0) if args[0] == one else (second, first.outputs)
             if part >= carried:
-                step, column = divmod(part - carried, loop.kept)
+                step, column = divmod(part - carried, loop.outputs)
                 part = carried + step * more + start + column
             instructions[k] = Instruction(PART, (one,), part)
 
@@ -363,7 +369,7 @@ def _both(first: Loop, second: Loop) -> Loop | None:
     if not all(map(_same, one[: first.carried], other[: first.carried])):
         return None
     body = Region.of([*one, *other[first.carried :]], inputs)
-    return replace(first, body=body, kept=first.kept + second.kept)
+    return replace(first, body=body, outputs=first.outputs + second.outputs)
 
 
 def _same(x: Any, y: Any) -> bool:

@@ -81,7 +81,7 @@ def check_bundle(instruction: Instruction, before: Sequence[Instruction]) -> Non
         raise DamagedBytesError(f"{operation.name}: expected {expected} arguments, got {len(args)}")
     reads: tuple[int, ...] = ()
     if isinstance(bundle, Loop):
-        if bundle.own_inputs < 0 or bundle.stores > bundle.kept or bundle.watched > bundle.carried:
+        if bundle.own_inputs < 0 or bundle.stores > bundle.outputs or bundle.watched > bundle.carried:
             raise DamagedBytesError("the counts of a loop contradict each other")
         if (bundle.stores or bundle.reads) and bundle.conditional:
             raise DamagedBytesError("a loop with a condition stores no outputs")

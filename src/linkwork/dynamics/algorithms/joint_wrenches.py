@@ -167,7 +167,7 @@ def turned_wrench(R: Rotation, w: Force) -> Force:
 
 _WRENCH = "N·m, N"
 SIDE = (Option("on", "child", ("child", "parent")), Option("expressed_in", None))
-_GIVEN: dict[str, Any] = {
+_COMMON_FIELDS: dict[str, Any] = {
     "optional": ("gravity", "constraint_forces", "loop_forces", "time"),
     "options": (*SIDE, ACTUATORS, PASSIVE_BY_DEFAULT, SMOOTH_FRICTION),
     "takes_wrenches": True,
@@ -213,14 +213,14 @@ ROWS = (
         "q v a",
         Output(("nb", 6), _WRENCH),
         "Wrenches across the joints.",
-        **_GIVEN,
+        **_COMMON_FIELDS,
     ),
     FunctionSpec.of(
         joint_wrench_components,
         "q v a",
         (Output(("nb", 6), _WRENCH, "joint_force"), Output(("nb", 6), _WRENCH, "internal_force")),
         "Wrenches across the joints, split into joint forces and internal forces.",
-        **_GIVEN,
+        **_COMMON_FIELDS,
     ),
     FunctionSpec.of(
         static_torque,

@@ -51,10 +51,10 @@ PARAMETERS = Option("passive", False, (False, True), counted="npi", counts=("npi
 class _Number(NamedTuple):
     """Indices of one velocity component of a joint: in v, among the joint's own, and among those of all joints."""
 
-    place: int  # among the velocities of all joints, followers included
+    column: int  # among the velocities of all joints, followers included
     row: int  # in v
     body: int
-    own: int  # among the joint's own velocities
+    coordinate: int  # among the joint's own velocities
 
 
 def joint_velocities(tree: Tree) -> Iterator[_Number]:

@@ -16,7 +16,7 @@ from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rul
 from linkwork.expr.linalg.sparse_dot import reciprocal_or_zero
 from linkwork.expr.scalar import functions as f
 
-__all__ = ["OWN", "as_object_array", "linalg_function"]
+__all__ = ["FORMULAS", "as_object_array", "linalg_function"]
 
 
 def linalg_function(name: str) -> Callable[..., Any]:
@@ -209,7 +209,7 @@ def _matrix_power(a: Any, n: int) -> Any:
     return result
 
 
-OWN: Mapping[str, Callable[..., Any]] = {
+FORMULAS: Mapping[str, Callable[..., Any]] = {
     "where": _where,
     "select": _select,
     "clip": _clip,

@@ -1,8 +1,8 @@
 """NumPy's array functions on arrays of symbols: the supported ones, and remedies for the others.
 
-`MOVING` and `COMPOSED` are NumPy's own implementations, which move elements or combine elementwise functions; `OWN` are
-written over any scalar in `numpy_formulas.py`; `DELEGATED` are linkwork's linear algebra; `REFUSED` contains reasons
-and remedies.
+`MOVING` and `COMPOSED` are NumPy's own implementations, which move elements or combine elementwise functions;
+`FORMULAS` are written over any scalar in `numpy_formulas.py`; `DELEGATED` are linkwork's linear algebra; `REFUSED`
+contains reasons and remedies.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.numpy_elementwise import unsupported_function
-from linkwork.expr.arrays.numpy_formulas import OWN, as_object_array, linalg_function
+from linkwork.expr.arrays.numpy_formulas import FORMULAS, as_object_array, linalg_function
 from linkwork.expr.arrays.symbol_array import as_symbol_arrays, object_array, plain_arrays
 from linkwork.expr.scalar.symbol_methods import ANSWERS
 
@@ -193,7 +193,7 @@ def name_of(function: Any) -> str:
 def apply_function(function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Apply a NumPy function to arguments with symbols."""
     name = name_of(function)
-    formula = OWN.get(name)
+    formula = FORMULAS.get(name)
     if formula is not None:
         return formula(*arguments, **named)
     if name in MOVING:

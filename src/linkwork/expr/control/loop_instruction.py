@@ -40,7 +40,7 @@ class Loop(MultiResult):
     step, one step after the other), and the outer values, which are the same in every step.  The body accepts the
     state, the inputs of the step and the outer values.
 
-    The body of a scan returns the new state and the ``kept`` outputs of the step.  The loop's results are the last
+    The body of a scan returns the new state and the ``outputs`` outputs of the step.  The loop's results are the last
     state and the outputs of all steps.  The body of a ``conditional`` loop returns a truth value, true if the step is
     to be done, and the new state.  The loop's results are the last state, the number of steps and the status.  It also
     ends if one of the first ``watched`` scalars of the state is NaN.
@@ -55,7 +55,7 @@ class Loop(MultiResult):
     body: Region
     carried: int
     inputs: int  # number of stacked inputs of each step
-    kept: int  # number of stored values of each step
+    outputs: int  # number of outputs of each step
     max_iterations: int
     conditional: bool = False
     backward: bool = False  # True: from the last step's inputs and outputs to the first's
@@ -66,8 +66,8 @@ class Loop(MultiResult):
     operation: ClassVar[Operation] = LOOP
 
     def __post_init__(self) -> None:
-        if self.max_iterations * self.kept > _MAX_STORED:
-            count = f"{self.kept} number{'s' * (self.kept > 1)}"
+        if self.max_iterations * self.outputs > _MAX_STORED:
+            count = f"{self.outputs} number{'s' * (self.outputs > 1)}"
             each = f"{self.max_iterations} steps that store {count} each, for every sample"
             raise ValueError(
                 f"a loop of {each}: expected at most {_MAX_STORED} in all; scan(..., segments=k) stores the states of "
@@ -76,14 +76,14 @@ class Loop(MultiResult):
 
     @property
     def count(self) -> int:
-        return self.carried + (0 if self.conditional else self.max_iterations * self.kept) + 2 * self.conditional
+        return self.carried + (0 if self.conditional else self.max_iterations * self.outputs) + 2 * self.conditional
 
     @property
     def used_results(self) -> Sequence[int]:
         if not self.stores:
             return range(self.count)
-        n, stored_indices = self.carried, range(self.stores, self.kept)
-        outputs = (n + t * self.kept + j for t in range(self.max_iterations) for j in stored_indices)
+        n, stored_indices = self.carried, range(self.stores, self.outputs)
+        outputs = (n + t * self.outputs + j for t in range(self.max_iterations) for j in stored_indices)
         return [*range(n + 1), *outputs]
 
     def results_of(self, state: Sequence[Any], outputs: Sequence[Sequence[Any]]) -> list[Any]:
@@ -212,7 +212,9 @@ class Loop(MultiResult):
             *kept_values,
         ]
         body = Region.of(results_of_body, [*x, *dx, *s, *ds, *c, *dc], head)
-        both = replace(self, body=body, carried=n + len(dx), inputs=m + len(ds), kept=self.kept + len(kept_values))
+        both = replace(
+            self, body=body, carried=n + len(dx), inputs=m + len(ds), outputs=self.outputs + len(kept_values)
+        )
         flat_arguments = [*state, *flagged_rows(state_rows, carried)]
         for t in range(steps if m else 0):
             flat_arguments += stacked[t * m : (t + 1) * m]
@@ -222,8 +224,10 @@ class Loop(MultiResult):
         result = rows_of_body(iter(values[n : both.carried]), carried)
         if self.conditional:
             return [*result, {}, {}]
-        for t in range(steps if self.kept else 0):
-            stored_values = iter(values[both.carried + t * both.kept + self.kept : both.carried + (t + 1) * both.kept])
+        for t in range(steps if self.outputs else 0):
+            stored_values = iter(
+                values[both.carried + t * both.outputs + self.outputs : both.carried + (t + 1) * both.outputs]
+            )
             result += rows_of_body(stored_values, stored_keys)
         return result
 
@@ -234,7 +238,7 @@ class Loop(MultiResult):
                 "length is known, root, whose derivative needs no iterations, or forward derivatives (tangent)"
             )
         self._check_derivatives()
-        n, m, stored_count, steps = self.carried, self.inputs, self.kept, self.max_iterations
+        n, m, stored_count, steps = self.carried, self.inputs, self.outputs, self.max_iterations
         state, stacked, outside = self.split(arguments)
         has_number = any(x.__class__ is float for x in state)  # where a derivative may be infinite in the first step
         columns = [j for j in range(stored_count) if not all(map(is_zero, weights[n + j :: stored_count]))]
@@ -307,7 +311,7 @@ class Loop(MultiResult):
             [*differentiated.results[: self.carried], *(differentiated.inputs[k] for k in indices)],
             differentiated.inputs,
         )
-        return replace(self, body=body, kept=len(indices))(arguments)[self.carried :]
+        return replace(self, body=body, outputs=len(indices))(arguments)[self.carried :]
 
 
 def _run_derived(loop: Loop, inputs: Sequence[Any], arguments: Sequence[Any]) -> Sequence[Any]:

@@ -153,7 +153,7 @@ def riccati_step_of_hessian(H: Sequence[Sequence[Any]], Q: Any, R: Any) -> tuple
     rows = [[*(H[n + j][n + i] + R[j][i] for j in range(i, m)), *H[n + i][:n], 0.0] for i in range(m)]
     rows += [[*(H[j][i] + Q[j][i] for j in range(i, n)), 0.0] for i in range(n)]
     front = eliminate_front(rows, m)
-    X = [[front.rest[min(i, j)][abs(i - j)] for j in range(n)] for i in range(n)]
+    X = [[front.remainder[min(i, j)][abs(i - j)] for j in range(n)] for i in range(n)]
 
     def solved(column: Sequence[Any]) -> list[Any]:
         result: list[Any] = [0.0] * m

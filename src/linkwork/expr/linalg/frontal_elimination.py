@@ -37,7 +37,7 @@ class Front(NamedTuple):
     """Result of `eliminate_front`."""
 
     eliminated: list[list[Any]]  # rows of U from the diagonal on, with its reciprocals there, then y
-    rest: list[list[Any]]  # the remaining upper triangle, with its right side
+    remainder: list[list[Any]]  # the remaining upper triangle, with its right side
     positive: Any  # 1 if all pivots were positive, else 0
 
 

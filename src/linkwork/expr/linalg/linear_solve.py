@@ -209,7 +209,7 @@ class Determinant(CustomDerivative):
         factors = self.method.factors(self.method.matrix(inputs, self.n), pivots)
         whole: Any = 1.0
         size: Any = 0.0
-        for pivot in pivots.seen:
+        for pivot in pivots.values:
             whole = whole * (sign(pivot) if self.logarithm else pivot)
             if self.logarithm:
                 size = size + log(fabs(pivot))

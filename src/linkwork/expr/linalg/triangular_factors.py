@@ -150,7 +150,7 @@ def lu(A: Any, *, status: bool = False) -> tuple[Any, ...]:
             lower[k] += [1.0, *[0.0] * (n - 1 - k)]
             for i in range(k + 1, n):
                 lower[i].append(factors[i][k])
-            upper[k][k] = pivots.seen[k]
+            upper[k][k] = pivots.values[k]
         return [[x for row in lower for x in row], [x for row in upper for x in row], order], pivots.status
 
     return run_on_arrays("lu", compute, [(matrices, 2)], [(n, n), (n, n), (n,)], status)
@@ -284,16 +284,16 @@ class Pivots:
     ) -> None:
         self.caller, self.positive, self.with_status, self._zero = caller, positive, with_status, zero
         self._order = order  # indices in the original matrix if a permuted one is factored
-        self.seen: list[Any] = []
+        self.values: list[Any] = []
         self._fine: list[tuple[int, Any]] = []
 
     def inverse(self, pivot: Any, index: int) -> Any:
         """Return the reciprocal of a pivot; ``index`` is its index on the diagonal, for the status."""
         if self._zero:
-            self.seen.append(pivot)
+            self.values.append(pivot)
             return reciprocal_or_zero(pivot, eq(pivot, 0.0))
         inverse = reciprocal(pivot)
-        self.seen.append(pivot)
+        self.values.append(pivot)
         index = index if self._order is None else self._order[index]
         known = inverse.__class__ is float
         if self.with_status or known:

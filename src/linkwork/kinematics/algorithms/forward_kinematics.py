@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.kinematics.algorithms.relative_kinematics import (
-    STILL,
+    ZERO_MOTION,
     FrameQuery,
     chain_motion,
     chain_twist,
@@ -89,7 +89,10 @@ def acceleration(
     V_B = rotated(R_EB, query.B.placement.inv() @ chain_twist(tree, q, v, chain_B))
     V_A = rotated(R_EA, query.A.placement.inv() @ chain_twist(tree, q, v, chain_A))
     B, A = (chain_motion(tree, q, v, a, chain) for chain in query.chains)
-    B, A = B.through(query.B.placement, STILL, STILL), A.through(query.A.placement, STILL, STILL)
+    B, A = (
+        B.through(query.B.placement, ZERO_MOTION, ZERO_MOTION),
+        A.through(query.A.placement, ZERO_MOTION, ZERO_MOTION),
+    )
     r = query.X_EB.translation - query.X_EA.translation
     w_A, w_AB = V_A.angular, V_B.angular - V_A.angular
     v_AB = V_B.linear - V_A.linear - w_A.cross(r)

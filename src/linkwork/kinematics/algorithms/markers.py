@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from linkwork.kinematics.algorithms.relative_kinematics import STILL, ancestors, fork
+from linkwork.kinematics.algorithms.relative_kinematics import ZERO_MOTION, ancestors, fork
 from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Matrix3, Motion, Pose, RigidMotion, Rotation, Vec3
@@ -169,7 +169,7 @@ def marker_motions(
     A, bodies = tree.frame(relative_to), [group.body for group in markers]
     motion = _propagate(tree, A.body, RigidMotion.spinning(Vec3.zero()), bodies, inward, outward)
     for group, X_EF in marker_poses(tree, q, markers, expressed_in):
-        yield group, X_EF.rotation, motion[group.body].through(group.placement, STILL, STILL)
+        yield group, X_EF.rotation, motion[group.body].through(group.placement, ZERO_MOTION, ZERO_MOTION)
 
 
 def marker_columns(
@@ -215,16 +215,16 @@ def _poses(tree: Tree, q: Scalars, E: Frame, bodies: Iterable[int]) -> dict[int,
 def _propagate(
     tree: Tree,
     start: int,
-    own: T,
+    value: T,
     bodies: Iterable[int],
     inward: Callable[[T, int, Body], T],
     outward: Callable[[T, int, Body], T],
 ) -> dict[int, T]:
-    """Return a quantity by body, computed from its value ``own`` at the body ``start`` along the tree to ``bodies``.
+    """Return a quantity by body, computed from its value ``value`` at the body ``start`` along the tree to ``bodies``.
 
     ``inward`` and ``outward`` compute the value of the next body across a joint.
     """
-    result = {start: own}
+    result = {start: value}
     to_ancestors, to_bodies = _joint_paths(tree, start, bodies)
     for i in to_ancestors:
         body = tree.bodies[i]

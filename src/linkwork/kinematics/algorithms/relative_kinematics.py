@@ -14,7 +14,7 @@ from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, RigidMotion, Rotation, Vec3
 
 __all__ = [
-    "STILL",
+    "ZERO_MOTION",
     "FrameQuery",
     "ancestors",
     "chain_motion",
@@ -41,7 +41,7 @@ class FrameQuery:
         self.point = self.X_EB.translation if at is None else pose_between(tree, q, E, tree.frame(at)).translation
 
 
-STILL = Motion.zero()
+ZERO_MOTION = Motion.zero()
 
 
 def ancestors(tree: Tree, body: int) -> list[int]:

@@ -277,7 +277,7 @@ def eliminate_wide(
         diagonal = [line[0] for line in U]
         padded = [[0.0] * (i + 1) + line[1:] for i, line in enumerate(U)]
         state = (
-            array([x for line in reduced.rest for x in line]),
+            array([x for line in reduced.remainder for x in line]),
             positive * (reduced.positive * real + (1.0 - real)),
             drop + dot(y, y),
         )

@@ -189,7 +189,7 @@ class ControlCode(BlockCode):
                 size = self.real.bytes if column.table else column.stride * self.width
                 row = f.smaller(k, column.rows - 1) if column.rows else k
                 columns.append(f.at(start, f.let(f"mul i64 {row}, {size}")) if size else start)
-            at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.kept * self.width}")))
+            at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.outputs * self.width}")))
             at = replace(
                 at,
                 registers=dict(zip(slots, carried, strict=False)),
@@ -205,7 +205,7 @@ class ControlCode(BlockCode):
                 to = at.kept if outputs else "%frame"
                 moves = [(slot, j - first) for j, slot in apart.items() if (j >= loop.carried) == outputs]
                 copy_values(f, self.real, self.name("left"), moves, [], "%frame", to)
-            for j in range(loop.carried, loop.carried + loop.kept):
+            for j in range(loop.carried, loop.carried + loop.outputs):
                 if j in result:
                     f.put(result[j], at.kept, j - loop.carried)
             carried[:] = [result[slot - step.results] for slot in slots] if uses_registers else []

@@ -288,7 +288,7 @@ class _Planner:
 
     def _loop(self, step: Control, loop: Loop, args: Sequence[int], before: BasicBlock) -> None:
         state, stacked, outside = loop.split(args)
-        rest = 2 if loop.conditional else loop.max_iterations * loop.kept
+        rest = 2 if loop.conditional else loop.max_iterations * loop.outputs
         step.results = self.memory.take(loop.carried + rest)
         self._adjacent_slots(state, before, step.results)
         step.columns, slices = self._columns(stacked, loop, before)
@@ -356,7 +356,7 @@ class _Planner:
             positions += [Slot(SLICE, k, len(columns)) for k in range(count)]
             other: Loop = self.listing.instructions[self.listing.instructions[rows].args[0]].value
             start, many = Slot(FRAME, self._slot_of(rows, before)), other.max_iterations
-            columns.append(Column(start, other.kept, count, rows=many if many < loop.max_iterations else 0))
+            columns.append(Column(start, other.outputs, count, rows=many if many < loop.max_iterations else 0))
         own, first = loop.own_inputs, len(loop.reads)
         for j in range(own):
             result = self._column(stacked[first + j :: own], before)

@@ -47,7 +47,7 @@ _MAX_FRAME = 1 << 18  # [bytes] to stay in the cache; the collision check of two
 
 def worth_lanes(loop: Loop) -> bool:
     """Return True if a loop is faster with an iteration in each SIMD lane."""
-    apart = not loop.conditional and not loop.carried and loop.inputs > 0 and loop.kept > 0
+    apart = not loop.conditional and not loop.carried and loop.inputs > 0 and loop.outputs > 0
     return apart and loop.max_iterations >= _MIN_ITERATIONS and samples_cost(loop.body) >= _MIN_WORK
 
 
@@ -79,17 +79,17 @@ class VectorizedLoop:
         kept = f.at("%frame", step.results * self.real.bytes)
         groups, left = divmod(loop.max_iterations, self.lanes)
         written = 0
-        if groups > 1 and (loop.max_iterations > _MAX_UNROLLED or groups * (loop.inputs + loop.kept) > _MAX_MOVED):
+        if groups > 1 and (loop.max_iterations > _MAX_UNROLLED or groups * (loop.inputs + loop.outputs) > _MAX_MOVED):
             period = period_of(loop, self.target)
             with f.loop(groups, ending=partial(end_if_interrupted, f, period) if period else None) as k:
                 begins = [self._further(f, step, spot, starts, k) for spot in spots[: loop.inputs]]
-                at = f.at(kept, f.let(f"mul i64 {k}, {self.lanes * loop.kept * self.real.bytes}"))
+                at = f.at(kept, f.let(f"mul i64 {k}, {self.lanes * loop.outputs * self.real.bytes}"))
                 self._group(f, step, frame, begins, 0, at, self.lanes)
             written = groups
         begins = [starts[spot.column] for spot in spots[: loop.inputs]]
         for group in range(written, groups + (left > 0)):
             first = group * self.lanes
-            at = f.at(kept, first * loop.kept * self.real.bytes)
+            at = f.at(kept, first * loop.outputs * self.real.bytes)
             self._group(f, step, frame, begins, first, at, left if group == groups else self.lanes)
 
     def _further(self, f: Instructions, step: Control, spot: Slot, starts: Sequence[str], group: str) -> str:
@@ -113,7 +113,7 @@ class VectorizedLoop:
             self._put(f, frame, k, self._row(f, step, spots[k], begin, range(first, first + count)))
         f.do(f"call void {self.name}(ptr {frame}, {mask} {-1 if count == self.lanes else (1 << count) - 1})")
         taken: Callable[[int], str] = lambda j: f.load(kind, f.at(frame, self.scope.results[j] * self.width), 64)  # noqa: E731
-        self._leave(f, taken, target, loop.kept, count)
+        self._leave(f, taken, target, loop.outputs, count)
 
     def _distance(self, step: Control, spot: Slot) -> int:
         """Return the distance of an input from one iteration to the next [bytes]."""

@@ -68,7 +68,7 @@ class Varying:
     turning: Motion  # Ψ̇ by q
     speeding: Motion  # Ψ̈ by q
     swinging: Motion  # Ψ̈ by v
-    own: tuple[Motion, ...]  # derivatives of the joint's columns by q in its own axes
+    local_rates: tuple[Motion, ...]  # derivatives of the joint's columns by q in its own axes
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def _accelerated_alike(tree: Tree, at: dict[int, Carrier]) -> Iterator[tuple[int
             continue
         for c in at[i].columns:
             for k, turning, speeding in ((c.number, c.turning, c.speeding), (tree.nv + c.number, c.J, c.swinging)):
-                if all(map(is_zero, (*turning.angular, *_all(c.own)))):
+                if all(map(is_zero, (*turning.angular, *_all(c.local_rates)))):
                     column = [0.0] * tree.nv
                     for row, x in zip(at[i].columns, speeding.elements(), strict=True):
                         column[row.number] = -x

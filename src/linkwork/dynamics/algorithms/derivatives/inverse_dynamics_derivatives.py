@@ -126,7 +126,7 @@ def rows_of_inverse_dynamics_derivatives(
             force_q = I_C @ c.speeding + B_C.coriolis(c.turning.angular) * 2.0
             force_v = I_C @ c.swinging + B_C.coriolis(c.J.angular) * 2.0
             force_a, swept = I_C @ c.J, B_C.coriolis_transpose(c.J) * 2.0
-            for d, J_rate in zip(at[i].columns, c.own, strict=True):
+            for d, J_rate in zip(at[i].columns, c.local_rates, strict=True):
                 if needed[d.number]:
                     dq[d.number][k] = dq[d.number][k] + d.J.dot(force_q) + J_rate.dot(F[i])
                     dv[d.number][k] = dv[d.number][k] + d.J.dot(force_v)
@@ -267,7 +267,7 @@ def weighted_gradient(
         V, A, V_J = Motion(motion[i].angular_velocity, Vec3.zero()), motion[i].spatial_rate, S[i] @ v[i]
         V_p, A_p = V - V_J, A - (S[i] @ a[i] + body.bias(q[i], v[i]) + cross(V, V_J))
         for c in varying(body, range(tree.nv)[tree.v_slices[i]], q[i], v[i], a[i], Pose.identity(), V_p, A_p):
-            turned = cross(W[i] - S[i] @ w[i], c.J) + Subspace(c.own) @ w[i]
+            turned = cross(W[i] - S[i] @ w[i], c.J) + Subspace(c.local_rates) @ w[i]
             changes = (
                 turned.dot(F[i]) + c.speeding.dot(P[i]) + c.turning.angular.dot(Q[i]) * 2.0,
                 c.swinging.dot(P[i]) + c.J.angular.dot(Q[i]) * 2.0,

@@ -26,7 +26,7 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kinematics.algorithms.relative_kinematics import (
-    STILL,
+    ZERO_MOTION,
     chain_motion,
     chain_twist,
     fork,
@@ -108,7 +108,7 @@ def center_of_mass_acceleration(
     velocity = _velocity(tree, q, v, B, A, E, c, c_dot)
     chains = fork(tree, B.body, A.body)[1:]
     of_B, of_A = (
-        chain_motion(tree, q, v, a, chain).through(frame.placement, STILL, STILL)
+        chain_motion(tree, q, v, a, chain).through(frame.placement, ZERO_MOTION, ZERO_MOTION)
         for chain, frame in zip(chains, (B, A), strict=True)
     )
     R_EB, R_EA = (pose_between(tree, q, E, frame).rotation for frame in (B, A))
