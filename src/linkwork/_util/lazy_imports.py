@@ -106,6 +106,8 @@ def published_in(package: str) -> Callable[[_Class], _Class]:
     def publish(kind: _Class) -> _Class:
         _HOMES[kind] = kind.__module__
         kind.__module__ = package
+        if "__firstlineno__" in vars(kind):  # Python 3.13: `inspect` would look for the line in the package's file
+            delattr(kind, "__firstlineno__")
         return kind
 
     return publish
