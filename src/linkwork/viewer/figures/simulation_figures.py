@@ -18,7 +18,6 @@ from linkwork._util.plotting import (
 )
 from linkwork._util.validation import integer, positive
 from linkwork.model.coordinate_names import units_of
-from linkwork.simulation.rollout.rollout import FORCES
 from linkwork.viewer.figures.robot_figures import draw_robot
 
 __all__ = ["moving_picture", "plot_simulation", "strip_of"]
@@ -36,8 +35,8 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
         (quantity_label("v", units_of(robot.tree, "v")), dict(zip(robot.v_names, v.T, strict=True))),
         ("energy [J]", result._energies(environment, q, v)),
     ]
-    if FORCES in result.records:
-        sizes = np.linalg.norm(result.records[FORCES][environment], axis=-1)
+    if "contact_forces" in result.records:
+        sizes = np.linalg.norm(result.records["contact_forces"][environment], axis=-1)
         rows.append(("contact force [N]", dict(zip(result.contact_names, sizes.T, strict=True))))
     axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
     times = {event.time for event in result.events if event.environment == environment}

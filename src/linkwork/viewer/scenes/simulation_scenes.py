@@ -13,7 +13,6 @@ from linkwork.expr import array
 from linkwork.kernels.compiler_api import compile
 from linkwork.simulation import ContactGround, ContactScene, Simulation
 from linkwork.simulation.contacts.contact_set import ContactSet
-from linkwork.simulation.rollout.rollout import FORCES
 from linkwork.viewer.document import Arrows, Plot, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
@@ -66,8 +65,8 @@ def simulation_document(
         builder.plots.append(Plot("energy", "J", tuple(energies), np.stack([*energies.values()], axis=1)))
     if touching is not None:
         _add_surroundings(builder, touching, scene)
-    if FORCES in result.records and result.contact_names:
-        forces = np.stack([result.records[FORCES][k][rows] for k in index], axis=1)
+    if "contact_forces" in result.records and result.contact_names:
+        forces = np.stack([result.records["contact_forces"][k][rows] for k in index], axis=1)
         _add_forces(builder, robot, touching, q, forces, result.contact_names)
     return builder.document()
 
