@@ -1,10 +1,13 @@
-"""The language of the project: `helpers/language.py` lists nothing in the source and in the headings of pages."""
+"""The language of the project: `helpers/language.py` lists nothing in the source, the tests and the pages' headings."""
 
 from __future__ import annotations
 
 import functools
 
 from helpers.language import ROOT, findings
+
+# Rooms of the source whose variables are nouns; the list only grows.
+ROOMS = ("dynamics", "expr", "joints", "kinematics", "robots", "spatial")
 
 
 @functools.cache
@@ -18,6 +21,15 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
 
 def test_names_and_messages_use_the_terms_of_the_field() -> None:
     assert [x for x in findings_in_source() if ": docstring: " not in x and ": variable: " not in x] == []
+
+
+def test_variables_in_some_rooms_are_nouns() -> None:
+    rooms = tuple(f"src/linkwork/{name}/" for name in ROOMS)
+    assert [x for x in findings_in_source() if x.startswith(rooms)] == []
+
+
+def test_tests_are_in_the_same_language() -> None:
+    assert [*findings(ROOT / "tests")] == []
 
 
 def test_headings_are_nouns() -> None:

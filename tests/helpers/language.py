@@ -120,8 +120,8 @@ RETIRED_PHRASES = re.compile(
 
 def first_word(text: str) -> str:
     """Return the first word of a text in lower case, without markup."""
-    found = re.search(r"[A-Za-z']+", text)
-    return found.group().lower() if found and not text.startswith("`") else ""
+    word = re.search(r"[A-Za-z']+", text)
+    return word.group().lower() if word and not text.startswith("`") else ""
 
 
 @functools.cache
@@ -199,6 +199,6 @@ def findings(*paths: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    given = [Path(argument).resolve() for argument in sys.argv[1:]]
-    for finding in findings(*(given or (ROOT / "src", ROOT / "docs", ROOT / "README.md"))):
+    paths = [Path(argument).resolve() for argument in sys.argv[1:]]
+    for finding in findings(*(paths or (ROOT / "src", ROOT / "docs", ROOT / "README.md"))):
         print(finding)

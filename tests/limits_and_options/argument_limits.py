@@ -72,12 +72,12 @@ class Limits(NamedTuple):
     number: str = ""  # intervals of numbers
     shape: tuple[int, ...] = ()  # shape of an accepted array
     array: str = ""  # intervals of the last entry of this array
-    others: tuple[str, ...] = ()  # names of `SHAPES` and `KINDS`
+    kinds: tuple[str, ...] = ()  # names of `SHAPES` and `KINDS`
 
     def __str__(self) -> str:
         forms = [f"{name} {text}" for name, text in (("integer", self.integer), ("number", self.number)) if text]
         forms += [f"array {self.shape} {self.array}"] if self.shape else []
-        return "; ".join(forms + ([", ".join(self.others)] if self.others else []))
+        return "; ".join(forms + ([", ".join(self.kinds)] if self.kinds else []))
 
 
 def read(text: str) -> Limits:
@@ -91,7 +91,7 @@ def read(text: str) -> Limits:
             shape, _, intervals = intervals.partition(") ")
             result = result._replace(shape=tuple(map(int, re.findall(r"\d+", shape))), array=intervals)
         else:
-            result = result._replace(others=tuple(part.split(", ")))
+            result = result._replace(kinds=tuple(part.split(", ")))
     return result
 
 
@@ -112,8 +112,8 @@ class Trials:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         if error is None or error["class"] == "hang":
             return True
-        wanted = error["error"].partition(", got ")[0]
-        self.said |= {float(x) for x in re.findall(r"(?<![\w.\[])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])", wanted)}
+        expectation = error["error"].partition(", got ")[0]
+        self.said |= {float(x) for x in re.findall(r"(?<![\w.\[])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])", expectation)}
         return False
 
 
@@ -176,14 +176,14 @@ def measured(subject: Subject, argument: str) -> str:
     trials = Trials(subject, argument)
     number = _intervals(trials.accepts, FLOATS, trials.said)
     integer = "" if number else _intervals(trials.accepts, INTEGERS, trials.said)
-    others = [name for name, value in KINDS.items() if trials.accepts(value())]
+    kinds = [name for name, value in KINDS.items() if trials.accepts(value())]
     template = next((x for x in _templates(subject, argument) if trials.accepts(x.copy())), None)
     if template is None:
-        return str(Limits(integer, number, others=tuple(others)))
+        return str(Limits(integer, number, kinds=tuple(kinds)))
     array = _intervals(lambda x: trials.accepts(_replaced(template, x)), ENTRIES, set())
-    others = [name for name, changed in SHAPES.items() if trials.accepts(changed(template.copy()))] + others
-    others += ["NaN in array"] if trials.accepts(_replaced(template, math.nan)) else []
-    return str(Limits(integer, number, template.shape, array, tuple(others)))
+    kinds = [name for name, changed in SHAPES.items() if trials.accepts(changed(template.copy()))] + kinds
+    kinds += ["NaN in array"] if trials.accepts(_replaced(template, math.nan)) else []
+    return str(Limits(integer, number, template.shape, array, tuple(kinds)))
 
 
 def _templates(subject: Subject, argument: str) -> Sequence[np.ndarray]:
@@ -227,13 +227,13 @@ def violations(subject: Subject, argument: str, limits: Limits) -> list[str]:
     """Return the values on both sides of the limits that calls accept or refuse otherwise than the limits say."""
     trials = Trials(subject, argument)
     cases: list[tuple[Any, bool]] = [*_sides(limits.number, is_float=True), *_sides(limits.integer, is_float=False)]
-    cases += [(value(), name in limits.others) for name, value in KINDS.items()]
+    cases += [(value(), name in limits.kinds) for name, value in KINDS.items()]
     cases += [] if limits.number else [(0.5, False)]
     if limits.shape:
         template = next(x for x in _templates(subject, argument) if x.shape == limits.shape)
         cases += [(_replaced(template, x), is_in) for x, is_in in _sides(limits.array, is_float=True)]
-        cases += [(_replaced(template, math.nan), "NaN in array" in limits.others)]
-        cases += [(changed(template.copy()), name in limits.others) for name, changed in SHAPES.items()]
+        cases += [(_replaced(template, math.nan), "NaN in array" in limits.kinds)]
+        cases += [(changed(template.copy()), name in limits.kinds) for name, changed in SHAPES.items()]
     else:
         cases += [(x.copy(), False) for x in _templates(subject, argument)[:2]]
     wrong = [(value, is_in) for value, is_in in cases if trials.accepts(value) != is_in]
@@ -257,8 +257,8 @@ def jumps(subject: Subject, argument: str, limits: Limits) -> list[str]:
             for limit, inwards, is_in in ((float(low), 1e-12, begin == "["), (float(high), -1e-12, end == "]")):
                 if is_in and low != high and abs(limit) < INF and not re.search(STEPS, where):
                     values = (changed(limit), changed(limit + inwards * (abs(limit) or 1.0)))
-                    (at, one), (inside, other) = (tried(subject, argument, value) for value in values)
-                    a, b = np.array([*_numbers(one)]), np.array([*_numbers(other)])
+                    (at, result), (inside, result_inside) = (tried(subject, argument, value) for value in values)
+                    a, b = np.array([*_floats(result)]), np.array([*_floats(result_inside)])
                     is_close = a.shape == b.shape and np.allclose(a, b, 2e-5, 2e-5, equal_nan=True)
                     wrong += (
                         [] if at == inside is None and is_close else [f"{where} = {limit}: {at or inside or a - b}"]
@@ -266,7 +266,7 @@ def jumps(subject: Subject, argument: str, limits: Limits) -> list[str]:
     return wrong
 
 
-def _numbers(result: Any, depth: int = 5) -> Iterator[float]:
+def _floats(result: Any, depth: int = 5) -> Iterator[float]:
     """Generate the numbers of a result, and of what an object computes or shows of itself."""
     if type(result) in RESULTS:
         with contextlib.suppress(ValueError, TypeError):  # of a robot with another number of joints
@@ -276,11 +276,11 @@ def _numbers(result: Any, depth: int = 5) -> Iterator[float]:
         yield from array.ravel().astype(float) if array.dtype.kind in "fiu" else ()
     elif isinstance(result, dict | list | tuple):
         parts = result.values() if isinstance(result, dict) else result
-        yield from itertools.chain.from_iterable(_numbers(part, depth - 1) for part in parts if depth)
+        yield from itertools.chain.from_iterable(_floats(part, depth - 1) for part in parts if depth)
     elif dataclasses.is_dataclass(result) or type(result).__module__.startswith("linkwork"):
         names = getattr(result, "__dataclass_fields__", getattr(result, "__dict__", ()))
         values = [getattr(result, name) for name in sorted(names) if depth and not name.startswith("_")]
-        yield from itertools.chain.from_iterable(_numbers(x, depth - 1) for x in values if not callable(x))
+        yield from itertools.chain.from_iterable(_floats(x, depth - 1) for x in values if not callable(x))
 
 
 def arguments() -> list[tuple[Subject, str]]:

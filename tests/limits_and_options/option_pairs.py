@@ -188,8 +188,8 @@ class Call:
     options: Mapping[str, Any]
 
     def __str__(self) -> str:
-        told = {name: value for name, value in self.options.items() if value is not None}
-        return f"{self.setting.name}: {self.spec.name}({', '.join(f'{name}={value}' for name, value in told.items())})"
+        shown = {name: value for name, value in self.options.items() if value is not None}
+        return f"{self.setting.name}: {self.spec.name}({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
     def results(self) -> list[np.ndarray]:
         required = [x.name for x in self.spec.options if x.required]

@@ -51,13 +51,13 @@ def _simulated(robot: lw.Robot, options: dict[str, Any]) -> float:
     q, v = STATES[0] if options.pop("states") == 1 else STATES.swapaxes(0, 1)
     every, steps = options.pop("record_every"), np.linspace(1.0, 0.2, STEPS)[:, None] * FORCE
     wrench = {None: None, "constant": FORCE, "steps": steps}[options.pop("wrenches")]
-    given = {"wrenches": None if wrench is None else {"hand": wrench}} | options
+    arguments = {"wrenches": None if wrench is None else {"hand": wrench}} | options
     if options["controller"]:
         aims = np.linspace(0.0, 0.5, 3 * STEPS).reshape(STEPS, 3)
-        given |= {"controller": _law, "constants": {"gain": 5.0}, "time_inputs": {"aim": aims}}
+        arguments |= {"controller": _law, "constants": {"gain": 5.0}, "time_inputs": {"aim": aims}}
     known = {"duration": STEPS * STEP, "dt": STEP}
-    run = robot.simulate(q, v, **known, record=("tau",), record_every=every, **given)
-    all_forces = robot.simulate(q, v, **known, record=("tau",), **given).records["tau"]
+    run = robot.simulate(q, v, **known, record=("tau",), record_every=every, **arguments)
+    all_forces = robot.simulate(q, v, **known, record=("tau",), **arguments).records["tau"]
     if not options["passive"]:
         robot = robot.with_joint_dynamics(**dict.fromkeys(RESISTANCES, np.zeros(robot.nv)))
     if wrench is not None:
@@ -111,15 +111,15 @@ def _solved(robot: lw.Robot, options: dict[str, Any]) -> float:
     q = np.asarray(result.q)[solved]
     if not solved.any() or (solved.ndim <= 1 and not solved.all()):
         return np.inf
-    wanted = np.broadcast_to(frame, (*solved.shape, 4, 4))[solved]
+    poses = np.broadcast_to(frame, (*solved.shape, 4, 4))[solved]
     base = robot.pose(q, options["relative_to"])
     if options["relative_to"] == "middle":
-        wanted = base @ np.broadcast_to(target, (*solved.shape, 4, 4))[solved]
-    error = robot.pose(q, "hand")[..., :3, 3] - wanted[..., :3, 3]
+        poses = base @ np.broadcast_to(target, (*solved.shape, 4, 4))[solved]
+    error = robot.pose(q, "hand")[..., :3, 3] - poses[..., :3, 3]
     R = robot.pose(q, {"frame": "hand", "reference": options["relative_to"], "ground": "ground"}[options["axes"]])
     wrong = [np.abs((np.swapaxes(R[..., :3, :3], -1, -2) @ error[..., None])[..., np.isfinite(tolerance), 0])]
     if options["target"] == "pose":
-        wrong += [np.abs(robot.pose(q, "hand")[..., :3, :3] - wanted[..., :3, :3])]
+        wrong += [np.abs(robot.pose(q, "hand")[..., :3, :3] - poses[..., :3, :3])]
     if options["locked"]:
         wrong += [np.abs(q[..., 0] - np.broadcast_to(start, (*solved.shape, 3))[solved][..., 0])]
     if isinstance(limits, tuple):
@@ -166,11 +166,11 @@ def _planned(robot: lw.Robot, options: dict[str, Any]) -> float:
     X, starts = robot.pose(end, "tip"), [begin, begin + np.array([0.1, -0.1, 0.0])][: options.pop("starts")]
     goals = {"configuration": end, "pose": X, "position": X[:3, 3], "list": [end, X]}
     kind = options.pop("goal")
-    found = robot.plan(starts, goals[kind], scene, frame=None if kind == "configuration" else "tip", time_limit=60.0,
-                       **options.pop("more"), **options)  # fmt: skip
-    if not found.success:
+    plan = robot.plan(starts, goals[kind], scene, frame=None if kind == "configuration" else "tip", time_limit=60.0,
+                      **options.pop("more"), **options)  # fmt: skip
+    if not plan.success:
         return np.inf
-    path, weights = found.path, np.array(options["weights"] or (1.0, 1.0, 1.0))
+    path, weights = plan.path, np.array(options["weights"] or (1.0, 1.0, 1.0))
     t = np.linspace(0.0, 1.0, 40)[:, None]
     q = np.concatenate([a + t * (b - a) for a, b in itertools.pairwise(path)])
     length = np.linalg.norm(np.diff(path, axis=0) * weights, axis=1).sum()
@@ -178,7 +178,7 @@ def _planned(robot: lw.Robot, options: dict[str, Any]) -> float:
     wrong = [
         min(np.abs(path[0] - start).max() for start in starts),
         np.abs(reached - X)[:3, 3].max() if kind == "position" else np.abs(reached - X).max(),
-        abs(found.cost - length),
+        abs(plan.cost - length),
         np.abs(q).max() - 2.5,
         np.abs(path[-1] - end).max() if kind == "configuration" else 0.0,
     ]

@@ -11,8 +11,8 @@ from limits_and_options.option_pairs import SETTINGS, calls, covering, differenc
 def test_a_covering_array_has_all_pairs_of_values():
     factors = {"a": [0, 1, 2], "b": [0, 1], "c": [0, 1, 2, 3], "d": [0]}
     rows = covering(factors)
-    for (one, some), (other, more) in itertools.combinations(factors.items(), 2):
-        assert {(row[one], row[other]) for row in rows} == {*itertools.product(some, more)}
+    for (name_1, values_1), (name_2, values_2) in itertools.combinations(factors.items(), 2):
+        assert {(row[name_1], row[name_2]) for row in rows} == {*itertools.product(values_1, values_2)}
     assert len(rows) <= 14 and covering({"a": [3, 4]}) == [{"a": 3}, {"a": 4}] and covering({}) == [{}]
 
 
@@ -23,7 +23,7 @@ def test_a_call_with_options_equals_one_with_fewer_on_an_edited_robot(setting, d
 
 
 @pytest.mark.parametrize(("solver", "most"), [("simulations", 1e-12), ("inverse_kinematics", 2e-9), ("plans", 1e-6)])
-def test_solvers_do_what_pairs_of_options_ask_for(solver, most, drawn):
+def test_results_of_solvers_obey_pairs_of_options(solver, most, drawn):
     options, error = getattr(solver_pairs, solver)()
-    wrong = [f"{one}: {found:.1e}" for one in drawn(options) if not (found := error(one)) < most]
+    wrong = [f"{pair}: {violation:.1e}" for pair in drawn(options) if not (violation := error(pair)) < most]
     assert not wrong, "\n".join(wrong)
