@@ -242,7 +242,7 @@ class TestOwners:
             assert opened.read("c") == b"what is written"
         assert os.listdir(cache_folder) == [] and (tmp_path / "away" / "c").exists()
 
-    def test_a_group_of_another_user_is_not_private(self, monkeypatch):
+    def test_the_private_group_of_another_user_is_not_trusted(self, monkeypatch):
         assert not private._is_own_group(os.geteuid() + 1)
 
     def test_a_link_to_a_missing_directory_warns(self, cache_folder, tmp_path):
@@ -268,7 +268,7 @@ class TestSize:
         assert len(caught) == 1
 
     @pytest.mark.parametrize(
-        ("asked", "size"), [("", 512 * MIB), ("0", 0), ("-0", 0), ("1", MIB), ("0.5", MIB // 2), ("1e9", 10**9 * MIB)]
+        ("setting", "size"), [("", 512 * MIB), ("0", 0), ("-0", 0), ("1", MIB), ("0.5", MIB // 2), ("1e9", 10**9 * MIB)]
     )
     def test_the_environment_sets_the_cache_size(self, monkeypatch, setting, size):
         monkeypatch.setenv("LINKWORK_CACHE_SIZE", setting)
@@ -370,7 +370,7 @@ class TestDigest:
         (inner / "notes.txt").write_text("no code")
         assert not changed()
 
-    def test_the_digest_does_not_depend_on_fractions_of_seconds(self, tmp_path):
+    def test_the_digest_ignores_fractions_of_seconds_in_times_of_files(self, tmp_path):
         """Container images drop them."""
         file = tmp_path / "x.py"
         file.write_text("")

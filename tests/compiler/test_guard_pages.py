@@ -74,14 +74,14 @@ def test_access_beyond_a_guarded_array_ends_the_process(at_end: bool) -> None:
 
 
 @every_target
-def test_contiguous_arrays_are_not_overrun(target: Target, drawn: Drawn) -> None:
+def test_kernels_stay_inside_of_contiguous_arrays(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
         shapes = (batch, size), (batch,), (batch, size), (batch, size, 2)
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 
 
 @every_target
-def test_single_samples_are_not_overrun(target: Target, drawn: Drawn) -> None:
+def test_kernels_stay_inside_of_arrays_of_single_samples(target: Target, drawn: Drawn) -> None:
     for size in drawn(range(1, 2 * target.lanes + 2)):
         kernel = kernel_of(size, target)
         single = single_call(kernel, lambda *arrays: pytest.fail("the single call was not taken"))
@@ -94,7 +94,7 @@ def test_single_samples_are_not_overrun(target: Target, drawn: Drawn) -> None:
 
 
 @every_target
-def test_spaced_and_reversed_samples_are_not_overrun(target: Target, drawn: Drawn) -> None:
+def test_kernels_stay_inside_of_arrays_of_spaced_and_reversed_samples(target: Target, drawn: Drawn) -> None:
     """Rows are farther apart than they are long, or go down in memory; the last one still ends at the guard."""
     for size, batch, at_end in cases(target, drawn):
         for sign in (1, -1):
@@ -108,7 +108,7 @@ def test_spaced_and_reversed_samples_are_not_overrun(target: Target, drawn: Draw
 
 
 @every_target
-def test_strided_samples_are_not_overrun(target: Target, drawn: Drawn) -> None:
+def test_kernels_stay_inside_of_arrays_of_strided_samples(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
         shapes = (batch, size), (batch,), (batch, size), (batch, size, 2)
         strides = (8, 8 * batch), (-8,), (-8 * size, -8), (16, 16 * batch, 8)
@@ -117,14 +117,14 @@ def test_strided_samples_are_not_overrun(target: Target, drawn: Drawn) -> None:
 
 
 @every_target
-def test_a_broadcast_input_is_not_overrun(target: Target, drawn: Drawn) -> None:
+def test_kernels_stay_inside_of_a_broadcast_input(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
         shapes = (size,), (batch,), (batch, size), (batch, size, 2)
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 
 
 @every_target
-def test_large_ports_that_are_transposed_in_squares_are_not_overrun(target: Target) -> None:
+def test_kernels_stay_inside_of_large_ports_that_they_transpose_in_squares(target: Target) -> None:
     for size in (6 * target.lanes, 7 * target.lanes - 1, 8 * target.lanes + 1):
         kernel = kernel_of(size, target)
         for batch in (1, 2, 3, target.lanes, target.lanes + 1):

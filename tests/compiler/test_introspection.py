@@ -141,7 +141,7 @@ def test_a_kernel_is_freed_without_the_collector(how: str) -> None:
         gc.enable()
 
 
-def test_a_ufunc_keeps_its_loops_and_its_counter() -> None:
+def test_a_ufunc_computes_and_counts_nan_after_its_kernel_is_deleted() -> None:
     kernel = example_kernel()
     ufunc, state = kernel.ufunc, call_state(kernel)
     del kernel

@@ -118,7 +118,7 @@ def test_dynamics_of_grippers_equal_projected_and_constrained_ones(name):
 
 @pytest.mark.slow
 @every_made
-def test_kinematics_of_coupled_trees_equal_the_free_trees(tree):
+def test_kinematics_of_coupled_trees_equal_those_of_the_tree_without_couplings(tree):
     q, v, a = state(tree)
     robot, full = Robot(tree), Constrained(tree)
     free, Q, V, A = Robot(full.free), full.q(q), full.v(v), full.v(a)
@@ -142,7 +142,7 @@ def test_jacobians_of_grippers_equal_projected_free_jacobians(name):
 
 
 @every_made
-def test_configurations_of_coupled_trees_move_as_those_of_the_free_tree(tree):
+def test_steps_of_coupled_configurations_equal_those_of_the_tree_without_couplings(tree):
     q, v, _ = state(tree)
     robot, full = Robot(tree), Constrained(tree)
     free = Robot(full.free)

@@ -116,7 +116,7 @@ def test_22_gravity_force_is_the_gradient_of_potential_energy():
         case.close(case.f("potential_energy", case.q), expected, 1e-12, "potential_energy", core=0)
 
 
-def test_23_inverse_of_the_mass_matrix():
+def test_23_mass_matrix_times_its_inverse_is_the_identity():
     """23. M⁻¹ M = 1: cond · eps · n; M⁻¹ is symmetric to the bit."""
     for case in cases():
         inverse = case.f("mass_matrix_inverse", case.q)
@@ -231,7 +231,7 @@ def derivatives(case, name, direction):
 
 
 @pytest.mark.slow(every=3)
-def test_30_derivatives_of_dynamics():
+def test_30_derivatives_of_dynamics_equal_dual_numbers_and_differences():
     """30. Derivatives of ID and FD by differentiating the graph, forward and reverse, beside dual numbers: 1e-11,
     beside central differences: 1e-7; ∂FD/∂τ = M⁻¹."""
     rng = np.random.default_rng(30)
@@ -271,7 +271,7 @@ def with_drives(case: Case) -> Case:
     return replace(case, tree=replace(case.tree, bodies=tuple(bodies)))
 
 
-def test_31_armature_and_damping():
+def test_31_armature_and_passive_forces_are_part_of_dynamics():
     """31. Armature adds its diagonal matrix to M exactly; ID and FD include it and passive joint forces.
 
     Gyroscopic forces of armature do no work; joints with q̇ = v have none.

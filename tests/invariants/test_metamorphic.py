@@ -77,7 +77,7 @@ def as_read(name):
 
 
 @pytest.mark.slow(every=3)
-def test_33_names_and_order_do_not_matter():
+def test_33_names_and_order_of_links_and_joints_do_not_change_results():
     """33. Links and joints renamed and reordered, in trees and in files: the same numbers, permuted: 1e-13."""
     for case in cases():
         reordered_tree = reordered(case.tree)
@@ -118,7 +118,7 @@ def carried_by(case, link):
     return rerooted, q, v
 
 
-def test_35_another_root_of_a_floating_tree():
+def test_35_another_root_of_a_floating_tree_changes_no_energy_and_momentum():
     """35. A floating tree with another root: the same kinetic energy and momentum: 1e-11."""
     for case in floating_cases():
         for link in case.frames:
@@ -141,7 +141,7 @@ def test_36_reversed_axes_change_signs_alone():
         assert_same(case, actual, 1e-13)
 
 
-def test_37_the_world_turned_with_gravity():
+def test_37_rotating_the_world_with_gravity_changes_no_joint_force():
     """37. The whole world and gravity turned: the same joint forces: 1e-12."""
     X = random_pose(np.random.default_rng(8))
     for case in cases():

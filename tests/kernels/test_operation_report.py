@@ -180,7 +180,7 @@ def test_operations_outside_of_passes_belong_to_no_body(monkeypatch):
     assert counts_by_body(monkeypatch, algorithm, load("arm6").tree) == ([1] * 6, 3, ("outward",))
 
 
-def test_a_nested_pass_returns_to_the_outer_body(monkeypatch):
+def test_operations_after_a_nested_pass_count_for_the_body_of_the_outer_pass(monkeypatch):
     def algorithm(tree, q):
         total = 0.0
         for i, _, _ in tree.outward():
@@ -206,7 +206,7 @@ def test_unneeded_operations_are_not_counted(monkeypatch):
     assert counts_by_body(monkeypatch, algorithm, load("arm6").tree) == ([0] * 6, 1, ())
 
 
-def test_a_shared_operation_counts_for_its_first_body(monkeypatch):
+def test_an_operation_for_several_bodies_counts_for_the_first(monkeypatch):
     def algorithm(tree, q):
         return [sin(q[0]) * q[0] + float(i) for i, _, _ in tree.outward()]
 
@@ -215,7 +215,7 @@ def test_a_shared_operation_counts_for_its_first_body(monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_chains_of_1500_bodies_are_explained():
+def test_operations_of_a_chain_of_1500_bodies_are_counted_by_body():
     tree = random_tree(np.random.default_rng(0), 1500, shape="chain")
     assert len(explain(robot_owner(tree), ("pose", "body5")).bodies) == len(tree.bodies)
 

@@ -106,7 +106,7 @@ def test_steps_of_equal_joints_share_few_bodies() -> None:
         assert kernel.program.arithmetic >= kernel.arithmetic
 
 
-def test_outlined_mass_matrices_have_steps_along_ancestors() -> None:
+def test_outlined_mass_matrices_call_few_bodies_for_many_pairs_of_joints() -> None:
     rows = rows_in(check(random_tree(np.random.default_rng(1), 20, types=[Revolute], shape="chain"), "mass_matrix"))
     assert len(rows.calls) > 200 > 4 * len(rows.bodies)
 

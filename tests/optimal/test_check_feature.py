@@ -137,7 +137,7 @@ class Changes(Feature):
         (OtherTraced, "traced", 1e-7, 1e-9),
     ],
 )
-def test_slight_deviations_of_features_fail_their_line(
+def test_slight_deviations_of_features_fail_their_check(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda variant: check_feature(variant(), ARM), kind, line, noticed, allowed)
@@ -159,7 +159,7 @@ def test_slight_deviations_of_features_fail_their_line(
         (Changes, "value", "unhashable"),
     ],
 )
-def test_broken_features_fail_their_line(kind: Callable[[], Feature], line: str, said: str) -> None:
+def test_broken_features_fail_their_check(kind: Callable[[], Feature], line: str, said: str) -> None:
     report = check_feature(kind(), ARM)
     failed = {failure.name: failure.problem for failure in report.failures}
     assert line in failed

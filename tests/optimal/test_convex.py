@@ -152,7 +152,7 @@ def test_diverging_problems_are_not_solved():
         assert resting.solve([1e6], solver=solver).status == "solved"
 
 
-def test_multipliers_without_a_proof_make_no_conflict():
+def test_multipliers_that_are_no_proof_report_no_conflict():
     none, single = np.zeros((3, 2)), np.array([0.0, -4.0])
     for everywhere, alone, names in (
         (none, 0.0 * single, {"a": 1.0}),

@@ -175,14 +175,14 @@ def test_a_shape_of_the_user_fulfils_the_contract() -> None:
         (Growing, "grown", 6e-3, 3e-4),
     ],
 )
-def test_slight_deviations_of_shapes_fail_their_line(
+def test_slight_deviations_of_shapes_fail_their_check(
     kind: type, line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda variant: check_shape(variant()), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(("kind", "line"), [(Mutable, "value"), (OneByOne, "batches"), (Near, "support")])
-def test_broken_shapes_fail_their_line(kind: type[Lens], line: str) -> None:
+def test_broken_shapes_fail_their_check(kind: type[Lens], line: str) -> None:
     report = check_shape(kind())
     assert line in [failure.name for failure in report.failures], str(report)
     with pytest.raises(ContractError, match=f"shape {kind.__name__} breaks the contract"):

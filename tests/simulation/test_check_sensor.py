@@ -136,7 +136,7 @@ def test_a_sensor_of_the_user_fulfils_the_contract() -> None:
         (Late, "delay", 1e-8, 5e-10),
     ],
 )
-def test_slight_deviations_of_sensors_fail_their_line(
+def test_slight_deviations_of_sensors_fail_their_check(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda variant: check_sensor(variant(), ARM), kind, line, noticed, allowed)
@@ -151,7 +151,7 @@ def test_slight_deviations_of_sensors_fail_their_line(
         (OfPython, {"traced"}),
     ],
 )
-def test_broken_sensors_fail_their_line(kind: type[Height], lines: set[str]) -> None:
+def test_broken_sensors_fail_their_check(kind: type[Height], lines: set[str]) -> None:
     report = check_sensor(kind(), ARM)
     assert lines <= {failure.name for failure in report.failures}, str(report)
     with pytest.raises(ContractError, match=f"sensor {kind.__name__} breaks the contract"):

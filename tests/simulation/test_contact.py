@@ -120,7 +120,7 @@ def test_a_thrown_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
     assert np.isclose(fallen.q[1, -1], high[-1] - 0.5 * G * 0.1**2, atol=1e-3)
 
 
-def test_oblique_falls_do_not_bounce_and_deep_starts_do_not_fling():
+def test_oblique_falls_do_not_bounce_and_initial_overlaps_do_not_throw_bodies():
     ball = thing(lw.shapes.Sphere(0.1))
     ground = ContactGround(ContactPoint("body", radius=0.1), friction=0.8)
     q = np.stack([ball.neutral(), ball.neutral()])

@@ -76,7 +76,7 @@ def test_contacts_are_rigid_under_any_load(count):
 
 
 @pytest.mark.slow(every=9)
-def test_a_depth_between_records_causes_a_warning():
+def test_an_overlap_between_records_causes_a_warning():
     """A box that is too heavy passes through the lower one between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)
     masses = np.array([[1.0, 1.0], [1.0, 1e6], [1.0, 1e12]])
@@ -99,7 +99,7 @@ def test_a_depth_between_records_causes_a_warning():
 
 
 @pytest.mark.slow(every=9)
-def test_only_unexplained_depths_cause_a_warning():
+def test_overlaps_of_impacts_within_a_step_cause_no_warning():
     """Dropped boxes and balls, and a ball that bounces at 10 ms, may overlap within a step."""
     box = lw.Link("body", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), [0.8, 0.36, 0.48, 0.0]
     ball = lw.Link("body", lw.shapes.Sphere(0.005), mass=1e-3), [1.0, 0.0, 0.0, 0.0]

@@ -273,7 +273,7 @@ def test_a_nan_condition_ends_the_loop_of_its_lane_alone() -> None:
     assert kernel(np.nan) == (pytest.approx(np.nan, nan_ok=True), 0.0, 2.0)
 
 
-def test_guards_see_inputs_and_results_of_loops() -> None:
+def test_guards_count_values_from_inputs_and_from_results_of_loops() -> None:
     """A guard counts whether it is computed from inputs or from the result of a loop."""
     traced = trace(
         lambda x: (fori_loop(0, 4, lambda k, s: s + k, x), fori_loop(0, 3, lambda k, s: 2.0 * s, x) - 8.0),

@@ -39,7 +39,7 @@ def test_loops_with_hundreds_of_values_are_right_in_every_lane():
     np.testing.assert_array_equal(single[3], expected[3])
 
 
-def test_adjacent_moves_become_runs_and_single_moves_stay():
+def test_moves_between_adjacent_slots_are_joined_and_single_moves_stay():
     adjacent = [(500 + k, 20 + k) for k in range(100)]
     few = [(900 + k, 300 + k) for k in range(10)]
     runs, single_moves = long_runs([*few, *adjacent, (600, 121), *few])

@@ -126,7 +126,7 @@ def test_writes_outside_of_a_table_are_dropped_and_nan_entries_end_the_loop() ->
     check(kernel, [x, index, again], sizes=range(1, 12, 3))
 
 
-def test_tables_are_right_in_branches_calls_and_exchanges() -> None:
+def test_tables_that_cannot_be_updated_in_place_are_copied() -> None:
     """Tables that cannot be updated in place are copied."""
 
     def function(x: Any, y: Any) -> Any:

@@ -62,7 +62,7 @@ def test_steps_that_differ_in_signs_get_the_same_form() -> None:
     assert len(forms_before) > 10 and len(forms) == 1
 
 
-def test_marks_stay_before_their_instructions() -> None:
+def test_moving_signs_keeps_marks_before_their_instructions() -> None:
     program = trace(lambda x: (-2.0 * x[0] + x[1], x[1] - x[0] * 3.0), "f", {"x": (2,)})
     instructions, _, marks = signs_moved(
         program.instructions, program.results, [0, len(program.instructions) - 1, len(program.instructions)]

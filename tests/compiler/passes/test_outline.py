@@ -69,7 +69,7 @@ EXACT = tuple(operation for operation in OPERATIONS if operation.name not in ("s
 
 @settings(max_examples=examples(150))
 @given(program=programs(EXACT), data=st.data(), seed=st.integers(0, 1000))
-def test_outlining_keeps_results_for_marks_at_any_positions(program: Program, data: st.DataObject, seed: int) -> None:
+def test_positions_of_marks_do_not_change_outlined_results(program: Program, data: st.DataObject, seed: int) -> None:
     count = len(program.instructions)
     marks = tuple(sorted(data.draw(st.sets(st.integers(0, count), min_size=1, max_size=12))))
     with outlining():

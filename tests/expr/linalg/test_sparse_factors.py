@@ -120,7 +120,7 @@ def test_zero_pivots_have_the_solution_zero():
         assert values.tolist() == [[0.5, 0.4, 0.0, 0.5]] * samples
 
 
-def test_runs_and_column_patterns_are_right():
+def test_runs_of_adjacent_indices_and_patterns_of_columns_are_right():
     assert runs([0, 1, 2, 3, 5], [7, 8, 9, 10, 11], (4, 2, 1)) == [(0, 4), (4, 1)]
     assert runs([0, 1, 2], [0, 2, 3], (2, 1)) == [(0, 1), (1, 2)]
     assert column_pattern((2, 0, 1), [[0, 1], [], []]) == ((0, 2, 3, 3), (0, 1, 1))  # the elimination fills in (1, 0)

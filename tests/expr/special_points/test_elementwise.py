@@ -119,7 +119,7 @@ def test_values_at_special_points_equal_mpmaths(level: str, dtype: type) -> None
 
 @every_case
 @pytest.mark.parametrize("context", [name for name in CONTEXTS if name != "alone"])
-def test_derivatives_inside_control_flow_equal_the_functions_own(case: Case, context: str) -> None:
+def test_derivatives_inside_control_flow_equal_those_outside(case: Case, context: str) -> None:
     """Kinks are included."""
     points = np.transpose(case.points)
 

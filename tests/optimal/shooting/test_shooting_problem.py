@@ -147,7 +147,7 @@ def test_an_undefined_inequality_is_named_by_every_solver() -> None:
         result.derivative("start")
 
 
-def test_windows_see_the_steps_of_the_integrator() -> None:
+def test_features_of_windows_are_evaluated_on_steps_of_the_integrator() -> None:
     """A window of Runge–Kutta steps has the step before, and at the start none before that."""
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
     problem = problem.add(lw.ik.PostureTask(), "least_squares", order=1, name="way", target=[0.0])
