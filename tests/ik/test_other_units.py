@@ -23,28 +23,33 @@ def cart():
 
 
 @pytest.mark.slow(every=3)
-@pytest.mark.parametrize("case", ["position", "wide", "projection", "soft", "level"])
-def test_solutions_do_not_depend_on_the_unit_of_length(case):
+@pytest.mark.parametrize("case", ["position", "wide", "projection", "soft", "level", "loop"])
+def test_lengths_times_a_power_of_two(case):
     """Every second target is out of reach.  Products with powers of two have no rounding errors."""
-    robot, rng, L = cart(), np.random.default_rng(3), 1024.0
+    robot, frame, rng, L = cart(), "tip", np.random.default_rng(3), 1024.0
+    start, q = np.full(4, 0.3), robot.random_configuration(rng, size=12)
+    if case == "loop":
+        robot, frame, L = lw.load("fourbar"), "rocker_tip", 1.0 / 1024.0
+        start = robot.assemble().q
+        q = robot.assemble(start + rng.normal(scale=0.2, size=(12, 3))).q
     tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
-    targets, start = robot.pose(robot.random_configuration(rng, size=12), "tip")[:, :3, 3], np.full(4, 0.3)
+    targets, one = robot.pose(q, frame)[:, :3, 3], np.ones(robot.nq)
     targets[::2] *= 4.0
 
     def solved(robot, unit, s_q, s_v):
-        hand = lw.ik.PositionTask("tip", name="hand", tolerance=(2e-3 if case == "wide" else 1e-6) * unit)
+        hand = lw.ik.PositionTask(frame, name="hand", tolerance=(2e-3 if case == "wide" else 1e-6) * unit)
         posture = lw.ik.PostureTask(target=0.3 * s_q, weight=1.0 / s_v, level=1 if case == "level" else 0)
         tasks = [hand, posture] if case in ("soft", "level") else [hand]
         options = {"solver": "projection"} if case == "projection" else {}
         return robot.ik_problem(tasks, **options).solve(np.tile(start * s_q, (12, 1)), hand=targets * unit)
 
-    expected, loaded_robot = solved(robot, 1.0, np.ones(4), np.ones(4)), solved(lw.Robot(tree), L, s_q, s_v)
-    assert (loaded_robot.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
+    expected, found = solved(robot, 1.0, one, one), solved(lw.Robot(tree), L, s_q, s_v)
+    assert (found.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
     if case in ("soft", "level"):  # sums of posture errors have other rounding
-        np.testing.assert_allclose(loaded_robot.q / s_q, expected.q, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found.q / s_q, expected.q, rtol=0, atol=1e-8)
     else:
-        np.testing.assert_array_equal(loaded_robot.q / s_q, expected.q)
-        np.testing.assert_array_equal(loaded_robot.iterations, expected.iterations)
+        np.testing.assert_array_equal(found.q / s_q, expected.q)
+        np.testing.assert_array_equal(found.iterations, expected.iterations)
 
 
 @pytest.mark.slow(every=3)

@@ -33,6 +33,7 @@ __all__ = [
     "flat_states",
     "freed",
     "mid_range",
+    "own_constraint_task",
     "raise_for_inputs",
     "read_limits",
     "read_locked",
@@ -44,7 +45,7 @@ __all__ = [
     "wide_tolerances",
 ]
 
-OWN = 1e-8  # [m, rad] tolerance of a robot's own constraints
+_OWN = 1e-8  # [rad, characteristic lengths] tolerance of a robot's own constraints
 LIMIT = 5e-10  # [m, rad, 1] tolerance of limits, within that of planners
 
 
@@ -101,11 +102,16 @@ def _constraint_tasks(robot: Any, user_tasks: Sequence[Task], velocities: bool) 
     result = []
     for constraint in robot.tree.constraints:
         if (constraint.holonomic or velocities) and constraint not in stated:
-            result.append(
-                ConstraintTask(constraint, tolerance=OWN, own=True, target=0.0 if constraint.time_dependent else None)
-            )
+            result.append(own_constraint_task(robot.tree, constraint, 0.0 if constraint.time_dependent else None))
     names = [task.name for task in user_tasks]
     return [replace(task, name=f"{task.name} of {robot.name}") if task.name in names else task for task in result]
+
+
+def own_constraint_task(tree: Tree, constraint: Constraint, target: float | None = None) -> ConstraintTask:
+    """Return the hard task of a robot's own constraint, with the tolerance of such constraints."""
+    length = _OWN * characteristic_length(tree)
+    tolerance = tuple(length if unit == "m" else _OWN for unit in constraint.row_units)
+    return ConstraintTask(constraint, tolerance=tolerance, own=True, target=target)
 
 
 def _limit_tasks(robot: Any, limits: tuple[np.ndarray, np.ndarray] | None) -> list[Task]:

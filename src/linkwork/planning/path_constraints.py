@@ -23,9 +23,9 @@ import numpy as np
 
 from linkwork._util.validation import number, shown
 from linkwork.constraints import Constraint
-from linkwork.ik.arguments import OWN
+from linkwork.ik.arguments import own_constraint_task
 from linkwork.ik.ik_problem import IKProblem
-from linkwork.ik.tasks.modifiers import ConstraintTask, counted_joints
+from linkwork.ik.tasks.modifiers import counted_joints
 from linkwork.ik.tasks.task import Task
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.tree import Tree
@@ -138,7 +138,7 @@ def _read_constraints(caller: str, robot: Any, keep: Any) -> list[Any]:
     for task in keep if isinstance(keep, Sequence | np.ndarray) else ():
         if not isinstance(task, (Task, Constraint)):
             raise TypeError(f"{caller}: path_constraints: expected tasks and constraints, got {shown(task)}")
-    result = [*keep] or [ConstraintTask(one, tolerance=OWN, own=True) for one in robot.tree.constraints]
+    result = [*keep] or [own_constraint_task(robot.tree, one) for one in robot.tree.constraints]
     if not result:
         raise ValueError(f"{caller}: path_constraints: expected at least one task, got none")
     return result
