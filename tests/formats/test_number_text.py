@@ -47,6 +47,7 @@ NO_NUMBERS = [
 ]
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_text_that_is_no_number_is_refused(text: str):
     with pytest.raises(BadNumber, match=re.escape(repr(text.strip(" ")))) as caught:
@@ -62,6 +63,7 @@ def test_a_decimal_comma_in_a_number_is_refused_with_a_hint():
     assert caught.value.hint == "the decimal separator is a point"
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("text", ["nan", "NaN", "-NAN", "INF", "-Infinity", "+inf", "1e400", "-1e400", "9" * 400])
 def test_text_of_nan_and_infinity_is_refused(text: str):
     with pytest.raises(BadNumber, match=r"expected a finite number|beyond the range of float64") as caught:

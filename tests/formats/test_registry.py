@@ -116,6 +116,7 @@ def test_content_that_contradicts_the_suffix_is_refused(tmp_path: Path) -> None:
         assert caught.value.code == "WRONG_FORMAT" and "load(path, format=" in str(caught.value)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("name", "content", "code", "said"),
     [

@@ -155,6 +155,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", ERRORS)
 def test_sdf_with_a_fault_is_refused_with_its_code(name: str):
     text, code, said, line = ERRORS[name]

@@ -133,6 +133,7 @@ def test_urdf_with_namespaces_reads_the_same():
 # -- bad files
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -272,6 +273,7 @@ def test_duplicate_urdf_elements_are_refused():
         assert errors(arm(LIMIT + inner + inner))[0].code == "DUPLICATE_ELEMENT"
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     "shape",
     [

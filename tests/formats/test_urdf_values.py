@@ -145,6 +145,7 @@ def test_the_locale_does_not_affect_urdf_values(name: str, tmp_path: pathlib.Pat
     assert output(f"{name}.UTF-8") == output("C") == ascii(parse_urdf(text)) + "\n"
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("attribute", ["xyz", "rpy"])
 @pytest.mark.parametrize(
     ("text", "code"), [("nan 0 0", "NUMBER"), ("0 0", "ARITY"), ("0 0 0 0", "ARITY"), ("0,0,0", "ARITY")]

@@ -99,6 +99,7 @@ def test_an_empty_xml_document_is_refused(document: bytes | str):
     assert "empty" in issue(document).message
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -131,6 +132,7 @@ def test_a_mismatched_xml_tag_names_the_open_element():
     assert result.where.element == "a/b/c"
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("cut", range(1, 40))
 def test_truncated_xml_is_refused(cut: int):
     document = b'<a b="1">\n<c d="2"><!-- e --></c><f/></a>'
@@ -149,6 +151,7 @@ def test_truncated_xml_names_the_open_element():
 LAUGHS = '<!DOCTYPE a [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(12))
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     "document",
     [
@@ -236,6 +239,7 @@ def test_xml_with_nul_bytes_is_refused(document: bytes | str):
     assert (result.where.line, result.where.column) == (2, 2)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("document", "line"),
     [

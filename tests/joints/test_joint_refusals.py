@@ -82,6 +82,7 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
 ]
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:40] for _, message in BAD])
 def test_bad_parameters_of_joints_are_refused(make: Callable[[], JointType], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -98,6 +99,7 @@ def test_axes_of_a_planar_joint_become_orthonormal() -> None:
 # -- configurations
 
 
+@pytest.mark.light
 @every_joint
 def test_wrong_sizes_and_nan_of_configurations_are_refused(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
@@ -115,6 +117,7 @@ def test_wrong_sizes_and_nan_of_configurations_are_refused(joint: JointType) -> 
             joint.checked(bad)
 
 
+@pytest.mark.light
 @every_joint
 def test_unit_length_coordinates_are_normalized_or_refused(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)

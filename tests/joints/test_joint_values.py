@@ -115,6 +115,7 @@ NOT_AXES: list[Any] = [
 ]
 
 
+@pytest.mark.light
 @on_an_axis
 @pytest.mark.parametrize("axis", NOT_AXES, ids=repr)
 def test_invalid_axes_are_refused(kind: Any, axis: Any) -> None:

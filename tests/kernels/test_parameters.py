@@ -414,6 +414,7 @@ BAD = {
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", BAD)
 def test_unknown_parameters_are_refused_with_a_suggestion(name: str) -> None:
     for use in (lambda: ARM.compile("inverse_dynamics", parameters=[name]), lambda: ARM.parameters(name)):

@@ -214,6 +214,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
 KERNEL = ARM.compile("gravity_force")
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("fault", REFUSED)
 def test_wrong_arguments_are_refused_on_symbols_as_on_floats(fault: str) -> None:
     function, kind, text = REFUSED[fault]

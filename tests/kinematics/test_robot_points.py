@@ -161,6 +161,7 @@ def test_markers_on_trees_of_all_joint_types_are_at_their_positions(name):
     assert_close(Direct(marked).direction_vector(q, "u"), np.broadcast_to(u, (len(q), 3)), 1e-14)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
