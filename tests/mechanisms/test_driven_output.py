@@ -169,6 +169,8 @@ def test_a_coupler_that_spins_freely_needs_no_force():
         angles = np.linspace(0.1, 2.0, 9)
         start = robot.assemble(hold={"crank": 0.1})
         motions.append(robot.drive_mechanism({"crank": angles}, start.q, velocity={"crank": 2.0}))
+        alone = robot.drive_mechanism({"crank": angles[:1]}, start.q, velocity={"crank": 2.0})
+        np.testing.assert_allclose(alone.tau, motions[-1].tau[:1], rtol=0, atol=1e-8)  # of a single state
     ball, universal = motions
     np.testing.assert_allclose(ball.tau[:, 0], universal.tau[:, 0], rtol=0, atol=1e-7)
     np.testing.assert_allclose(ball.pin_forces[:, 0], universal.pin_forces[:, 0], rtol=0, atol=1e-6)

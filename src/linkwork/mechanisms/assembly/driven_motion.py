@@ -16,6 +16,7 @@ from linkwork._util.status import WORDS, status_of
 from linkwork._util.validation import floats, shown
 from linkwork.errors import AssemblyError, Status
 from linkwork.joints.base.plain_coordinates import moved_alone
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.assembly.assembly_search import assemble, check_tolerance
 from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK, Continuation
 from linkwork.mechanisms.assembly.driven_output import (
@@ -24,11 +25,13 @@ from linkwork.mechanisms.assembly.driven_output import (
     rates_with_free_motions,
     velocity_names,
 )
-from linkwork.mechanisms.assembly.result import Assembly
+from linkwork.mechanisms.assembly.result import Assembly, slack_and_sign
 from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints, check_limits, read_joints
 
 __all__ = ["DrivenMotion", "drive"]
+
+_BESIDE = 1e-2  # [rad, characteristic lengths] distance of a neighbouring configuration
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -162,7 +165,12 @@ def drive(
         v, a = (np.where(determined[..., None], x, np.nan) for x in each)
     else:
         v, a = driven_rates(robot, velocity_names(robot, driven.names), q, determined, each, at.of_all(1).options)
-    loose = (slack < SINGULAR_SLACK).all(axis=-1) & (n > 1)  # in all states: no singular configurations
+    loose = np.asarray((slack < SINGULAR_SLACK).all(axis=-1))  # in all states: no singular configurations
+    if n == 1 and loose.any():  # nor beside the only state
+        general = _BESIDE * np.array(unit_steps(robot.tree)) * np.cos(np.arange(1.0, robot.nv + 1.0) ** 2)
+        beside = robot.integrate(np.where(loose[:, None, None], q, robot.neutral()), general)
+        beside = robot.project_configuration(beside, **at.of_all(1).options)[0][:, 0]
+        loose &= slack_and_sign(mechanism.dependent_block(beside, driven.names, at))[0] < SINGULAR_SLACK
     singular[loose] = False
     if loose.any() and not any(one.time_dependent for one in robot.constraints):
         there = np.where(loose[:, None, None], q, robot.neutral())
