@@ -28,6 +28,7 @@ from benchmarks.fuzz.callable_subjects import Subject, subjects
 from benchmarks.fuzz.callable_values import value_of
 from benchmarks.fuzz.callables import tried
 
+import linkwork as lw
 from helpers.pickle_results import RESULTS
 
 __all__ = ["Limits", "arguments", "jumps", "measured", "read", "violations"]
@@ -268,7 +269,7 @@ def jumps(subject: Subject, argument: str, limits: Limits) -> list[str]:
 
 def _floats(result: Any, depth: int = 5) -> Iterator[float]:
     """Generate the numbers of a result, and of what an object computes or shows of itself."""
-    if type(result) in RESULTS:
+    if type(result) in RESULTS and not isinstance(result, lw.TrajectoryProblem):  # which would be solved
         with contextlib.suppress(ValueError, TypeError):  # of a robot with another number of joints
             result = RESULTS[type(result)](result)
     if isinstance(result, int | float | np.number | np.ndarray):
