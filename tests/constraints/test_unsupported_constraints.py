@@ -14,7 +14,6 @@ def test_functions_that_would_ignore_constraint_forces_are_refused() -> None:
         ("inverse_dynamics", (q, v, v)),
         ("bias_force", (q, v)),
         ("gravity_force", (q,)),
-        ("potential_energy", (q,)),
         ("inverse_dynamics_derivatives", (q, v, v)),
     ):
         with pytest.raises(ValueError, match=f"{name}: .* not of the loop joint 'pin'"):
