@@ -7,7 +7,18 @@ import functools
 from helpers.language import ROOT, findings
 
 # Rooms of the source whose variables are nouns; the list only grows.
-ROOMS = ("dynamics", "expr", "joints", "kinematics", "robots", "spatial")
+ROOMS = [
+    "dynamics",
+    "environments",
+    "expr",
+    "identify",
+    "interop",
+    "joints",
+    "kinematics",
+    "robots",
+    "spatial",
+    "workspace",
+]
 
 
 @functools.cache

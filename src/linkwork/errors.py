@@ -288,8 +288,8 @@ class UnderactuatedError(ValueError):
 
     def _of(self, caller: str, where: tuple[int, ...] | None = None) -> UnderactuatedError:
         """Return the error of another function, which called this one, perhaps with other indices of states."""
-        own = self.where if where is None else where
-        return type(self)(self.actuators, self.motions, own, self.max_missing, caller)
+        states = self.where if where is None else where
+        return type(self)(self.actuators, self.motions, states, self.max_missing, caller)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.actuators, self.motions, self.where, self.max_missing, self.caller)

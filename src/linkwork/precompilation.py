@@ -65,11 +65,11 @@ class PrecompilingMethods(RobotBase):
         requests: dict[Request, None] = {}
         examples, calls = [], []
         for entry in functions:
-            name, *rest = entry if isinstance(entry, (tuple, list)) and entry else (entry,)
+            name, *values = entry if isinstance(entry, (tuple, list)) and entry else (entry,)
             if isinstance(name, str) and name in EXAMPLES:
-                options = dict(rest.pop()) if rest and isinstance(rest[-1], Mapping) else {}
+                options = dict(values.pop()) if values and isinstance(values[-1], Mapping) else {}
                 _check_options(self, name, options)
-                examples.append(partial(EXAMPLES[name], self, scene, *rest, **options))
+                examples.append(partial(EXAMPLES[name], self, scene, *values, **options))
             elif callable(entry) and getattr(entry, "__name__", "") not in self._subject.rows:
                 calls.append(entry)
             elif isinstance(name, str) and name not in self._subject.rows:

@@ -254,11 +254,11 @@ def robot_frames(robot: Any, q: np.ndarray) -> tuple[np.ndarray, ...]:
     from matplotlib.figure import Figure
 
     frames = []
-    for one in q:
+    for configuration in q:
         figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
         canvas: Any = FigureCanvasAgg(figure)
         axes = figure.add_subplot(projection="3d")
-        draw_robot(axes, robot, one, alpha=0.5)
+        draw_robot(axes, robot, configuration, alpha=0.5)
         axes.set_axis_off()
         share_scale([axes])
         canvas.draw()

@@ -128,11 +128,11 @@ class ConvexProblem:
         """Return Newton's step s of the bodies, the new y >= 0, and twice the decrease of the quadratic model."""
         n = 10 * len(L)
         rows = self.A @ self.rates(L, len(y)) / noise
-        rest = (self.b - self.A @ self.parameters(L, y)) / noise
+        residuals = (self.b - self.A @ self.parameters(L, y)) / noise
         rows = np.concatenate([rows, np.eye(n, rows.shape[1]) / self.spread])
-        rest = np.concatenate([rest, -gradients(L).ravel() / self.spread])
+        residuals = np.concatenate([residuals, -gradients(L).ravel() / self.spread])
         scale = np.linalg.norm(rows, axis=0)
-        R = triangular(np.column_stack([rows / scale, rest]))
+        R = triangular(np.column_stack([rows / scale, residuals]))
         R, c = R[: len(scale), :-1], R[: len(scale), -1]
         before = after = y * scale[n:]
         if len(y):  # the rows after elimination of the bodies' parameters

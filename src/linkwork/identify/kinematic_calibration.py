@@ -172,7 +172,7 @@ def placements(
         held_out_result = HeldOut(int(out.sum()), *errors)
     before = rms(model.errors(*training, 0.0 * x)[0])
     return PlacementFit._make(
-        robot=robot.with_parameters({name: x[own] for name, own in model.slices.items() if ":" in name}),
+        robot=robot.with_parameters({name: x[columns] for name, columns in model.slices.items() if ":" in name}),
         zeros=model.zeros(x),
         base=model.base(x),
         names=observable.names,

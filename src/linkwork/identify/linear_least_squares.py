@@ -91,9 +91,9 @@ def reduce_measurements(measurements: Measurements, columns: Columns) -> Reduced
     triangles = [np.zeros((0, p + 1)) for _ in range(nv)]
     known = columns.known
     for Y, tau in measurements.regressors(columns.passive, columns.friction):
-        chosen, rest = Y[..., columns.estimated], tau - Y @ known
+        chosen, residuals = Y[..., columns.estimated], tau - Y @ known
         for i in range(nv):
-            rows = np.concatenate([triangles[i], np.column_stack([chosen[:, i], rest[:, i]])])
+            rows = np.concatenate([triangles[i], np.column_stack([chosen[:, i], residuals[:, i]])])
             is_used = rows.any(axis=0)
             triangles[i] = np.zeros((is_used.sum(), p + 1))
             triangles[i][:, is_used] = triangular(rows[:, is_used])

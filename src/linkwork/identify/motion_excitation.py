@@ -155,10 +155,10 @@ def exciting_trajectory(
         x, (best, result) = starts[first], values[first]
         step = 0.5
         for _ in range(num_trials - len(starts)):
-            other = x + step * rng.normal(size=x.shape)
-            value, motion = tried(other)
+            candidate = x + step * rng.normal(size=x.shape)
+            value, motion = tried(candidate)
             if value < best:
-                x, best, result = other, value, motion
+                x, best, result = candidate, value, motion
                 step *= 1.5
             else:
                 step = max(step * 1.5**-0.25, 1e-3)
@@ -186,13 +186,13 @@ class _Limits:
     def __init__(self, caller: str, robot: Robot, lower: Any, upper: Any, velocity: Any, acceleration: Any) -> None:
         nv = robot.nv
         free = [*robot.tree.stacked()]
-        own = bounds(robot.tree)
-        low = np.concatenate([own[i][0] for i, _ in free])
-        high = np.concatenate([own[i][1] for i, _ in free])
+        position_bounds = bounds(robot.tree)
+        low = np.concatenate([position_bounds[i][0] for i, _ in free])
+        high = np.concatenate([position_bounds[i][1] for i, _ in free])
         fast = np.concatenate([body.limits.velocity for _, body in free])
-        for body, place in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
+        for body, rows in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
             if body.coupling is not None and body.coupling.ratio != 0.0:  # limits of followers hold too
-                fast[place] = np.minimum(fast[place], np.array(body.limits.velocity) / abs(body.coupling.ratio))
+                fast[rows] = np.minimum(fast[rows], np.array(body.limits.velocity) / abs(body.coupling.ratio))
         low, high = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * np.pi, -np.pi)), high
         high = np.where(np.isfinite(high), high, low + 2.0 * np.pi)
         self.low = _limit_array(caller, "lower", lower, low)
@@ -383,9 +383,9 @@ class ExcitationMeter:
         _, s, Vt = np.linalg.svd(R)
         shown = s > RANK * s.max(initial=0.0)
         inverse = (Vt[shown].T / s[shown]) ** 2
-        seen = np.linalg.norm(Vt[~shown], axis=0) < 1e-6
+        are_identifiable = np.linalg.norm(Vt[~shown], axis=0) < 1e-6
         with np.errstate(divide="ignore", invalid="ignore"):
-            independence = np.where(seen, 1.0 / np.sqrt(inverse.sum(axis=1)), 0.0)
-            deviations = np.where(seen, 1.0 / (independence * lengths), np.inf)
+            independence = np.where(are_identifiable, 1.0 / np.sqrt(inverse.sum(axis=1)), 0.0)
+            deviations = np.where(are_identifiable, 1.0 / (independence * lengths), np.inf)
             condition = float(s[0] / s[-1]) if len(s) and shown.all() else np.inf
         return Excitation._make(self.base, condition, s, independence, deviations, len(motion))

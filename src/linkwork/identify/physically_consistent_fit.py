@@ -248,15 +248,15 @@ def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tup
     These are the parameters of joints that follow others whose columns are always sums of other joints' columns.
     """
     count = 10 * len(columns.bodies)
-    own = columns.estimated[count:]
+    joint_columns = columns.estimated[count:]
     bodies = np.array([x.body for x in joint_velocities(robot.tree)])
     coupled = np.array([body.coupling is not None for body in robot.tree.bodies])
-    follows = coupled[bodies[(own - 10 * len(robot.bodies)) % len(bodies)]]
+    follows = coupled[bodies[(joint_columns - 10 * len(robot.bodies)) % len(bodies)]]
     if not follows.any():
         return columns, ()
-    own = np.concatenate([own[~follows], own[follows]])  # sums are of earlier columns
-    dependent = structural(robot, replace(columns, estimated=own), measured)[0].dependent
-    shared = np.sort(own[dependent[dependent >= (~follows).sum()]])
+    joint_columns = np.concatenate([joint_columns[~follows], joint_columns[follows]])  # sums are of earlier columns
+    dependent = structural(robot, replace(columns, estimated=joint_columns), measured)[0].dependent
+    shared = np.sort(joint_columns[dependent[dependent >= (~follows).sum()]])
     is_estimated = ~np.isin(columns.estimated, shared)
     return replace(columns, estimated=columns.estimated[is_estimated]), tuple(columns.names[k] for k in shared)
 
@@ -265,18 +265,18 @@ def _require_observable_joints(
     caller: str, columns: Columns, result: Reduced, measured: np.ndarray, typical: np.ndarray
 ) -> None:
     """Raise ValueError with the names of joint parameters that the measurements do not determine."""
-    own = np.arange(10 * len(columns.bodies), result.width)
-    if not len(own):
+    joint_columns = np.arange(10 * len(columns.bodies), result.width)
+    if not len(joint_columns):
         return
-    A = result.weighted(measured.astype(float))[:, own]
+    A = result.weighted(measured.astype(float))[:, joint_columns]
     lengths = np.linalg.norm(A, axis=0)
     rows = result.samples * measured.sum()
-    zero = lengths <= RANK * typical[own] * np.sqrt(rows)
+    zero = lengths <= RANK * typical[joint_columns] * np.sqrt(rows)
     _, s, Vt = np.linalg.svd(A / np.where(zero, 1.0, lengths) * ~zero)
     unobservable = Vt[(s > RANK * s[0]).sum() if s[0] > 0.0 else 0 :]
     if len(unobservable):
         share = np.linalg.norm(unobservable, axis=0)
-        names = [columns.chosen[own[k]] for k in np.argsort(-share, kind="stable") if share[k] > 0.1]
+        names = [columns.chosen[joint_columns[k]] for k in np.argsort(-share, kind="stable") if share[k] > 0.1]
         raise ValueError(
             f"{caller}: the measurements do not determine {name_list(names)}; measure motions that do, or leave "
             f"out their kind in `passive`"
@@ -328,6 +328,6 @@ def _moved(frame: Frame, A: np.ndarray) -> Frame:
     if not pi.any():
         return frame
     X = frame.placement.matrix()
-    own = np.linalg.solve(X, A @ X)
-    P = own @ inertial.pseudo_inertia(pi) @ own.T
+    transform = np.linalg.solve(X, A @ X)
+    P = transform @ inertial.pseudo_inertia(pi) @ transform.T
     return replace(frame, inertia=inertia_of(inertial.from_pseudo_inertia(P).tolist()))

@@ -76,7 +76,7 @@ class PlacementModel:
         if not names:
             raise ValueError(f"{caller}: parameters: expected at least one parameter to estimate, got none")
         self.names = tuple(names)
-        self.slices = {name: own for name, own in self.all.items() if not name.startswith("zero:")}
+        self.slices = {name: columns for name, columns in self.all.items() if not name.startswith("zero:")}
         self.kernel = self._compiled()
         q = robot.random_configuration(np.random.default_rng(0), size=20)
         positions = robot.pose(q, frame)[:, :3, 3] if self.rows == 6 else robot.point_position(q, frame)
@@ -123,7 +123,7 @@ class PlacementModel:
         robot, frame, offsets = self.robot, self.frame, [*self.slices.items()]
 
         def error_of_pose(q: Any, measured: Any, x: Any) -> Any:
-            corrected = robot.with_parameters({name: x[own] for name, own in offsets if name != "base"})
+            corrected = robot.with_parameters({name: x[columns] for name, columns in offsets if name != "base"})
             if self.zero_indices:
                 v: list[Any] = [0.0] * robot.nv
                 for name, rows in self.zero_indices.items():
@@ -170,14 +170,16 @@ class PlacementModel:
         """
         result = self._descend(np.zeros(len(self.names)), q, measured, weights, max_iterations, report)
         while result.converged:
-            other = self._descend(result.x, q, measured, weights, max_iterations, report)
-            added = other.identifiable.rank - result.identifiable.rank
-            if added <= 0 or not other.converged:
+            repeated = self._descend(result.x, q, measured, weights, max_iterations, report)
+            added = repeated.identifiable.rank - result.identifiable.rank
+            if added <= 0 or not repeated.converged:
                 break
-            falls = 2.0 * len(q) * np.log(np.maximum(result.residual, 1e-15) / np.maximum(other.residual, 1e-15)).sum()
+            falls = (
+                2.0 * len(q) * np.log(np.maximum(result.residual, 1e-15) / np.maximum(repeated.residual, 1e-15)).sum()
+            )
             if not falls > 10.0 + 4.0 * added:
                 break
-            result = replace(other, steps=result.steps + other.steps)
+            result = replace(repeated, steps=result.steps + repeated.steps)
         return result
 
     def _descend(

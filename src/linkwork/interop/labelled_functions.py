@@ -70,9 +70,9 @@ class LabelledFunction:
         self._robot, self._spec = robot, spec
         self._method = getattr(robot, spec.name)
         self.__name__, self.__doc__ = spec.name, self._method.__doc__
-        own = inspect.signature(self._method)
-        parameters = [x for x in own.parameters.values() if x.name != "out"]
-        self.__signature__ = own.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+        signature = inspect.signature(self._method)
+        parameters = [x for x in signature.parameters.values() if x.name != "out"]
+        self.__signature__ = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} of robot {self._robot.name!r} with labelled arrays>"
@@ -110,10 +110,10 @@ class LabelledFunction:
         reader.refuse_ambiguous_batches(arrays)
 
         def call(*blocks: Any) -> Any:
-            positional, rest = blocks[: len(spec.inputs)], iter(blocks[len(spec.inputs) :])
-            more = {key: next(rest) for key in optional}
+            positional, optional_blocks = blocks[: len(spec.inputs)], iter(blocks[len(spec.inputs) :])
+            more = {key: next(optional_blocks) for key in optional}
             if loads:
-                more[spec.wrench_argument] = {frame: next(rest) for frame in loads}
+                more[spec.wrench_argument] = {frame: next(optional_blocks) for frame in loads}
                 more[spec.wrench_arguments[1]] = axes
             result = self._method(*positional, **options, **more)
             return tuple(result) if len(request.outputs) > 1 else result
@@ -244,8 +244,8 @@ class _Reader:
             raise ValueError(f"{where}: expected values in rad, got the attribute units={unit!r}; convert them")
         if len(x.dims) > len(dims):
             self.named.append(name)
-        own = [key for key, coordinate in x.coords.items() if set(coordinate.dims) & set(dims)]
-        return x.drop_vars(own)
+        coordinates = [key for key, coordinate in x.coords.items() if set(coordinate.dims) & set(dims)]
+        return x.drop_vars(coordinates)
 
     def _in_order(self, where: str, x: Any, dim: str, expected: tuple[str, ...]) -> Any:
         labels = x.indexes[dim].tolist()

@@ -117,9 +117,13 @@ def remove_ledger(folder: Path) -> None:
     """Delete a folder of chunks, if it exists.  Raises ValueError for a folder with other files."""
     if folder.is_dir():
         names = [file.name for file in folder.iterdir()]
-        others = [name for name in names if name != _DESCRIPTION and "chunk-" not in name and _DESCRIPTION not in name]
-        if others:
-            raise ValueError(f"{CALLER}: path: {str(folder)!r} has other files than chunks: {others[0]!r}; delete it")
+        foreign_names = [
+            name for name in names if name != _DESCRIPTION and "chunk-" not in name and _DESCRIPTION not in name
+        ]
+        if foreign_names:
+            raise ValueError(
+                f"{CALLER}: path: {str(folder)!r} has other files than chunks: {foreign_names[0]!r}; delete it"
+            )
         shutil.rmtree(folder)
 
 
@@ -165,9 +169,9 @@ def _description(file: Path) -> dict[str, Any]:
         raise ValueError(f"{file}: not a description of a map that {CALLER} wrote: {error}") from None
 
 
-def differing(stored: dict[str, Any], own: dict[str, Any]) -> str:
+def differing(stored: dict[str, Any], expected: dict[str, Any]) -> str:
     """Return the first difference between the identities of two maps in words."""
-    for name, value in own.items():
+    for name, value in expected.items():
         if stored.get(name) != value:
             if name == "fingerprint":
                 return "of a robot, scene, limits or configuration with other values or code"

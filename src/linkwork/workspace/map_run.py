@@ -68,11 +68,11 @@ def run_map(
                     report.advance(sum(job.samples_in(*r) for r in ranges))
         if not done.all():
             with _source(job, count, scheduler, blocks, int((~done).sum())) as (run, sizes):
-                for one, counts in run(_chunks(done, sizes)):
+                for interval, counts in run(_chunks(done, sizes)):
                     if ledger is not None:
-                        ledger.write([one], counts)
-                    _count(total, done, [one], counts)
-                    report.advance(job.samples_in(*one))
+                        ledger.write([interval], counts)
+                    _count(total, done, [interval], counts)
+                    report.advance(job.samples_in(*interval))
                     if ledger is not None and ledger.has_many_files:
                         ledger.replace_all(_ranges(done), total.sparse())
     identity, counts = job.identity(), total.sparse()
@@ -154,7 +154,7 @@ def _source(
             data = packed(job)
             yield lambda chunks: run_on_processes(data, chunks, count), sizes
         else:
-            yield lambda chunks: ((one, evaluator.counts(*one)) for one in chunks), sizes
+            yield lambda chunks: ((chunk, evaluator.counts(*chunk)) for chunk in chunks), sizes
     finally:
         if cluster is not None:
             cluster.close()
@@ -163,8 +163,8 @@ def _source(
 def _chunk_size(seconds: float, workers: int, remaining: int) -> int:
     """Return the number of blocks of the next chunk, for blocks of some seconds of processor time."""
     least, most = round(_LEAST_SECONDS / seconds), round(_MOST_SECONDS / seconds)
-    wanted = max(-(-remaining // (_SHARE * workers)), least)
-    return max(1, min(wanted, most, max(-(-remaining // workers), least // 4)))
+    size = max(-(-remaining // (_SHARE * workers)), least)
+    return max(1, min(size, most, max(-(-remaining // workers), least // 4)))
 
 
 def _seconds_per_block(evaluator: BlockEvaluator) -> float:

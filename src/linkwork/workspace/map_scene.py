@@ -57,12 +57,14 @@ def map_document(
     builder = SceneBuilder(heading, None, meshes)
     if robot is not None:
         instance("show", "robot", robot, RobotBase, description="the Robot of the map")
-        own = np.asarray(robot.neutral()) if q is None else read_configuration(robot, "show", "q", q)
-        if own.shape != (robot.nq,):
-            raise ValueError(f"show: q: expected a configuration ({robot.nq},), got an array of shape {own.shape}")
+        configuration = np.asarray(robot.neutral()) if q is None else read_configuration(robot, "show", "q", q)
+        if configuration.shape != (robot.nq,):
+            raise ValueError(
+                f"show: q: expected a configuration ({robot.nq},), got an array of shape {configuration.shape}"
+            )
         if result.relative_to != "world":
-            placement = np.asarray(robot.pose(own, result.relative_to))
-        builder.add_robot(robot, own)
+            placement = np.asarray(robot.pose(configuration, result.relative_to))
+        builder.add_robot(robot, configuration)
     points = np.asarray(result.points)[free]
     if section is not None and len(points):
         axis, side = SECTIONS[section]

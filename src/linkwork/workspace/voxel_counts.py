@@ -85,13 +85,13 @@ class VoxelCounts:
         memory = memory or ReusedArrays()
         index = self._index(cells)
         np.add.at(self._fields["reached"], index, 1)
-        places = None if selected is None else np.flatnonzero(selected)
+        indices = None if selected is None else np.flatnonzero(selected)
 
         def chosen(array: np.ndarray, use: str) -> np.ndarray:
-            if places is None:
+            if indices is None:
                 return array
-            result = memory(f"selected {use}", len(places), array.dtype)
-            np.take(array, places, out=result, mode="clip")  # the default mode copies the result
+            result = memory(f"selected {use}", len(indices), array.dtype)
+            np.take(array, indices, out=result, mode="clip")  # the default mode copies the result
             return result
 
         index = chosen(index, "indices")

@@ -214,10 +214,10 @@ class WorkspaceMap(Shown, ReturnedValue):
             low, high = self.cells.min(axis=0), self.cells.max(axis=0)
             inside = ((cells >= low) & (cells <= high)).all(axis=1)
             shape = (high - low + 1).astype(np.int64)
-            own = _row_index(self.cells - low, shape)
+            cell_indices = _row_index(self.cells - low, shape)
             index = _row_index(cells[inside] - low, shape)
-            row = np.minimum(np.searchsorted(own, index), len(own) - 1)
-            result[inside] = np.where(own[row] == index, values[row], 0)
+            row = np.minimum(np.searchsorted(cell_indices, index), len(cell_indices) - 1)
+            result[inside] = np.where(cell_indices[row] == index, values[row], 0)
         return result.reshape(x.shape[:-1])
 
     def grid(self, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -57,7 +57,7 @@ def _array(root: Path, name: str, dtype: np.dtype[Any], row: tuple[int, ...], mo
     for key, value in expected.items():
         if text.get(key) != value:
             raise ValueError(f"array {name!r}: {key}: expected {value}, got {text.get(key)!s:.80}")
-    codecs = [one.get("name") for one in text["codecs"]]
+    codecs = [codec.get("name") for codec in text["codecs"]]
     if codecs not in (["bytes"], ["bytes", "zstd"]) or text["codecs"][0].get("configuration") != {"endian": "little"}:
         raise ValueError(f"array {name!r}: expected the codecs bytes and zstd, got {codecs!r:.80}")
     if text.get("storage_transformers"):
