@@ -24,7 +24,7 @@ def cart():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["position", "wide", "projection", "soft", "level", "loop"])
-def test_lengths_times_a_power_of_two(case):
+def test_solutions_do_not_depend_on_the_unit_of_length(case):
     """Every second target is out of reach.  Products with powers of two have no rounding errors."""
     robot, frame, rng, L = cart(), "tip", np.random.default_rng(3), 1024.0
     start, q = np.full(4, 0.3), robot.random_configuration(rng, size=12)
@@ -33,7 +33,7 @@ def test_lengths_times_a_power_of_two(case):
         start = robot.assemble().q
         q = robot.assemble(start + rng.normal(scale=0.2, size=(12, 3))).q
     tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
-    targets, one = robot.pose(q, frame)[:, :3, 3], np.ones(robot.nq)
+    targets, ones = robot.pose(q, frame)[:, :3, 3], np.ones(robot.nq)
     targets[::2] *= 4.0
 
     def solved(robot, unit, s_q, s_v):
@@ -43,13 +43,13 @@ def test_lengths_times_a_power_of_two(case):
         options = {"solver": "projection"} if case == "projection" else {}
         return robot.ik_problem(tasks, **options).solve(np.tile(start * s_q, (12, 1)), hand=targets * unit)
 
-    expected, found = solved(robot, 1.0, one, one), solved(lw.Robot(tree), L, s_q, s_v)
-    assert (found.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
+    expected, solution = solved(robot, 1.0, ones, ones), solved(lw.Robot(tree), L, s_q, s_v)
+    assert (solution.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
     if case in ("soft", "level"):  # sums of posture errors have other rounding
-        np.testing.assert_allclose(found.q / s_q, expected.q, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(solution.q / s_q, expected.q, rtol=0, atol=1e-8)
     else:
-        np.testing.assert_array_equal(found.q / s_q, expected.q)
-        np.testing.assert_array_equal(found.iterations, expected.iterations)
+        np.testing.assert_array_equal(solution.q / s_q, expected.q)
+        np.testing.assert_array_equal(solution.iterations, expected.iterations)
 
 
 @pytest.mark.slow(every=3)
