@@ -33,7 +33,7 @@ def test_solutions_do_not_depend_on_the_unit_of_length(case):
         start = robot.assemble().q
         q = robot.assemble(start + rng.normal(scale=0.2, size=(12, 3))).q
     tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
-    targets, ones = robot.pose(q, frame)[:, :3, 3], np.ones(robot.nq)
+    targets, X = robot.pose(q, frame)[:, :3, 3], np.ones(robot.nq)
     targets[::2] *= 4.0
 
     def solved(robot, unit, s_q, s_v):
@@ -43,7 +43,7 @@ def test_solutions_do_not_depend_on_the_unit_of_length(case):
         options = {"solver": "projection"} if case == "projection" else {}
         return robot.ik_problem(tasks, **options).solve(np.tile(start * s_q, (12, 1)), hand=targets * unit)
 
-    expected, solution = solved(robot, 1.0, ones, ones), solved(lw.Robot(tree), L, s_q, s_v)
+    expected, solution = solved(robot, 1.0, unit_scales, unit_scales), solved(lw.Robot(tree), L, s_q, s_v)
     assert (solution.status == expected.status).all() and (case == "projection" or expected.success[1::2].all())
     if case in ("soft", "level"):  # sums of posture errors have other rounding
         np.testing.assert_allclose(solution.q / s_q, expected.q, rtol=0, atol=1e-8)
