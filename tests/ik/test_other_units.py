@@ -33,7 +33,7 @@ def test_solutions_do_not_depend_on_the_unit_of_length(case):
         start = robot.assemble().q
         q = robot.assemble(start + rng.normal(scale=0.2, size=(12, 3))).q
     tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
-    targets, X = robot.pose(q, frame)[:, :3, 3], np.ones(robot.nq)
+    targets, unit_scales = robot.pose(q, frame)[:, :3, 3], np.ones(robot.nq)
     targets[::2] *= 4.0
 
     def solved(robot, unit, s_q, s_v):
