@@ -52,7 +52,7 @@ def test_tests_are_selected_independently_of_each_other():
     assert chosen(together, {}, 3) == set.union(*(chosen(cases_of(length), {}, 3) for length in LENGTHS))
 
 
-def test_node_ids_are_selected_whole():
+def test_all_cases_of_a_stated_node_id_are_selected():
     cases = [f"tests/a.py::{test}[{i}]" for test in ("test_x", "test_xy", "Group::test_z") for i in range(100)]
     for node in ("tests/a.py::test_x", "tests/a.py::Group", "tests/a.py::test_xy[57]"):
         below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
@@ -161,7 +161,7 @@ def test_the_option_all_runs_all_cases_and_slow_tests(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_node_ids_on_the_command_line_run_whole(tmp_path):
+def test_all_cases_of_a_node_id_on_the_command_line_run(tmp_path):
     case_ = next(case for case in VALUES if case not in chosen(VALUES, {LARGE: ROUNDS}, 3))
     assert run(tmp_path, "--rotate=3", case_, LARGE)[1] == {case_, LARGE}
     assert run(tmp_path, "--rotate=3", str(tmp_path / "test_cases.py::test_numbers"))[1] == {*VALUES}

@@ -85,7 +85,7 @@ def test_random_poses_are_on_the_requested_side_of_touching():
     assert len(result) == 64 and (kernel(case.a, case.b)(result)[0] < 1e-6).all()
 
 
-def test_searched_distances_are_timed_apart_and_overlapping():
+def test_searched_distances_are_timed_for_separated_and_overlapping_bodies():
     names = {name.rsplit(", ", 1)[0] for name in CASES if name.endswith(("apart", "overlap"))}
     assert {f"{name}, {side}" for name in names for side in ("apart", "overlap")} <= {*CASES} and len(names) == 6
     assert [case.beside for case in CASES.values()].count(5.0) == 2 and CASES["hulls of 64, apart"].most == 400e-9

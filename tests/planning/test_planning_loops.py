@@ -202,7 +202,7 @@ def test_compiled_searches_shorten_paths_step_by_step() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_table_sizes_affect_a_search_only_if_they_overflow(drawn: Any) -> None:
+def test_sizes_of_search_tables_change_no_path_unless_they_overflow(drawn: Any) -> None:
     """More rows change nothing; fewer rows of the trees, of the path or of the best path are reported."""
     rows = {"nodes": ROOM, "links": ROOM, "path": ROOM, "after": ROOM, "best": ROOM}
 
