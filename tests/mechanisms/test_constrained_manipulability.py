@@ -10,6 +10,7 @@ import linkwork as lw
 from helpers.linkages import five_bar
 from invariants.cases import Functions
 from linkwork.ik.algorithms.task_stack import TaskState
+from linkwork.mechanisms.algorithms.constrained_manipulability import _RangeInverse
 
 FUNCTIONS = ("manipulability", "manipulability_gradient")
 ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
@@ -90,6 +91,27 @@ def test_the_manipulability_gradient_is_the_rate_along_the_mechanism():
         f, kernel = Functions(robot.tree), (FUNCTIONS[1], frame, options)
         rate = f.rate(kernel, (q, f("velocity_to_configuration_derivative", q, step)))
         np.testing.assert_allclose(rate, gradient[2] - gradient[0], rtol=0, atol=1e-9 * abs(gradient).max())
+
+
+def test_inverses_in_the_range_of_motor_forces_have_exact_derivatives():
+    """Of a matrix of rank 2, with floors that are not small; reverse mode is the adjoint of forward mode."""
+    rng = np.random.default_rng(3)
+    left, right, turn, stretch, weights = (rng.normal(size=n) for n in ((3, 2), (2, 4), (3, 2), (2, 4), 18))
+    for floor in (0.0, 0.3):
+
+        def at(s, floor=floor):
+            F = (left + s * turn) @ (right + s * stretch)
+            sizes, vectors = np.linalg.eigh(F @ F.T)
+            range_, kept = vectors[:, 1:], sizes[1:]
+            both = [(range_ / (kept + f)) @ range_.T for f in (floor, 0.0)]
+            return np.ravel([*both, F @ F.T + floor * np.eye(3)])
+
+        rule, here, rate = _RangeInverse(3), at(0.0), (at(1e-5) - at(-1e-5)) / 2e-5
+        results, extra = rule.compute(here)
+        change = np.array(rule.tangent(here, results, extra, rate))
+        np.testing.assert_allclose(change, rate[:18], rtol=0, atol=1e-8 * abs(rate).max())
+        gradient = np.array(rule.cotangent(here, results, extra, weights.tolist()))
+        np.testing.assert_allclose(gradient @ rate, weights @ change, rtol=1e-12)
 
 
 def test_manipulability_tasks_use_the_logarithm_over_all_motors():

@@ -39,7 +39,18 @@ from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.singular_values import Singular
-from linkwork.expr.linalg.sparse_dot import dot, flat, product, reciprocal_or_zero, rows_of, transposed
+from linkwork.expr.linalg.sparse_dot import (
+    Matrix,
+    add_matrices,
+    dot,
+    flat,
+    identity,
+    negated,
+    product,
+    reciprocal_or_zero,
+    rows_of,
+    transposed,
+)
 from linkwork.expr.scalar.functions import eq, log, lt, or_, where
 from linkwork.kinematics.algorithms.jacobians import jacobian
 from linkwork.kinematics.algorithms.relative_kinematics import fork
@@ -157,6 +168,44 @@ def _selected(tree: Tree, q: Sequence[Any], frame: str, relative_to: str, part: 
     return {"all": J, "position": J[3:], "angular": J[:3]}[part]
 
 
+@dataclass(frozen=True, slots=True)
+class _RangeInverse(CustomDerivative):
+    """Rule for P = (F Fᵀ + f)⁻¹ and Q = (F Fᵀ)⁻¹ in the range of F, and 0 beside it, with f the floor.
+
+    The inputs are both, without derivatives, and A = F Fᵀ + f.  With N = 1 − P A, at constant rank:
+
+        dP = −P dA P + P Q dA N + N dA Q P,      dQ = −Q dA Q + Q² dA N + N dA Q².
+    """
+
+    m: int
+    separable: ClassVar[bool] = False
+
+    def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        return inputs[: -(self.m**2)], ()
+
+    def tangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], direction: Sequence[Any]
+    ) -> Sequence[Any]:
+        dA = direction[-(self.m**2) :]
+        return flat(*(self._rates(inputs, results, k, dA) for k in range(2)))
+
+    def cotangent(
+        self, inputs: Sequence[Any], results: Sequence[Any], extra: Sequence[Any], weights: Sequence[Any]
+    ) -> Sequence[Any]:
+        each = (self._rates(inputs, results, k, weights[k * self.m**2 : (k + 1) * self.m**2]) for k in range(2))
+        return [*[0.0] * len(results), *flat(add_matrices(*each))]
+
+    def _rates(self, inputs: Sequence[Any], results: Sequence[Any], which: int, change: Sequence[Any]) -> Matrix:
+        """Return the derivative of P or Q for a change of A.  This map is its own adjoint."""
+        m = self.m
+        A, dA = rows_of(inputs[-(m**2) :], m), rows_of(change, m)
+        P, Q = rows_of(results[: m**2], m), rows_of(results[m**2 :], m)
+        own = (P, Q)[which]
+        N, both = add_matrices(identity(m), negated(product(P, A))), product(own, Q)
+        inner = negated(product(product(own, dA), own))
+        return add_matrices(inner, product(product(both, dA), N), product(product(N, dA), both))
+
+
 @dataclass(frozen=True)
 class _Split:
     """Motor forces that balance unit wrenches on a frame."""
@@ -185,27 +234,26 @@ class _Split:
     def pulls(self, floor: Any) -> tuple[list[list[Any]], list[list[Any]]]:
         """Return z (nv) and λ for each wrench, with ``floor`` added to squared singular values.
 
-        The derivative of V Vᵀ is that of a pseudoinverse of constant rank, also for equal singular values.
+        V Vᵀ follows from F Fᵀ by a rule, whose derivative is that at constant rank, also for equal singular values.
         """
         u = stop_gradient([*flat(self.left), *self.values, self.d])
         m, count = len(self.left), len(self.values)
         left, values, d = rows_of(u, count, m), u[m * count : -1], u[-1]
         counts = [where(lt(d, k + 0.5), 0.0, 1.0) for k in range(count)]
-        squares = [x * x + floor for x in values]
-        shares = [c * reciprocal_or_zero(x, eq(x, 0.0)) for c, x in zip(counts, squares, strict=True)]
-        P = [[dot([s * x for s, x in zip(shares, row, strict=True)], column) for column in left] for row in left]
-        N = [
-            [float(i == j) - dot([c * x for c, x in zip(counts, row, strict=True)], left[j]) for j in range(m)]
-            for i, row in enumerate(left)
-        ]
+
+        def inverse(floor: Any) -> Matrix:
+            squares = [x * x + floor for x in values]
+            shares = [c * reciprocal_or_zero(x, eq(x, 0.0)) for c, x in zip(counts, squares, strict=True)]
+            return [[dot([s * x for s, x in zip(shares, row, strict=True)], column) for column in left] for row in left]
+
         tau = [[own[k] for k in self.acting.actuated] for own, *_ in self.forces]
         F = [[dot(a, b) for b in tau] for a in tau]
         for k, row in enumerate(F):
             row[k] = row[k] + floor
-        once, twice = product(product(P, F), P), product(product(product(P, P), F), N)
-        mixed = [[2.0 * P[i][j] - once[i][j] + twice[i][j] + twice[j][i] for j in range(m)] for i in range(m)]
+        known = inverse(floor), inverse(0.0)
+        P = rows_of(apply_rule(_RangeInverse(m), flat(*known, F)), m)
         y = [self.acting.multipliers(own) for own, *_ in self.forces]
-        return [[dot(row, column) for column in transposed(y)] for row in mixed], [own for _, own, _ in self.forces]
+        return [[dot(row, column) for column in transposed(y)] for row in P], [own for _, own, _ in self.forces]
 
     @staticmethod
     def at(
