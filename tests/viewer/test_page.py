@@ -16,12 +16,21 @@ from linkwork.joints import ALL, Floating
 from linkwork.model.random_tree import random_tree
 from linkwork.viewer.document import Prop, SceneDocument, Surface
 from linkwork.viewer.html.page import write_page
+from linkwork.viewer.live.joint_coordinates import joint_coordinates
+from linkwork.viewer.live.slider_motion import slid
 
 
 def opened(browser, document, path, **options):
     tab = browser.open(write_page(document, path / "page.html"), **options)
     assert tab.evaluate("window.linkwork.ready") is True
     return tab
+
+
+SET_NUMBER = """([k, value]) => {
+    const input = document.querySelectorAll(".joint input[type=number]")[k];
+    input.value = value;
+    input.dispatchEvent(new Event("change"));
+}"""
 
 
 def link_poses(tab, robot, instance=0):
@@ -75,11 +84,34 @@ def test_sliders_of_quaternions_move_along_the_velocity(browser, tmp_path):
     phi = np.array([0.3, -0.2, 0.4, 0.1, 0.0, -0.5])
     for name, value in zip(("rotation x", "rotation y", "rotation z", "x", "y", "z"), phi, strict=True):
         tab.page.get_by_role("slider", name=f"joint0 {name}", exact=True).fill(str(value))
-    expected = robot.integrate(q[0, 0], phi)
+    origin = robot.neutral()
+    origin[4:] = q[0, 0, 4:]
+    expected = robot.integrate(origin, phi)
     np.testing.assert_allclose(tab.evaluate("window.linkwork.q()"), expected, atol=1e-12)
     np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, expected), atol=1e-9)
     tab.page.get_by_role("button", name="Reset joints").click()
     np.testing.assert_allclose(tab.evaluate("window.linkwork.q()"), q[0, 0])
+
+
+@pytest.mark.slow(every=3)
+def test_sliders_of_both_pages_are_equal(browser, tmp_path):
+    robot = lw.Robot(random_tree(np.random.default_rng(7), 2 * len(ALL)))
+    q = wave(robot, 1)
+    tab = opened(browser, robot_document(robot, q), tmp_path)
+    q = q[0, 0]
+    coordinates = joint_coordinates(robot, q)
+    rows = tab.page.locator(".joint")
+    assert rows.locator("label").all_text_contents() == [coordinate.name for coordinate in coordinates]
+    shown = tab.evaluate(
+        "() => [...document.querySelectorAll('.joint input[type=number]')].map((x) => Number(x.value))"
+    )
+    expected = [coordinate.value(q) for coordinate in coordinates]
+    np.testing.assert_allclose(shown, expected, atol=1e-4)
+    for k, coordinate in enumerate(coordinates):
+        value = expected[k] + 0.1 if expected[k] < 0.5 * (coordinate.lower + coordinate.upper) else expected[k] - 0.1
+        tab.evaluate(SET_NUMBER, [k, value])
+        q = coordinate.changed(q, value)
+    np.testing.assert_allclose(tab.evaluate("window.linkwork.q()"), q, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -99,6 +131,21 @@ def test_sliders_of_a_closed_mechanism_move_all_its_links(browser, tmp_path, dra
         assert np.abs(robot.difference(start, q)).max() < 1.5, name
         np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q), atol=1e-9)
         tab.page.close()
+
+
+def test_motors_move_less_than_other_joints_when_loops_close(browser, tmp_path):
+    legs = [f"leg_{k}" for k in range(1, 7)]
+    robot = lw.load("stewart").with_actuators(*[lw.Actuator.motor(leg, leg) for leg in legs])
+    start = np.asarray(robot.neutral())
+    tab = opened(browser, robot_document(robot, start[None, None]), tmp_path)
+    slider = next(x for x in joint_coordinates(robot, start) if x.name == "leg_2")
+    value = slider.value(start) + 0.06
+    tab.page.get_by_role("slider", name="leg_2", exact=True).fill(str(value))
+    for q in (tab.evaluate("window.linkwork.q()"), slid(robot, start, slider, value)):
+        moved = np.abs(robot.difference(start, q))
+        passive = moved[[robot.joint(leg).v_slice.start for leg in legs if leg != "leg_2"]]
+        assert passive.max() < 0.005 < 0.01 < moved.max()
+        assert np.abs(robot.constraint_error(q)).max() < 1e-7
 
 
 def test_the_page_offers_named_configurations(browser, tmp_path):
@@ -188,6 +235,18 @@ def test_the_time_bar_of_the_page_plays_and_pauses(browser, tmp_path):
     assert tab.evaluate("window.linkwork.playing")
     page.get_by_role("button", name="Pause").click()
     assert not tab.evaluate("window.linkwork.playing")
+
+
+def test_steps_pass_frames_of_equal_times(browser, tmp_path):
+    robot = lw.load("double_pendulum")
+    document = replace(robot_document(robot, wave(robot, 4)), times=np.array([0.0, 1.0, 1.0, 2.0]))
+    tab = opened(browser, document, tmp_path)
+    tab.evaluate("linkwork.showFrame(3)")
+    frames = []
+    for button in ["Step back"] * 4 + ["Step forward"] * 4:
+        tab.page.get_by_role("button", name=button).click()
+        frames.append(tab.evaluate("linkwork.frame"))
+    assert frames == [2, 1, 0, 0, 1, 2, 3, 3]
 
 
 def test_the_page_shows_layers_labels_plots_and_notes(browser, tmp_path):

@@ -63,20 +63,24 @@ def test_a_slider_of_the_live_page_moves_its_links(opened):
     assert view.q[3] == pytest.approx(-np.pi / 2)
 
 
-def test_sliders_of_free_joints_are_rotation_vectors(opened):
-    robot = lw.load("double_pendulum", floating_base=True)
+def test_sliders_of_joints_without_plain_coordinates_move_along_the_velocity(opened):
+    types = lw.joints
+    axis, direction = (0.36, 0.48, 0.8), (0.6, -0.64, 0.48)
+    chain = types.Composite((types.Spherical(), types.Prismatic(direction)))
+    parts, parent = [], "world"
+    for k, kind in enumerate((types.UnboundedRevolute(axis), chain, types.Floating(), types.Spherical(True))):
+        parts.append(lw.Joint.of(kind, name=f"j{k}", parent=parent, child=f"l{k}", placement=(0.1, 0.2, 0.3)))
+        parts.append(lw.Link(parent := f"l{k}", mass=1.0))
+    robot = lw.Robot.build("joints", *parts)
     view, client = opened(small_document(robot))
     panel = view._page.sliders[robot.name]
-    units = [c.unit for c in view._page.robots[0].coordinates]
-    assert units == ["rad"] * 3 + ["m"] * 3 + ["rad"] * 2
-    client.change(panel.sliders[2], 0.8)
-    client.change(panel.sliders[3], 0.25)
-    expected = robot.neutral()
-    expected[:5] = np.cos(0.4), 0.0, 0.0, np.sin(0.4), 0.25
-    np.testing.assert_allclose(view.q, expected, atol=1e-12)
-    client.change(panel.sliders[0], 0.3)  # the vector (0.3, 0, 0.8)
-    angle = np.hypot(0.3, 0.8)
-    np.testing.assert_allclose(view.q[1:4], np.array([0.3, 0.0, 0.8]) / angle * np.sin(angle / 2), atol=1e-12)
+    assert len(panel.sliders) == robot.nv
+    phi = 0.3 * np.cos(np.arange(robot.nv))
+    for slider, value in zip(panel.sliders, phi, strict=True):
+        client.change(slider, float(value))
+        assert view._page.status.value == ""
+    np.testing.assert_allclose(view.q, robot.integrate(robot.neutral(), phi), atol=1e-12)
+    np.testing.assert_allclose([slider.value for slider in panel.sliders], phi, atol=1e-4)
 
 
 def test_loops_stay_closed_while_a_slider_moves(opened):
@@ -226,7 +230,7 @@ def test_all_bundled_robots_have_a_live_page(opened, drawn):
         view, client = opened(document)
         live = view._page.robots[0]
         assert sorted({c.joint for c in live.coordinates}) == sorted(j.name for j in robot.joints if j.coupling is None)
-        k = next(k for k, c in enumerate(live.coordinates) if c.unit == "rad" and c.axis is None)
+        k = next(k for k, c in enumerate(live.coordinates) if c.unit == "rad" and c.origin is None)
         slider = view._page.sliders[name].sliders[k]
         target = slider.value + 0.05 if slider.value + 0.05 < slider.max else slider.value - 0.05
         client.change(slider, target)

@@ -15,7 +15,7 @@ import linkwork as lw
 from helpers.live_pages import PageClient, box_surface, small_document
 from linkwork.errors import UnknownNameError
 from linkwork.simulation import ContactGround, ContactPoint, ContactSensor
-from linkwork.viewer.document import Arrows, FrameAxes, Lines, Plot, Points, Prop, Surface, Text
+from linkwork.viewer.document import Arrows, FrameAxes, Lines, Part, Plot, Points, Prop, Surface, Text
 from linkwork.viewer.live import page_server, page_state
 from linkwork.viewer.rotations import pose_of
 
@@ -112,6 +112,30 @@ def test_robots_of_a_batch_are_shown_as_instances(opened):
     np.testing.assert_array_equal(collision.batched_positions, visual.batched_positions)
     with pytest.raises(ValueError, match=r"expected an array of shape \(5, 7\), got shape \(7,\)"):
         view.update(q[0, 0])
+
+
+def test_bases_of_robots_side_by_side_stand_apart(opened):
+    base = np.eye(4)
+    base[:3, 3] = 0.1, 0.2, 0.3
+    document = small_document(ARM)
+    [actor] = document.actors
+    actor = replace(actor, parts=(Part(0, -1, base, (0.2, 0.4, 0.8, 1.0), "visual", "base"), *actor.parts))
+    view = opened(lw.viewer.side_by_side([replace(document, actors=(actor,))] * 2, spacing=1.0))
+    drawn = [drawing.by_layer["visual"][0].position for drawing in view._page.drawings]
+    np.testing.assert_allclose(drawn, [[0.1, -0.3, 0.3], [0.1, 0.7, 0.3]], atol=1e-12)
+
+
+def test_a_layer_shown_during_a_pause_is_that_of_the_time(opened):
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 2, 7))
+    view = opened(small_document(ARM, q, times=(0.0, 1.0, 2.0)))
+    page = view._page
+    page.worker.post("time", page.times.go_to, 1.0)
+    page.worker.post("layer", page.show_layer, "collision", True)
+    settled(view)
+    [shapes], [hidden] = (page.drawings[0].by_layer[layer] for layer in ("visual", "collision"))
+    np.testing.assert_array_equal(hidden.batched_positions, shapes.batched_positions)
+    X = ARM.forward_kinematics(q[1]) @ page.document.actors[0].parts[0].placement
+    np.testing.assert_allclose(shapes.batched_positions, X[..., :3, 3].reshape(-1, 3), atol=1e-6)
 
 
 def test_forces_are_shown_and_recorded(opened):

@@ -93,13 +93,13 @@ const SLIDER_STEP = 0.05; // [rad, m] a slider moves a closed mechanism in steps
 class Posture {
   constructor(kinematics, q) {
     this.kinematics = kinematics;
+    this.origins = kinematics.robot.joints.map(({ origin, q: first }) => origin && origin.map((x, k) => x ?? q[first + k]));
     this.reset(q);
   }
 
   reset(q) {
     this.q = Float64Array.from(q);
-    this.origin = Float64Array.from(q);
-    this.tangents = this.kinematics.robot.joints.map((joint) => new Float64Array(joint.sliders.length));
+    this.follow();
   }
 
   value(index, coordinate) {
@@ -120,21 +120,20 @@ class Posture {
     const fixed = new Set(Array.from({ length: joint.nv }, (_, k) => joint.v + k));
     const count = clamp(Math.ceil(Math.abs(value - start) / SLIDER_STEP), 1, 200);
     for (let k = 1; k <= count; k++) {
-      const saved = { q: Float64Array.from(this.q), tangent: this.tangents[index][coordinate] };
+      const saved = Float64Array.from(this.q);
       this.put(index, coordinate, start + ((value - start) * k) / count);
       const closed = closure.close(this.q, fixed);
       if (!closed) {
-        this.q = saved.q;
-        this.tangents[index][coordinate] = saved.tangent;
+        this.q = saved;
         break;
       }
       this.q = closed;
     }
-    this.follow(index);
+    this.follow();
   }
 
   // A joint with a slider for each coordinate of q is set directly. Other joints, such as a ball joint, are moved from
-  // the configuration of the last reset by the slider's values: rotation vectors and displacements.
+  // their origins by the slider's values: rotation vectors and displacements.
   put(index, coordinate, value) {
     const joint = this.kinematics.robot.joints[index];
     if (joint.integrate === null) {
@@ -142,16 +141,14 @@ class Posture {
       return;
     }
     this.tangents[index][coordinate] = value;
-    const from = this.origin.subarray(joint.q, joint.q + joint.nq);
-    this.q.set(FUNCTIONS[joint.integrate]([...from, ...this.tangents[index]]), joint.q);
+    this.q.set(FUNCTIONS[joint.integrate]([...this.origins[index], ...this.tangents[index]]), joint.q);
   }
 
-  // Update the sliders of joints that closing the loops has moved.
-  follow(fixed) {
-    this.kinematics.robot.joints.forEach((joint, index) => {
-      if (joint.difference === null || index === fixed) return;
-      const part = (q) => q.subarray(joint.q, joint.q + joint.nq);
-      this.tangents[index].set(FUNCTIONS[joint.difference]([...part(this.origin), ...part(this.q)]));
+  // Update the sliders after a change of q that is not theirs, such as that of joints that close loops.
+  follow() {
+    this.tangents = this.kinematics.robot.joints.map((joint, index) => {
+      if (joint.difference === null) return null;
+      return FUNCTIONS[joint.difference]([...this.origins[index], ...this.q.subarray(joint.q, joint.q + joint.nq)]);
     });
   }
 }

@@ -258,7 +258,7 @@ function publicInterface(app) {
     get time() { return app.time.now; },
     get playing() { return app.time.playing; },
     seek: (time) => app.time.seek(time),
-    showFrame(frame) { app.time.seek(app.scene.times[frame]); },
+    showFrame: (frame) => app.time.show(frame),
     // Place the camera: position and target [m], or the name of a view.
     look(view) {
       if (typeof view === "string") {

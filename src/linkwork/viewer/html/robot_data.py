@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,11 @@ import numpy as np
 from linkwork.errors import JointMethodError
 from linkwork.model import Body, Tree
 from linkwork.viewer.html.javascript import UntranslatedError, javascript_function
+from linkwork.viewer.joint_sliders import Slider, actuated_joints, is_plain, joint_sliders, slider_origin
 
 __all__ = ["Functions", "robot_data"]
 
 _ACTUATED = 1e-4  # weight of joints with an actuator among those that close loops
-
-_TANGENT_NAMES = {
-    **{f"w{axis}": f"rotation {axis}" for axis in "xyz"},
-    **{f"v{axis}": axis for axis in "xyz"},
-}
 
 
 class Functions:
@@ -71,41 +68,21 @@ def _of_joint(body: Body, function: Callable[[Sequence[Any]], Sequence[Any]], si
 
 
 def _joint(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, Any]:
-    """Return a joint with its sliders.
-
-    Coordinates that are angles and lengths have a slider each.  Others, such as quaternions, are moved along v: a
-    slider is the angle or the length of that motion, as `JointType.integrate` defines it.
-    """
+    """Return a joint with its sliders; one whose sliders move it along v has its functions, and where it begins."""
     joint, q, v = body.joint, tree.q_slices[i], tree.v_slices[i]
     result = {"name": body.joint_name, "q": q.start, "nq": joint.nq, "v": v.start, "nv": joint.nv}
-    if joint.nq == joint.nv and set(joint.q_units) <= {"rad", "m"}:
-        names: Sequence[str] = joint.q_names or ("",) * joint.nq
-        lower, upper = body.limits.positions
-        entries = zip(names, joint.q_units, lower, upper, strict=True)
-        sliders = [_slider(body.joint_name, *entry) for entry in entries]
-        return result | {"sliders": sliders, "integrate": None, "difference": None}
-    tangent = [_TANGENT_NAMES.get(name, name.removesuffix("_rate")) for name in joint.v_names or ("",) * joint.nv]
-    units = [unit.removesuffix("/s") for unit in joint.v_units]
-    sliders = [_slider(body.joint_name, *pair, -math.inf, math.inf) for pair in zip(tangent, units, strict=True)]
+    result["sliders"] = [_slider(slider) for slider in joint_sliders(body)]
+    if is_plain(joint):
+        return result | {"integrate": None, "difference": None, "origin": None}
     nq = joint.nq
     integrate = _of_joint(body, lambda x: body.call_joint("integrate", x[:nq], x[nq:]), nq + joint.nv)
     difference = _of_joint(body, lambda x: body.call_joint("difference", x[:nq], x[nq:]), 2 * nq)
     added = {"integrate": functions.add(integrate), "difference": functions.add(difference)}
-    return result | {"sliders": sliders} | added
+    return result | added | {"origin": slider_origin(body)}
 
 
-def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float) -> dict[str, Any]:
-    reach = math.pi if unit == "rad" else 1.0
-    low = lower if math.isfinite(lower) else (upper - 2.0 * reach if math.isfinite(upper) else -reach)
-    high = upper if math.isfinite(upper) else (lower + 2.0 * reach if math.isfinite(lower) else reach)
-    return {
-        "name": f"{joint} {coordinate}".rstrip(),
-        "unit": unit,
-        "low": low,
-        "high": high,
-        "lower": lower if math.isfinite(lower) else None,
-        "upper": upper if math.isfinite(upper) else None,
-    }
+def _slider(slider: Slider) -> dict[str, Any]:
+    return {name: None if isinstance(x, float) and math.isinf(x) else x for name, x in asdict(slider).items()}
 
 
 def _closure(robot: Any, functions: Functions) -> dict[str, Any]:
@@ -133,9 +110,7 @@ def _closure(robot: Any, functions: Functions) -> dict[str, Any]:
         notes.append(f"Sliders do not keep the loops closed: {problem}.")
         return {"closure": None, "notes": notes}
     weights = np.ones(tree.nv)
-    for actuator in tree.actuators:
-        joint = getattr(actuator, "joint", None)
-        if joint is not None:
-            weights[tree.v_slices[tree.joint_index(joint)]] = _ACTUATED
+    for joint in actuated_joints(tree):
+        weights[tree.v_slices[tree.joint_index(joint)]] = _ACTUATED
     added = {"error": functions.add(error), "moved": functions.add(moved), "weights": weights.tolist()}
     return {"closure": added, "notes": notes}

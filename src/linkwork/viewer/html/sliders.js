@@ -96,11 +96,7 @@ class Sliders {
       element("span", {}, shown(slider.upper ?? null)));
     const node = element("div", { class: "joint" }, name, range, limits);
     const update = () => {
-      const posture = this.current.actor.postures[this.current.instance];
-      const joint = this.robot.joints[index];
-      let value = 0;
-      if (posture) value = posture.value(index, k);
-      else if (joint.integrate === null) value = this.current.actor.q(this.app.scene.frame, this.current.instance)[joint.q + k];
+      const value = this.shown.value(index, k);
       range.value = value;
       range.setAttribute("aria-valuetext", `${shown(value)} ${unit}`);
       if (document.activeElement !== number) number.value = (value * scale).toFixed(unit === "°" ? 2 : 4);
@@ -113,6 +109,9 @@ class Sliders {
   }
 
   update() {
+    if (!this.current) return;
+    const { actor, instance } = this.current;
+    this.shown = actor.postures[instance] ?? new Posture(actor.kinematics, actor.q(this.app.scene.frame, instance));
     for (const row of this.rows) row.update();
   }
 }

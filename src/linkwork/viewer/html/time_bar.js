@@ -57,9 +57,15 @@ class TimeBar {
     this.app.showFrame(this.frameAt(this.now));
   }
 
+  // Show a frame by its index: several may have the same time.
+  show(frame) {
+    this.now = this.times[frame];
+    this.app.showFrame(frame);
+  }
+
   step(count) {
     this.pause();
-    this.seek(this.times[clamp(this.app.scene.frame + count, 0, this.last)]);
+    this.show(clamp(this.app.scene.frame + count, 0, this.last));
   }
 
   toggle() {

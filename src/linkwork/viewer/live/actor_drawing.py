@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.viewer.bounds import worlds
 from linkwork.viewer.document import Actor, SceneDocument
 from linkwork.viewer.live.surface_nodes import add_surface, add_surfaces, node_name, rgb
 from linkwork.viewer.rotations import quaternions
@@ -15,7 +16,6 @@ from linkwork.viewer.rotations import quaternions
 __all__ = ["ActorDrawing", "InstanceDrawing", "RobotDrawing", "draw_actor"]
 
 AT_LIMIT = (230, 69, 40)  # colour of a link whose joint is at a limit
-_OFF = (1.0, 0.0, 0.0, 0.0)
 
 
 class ActorDrawing:
@@ -28,6 +28,9 @@ class ActorDrawing:
     def move(self, poses: np.ndarray) -> None:
         """Move the bodies to ``poses`` (n, nbodies, 4, 4) [m]."""
         raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Move what has become visible to the poses of the last `move`."""
 
     def mark(self, bodies: Collection[int]) -> None:
         """Colour the links of bodies whose joints are at their limits, and no others."""
@@ -49,16 +52,19 @@ class RobotDrawing(ActorDrawing):
         """Handles of the bodies."""
         self._tinted: defaultdict[int, list[tuple[Any, tuple[int, int, int]]]] = defaultdict(list)
         self._marked: frozenset[int] = frozenset()
+        [world] = worlds(actor)
         for k, part in enumerate(actor.parts):
-            parent = f"{root}/world" if part.body < 0 else roots[part.body]
+            parent, X = (
+                (f"{root}/world", world @ part.placement) if part.body < 0 else (roots[part.body], part.placement)
+            )
             red, green, blue, alpha = part.color
             handle = add_surface(
                 scene,
                 f"{parent}/{node_name(part.link)} {k}",
                 document.surfaces[part.surface],
                 (red, green, blue, alpha * actor.opacity),
-                quaternions(part.placement[:3, :3]),
-                part.placement[:3, 3],
+                quaternions(X[:3, :3]),
+                X[:3, 3],
             )
             handle.visible = part.layer not in document.hidden
             self.by_layer[part.layer].append(handle)
@@ -92,7 +98,8 @@ class InstanceDrawing(ActorDrawing):
             groups[part.surface, part.layer, part.color[3] * actor.opacity].append(k)
         self._bodies = np.array([part.body for part in actor.parts], dtype=int)
         self._placements = np.array([part.placement for part in actor.parts], dtype=float).reshape(-1, 4, 4)
-        self._offsets = actor.offsets
+        self._worlds = worlds(actor)[:, None]
+        self._poses = actor.poses[0]
         self._groups: list[tuple[np.ndarray, Any]] = []
         count = actor.poses.shape[1]
         for (surface, layer, opacity), members in groups.items():
@@ -111,15 +118,17 @@ class InstanceDrawing(ActorDrawing):
             self._groups.append((np.array(members), handle))
 
     def move(self, poses: np.ndarray) -> None:
+        self._poses = poses
+        self.refresh()
+
+    def refresh(self) -> None:
         for members, handle in self._groups:
             if handle.visible:
-                handle.batched_wxyzs, handle.batched_positions = self._placed(poses, members)
+                handle.batched_wxyzs, handle.batched_positions = self._placed(self._poses, members)
 
     def _placed(self, poses: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return quaternions (k, 4) and positions (k, 3) of some parts of all robots, robot by robot, in float32."""
-        base = np.eye(4) if self._offsets is None else self._offsets
-        world = np.broadcast_to(base, (len(poses), 4, 4))[:, None]
-        with_world = np.concatenate([poses, world], axis=1)  # index -1 is the world
+        with_world = np.concatenate([poses, self._worlds], axis=1)  # index -1 is the world
         X = (with_world[:, self._bodies[members]] @ self._placements[members]).reshape(-1, 4, 4)
         return quaternions(X[:, :3, :3]).astype(np.float32), X[:, :3, 3].astype(np.float32)
 

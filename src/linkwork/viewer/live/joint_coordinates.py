@@ -1,4 +1,4 @@
-"""Coordinates of joints that a slider changes: positions, angles, and rotation vectors of quaternions."""
+"""Coordinates of the joints of a robot that sliders of a live page change."""
 
 from __future__ import annotations
 
@@ -9,80 +9,74 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import escaped
+from linkwork.model import Body
+from linkwork.viewer.joint_sliders import is_plain, joint_sliders, slider_origin
 
 __all__ = ["JointCoordinate", "at_limits", "joint_coordinates"]
 
-_QUATERNION = ("1",) * 4
-_FREE_LENGTH = 1.0  # [m] range of a slider of a length without limits, on both sides
 _TOUCHING = 1e-4  # [rad, m] distance from a limit, relative to the range, below which a joint is at it
+_FIXED_RANGE = 2.0  # [rad, m] range of a slider whose limits are equal
 
 
 @dataclass(frozen=True)
 class JointCoordinate:
-    """A number that a slider changes: a coordinate of a joint, or a component of the rotation vector of a quaternion.
-
-    A rotation vector is axis times angle [rad], at most π long.
-    """
+    """A number that a slider changes: a coordinate of a joint, or a component of its motion along v from ``origin``."""
 
     name: str
     """Name as it is shown: printable."""
-    joint: str
+    body: Body
+    part: slice
+    """Place of the joint's coordinates in q."""
+    index: int
+    """Index among the sliders of the joint."""
     unit: str
-    """"rad", "m" or "1"."""
+    """"rad" or "m"."""
     lower: float
     upper: float
     limited: bool
     """True if ``lower`` and ``upper`` are limits of the joint; else they are the range of the slider."""
-    index: int
-    """Index in q of the coordinate, or of the quaternion's first component."""
-    axis: int | None = None
-    """Component of the rotation vector; None for a plain coordinate."""
+    origin: tuple[float, ...] | None = None
+    """Coordinates of the joint from which it moves along v; None for a plain coordinate."""
+
+    @property
+    def joint(self) -> str:
+        """Name of the joint."""
+        return self.body.joint_name
 
     def value(self, q: np.ndarray) -> float:
         """Return the coordinate in a configuration (nq,)."""
-        if self.axis is None:
-            return float(q[self.index])
-        return float(_rotation_vector(q[self.index : self.index + 4])[self.axis])
+        return float(self._sliders(q)[self.index])
 
     def changed(self, q: np.ndarray, value: float) -> np.ndarray:
         """Return q (nq,) with another value of the coordinate."""
-        result = q.copy()
-        if self.axis is None:
-            result[self.index] = value
-            return result
-        own = slice(self.index, self.index + 4)
-        vector = _rotation_vector(q[own])
-        vector[self.axis] = value
-        result[own] = _quaternion(vector)
+        result, sliders = q.copy(), self._sliders(q)
+        sliders[self.index] = value
+        moved = sliders if self.origin is None else self.body.call_joint("integrate", self.origin, sliders)
+        result[self.part] = moved
         return result
 
+    def _sliders(self, q: np.ndarray) -> list[Any]:
+        part = q[self.part].tolist()
+        return part if self.origin is None else list(self.body.call_joint("difference", self.origin, part))
 
-def joint_coordinates(robot: Any) -> list[JointCoordinate]:
-    """Return the coordinates of all joints that are not coupled to others, in their order in q."""
+
+def joint_coordinates(robot: Any, q: np.ndarray) -> list[JointCoordinate]:
+    """Return the coordinates of all joints that are not coupled to others, in their order in q.
+
+    q (nq,) is the configuration that is shown first.
+    """
     result: list[JointCoordinate] = []
-    lower, upper = robot.lower, robot.upper
-    for joint in robot.joints:
-        if joint.coupling is not None:
-            continue
-        units = joint.type.q_units
-        first = joint.q_slice.start
-        turning = joint.nv == joint.nq - 1 and tuple(units[:4]) == _QUATERNION
-        if turning:
-            names = robot.v_names[joint.v_slice]
-            result += [
-                JointCoordinate(escaped(names[axis]), joint.name, "rad", -math.pi, math.pi, False, first, axis)
-                for axis in range(3)
-            ]
-        for k in range(4 if turning else 0, joint.nq):
-            low, high = float(lower[first + k]), float(upper[first + k])
-            limited = math.isfinite(low) and math.isfinite(high) and high > low
-            free = math.pi if units[k] == "rad" else _FREE_LENGTH
-            if not limited:
-                low = low if math.isfinite(low) else (high if math.isfinite(high) else 0.0) - free
-                high = high if math.isfinite(high) and high > low else low + 2.0 * free
-            result.append(
-                JointCoordinate(escaped(robot.q_names[first + k]), joint.name, units[k], low, high, limited, first + k)
-            )
+    tree = robot.tree
+    for i, body in tree.stacked():
+        part, origin = tree.q_slices[i], None
+        if not is_plain(body.joint):
+            shown = q[part].tolist()
+            origin = tuple(b if a is None else a for a, b in zip(slider_origin(body), shown, strict=True))
+        for k, slider in enumerate(joint_sliders(body)):
+            limited = math.isfinite(slider.lower) and math.isfinite(slider.upper) and slider.upper > slider.lower
+            high = slider.high if slider.high > slider.low else slider.low + _FIXED_RANGE
+            name = escaped(slider.name)
+            result.append(JointCoordinate(name, body, part, k, slider.unit, slider.low, high, limited, origin))
     return result
 
 
@@ -97,18 +91,3 @@ def at_limits(coordinates: list[JointCoordinate], q: np.ndarray) -> list[tuple[J
             elif value >= coordinate.upper - near:
                 found.append((coordinate, "upper"))
     return found
-
-
-def _rotation_vector(wxyz: np.ndarray) -> np.ndarray:
-    w, xyz = float(wxyz[0]), np.array(wxyz[1:], dtype=float)
-    if w < 0.0:
-        w, xyz = -w, -xyz
-    length = float(np.linalg.norm(xyz))
-    return xyz * (2.0 * math.atan2(length, w) / length) if length > 1e-12 else 2.0 * xyz
-
-
-def _quaternion(vector: np.ndarray) -> np.ndarray:
-    angle = float(np.linalg.norm(vector))
-    if angle < 1e-12:
-        return np.array([1.0, *(0.5 * vector)]) / math.hypot(1.0, 0.5 * angle)
-    return np.array([math.cos(0.5 * angle), *(math.sin(0.5 * angle) / angle * vector)])

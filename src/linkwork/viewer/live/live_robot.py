@@ -29,7 +29,7 @@ class LiveRobot:
         """Configurations (n, nq)."""
         self.poses = np.array(actor.poses[0], dtype=float)
         """Poses (n, nbodies, 4, 4) of the bodies that are drawn [m]."""
-        self.coordinates: list[JointCoordinate] = joint_coordinates(self.robot) if self.is_single else []
+        self.coordinates: list[JointCoordinate] = joint_coordinates(self.robot, self.q[0]) if self.is_single else []
         self.note = ""
         """What became of the last motion of a slider, if it was not complete."""
         self._closes = self.is_single and closes_loops(self.robot)

@@ -210,6 +210,8 @@ class LivePage:
         self.layer_boxes[layer].value = shown
         for handle in self.layers[layer]:
             handle.visible = shown
+        for drawing in self.drawings:
+            drawing.refresh()
         for live in self.robots:
             live.redraw()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from linkwork.viewer.joint_sliders import actuated_joints
 from linkwork.viewer.live.joint_coordinates import JointCoordinate
 
 __all__ = ["assembled", "closes_loops", "slid"]
@@ -24,25 +26,31 @@ def closes_loops(robot: Any) -> bool:
 def slid(robot: Any, q: np.ndarray, coordinate: JointCoordinate, value: float) -> np.ndarray:
     """Return the configuration (nq,) in which a coordinate has a value, or is as near to it as the mechanism moves.
 
-    ``q`` (nq,) is an assembled configuration.  The other joints follow in steps.  A step that does not assemble, as at
-    a turning point, is halved.
+    ``q`` (nq,) is an assembled configuration.  The other joints follow in steps, those with an actuator as little as
+    possible.  A step that does not assemble, as at a turning point, is halved.
     """
     if not closes_loops(robot):
         return coordinate.changed(q, value)
-    part = robot.joint(coordinate.joint).q_slice
+    motors = [name for name in actuated_joints(robot.tree) if name != coordinate.joint]
     begin = coordinate.value(q)
     count = max(1, math.ceil(abs(value - begin) / _STEP))
     done, step, halvings = 0.0, 1.0 / count, 0
     while done < 1.0 - 1e-12 and halvings <= _HALVINGS:
         ahead = min(done + step, 1.0)
         guess = coordinate.changed(q, begin + ahead * (value - begin))
-        held = guess[part] if part.stop - part.start > 1 else float(guess[part.start])
-        result = robot.assemble(guess, hold={coordinate.joint: held}, max_starts=1, check=False)
+        fixed, preferred = _values(robot, guess, [coordinate.joint]), _values(robot, guess, motors)
+        result = robot.assemble(guess, hold=fixed, prefer=preferred, max_starts=1, check=False)
         if bool(result.success) and np.abs(robot.difference(q, result.q)).max() < _JUMP:
             q, done = np.asarray(result.q), ahead
         else:
             step, halvings = 0.5 * step, halvings + 1
     return q
+
+
+def _values(robot: Any, q: np.ndarray, joints: Iterable[str]) -> dict[str, Any]:
+    """Return the coordinates of joints in q (nq,): a number, or an array of a joint with several."""
+    parts = {name: q[robot.joint(name).q_slice] for name in joints}
+    return {name: part if len(part) > 1 else float(part[0]) for name, part in parts.items()}
 
 
 def assembled(robot: Any, q: np.ndarray) -> np.ndarray | None:

@@ -1,0 +1,73 @@
+"""Sliders of the joints of a robot, the same on the live page and on the page in one file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkwork.joints import JointType
+from linkwork.model import Body, Tree
+
+__all__ = ["Slider", "actuated_joints", "is_plain", "joint_sliders", "slider_origin"]
+
+_FREE_LENGTH = 1.0  # [m] range of a slider of a length without limits, on both sides
+_TANGENT_NAMES = {
+    **{f"w{axis}": f"rotation {axis}" for axis in "xyz"},
+    **{f"v{axis}": axis for axis in "xyz"},
+}
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that a slider changes, with its range [rad, m]."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    lower: float
+    """Limit of the joint; -inf without one."""
+    upper: float
+
+
+def is_plain(joint: JointType) -> bool:
+    """Return True if sliders set the coordinates of a joint: all of them are angles and lengths.
+
+    Other joints, such as those with quaternions, are moved along v by `JointType.integrate` from `slider_origin`.
+    """
+    return joint.nq == joint.nv and set(joint.q_units) <= {"rad", "m"}
+
+
+def joint_sliders(body: Body) -> list[Slider]:
+    """Return the sliders of a body's joint: a slider for each coordinate, or for each component of a motion along v."""
+    joint = body.joint
+    if is_plain(joint):
+        names: Sequence[str] = joint.q_names or ("",) * joint.nq
+        return [
+            _slider(body.joint_name, *entry) for entry in zip(names, joint.q_units, *body.limits.positions, strict=True)
+        ]
+    names = [_TANGENT_NAMES.get(name, name.removesuffix("_rate")) for name in joint.v_names or ("",) * joint.nv]
+    units = [unit.removesuffix("/s") for unit in joint.v_units]
+    return [_slider(body.joint_name, *pair, -math.inf, math.inf) for pair in zip(names, units, strict=True)]
+
+
+def slider_origin(body: Body) -> list[float | None]:
+    """Return the coordinates from which a joint that is not plain moves along v.
+
+    They are zero, or None for a length, which is that of the configuration shown first.
+    """
+    zero = body.call_joint("zero")
+    return [None if unit == "m" else float(x) for x, unit in zip(zero, body.joint.q_units, strict=True)]
+
+
+def actuated_joints(tree: Tree) -> tuple[str, ...]:
+    """Return the names of the joints on which an actuator acts: they move less than others when loops close."""
+    return tuple(dict.fromkeys(name for actuator in tree.actuators for name, _ in actuator.joints))
+
+
+def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float) -> Slider:
+    reach = math.pi if unit == "rad" else _FREE_LENGTH
+    low = lower if math.isfinite(lower) else (upper - 2.0 * reach if math.isfinite(upper) else -reach)
+    high = upper if math.isfinite(upper) else (lower + 2.0 * reach if math.isfinite(lower) else reach)
+    return Slider(f"{joint} {coordinate}".rstrip(), unit, low, high, lower, upper)
