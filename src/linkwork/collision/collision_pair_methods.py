@@ -115,6 +115,7 @@ class CollisionMethods(DistanceMethods):
         Pairs in <disable_collisions> are not checked, nor pairs that a joint connects, except those in
         <enable_collisions>.  Earlier settings of pairs are discarded.  Each <group_state> becomes one of
         `named_configurations`, called by its name, or "group/name" if several groups have a state of that name.
+        `report` notes what is ignored: groups, end effectors, virtual and passive joints.
 
         Raises ModelError that lists all errors of the text with their lines.
         """

@@ -1,8 +1,8 @@
 """SRDF reader and writer: disabled collision pairs are read and written, named configurations are read.
 
 Sources: http://wiki.ros.org/srdf; <disable_default_collisions> as in MoveIt's AllowedCollisionMatrix.  The elements
-<disable_collisions>, <enable_collisions>, <disable_default_collisions> and <group_state> are read.  Groups and end
-effectors are ignored; unknown elements are errors.
+<disable_collisions>, <enable_collisions>, <disable_default_collisions> and <group_state> are read.  The report of the
+robot notes what is ignored: groups, end effectors, virtual and passive joints.  Unknown content is an error.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from linkwork._util.file_budget import Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
 from linkwork.formats.file_reading import require_text
+from linkwork.formats.unused_content import Kind, Unused, kind, walk
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element, parse
 from linkwork.model.body import DisabledPair
 from linkwork.model.collision_pairs import collision_links, joined_bodies, unmoving_pairs
 from linkwork.model.named_state import NamedState
-from linkwork.model.tree import Tree
+from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import with_named_configurations, without_named_configurations
 from linkwork.spatial.arguments import LARGEST
 
@@ -28,15 +29,30 @@ __all__ = ["parse_srdf", "srdf_text"]
 MAX_PAIRS = 200_000  # pairs that are written: some 15 MB
 _PAIRS = ("disable_collisions", "enable_collisions")
 _DEFAULT = "disable_default_collisions"
-_OTHERS = (
-    "group",
-    "end_effector",
-    "virtual_joint",
-    "passive_joint",
-    "joint_property",
-    "link_sphere_approximation",
-    "chain",
-)
+_SCHEMA: dict[str, Kind] = {
+    "robot": kind(
+        "name version",
+        many=f"{' '.join(_PAIRS)} {_DEFAULT} group_state group end_effector virtual_joint passive_joint joint_property "
+        "link_sphere_approximation",
+    ),
+    **dict.fromkeys(_PAIRS, kind("link1 link2 reason")),
+    _DEFAULT: kind("link"),
+    "group_state": Kind(frozenset(("name", "group")), many={"joint": "joint of a state"}),
+    "joint of a state": kind("name value"),
+    "group": kind("name", many="link joint chain group"),
+    "link": kind("name"),
+    "joint": kind("name"),
+    "chain": kind("base_link tip_link"),
+    "end_effector": kind("name group parent_link parent_group"),
+    "virtual_joint": kind("name type parent_frame child_link"),
+    "passive_joint": kind("name"),
+    "joint_property": kind("joint_name property_name value"),
+    "link_sphere_approximation": kind("link", many="sphere"),
+    "sphere": kind("center radius"),
+}
+_UNUSED_VALUE = "<joint> in <group_state> for a joint that is fixed, follows another joint or is a virtual joint"
+_UNUSED_PAIR = "<{}> for a link without collision shapes"
+_READ = (*_PAIRS, _DEFAULT, "group_state")
 
 
 def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budget: Budget | None = None) -> Tree:
@@ -48,7 +64,8 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     named configuration. It has the state's name, or "group/name" if several groups have a state of this name, and
     replaces a named configuration of the tree that has the same name. Raises ModelError with all errors: WRONG_FORMAT,
     UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR,
-    UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY, MAGNITUDE, CONFIGURATION, and those of XML.
+    UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY, MAGNITUDE, CONFIGURATION, and those of XML.  What is ignored is in the
+    report of the tree (IGNORED, UNKNOWN_TAG).
     """
     hint, expected = "read the file first: pathlib.Path(path).read_text()", "srdf: expected the text of an SRDF"
     require_text(text, source, "an SRDF", hint=hint, expected=expected)
@@ -57,26 +74,24 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     if root.tag != "robot" or root.first("link") is not None:
         like = ", this looks like a URDF" if root.tag == "robot" else f", its root is <{root.tag}>"
         raise ModelError(Issue("WRONG_FORMAT", f"expected an SRDF{like}", reader.where(root)))
+    log = Unused(reader)
+    _check(log, root, tree)
     links = {frame.name for frame in tree.frames}
     shaped = set(collision_links(tree))
-    seen: dict[frozenset[str], Element] = {}
+    first_elements: dict[frozenset[str], Element] = {}
     disabled: list[DisabledPair] = []
     enabled: list[tuple[str, str]] = []
     free: list[str] = []
     for element in root.children:
         if element.tag == _DEFAULT:
-            _check_attributes(reader, element, ("link",))
             link = _link(reader, element, "link", links)
-            free += [link] if link in shaped and link not in free else []
+            if link in shaped:
+                free += [link] if link not in free else []
+            elif link is not None:
+                log.add(("pair", ""), element, "IGNORED", _UNUSED_PAIR.format(element.tag))
             continue
         if element.tag not in _PAIRS:
-            if element.tag not in (*_OTHERS, "group_state"):
-                hint = nearest(element.tag, [*_PAIRS, _DEFAULT, "group_state", *_OTHERS])
-                reader.error(
-                    element, "UNKNOWN_ELEMENT", f"unknown element <{element.tag}> in the <robot> of an SRDF", hint
-                )
             continue
-        _check_attributes(reader, element, ("link1", "link2", "reason"))
         a, b = (_link(reader, element, attribute, links) for attribute in ("link1", "link2"))
         if a is None or b is None:
             continue
@@ -84,26 +99,28 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
             reader.error(element, "SAME_LINK", f"expected two links, got {quoted(a)} twice")
             continue
         pair = frozenset((a, b))
-        if pair in seen:
-            first = seen[pair]
+        if pair in first_elements:
+            first = first_elements[pair]
             if first.tag != element.tag:
                 message = f"the pair of {quoted(a)} and {quoted(b)} is in <{first.tag}> on line {first.line}, too"
                 reader.error(element, "DUPLICATE_PAIR", message)
             continue
-        seen[pair] = element
+        first_elements[pair] = element
         if not pair <= shaped:
+            log.add(("pair", ""), element, "IGNORED", _UNUSED_PAIR.format(element.tag))
             continue
         if element.tag == "enable_collisions":
             enabled.append((a, b))
         else:
             disabled.append(DisabledPair(a, b, element.attributes.get("reason", "User")))
-    states = _group_states(reader, root, tree)
+    states = _group_states(log, root, tree)
+    log.report()
     reader.findings.raise_errors()
     for link in free:
         for name in collision_links(tree):
             pair = frozenset((link, name))
-            if len(pair) == 2 and pair not in seen:
-                seen[pair] = root
+            if len(pair) == 2 and pair not in first_elements:
+                first_elements[pair] = root
                 disabled.append(DisabledPair(link, name, "Default"))
     replaced = [state.name for state in tree.named_configurations if any(x.name == state.name for x in states)]
     tree = with_named_configurations(without_named_configurations(tree, replaced), states)
@@ -114,7 +131,8 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
         return pair.reason == "Adjacent" and (len(bodies) == 1 or bodies in touching)
 
     used = [pair for pair in disabled if not is_adjacent(pair)]
-    return replace(tree, disabled_collisions=tuple(used), enabled_collisions=tuple(enabled))
+    report = Report(tuple(dict.fromkeys((*tree.report.warnings, *reader.findings.warnings))))
+    return replace(tree, disabled_collisions=tuple(used), enabled_collisions=tuple(enabled), report=report)
 
 
 def srdf_text(tree: Tree) -> str:
@@ -144,35 +162,72 @@ def srdf_text(tree: Tree) -> str:
     return "\n".join([*lines, "</robot>"]) + "\n"
 
 
-def _group_states(reader: Reader, root: Element, tree: Tree) -> list[NamedState]:
+def _check(log: Unused, root: Element, tree: Tree) -> None:
+    """Record what the reader does not use: the errors UNKNOWN_ELEMENT and UNKNOWN_ATTRIBUTE, and notes IGNORED."""
+    reader = log.reader
+    name = root.attributes.get("name", tree.name)
+    if name != tree.name:
+        message = f"the name of the SRDF's robot, {quoted(name)}, which is not {quoted(tree.name)},"
+        log.add(("robot", "@name"), root, "IGNORED", message)
+
+    def check_element(element: Element, inside: str) -> None:
+        for attribute in element.attributes:
+            if ":" in attribute:
+                message = f"attribute {quoted(attribute)} of <{element.tag}>"
+                log.add_foreign(_SCHEMA[inside], inside, "@" + attribute, element, message)
+            elif attribute not in _SCHEMA[inside].attributes:
+                hint = nearest(attribute, _SCHEMA[inside].attributes)
+                reader.error(
+                    element, "UNKNOWN_ATTRIBUTE", f"<{element.tag}> has no attribute {quoted(attribute)}", hint
+                )
+        if inside in _SCHEMA["robot"].many and inside not in _READ:
+            log.add(("robot", inside), element, "IGNORED", f"<{inside}> in <robot>")
+        elif inside == "enable_collisions" and "reason" in element.attributes:
+            log.add((inside, "@reason"), element, "IGNORED", "attribute 'reason' of <enable_collisions>")
+        elif inside == "robot" and "version" in element.attributes:
+            log.add((inside, "@version"), element, "IGNORED", "attribute 'version' of <robot>")
+
+    def check_foreign(child: Element, inside: str) -> None:
+        owner = "the <robot> of an SRDF" if inside == "robot" else f"a <{inside}>"
+        message = f"unknown element <{child.tag}> in {owner}"
+        reader.error(child, "UNKNOWN_ELEMENT", message, nearest(child.tag, _SCHEMA[inside].many))
+
+    walk(log, root, "robot", _SCHEMA, check_element, check_foreign)
+
+
+def _group_states(log: Unused, root: Element, tree: Tree) -> list[NamedState]:
     """Return the named configurations of an SRDF.
 
     Joints that are fixed or follow others in the tree, and virtual joints, which robots do not have, are skipped.
     """
+    reader = log.reader
     elements = [element for element in root.children if element.tag == "group_state"]
     virtual = {element.attributes.get("name") for element in root.children if element.tag == "virtual_joint"}
     count = Counter(element.attributes.get("name") for element in elements)
-    seen: set[str] = set()
+    names: set[str] = set()
     states = []
     for element in elements:
         name, group = reader.name(element), reader.name(element, "group")
         if name is None or group is None:
             continue
-        name = name if count[name] == 1 else f"{group}/{name}"
-        if name in seen:
+        if count[name] > 1:
+            name = f"{group}/{name}"
+        else:
+            message = "attribute 'group' of a <group_state> whose name is unique"
+            log.add(("group_state", "@group"), element, "IGNORED", message)
+        if name in names:
             reader.error(element, "DUPLICATE_NAME", f"another state of group {quoted(group)} is named {quoted(name)}")
             continue
-        seen.add(name)
+        names.add(name)
         stated: dict[str, tuple[float, ...]] = {}
         for child in element.children:
-            if child.tag != "joint":
-                hint = nearest(child.tag, ["joint"])
-                reader.error(child, "UNKNOWN_ELEMENT", f"unknown element <{child.tag}> in a <group_state>", hint)
+            joint = reader.name(child) if child.tag == "joint" else None
+            if joint is None:
                 continue
-            joint = reader.name(child)
-            if joint is None or joint in virtual or joint in tree.fixed_joints:
+            if joint in virtual or joint in tree.fixed_joints:
+                log.add(("group_state", "joint"), child, "IGNORED", _UNUSED_VALUE)
                 continue
-            q = _stated(reader, child, joint, tree)
+            q = _stated(log, child, joint, tree)
             if q is None:
                 continue
             if joint in stated:
@@ -182,11 +237,12 @@ def _group_states(reader: Reader, root: Element, tree: Tree) -> list[NamedState]
     return states
 
 
-def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[float, ...] | None:
+def _stated(log: Unused, element: Element, joint: str, tree: Tree) -> tuple[float, ...] | None:
     """Return the configuration that an element states for a joint.
 
     None for a joint that follows another, and after an error.
     """
+    reader = log.reader
     try:
         body = tree.bodies[tree.joint_index(joint)]
     except UnknownNameError as error:
@@ -194,6 +250,7 @@ def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[f
         reader.error(element, "UNKNOWN_JOINT", message, hint or None)
         return None
     if body.coupling is not None:
+        log.add(("group_state", "joint"), element, "IGNORED", _UNUSED_VALUE)
         return None
     counts_angles = body.joint.nv == 1
     values = reader.number_list(element, "value", 1 if counts_angles else body.joint.nq)
@@ -207,12 +264,6 @@ def _stated(reader: Reader, element: Element, joint: str, tree: Tree) -> tuple[f
     except ValueError as error:
         reader.error(element, "CONFIGURATION", str(error))
         return None
-
-
-def _check_attributes(reader: Reader, element: Element, names: tuple[str, ...]) -> None:
-    for attribute in element.attributes:
-        if attribute not in names:
-            reader.error(element, "UNKNOWN_ATTRIBUTE", f"<{element.tag}> has no attribute {quoted(attribute)}")
 
 
 def _link(reader: Reader, element: Element, attribute: str, links: set[str]) -> str | None:
