@@ -94,7 +94,7 @@ def test_the_manipulability_gradient_is_the_rate_along_the_mechanism():
 
 
 def test_inverses_in_the_range_of_motor_forces_have_exact_derivatives():
-    """Of a matrix of rank 2, with floors that are not small; reverse mode is the adjoint of forward mode."""
+    """Matrices have rank 2, and floors are not small; reverse mode is the adjoint of forward mode."""
     rng = np.random.default_rng(3)
     left, right, turn, stretch, weights = (rng.normal(size=n) for n in ((3, 2), (2, 4), (3, 2), (2, 4), 18))
     for floor in (0.0, 0.3):
@@ -102,15 +102,15 @@ def test_inverses_in_the_range_of_motor_forces_have_exact_derivatives():
         def at(s, floor=floor):
             F = (left + s * turn) @ (right + s * stretch)
             sizes, vectors = np.linalg.eigh(F @ F.T)
-            range_, kept = vectors[:, 1:], sizes[1:]
-            both = [(range_ / (kept + f)) @ range_.T for f in (floor, 0.0)]
+            range_, eigenvalues = vectors[:, 1:], sizes[1:]
+            both = [(range_ / (eigenvalues + f)) @ range_.T for f in (floor, 0.0)]
             return np.ravel([*both, F @ F.T + floor * np.eye(3)])
 
-        rule, here, rate = _RangeInverse(3), at(0.0), (at(1e-5) - at(-1e-5)) / 2e-5
-        results, extra = rule.compute(here)
-        change = np.array(rule.tangent(here, results, extra, rate))
+        rule, inputs, rate = _RangeInverse(3), at(0.0), (at(1e-5) - at(-1e-5)) / 2e-5
+        results, extra = rule.compute(inputs)
+        change = np.array(rule.tangent(inputs, results, extra, rate))
         np.testing.assert_allclose(change, rate[:18], rtol=0, atol=1e-8 * abs(rate).max())
-        gradient = np.array(rule.cotangent(here, results, extra, weights.tolist()))
+        gradient = np.array(rule.cotangent(inputs, results, extra, weights.tolist()))
         np.testing.assert_allclose(gradient @ rate, weights @ change, rtol=1e-12)
 
 
