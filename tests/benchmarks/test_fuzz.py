@@ -22,7 +22,7 @@ from linkwork.errors import Findings
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.model import tree_builder as build
 
-FILES = sorted((Path(__file__).parents[1] / "formats" / "found").iterdir())
+FILES = sorted((Path(__file__).parents[1] / "formats" / "files_that_broke_readers").iterdir())
 
 
 @pytest.mark.slow(every=9)

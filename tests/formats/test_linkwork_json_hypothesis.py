@@ -21,7 +21,7 @@ from linkwork.model.tree import Tree
 
 SAVED = (Path(__file__).parent / "saved" / "version_1.json").read_text(encoding="utf-8")
 SMALL = robot_text(lw.load("fourbar").tree)
-FILES = sorted((Path(__file__).parent / "found").glob("*.json"))
+FILES = sorted((Path(__file__).parent / "files_that_broke_readers").glob("*.json"))
 VALUES: list[Any] = [
     *(None, True, False, 0, -0.0, 1, -1, 3, 0.5, 1e9, 1e20, -1e20, 1e21, 1e61, 1e300, 5e-324),
     *("", " ", "world", "tip", "revolute", "box", "sphere", "motor", "loop", "x" * 300, "../a", "é"),

@@ -175,7 +175,7 @@ def test_a_usd_stage_is_read_from_its_file_and_not_from_edited_layers_in_memory(
 @pytest.mark.slow(every=9)
 def test_usd_files_that_broke_earlier_readers_are_errors() -> None:
     """Files from fuzzing: they once raised an error of another kind, or opened other files."""
-    result = Path(__file__).parent / "found"
+    result = Path(__file__).parent / "files_that_broke_readers"
     for name in ("type_of_a_transform", "type_of_points", "axis_of_a_shape"):
         assert code_of(result / f"{name}.usda") == "DATA_TYPE"
     assert code_of(result / "stops_the_process.usdc") == "DATA_SYNTAX"  # USD runs out of memory
