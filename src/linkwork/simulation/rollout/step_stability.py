@@ -169,7 +169,7 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     """Warn of the joint that is first to rotate too far for the method in a step of h [s].
 
     Records are q (..., n, nq) and v (..., n, nv) at times t (n,).  Joints that limits bound are expected to be slow, so
-    only larger rotations of them count.
+    only larger rotations of them count, and single free bodies may rotate by any angle.
     """
     loops = any(constraint.holonomic for constraint in robot.constraints)
     if not v.size or not (loops or METHODS[method].damped_within):
@@ -189,12 +189,13 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     else:
         most, problem = _TURN, "for a body that is not balanced about its axis"
         turned = turned * _is_unbalanced(robot, q[fastest])
-    free = [
-        loops or (has_free_rotation(body) and body.joint_name not in alone)
-        for _, body in robot.tree.stacked()
-        for _ in body.joint.v_units
-    ]
-    beyond = turned > np.where(free, most, _TURN)
+
+    def bound(body: Any) -> float:
+        if not loops and body.joint_name in alone:  # its own rotation is exact
+            return np.inf
+        return most if loops or has_free_rotation(body) else _TURN
+
+    beyond = turned > [bound(body) for _, body in robot.tree.stacked() for _ in body.joint.v_units]
     if not beyond.any():
         return
     k = int(np.argmax(beyond.any(axis=tuple(axis for axis in range(beyond.ndim) if axis != beyond.ndim - 2))))
