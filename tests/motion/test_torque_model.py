@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,13 @@ import pytest
 
 import linkwork as lw
 from helpers.bang_bang import shortest_time
+from linkwork.constraints import References
+from linkwork.expr.scalar.functions import fabs
+from linkwork.force_elements import ForceElement, Marks
 from linkwork.motion import time_optimal
 from linkwork.motion.timing import time_optimal as timing
 from linkwork.motion.timing.torque_model import TorqueModel
+from linkwork.spatial import Force, Motion, Pose, Vec3
 
 MASS, LIMIT, LENGTH = 2.0, 5.0, 0.8
 
@@ -54,6 +59,40 @@ def test_a_motor_with_losses_takes_the_shortest_time():
         assert _excess(robot, motion, LIMIT) < 1e-9
         without = time_optimal(path, torque=LIMIT, velocity=np.inf, passive=False)
         assert without.duration == pytest.approx(2.0 * np.sqrt(LENGTH * MASS / LIMIT), rel=1e-5)
+
+
+@dataclass(frozen=True)
+class Drag(ForceElement):
+    """A force against the mass's velocity v of c v²."""
+
+    drag: float
+    name: str = "drag"
+
+    @property
+    def references(self) -> References:
+        return References(frames=("mass",))
+
+    def ends(self, marks: Marks) -> tuple[str, str]:
+        return "mass", "world"
+
+    def energy(self, marks: Marks, X: Pose) -> Any:
+        return 0.0
+
+    def spring_wrench(self, marks: Marks, X: Pose) -> Force:
+        return Force(Vec3.zero(), Vec3.zero())
+
+    def damper_wrench(self, marks: Marks, X: Pose, V: Motion) -> Force:
+        return Force(Vec3.zero(), V.linear * (-self.drag * fabs(V.linear.x)))
+
+
+def test_a_motor_against_quadratic_drag_takes_the_shortest_time():
+    """The drag would exceed the limit of force at the speeds of the motion without it."""
+    robot = _slider().with_force_elements(Drag(20.0))
+    path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
+    motion = time_optimal(path, torque=LIMIT, velocity=np.inf, num_points=400)
+    least = shortest_time(lambda s, v, force: (force - 20.0 * v * abs(v)) / MASS, LIMIT, 0.0, LENGTH)
+    assert least * (1.0 - 1e-6) < motion.duration < least * 1.01
+    assert _excess(robot, motion, LIMIT) < 1e-9
 
 
 @pytest.mark.slow(every=9)

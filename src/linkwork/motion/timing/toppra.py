@@ -248,7 +248,8 @@ class Grid:
             return
         values = self._middle_resistance(np.sqrt(0.5 * (x[:-1] + x[1:])))
         for sign, (dry, room) in zip((1.0, -1.0), sides, strict=True):
-            creeps = ((dry > room) & (sign * values < _FULL * dry)).any(axis=-1)
+            share = sign * values  # beside drag that grows faster than speed, `dry` may have the other sign
+            creeps = ((dry > room) & (share > 0.0) & (share < _FULL * dry)).any(axis=-1)
             if creeps.any():
                 k = int(creeps.argmax())
                 raise InfeasibleSegment(float(self.s[k]), float(self.s[k + 1]), at_start=False, refined=False)
