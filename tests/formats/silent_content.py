@@ -21,7 +21,7 @@ LOCATION = re.compile(r"Location\([^()]*\)")
 NAME = re.compile(r"\[[^]]*\]")  # of an element, in its path
 
 
-class Place(NamedTuple):
+class Node(NamedTuple):
     """An element, its index path in the document, its tags from the root, and its kind in the schema."""
 
     element: ET.Element
@@ -46,11 +46,11 @@ def silent_content(documents: Sequence[str], read: Read, schema: Mapping[str, Ki
     missing = {f"{name}/{item}" for name, kind in schema.items() for item in _items(kind)}
     for text in documents:
         document = ET.fromstring(text)
-        places = [*_places(Place(document, (), (document.tag,), root), schema)]
-        for place in places:
-            present = {*(child.tag for child in place.element), *map("@{}".format, place.element.attrib)}
-            missing -= {f"{place.kind}/{item}" for item in (*present, "text()")}
-        silent |= dict.fromkeys(_silent_changes(document, places, read, schema))
+        nodes = [*_nodes(Node(document, (), (document.tag,), root), schema)]
+        for node in nodes:
+            present = {*(child.tag for child in node.element), *map("@{}".format, node.element.attrib)}
+            missing -= {f"{node.kind}/{item}" for item in (*present, "text()")}
+        silent |= dict.fromkeys(_silent_changes(document, nodes, read, schema))
     return [*silent, *sorted(f"{item}: in no document" for item in missing)]
 
 
@@ -58,7 +58,7 @@ def _items(kind: Kind) -> list[str]:
     return [*map("@{}".format, kind.attributes - {"text()"}), *kind.once, *kind.many]
 
 
-def _silent_changes(document: ET.Element, places: list[Place], read: Read, schema: Mapping[str, Kind]) -> Iterator[str]:
+def _silent_changes(document: ET.Element, nodes: list[Node], read: Read, schema: Mapping[str, Kind]) -> Iterator[str]:
     first, issues = _outcome(document, read)
     notes = [(message, element) for code, message, element in issues if code in NOT_READ]
 
@@ -77,12 +77,12 @@ def _silent_changes(document: ET.Element, places: list[Place], read: Read, schem
             return not report_only
         return other_issues != issues or (second != first and not report_only)
 
-    for element, path, steps, kind in places:
+    for element, path, steps, kind in nodes:
         if any(is_reported(steps[: k + 1], f"^<{step}>") for k, step in enumerate(steps)):
             continue
         shown = "/".join(steps)
         for name, value in element.attrib.items():
-            if is_reported(steps, repr(name)) or changes(path, lambda x, name=name: x.attrib.pop(name), True):
+            if is_reported(steps, rf"^[^<]*\b{name}\b") or changes(path, lambda x, name=name: x.attrib.pop(name), True):
                 continue
             for new in _others(value):
                 if not changes(path, lambda x, name=name, new=new: x.set(name, new)):
@@ -110,12 +110,12 @@ def _outcome(root: ET.Element, read: Read) -> tuple[object, tuple[tuple[str, str
     return result, tuple((issue.code, issue.message, element) for issue, element in zip(issues, where, strict=True))
 
 
-def _places(place: Place, schema: Mapping[str, Kind]) -> Iterator[Place]:
-    yield place
-    known = schema.get(place.kind or "", Kind())
-    for k, child in enumerate(place.element):
+def _nodes(node: Node, schema: Mapping[str, Kind]) -> Iterator[Node]:
+    yield node
+    known = schema.get(node.kind or "", Kind())
+    for k, child in enumerate(node.element):
         kind = known.once.get(child.tag) or known.many.get(child.tag)
-        yield from _places(Place(child, (*place.path, k), (*place.steps, child.tag), kind), schema)
+        yield from _nodes(Node(child, (*node.path, k), (*node.steps, child.tag), kind), schema)
 
 
 def _others(text: str) -> list[str]:
@@ -124,5 +124,5 @@ def _others(text: str) -> list[str]:
     if text in ("true", "false"):
         return ["false" if text == "true" else "true"]
     if words and all(NUMBER.fullmatch(word) for word in words):
-        return [" ".join([*words[:k], repr(float(x) * 0.75 + 0.0625), *words[k + 1 :]]) for k, x in enumerate(words)]
+        return [" ".join([*words[:k], repr(float(x) * 0.75 + 0.015625), *words[k + 1 :]]) for k, x in enumerate(words)]
     return [text + "_other"]

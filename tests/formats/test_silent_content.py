@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
 import linkwork as lw
-from formats.silent_content import silent_content
-from linkwork.formats import srdf
+from formats.silent_content import described, silent_content
+from linkwork.errors import Issue
+from linkwork.formats import parse_urdf, srdf
+from linkwork.formats.urdf import urdf_reader, urdf_schema
 
 SRDF = (
     """<robot name="arm7_gripper" version="1.0">
@@ -33,10 +40,71 @@ SRDF = (
 def test_no_content_of_an_srdf_is_silent() -> None:
     tree = lw.load("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).tree
 
-    def read(text: str) -> tuple[object, list[lw.errors.Issue]]:
+    def read(text: str) -> tuple[object, Sequence[Issue]]:
         result = srdf.parse_srdf(tree, text)
         return (result.named_configurations, result.disabled_collisions, result.enabled_collisions), [
             *result.report.warnings
         ]
 
     assert silent_content(SRDF, read, srdf._SCHEMA, "robot") == []
+
+
+LINKS = """<link name="base">
+  <visual name="v"><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><geometry><box size="1 2 3"/></geometry>
+  <material name="red"/></visual>
+  <visual><geometry><cylinder radius="1" length="2"/></geometry><material name="own"><color rgba="0.1 0.2 0.3 0.4"/>
+    <texture filename="a.png"/></material></visual>
+  <collision name="c"><origin xyz="1 2 3" quat_xyzw="0.5 0.5 0.5 0.5"/><geometry>
+    <capsule radius="1" length="2"/></geometry></collision>
+  <collision><geometry><sphere radius="1"/></geometry></collision>
+  <collision><geometry><mesh filename="a.stl" scale="1 2 3"/></geometry></collision>
+  <inertial><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><mass value="2"/>
+    <inertia ixx="1" ixy="0.01" ixz="0.02" iyy="1.1" iyz="0.03" izz="1.2"/></inertial></link>
+  <material name="red"><color rgba="0.1 0.2 0.3 0.4"/></material>"""
+BODY = """<axis xyz="1 2 3"/>
+  <limit lower="-1" upper="2" effort="3" velocity="4" acceleration="5" deceleration="6" jerk="7"/>
+  <dynamics damping="1" friction="2" spring_stiffness="3" spring_reference="0.5" armature="0.25"/>"""
+ORIGIN, POSE = '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>', 'xyz="1 2 3" quat_xyzw="0.5 0.5 0.5 0.5"'
+TREE = """<link name="tip"/><link name="other"/>
+  <joint name="lead" type="prismatic"><parent link="base"/><child link="other"/>
+  <limit lower="-1" upper="1" effort="1" velocity="2"/></joint>"""
+
+
+def urdf(*content: str) -> str:
+    base = "" if any("<link " in text for text in content) else '<link name="base"/>'
+    return f'<robot name="r" version="1.2">{base}{"".join(content)}{TREE}</robot>'
+
+
+def urdf_joint(kind: str) -> str:
+    return f"""<joint name="j" type="{kind}">{ORIGIN}<parent link="base"/><child link="tip"/>{BODY}
+      <mimic joint="lead" multiplier="2" offset="0.5"/></joint>"""
+
+
+def urdf_loops(kind: str) -> str:
+    return f"""<joint name="j" type="fixed"><parent link="base"/><child link="tip"/></joint>
+      <loop_joint name="l" type="{kind}"><link1 link="tip" {POSE}/><link2 link="other">{ORIGIN}</link2>
+      {BODY}</loop_joint>
+      <loop name="m" type="{kind}"><predecessor link="tip">{ORIGIN}</predecessor><successor link="other">{ORIGIN}
+      </successor>{BODY}</loop>"""
+
+
+URDF = [
+    urdf(LINKS, urdf_joint("revolute")),
+    *(urdf(urdf_joint(kind)) for kind in ("continuous", "prismatic", "fixed", "floating", "planar")),
+    *map(urdf, map(urdf_loops, urdf_reader.LOOP_TYPES)),
+    urdf(
+        f"""<joint name="j" type="fixed"><parent link="base"/><child link="tip"/></joint>
+          <loop_joint name="l" type="fixed"><link1 link="tip"><origin xyz="1 2 3"/></link1><link2 link="other" xyz="1 2 3" rpy="0.1 0.2 0.3"/>
+          </loop_joint><loop_joint name="n" type="fixed"><link1 link="tip" xyz="1 2 3" rpy="0 1 0"/><link2 link="other" {POSE}/>
+          </loop_joint>"""
+    ),
+]
+
+
+@pytest.mark.slow(every=3)
+def test_no_content_of_a_urdf_is_silent() -> None:
+    def read(text: str) -> tuple[object, Sequence[Issue]]:
+        description = parse_urdf(text)
+        return described(replace(description, warnings=())), description.warnings
+
+    assert silent_content(URDF, read, urdf_schema._SCHEMA, "robot") == []

@@ -56,7 +56,7 @@ def test_a_zero_urdf_axis_is_refused(kind: str):
 
 
 def test_a_zero_axis_of_a_fixed_urdf_joint_is_accepted():
-    assert warnings(arm('<axis xyz="0 0 0"/>', "fixed")) == ()
+    assert [issue.code for issue in warnings(arm('<axis xyz="0 0 0"/>', "fixed"))] == ["IGNORED"]
 
 
 @pytest.mark.parametrize("axis", ["0 0 2", "0 0 1.00001", "0 0 1e-200", "0 0 1e-320", "0 0 5e-324", "0 0 1e308"])
@@ -456,7 +456,7 @@ def test_a_urdf_axis_element_without_xyz_means_the_x_axis_with_a_warning():
     assert issue.code == "ATTRIBUTE_MISSING" and "1 0 0" in issue.message
     assert issue.where.element == "robot[r]/joint[j]/axis"
     assert read(arm("<axis/>" + LIMIT)).bodies[0].joint == Revolute(Vec3(1.0, 0.0, 0.0))
-    assert warnings(arm("<axis/>", "fixed")) == ()
+    assert [issue.code for issue in warnings(arm("<axis/>", "fixed"))] == ["IGNORED"]
 
 
 @pytest.mark.parametrize("length", [1.0, 1e20])

@@ -217,10 +217,13 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
         return {}
     result: dict[str, Any] = {}
     if limit is not None and not {"acceleration", "deceleration", "jerk"}.isdisjoint(limit.attributes):
-        reader.warn(limit, "UNSUPPORTED", "limits of the acceleration and the jerk of a loop are ignored")
+        reader.warn(limit, "UNSUPPORTED", "acceleration, deceleration and jerk of a loop are ignored")
+    is_continuous = element.attributes.get("type") == "continuous"
+    if limit is not None and is_continuous and not {"lower", "upper"}.isdisjoint(limit.attributes):
+        reader.note(limit, "IGNORED", "lower and upper of a continuous loop are ignored: it has no bounds")
     for attribute, name, none in _BOUNDS if limit is not None else ():
         assert limit is not None
-        if attribute in ("lower", "upper") and element.attributes.get("type") == "continuous":
+        if attribute in ("lower", "upper") and is_continuous:
             continue
         value = read_bound(reader, limit, attribute, none)
         if value < 0.0 and attribute in ("velocity", "effort"):

@@ -79,6 +79,11 @@ _SCHEMA: dict[str, Kind] = {
     ),
     "mimic": kind("joint multiplier offset"),
 }
+_WITHOUT_EFFECT = {  # children that the type of a joint or a loop does not need
+    ("joint", "fixed"): ("axis", "limit", "dynamics"),
+    ("joint", "floating"): ("axis",),
+    **{(tag, joint_type): ("axis",) for tag in ("loop_joint", "loop") for joint_type in ("fixed", "spherical")},
+}
 _NAMES = {"name", "link", "joint"}  # attributes whose text is an arbitrary name
 _SUBSTITUTION = re.compile(r"\$\{|\$\((?:find|arg|env|optenv|eval|dirname|anon)\b")
 
@@ -95,7 +100,7 @@ def check(reader: Reader, root: Element) -> None:
         root,
         "robot",
         _SCHEMA,
-        lambda element, name: _check_attributes(log, element, name, _SCHEMA[name]),
+        lambda element, name: _check_element(log, element, name, _SCHEMA[name]),
         lambda child, inside: _check_foreign(log, child, inside, _SCHEMA[inside]),
     )
     log.report()
@@ -103,7 +108,11 @@ def check(reader: Reader, root: Element) -> None:
         reader.findings.raise_errors()  # further errors are consequences
 
 
-def _check_attributes(log: Unused, element: Element, name: str, kind: Kind) -> None:
+def _check_element(log: Unused, element: Element, name: str, kind: Kind) -> None:
+    joint_type = element.attributes.get("type", "")
+    for tag in _WITHOUT_EFFECT.get((name, joint_type), ()):
+        if (child := element.first(tag)) is not None:
+            log.add((name, joint_type + tag), child, "IGNORED", f"<{tag}> of a {joint_type} <{name}>")
     for attribute, text in element.attributes.items():
         if "$" in text and ("${" in text if attribute in _NAMES else _SUBSTITUTION.search(text)):
             _refuse_xacro(log, element, f"{attribute}={quoted(text)}")
