@@ -306,7 +306,8 @@ def test_redundant_arms_follow_paths_to_the_end():
 
 
 @pytest.mark.parametrize(
-    ("name", "locked", "is_redundant"), [("arm7", (), True), ("arm7", (0,), False), ("leg", (), True)]
+    ("name", "locked", "is_redundant"),
+    [("arm7", (), True), ("arm7", (0,), False), ("leg", (), True), ("fourbar", (0, 1, 2), False)],
 )
 def test_a_robot_is_redundant_if_it_has_more_motions_than_the_path_determines(name, locked, is_redundant):
     """Dependent rows of planar loops, as in the leg, take no motions."""

@@ -224,7 +224,7 @@ class PathRequest:
         basis: np.ndarray = np.delete(np.eye(self.robot.nv), list(self.problem.locked_dofs), axis=1)
         if self.has_loops:
             _, sizes, V = np.linalg.svd(np.asarray(self.robot.constraint_jacobian(q)) @ basis)
-            basis = basis @ V[int((sizes > _DEPENDENT * sizes[0]).sum()) :].T
+            basis = basis @ V[int((sizes > _DEPENDENT * sizes.max(initial=0.0)).sum()) :].T
         return basis
 
     def joint_name(self, k: int) -> str:
