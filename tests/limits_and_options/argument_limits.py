@@ -54,9 +54,8 @@ SECONDS = 2.0  # [s] of processor time of a call: one that takes longer has acce
 
 
 LEFT_OUT = (  # draw pictures, start processes, go through thousands of samples, or need files
-    "plot|show|animation|strip|write_|workspace_map|WorkspaceMap|VectorEnv|xciting|random_configuration|Roadmap|check_|"
-    "PlanResult|OptimalResult|ModelPredictive|TrackedPath.timed|load_|LQRController.__call__|lqr_about_trajectory|"
-    "compare_with_library|integrability|low_pass|distance_field|quadratic_program"
+    "plot|show|animation|strip|write_|workspace_map|WorkspaceMap|VectorEnv|xciting|Roadmap|ModelPredictive|load_|"
+    "lqr_about_trajectory|compare_with_library|distance_field|quadratic_program"
 )
 MEMORY = 1 << 30  # [bytes] of a call
 
