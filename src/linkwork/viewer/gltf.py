@@ -17,6 +17,7 @@ from linkwork._util.file_access import replaced
 from linkwork.viewer.arrow_surfaces import arrow_poses, cone, cylinder
 from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface
 from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.far_scenes import near_origin
 from linkwork.viewer.rotations import steady_quaternions
 
 __all__ = ["surface_glb", "write_glb"]
@@ -56,7 +57,7 @@ class _Writer:
     """The lists of a glTF file, and its block of bytes."""
 
     def __init__(self, document: SceneDocument) -> None:
-        self.document = document
+        self.document, self.origin = near_origin(document)
         self.chunks: list[bytes] = []
         self.size = 0
         self.gltf: dict[str, Any] = {
@@ -78,6 +79,9 @@ class _Writer:
 
     def content(self) -> bytes:
         root = self.node(self.document.title, rotation=_Y_UP)
+        if self.origin.any():
+            x, y, z = self.origin.tolist()
+            self.gltf["nodes"][root]["translation"] = [x, z, -y]
         for actor in self.document.actors:
             self.actor(root, actor)
         self.props(root)
@@ -238,21 +242,20 @@ class _Writer:
         for k in range(actor.poses.shape[1]):
             offset = np.eye(4) if actor.offsets is None else np.asarray(actor.offsets[k], dtype=float)
             base = self.node(actor.name if actor.poses.shape[1] == 1 else f"{actor.name} {k + 1}", root)
-            self.moved(base, offset[None])
             poses = np.asarray(actor.poses[:, k], dtype=float)
             nodes: list[int] = []
             for body in range(poses.shape[1]):
                 parent = parents[body] if parents is not None else -1
                 name = names[body] if names is not None else f"body {body}"
-                before = offset[None] if parent < 0 else poses[:, parent]
                 nodes.append(self.node(name, base if parent < 0 else nodes[parent]))
-                self.moved(nodes[body], _relative(before, poses[:, body]))
+                self.moved(nodes[body], poses[:, body] if parent < 0 else _relative(poses[:, parent], poses[:, body]))
             for part in actor.parts:
                 hidden = part.layer in self.document.hidden
                 mesh = None if hidden else self.mesh(part.surface, part.color, actor.opacity)
                 if mesh is not None:
                     node = self.node(part.link, base if part.body < 0 else nodes[part.body], mesh=mesh)
-                    self.moved(node, np.asarray(part.placement, dtype=float)[None])
+                    placement = np.asarray(part.placement, dtype=float)
+                    self.moved(node, (offset @ placement if part.body < 0 else placement)[None])
 
     def props(self, root: int) -> None:
         for prop in self.document.props:

@@ -12,8 +12,9 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.pictures import OUTPUT_ARGUMENTS, own_arguments
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.validation import integer, name, optional, positive
-from linkwork.viewer.bounds import document_bounds, worlds
+from linkwork.viewer.bounds import document_bounds
 from linkwork.viewer.document import Actor, Part, Prop, SceneDocument, Surface, Text
+from linkwork.viewer.far_scenes import moved
 from linkwork.viewer.scenes.document_of import document_of, has_document
 
 __all__ = ["scene_document", "side_by_side"]
@@ -168,32 +169,20 @@ class _Merged:
     def add(self, document: SceneDocument, shift: np.ndarray, title: str) -> None:
         """Add a document whose origin is at the shift; ``title`` distinguishes equal names."""
         index = [self._of(surface) for surface in document.surfaces]
-        move = np.eye(4)
-        move[:3, 3] = shift
+        document = moved(document, shift)
 
         def part(one: Part) -> Part:
             return replace(one, surface=index[one.surface])
 
-        for actor in document.actors:
-            poses = move @ actor.poses
-            if actor.poses.strides[0] == 0:
-                poses = np.broadcast_to(move @ actor.poses[:1], actor.poses.shape)
-            self.actors.append(
-                replace(
-                    actor,
-                    name=self._new_name(actor.name, title),
-                    poses=poses,
-                    parts=tuple(map(part, actor.parts)),
-                    offsets=move @ worlds(actor),
-                )
-            )
-        self.props += [replace(p, surface=index[p.surface], pose=move @ p.pose) for p in document.props]
-        self.others["lines"] += [replace(x, points=x.points + shift) for x in document.lines]
-        self.others["points"] += [replace(x, points=x.points + shift) for x in document.points]
-        self.others["arrows"] += [replace(x, starts=x.starts + shift) for x in document.arrows]
-        self.others["frames"] += [replace(x, poses=move @ x.poses) for x in document.frames]
+        self.actors += [
+            replace(actor, name=self._new_name(actor.name, title), parts=tuple(map(part, actor.parts)))
+            for actor in document.actors
+        ]
+        self.props += [replace(p, surface=index[p.surface]) for p in document.props]
+        for key in ("lines", "points", "arrows", "frames"):
+            self.others[key] += getattr(document, key)
         self.others["plots"] += [replace(x, title=f"{title}: {x.title}") for x in document.plots]
-        self.texts += [replace(x, position=x.position + shift) for x in document.texts]
+        self.texts += document.texts
 
     def _of(self, surface: Surface) -> int:
         if id(surface) not in self._index:

@@ -232,16 +232,21 @@ function robotOf(app, actor) {
 
 // What scripts and tests use: poses as 4×4 arrays in the world, configurations, time and camera.
 function publicInterface(app) {
+  const { origin } = app.scene.data;
+  const inWorld = (pose) => {
+    origin.forEach((x, r) => { pose[r][3] += x; });
+    return pose;
+  };
   return {
     pose(name, actor = 0, instance = 0) {
       const robot = robotOf(app, actor);
       if (!robot.kinematics) throw new Error("pose: the actor has no robot");
       const start = instance * robot.bodies * 12;
-      return asMatrix(robot.kinematics.pose(name, robot.poses, start, robot.baseOf(instance)));
+      return inWorld(asMatrix(robot.kinematics.pose(name, robot.poses, start, robot.baseOf(instance))));
     },
     bodyPose(body, actor = 0, instance = 0) {
       const robot = robotOf(app, actor);
-      return asMatrix(robot.poses, (instance * robot.bodies + body) * 12);
+      return inWorld(asMatrix(robot.poses, (instance * robot.bodies + body) * 12));
     },
     q: (actor = 0, instance = 0) => Array.from(robotOf(app, actor).q(app.scene.frame, instance)),
     setQ(q, actor = 0, instance = 0) {
@@ -267,13 +272,13 @@ function publicInterface(app) {
         return;
       }
       const offset = subtract(view.position, view.target);
-      app.camera.target = [...view.target];
+      app.camera.target = subtract(view.target, origin);
       app.camera.distance = norm(offset);
       app.camera.azimuth = Math.atan2(offset[1], offset[0]);
       app.camera.elevation = Math.asin(clamp(offset[2] / norm(offset), -1, 1));
       app.request();
     },
-    get camera() { return { position: app.camera.eye(), target: [...app.camera.target] }; },
+    get camera() { return { position: add(app.camera.eye(), origin), target: add(app.camera.target, origin) }; },
     // Show the picture alone, without panel and bars.
     bare(theme) {
       document.documentElement.classList.add("bare");

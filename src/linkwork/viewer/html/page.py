@@ -17,6 +17,7 @@ from linkwork._util.file_access import replaced
 from linkwork._util.messages import escaped
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.far_scenes import near_origin
 from linkwork.viewer.html.arrays import Arrays
 from linkwork.viewer.html.javascript import HELPERS
 from linkwork.viewer.html.robot_data import Functions
@@ -78,7 +79,8 @@ def page_text(document: SceneDocument, *, caller: str = "page_text") -> str:
     """Return the text of the HTML file that `write_page` writes; it also works as ``srcdoc`` of an iframe."""
     check_document(caller, document)
     arrays, functions = Arrays(), Functions()
-    scene = scene_data(document, arrays, functions)
+    document, origin = near_origin(document)
+    scene = scene_data(document, arrays, functions) | {"origin": origin.tolist()}
     style, script = _resource("page.css"), _script(functions.source)
     text = _PAGE.format(
         policy=_policy(style, script),

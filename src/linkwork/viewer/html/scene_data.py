@@ -16,6 +16,7 @@ from linkwork.viewer.html.surface_data import surface_data
 __all__ = ["scene_data"]
 
 _EXACT = 500_000  # coordinates of recordings that are stored in float64; longer recordings are stored in float32
+_LARGE = 100.0  # [rad, m] coordinates beyond are always stored in float64
 
 
 def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) -> dict[str, Any]:
@@ -97,7 +98,8 @@ def _actor(actor: Actor, arrays: Arrays, functions: Functions, notes: list[str])
     source = np.asarray(source, dtype=float)
     if len(source) > 1 and not (source != source[:1]).any():
         source = source[:1]
-    stored = arrays.add("f8" if robot is not None and source.size <= _EXACT else "f4", source)
+    is_exact = source.size <= _EXACT or float(np.abs(source).max()) > _LARGE
+    stored = arrays.add("f8" if robot is not None and is_exact else "f4", source)
     offsets = np.broadcast_to(np.eye(4), (instances, 4, 4)) if actor.offsets is None else actor.offsets
     return {
         "name": actor.name,

@@ -110,8 +110,9 @@ class ItemDrawings:
         positions = positions.reshape(-1, *positions.shape[-2:])
         first = positions[0]
         colors = np.broadcast_to(np.asarray(points.colors)[:, :3], (first.shape[0], 3))
+        radius = 0.5 * float(points.size)  # viser's size of a point
         handle = self._scene.add_point_cloud(
-            name, first, np.array(colors), point_size=float(points.size), point_shape="circle", precision="float32"
+            name, first, np.array(colors), point_size=radius, point_shape="circle", precision="float32"
         )
         if len(positions) > 1:
             self._moves.append(lambda k: setattr(handle, "points", positions[k]))

@@ -16,6 +16,7 @@ import numpy as np
 from linkwork._util.messages import escaped
 from linkwork.viewer.bounds import extent, round_length
 from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.far_scenes import near_origin
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
 from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.item_drawings import ArrowDrawing, ItemDrawings
@@ -42,7 +43,9 @@ class LivePage:
 
     def __init__(self, document: SceneDocument, port: int | None) -> None:
         self.document = document
-        self.center, self.size = extent(document)
+        self.local, self.origin = near_origin(document)
+        """Document relative to an origin in the world (3,) [m], which is that of the scene in the browser."""
+        self.center, self.size = extent(self.local)
         self.robots: list[LiveRobot] = []
         self.sliders: dict[str, JointSliders] = {}
         self.handles: dict[str, FrameHandle] = {}
@@ -83,12 +86,13 @@ class LivePage:
         return next((live for live in self.robots if name in (None, live.name)), None)
 
     def draw_arrows(self, name: str, starts: np.ndarray, vectors: np.ndarray, scale: float, color: Any) -> None:
-        """Draw arrows, instead of those with the same name."""
+        """Draw arrows from ``starts`` (k, 3) in the world [m], instead of those with the same name."""
         drawing = self.arrows.get(name)
         if drawing is None:
             drawing = ArrowDrawing(self.server.scene, f"/shown forces/{len(self.arrows)}", color, self.size)
             self.arrows[name] = drawing
             self._add_layer("forces", [drawing])
+        starts = starts - self.origin
         drawing.draw(starts, starts + scale * vectors)
 
     def pace_controls(self) -> PaceControls:
@@ -129,7 +133,7 @@ class LivePage:
     # -- construction
 
     def _build(self) -> None:
-        document, scene, gui = self.document, self.server.scene, self.server.gui
+        document, scene, gui = self.local, self.server.scene, self.server.gui
         gui.configure_theme(show_share_button=False, show_logo=False, control_width="medium")
         gui.set_panel_label(escaped(document.title) or "linkwork")
         self._set_view()
@@ -151,7 +155,7 @@ class LivePage:
 
     def _build_robots(self) -> None:
         gui, scene = self.server.gui, self.server.scene
-        for k, (actor, drawing) in enumerate(zip(self.document.actors, self.drawings, strict=True)):
+        for k, (actor, drawing) in enumerate(zip(self.local.actors, self.drawings, strict=True)):
             if actor.robot is None or actor.opacity < 1.0:
                 continue
             same = sum(other.actor.name == actor.name for other in self.robots)
@@ -310,7 +314,7 @@ class LivePage:
         stop_server(self.server)
 
     def _show_time(self, index: int) -> None:
-        for actor, drawing in zip(self.document.actors, self.drawings, strict=True):
+        for actor, drawing in zip(self.local.actors, self.drawings, strict=True):
             if len(actor.poses) > 1:
                 drawing.move(actor.poses[index])
         self.items.show_time(index)

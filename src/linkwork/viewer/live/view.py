@@ -99,7 +99,7 @@ class View:
         values = values.reshape(expected)
         t = None if time is None else finite_number("update", "time", time)
         if contacts is not None:
-            points = live.in_picture_of_each(contacts[..., :3])
+            points = live.in_picture_of_each(contacts[..., :3]) + page.origin
             name = "contact forces" if live is page.robots[0] else f"contact forces of {live.name}"
             self.show_forces(points.reshape(-1, 3), contacts[..., 3:].reshape(-1, 3), name=name)
         page.worker.post(("q", live.name), live.set, values)
