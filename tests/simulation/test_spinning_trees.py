@@ -113,6 +113,24 @@ def test_rotations_too_far_for_a_method_are_reported():
         flywheel.simulate([0.0], [200.0], duration=0.01, method="mujoco_euler")
 
 
+def test_a_free_body_that_tumbles_too_fast_for_the_step_is_reported():
+    """It gains energy; a spin about a principal axis is exact at any speed, and so is that of a sphere."""
+    for inertia, spin, gains in (
+        ((0.2, 0.2, 0.3), [60.0, 200.0, 100.0], True),
+        ((0.2, 0.2, 0.3), [0.0, 0.0, 200.0], False),
+        ((0.2, 0.2, 0.2), [60.0, 200.0, 100.0], False),
+    ):
+        floating = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")
+        body = lw.Link("body", mass=1.0, com=(0.1, 0.0, 0.2), inertia=inertia)
+        robot = lw.Robot.build("free", body, floating, gravity=(0.0, 0.0, 0.0))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            motion = robot.simulate(robot.neutral(), [*spin, 0.0, 0.0, 0.0], duration=0.5, dt=5e-3)
+        energy = robot.kinetic_energy(motion.q, motion.v)
+        assert (np.abs(energy / energy[0] - 1.0).max() > 1e-12) == gains
+        assert ["tumbles" in str(x.message) for x in caught] == [True] * gains
+
+
 def test_an_arm_that_turns_too_fast_for_the_step_is_reported():
     arm = lw.load("arm6")
     v = 200.0 * np.random.default_rng(1).normal(size=arm.nv)

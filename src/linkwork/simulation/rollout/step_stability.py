@@ -47,6 +47,7 @@ _BESIDE_CONTACTS = 1e-8  # the same with rigid contacts, so small that none star
 _HALVINGS = 12
 _TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step: reported, and with an energy error of some 1e-3
 _BALANCED = 1e-6  # relative change of the mass matrix by a rotation, below which a rotor counts as balanced
+_PRINCIPAL = 1e-2  # [rad] angle of momentum and angular velocity of a body that spins about a principal axis
 _CHECKED: BoundedCache[Any, tuple[CheckedValues, CheckedValues]] = BoundedCache(256)  # inputs, stable ones and others
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
 
@@ -169,7 +170,7 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     """Warn of the joint that is first to rotate too far for the method in a step of h [s].
 
     Records are q (..., n, nq) and v (..., n, nv) at times t (n,).  Joints that limits bound are expected to be slow, so
-    only larger rotations of them count, and single free bodies may rotate by any angle.
+    only larger rotations of them count.  Single free bodies may spin about a principal axis by any angle.
     """
     loops = any(constraint.holonomic for constraint in robot.constraints)
     if not v.size or not (loops or METHODS[method].damped_within):
@@ -190,12 +191,16 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
         most, problem = _TURN, "for a body that is not balanced about its axis"
         turned = turned * _is_unbalanced(robot, q[fastest])
 
-    def bound(body: Any) -> float:
-        if not loops and body.joint_name in alone:  # its own rotation is exact
-            return np.inf
-        return most if loops or has_free_rotation(body) else _TURN
-
-    beyond = turned > [bound(body) for _, body in robot.tree.stacked() for _ in body.joint.v_units]
+    for body in flying:  # their momentum is exact, also that of a spin about a principal axis
+        if body.inertia is not None:
+            spin = v[..., body.place.v : body.place.v + 3]
+            turned[..., body.place.v : body.place.v + 3] = h * np.abs(spin) * _tumbles(body.inertia, spin)
+    free = [
+        loops or (has_free_rotation(body) and body.joint_name not in alone)
+        for _, body in robot.tree.stacked()
+        for _ in body.joint.v_units
+    ]
+    beyond = turned > np.where(free, most, _TURN)
     if not beyond.any():
         return
     k = int(np.argmax(beyond.any(axis=tuple(axis for axis in range(beyond.ndim) if axis != beyond.ndim - 2))))
@@ -204,12 +209,23 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     index = (*where, k, joint)
     of = f" in environment {', '.join(map(str, where))}" if where else ""
     other = "" if loops else ", or method='variational'"
+    tumbling = any(body.place.v <= index[-1] < body.place.v + 6 for body in flying if body.inertia is not None)
+    problem = "for a body that tumbles" if tumbling else problem
     warnings.warn(
         f"simulate: dt: {robot.v_names[index[-1]]!r} rotates by {turned[index]:.2g} rad in a step of {h:g} s at "
         f"{t[index[-2]]:g} s{of}, too far {problem}; use a step of {h * _FINE / turned[index]:.2g} s{other}",
         SimulationWarning,
         stacklevel=levels_up(),
     )
+
+
+def _tumbles(inertia: Any, spin: np.ndarray) -> np.ndarray:
+    """Return True for angular velocities (..., 3) that are not about a principal axis of a body (..., 1)."""
+    about = inertia.shifted(inertia.moment * (-1.0 / inertia.mass)).about
+    momentum = spin @ np.array([[*row] for row in (about.x, about.y, about.z)], dtype=float)
+    turning = np.linalg.norm(np.cross(spin, momentum), axis=-1, keepdims=True)
+    sizes = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (spin, momentum))
+    return np.asarray(turning > _PRINCIPAL * math.prod(sizes))
 
 
 def _has_inertial_forces(robot: Any, q: np.ndarray, v: np.ndarray) -> bool:
