@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.linkages import linkage
+from invariants.changes import turned
 from linkwork import joints
 from linkwork.errors import SimulationWarning, UnknownNameError
+from linkwork.model.random_tree import random_pose
 from linkwork.simulation import ContactGround, ContactPoint, ServoActuators
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, cone_impulse
+from linkwork.spatial import Vec3
 
 G = 9.81
 SCALE = StepScale(1.0, 3.0)
@@ -238,7 +243,7 @@ def test_servos_respect_their_limits_and_are_stable_at_any_gain():
     def controller(t, q, v, K, D, target_position, speed, limit):
         return ServoActuators(target_position, speed, K, D, limit=limit)
 
-    inputs = {"K": [1e3, 1e12, 1e3, 0.0], "D": [1e2, 1e9, 1e2, 1e6], "wanted": [[0.1], [0.1], [0.1], [0.0]]}
+    inputs = {"K": [1e3, 1e12, 1e3, 0.0], "D": [1e2, 1e9, 1e2, 1e6], "target_position": [[0.1], [0.1], [0.1], [0.0]]}
     inputs |= {"speed": [0.0, 0.0, 0.0, 0.3], "limit": [1e3, 1e3, 10.0, 1e3]}
     how = {"constants": {k: np.array(x) for k, x in inputs.items()}, "record_every": 500, "record": ["tau"]}
     result = lift.simulate(np.zeros((4, 1)), controller=controller, duration=1.0, **how)
@@ -337,6 +342,28 @@ def test_a_contact_of_an_immovable_point_does_not_change_the_motion(axis):
         result = robot.simulate([0.3], [0.5], duration=0.1, contacts=ContactGround((ContactPoint("rod"),), height=0.31))
     assert result.success
     assert np.abs(result.q - robot.simulate([0.3], [0.5], duration=0.1).q).max() < 1e-12
+
+
+def test_a_contact_on_a_fixed_axis_of_a_mechanism_does_not_change_the_motion():
+    """The origin of the rocker, at the surface of the ground: its gap and its Jacobian are zero but for rounding."""
+    robot = linkage()
+    q = robot.assemble([0.8, -0.5, 1.0]).q
+    v = robot.project_velocity(q, np.ones(robot.nv))
+    free = robot.simulate(q, v, duration=0.15, joint_limit_mode="ignored")
+    pressed = False
+    for seed in range(4):
+        X = random_pose(np.random.default_rng(seed))
+        tree = turned(robot.tree, X)
+        frames = tuple(robot.tree.frames[k] if x.name == "world" else x for k, x in enumerate(tree.frames))
+        normal = tuple(X.rotation @ Vec3(0.0, 0.0, 1.0))
+        height = float(np.dot(normal, tuple(X.point(Vec3(3.0, 0.0, 0.0))))) - 0.02
+        ground = ContactGround(ContactPoint("rocker", radius=0.02), normal=normal, height=height, friction=0.0)
+        run = lw.Robot(replace(tree, frames=frames)).simulate(
+            q, v, duration=0.15, contacts=ground, joint_limit_mode="ignored"
+        )
+        assert run.success and np.abs(run.q - free.q).max() < 1e-9
+        pressed = pressed or run.records["contact_forces"].any()
+    assert pressed  # by rounding
 
 
 @pytest.mark.slow(every=3)

@@ -16,10 +16,12 @@ from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscop
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, eq, fabs, lt, not_, or_, where
+from linkwork.expr.scalar.functions import and_, eq, fabs, le, lt, not_, or_, where
 from linkwork.kernels.function_request import read_request
-from linkwork.kinematics.algorithms.coordinates import unit_steps
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
+from linkwork.mechanisms.algorithms.constraint_rows import position_rounding
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
+from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, push_of
@@ -55,6 +57,7 @@ __all__ = ["SimulatedDynamics", "sampled_bounds"]
 Scalars = Sequence[Any]
 
 _GAINED = 1e-3  # accepted relative gain of energy of a tree in a step, if it has springs
+_ROUNDING = 1e-13  # relative change of velocities, and overlap in characteristic lengths, that count as rounding
 _FAR = 0.1  # [rad, characteristic lengths] twice the sum of the motions of joints at which a step may gain energy
 
 
@@ -361,9 +364,10 @@ class SimulatedDynamics:
         if step is None:
             end, rates = flown(moving.tree, q, w, h, armature=self.passive)
         else:
+            rows = [*(one.row for one in intervals[:before]), *(row for one in touching for row in one.J)]
             bounded = [*result.pushes[:before], *(x for gamma in result.impulses for x in gamma)]
-            acts = not_(eq(sum(map(fabs, bounded), 0.0), 0.0))  # also where it is NaN
-            acts = or_(acts, _reaches(stops, touching, step.unbounded.w, h))
+            acts = _changes(rows, bounded, [row[k] for k, row in enumerate(A)], [*v], step.driven)
+            acts = or_(acts, _reaches(self.robot.tree, stops, touching, step.unbounded.w, h))
             end, rates, impulses = step.bounded(w, acts)
             held = [where(acts, a, 0.0) + b * per for a, b in zip(held, impulses, strict=True)]
         pressed_by = array(pressed) if pressed else ()
@@ -458,12 +462,27 @@ def sampled_bounds(setup: SimulationSetup, parameters: Any) -> dict[str, Any]:
     return {name: array(x) for name, x in each.items() if x is not None}
 
 
-def _reaches(stops: Sequence[Interval], contacts: Sequence[ContactAt], w: Scalars, h: Any) -> Any:
-    """Return True if a step of h [s] with velocity w (nv) passes a limit or makes bodies overlap."""
+def _changes(rows: Sequence[Scalars], impulses: Scalars, M: Scalars, v: Scalars, driven: Scalars) -> Any:
+    """Return True if impulses along ``rows`` (nv) change the velocity by more than rounding, or are not finite.
+
+    The scale is that of the velocities before them, v and ``driven``; M (nv) is the diagonal of the mass matrix.  A
+    row of rounding, as of a point on a fixed axis, may have an impulse of any size without an effect.
+    """
+    changed: list[Any] = [0.0] * len(v)
+    for row, impulse in zip(rows, impulses, strict=True):
+        changed = [a if is_zero(x) else a + fabs(x * impulse) for a, x in zip(changed, row, strict=True)]
+    size = sum((x * x / m for x, m in zip(changed, M, strict=True) if not is_zero(x)), 0.0)
+    moving = sum((m * (a * a + b * b) for m, a, b in zip(M, v, driven, strict=True)), 0.0)
+    return not_(le(size, _ROUNDING * _ROUNDING * moving))
+
+
+def _reaches(tree: Tree, stops: Sequence[Interval], contacts: Sequence[ContactAt], w: Scalars, h: Any) -> Any:
+    """Return True if a step of h [s] with velocity w (nv) passes a limit or makes bodies overlap, beyond rounding."""
     result: Any = False
     for one in stops:
         result = or_(result, not_(eq(push_of(one, dot(one.row, w))[0], 0.0)))
+    least = max(_ROUNDING * characteristic_length(tree), position_rounding(tree))
     for contact in contacts:
         c = dot(contact.J[2], w)
-        result = or_(result, and_(lt(c, 0.0), lt(contact.gap + h * c, 0.0)))
+        result = or_(result, and_(lt(c, 0.0), lt(contact.gap + h * c, -least)))
     return result
