@@ -143,6 +143,25 @@ def test_pages_of_far_scenes_look_as_at_the_origin(browser, tmp_path, monkeypatc
     check_equal(pictures[:2], pictures[2:])
 
 
+def test_a_robot_on_a_far_base_has_the_parts_of_one_at_the_origin():
+    documents = []
+    for shift in SHIFTS:
+        joints = (lw.joints.Revolute((0.36, 0.48, 0.8)), lw.joints.Prismatic((0.6, 0.0, 0.8)))
+        placements = shift, (0.1, 0.2, 0.4)
+        names = ("world", "upper", "lower")
+        parts = [
+            lw.Joint.of(joint, name=f"j{k}", parent=names[k], child=names[k + 1], placement=placements[k])
+            for k, joint in enumerate(joints)
+        ]
+        robot = lw.Robot.build("bare", *parts, lw.Link("upper", mass=1.0), lw.Link("lower", mass=1.0))
+        documents.append(near_origin(lw.viewer.scene_document(robot, frames="lower"))[0])
+    near, far = documents
+    assert [part.link for part in near.actors[0].parts] == [part.link for part in far.actors[0].parts]
+    for surface, expected in zip(far.surfaces, near.surfaces, strict=True):
+        np.testing.assert_array_equal(surface.vertices, expected.vertices)
+    np.testing.assert_allclose(far.actors[0].poses, near.actors[0].poses, atol=2e-9)
+
+
 @pytest.mark.slow(every=9)
 @needs_browser
 def test_pictures_and_films_of_far_scenes_look_as_at_the_origin(tmp_path, monkeypatch):

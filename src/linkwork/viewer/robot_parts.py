@@ -5,7 +5,7 @@ Each part has a constant placement on its body, so all of them follow when joint
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,7 @@ _CENTER: Color = (0.95, 0.78, 0.15, 1.0)
 _INERTIA: Color = (0.35, 0.65, 0.45, 0.45)
 _CONSTRAINT: Color = (0.84, 0.20, 0.35, 1.0)
 _SIZES = (0.05, 20.0)  # [m] bounds of the size of a robot for the sizes of its markers
+_APART = 100.0  # distance of a robot from the world's origin, in its sizes, beyond which no rod connects them
 _THINNEST = 0.004  # smallest radius of an inertia ellipsoid relative to the robot's size
 
 
@@ -43,20 +44,36 @@ class MissingFile:
 
 
 def robot_size(tree: Tree, poses: np.ndarray) -> float:
-    """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames and shapes of known size."""
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames and shapes of known size.
+
+    Frames of the world without shapes do not count if the robot is far from them.
+    """
+    balls: list[tuple[np.ndarray, float, bool]] = []
     for frame in tree.frames:
         body = np.eye(4) if frame.body == WORLD else poses[frame.body]
-        balls = [([*frame.placement.translation], 0.0)]
-        for geometry in (*frame.visuals, *frame.collisions):
+        geometries = (*frame.visuals, *frame.collisions)
+        is_empty = frame.body == WORLD and not geometries
+        balls.append((_at(body, frame.placement.translation), 0.0, is_empty))
+        for geometry in geometries:
             ball = geometry.shape.bounding_sphere
             if ball is not None:
-                balls.append(([*compose(frame.placement, geometry.origin).point(ball[0])], ball[1]))
-        for center, radius in balls:
-            point = body[:3, :3] @ center + body[:3, 3]
-            low, high = np.minimum(low, point - radius), np.maximum(high, point + radius)
-    extent = float((high - low).max()) if tree.frames else 0.0
-    return float(np.clip(extent, *_SIZES))
+                balls.append((_at(body, compose(frame.placement, geometry.origin).point(ball[0])), ball[1], False))
+    extent, of_bodies = _extent(balls), _extent([ball for ball in balls if not ball[2]])
+    return float(np.clip(of_bodies if extent > _APART * max(of_bodies, _SIZES[0]) else extent, *_SIZES))
+
+
+def _at(pose: np.ndarray, point: Iterable[float]) -> np.ndarray:
+    result: np.ndarray = pose[:3, :3] @ [*point] + pose[:3, 3]
+    return result
+
+
+def _extent(balls: Sequence[tuple[np.ndarray, float, bool]]) -> float:
+    """Return the longest side of the box around balls of centre and radius [m]; 0 without balls."""
+    if not balls:
+        return 0.0
+    low = np.min([center - radius for center, radius, _ in balls], axis=0)
+    high = np.max([center + radius for center, radius, _ in balls], axis=0)
+    return float((high - low).max())
 
 
 def robot_parts(
@@ -160,7 +177,9 @@ def _skeleton(tree: Tree, surfaces: SurfaceSet, size: float, color: Color) -> It
         starts[k], names[k] = body.rotor.inv().formed().matrix()[:3, 3], body.name
         placement = body.placement.matrix()
         yield Part(surfaces.add(ball), body.parent, placement, color, "visual", names[body.parent])
-        yield from _rod(surfaces, body.parent, starts[body.parent], placement[:3, 3], radius, color, names[body.parent])
+        start, end = starts[body.parent], placement[:3, 3]
+        if body.parent != WORLD or np.linalg.norm(end - start) <= _APART * size:
+            yield from _rod(surfaces, body.parent, start, end, radius, color, names[body.parent])
     carrying = {body.parent for body in tree.bodies}
     for frame in tree.frames:
         if frame.body not in carrying:
