@@ -48,6 +48,23 @@ def test_minima_of_soft_tasks_satisfy_the_kkt_conditions():
         assert np.abs(errors(solution.q[k])[:6]).max() <= 1e-6
 
 
+def test_hard_errors_that_free_joints_cannot_move_leave_the_posture_to_them():
+    """The wrist's joints determine a pose in the forearm: met, met within tolerance, or out of reach."""
+    q, posture = ARM.random_configuration(seed=3), ARM.random_configuration(seed=4)
+    X = np.linalg.inv(ARM.pose(q, "forearm_distal")) @ ARM.pose(q, "hand")
+    targets = np.stack([X @ lw.pose([offset, 0.0, 0.0]) for offset in (0.0, 5e-7, 1e-5)])
+    locked = ["wrist_flex", "wrist_roll"]
+    expected = np.array([*posture[:5], *q[5:]])
+    hard, last = lw.ik.PoseTask("hand", relative_to="forearm_distal"), lw.ik.PostureTask(weight=1.0, level=1)
+    levels = ARM.ik_problem([hard, last], locked=locked, num_starts=1)
+    for solution in (
+        ARM.inverse_kinematics(targets, "hand", q_init=q, relative_to="forearm_distal", posture=posture, locked=locked),
+        levels.solve(q, hand=targets, posture=posture),
+    ):
+        assert [str(x) for x in solution.status] == ["local_minimum", "local_minimum", "out_of_reach"]
+        assert np.abs(solution.q[:2] - expected).max() <= 1e-9 and (solution.iterations[:2] <= 30).all()
+
+
 def test_posture_in_the_null_space_equals_slsqp():
     optimize = pytest.importorskip("scipy.optimize")
     q0, q = ARM.random_configuration(seed=4, size=30), ARM.random_configuration(seed=1, size=30)

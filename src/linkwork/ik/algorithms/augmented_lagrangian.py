@@ -12,7 +12,8 @@ enough
 
     λ ← ρ (y − clip(y, l, u)),
 
-and ρ grows if the violation of hard tasks has not decreased.  H contains the active rows.  After a failed step across
+and ρ grows if the violation of hard tasks has not decreased.  A row whose derivatives vanish (only locked joints move
+its error, say) does neither, since no step can move it.  H contains the active rows.  After a failed step across
 the end of a nearby range, H contains that row until a step is accepted.  At convergence, the gradient of
 ½ Σ (w e)² + λᵀ c vanishes except in coordinates at limits.  An inactive row has λ = 0; λ > 0 pushes down, from u.
 
@@ -62,7 +63,7 @@ _NEAR = 0.1  # relative to the violation: rows whose margin was smaller join the
 _GAIN = 1e-6  # minimum relative decrease of the soft cost that counts as progress
 _NOISE = by_type(1e-13)  # relative rounding error of a sum of squares
 _TINY = by_type(1e-300)  # smaller numbers are not divisors
-_LEAST_NORM = 1e-12  # of the Jacobian of soft errors, squared, relative to their weights
+_LEAST_NORM = 1e-12  # of a Jacobian by unit steps, squared, relative to weights; errors with less do not move
 _ROUNDING = by_type(1e-14)  # [rad, characteristic lengths] rounding error of vanishing errors
 _MIN_TOTAL_DAMPING = by_type(1e-200)  # damping without curvature
 
@@ -212,6 +213,7 @@ def descend(
     longest, length_coordinates = unit_steps(tree), length_dofs(stack)
     hard = [k for k, is_hard in enumerate(spec.hard) if is_hard]
     ranged = [k for k in hard if not is_single_value(spec.low[k], spec.high[k])]
+    least_norms = [_LEAST_NORM / (scale * scale) for scale in stack.scales]  # of errors that move
 
     def iterate(state: _State) -> _State:
         is_first = le(_INFINITE, state.cost)
@@ -235,7 +237,9 @@ def descend(
         soft_cost: Any = 0.0
         for x, w, is_hard in zip(beyond, spec.weights, spec.hard, strict=True):
             soft_cost = soft_cost if is_hard else soft_cost + (x * w) * (x * w)
-        initial_rho = _stiffness(spec, beyond, [[x * y for x, y in zip(row, longest, strict=True)] for row in at.rows])
+        unit_rows = [[x * y for x, y in zip(row, longest, strict=True)] for row in at.rows]
+        initial_rho = _stiffness(spec, beyond, unit_rows)
+        moving = [lt(least_norms[k], dot(unit_rows[k], unit_rows[k])) for k in hard]
         rho = where(lt(state.rho, _MIN_TOTAL_DAMPING), initial_rho, state.rho)
         result = _Squares.of(spec, at.errors, at.rows, state.multipliers, rho)
         cost = dot(result.residuals, result.residuals)
@@ -248,10 +252,13 @@ def descend(
         # update of multipliers
         update = and_(and_(better, le(length, state.max_update_step)), not_(is_first))
         violation: Any = 0.0
-        for x in result.violation:
-            violation = fmax(violation, fabs(x))
+        for x, moves in zip(result.violation, moving, strict=True):
+            violation = fmax(violation, where(moves, fabs(x), 0.0))
         root = sqrt(rho)
-        estimated_multipliers = [root * result.residuals[k] for k in hard]
+        estimated_multipliers = [
+            where(moves, root * result.residuals[k], old)
+            for k, moves, old in zip(hard, moving, state.multipliers, strict=True)
+        ]
         multipliers = [where(update, a, b) for a, b in zip(estimated_multipliers, state.multipliers, strict=True)]
         increase_rho = and_(update, lt(0.3 * state.violation, violation))
         # restart from the best configuration if hard errors diverge
@@ -380,9 +387,10 @@ def _stiffness(spec: ResidualSpec, beyond: Scalars, rows: Rows) -> Any:
     ρ is the greater of two values: one follows from the ratio of the squared Jacobians of soft and hard errors, the
     other bounds the violation of hard errors that the gradient of the soft cost causes.
     """
-    soft_weights = sum((w * w for w, hard in zip(spec.weights, spec.hard, strict=True) if not hard), 0.0)
-    soft_weights = where(lt(0.0, soft_weights), soft_weights, 1.0)  # without weights, any ρ > 0 satisfies hard errors
-    squared_norms: dict[bool, Any] = {True: _TINY, False: _LEAST_NORM * soft_weights}
+    squared_norms: dict[bool, Any] = {}
+    for kind in (True, False):
+        weights = sum((w * w for w, hard in zip(spec.weights, spec.hard, strict=True) if hard is kind), 0.0)
+        squared_norms[kind] = _LEAST_NORM * where(lt(0.0, weights), weights, 1.0)  # without weights, any ρ > 0 will do
     for row, w, hard in zip(rows, spec.weights, spec.hard, strict=True):
         squared_norms[hard] = squared_norms[hard] + dot(row, row) * (w * w)
     multiplier_weights = [
