@@ -90,8 +90,8 @@ def test_objects_that_functions_return_have_public_paths():
     assert unknown == {}
 
 
-def test_the_page_lists_all_statuses_with_their_evidence(update_golden):
-    """`python -m pytest tests/test_results.py --update-golden` writes the table of the page."""
+def test_results_md_explains_every_status(update_golden):
+    """`python -m pytest tests/test_results.py --update-golden` writes the table of docs/results.md."""
     text = PAGE.read_text(encoding="utf-8")
     rows = [f"| `{status}` | {status.meaning} | {status.evidence} | {status.advice} |" for status in Status]
     head = ["| status | meaning | evidence | advice |", "|---|---|---|---|"]

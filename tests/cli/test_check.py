@@ -65,7 +65,7 @@ def test_check_fails_for_a_mechanism_that_cannot_be_assembled(linkwork, urdf, tm
     assert data["assembled"] is False and {*data["inconsistent"]} == {"pin: translation x"}
 
 
-def test_check_accepts_open_robots_and_refuses_wrong_usage(linkwork):
+def test_check_accepts_a_robot_without_loops_and_refuses_wrong_arguments(linkwork):
     ran = linkwork("check", "double_pendulum")
     assert ran.code == 0 and "unconstrained: shoulder, elbow" in ran.out
     assert linkwork("check", "nosuch").code == 3

@@ -15,7 +15,7 @@ JOINT_KEYS = {
 }
 
 
-def test_info_draws_the_tree(linkwork):
+def test_info_prints_the_tree_of_links_and_joints(linkwork):
     ran = linkwork("info", "double_pendulum")
     assert ran.code == 0
     lines = ran.out.splitlines()

@@ -141,7 +141,7 @@ def test_batches_finish_when_threads_cannot_be_started() -> None:
 
 
 @every_level
-def test_nan_is_counted_once_for_all_threads(level: str) -> None:
+def test_a_call_with_nan_in_several_threads_is_counted_once(level: str) -> None:
     kernel = splitting(level)
     x = np.ones((515, 3))
     for dtype in (np.float64, np.float32):

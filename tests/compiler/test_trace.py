@@ -33,7 +33,7 @@ def test_examples_in_the_documentation_of_compile_run() -> None:
 # -- what goes in
 
 
-def test_inputs_are_object_arrays_of_symbols_in_order() -> None:
+def test_inputs_are_arrays_of_symbols_in_the_declared_order() -> None:
     arguments: dict[str, Any] = {}
 
     def function(**arrays: Any) -> float:

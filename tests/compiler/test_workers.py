@@ -113,7 +113,7 @@ def test_workers_of_all_start_methods_compute_the_same_on_one_thread(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["loky", "ray"])
-def test_workers_of_other_libraries_compute_on_one_thread(library: str, tmp_path: Path) -> None:
+def test_workers_of_joblib_and_ray_compute_on_one_thread(library: str, tmp_path: Path) -> None:
     pytest.importorskip({"loky": "joblib"}.get(library, library))
     results = results_in_workers(tmp_path, "", library)
     assert results[library] == [1, results["here"][2]]

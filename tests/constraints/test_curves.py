@@ -170,7 +170,7 @@ def test_a_follower_leaves_its_cam_at_the_published_speed():
 
 @pytest.mark.slow(every=3)
 def test_a_follower_with_a_gap_leaves_its_cam():
-    """On a joint that opens to one side, the follower rests on a light shoe below the jump speed and flies above it."""
+    """A light shoe and a gap ≥ 0 are the contact: the rod stays on it below the jump speed, and flies above that."""
     e, m, k, P = 0.01, 0.5, 4000.0, 20.0
     lift = Curve([0.0, np.pi, 2 * np.pi], [0.0, 2 * e, 0.0], "harmonic", periodic=True)
     turn, slide = lw.joints.Revolute((0, 0, 1)), lw.joints.Prismatic((0, 1, 0))

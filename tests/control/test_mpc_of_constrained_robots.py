@@ -38,7 +38,7 @@ def _stands(**contact: Any) -> Any:
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path) -> None:
-    """The hip carries the trunk, with a plan, without a new one, and without any; gains are the trunk's."""
+    """The hip carries the trunk by a new plan, by the last one if time is up, and while braking; K is that of LQR."""
     problem = _stands()
     if solver == "augmented":
         problem = problem.add(lw.optimal.TorqueFeature(["height"]), "equality", name="no motor")

@@ -31,7 +31,7 @@ def test_placements_of_stator_and_rotor_compose_the_link_transform() -> None:
             joint.with_placements(wrong)
 
 
-def test_rotation_about_an_axis_leaves_it_unchanged() -> None:
+def test_a_rotation_leaves_its_axis_unchanged() -> None:
     """R e = e: the axis has the same coordinates in stator and rotor; and Ṙ = q̇ e × R."""
     joint = lw.Joint.of(lw.joints.Revolute(AXIS))
     q = np.array([[0.3], [-2.0]])

@@ -91,7 +91,7 @@ def test_an_expression_traced_twice_is_one_node(recipe: Recipe) -> None:
 @often
 @given(recipes(KINKED))
 def test_traces_contain_no_foldable_nodes(recipe: Recipe) -> None:
-    """Nothing that folding rules out is in the graph."""
+    """The graph has no nodes such as 2 + 3, x · 1 or −(−x), which folding replaces."""
     graph = Graph()
     build(recipe, graph.inputs("x", (N,)))
     for node in graph.nodes:

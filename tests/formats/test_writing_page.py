@@ -67,6 +67,6 @@ def test_the_page_lists_the_keys_of_saved_robots() -> None:
     assert all(f"`{key}`" in PAGE for key in (*robot_reader._BODY_KEYS, *robot_reader._FRAME_KEYS))
 
 
-def test_the_page_names_all_writing_methods() -> None:
+def test_writing_robots_md_names_all_methods_that_write_files() -> None:
     for name in ("save", "to_urdf", "to_mjcf", "to_sdf"):
         assert f"robot.{name}(path)" in PAGE and hasattr(lw.Robot, name)

@@ -49,7 +49,7 @@ def test_coincident_points_have_a_normal() -> None:
 
 
 def test_normals_of_crossing_segments_are_perpendicular_to_both() -> None:
-    """Segments that meet in other ways, too: moved by the depth along the normal, they touch."""
+    """A motion of 0.3 along the normal adds 0.3 to the distance; parallel segments that overlap have a normal, too."""
     kernel = compiled("segment", "segment")
     rng = np.random.default_rng(1)
     for meets in ((0.3, -0.2), (1.0, 0.4), (-0.7, 1.0), (1.0, 1.0), (-1.0, 1.0)):

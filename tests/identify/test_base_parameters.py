@@ -126,8 +126,8 @@ def test_nearly_parallel_axes_count_as_parallel() -> None:
     assert identify.excitation(robot, q, v, a).condition < 100.0
 
 
-def test_friction_and_payloads_are_identified_beside_inertias() -> None:
-    """Friction and damping beside inertias; a load alone, all else being known; a batch of motions, one held out."""
+def test_damping_and_a_payload_are_identified_together() -> None:
+    """Other parameters are known; of a batch of four motions, one is held out to check the estimate."""
     robot = shipped("arm7")
     loaded = robot.with_payload("payload", "hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
     q, v, a = (x.reshape(4, 40, 7) for x in motion(robot, 160, 9))

@@ -38,7 +38,7 @@ def balls(n: int, radius: float = WIDE) -> np.ndarray:
 
 
 @pytest.mark.parametrize("locked", [("wrist_3",), ("wrist_2", "wrist_3")])
-def test_poses_within_tolerance_of_a_configuration_are_reached(locked: tuple[str, ...]) -> None:
+def test_poses_turned_by_less_than_the_orientation_tolerance_are_reached(locked: tuple[str, ...]) -> None:
     locked = tuple(JOINTS[-len(locked) :])
     n = 50
     X, start = targets(locked, balls(n))

@@ -233,8 +233,8 @@ def test_torques_are_linear_in_inertias() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_parameters_equal_differences() -> None:
-    """Symbols replace the robot's parameters; differences are those of edited robots."""
+def test_derivatives_by_parameters_equal_finite_differences() -> None:
+    """Parameters are symbols in the derivatives, and inputs of a kernel in the differences."""
     names = ["inertia:hand", "placement:elbow", "damping", "gravity"]
     values = dict(zip(names, ARM.parameters(names).values(), strict=True))
     values["inertia:hand"] = np.array(parameters_of(load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3])))

@@ -86,8 +86,8 @@ def test_a_frame_does_not_move_relative_to_its_own_body(sample):
     assert_close(f.acceleration(q, v, a, "tool6", relative_to="body6"), np.zeros((2, 6)), 1e-12, core=1)
 
 
-def test_joints_outside_of_the_path_have_zero_columns(sample):
-    """Only the joints between A and B count."""
+def test_jacobian_columns_of_joints_outside_of_the_path_are_zero(sample):
+    """Only the joints between two frames move one relative to the other."""
     q, _, _, _, f = sample
     J = f.jacobian(q, "tool6", relative_to="body5")
     outside = np.ones(TREE.nv, dtype=bool)

@@ -93,7 +93,7 @@ def inertia_values(inertia):
 
 
 def test_an_edited_inertia_affects_every_function(arm):
-    """A point of 2 kg more at the hand's origin adds Jᵀ(2 kg)J to M, and its weight to what holds the arm."""
+    """A point mass of 2 kg at the hand's origin adds Jᵀ(2 kg)J to M, and its weight to the gravity forces."""
     q = arm.random_configuration(seed=0)
     heavier = arm.with_inertia("hand", mass=2.0)
     J = arm.jacobian(q, "hand")[3:]

@@ -21,7 +21,7 @@ def arm():
     return lw.Robot(random_tree(np.random.default_rng(0), 2, types=(joints.Revolute,)))
 
 
-def test_steps_of_a_simulator_equal_simulate(arm):
+def test_stepping_a_simulator_gives_the_result_of_simulate(arm):
     """The bits are equal, with forces and a stateful controller, saved and restored in between."""
 
     class Counting:

@@ -69,7 +69,8 @@ def test_a_zero_angle_gives_the_identity() -> None:
 @pytest.mark.light
 @every_jacobian
 @pytest.mark.parametrize("angle", ANGLES)
-def test_the_derivative_of_a_rotation_by_its_angle_is_its_axis_cross_product(differentiate: Any, angle: float) -> None:
+def test_the_derivative_of_a_rotation_by_its_angle_is_axis_cross_rotation(differentiate: Any, angle: float) -> None:
+    """dR/dθ = e × R, for each column of R."""
     axis = Vec3(2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0)
     slope = differentiate(lambda x: scalars_of(Rotation.about(axis, x[0])), [angle])[:, 0]
     expected = skew(list(axis)) @ matrix(Rotation.about(axis, angle))
@@ -144,7 +145,7 @@ def test_angles_near_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
         assert Rotation.from_rpy(angle, 0.0, 0.0).z.y == math.sin(angle)
 
 
-def test_distant_quarter_turns_are_computed_by_the_sine() -> None:
+def test_from_rpy_uses_math_sin_beyond_four_revolutions() -> None:
     for angle in (34 * math.pi / 2, 1e6 * math.pi):
         assert Rotation.from_rpy(angle, 0.0, 0.0).z.y == math.sin(angle)
 

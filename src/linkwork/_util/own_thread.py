@@ -113,7 +113,10 @@ def _serve(requests: SimpleQueue[Any]) -> None:
 
 
 def _delete_here() -> None:
-    """Delete what waits for the own thread, which does not run, on a thread without signal handlers."""
+    """Delete, on this thread, the objects that wait for linkwork's own thread, as long as that does not run.
+
+    No signal handlers run on this thread.
+    """
     with suppress(Empty):
         while not _servers:
             request = _requests.get_nowait()

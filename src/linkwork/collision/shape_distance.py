@@ -272,7 +272,7 @@ class ContactPoints(ReturnedValue):
 
     @property
     def mask(self) -> Any:
-        """True where an entry holds a point (..., n); 1 or 0 on symbols."""
+        """True for the entries (..., n) that hold a contact point; numbers 1 and 0 in traced functions."""
         result = self._points[..., 0]
         return result if is_traced(result) else result > 0.5
 

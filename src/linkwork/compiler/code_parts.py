@@ -165,7 +165,7 @@ class SharedWork:
         self._since: float | None = None  # [s] of the first claim
 
     def claim(self) -> bool:
-        """Return True if this process is to do the work, or if it is done; False while another process does it.
+        """Return False while another process does the work, and True once this process may do it.
 
         After some minutes it is True in any case.
         """

@@ -227,7 +227,7 @@ class Kernel(Differentiable):
         return self._function
 
     def call_python(self, *arrays: Any, **named: Any) -> Any:
-        """Evaluate the original Python function, for one state or a batch: slow, and a reference.
+        """Evaluate the original Python function, for one state or a batch: slow, to check the compiled results.
 
         Arguments are those of the kernel without ``out``. One state is passed as floats; a batch is passed as arrays
         whose elements are arrays of all samples, so that the function runs once. Raises TypeError if there is no

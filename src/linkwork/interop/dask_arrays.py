@@ -120,7 +120,7 @@ def _refuse_labels(label: str, name: str, x: Any) -> None:
 
 
 def _check_type(da: Any, label: str, name: str, x: Any) -> None:
-    """Raise TypeError for a collection that is no array of Dask, and ValueError for one of elements of another type."""
+    """Raise TypeError for a collection of Dask that is no array, ValueError for a type that float64 cannot hold."""
     if not is_collection(x):
         return
     if not isinstance(x, da.Array):

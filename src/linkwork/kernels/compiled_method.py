@@ -72,7 +72,7 @@ def add_methods(whole: type[Any], homes: Mapping[str, str]) -> None:
 
 
 def _adopted(name: str, home: str, whole: Any, _: Any) -> Any:
-    """Return an attribute of a class of methods, which is imported, as that of the whole class."""
+    """Import a class of methods, and return its attribute ``name``, named and generated as if ``whole`` defined it."""
     value = vars(imported(home))[name]
     value = value.method(whole._functions) if isinstance(value, Stub) else public_attribute(name, value)
     _name_after(whole, name, value)

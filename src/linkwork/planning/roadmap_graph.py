@@ -95,7 +95,7 @@ class RoadmapGraph:
         return other
 
     def restored(self, arrays: dict[str, np.ndarray], batches: int) -> None:
-        """Replace the nodes and edges of this graph by those that a file has as arrays.
+        """Replace the nodes and edges of this graph by ``arrays`` that were read from a file.
 
         ``batches`` is the number of batches of samples drawn so far.
 

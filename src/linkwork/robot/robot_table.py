@@ -23,7 +23,7 @@ _MODULES = [f"{room.__name__}.{name}" for room in (kinematics, dynamics, mechani
 
 
 class _RobotTable(Mapping[str, FunctionSpec]):
-    """The specifications by function name.
+    """Table of a robot's functions: the specification of each by its name.
 
     The modules of algorithms are imported in their order until one has the function.  Of two threads that import
     one, both get the same specifications.

@@ -118,7 +118,7 @@ def test_roots_end_with_the_right_status() -> None:
 
 
 def test_derivatives_of_roots_equal_the_exact_solutions() -> None:
-    """They are of first and second order, forward and reverse, from any start, and zero by the start."""
+    """First and second order, forward and reverse; they do not depend on the start of the search."""
     graph = Graph()
     p, start = graph.inputs("p", (3,)), graph.inputs("start", (3,))
     rng = np.random.default_rng(1)

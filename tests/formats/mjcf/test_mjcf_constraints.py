@@ -221,7 +221,7 @@ def random_masks(rng):
     return f"<mujoco>{option}<worldbody>{text}</worldbody><contact>{''.join(sorted(lines))}</contact></mujoco>"
 
 
-def test_checked_collision_geoms_of_mjcf_are_those_of_mujoco():
+def test_robots_of_mjcf_check_the_pairs_of_geoms_that_mujoco_checks():
     rng, separated = np.random.default_rng(3), 0
     assert not lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string("<mujoco/>")).collision_pairs
     for _ in range(40):

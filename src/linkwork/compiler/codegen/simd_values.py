@@ -18,7 +18,7 @@ __all__ = ["FloatLanes", "IntLanes", "LaneBuilder", "LaneMask"]
 
 @dataclass(frozen=True, slots=True)
 class FloatLanes:
-    """A floating-point value for each lane."""
+    """A value of the generated code: one floating-point number for each SIMD lane."""
 
     code: LaneBuilder
     name: str

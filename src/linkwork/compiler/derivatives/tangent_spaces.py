@@ -161,9 +161,9 @@ class Tangent:
         return [total(terms) for terms in result]
 
     def curvature(self, q: Sequence[Any]) -> dict[tuple[int, int], list[tuple[int, Any]]]:
-        """Return the curvature of curves of constant velocity: the nonzero elements of Q_ij for directions i ≤ j.
+        """Return the nonzero elements of the second derivatives Q_ij = ∂²(q ⊕ φ)/∂φ_i∂φ_j at φ = 0, for i ≤ j.
 
-        With q(φ) = q ⊕ φ, Q_ij = ∂²q/∂φ_i∂φ_j at φ = 0 is the symmetric part of D(N e_i) N e_j.
+        Q_ij is the symmetric part of D(N e_i) N e_j: the curvature of curves of constant velocity.
         """
         if self.space is None:
             return {}

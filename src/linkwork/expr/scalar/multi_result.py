@@ -72,7 +72,7 @@ class MultiResult(ABC):
         return "n" * arguments
 
     def differentiated(self, arguments: int) -> range:
-        """Return the indices of the arguments whose derivatives those of the results depend on."""
+        """Return the indices of the arguments whose derivatives contribute to those of the results."""
         return range(arguments)
 
     def with_bodies(self, change: Callable[[Any], Any]) -> Self:
@@ -87,7 +87,7 @@ class MultiResult(ABC):
     def push_forward(
         self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
     ) -> Sequence[SparseRow]:
-        """Return the derivatives of each result by direction, for the derivatives of each argument in ``rows``.
+        """Return the directional derivatives of each result, from those of each argument in ``rows``.
 
         Raises NotDifferentiableError if the operation has no derivatives.
         """

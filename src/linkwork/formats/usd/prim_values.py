@@ -104,7 +104,7 @@ class PrimReader:
         return value
 
     def vector(self, prim: Any, name: str, count: int = 3) -> tuple[float, ...] | None:
-        """Return the numbers of a vector, or None if none are authored."""
+        """Return the numbers of a prim's vector, or None if the file has no valid ones."""
         value = self.value(prim, name)
         if value is None:
             return None

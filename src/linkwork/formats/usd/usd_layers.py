@@ -238,7 +238,7 @@ class _Layers:
             self.layers[file] = layer
 
     def _content(self, file: _File) -> bytes:
-        """Return the bytes of a layer, which begin as those of a text or of a binary layer."""
+        """Return the bytes of a layer, after a check that they begin like a text or a binary layer."""
         suffix = os.path.splitext(file.member or file.path)[1].lower()
         if suffix not in _SUFFIXES and file.path != self.first:
             message = f"expected a layer ({', '.join(_SUFFIXES)}), got {quoted(os.path.basename(file.path))}"

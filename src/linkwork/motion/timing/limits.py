@@ -116,7 +116,7 @@ class LimitSet:
         return [*self.speed, *(one.name for one in self.loops)]
 
     def speeds(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the velocities (..., w, 3) with the limits `fastest`; that of a joint is the first of three values."""
+        """Return the velocities (..., w, 3) that `fastest` limits; that of a joint is the first of its three values."""
         parts = [self.robot.twist(q, v, frame)[..., 3:] for frame in self.speed]
         if self.loops:
             own = loop_speed_values(self.robot, self.loops, q, v)

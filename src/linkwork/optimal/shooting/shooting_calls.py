@@ -55,7 +55,7 @@ def run_iterations(
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
 ) -> tuple[Numbers, bool]:
-    """Return the kernel's outputs by name after at most ``max_iterations``, and True if it was stopped before.
+    """Return the kernel's outputs by name after at most ``max_iterations``, and True if it was stopped early.
 
     ``result`` makes the result of all guesses from the outputs, and ``shown`` the argument of the callback, during the
     search and at its end.  Guesses, along the last leading axis, are compared at intervals.

@@ -137,7 +137,7 @@ class Scope:
 
     @cached_property
     def counts(self) -> list[bool]:
-        """True for instructions that are work: all but inputs, constants, and elements of tables changed in place."""
+        """True for instructions that cost time: all but inputs, constants, and elements of tables changed in place."""
         instructions, puts = self.listing.instructions, self.puts
         result = [not (operation is INPUT or operation is CONSTANT) for operation, _, _ in instructions]
         if puts:

@@ -82,9 +82,9 @@ class ControlLayout:
 
 
 def block_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule]:
-    """Return the modules of ``@block(in, work, out, vectors)``, which runs the program on some frames.
+    """Return the LLVM modules of ``@block(in, work, out, vectors)``, which runs the program on ``vectors`` frames.
 
-    ``vectors`` is the number of frames, which are processed in sequence.
+    A frame is the memory of one vector of samples.  Frames are processed in sequence.
     """
     code = ControlCode(new_text, layout.target, layout.real, layout.lanes, "block")
     f = code.function("define void @.block(ptr %in, ptr %work, ptr %out, i64 %vectors)")

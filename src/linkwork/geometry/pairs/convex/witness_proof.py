@@ -208,7 +208,7 @@ def separate(difference: Difference, result: Estimate, separation: Any, near: An
 
 
 def check_images(difference: Difference, result: Estimate, scale: Any) -> tuple[Estimate, Any]:
-    """Return the best of a normal of overlapping bodies and its images (`images`), and 1 if that is an image.
+    """Return the estimate with the normal of least overlap, its own or an image (`images`), and 1 for an image.
 
     Concentric or coaxial bodies may have the same depth along an image, which makes the result ``tied``.
     """

@@ -283,7 +283,7 @@ def _world_frame(arm: AxisGeometry, s: Vec3) -> tuple[Vec3, Vec3, Vec3]:
 
 
 def _rotated(angle: UnitAngle, twist: UnitAngle | None, v: Vec3) -> Vec3:
-    """Return Rz(θ) Rx(α) v; without a twist Rz(θ) v."""
+    """Return Rz(θ) Rx(α) v with the angle θ and the twist α; Rz(θ) v if the twist is None."""
     if twist is not None:
         y, z = twist.rotated(v.y, v.z)
         v = Vec3(v.x, y, z)

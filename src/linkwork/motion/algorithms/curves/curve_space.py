@@ -178,7 +178,7 @@ class CurveSpace:
         return result
 
     def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
-        """Return v (nv) from twists in the frames before the joints, the inverse of `in_fixed_axes`.
+        """Return v (nv) from each joint's twist in the frame before the joint: the inverse of `in_fixed_axes`.
 
         Twists are projected on the joints' directions of motion.
         """
