@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +16,10 @@ from linkwork.errors import ArgumentError
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.joints import JointType
 from linkwork.spatial import Pose, Rotation, Vec3
+from linkwork.viewer.html import page
 from linkwork.viewer.html.javascript import HELPERS, OPERATIONS, UntranslatedError, javascript_function
 from linkwork.viewer.html.page import page_text, write_page
+from linkwork.viewer.joint_sliders import Slider
 
 
 def test_pages_of_long_motions_are_small_files(tmp_path):
@@ -77,6 +80,44 @@ def test_every_operation_is_translated_to_javascript(browser):
     body = f"() => {{ {HELPERS} return [{','.join(f'String(Number({call}))' for call in calls)}]; }}"
     results = [float(x.replace("Infinity", "inf")) for x in tab.evaluate(body)]
     np.testing.assert_allclose(results, expected, rtol=1e-14)
+
+
+BROWSER_NAMES = """() => {
+    const names = new Set();
+    const add = (x) => {
+        for (; x; x = Object.getPrototypeOf(x)) Object.getOwnPropertyNames(x).forEach((name) => names.add(name));
+    };
+    add(document.documentElement.style);
+    for (const value of Object.values(Object.getOwnPropertyDescriptors(window)).map((entry) => entry.value)) {
+        if (value && ["object", "function"].includes(typeof value)) [value, value.prototype].forEach(add);
+    }
+    return [...names];
+}"""
+
+
+def test_scripts_of_the_page_read_only_properties_that_exist(browser):
+    """A property is one of the browser, of the scene's data, or one that a script defines."""
+    folder = Path(page.__file__).parent
+    script = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.js"))
+    script = re.sub(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"', "", script)
+    patterns = (
+        r"[{,(\s](\w+)\s*:",
+        r"[{,]\s*(\w+)\s*(?=[,}])",
+        r"\.(\w+)\]?\s*(?:[-+]|\?\?|\|\|)?=(?!=)",
+        r"\b(\w+)\s*\([^()]*\)\s*\{",
+    )
+    data = re.findall(r'"(\w+)"', "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py")))
+    slider = [field.name for field in fields(Slider)]
+    known = {
+        *browser.open("<p>names</p>").evaluate(BROWSER_NAMES),
+        *data,
+        *slider,
+        "subarray",
+        "xyz",
+    }  # of typed arrays and of shaders
+    known.update(*(re.findall(pattern, script) for pattern in patterns))
+    read = set(re.findall(r"(?<!\.)\.([A-Za-z_]\w*)", script))
+    assert len(read) > 300 and read - known == set()
 
 
 @dataclass(frozen=True)
