@@ -63,7 +63,7 @@ def test_the_projection_on_the_friction_cone_is_a_gradient():
 def test_contact_velocities_minimize_the_contact_function():
     """Random systems with several contacts and intervals: the gradient vanishes, and impulses are admissible.
 
-    Where contacts bounce, impulses are between those of two programs.
+    Contacts that bounce have impulses between those without restitution and those of Newton's law of impact.
     """
     small_rng, large_rng, n = np.random.default_rng(1), np.random.default_rng(15), 5
     for rng, restitution in [(small_rng, None)] * 10 + [(large_rng, 0.6)]:
