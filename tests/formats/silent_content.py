@@ -11,7 +11,7 @@ from typing import NamedTuple
 from linkwork.errors import Issue, ModelError
 from linkwork.formats.unused_content import Kind
 
-__all__ = ["described", "silent_content"]
+__all__ = ["described", "missing_content", "silent_content"]
 
 Read = Callable[[str], tuple[object, Sequence[Issue]]]
 
@@ -35,23 +35,27 @@ def described(value: object) -> str:
     return LOCATION.sub("", repr(value))
 
 
-def silent_content(documents: Sequence[str], read: Read, schema: Mapping[str, Kind], root: str) -> list[str]:
-    """Return the content that changes neither the outcome of `read` nor its report, and what no document contains.
-
-    `read` returns what it read and its report. Each number, switch and name of the documents is changed alone; each
-    element without attributes is removed; items that the schema ignores, and unknown ones, are inserted. An attribute
-    that the report names is not silent, nor is the content of an element that it names.
-    """
-    silent: dict[str, None] = {}
+def missing_content(documents: Sequence[str], schema: Mapping[str, Kind], root: str) -> list[str]:
+    """Return the elements and attributes of a schema that no document contains."""
     missing = {f"{name}/{item}" for name, kind in schema.items() for item in _items(kind)}
     for text in documents:
         document = ET.fromstring(text)
-        nodes = [*_nodes(Node(document, (), (document.tag,), root), schema)]
-        for node in nodes:
+        for node in _nodes(Node(document, (), (document.tag,), root), schema):
             present = {*(child.tag for child in node.element), *map("@{}".format, node.element.attrib)}
-            missing -= {f"{node.kind}/{item}" for item in (*present, "text()")}
-        silent |= dict.fromkeys(_silent_changes(document, nodes, read, schema))
-    return [*silent, *sorted(f"{item}: in no document" for item in missing)]
+            missing -= {f"{node.kind}/{item}" for item in present}
+    return sorted(missing)
+
+
+def silent_content(text: str, read: Read, schema: Mapping[str, Kind], root: str) -> list[str]:
+    """Return the content of a document that changes neither the outcome of `read` nor its report.
+
+    `read` returns what it read and its report. Each number, switch and name of the document is changed alone; each
+    empty element is removed; items that the schema ignores, and unknown ones, are inserted. An attribute that the
+    report names is not silent, nor is the content of an element that it names.
+    """
+    document = ET.fromstring(text)
+    nodes = [*_nodes(Node(document, (), (document.tag,), root), schema)]
+    return [*dict.fromkeys(_silent_changes(document, nodes, read, schema))]
 
 
 def _items(kind: Kind) -> list[str]:
@@ -87,10 +91,13 @@ def _silent_changes(document: ET.Element, nodes: list[Node], read: Read, schema:
             for new in _others(value):
                 if not changes(path, lambda x, name=name, new=new: x.set(name, new)):
                     yield f"{shown}@{name}={new!r}"
-        for new in _others(element.text.strip()) if (element.text or "").strip() else ():
+        content = (element.text or "").strip()
+        for new in _others(content) if content and not is_reported(steps[:-1], rf"^[^<]*\b{element.tag}\b") else ():
             if not changes(path, lambda x, new=new: setattr(x, "text", new)):
                 yield f"{shown}={new!r}"
-        if path and not element.attrib and not changes(path[:-1], lambda x, k=path[-1]: x.remove(x[k])):
+        if not (element.attrib or content or len(element)) and not changes(
+            path[:-1], lambda x, k=path[-1]: x.remove(x[k])
+        ):
             yield shown
         known = schema.get(kind or "", Kind())
         for item in ("unknown", "@unknown", *known.ignored, *known.unsupported):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import linkwork as lw
-from formats.silent_content import described, silent_content
+from formats.sdf_content import DOCUMENTS
+from formats.silent_content import described, missing_content, silent_content
 from linkwork.errors import Issue
-from linkwork.formats import parse_urdf, srdf
+from linkwork.formats import parse_sdf, parse_urdf, srdf
+from linkwork.formats.sdf import sdf_schema
 from linkwork.formats.urdf import urdf_reader, urdf_schema
 
 SRDF = (
@@ -46,7 +50,9 @@ def test_no_content_of_an_srdf_is_silent() -> None:
             *result.report.warnings
         ]
 
-    assert silent_content(SRDF, read, srdf._SCHEMA, "robot") == []
+    assert missing_content(SRDF, srdf._SCHEMA, "robot") == []
+    for text in SRDF:
+        assert silent_content(text, read, srdf._SCHEMA, "robot") == [], text
 
 
 LINKS = """<link name="base">
@@ -94,17 +100,32 @@ URDF = [
     *map(urdf, map(urdf_loops, urdf_reader.LOOP_TYPES)),
     urdf(
         f"""<joint name="j" type="fixed"><parent link="base"/><child link="tip"/></joint>
-          <loop_joint name="l" type="fixed"><link1 link="tip"><origin xyz="1 2 3"/></link1><link2 link="other" xyz="1 2 3" rpy="0.1 0.2 0.3"/>
-          </loop_joint><loop_joint name="n" type="fixed"><link1 link="tip" xyz="1 2 3" rpy="0 1 0"/><link2 link="other" {POSE}/>
-          </loop_joint>"""
+      <loop_joint name="l" type="fixed"><link1 link="tip"><origin xyz="1 2 3"/></link1>
+        <link2 link="other" xyz="1 2 3" rpy="0.1 0.2 0.3"/></loop_joint>
+      <loop_joint name="n" type="fixed"><link1 link="tip" xyz="1 2 3" rpy="0 1 0"/><link2 link="other" {POSE}/>
+      </loop_joint>"""
     ),
 ]
 
 
 @pytest.mark.slow(every=3)
-def test_no_content_of_a_urdf_is_silent() -> None:
+def test_no_content_of_a_urdf_is_silent(drawn: Any) -> None:
     def read(text: str) -> tuple[object, Sequence[Issue]]:
         description = parse_urdf(text)
         return described(replace(description, warnings=())), description.warnings
 
-    assert silent_content(URDF, read, urdf_schema._SCHEMA, "robot") == []
+    assert missing_content(URDF, urdf_schema._SCHEMA, "robot") == []
+    for text in drawn(URDF):
+        assert silent_content(text, read, urdf_schema._SCHEMA, "robot") == [], text
+
+
+@pytest.mark.slow(every=9)
+def test_no_content_of_an_sdf_is_silent(drawn: Any) -> None:
+    def read(text: str) -> tuple[object, Sequence[Issue]]:
+        description = parse_sdf(text, package_dirs=Path(__file__).parent / "sdf" / "models")
+        return described(replace(description, warnings=())), description.warnings
+
+    labels = {"sdf/world@name='w_other'", "sdf/model/include/name='p_other'"}  # of one model's world, of a merged model
+    assert missing_content(DOCUMENTS, sdf_schema._SCHEMA, "sdf") == []
+    for text in drawn(DOCUMENTS):
+        assert set(silent_content(text, read, sdf_schema._SCHEMA, "sdf")) <= labels, text

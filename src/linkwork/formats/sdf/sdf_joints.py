@@ -11,6 +11,7 @@ from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.formats.description import LARGEST
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.sdf.sdf_frames import Frames, Node
+from linkwork.formats.sdf.sdf_schema import AXES, states_dynamics
 from linkwork.formats.xml_document import Element
 from linkwork.joints import Fixed, Helical, JointType, Prismatic, Revolute, Spherical, UnboundedRevolute, Universal
 from linkwork.spatial import Rotation, Vec3
@@ -18,7 +19,6 @@ from linkwork.spatial import Rotation, Vec3
 __all__ = ["TYPES", "Axis", "SdfJoint", "read_joint", "values_of"]
 
 TYPES = ("revolute", "continuous", "prismatic", "ball", "universal", "revolute2", "screw", "fixed", "gearbox")
-_AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "revolute2": 2, "gearbox": 2}
 _Z = Vec3(0.0, 0.0, 1.0)
 _INF = math.inf
 _PARALLEL = 1e-9  # difference of the cosine of two axes from 1 that counts as parallel
@@ -85,10 +85,10 @@ def read_joint(frames: Frames, node: Node, continuous: str = "angle") -> SdfJoin
         reader.error(element, "SELF_JOINT", f"joint {quoted(node.name)} connects link {quoted(child.name)} to itself")
         return None
     errors = len(reader.findings.errors)
-    count = _AXES.get(kind, 0)
+    count = AXES.get(kind, 0)
     axes = tuple(_axis(frames, node, tag, kind) for tag in ("axis", "axis2")[:count])
     for tag in ("axis", "axis2")[count:]:
-        if (unused := element.first(tag)) is not None and _states_dynamics(unused):
+        if (unused := element.first(tag)) is not None and states_dynamics(unused):
             reader.warn(unused, "UNSUPPORTED", f"<{tag}> of a {kind} joint is ignored: it is not defined there")
     if kind in ("universal", "revolute2") and len(reader.findings.errors) == errors:
         _refuse_parallel(node, axes)
@@ -222,9 +222,11 @@ def _direction(frames: Frames, node: Node, axis: Element) -> Vec3:
         message = f"the axis has length {length:.9g}, not 1: normalised; positions stay in rad or m"
         reader.warn(element or axis, "AXIS_NORM", message)
     direction = direction if 1e-100 < length < 1e100 else _scaled(direction)
+    is_old = reader.release <= (1, 4)
+    is_in_model = reader.release < (1, 7) and reader.flag(axis, "use_parent_model_frame", is_old)
     if name:
         frame = frames.lookup(scope, name, "expressed_in", reader, element or axis)
-    elif reader.release <= (1, 4) or (reader.release < (1, 7) and reader.flag(axis, "use_parent_model_frame")):
+    elif is_in_model:
         frame = scope.owner
     else:
         frame = node
@@ -232,13 +234,6 @@ def _direction(frames: Frames, node: Node, axis: Element) -> Vec3:
         return direction
     turn = frames.relative(node, frame).rotation
     return direction if turn is _NO_TURN else turn @ direction
-
-
-def _states_dynamics(axis: Element) -> bool:
-    """Return True if an axis states damping, friction, a spring or bounds, which a joint without axes does not have."""
-    dynamics = axis.first("dynamics")
-    values = [] if dynamics is None else [child.text.strip() for child in dynamics.children]
-    return any(value not in ("", "0", "0.0", "0.000000") for value in values)
 
 
 # -- gears

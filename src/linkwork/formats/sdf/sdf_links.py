@@ -36,6 +36,7 @@ class LinkReader:
         self.frames, self.inertia, self.mesh_uri = frames, inertia, mesh_uri
         self.without_inertial: list[Node] = []
         self.unsupported: dict[str, list[tuple[Node, Element]]] = {}
+        self.without_effect: dict[str, list[tuple[Node, Element]]] = {}
 
     def read(self, node: Node, name: str) -> LinkDescription:
         """Return the link that a `<link>` describes, under a name."""
@@ -56,10 +57,13 @@ class LinkReader:
 
     def report(self) -> None:
         """Report what links have in common, once each."""
-        for what, found in self.unsupported.items():
+        for what, found in (*self.unsupported.items(), *self.without_effect.items()):
             node, element = found[0]
             times = f" ({len(found)} times, here first)" if len(found) > 1 else ""
-            node.reader.warn(element, "UNSUPPORTED", f"{what}{times}")
+            if what in self.unsupported:
+                node.reader.warn(element, "UNSUPPORTED", f"{what}{times}")
+            else:
+                node.reader.note(element, "IGNORED", f"{what}{times}")
         if self.without_inertial:
             node, count = self.without_inertial[0], len(self.without_inertial)
             times = f" ({count} times, here first)" if count > 1 else ""
@@ -71,6 +75,9 @@ class LinkReader:
     def _report_dynamics(self, node: Node) -> None:
         reader, element = node.reader, node.element
         if node.fixed:
+            for child in map(element.first, ("gravity", "kinematic", "velocity_decay")):
+                if child is not None:
+                    self._add(f"<{child.tag}> of a static link is ignored", node, child, self.without_effect)
             return
         if not reader.flag(element, "gravity", True):
             self._add("a link without gravity is not supported yet: gravity acts on it", node, element.first("gravity"))
@@ -83,8 +90,15 @@ class LinkReader:
         ):
             self._add("<velocity_decay> is not supported yet and is ignored", node, decay)
 
-    def _add(self, message: str, node: Node, element: Element | None) -> None:
-        self.unsupported.setdefault(message, []).append((node, element or node.element))
+    def _add(
+        self,
+        message: str,
+        node: Node,
+        element: Element | None,
+        findings: dict[str, list[tuple[Node, Element]]] | None = None,
+    ) -> None:
+        kinds = self.unsupported if findings is None else findings
+        kinds.setdefault(message, []).append((node, element or node.element))
 
     # -- inertia
 

@@ -260,8 +260,10 @@ class _Followers:
         by_name = {self.names(joint.node): joint for joint in self.tree.tree}
         for described in self.tree.joints:
             joint = by_name.get(described.name)
-            stated = () if joint is None else [axis for axis in joint.axes if axis.mimic is not None]
-            yield described if joint is None or not stated else self._follower(described, joint, stated[0], known)
+            for axis in () if joint is None else joint.axes:
+                if joint is not None and axis.mimic is not None:
+                    described = self._follower(described, joint, axis, known)
+            yield described
 
     def _follower(
         self, described: JointDescription, joint: SdfJoint, axis: Axis, known: dict[Node, SdfJoint]
@@ -276,6 +278,7 @@ class _Followers:
             leader = None
         master = None if leader is None else known.get(leader)
         several = len(joint.axes) > 1 or (master is not None and len(master.axes) > 1)
+        several = several or element.attributes.get("axis", "axis") != "axis"
         if several or (leader is not None and master is None):
             message = f"<mimic> of joint {quoted(described.name)} is not supported yet and is ignored"
             what = "both joints need one axis each" if several else f"joint {quoted(name)} closes a loop"

@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from linkwork._util.messages import printable, quoted
 from linkwork.formats.file_reading import XACRO_HINT
 from linkwork.formats.sdf.sdf_elements import SdfReader, version_text
 from linkwork.formats.unused_content import Kind, Unused, kind, walk
 from linkwork.formats.xml_document import Element
 
-__all__ = ["SHAPES", "check"]
+__all__ = ["AXES", "SHAPES", "check", "states_dynamics"]
 
 SHAPES = ("box", "capsule", "cone", "cylinder", "ellipsoid", "mesh", "plane", "sphere")
 UNREAD_SHAPES = ("heightmap", "image", "polyline")
+
+AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "revolute2": 2, "gearbox": 2}
+"""Numbers of axes of the types of joints that have any."""
 
 _TEXT = kind("text()")
 _SCENE = "plugin sensor light gui scene audio_sink audio_source battery projector particle_emitter"
@@ -100,7 +105,7 @@ _SCHEMA: dict[str, Kind] = {
     "cylinder": kind("", once="radius length"),
     "ellipsoid": kind("", once="radii"),
     "sphere": kind("", once="radius"),
-    "plane": kind("", once="normal size"),
+    "plane": kind("", once="normal", ignored="size"),
     "mesh": kind("", once="uri scale submesh", ignored="@optimization convex_decomposition"),
     "submesh": kind("", once="name center"),
     "joint": _kind(
@@ -187,6 +192,12 @@ def check(reader: SdfReader, root: Element) -> None:
                 check_version(element, name, item)
             else:
                 log.add_foreign(_SCHEMA[name], name, item, element, item_of(element, item, name))
+        if "canonical_link" in element.attributes and (static := element.first("static")) and _is_true(static.text):
+            message = "attribute 'canonical_link' of a static <model>"
+            log.add((name, "@canonical_link"), element, "IGNORED", message)
+        for tag, reason in _without_effect(element, name):
+            if (child := element.first(tag)) is not None:
+                log.add((name, tag + reason), child, "IGNORED", f"<{tag}> in <{element.tag}> {reason}")
         for child in element.children:
             if child.tag in _VERSIONED.get(name, ()):
                 check_version(child, name, child.tag)
@@ -201,6 +212,51 @@ def check(reader: SdfReader, root: Element) -> None:
     log.report()
     if ("", "xacro") in log.omissions:
         reader.findings.raise_errors()  # further errors are consequences
+
+
+def states_dynamics(axis: Element) -> bool:
+    """Return True if an axis states damping, friction or a spring, which a joint without axes does not have."""
+    dynamics = axis.first("dynamics")
+    values = [] if dynamics is None else [child.text.strip() for child in dynamics.children]
+    return any(value not in ("", "0", "0.0", "0.000000") for value in values)
+
+
+def _without_effect(element: Element, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the children that other content of an element makes useless, with the reason."""
+    joint_type = element.attributes.get("type", "").strip().lower()
+    match name:
+        case "joint":
+            of_type = f"of a {quoted(joint_type)} joint"
+            for tag in ("axis", "axis2")[AXES.get(joint_type, 0) :]:
+                if (axis := element.first(tag)) is not None and not states_dynamics(axis):
+                    yield tag, of_type
+            if joint_type != "screw":
+                yield from (("thread_pitch", of_type), ("screw_thread_pitch", of_type))
+            elif element.first("screw_thread_pitch") is not None:
+                yield "thread_pitch", "with a <screw_thread_pitch>"
+            if joint_type != "gearbox":
+                yield from (("gearbox_ratio", of_type), ("gearbox_reference_body", of_type))
+        case "axis" | "axis2" if element.parent is not None and element.parent.attributes.get("type") == "gearbox":
+            yield from ((tag, "of a gearbox") for tag in ("dynamics", "limit", "mimic"))
+        case "inertial" if _is_true(element.attributes.get("auto")):
+            yield from ((tag, 'with auto="true"') for tag in ("pose", "inertia"))
+        case "inertial":
+            yield "density", 'without auto="true"'
+        case "collision" if (link := element.parent) is not None:
+            inertial = link.first("inertial")
+            if inertial is None or not _is_true(inertial.attributes.get("auto")):
+                yield "density", "of a link without automatic inertia"
+        case "surface_friction" if (ode := element.first("ode")) is not None and ode.first("mu") is not None:
+            yield "bullet", "with a <mu> in <ode>"
+        case "physics" if element.parent is not None:
+            if element.parent.first("gravity") is not None:
+                yield "gravity", "beside the <gravity> of the world"
+            elif element.parent.first("physics") is not element:
+                yield "gravity", "after the first <physics>"
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.strip().lower() in ("true", "1")
 
 
 _VERSIONED = {name: {*_SINCE.get(name, ()), *_UNTIL.get(name, ())} for name in (*_SINCE, *_UNTIL)}

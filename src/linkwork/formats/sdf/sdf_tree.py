@@ -264,8 +264,22 @@ class SpanningTree:
         values: dict[str, Any] = {}
         for key, argument, none in _LOOP_VALUES:
             stated = values_of(one.axes, key)
-            if len(stated) == joint.nv == joint.nq and any(value != none for value in stated):
+            if all(value == none for value in stated):
+                continue
+            if len(stated) == joint.nv == joint.nq:
                 values[argument] = stated
+            else:
+                message = (
+                    f"{argument} of joint {quoted(name)}, which closes a loop, is not supported yet and is ignored"
+                )
+                one.reader.warn(one.element, "UNSUPPORTED", message)
+        for axis, tag in zip(one.axes, ("axis", "axis2"), strict=False):
+            if axis.mimic is not None:
+                message = f"<mimic> of joint {quoted(name)}, which closes a loop, is not supported yet and is ignored"
+                one.reader.warn(axis.mimic, "UNSUPPORTED", message)
+            if axis.initial:
+                message = f"initial_position of joint {quoted(name)}, which closes a loop, is ignored"
+                one.reader.note(one.element.first(tag) or one.element, "IGNORED", message)
         self.constraints.append(ConstraintDescription(LoopJoint(name, joint, M, F, **values), where))
 
     def _add_gear(self, one: SdfJoint) -> None:
