@@ -97,6 +97,9 @@ def test_sliders_of_quaternions_move_along_the_velocity(browser, tmp_path):
 def test_sliders_of_both_pages_are_equal(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(7), 2 * len(ALL)))
     q = wave(robot, 1)
+    for joint in robot.joints:
+        if joint.coupling is None:  # lengths far from zero are in the ranges of their sliders
+            q[0, 0, joint.q_slice] += np.where(np.array(joint.type.q_units) == "m", 50.0, 0.0)
     tab = opened(browser, robot_document(robot, q), tmp_path)
     q = q[0, 0]
     coordinates = joint_coordinates(robot, q)
@@ -106,6 +109,9 @@ def test_sliders_of_both_pages_are_equal(browser, tmp_path):
         "() => [...document.querySelectorAll('.joint input[type=number]')].map((x) => Number(x.value))"
     )
     expected = [coordinate.value(q) for coordinate in coordinates]
+    assert all(coordinate.lower <= x <= coordinate.upper for x, coordinate in zip(expected, coordinates, strict=True))
+    ranges = tab.evaluate("() => [...document.querySelectorAll('.joint input[type=range]')].map((x) => [x.min, x.max])")
+    np.testing.assert_allclose(np.array(ranges, float), [[x.lower, x.upper] for x in coordinates])
     np.testing.assert_allclose(shown, expected, atol=1e-4)
     for k, coordinate in enumerate(coordinates):
         value = expected[k] + 0.1 if expected[k] < 0.5 * (coordinate.lower + coordinate.upper) else expected[k] - 0.1

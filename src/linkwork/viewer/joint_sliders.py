@@ -39,17 +39,19 @@ def is_plain(joint: JointType) -> bool:
     return joint.nq == joint.nv and set(joint.q_units) <= {"rad", "m"}
 
 
-def joint_sliders(body: Body) -> list[Slider]:
-    """Return the sliders of a body's joint: a slider for each coordinate, or for each component of a motion along v."""
+def joint_sliders(body: Body, shown: Sequence[float]) -> list[Slider]:
+    """Return the sliders of a body's joint: a slider for each coordinate, or for each component of a motion along v.
+
+    ``shown`` are the coordinates of the joint in the configuration shown first, which ranges without limits include.
+    """
     joint = body.joint
     if is_plain(joint):
         names: Sequence[str] = joint.q_names or ("",) * joint.nq
-        return [
-            _slider(body.joint_name, *entry) for entry in zip(names, joint.q_units, *body.limits.positions, strict=True)
-        ]
+        entries = zip(names, joint.q_units, *body.limits.positions, shown, strict=True)
+        return [_slider(body.joint_name, *entry) for entry in entries]
     names = [_TANGENT_NAMES.get(name, name.removesuffix("_rate")) for name in joint.v_names or ("",) * joint.nv]
     units = [unit.removesuffix("/s") for unit in joint.v_units]
-    return [_slider(body.joint_name, *pair, -math.inf, math.inf) for pair in zip(names, units, strict=True)]
+    return [_slider(body.joint_name, *pair, -math.inf, math.inf, 0.0) for pair in zip(names, units, strict=True)]
 
 
 def slider_origin(body: Body) -> list[float | None]:
@@ -66,8 +68,9 @@ def actuated_joints(tree: Tree) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for actuator in tree.actuators for name, _ in actuator.joints))
 
 
-def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float) -> Slider:
+def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float, shown: float) -> Slider:
     reach = math.pi if unit == "rad" else _FREE_LENGTH
-    low = lower if math.isfinite(lower) else (upper - 2.0 * reach if math.isfinite(upper) else -reach)
-    high = upper if math.isfinite(upper) else (lower + 2.0 * reach if math.isfinite(lower) else reach)
+    middle = shown if abs(shown) > reach else 0.0
+    low = lower if math.isfinite(lower) else min(upper - 2.0 * reach, middle - reach)
+    high = upper if math.isfinite(upper) else max(low + 2.0 * reach, middle + reach)
     return Slider(f"{joint} {coordinate}".rstrip(), unit, low, high, lower, upper)

@@ -35,9 +35,10 @@ class Functions:
         return "const FUNCTIONS = [\n" + ",\n".join(self._indices) + "\n];\n"
 
 
-def robot_data(robot: Any, functions: Functions) -> dict[str, Any]:
+def robot_data(robot: Any, functions: Functions, q: np.ndarray) -> dict[str, Any]:
     """Return the bodies, frames and joints of a robot as data for JSON; their functions are added to ``functions``.
 
+    q (nq,) is the configuration that is shown first.
     Raises UntranslatedError for a joint whose transform has loops or other operations that do not run in a page.
     """
     tree: Tree = robot.tree
@@ -48,7 +49,7 @@ def robot_data(robot: Any, functions: Functions) -> dict[str, Any]:
             {"name": frame.name, "body": frame.body, "placement": list(frame.placement.elements()[:12])}
             for frame in tree.frames
         ],
-        "joints": [_joint(tree, i, body, functions) for i, body in tree.stacked() if body.joint.nq],
+        "joints": [_joint(tree, i, body, functions, q) for i, body in tree.stacked() if body.joint.nq],
         "named": [{"name": state.name, "q": state.q.tolist()} for state in robot.named_configurations],
     } | _closure(robot, functions)
 
@@ -67,11 +68,11 @@ def _of_joint(body: Body, function: Callable[[Sequence[Any]], Sequence[Any]], si
         raise UntranslatedError(f"joint {body.joint_name!r}: {error}") from None
 
 
-def _joint(tree: Tree, i: int, body: Body, functions: Functions) -> dict[str, Any]:
+def _joint(tree: Tree, i: int, body: Body, functions: Functions, shown: np.ndarray) -> dict[str, Any]:
     """Return a joint with its sliders; one whose sliders move it along v has its functions, and where it begins."""
     joint, q, v = body.joint, tree.q_slices[i], tree.v_slices[i]
     result = {"name": body.joint_name, "q": q.start, "nq": joint.nq, "v": v.start, "nv": joint.nv}
-    result["sliders"] = [_slider(slider) for slider in joint_sliders(body)]
+    result["sliders"] = [_slider(slider) for slider in joint_sliders(body, shown[q].tolist())]
     if is_plain(joint):
         return result | {"integrate": None, "difference": None, "origin": None}
     nq = joint.nq

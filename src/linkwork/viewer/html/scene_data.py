@@ -91,7 +91,7 @@ def _actor(actor: Actor, arrays: Arrays, functions: Functions, notes: list[str])
     robot = None
     if actor.robot is not None:
         try:
-            robot = robot_data(actor.robot, functions)
+            robot = robot_data(actor.robot, functions, actor.q[0, 0])
         except UntranslatedError as error:
             notes.append(f"{actor.name}: the page has no sliders, as it cannot compute a transform: {error}")
     source = actor.q if robot is not None else _rows(actor.poses)

@@ -69,10 +69,10 @@ def joint_coordinates(robot: Any, q: np.ndarray) -> list[JointCoordinate]:
     tree = robot.tree
     for i, body in tree.stacked():
         part, origin = tree.q_slices[i], None
+        shown = q[part].tolist()
         if not is_plain(body.joint):
-            shown = q[part].tolist()
             origin = tuple(b if a is None else a for a, b in zip(slider_origin(body), shown, strict=True))
-        for k, slider in enumerate(joint_sliders(body)):
+        for k, slider in enumerate(joint_sliders(body, shown)):
             limited = math.isfinite(slider.lower) and math.isfinite(slider.upper) and slider.upper > slider.lower
             high = slider.high if slider.high > slider.low else slider.low + _FIXED_RANGE
             name = escaped(slider.name)
