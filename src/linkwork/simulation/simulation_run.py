@@ -43,6 +43,7 @@ from linkwork.simulation.rollout.kernels import (
     observer,
     rows_of,
     segment,
+    values_of,
 )
 from linkwork.simulation.rollout.rollout import (
     ENDED,
@@ -56,6 +57,7 @@ from linkwork.simulation.rollout.rollout import (
     rolled,
 )
 from linkwork.simulation.rollout.scipy_integrators import scipy_solver, solved_by_scipy
+from linkwork.simulation.rollout.spring_steps import warn_of_jumping_springs
 from linkwork.simulation.rollout.step_stability import (
     check_step_stability,
     warn_of_fast_turns,
@@ -164,6 +166,9 @@ def simulated(
         (solved_by_scipy(run, solver, q, v, progress), None) if solver else run.run_compiled(q, v, progress)
     )
     warn_of_fast_turns(robot, setup.method, h, result.t, result.q, result.v)
+    if passive:
+        springs = values_of(setup, ("stiffness", "rest"), varied, leading)
+        warn_of_jumping_springs(robot, springs, result.t, result.q)
     if joint_limit_mode is None:
         warn_of_limits(robot, result.t, result.q)
     if overlapping is not None and depths is not None and steps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = [
     "rows_of",
     "segment",
     "stepper",
+    "values_of",
 ]
 
 _LEAST_ROWS, _MOST_ROWS = 32, 128  # records of a segment: steps after the last change nothing
@@ -162,16 +163,27 @@ def check_springs(
     if not setup.is_implicit_in_joints or 0 in leading:
         return
 
-    robot, named = setup.robot, zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
-    values = {of: (x, size) for of, (_, size), x in named if not is_of_contacts(of)}
-    resisting = {of: x for of, x in values.items() if of.partition(":")[0] in ("stiffness", "damping")}
-    own = {of: over_environments(*x, leading) for of, x in resisting.items()}
+    robot = setup.robot
+    own = values_of(setup, ("stiffness", "damping"), parameters, leading)
     rates = bounds.get(BOUNDS, {}).get("rates")
     known = None  # rates of all springs that parameters may make stiff, also of those that are 0
     if rates is not None:
-        stiff = {of: np.ones(size) for of, (_, size) in values.items() if of.startswith("stiffness:")}
+        sizes = zip(setup.parameter_names, setup.parameters, strict=True)
+        stiff = {of: np.ones(size) for of, (_, size) in sizes if of.startswith("stiffness:") and not is_of_contacts(of)}
         known = SpringRates.of(moving_robot(robot, stiff), [*over_environments(rates, rates.shape[-1:], leading)])
     warn_of_implicit_springs(robot, h, own, known, leading)
+
+
+def values_of(
+    setup: SimulationSetup, kinds: Collection[str], parameters: Mapping[str, Any], leading: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return the robot's parameters of some kinds, by name; their elements are arrays over all environments."""
+    named = zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
+    return {
+        of: over_environments(values, size, leading)
+        for of, (_, size), values in named
+        if not is_of_contacts(of) and of.partition(":")[0] in kinds
+    }
 
 
 def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:

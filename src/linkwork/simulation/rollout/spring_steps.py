@@ -27,9 +27,13 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
+from linkwork.joints.base.joint_type import JointType
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_rows
-from linkwork.model.loop_joints import loops_of
+from linkwork.model.body import Body
+from linkwork.model.loop_joints import body_of, loops_of
+from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.passive_resistance import (
     curved_damper_rows,
     has_rows,
@@ -48,6 +52,7 @@ __all__ = [
     "sampled_rates",
     "spring_shares",
     "warn_of_implicit_springs",
+    "warn_of_jumping_springs",
 ]
 
 Scalars = Sequence[Any]
@@ -308,6 +313,53 @@ def warn_of_implicit_springs(
         SimulationWarning,
         stacklevel=levels_up(),
     )
+
+
+def warn_of_jumping_springs(robot: Any, own: Mapping[str, Any], t: np.ndarray, q: np.ndarray) -> None:
+    """Warn of the first spring whose deflection jumps by a revolution between two records q (..., n, nq) at times t.
+
+    The deflection is that by the shortest rotation from the rest, which changes its axis at half a revolution.  ``own``
+    are stiffness and rests that replace parameters of the robot, by name.  Their elements are arrays over environments.
+    """
+
+    def placed(tree: Tree) -> list[tuple[Body, slice, bool]]:
+        """Return the joints of the tree and those that close loops, with the place of their coordinates."""
+        ends = np.cumsum([0, *(loop.joint.nq for loop in loops_of(tree))]).tolist()
+        closing = zip(map(body_of, loops_of(tree)), map(slice, ends, ends[1:]), strict=False)
+        each = [*((body, part, False) for body, part in zip(tree.bodies, tree.q_slices, strict=True))]
+        return [*each, *((body, part, True) for body, part in closing)]
+
+    if not q.size or not any(_may_jump(body.joint) for body, _, _ in placed(robot.tree)):
+        return
+    leading, records = q.shape[:-2], q.reshape(-1, *q.shape[-2:])
+    jumps = []
+    for body, part, closes in placed(robot.with_parameters(dict(own)).tree if own else robot.tree):
+        stiffness = [np.broadcast_to(x, len(records)) for x in body.drive.stiffness]
+        if body.coupling is None and _may_jump(body.joint) and np.any(stiffness):
+            now = (robot.loop_configuration(records) if closes else records)[..., part]
+            rest = [np.asarray(x, dtype=float)[..., None] for x in body.drive.rest or body.joint.zero()]
+            deflection = body.joint.difference(rest, [*np.moveaxis(now, -1, 0)])
+            each = zip(deflection, body.joint.v_units, strict=True)
+            squares = sum(np.diff(x, axis=-1) ** 2 for x, unit in each if unit == "rad/s")
+            jumped = (squares > np.pi**2) & np.any(stiffness, axis=0)[:, None]
+            jumps += [(k, i, body.joint_name) for i, k in np.argwhere(jumped).tolist()]
+    if not jumps:
+        return
+    k, i, name = min(jumps)
+    index = np.unravel_index(i, leading) if leading else ()
+    of_environment = f" in environment {', '.join(map(str, map(int, index)))}" if index else ""
+    warnings.warn(
+        f"simulate: {name!r} turns past half a revolution from the rest of its spring at {t[k + 1]:g} s"
+        f"{of_environment}: the spring's force jumps there, and the energy of a spring on the position of a floating "
+        "joint; limit the rotation, or use linkwork.force_elements.SpringDamper between points",
+        SimulationWarning,
+        stacklevel=levels_up(),
+    )
+
+
+def _may_jump(joint: JointType) -> bool:
+    """Return True if deflections of a joint's springs are those of a shortest rotation."""
+    return "rad/s" in joint.v_units and (joint.nq != joint.nv or (joint.nv > 1 and not is_plain(joint)))
 
 
 def _joint_rates(moving: Any, robot: Any, rates: SpringRates | None) -> list[tuple[Any, Any, str]]:
