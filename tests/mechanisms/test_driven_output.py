@@ -171,6 +171,12 @@ def test_a_coupler_that_spins_freely_needs_no_force():
         motions.append(robot.drive_mechanism({"crank": angles}, start.q, velocity={"crank": 2.0}))
         alone = robot.drive_mechanism({"crank": angles[:1]}, start.q, velocity={"crank": 2.0})
         np.testing.assert_allclose(alone.tau, motions[-1].tau[:1], rtol=0, atol=1e-8)  # of a single state
+        of_masses = {"inertia:rocker": np.array(robot.parameters("inertia:rocker")["inertia_rocker"]) * [[1.0], [2.0]]}
+        both = robot.drive_mechanism({"crank": angles}, start.q, velocity={"crank": 2.0}, parameters=of_masses)
+        np.testing.assert_allclose(both.tau[0], motions[-1].tau, rtol=0, atol=1e-8)
+        heavy = robot.with_parameters({"inertia:rocker": of_masses["inertia:rocker"][1]})
+        alone = heavy.drive_mechanism({"crank": angles}, start.q, velocity={"crank": 2.0})
+        np.testing.assert_allclose(both.tau[1], alone.tau, rtol=0, atol=1e-8)
     ball, universal = motions
     np.testing.assert_allclose(ball.tau[:, 0], universal.tau[:, 0], rtol=0, atol=1e-7)
     np.testing.assert_allclose(ball.pin_forces[:, 0], universal.pin_forces[:, 0], rtol=0, atol=1e-6)

@@ -193,6 +193,7 @@ class Actuation:
     sizes: Matrix  # squared elements of G without cancellation
     noise: list[Any]  # rounding of N_ii, by row
     inertia: list[Any]  # M_kk, or that of 1 kg for a velocity that moves no inertia
+    units: list[float]  # of velocities: 1 rad/s, or a characteristic length per second
     actuated: list[int]  # indices of actuated velocities
     weights: list[Any]  # w_k of the actuated velocities
     in_loops: bool = False  # many splits follow: code that runs once before them is loops where this makes it shorter
@@ -211,7 +212,7 @@ class Actuation:
         inertia = [units[k] ** 2 if is_zero(M[k][k]) else M[k][k] for k in range(tree.nv)]
         noise = [dot([x / m for x, m in zip(row, inertia, strict=True)], [NOISE] * tree.nv) for row in rates.sizes]
         weighed = [1.0 if weights is None else weights[k] for k in indices]
-        return Actuation(rates.rows, rates.sizes, noise, inertia, indices, weighed, in_loops)
+        return Actuation(rates.rows, rates.sizes, noise, inertia, units, indices, weighed, in_loops)
 
     @cached_property
     def others(self) -> list[int]:
@@ -262,8 +263,12 @@ class Actuation:
         whole = [
             0.0 if is_zero(x) else reciprocal_or_zero(x, eq(x, 0.0)) * NOISE for x in self.noise
         ]  # by the sizes of rows
-        sizes = [[row[k] for row in self.sizes] for k in self.others]
-        floors = [dot(column, whole) * NOISE for column in sizes]  # columns that are rounding are excluded
+        squares = [1.0 / unit**2 for unit in self.units]
+        rows = [dot(row, squares) for row in self.sizes]  # rounding of an element has the size of its row
+        floors = []  # columns that are rounding are excluded
+        for k in self.others:
+            sizes = [0.0 if is_zero(row[k]) else size for row, size in zip(self.sizes, rows, strict=True)]
+            floors.append(dot(sizes, whole) * (NOISE * self.units[k] ** 2))
         return Semidefinite.of(_lower_products(scaled, columns), floors)
 
     def _balancing(self, residual: Scalars) -> list[Any]:

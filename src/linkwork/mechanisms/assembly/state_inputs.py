@@ -97,14 +97,17 @@ class VariedRobot:
             raise AttributeError(name)
         return partial(self._call, name) if name in self.robot._subject.rows else getattr(self.robot, name)
 
-    def _call(self, name: str, *arrays: Any, parameters: Mapping[str, np.ndarray] | None = None, **options: Any) -> Any:
-        """Call the kernel of a function, without the checks of its method."""
+    def _call(
+        self, name: str, *arguments: Any, parameters: Mapping[str, np.ndarray] | None = None, **options: Any
+    ) -> Any:
+        """Call the kernel of a function, without the checks of its method; ``arguments`` may end with options."""
         row = self.robot._subject.rows[name]
+        arrays, named = arguments[: len(row.inputs)], arguments[len(row.inputs) :]
         wrenches = options.pop("wrenches", {})
         axes = options.pop(row.wrench_arguments[1], "world") if wrenches else {}
         acted = {"wrenches": axes if isinstance(axes, Mapping) else dict.fromkeys(wrenches, axes)} if wrenches else {}
         inputs = {key: options.pop(key) for key in row.optional if options.get(key) is not None}
-        request = read_request(self.robot._subject, (name, options | acted), tuple(inputs))
+        request = read_request(self.robot._subject, (name, *named, options | acted), tuple(inputs))
         if parameters:
             known = tuple(p if name in self.needed else replace(p, fitting=True) for p in self.parameters)
             request = replace(request, parameters=known)
