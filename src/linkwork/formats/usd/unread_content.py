@@ -28,6 +28,7 @@ _HARMLESS = re.compile(
     r"|isaac:.*"
 )
 _ZERO = re.compile(r"physxRigidBody:(linearDamping|angularDamping|disableGravity)|mjc:(stiffness|damping|gravcomp)\b.*")
+_IDLE = ("restitution", "staticFriction", "startsAsleep", "simulationOwner")  # of UsdPhysics, without effect on a robot
 _FORCES = re.compile(r"Mjc|Newton|Physx|Isaac|Physics(Deformable|Vehicle|Tendon)|Drake")
 
 
@@ -60,10 +61,26 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
                 close = did_you_mean(name, known)
                 message = f"{name} is not an attribute of UsdPhysics: ignored"
                 reader.once(prim, "UNKNOWN_TAG", f"{message}; {close}" if close else message)
+        _report_idle(reader, prim, kind, known)
         for name in ("physics:velocity", "physics:angularVelocity"):
             if any(reader.vector(prim, name) or ()):
                 reader.once(prim, "IGNORED", f"{name}, a velocity at the start of a simulation, is not read")
     _report_variants(reader, prims)
+
+
+def _report_idle(reader: PrimReader, prim: Any, kind: str, known: list[str]) -> None:
+    """Report properties of UsdPhysics that have no effect, at all or on a joint of this type."""
+    is_joint = kind.startswith("Physics") and kind.endswith("Joint")
+    if is_joint and kind != "PhysicsJoint" and any("PhysicsLimitAPI:" in schema for schema in prim.GetAppliedSchemas()):
+        reader.once(prim, "UNSUPPORTED", f"the limits of PhysicsLimitAPI of a {kind} are not read")
+    defined = set(prim.GetPrimDefinition().GetPropertyNames()) if is_joint else set()
+    for name in map(str, prim.GetAuthoredPropertyNames()):
+        base, _, last = name.rpartition("physics:")
+        if not base and last in _IDLE:
+            reader.once(prim, "IGNORED", f"{name} has no effect on a robot")
+        elif is_joint and (name in known or name.startswith(("drive:", "limit:"))) and name not in defined:
+            owner = f"a {kind} without the schema of this attribute" if base else f"a {kind}"
+            reader.once(prim, "IGNORED", f"{name} of {owner} is not read")
 
 
 def _report(reader: PrimReader, prim: Any, name: str, attribute: Any) -> None:

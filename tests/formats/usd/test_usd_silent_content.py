@@ -1,0 +1,132 @@
+"""Each property of UsdPhysics changes the robot or the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formats.silent_content import NOT_READ, described
+from linkwork.formats.usd.usd_reader import read_usd
+
+pxr = pytest.importorskip("pxr", reason="USD is read by OpenUSD")
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdShade  # noqa: E402
+
+TARGETS = {
+    "PhysicsCollisionAPI": "/w/b/shape",
+    "PhysicsCollisionGroup": "/w/g1",
+    "PhysicsFilteredPairsAPI": "/w/a",
+    "PhysicsMassAPI": "/w/a",
+    "PhysicsMaterialAPI": "/w/m",
+    "PhysicsMeshCollisionAPI": "/w/a/mesh",
+    "PhysicsRigidBodyAPI": "/w/b",
+    "PhysicsScene": "/w/scene",
+}  # prims with a schema; the joint "/w/j0" has the others
+JOINTS = ("Fixed", "Revolute", "Prismatic", "Spherical", "Distance", "")
+WITHOUT_EFFECT_HERE = {
+    "physics:mergeGroup",  # no other group has the name
+    "physics:principalAxes",  # without principal moments
+    "physics:excludeFromArticulation",  # no articulation
+    "physics:axis of PhysicsSphericalJoint",  # without limits of its cone
+}
+
+
+def stage_with(joint: str) -> Any:
+    """A stage of three bodies with shapes, a material, collision groups, and two joints of a type."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdGeom.SetStageUpAxis(stage, "Z")
+    stage.SetDefaultPrim(stage.DefinePrim("/w", "Xform"))
+    stage.DefinePrim("/w/scene", "PhysicsScene")
+    material = stage.DefinePrim("/w/m", "Material")
+    UsdPhysics.MaterialAPI.Apply(material)
+    for name in "abc":
+        body = stage.DefinePrim(f"/w/{name}", "Xform")
+        UsdPhysics.RigidBodyAPI.Apply(body)
+        UsdPhysics.MassAPI.Apply(body)
+        shape = stage.DefinePrim(f"/w/{name}/shape", "Cube")
+        UsdPhysics.CollisionAPI.Apply(shape)
+        UsdShade.MaterialBindingAPI.Apply(shape).Bind(UsdShade.Material(material))
+    mesh = stage.DefinePrim("/w/a/mesh", "Mesh")
+    UsdPhysics.CollisionAPI.Apply(mesh)
+    UsdPhysics.MeshCollisionAPI.Apply(mesh)
+    UsdGeom.Mesh(mesh).CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    UsdGeom.Mesh(mesh).CreateFaceVertexCountsAttr([3] * 4)
+    UsdGeom.Mesh(mesh).CreateFaceVertexIndicesAttr([0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3])
+    for k, ends in enumerate(("ab", "bc")):
+        prim = UsdPhysics.Joint(stage.DefinePrim(f"/w/j{k}", f"Physics{joint}Joint"))
+        prim.CreateBody0Rel().SetTargets([f"/w/{ends[0]}"])
+        prim.CreateBody1Rel().SetTargets([f"/w/{ends[1]}"])
+    for name, body in (("g1", "a"), ("g2", "c")):
+        group = UsdPhysics.CollisionGroup(stage.DefinePrim(f"/w/{name}", "PhysicsCollisionGroup"))
+        group.GetCollidersCollectionAPI().CreateIncludesRel().SetTargets([f"/w/{body}"])
+    return stage
+
+
+def author(prim: Any, name: str) -> None:
+    """Author a value of a property that is not its default."""
+    target = "/w/c" if "body" in name or "Pairs" in name else "/w/g2" if "Groups" in name else "/w/scene"
+    if isinstance(prim.GetProperty(name), Usd.Relationship):
+        prim.GetRelationship(name).SetTargets([target])
+        return
+    attribute = prim.GetAttribute(name)
+    kind, default = attribute.GetTypeName(), attribute.Get()
+    value: Any = 0.75
+    if kind == Sdf.ValueTypeNames.Bool:
+        value = not default
+    elif kind == Sdf.ValueTypeNames.Token:
+        allowed = [word for word in attribute.GetMetadata("allowedTokens") or ["other"] if word != default]
+        value = "Y" if default == "X" else allowed[-1]
+    elif kind == Sdf.ValueTypeNames.String:
+        value = "other"
+    elif "quat" in str(kind):
+        value = Gf.Quatf(0.5, 0.5, 0.5, 0.5)
+    elif "3" in str(kind):
+        value = Gf.Vec3f(0.3, 0.4, 0.5)
+    attribute.Set(value)
+
+
+def cases() -> Iterator[tuple[str, str, str, str]]:
+    """Yield each schema, a type of joint, an instance of the schema, and each property of UsdPhysics that it has."""
+    registry = Usd.SchemaRegistry()
+    types = Tf.Type.FindByName("UsdSchemaBase").GetAllDerivedTypes()
+    for schema in sorted(map(Usd.SchemaRegistry.GetSchemaTypeName, types)):
+        definition = registry.FindAppliedAPIPrimDefinition(schema) or registry.FindConcretePrimDefinition(schema)
+        if not schema.startswith("Physics") or not definition:
+            continue
+        instances = {"PhysicsLimitAPI": ("rotX", "distance"), "PhysicsDriveAPI": ("angular", "rotX")}.get(schema, ("",))
+        joints = JOINTS if instances != ("",) else (schema[7:-5],) if schema.endswith("Joint") else ("Revolute",)
+        for name in definition.GetPropertyNames():
+            for instance in instances if "physics:" in name else ():
+                for joint in joints:
+                    yield schema, joint, instance, name.replace("__INSTANCE_NAME__", instance)
+
+
+@pytest.mark.slow(every=3)
+def test_no_property_of_usd_physics_is_silent(tmp_path: Path, drawn: Any) -> None:
+    def outcome(stage: Any) -> tuple[str, list[tuple[str, str, Any]]]:
+        stage.GetRootLayer().Export(str(tmp_path / "stage.usda"))
+        description = read_usd(tmp_path / "stage.usda")
+        issues = [(issue.code, issue.message, issue.where and issue.where.element) for issue in description.warnings]
+        return described(replace(description, warnings=())), issues
+
+    silent = []
+    listed = [*cases()]
+    assert len(listed) > 150
+    for schema, joint, instance, name in drawn(listed):
+        stage = stage_with(joint)
+        prim = stage.GetPrimAtPath(TARGETS.get(schema, "/w/j0"))
+        if instance or schema == "PhysicsFilteredPairsAPI":
+            prim.ApplyAPI(schema, *([instance] if instance else []))
+        if "target" in name or ":type" in name:
+            for gain in ("stiffness", "damping"):
+                prim.GetAttribute(f"drive:{instance}:physics:{gain}").Set(2.0)
+        before = outcome(stage)
+        author(prim, name)
+        is_reported = any(code in NOT_READ and element == str(prim.GetPath()) for code, _, element in before[1])
+        if outcome(stage) == before and not is_reported and not {name, f"{name} of {schema}"} & WITHOUT_EFFECT_HERE:
+            silent.append(f"{schema} {joint} {name}")
+    assert silent == []
