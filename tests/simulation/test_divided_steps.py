@@ -81,7 +81,7 @@ def test_implicit_methods_converge_in_a_loop_closed_by_a_composite_joint():
 
 
 @pytest.mark.slow(every=3)
-@pytest.mark.filterwarnings("ignore:simulate. dt")
+@pytest.mark.filterwarnings("ignore:simulate")
 def test_implicit_methods_rotate_ball_joints_by_small_steps():
     """A body at 5000 rad/s on a stiff ball joint: steps of 1 ms have roots with other revolutions."""
     moments, stiffness = np.array([0.3, 0.5, 0.4]), np.array([1e6, 2e6, 5e5])

@@ -157,7 +157,7 @@ def test_controllers_carry_state_and_take_signals(arm):
     def following(t, q, v, path_q, path_v, path_a):
         return arm.inverse_dynamics(q, v, path_a + 400.0 * (path_q - q) + 40.0 * (path_v - v))
 
-    along = arm.simulate(arm.neutral(), controller=following, duration=1.0, time_inputs={"way": spline}, passive=False)
+    along = arm.simulate(arm.neutral(), controller=following, duration=1.0, time_inputs={"path": spline}, passive=False)
     assert np.abs(along.q - spline(along.t).q).max() < 1e-3
 
 
@@ -348,8 +348,8 @@ def test_signals_may_vary_by_step_or_by_environment(arm):
         assert np.array_equal(result.q[1], arm.simulate(start[1], time_inputs={"push": each[1]}, **how).q)
         spline = arm.spline([0.0, 1.0], [np.zeros(3), np.full(3, 0.2)], boundary="clamped")
         how["controller"] = lambda t, q, v, path_q, path_v, path_a: path_q - q
-        result = arm.simulate(start, time_inputs={"way": spline}, **how)
-        assert np.array_equal(result.q[2], arm.simulate(start[2], time_inputs={"way": spline}, **how).q)
+        result = arm.simulate(start, time_inputs={"path": spline}, **how)
+        assert np.array_equal(result.q[2], arm.simulate(start[2], time_inputs={"path": spline}, **how).q)
 
 
 def test_a_duration_is_rounded_up_to_whole_steps(arm):
