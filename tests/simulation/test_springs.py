@@ -157,18 +157,18 @@ def test_springs_of_joints_that_turn_past_half_a_revolution_cause_a_warning():
     """A body that turns at 6 rad/s about z: in a tree, as its values are parameters, and with a joint as a loop."""
     link = lw.Link("body", mass=1.0, inertia=(0.1, 0.2, 0.3))
 
-    def held_by(joint, stiffness):
+    def turning_body(joint, stiffness):
         hinge = lw.Joint.of(joint, name="joint", parent="world", child="body", stiffness=stiffness)
         return lw.Robot.build("turning", link, hinge, gravity=(0, 0, 0))
 
-    ball = held_by(lw.joints.Floating(), 0.0).with_loop("joint of loop", "world", "body", lw.joints.Spherical())
+    ball = turning_body(lw.joints.Floating(), 0.0).with_loop("joint of loop", "world", "body", lw.joints.Spherical())
     ball = ball.with_parameters({"stiffness:joint of loop": [0.1] * 3})
     weak = {"stiffness:joint": [[0.0] * 6, [0.1] * 6]}
     for robot, axis, changed, name in (
-        (held_by(lw.joints.Revolute((0, 0, 1)), 0.1), 0, {}, None),
-        (held_by(lw.joints.UnboundedRevolute((0, 0, 1)), 0.1), 0, {}, "'joint' turns .* at 0.5[34] s:"),
-        (held_by(lw.joints.SphericalMRP(), 0.1), 2, {}, "'joint' turns .* at 0.5[34] s:"),
-        (held_by(lw.joints.Floating(), 1.0), 2, weak, "'joint' turns .* at 0.5[34] s in environment 1:"),
+        (turning_body(lw.joints.Revolute((0, 0, 1)), 0.1), 0, {}, None),
+        (turning_body(lw.joints.UnboundedRevolute((0, 0, 1)), 0.1), 0, {}, "'joint' turns .* at 0.5[34] s:"),
+        (turning_body(lw.joints.SphericalMRP(), 0.1), 2, {}, "'joint' turns .* at 0.5[34] s:"),
+        (turning_body(lw.joints.Floating(), 1.0), 2, weak, "'joint' turns .* at 0.5[34] s in environment 1:"),
         (ball, 2, {}, "'joint of loop' turns .* at 0.5[34] s:"),
     ):
         q, v = robot.neutral(), np.zeros(robot.nv)
