@@ -92,7 +92,7 @@ def test_springs_of_any_stiffness_and_damping_are_stable():
     assert (energy.max(axis=1) < (1.0 + 1e-9) * np.maximum(energy[:, :2].max(axis=1), 0.0)).all()
 
 
-@pytest.mark.filterwarnings("ignore:simulate. dt. the spring")
+@pytest.mark.filterwarnings("ignore:simulate. dt. the spring", "ignore:simulate. .* turns past half")
 @pytest.mark.slow(every=9)
 def test_stiff_springs_of_curved_joints_add_no_energy(drawn):
     """A free body turns about a stiff spring of one velocity, in a joint with curved coordinates."""
