@@ -376,3 +376,23 @@ def test_every_mjcf_integer_that_states_a_size_counts_in_the_budget() -> None:
         *("maxhullvert", "octree_maxdepth"),
     }
     assert integers - counted - harmless == set()
+
+
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_every_mjcf_option_is_read_or_reported() -> None:
+    actuated = '<body><joint name="j"/><geom size="1"/></body></worldbody><actuator><motor joint="j"/></actuator>'
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{actuated}</mujoco>")
+
+    def outcome() -> tuple[object, ...]:
+        robot = lw.Robot.from_mujoco(model)
+        return robot.gravity.tolist(), [actuator.name for actuator in robot.tree.actuators], str(robot.report)
+
+    first, silent = outcome(), []
+    for name in dir(model.opt):
+        if name.startswith("_"):
+            continue
+        value = np.copy(getattr(model.opt, name))
+        setattr(model.opt, name, value + 1 if value.ndim else value.item() + 1)
+        silent += [name] if outcome() == first else []
+        setattr(model.opt, name, value if value.ndim else value.item())
+    assert silent == []

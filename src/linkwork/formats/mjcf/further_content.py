@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from linkwork._util.messages import listed
 from linkwork.formats.mjcf.compiled_model import CompiledModel
 from linkwork.formats.mjcf.sensor_list import READ_SENSORS
@@ -31,6 +33,9 @@ _PARAMETERS: tuple[tuple[str, str, object, str], ...] = (
     ("eq_solref", "solref", _SOLREF, "equality constraints"),
     ("eq_solimp", "solimp", _SOLIMP, "equality constraints"),
 )  # of MuJoCo's soft limits, contacts and constraints: field, attribute, default and owners
+_READ_OPTIONS = frozenset(("gravity", "density", "viscosity", "timestep", "integrator")) | frozenset(
+    ("disableactuator", "disableflags", "enableflags")
+)  # that are read, or reported by themselves
 _READ_FLAGS = frozenset(
     ("constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "passive", "gravity")
 ) | frozenset(("clampctrl", "filterparent", "actuation"))
@@ -49,7 +54,12 @@ def report_further_content(source: CompiledModel) -> None:
     option = source.model.opt
     integrator = source.kind("mjtIntegrator", option.integrator)
     where = source.where("option", "timestep")
-    source.ignored(f"the time step {option.timestep:.6g} s and the integrator {integrator!r} are not taken", where)
+    default = source.mujoco.MjOption()
+    names = [name for name in dir(option) if not name.startswith("_") and name not in _READ_OPTIONS]
+    unequal = [name for name in names if np.any(getattr(option, name) != getattr(default, name))]
+    more = f", nor are {listed(unequal)} of option" if unequal else ""
+    message = f"the time step {option.timestep:.6g} s and the integrator {integrator!r} are not taken{more}"
+    source.ignored(message, where)
 
 
 def _parameters(source: CompiledModel) -> None:
