@@ -65,6 +65,17 @@ def test_hard_errors_that_free_joints_cannot_move_leave_the_posture_to_them():
         assert np.abs(solution.q[:2] - expected).max() <= 1e-9 and (solution.iterations[:2] <= 30).all()
 
 
+def test_hard_errors_within_tolerance_that_no_motion_removes_keep_their_values():
+    """Fewer free joints than errors: the target is off by half of the tolerance, also beside a closed loop."""
+    for name, frame, locked in (("arm7", "hand", ["shoulder_pan", "elbow"]), ("jansen_leg", "foot_triangle", [])):
+        robot = lw.load(name)
+        q = robot.random_configuration(seed=3)
+        q = robot.assemble(q).q if robot.constraints else q
+        target = robot.pose(q, frame) @ lw.pose([5e-7, 0.0, 0.0])
+        solution = robot.inverse_kinematics(target, frame, q_init=q, posture=q + 0.1, locked=locked)
+        assert solution.success and solution.position_error <= 1e-6 and np.abs(solution.q - q).max() <= 1e-4
+
+
 def test_posture_in_the_null_space_equals_slsqp():
     optimize = pytest.importorskip("scipy.optimize")
     q0, q = ARM.random_configuration(seed=4, size=30), ARM.random_configuration(seed=1, size=30)

@@ -12,9 +12,9 @@ enough
 
     λ ← ρ (y − clip(y, l, u)),
 
-and ρ grows if the violation of hard tasks has not decreased.  A row whose derivatives vanish (only locked joints move
-its error, say) does neither, since no step can move it.  H contains the active rows.  After a failed step across
-the end of a nearby range, H contains that row until a step is accepted.  At convergence, the gradient of
+and ρ grows if the violation of hard tasks has not decreased.  Where no step removes the hard errors at the start, which
+are within tolerance, their values there replace l and u (`residual_spec`).  H contains the active rows.  After a failed
+step across the end of a nearby range, H contains that row until a step is accepted.  At convergence, the gradient of
 ½ Σ (w e)² + λᵀ c vanishes except in coordinates at limits.  An inactive row has λ = 0; λ > 0 pushes down, from u.
 
 Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 17; Nielsen, Damping parameter in
@@ -35,13 +35,14 @@ from linkwork.ik.algorithms.damped_least_squares import newton_step, shortened
 from linkwork.ik.algorithms.joint_bounds import is_infinite, is_single_value, nearest, scaled_bound
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
+from linkwork.ik.algorithms.residual_spec import ResidualSpec, reachable
 from linkwork.ik.algorithms.restarts import start_configuration
 from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, longest_steps
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, unit_steps
 
-__all__ = ["SECOND_ORDER", "Minimum", "ResidualSpec", "descend", "search"]
+__all__ = ["SECOND_ORDER", "Minimum", "descend", "search"]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
@@ -63,39 +64,9 @@ _NEAR = 0.1  # relative to the violation: rows whose margin was smaller join the
 _GAIN = 1e-6  # minimum relative decrease of the soft cost that counts as progress
 _NOISE = by_type(1e-13)  # relative rounding error of a sum of squares
 _TINY = by_type(1e-300)  # smaller numbers are not divisors
-_LEAST_NORM = 1e-12  # of a Jacobian by unit steps, squared, relative to weights; errors with less do not move
+_LEAST_NORM = 1e-12  # of a Jacobian by unit steps, squared, relative to the weights
 _ROUNDING = by_type(1e-14)  # [rad, characteristic lengths] rounding error of vanishing errors
 _MIN_TOTAL_DAMPING = by_type(1e-200)  # damping without curvature
-
-
-@dataclass(frozen=True)
-class ResidualSpec:
-    """Specification of every error: hard (within a range and tolerance) or soft (minimised), with its weight."""
-
-    hard: Sequence[bool]
-    low: Scalars
-    high: Scalars
-    weights: Scalars  # of soft errors; scales of hard errors, 0 if free
-    tolerances: Scalars  # of hard errors
-
-    @staticmethod
-    def of(stack: Stack) -> ResidualSpec:
-        ranges = stack.ranges
-        return ResidualSpec(
-            stack.hard, [low for low, _ in ranges], [high for _, high in ranges], stack.all_weights(), stack.tolerances
-        )
-
-    def beyond(self, errors: Scalars) -> list[Any]:
-        """Return the signed distance of each error from its range: 0 within it."""
-        return [x - nearest(x, a, b) for x, a, b in zip(errors, self.low, self.high, strict=True)]
-
-    def satisfied(self, beyond: Scalars) -> Any:
-        """Return whether all hard errors are within tolerance."""
-        result: Any = True
-        for x, tolerance, hard in zip(beyond, self.tolerances, self.hard, strict=True):
-            if hard:
-                result = and_(result, le(fabs(x), tolerance))
-        return result
 
 
 @dataclass(frozen=True)
@@ -213,7 +184,7 @@ def descend(
     longest, length_coordinates = unit_steps(tree), length_dofs(stack)
     hard = [k for k, is_hard in enumerate(spec.hard) if is_hard]
     ranged = [k for k in hard if not is_single_value(spec.low[k], spec.high[k])]
-    least_norms = [_LEAST_NORM / (scale * scale) for scale in stack.scales]  # of errors that move
+    aims = reachable(stack, spec, q, box) if hard else spec
 
     def iterate(state: _State) -> _State:
         is_first = le(_INFINITE, state.cost)
@@ -237,11 +208,9 @@ def descend(
         soft_cost: Any = 0.0
         for x, w, is_hard in zip(beyond, spec.weights, spec.hard, strict=True):
             soft_cost = soft_cost if is_hard else soft_cost + (x * w) * (x * w)
-        unit_rows = [[x * y for x, y in zip(row, longest, strict=True)] for row in at.rows]
-        initial_rho = _stiffness(spec, beyond, unit_rows)
-        moving = [lt(least_norms[k], dot(unit_rows[k], unit_rows[k])) for k in hard]
+        initial_rho = _stiffness(spec, beyond, [[x * y for x, y in zip(row, longest, strict=True)] for row in at.rows])
         rho = where(lt(state.rho, _MIN_TOTAL_DAMPING), initial_rho, state.rho)
-        result = _Squares.of(spec, at.errors, at.rows, state.multipliers, rho)
+        result = _Squares.of(aims, at.errors, at.rows, state.multipliers, rho)
         cost = dot(result.residuals, result.residuals)
         reduction = where(is_first, _INFINITE, state.cost - cost)
         better = le(1e-4 * predicted - _noise(state.cost, state.curvature), reduction)
@@ -252,13 +221,10 @@ def descend(
         # update of multipliers
         update = and_(and_(better, le(length, state.max_update_step)), not_(is_first))
         violation: Any = 0.0
-        for x, moves in zip(result.violation, moving, strict=True):
-            violation = fmax(violation, where(moves, fabs(x), 0.0))
+        for x in result.violation:
+            violation = fmax(violation, fabs(x))
         root = sqrt(rho)
-        estimated_multipliers = [
-            where(moves, root * result.residuals[k], old)
-            for k, moves, old in zip(hard, moving, state.multipliers, strict=True)
-        ]
+        estimated_multipliers = [root * result.residuals[k] for k in hard]
         multipliers = [where(update, a, b) for a, b in zip(estimated_multipliers, state.multipliers, strict=True)]
         increase_rho = and_(update, lt(0.3 * state.violation, violation))
         # restart from the best configuration if hard errors diverge
@@ -268,7 +234,7 @@ def descend(
         )
         multipliers = [where(diverged, 0.0, x) for x in multipliers]
         next_rho = where(increase_rho, fmin(_RHO_GROWTH * rho, fmax(rho, _MAX_RHO_GROWTH * initial_rho)), rho)
-        now = _Squares.of(spec, at.errors, at.rows, multipliers, next_rho)
+        now = _Squares.of(aims, at.errors, at.rows, multipliers, next_rho)
         columns = transposed(now.rows)
         gradient = [dot(column, now.residuals) for column in columns]
         lower = [dot(columns[i], columns[j]) for i in range(tree.nv) for j in range(i + 1)]

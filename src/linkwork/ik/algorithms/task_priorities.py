@@ -23,11 +23,12 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import dot, mirrored_of, transposed
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, where
-from linkwork.ik.algorithms.augmented_lagrangian import SECOND_ORDER, ResidualSpec, descend
+from linkwork.ik.algorithms.augmented_lagrangian import SECOND_ORDER, descend
 from linkwork.ik.algorithms.damped_least_squares import newton_step
 from linkwork.ik.algorithms.joint_bounds import is_single_value
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
+from linkwork.ik.algorithms.residual_spec import ResidualSpec
 from linkwork.ik.algorithms.restarts import start_configuration
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.ik.tasks.task import Task
