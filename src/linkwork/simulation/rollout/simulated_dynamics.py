@@ -366,7 +366,7 @@ class SimulatedDynamics:
         else:
             rows = [*(one.row for one in intervals[:before]), *(row for one in touching for row in one.J)]
             bounded = [*result.pushes[:before], *(x for gamma in result.impulses for x in gamma)]
-            acts = _changes(rows, bounded, [row[k] for k, row in enumerate(A)], [*v], step.driven)
+            acts = _changes(rows, bounded, [row[k] for k, row in enumerate(A)], v)
             acts = or_(acts, _reaches(self.robot.tree, stops, touching, step.unbounded.w, h))
             end, rates, impulses = step.bounded(w, acts)
             held = [where(acts, a, 0.0) + b * per for a, b in zip(held, impulses, strict=True)]
@@ -462,17 +462,17 @@ def sampled_bounds(setup: SimulationSetup, parameters: Any) -> dict[str, Any]:
     return {name: array(x) for name, x in each.items() if x is not None}
 
 
-def _changes(rows: Sequence[Scalars], impulses: Scalars, M: Scalars, v: Scalars, driven: Scalars) -> Any:
+def _changes(rows: Sequence[Scalars], impulses: Scalars, M: Scalars, v: Scalars) -> Any:
     """Return True if impulses along ``rows`` (nv) change the velocity by more than rounding, or are not finite.
 
-    The scale is that of the velocities before them, v and ``driven``; M (nv) is the diagonal of the mass matrix.  A
+    The scale is that of the velocity v before them; M (nv) is the diagonal of the mass matrix.  A
     row of rounding, as of a point on a fixed axis, may have an impulse of any size without an effect.
     """
     changed: list[Any] = [0.0] * len(v)
     for row, impulse in zip(rows, impulses, strict=True):
         changed = [a if is_zero(x) else a + fabs(x * impulse) for a, x in zip(changed, row, strict=True)]
     size = sum((x * x / m for x, m in zip(changed, M, strict=True) if not is_zero(x)), 0.0)
-    moving = sum((m * (a * a + b * b) for m, a, b in zip(M, v, driven, strict=True)), 0.0)
+    moving = sum((m * (x * x) for m, x in zip(M, v, strict=True)), 0.0)
     return not_(le(size, _ROUNDING * _ROUNDING * moving))
 
 
