@@ -19,6 +19,7 @@ from linkwork.kernels.robot_arguments import by_joint, read_configuration
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
 from linkwork.planning.goals import GoalConfigurations, read_goals, resolve_goals
+from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.planning.path_constraints import ConstrainedSpace, PathConstraintTasks
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
@@ -170,7 +171,9 @@ def read_space(
         else by_joint("plan", "weights", robot.tree, weights, default=1.0, above=0.0),
         "position_limits": bounds,
     }
-    closes = any(constraint.component_names for constraint in robot.tree.constraints)  # a floating joint closes nothing
+    # A floating joint that closes a loop constrains nothing, but may have limits.
+    constraints = robot.tree.constraints
+    closes = any(part.component_names for part in constraints) or (constraints and limited_coordinates(robot.tree))
     if not closes and isinstance(path_constraints, (list, tuple)) and not path_constraints:
         return PlanningSpace(robot, scene, **options)
     end_configurations = (robot.lower, robot.upper) if bounds is None else bounds
