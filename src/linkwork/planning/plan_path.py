@@ -16,10 +16,10 @@ from linkwork.errors import Status
 from linkwork.ik.arguments import read_limits
 from linkwork.kernels.compiler_api import compilations
 from linkwork.kernels.robot_arguments import by_joint, read_configuration
+from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
 from linkwork.planning.goals import GoalConfigurations, read_goals, resolve_goals
-from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.planning.path_constraints import ConstrainedSpace, PathConstraintTasks
 from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
