@@ -300,5 +300,10 @@ def test_functions_treat_joint_limits_as_the_table_states(key, drawn):
         expected = words[*key, column]
         if expected == ["–"]:
             continue
-        outcome = FUNCTIONS[key](Limited(column, joint))
+        try:
+            outcome = FUNCTIONS[key](Limited(column, joint))
+        except ValueError as error:
+            if "no coordinates of 'one' determine the others" not in str(error):
+                raise
+            outcome = "refused"
         assert outcome is None or outcome in expected, (column, joint.type_name(), outcome)

@@ -196,7 +196,8 @@ class _ClosedMotion:
         if not best[0]:
             raise ValueError(
                 f"{self.caller}: {self.through[0][1]}: no coordinates of {robot.name!r} determine the others in all "
-                f"points, because it is singular in one of them; use robot.drive_mechanism between them"
+                f"points: it is singular in one of them, or moves by a part of a joint that rotates about several "
+                f"axes; use robot.drive_mechanism between them"
             )
         return tuple(robot.v_names[k] for k in best[1])
 
