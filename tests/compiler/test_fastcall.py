@@ -228,7 +228,7 @@ def test_fastcalls_of_several_threads_are_right() -> None:
 class Wrapper:
     """Contains one array."""
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_array",)
 
     def __init__(self, sample_values: Any) -> None:
         self._array = sample_values
