@@ -156,13 +156,14 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
 
 
 def _moved(tree: Tree, by: Vec3) -> Tree:
-    """Return the tree with its joints and frames in the world moved."""
+    """Return the tree with its joints and frames in the world moved, and frames without inertias of their own."""
 
     def placed(X: Pose) -> Pose:
         return Pose(X.rotation, X.translation + by)
 
     bodies = [replace(x, placement=placed(x.placement)) if x.parent == WORLD else x for x in tree.bodies]
-    frames = [replace(x, placement=placed(x.placement)) if x.body == WORLD else x for x in tree.frames]
+    still = without_inertias(tree.frames)  # of bodies with symbols no sum can be checked
+    frames = [replace(x, placement=placed(x.placement)) if x.body == WORLD else x for x in still]
     return replace(tree, bodies=tuple(bodies), frames=tuple(frames))
 
 
