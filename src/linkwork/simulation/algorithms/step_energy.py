@@ -118,6 +118,7 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
     Parts without constraints are left out.  The energy of the robot is the sum of those of its parts.  The origin of
     a part is at its first joint, because potential energies round by their distance from the origin.
     """
+    tree = replace(tree, frames=without_inertias(tree.frames))  # so that no sums of them are checked
     part = list(range(len(tree.bodies)))
 
     def join(bodies: Iterable[int]) -> None:
@@ -147,8 +148,7 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
             return {part[i] for i in tied[one] if i != WORLD} == {x}
 
         constraints, elements = tuple(filter(is_own, tree.constraints)), tuple(filter(is_own, tree.force_elements))
-        frames = without_inertias(tree.frames)
-        alone = replace(tree, bodies=tuple(bodies), frames=frames, constraints=constraints, force_elements=elements)
+        alone = replace(tree, bodies=tuple(bodies), constraints=constraints, force_elements=elements)
         return ConstrainedPart(velocities, _moved(alone, -origin))
 
     held = {part[i] for one in tree.constraints for i in tied[one] if i != WORLD}
@@ -156,14 +156,13 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
 
 
 def _moved(tree: Tree, by: Vec3) -> Tree:
-    """Return the tree with its joints and frames in the world moved, and frames without inertias of their own."""
+    """Return the tree with its joints and frames in the world moved."""
 
     def placed(X: Pose) -> Pose:
         return Pose(X.rotation, X.translation + by)
 
     bodies = [replace(x, placement=placed(x.placement)) if x.parent == WORLD else x for x in tree.bodies]
-    still = without_inertias(tree.frames)  # of bodies with symbols no sum can be checked
-    frames = [replace(x, placement=placed(x.placement)) if x.body == WORLD else x for x in still]
+    frames = [replace(x, placement=placed(x.placement)) if x.body == WORLD else x for x in tree.frames]
     return replace(tree, bodies=tuple(bodies), frames=tuple(frames))
 
 
