@@ -150,22 +150,32 @@ def test_a_batch_of_driven_motions_has_the_forces_of_each_variation():
     assert none.q.shape == (0, 73, 3) and none.success.shape == (0,)
 
 
-def test_a_coupler_that_spins_freely_needs_no_force():
-    """The crank's torque of a spatial four-bar between two balls is that with a universal joint, which has no spin."""
+def _spatial_four_bar(first, *base):
+    """Return a four-bar with a joint ``first`` and a ball at its rod, and a rocker on the joint ``base``, if any."""
     links = [lw.Link("crank", mass=1.0, com=(0.05, 0, 0), inertia=np.diag([1e-3, 2e-3, 2e-3]))]
     links += [lw.Link("rod", mass=0.5, com=(0.25, 0, 0), inertia=np.diag([1e-10, 2e-2, 2e-2]))]
     links += [lw.Link("rocker", mass=1.0, com=(0.15, 0, 0), inertia=np.diag([1e-3, 2e-3, 2e-3]))]
+    at, end = lw.pose((0.1, 0, 0)), lw.pose((0.4, 0.1, 0.05))
+    joints = [
+        lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="crank", parent="world", child="crank"),
+        lw.Joint.of(first, name="first", parent="crank", child="rod", placement=at),
+    ]
+    hinge = lw.joints.Revolute((0, 1, 0))
+    if base:
+        links.append(lw.Link("sled", mass=1.0))
+        joints.append(lw.Joint.of(*base, name="base", parent="world", child="sled"))
+    ground = "sled" if base else "world"
+    joints.append(lw.Joint.of(hinge, name="rocker", parent=ground, child="rocker", placement=end))
+    robot = lw.Robot.build("rssr", *links, *joints)
+    robot = robot.with_frame("a", "rod", lw.pose((0.5, 0, 0))).with_frame("b", "rocker", lw.pose((0.3, 0, 0)))
+    return robot.with_loop("second", "a", "b", lw.joints.Spherical())
+
+
+def test_a_coupler_that_spins_freely_needs_no_force():
+    """The crank's torque of a spatial four-bar between two balls is that with a universal joint, which has no spin."""
     motions = []
     for first in (lw.joints.Spherical(), lw.joints.Universal((0, 1, 0), (0, 0, 1))):
-        at, end = lw.pose((0.1, 0, 0)), lw.pose((0.4, 0.1, 0.05))
-        joints = [
-            lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="crank", parent="world", child="crank"),
-            lw.Joint.of(first, name="first", parent="crank", child="rod", placement=at),
-            lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="rocker", parent="world", child="rocker", placement=end),
-        ]
-        robot = lw.Robot.build("rssr", *links, *joints)
-        robot = robot.with_frame("a", "rod", lw.pose((0.5, 0, 0))).with_frame("b", "rocker", lw.pose((0.3, 0, 0)))
-        robot = robot.with_loop("second", "a", "b", lw.joints.Spherical())
+        robot = _spatial_four_bar(first)
         angles = np.linspace(0.1, 2.0, 9)
         start = robot.assemble(hold={"crank": 0.1})
         motions.append(robot.drive_mechanism({"crank": angles}, start.q, velocity={"crank": 2.0}))
@@ -183,3 +193,23 @@ def test_a_coupler_that_spins_freely_needs_no_force():
     assert "leave motions free" in ball.explain()
     assert not ball.singular
     assert "free" not in universal.explain()
+
+
+@pytest.mark.slow(every=3)
+def test_a_base_that_moves_with_time_is_as_one_that_is_driven():
+    """Velocities, accelerations and forces are those of a motor that moves the base, though a rod spins freely."""
+    robot = _spatial_four_bar(lw.joints.Spherical(), lw.joints.Prismatic((0.6, 0.0, 0.8)))
+    moving = lw.constraints.Prescribed("base", lambda t: 0.1 * t + 0.2 * t * t)
+    angles, time = np.linspace(0.1, 2.0, 5), 0.3
+    at, rate, curvature = 0.1 * time + 0.2 * time**2, 0.1 + 0.4 * time, 0.4
+    start = robot.assemble(hold={"crank": 0.1, "base": at}).q
+    timed = robot.with_constraints(moving).drive_mechanism({"crank": angles}, start, velocity={"crank": 2.0}, time=time)
+    both = {"crank": 2.0, "base": rate}
+    drivers = {"crank": angles, "base": np.full(5, at)}
+    driven = robot.drive_mechanism(drivers, start, velocity=both, acceleration={"base": curvature})
+    fixed = robot.v_index(["crank", "base", "rocker"])  # the spin of the rod is free
+    np.testing.assert_allclose(timed.v[:, fixed], driven.v[:, fixed], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(timed.a[:, fixed], driven.a[:, fixed], rtol=0, atol=1e-8)
+    base = robot.v_index(["base"])
+    np.testing.assert_allclose(np.delete(timed.tau, base, 1), np.delete(driven.tau, base, 1), rtol=0, atol=1e-7)
+    assert np.abs(timed.tau).max() > 0.1

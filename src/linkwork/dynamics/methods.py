@@ -159,6 +159,7 @@ class DynamicsMethods(RobotBase):
         wrenches: Wrenches | None = None,
         expressed_in: Axes = "world",
         gravity: ArrayLike | None = None,
+        time: ArrayLike | None = None,
         passive: bool = False,
         friction: Friction = "smooth",
         out: tuple[np.ndarray, ...] | None = None,
@@ -171,7 +172,8 @@ class DynamicsMethods(RobotBase):
         SingularInertiaError as `forward_dynamics` does.
 
         For a robot with constraints Gᵀλ is added to τ.  Accelerations that the constraints do not allow are replaced
-        by the nearest ones, in the metric of kinetic energy.  Redundant τ have least norm.
+        by the nearest ones, in the metric of kinetic energy.  Redundant τ have least norm.  ``time`` [s] is that of
+        constraints that depend on time.
         """
 
     def mass_matrix_null_space(self, q: Array, *, passive: bool = False) -> np.ndarray:

@@ -50,6 +50,7 @@ def hybrid_dynamics(
     tau: Scalars,
     joints: str | Sequence[str],
     wrenches: Wrenches = (),
+    time: Scalars | None = None,
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
@@ -58,7 +59,8 @@ def hybrid_dynamics(
     The named joints have the prescribed accelerations ``a``, the others the prescribed forces ``tau``.
 
     ``passive`` includes armature and passive joint forces, which are not part of τ. If the law of dry friction sticks,
-    joints at rest with prescribed force may stay at rest: see `coulomb_friction`.
+    joints at rest with prescribed force may stay at rest: see `coulomb_friction`.  ``time`` only matters for robots
+    with constraints.
     """
     prescribed = prescribed_joints(tree, joints)
     fixed = [i in prescribed for i in owners(tree)]
@@ -212,7 +214,7 @@ ROWS = (
         "q v a tau",
         (Output(("nv",), "rad/s², m/s²", "a"), Output(("nv",), "N·m, N", "tau")),
         "Accelerations and forces, with prescribed accelerations of some joints and forces of the others.",
-        optional=("gravity",),
+        optional=("gravity", "time"),
         options=(Option("joints", required=True, names="joint", counted="nj"), PASSIVE, FRICTION),
         takes_wrenches=True,
         joint_space=True,

@@ -38,6 +38,7 @@ def constrained_hybrid_dynamics(
     tau: Scalars,
     joints: str | Sequence[str],
     wrenches: Wrenches = (),
+    time: Scalars | None = None,
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[list[Any], list[Any]]:
@@ -51,7 +52,7 @@ def constrained_hybrid_dynamics(
     prescribed = prescribed_joints(tree, joints)
     known = [k for i in sorted(prescribed) for k in range(tree.nv)[tree.v_slices[i]]]
     driven = [0.0 if k in known else x for k, x in enumerate(tau)]
-    rates = rates_of(tree, q, v)
+    rates = rates_of(tree, q, v, 0.0 if time is None else time[0])
     units = [[float(i == k) for i in range(tree.nv)] for k in known]
     rows = AllRates(
         [*rates.rows, *units],

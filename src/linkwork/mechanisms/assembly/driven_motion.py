@@ -172,7 +172,7 @@ def drive(
         beside = robot.project_configuration(beside, **at.of_all(1).options)[0][:, 0]
         loose &= slack_and_sign(mechanism.dependent_block(beside, driven.names, at))[0] < SINGULAR_SLACK
     singular[loose] = False
-    if loose.any() and not any(one.time_dependent for one in robot.constraints):
+    if loose.any():
         there = np.where(loose[:, None, None], q, robot.neutral())
         found = rates_with_free_motions(robot, driven.names, there, each, at.of_all(1).options)
         v[loose], a[loose] = (x[loose] for x in found)
