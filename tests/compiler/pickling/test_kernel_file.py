@@ -20,7 +20,7 @@ import linkwork as lw
 from linkwork.compiler.pickling import kernel_file
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError, compressed, decompressed
 from linkwork.compiler.pickling.kernel_file import kernel_bytes, kernel_of_bytes
-from linkwork.compiler.pickling.program_bytes import write_values
+from linkwork.compiler.pickling.program_bytes import read_values, write_values
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Port, Program
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.control.branch_and_call_instructions import CALL, Subroutine
@@ -211,11 +211,6 @@ def hostile() -> Iterator[tuple[str, Any]]:
     yield "names of Python", program(x[0], ports=((Port("class", (2,)),), ports[1]))
     yield "no results", Program("f", *ports, tuple(x), ())
     yield "more guards than results", program(guards=5)
-    nested: Region = body
-    for _ in range(60):
-        call = Instruction(CALL, (0,), Subroutine(nested))
-        nested = Region(1, (Instruction(INPUT, (), 0), call, Instruction(PART, (1,), 0)), (2,))
-    yield "deep nesting", program(Instruction(CALL, (0,), Subroutine(nested)), part)
     doubled: Region = body
     for _ in range(40):
         calls = [Instruction(INPUT, (), 0)]
@@ -232,6 +227,25 @@ def test_loading_refuses_hostile_programs() -> None:
         except DamagedBytesError:
             continue
         pytest.fail(f"accepted: {name}")
+
+
+def test_values_and_bodies_in_others_are_read_up_to_a_depth() -> None:
+    values: tuple[Any, ...] = ()
+    for _ in range(99):
+        values = (values,)
+    assert read_values(write_values((values,))[0]) == (values,)
+    with pytest.raises(DamagedBytesError, match="values are nested too deeply"):
+        read_values(write_values(((values,),))[0])
+    x, part = Instruction(INPUT, (), 0), Instruction(PART, (1,), 0)
+    body = Region(1, (x, Instruction(BY_NAME["neg"], (0,))), (1,))
+    programs = []
+    for _ in range(51):
+        instructions = (x, Instruction(CALL, (0,), Subroutine(body)), part)
+        programs.append(Program("f", (Port("x", ()),), (Port("y", ()),), instructions, (2,)))
+        body = Region(1, instructions, (2,))
+    assert kernel_of_bytes(sealed((HEAD.replace("[2]", "[]"), programs[49], SPACES))).name == "f"
+    with pytest.raises(DamagedBytesError, match="loops or calls are nested too deeply"):
+        kernel_of_bytes(sealed((HEAD.replace("[2]", "[]"), programs[50], SPACES)))
 
 
 def test_loading_accepts_a_valid_program_in_the_form_of_the_hostile_ones() -> None:
