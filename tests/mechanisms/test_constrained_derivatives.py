@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.cut_four_bar import four_bar
 from helpers.mechanisms import differences, driven, moving_fourbars, standing
 from linkwork.constraints import LoopJoint
 from linkwork.mechanisms.algorithms import constraint_jacobian_derivative
@@ -252,3 +253,22 @@ def test_derivatives_of_wheels_by_velocity_are_exact(name):
     _, by_v, *_ = robot.constrained_forward_dynamics_derivatives(q, v, tau)
     known = np.array([(acceleration(v + x) - acceleration(v - x)) / 2.0 for x in free.T]).T
     assert np.abs(by_v @ free - known).max() < 1e-12 * max(1.0, np.abs(by_v).max())
+
+
+def test_the_gradient_of_the_potential_energy_includes_springs_in_joints_that_close_loops():
+    """Against differences along every velocity, of mechanisms that are open, where no equilibrium holds the springs."""
+    rng, step = np.random.default_rng(5), 1e-5
+    body = {"mass": 1.2, "com": (0.1, 0.2, 0.3), "inertia": (0.02, 0.03, 0.04)}
+    free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")
+    floats = lw.Robot.build("body", lw.Link("body", **body), free)
+    composite = lw.joints.Composite((lw.joints.Universal((0, 0.6, 0.8), (1, 0, 0)), lw.joints.Prismatic((0.6, 0, 0.8))))
+    balls = [
+        floats.with_loop("tie", "world", "body", joint, stiffness=3.0) for joint in (lw.joints.Spherical(), composite)
+    ]
+    for robot in (four_bar("C", stiffness=2.0, rest=0.3), *balls):
+        q = robot.integrate(robot.neutral(), 0.3 * rng.normal(size=robot.nv))
+        sides = [robot.integrate(q, h * np.eye(robot.nv)) for h in (-step, step)]
+        low, high = (robot.potential_energy(x, passive=True) for x in sides)
+        gradient = robot.potential_energy_derivatives(q, passive=True)
+        np.testing.assert_allclose(gradient, (high - low) / (2.0 * step), rtol=0, atol=1e-7, err_msg=robot.name)
+        assert np.abs(gradient - robot.potential_energy_derivatives(q)).max() > 0.1

@@ -123,9 +123,10 @@ class DerivativeMethods(RobotBase):
     def potential_energy_derivatives(
         self, q: Array, *, gravity: ArrayLike | None = None, passive: bool = False, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Compute the gradient ∂U/∂q of the potential energy U; it equals `gravity_force`.
+        """Compute the gradient ∂U/∂q of the potential energy U, which `potential_energy` computes.
 
-        q (..., nq) -> (..., nv) [N·m, N].
+        q (..., nq) -> (..., nv) [N·m, N].  It equals `gravity_force`, with ``passive`` less the forces of springs in
+        joints that close loops.
         """
 
     @computed

@@ -44,7 +44,6 @@ _JOINT_FORCES_ONLY = ("inverse_dynamics_regressor", "kinetic_energy_regressor", 
 _TREE_FORCES_ONLY = (
     *("inverse_dynamics", "inverse_dynamics_derivatives", "inverse_dynamics_hessian"),
     *("inverse_dynamics_second_derivatives", "bias_force", "gravity_force", "passive_force"),
-    "potential_energy_derivatives",
 )
 
 

@@ -48,10 +48,12 @@ from linkwork.dynamics.algorithms.momentum.center_of_mass import (
     part_of,
     total_mass,
 )
+from linkwork.dynamics.algorithms.momentum.energy_and_power import loop_energy
 from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
+from linkwork.model.loop_joints import loops_of
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, Rotation, Subspace, Vec3, by_rows, cross, cross_star
 from linkwork.spatial.moving_inertia import MovingInertia
@@ -209,8 +211,12 @@ def kinetic_energy_derivatives(tree: Tree, q: Scalars, v: Scalars, passive: bool
 
 
 def potential_energy_derivatives(tree: Tree, q: Scalars, passive: bool = False) -> list[Any]:
-    """Return ∂U/∂q; ``passive`` includes the springs' energy."""
-    return gravity_force(tree, q, passive=passive)
+    """Return ∂U/∂q; ``passive`` includes the springs' energy, also that of joints that close loops."""
+    result = gravity_force(tree, q, passive=passive)
+    if not (passive and any(loop.resists for loop in loops_of(tree))):
+        return result
+    ((by_loops,),) = derivatives(tree, lambda q: [loop_energy(tree, q)], q)
+    return [a + b for a, b in zip(result, by_loops, strict=True)]
 
 
 ROWS = (
