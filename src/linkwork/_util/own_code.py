@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence, ValuesView
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from itertools import accumulate, chain
-from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -139,7 +138,11 @@ def state_of_attributes() -> str:
 
 
 def _is_as_before() -> bool:
-    """Return True if the attributes of all classes are those of the last look, or of the import since."""
+    """Return True if the attributes of all classes are those of the last look, or of the import since.
+
+    The comparison of lists compares addresses first, and takes half of the time of a loop or less.  A value that is
+    equal to the former one computes the same.
+    """
     global _looked_at
     while _imported:
         kind = _imported.pop()
@@ -147,10 +150,9 @@ def _is_as_before() -> bool:
         _views.append(vars(kind).values())
         _values.extend(_classes[kind].values())
     try:
-        same = all(map(is_, chain.from_iterable(_views), _values))
-    except RuntimeError:  # another thread adds one
+        same = [*chain.from_iterable(_views)] == _values
+    except Exception:  # another thread adds one, or a new value is an array
         return False
-    same = same and sum(map(len, _views)) == len(_values)
     if same:
         _looked_at = _watched
     return same

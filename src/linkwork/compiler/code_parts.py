@@ -139,7 +139,8 @@ def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
     if cache is None:
         return False
     backends = [backend for backend in (source.backend, source.backend.quick) if backend is not None]
-    keys = [source.keys(parts, real, backend) for backend in backends]
+    with source.one_look():
+        keys = [source.keys(parts, real, backend) for backend in backends]
     return any(some and all(key in cache for key in some.values()) for some in keys)
 
 
