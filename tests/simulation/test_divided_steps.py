@@ -21,13 +21,17 @@ def moving(robot):
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_too_stiff_springs_add_no_energy_to_loops():
-    """A spring of 10⁶ N·m/rad far from its rest position, in tree joints and in the loop joint."""
+    """A spring of 10⁶ N·m/rad far from its rest position, in tree joints and in the loop joint.
+
+    The scissor lift passes configurations in which its bars coincide, where a step may end with a small error.
+    """
     stiffness = 1e6
-    for robot, name in (
-        (four_bar("C"), "D"),
-        (four_bar("D"), "C"),
-        (four_bar("D"), "D"),
-        (linkages.spatial_slider_crank(), "slide"),
+    for robot, name, gap in (
+        (four_bar("C"), "D", 1e-9),
+        (four_bar("D"), "C", 1e-9),
+        (four_bar("D"), "D", 1e-9),
+        (linkages.spatial_slider_crank(), "slide", 1e-9),
+        (lw.load("scissor_lift"), "slide", 1e-6),
     ):
         spring = {f"stiffness:{name}": [stiffness]}
         result = robot.simulate(*moving(robot), duration=0.1, parameters=spring, joint_limit_mode="ignored")
@@ -38,7 +42,7 @@ def test_too_stiff_springs_add_no_energy_to_loops():
         )
         assert result.success, (name, result.explain())
         assert np.diff(energy).max() < 1e-6 * energy[0], name
-        assert np.abs(robot.constraint_error(result.q)).max() < 1e-9, name
+        assert np.abs(robot.constraint_error(result.q)).max() < gap, name
 
 
 @pytest.mark.slow(every=3)

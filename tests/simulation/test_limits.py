@@ -213,6 +213,7 @@ def test_limits_hold_past_a_singular_configuration():
         [coordinate.lower for coordinate in coordinates] - x, x - [coordinate.upper for coordinate in coordinates]
     )
     assert run.success.all() and beyond.max() < 1e-9
+    assert np.abs(robot.constraint_error(run.q)).max() < 1e-5
 
 
 @pytest.mark.slow(every=3)

@@ -99,10 +99,10 @@ def test_rotations_too_far_for_a_method_are_reported():
         lw.Joint.of(REVOLUTE((0, 0, 1)), name="spin", parent="arm", child="rotor", placement=lw.pose([0, 0.2, 0])),
     )
     with pytest.warns(SimulationWarning, match="'spin' rotates by 0.5 rad .* not balanced about its axis"):
-        arm.simulate(arm.neutral(), [0.0, 500.0], duration=0.01)
+        arm.simulate(arm.neutral(), [0.1, 500.0], duration=0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        arm.simulate(arm.neutral(), [0.0, 200.0], duration=0.01)
+        arm.simulate(arm.neutral(), [0.1, 200.0], duration=0.01)
         robot, q, v = spinning_tree(2, 2000.0)
         robot.simulate(q, v, duration=0.01)
         flywheel = lw.Robot.build(
@@ -129,6 +129,27 @@ def test_a_free_body_that_tumbles_too_fast_for_the_step_is_reported():
         energy = robot.kinetic_energy(motion.q, motion.v)
         assert (np.abs(energy / energy[0] - 1.0).max() > 1e-12) == gains
         assert ["tumbles" in str(x.message) for x in caught] == [True] * gains
+
+
+@pytest.mark.slow(every=3)
+def test_joints_that_tumble_too_fast_for_the_step_are_reported(drawn):
+    """Joints with several rotations gain energy at 0.5 rad a step; a spin about a principal axis is exact."""
+    composite = lw.joints.Composite((REVOLUTE((1, 0, 0)), lw.joints.Universal((0, 0, 1), (0, 1, 0))))
+    universal = lw.joints.Universal((0, 0.6, 0.8), (1, 0, 0))
+    balls = [lw.joints.Spherical(), lw.joints.SphericalMRP(), lw.joints.Reversed(lw.joints.Spherical())]
+    tumbles, spin = np.array([60.0, -90.0, 100.0]), np.array([0.0, 0.0, 100.0])
+    cases = [(universal, tumbles), *((joint, v) for joint in (*balls, composite) for v in (tumbles, spin))]
+    for joint, v in drawn(cases):
+        body = lw.Link("body", mass=1.0, com=(0, 0, 0.2), inertia=(0.1, 0.2, 0.3))
+        tumbler = lw.Joint.of(joint, name="ball", parent="world", child="body")
+        robot = lw.Robot.build("tumbling", body, tumbler, gravity=(0.0, 0.0, 0.0))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            motion = robot.simulate(robot.neutral(), v[: robot.nv], duration=0.02, dt=5e-3)
+        energy = robot.kinetic_energy(motion.q, motion.v)
+        gains = bool(np.abs(energy / energy[0] - 1.0).max() > 1e-3)
+        assert any("rotates by" in str(x.message) for x in caught) == gains, (joint, v)
+        assert gains or v is spin, joint
 
 
 def test_an_arm_that_turns_too_fast_for_the_step_is_reported():

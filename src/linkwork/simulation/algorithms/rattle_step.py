@@ -26,14 +26,17 @@ Symplectic partitioned Runge-Kutta methods for constrained Hamiltonian systems, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, fabs, lt, where
+from linkwork.expr.scalar.functions import and_, fabs, lt, not_, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
+from linkwork.mechanisms.algorithms.constraint_rows import error_scales
+from linkwork.mechanisms.algorithms.weighted_projection import largest
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
@@ -44,6 +47,7 @@ from linkwork.simulation.algorithms.step_constraints import (
     ConstrainedStep,
     StepConstraints,
     released_velocity,
+    times,
 )
 from linkwork.simulation.algorithms.step_energy import ProgramEnergy, is_free, with_energy
 
@@ -53,6 +57,7 @@ Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
 _STRIKES = 0.5  # change of speed by other forces in an impact, relative to that by the impulses, at most
+_OPENED = 1e-5  # [rad, characteristic lengths] error of the constraints after a step that is not divided
 _BRAKES = 1e-9  # work of impulses up to which they brake, relative to that of its positive and negative parts
 
 
@@ -210,6 +215,15 @@ class RattleStep:
         moved = self.mechanics.momentum(self.q, apart)
         return [a - b for a, b in zip(moved, opposed(self.resisted[0], apart), strict=True)]
 
+    def mobility(self, row: Scalars) -> Any:
+        """Return the inverse inertia of a velocity ``row`` · w, with the constraints."""
+        held = self.shared.factored(self.q, self.t, FLAT)
+        y = held.inverse.inward(row)
+        impulses = held.factors.solved([dot(UD, y) for UD in held.UD])
+        for U, x in zip(held.U, impulses, strict=True):
+            y = [a - u * x for a, u in zip(y, U, strict=True)]
+        return dot(held.inverse.weighed(y), y)
+
     def intervals(self, A: Rows) -> list[TiedRows]:
         """Return the impulses of each constraint as intervals, which keep the velocities G w₀ of its rows."""
         rates, result, start = self.shared.factored(self.q, self.t, FLAT).rates, [], 0
@@ -238,7 +252,10 @@ class RattleStep:
         impulses = held.factors.solved([-s - dot(UD, y) for s, UD in zip(held.rates.drift, held.UD, strict=True)])
         v = held.moved(y, impulses)
         total = [a + b for a, b in zip(self._impulses(acts), held.factors.least(impulses), strict=True)]
-        return result.end, self._with_energy(result, v, momentum, resistance, self._program_energy(u, acts)), total
+        v = self._with_energy(result, v, momentum, resistance, self._program_energy(u, acts))
+        left_open = largest(times(shared.error(led, self.t + h), error_scales(mechanics.tree)))
+        unresolved = and_(and_(acts, lt(_OPENED, left_open)), not_(self.system.passes))
+        return result.end, [where(unresolved, math.inf, x) for x in v], total
 
     def _program_energy(self, u: Scalars, acts: Any) -> ProgramEnergy:
         """Return the kinetic energy with which the robot moves with u, along the constraints at the start."""

@@ -24,7 +24,14 @@ from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, fric
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
-from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, push_of
+from linkwork.simulation.algorithms.contact.contact_terms import (
+    ContactAt,
+    Interval,
+    StepScale,
+    inverse_inertia,
+    push_of,
+    with_free_normal,
+)
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
 from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
@@ -349,7 +356,7 @@ class SimulatedDynamics:
         closing, before = [] if step is None else step.intervals(A), len(intervals)
         intervals += [interval for one in closing for interval in one.intervals]
         candidates = [] if contacts is None else contacts.candidates(moving, at)
-        touching = [candidate.at(moving, at) for candidate in candidates]
+        touching = [self._with_free_normal(candidate.at(moving, at), step, A, scale) for candidate in candidates]
         result = contact_velocities(A, v, push, touching, intervals, h, scale, change, self.closely)
         w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
@@ -372,6 +379,15 @@ class SimulatedDynamics:
             held = [where(acts, a, 0.0) + b * per for a, b in zip(held, impulses, strict=True)]
         pressed_by = array(pressed) if pressed else ()
         return end, rates, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(candidates)
+
+    def _with_free_normal(
+        self, contact: ContactAt, step: RattleStep | None, A: list[list[Any]], scale: StepScale
+    ) -> ContactAt:
+        """Return a contact, out of reach if its point cannot move along its normal."""
+        if step is None and contact.limb is not None:  # a floating body carries it
+            return contact
+        mobility = inverse_inertia(contact.J[2:], A) if step is None else step.mobility(contact.J[2])
+        return with_free_normal(contact, mobility, A, scale)
 
     def _coasting(
         self, moving: Any, resistance: PassiveResistance, q: Scalars, v: Scalars, M: list[list[Any]], tau: Scalars

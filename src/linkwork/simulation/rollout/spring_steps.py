@@ -297,16 +297,17 @@ def warn_of_implicit_springs(
     owners: dict[str, tuple[Any, Any]] = dict(owner_rates(robot))
     for name, square in ({} if rates is None else rates.squares).items():
         owners[name] = square, owners.get(name, (0.0, 0.0))[1]
-    fastest, what, environment = 0.0, "", 0
+    index: tuple[int, ...] = ()
+    fastest, what = 0.0, ""
     for square, rate, name in (*each, *((*of, name) for name, of in owners.items())):
         speeds = np.atleast_1d(np.where(_is_reported(square, rate, h), np.sqrt(square), 0.0))
         if speeds.max() > fastest:
             environment = int(speeds.argmax())
             fastest, what = float(speeds[environment]), name
+            index = tuple(map(int, np.unravel_index(environment, leading))) if np.ptp(speeds) > 0.0 else ()
     if not what:
         return
-    index = np.unravel_index(environment, leading) if own or rates is not None else ()
-    of_environment = f" in environment {', '.join(map(str, map(int, index)))}" if index else ""
+    of_environment = f" in environment {', '.join(map(str, index))}" if index else ""
     warnings.warn(
         f"simulate: dt: the spring in {what!r} vibrates at up to {fastest:.3g} rad/s{of_environment}, too fast for "
         f"steps of {h:g} s, and is treated implicitly, which damps it; use a step of {0.5 / fastest:.2g} s",

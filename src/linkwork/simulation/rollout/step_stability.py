@@ -181,7 +181,8 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     turned = np.where(rotates, np.abs(v) * h, 0.0)
     if not turned.max() > _FINE:
         return
-    fastest = np.unravel_index(int(np.argmax(turned.max(axis=-1))), q.shape[:-1])
+    far = turned.max(axis=-1)
+    fastest = np.unravel_index(int(np.argmax(far > _TURN if far.max() > _TURN else far)), far.shape)
     if loops:
         most, problem = _TURN, "for the constraints"
     elif METHODS[method].as_mujoco or not rotates_freely(robot.tree):
@@ -189,7 +190,7 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
         turned = turned * _has_inertial_forces(robot, q[fastest], v[fastest])
     else:
         most, problem = _TURN, "for a body that is not balanced about its axis"
-        turned = turned * _is_unbalanced(robot, q[fastest])
+        turned = turned * (_is_unbalanced(robot, q[fastest], v[fastest]) | _are_tumbling(robot, q[fastest], v[fastest]))
 
     for body in flying:  # their momentum is exact, also that of a spin about a principal axis
         if body.inertia is not None:
@@ -234,14 +235,26 @@ def _has_inertial_forces(robot: Any, q: np.ndarray, v: np.ndarray) -> bool:
     return bool(np.abs(change).max() > _BALANCED * np.abs(robot.mass_matrix(q)).max() * np.abs(v).max())
 
 
-def _is_unbalanced(robot: Any, q: np.ndarray) -> np.ndarray:
-    """Return True for each velocity (nv) along which the mass matrix at q changes."""
+def _is_unbalanced(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return True for each velocity (nv) along which the momentum M v changes with q."""
     before, after = (
         robot.mass_matrix(q),
         robot.mass_matrix(robot.integrate(np.tile(q, (robot.nv, 1)), np.eye(robot.nv))),
     )
-    result: np.ndarray = np.abs(after - before).max(axis=(-2, -1)) > _BALANCED * np.abs(before).max()
+    changes = np.abs((after - before) @ v).max(axis=-1)
+    result: np.ndarray = changes > _BALANCED * np.abs(before).max() * np.abs(v).max()
     return result
+
+
+def _are_tumbling(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return True for each velocity (nv) of a joint that alone rotates about no principal axis of what it carries."""
+    units = [unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units]
+    owner = [k for k, (_, body) in enumerate(robot.tree.stacked()) for _ in body.joint.v_units]
+    of_joint = np.equal.outer(np.unique(owner), owner) & units
+    spin = np.where(of_joint, v, 0.0)
+    turning = robot.inverse_dynamics(q, spin, np.zeros_like(spin), gravity=np.zeros(3))
+    sizes = [np.linalg.norm(np.where(of_joint, x, 0.0), axis=-1) for x in (turning, spin, spin @ robot.mass_matrix(q))]
+    return np.asarray((sizes[0] > _PRINCIPAL * sizes[1] * sizes[2]) @ of_joint)
 
 
 def _may_be_unstable(setup: SimulationSetup) -> bool:

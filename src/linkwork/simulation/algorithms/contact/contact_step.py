@@ -45,7 +45,14 @@ from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import and_, fmax, fmin, lt, not_, or_, sqrt, where
 from linkwork.expr.scalar.precision import require_float64
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, aim_of, bounded_contact
+from linkwork.simulation.algorithms.contact.contact_terms import (
+    FAR,
+    ContactAt,
+    Interval,
+    StepScale,
+    aim_of,
+    bounded_contact,
+)
 from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
 
 __all__ = ["ConvexStep", "contact_velocities"]
@@ -55,7 +62,6 @@ Scalars = Sequence[Any]
 Rows = Sequence[Sequence[Any]]
 _STRIKES = 2.0  # approach speed of an impact with restitution, relative to the change by other forces in a step
 _TOUCHES = 1e-9  # gap up to which bodies touch, in characteristic lengths
-_FAR = 1e3  # the same of contacts that are left to the next step
 _EXACT = 1e-10  # square of the gradient at which Newton steps for derivatives end, relative to a solved program
 _EXACT_STEPS, _SHORTEST = 40, 1e-4  # maximum number of its steps, and the least share of one
 _POSITIVE = Symmetric(positive=True)
@@ -215,7 +221,7 @@ def _bounced(
             contacts.append(contact)
         else:
             later = and_(not_(strikes), lt(_TOUCHES * length, contact.gap))
-            contacts.append(replace(contact, gap=where(later, _FAR * length, contact.gap)))
+            contacts.append(replace(contact, gap=where(later, FAR * length, contact.gap)))
             away = fmax(fmin(dot(contact.J[2], changed), 0.0) - contact.restitution * c, 1e-300)
             bounces.append(where(strikes, away, 0.0))
     w = list(first.w)

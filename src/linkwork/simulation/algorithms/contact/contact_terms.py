@@ -35,6 +35,7 @@ from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
 __all__ = [
+    "FAR",
     "FIRM",
     "FIRMER",
     "ContactAt",
@@ -55,6 +56,7 @@ __all__ = [
     "push_of",
     "servo",
     "terms_of",
+    "with_free_normal",
 ]
 
 
@@ -76,7 +78,8 @@ FIRMER = 1e6  # factor of the firmness beyond
 _FIRMEST = 1e7  # maximum of the product of both factors of firmness, which float64 resolves
 _WEIGHTLESS = 5e3  # number of steps in the unit of time without gravity
 _WEAK = 2e-7  # number of units of time in a step below which gravity counts as none
-_LEAST_LEVER = 1e-6  # of a contact's inverse inertia, in characteristic lengths
+_LEAST_LEVER = 1e-6  # of a contact's inverse inertia, relative to characteristic lengths, or to motions
+FAR = 1e3  # gap of contacts that do not act in a step, in characteristic lengths
 _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
 
 
@@ -238,9 +241,7 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     row = contact.J[2]
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
     forced = sum((fabs(x) * (fabs(push[k]) * (1.0 / A[k][k])) for k, x in used), 0.0)  # the factors are shared
-    lever, moved = _LEAST_LEVER * scale.length, {k for x in contact.J for k, y in enumerate(x) if not is_zero(y)}
-    least = sum((1.0 / A[k][k] for k in sorted(moved) or range(len(A))), 0.0)
-    contact = replace(contact, forced=forced, least=lever * lever * least)
+    contact = replace(contact, forced=forced, least=_least_inverse_inertia(contact, A, scale))
     if contact.stiffness is not None:
         return contact
     speed = (_RECOVERY if contact.restitution is None else _BOUNCING) * scale.length * scale.pace
@@ -254,6 +255,23 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     strong = _STRONG * scale.length * scale.pace * scale.pace
     own = _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(_target(contact, h))
     return replace(contact, bearing=(own + _OWN_FORCE * fmin(forced, strong * h)) / firmness)
+
+
+def with_free_normal(contact: ContactAt, mobility: Any, A: Rows, scale: StepScale) -> ContactAt:
+    """Return a contact, out of reach if its point cannot move along its normal.
+
+    ``mobility`` is the inverse inertia of the point along its normal [1/kg], with the constraints.  Forces along a
+    locked normal do not change the motion, and none of them has the least norm.
+    """
+    locked = lt(mobility, _least_inverse_inertia(contact, A, scale))
+    return replace(contact, gap=where(locked, FAR * scale.length, contact.gap))
+
+
+def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any:
+    """Return the inverse inertia [1/kg] below which a contact cannot move: that of a lever of 10⁻⁶ L, or a motion."""
+    moved = {k for x in contact.J for k, y in enumerate(x) if not is_zero(y)}
+    levers = {k: _LEAST_LEVER * (scale.length if k in scale.turns else 1.0) for k in sorted(moved) or range(len(A))}
+    return sum((x * x / A[k][k] for k, x in levers.items()), 0.0)
 
 
 def aim_of(contact: ContactAt, A: Rows, h: Any) -> Any:
