@@ -53,9 +53,9 @@ SHAPES: dict[str, Callable[[np.ndarray], Any]] = {
 SECONDS = 2.0  # [s] of processor time of a call: one that takes longer has accepted its arguments
 
 
-LEFT_OUT = (  # draw pictures, start processes, go through thousands of samples, or need files
-    "plot|show|animation|strip|write_|workspace_map|WorkspaceMap|VectorEnv|xciting|Roadmap|ModelPredictive|load_|"
-    "lqr_about_trajectory|compare_with_library|distance_field|quadratic_program"
+LEFT_OUT = (  # start processes, go through thousands of samples, write videos, or need files or other packages
+    "animation|write_mp4|write_png|workspace_map|WorkspaceMap|xciting|load_description|lqr_about_trajectory|"
+    "compare_with_library|^distance_field"
 )
 MEMORY = 1 << 30  # [bytes] of a call
 
@@ -242,7 +242,7 @@ def violations(subject: Subject, argument: str, limits: Limits) -> list[str]:
 
 
 STEPS = (  # a 0 that stands for none, with a result of another form; rounded Q; counts of work in a result
-    r"\.(held_out|weights|tolerance|time_limit|duration|effort|effort_limits|position_limits|Q)$|^polyline.blend$|"
+    r"\.(held_out|weights|tolerance|time_limit|duration|elapsed|effort|effort_limits|position_limits|Q)$|^polyline.blend$|"
     "^Robot.velocity_for|^Robot.with_loop|^Robot.with_payload.mass$|^PID.ki$|^OperationalSpace.damping$"
 )
 

@@ -15,6 +15,8 @@ from linkwork.expr.optimize.convex_qp import (
     ProgramOptions,
     QuadraticSolution,
     check_arrays,
+    checked_bound,
+    first_true,
     options_of,
     solve_arrays,
 )
@@ -122,7 +124,7 @@ def _refuse_bounds(lower: Any, upper: Any, x_lower: Any, x_upper: Any) -> None:
 
 
 def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarray | None) -> None:
-    one, other = _checked_bound(low, below, math.inf), _checked_bound(high, above, -math.inf)
+    one, other = checked_bound(low, below, math.inf), checked_bound(high, above, -math.inf)
     if below is None or above is None or one is None or other is None:
         return
     if below.ndim == above.ndim == 1 and not any(map(gt, one, other)):
@@ -131,28 +133,5 @@ def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarr
     if crossing.any():
         one, other = (np.broadcast_to(x, crossing.shape)[crossing][0] for x in (below, above))
         raise ValueError(
-            f"quadratic_program: {low}: expected at most {high}, got {one} > {other} at {_first(crossing)}"
+            f"quadratic_program: {low}: expected at most {high}, got {one} > {other} at {first_true(crossing)}"
         )
-
-
-def _checked_bound(name: str, bound: np.ndarray | None, end: float) -> Any:
-    """Return a numeric bound, as a list if possible, which is faster than a small array.
-
-    The result is None for an omitted bound and for symbols. Raises ValueError if an element equals ``end``, the
-    infinity that no x satisfies.
-    """
-    if bound is None or bound.dtype.char == "O":
-        return None
-    result = bound.tolist() if bound.ndim == 1 else bound
-    if end in result if bound.ndim == 1 else (bound == end).any():
-        raise ValueError(
-            f"quadratic_program: {name}: expected numbers, or {-end} for no bound, got {end} at "
-            f"{_first(bound == end)}, which no x satisfies"
-        )
-    return result
-
-
-def _first(result: np.ndarray) -> Any:
-    """Return the index of the first true element: an integer, or a list of them."""
-    place = np.argwhere(result)[0].tolist()
-    return place if len(place) > 1 else place[0]

@@ -19,7 +19,16 @@ from linkwork.expr.linalg.sparse_dot import mirrored, rows_of
 from linkwork.expr.optimize.proximal_qp import ConvexProgram
 from linkwork.expr.optimize.qp_derivative import Minimum
 
-__all__ = ["ProgramOptions", "QuadraticSolution", "check_arrays", "options_of", "quadratic_program", "solve_arrays"]
+__all__ = [
+    "ProgramOptions",
+    "QuadraticSolution",
+    "check_arrays",
+    "checked_bound",
+    "first_true",
+    "options_of",
+    "quadratic_program",
+    "solve_arrays",
+]
 
 CALLER = "quadratic_program"
 RANKS = {"H": 2, "g": 1, "A": 2, "lower": 1, "upper": 1, "x_lower": 1, "x_upper": 1, "warm_start": 1}
@@ -73,11 +82,14 @@ def quadratic_program(
     """Minimize ½ xᵀHx + gᵀx with lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper, over any scalar.
 
     H, g, ``warm_start``, ``tolerance``, ``max_iterations`` and results are those of `linkwork.quadratic_program`, which
-    runs a compiled kernel if all arguments are numbers.
+    runs a compiled kernel if all arguments are numbers.  Raises ValueError for a lower bound of inf or an upper bound
+    of -inf; a lower bound above the upper one gives status 3.
     """
     values = {"H": H, "g": g, "A": A, "lower": lower, "upper": upper}
     values |= {"x_lower": x_lower, "x_upper": x_upper, "warm_start": warm_start}
     arrays, n, m = check_arrays(values)
+    for name, end in {"lower": math.inf, "upper": -math.inf, "x_lower": math.inf, "x_upper": -math.inf}.items():
+        checked_bound(name, arrays.get(name), end)
     return solve_arrays(arrays, n, m, options_of(tolerance, max_iterations))
 
 
@@ -123,6 +135,29 @@ def check_arrays(values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int,
             of = f" for g of shape {arrays['g'].shape}" if name != "g" else ""
             raise ValueError(f"{CALLER}: {name}: expected an array of shape ({shape}){of}, got shape {array.shape}")
     return arrays, n, m
+
+
+def checked_bound(name: str, bound: np.ndarray | None, end: float) -> Any:
+    """Return a numeric bound, as a list if possible, which is faster than a small array.
+
+    The result is None for an omitted bound and for symbols. Raises ValueError if an element equals ``end``, the
+    infinity that no x satisfies.
+    """
+    if bound is None or bound.dtype.char == "O":
+        return None
+    result = bound.tolist() if bound.ndim == 1 else bound
+    if end in result if bound.ndim == 1 else (bound == end).any():
+        raise ValueError(
+            f"{CALLER}: {name}: expected numbers, or {-end} for no bound, got {end} at "
+            f"{first_true(bound == end)}, which no x satisfies"
+        )
+    return result
+
+
+def first_true(result: np.ndarray) -> Any:
+    """Return the index of the first true element: an integer, or a list of them."""
+    place = np.argwhere(result)[0].tolist()
+    return place if len(place) > 1 else place[0]
 
 
 def solve_arrays(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOptions) -> QuadraticSolution:
