@@ -156,8 +156,8 @@ def checked_bound(name: str, bound: np.ndarray | None, end: float) -> Any:
 
 def first_true(result: np.ndarray) -> Any:
     """Return the index of the first true element: an integer, or a list of them."""
-    place = np.argwhere(result)[0].tolist()
-    return place if len(place) > 1 else place[0]
+    index = np.argwhere(result)[0].tolist()
+    return index if len(index) > 1 else index[0]
 
 
 def solve_arrays(arrays: Mapping[str, np.ndarray], n: int, m: int, options: ProgramOptions) -> QuadraticSolution:
