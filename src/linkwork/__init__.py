@@ -10,6 +10,7 @@ Robots:
 
 - `load` reads a URDF file, or a built-in robot (`robots.names()`).  `Robot.build` builds one in Python from `Link`,
   `Joint.of`, the shapes in `shapes` and `pose`.  `load_description` loads one by its name in robot_descriptions.
+  `Robot.with_base` places a robot, `Robot.with_mounted` mounts a gripper, `join_robots` joins several to one.
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` combines several in one `Kernel`.
 - `pose_difference` is the error between two poses, for controllers; `propagate_motion` composes motions of frames, with
   velocities and accelerations.
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
     from linkwork.robot.joint.joint import Joint as Joint
     from linkwork.robot.joint_checks.check_joint import check_joint as check_joint
     from linkwork.robot.robot import Robot as Robot
+    from linkwork.robot.robot import join_robots as join_robots
     from linkwork.robot.robot import load as load
     from linkwork.robot.robot import load_description as load_description
     from linkwork.simulation.simulator import Simulator as Simulator
@@ -173,7 +175,7 @@ if not TYPE_CHECKING:
             "linkwork.robot.construction.link": "Link",
             "linkwork.robot.joint.joint": "Joint",
             "linkwork.robot.joint_checks.check_joint": "check_joint",
-            "linkwork.robot.robot": "Robot load load_description",
+            "linkwork.robot.robot": "Robot join_robots load load_description",
             "linkwork.simulation.simulator": "Simulator",
         },
         modules=(

@@ -17,11 +17,24 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 from linkwork.spatial import Force, Motion, Pose, Vec3
 
-__all__ = ["Constraint", "Kinematics", "Rates", "References", "RelativeMotion", "with_names"]
+__all__ = [
+    "NO_NAMES",
+    "Constraint",
+    "Kinematics",
+    "Rates",
+    "References",
+    "RelativeMotion",
+    "renamed_fields",
+    "renames",
+    "with_names",
+]
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 Scalars = Sequence[Any]
 
@@ -195,30 +208,49 @@ class Constraint(ABC):
         """
         return self
 
-    def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return the constraint with frames renamed by a mapping.
+    def with_names(self, names: Mapping[str, str], joints: Mapping[str, str] = NO_NAMES) -> Self:
+        """Return the constraint with frames, points and directions renamed by a mapping, and joints by another one.
 
-        By default all fields are changed that name one of these frames, a point or an axis.  Raises TypeError if the
-        class is not a dataclass and refers to one of these names.
+        By default all fields are changed that name one of them, also inside of tuples, except ``name``, ``unit``,
+        ``units`` and ``axes``.  Raises TypeError if the class is not a dataclass and refers to one of these names.
         """
-        references = self.references
-        known = {*references.frames, *references.points, *references.directions}
-        if all(with_names(name, names) == name for name in known):
+        changes = renames(self.references, names, joints)
+        if not changes:
             return self
         if not is_dataclass(self):
             raise TypeError(f"constraint {self.name!r}: {type(self).__name__} needs a method `with_names`")
-        values = {
-            field.name: getattr(self, field.name) for field in fields(self) if field.init and field.name != "name"
-        }
-        changed = {key: with_names(x, names) for key, x in values.items() if isinstance(x, str) and x in known}
-        return replace(self, **changed)
+        return replace(self, **renamed_fields(self, changes))
 
 
 def with_names(name: str, names: Mapping[str, str]) -> str:
     """Return the new name of a frame, or of an axis of a frame; other names are returned unchanged."""
-    if name[-2:] in (".x", ".y", ".z") and name[:-2] in names:
+    if name[-2:] in (".x", ".y", ".z") and name not in names and name[:-2] in names:
         return names[name[:-2]] + name[-2:]
     return names.get(name, name)
+
+
+def renames(references: References, names: Mapping[str, str], joints: Mapping[str, str]) -> dict[str, str]:
+    """Return the new name of each reference that changes: ``names`` are of all but joints."""
+    new = {x: with_names(x, names) for x in (*references.frames, *references.points, *references.directions)}
+    new |= {x: joints[x] for x in references.joints if x in joints}
+    return {x: y for x, y in new.items() if x != y}
+
+
+def renamed_fields(item: Any, changes: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a dataclass that name something, with the new names."""
+    values = {f.name: getattr(item, f.name) for f in fields(item) if f.init and f.name not in _NOT_NAMES}
+    renamed = {key: _renamed(x, changes) for key, x in values.items()}
+    return {key: x for key, x in renamed.items() if x is not values[key]}
+
+
+def _renamed(value: Any, changes: Mapping[str, str]) -> Any:
+    if isinstance(value, tuple) and type(value) is tuple:
+        renamed = tuple(_renamed(x, changes) for x in value)
+        return value if all(x is y for x, y in zip(renamed, value, strict=True)) else renamed
+    return changes.get(value, value) if isinstance(value, str) else value
+
+
+_NOT_NAMES = ("name", "unit", "units", "axes")  # fields of texts that name nothing of the robot
 
 
 def _missing(constraint: Constraint, name: str, meaning: str) -> TypeError:

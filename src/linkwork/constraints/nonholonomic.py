@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import name_or, read_length
-from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion, with_names
+from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
 from linkwork.constraints.jacobian_rows import VelocityLine, along
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import lt, sqrt, where
@@ -72,14 +72,6 @@ class NoSlip(Constraint):
     def checked(self, robot: Any) -> Iterator[str]:
         if robot.frame(robot.point(self.point).frame).body == robot.frame(self.relative_to).body:
             yield f"point {self.point!r} is fixed to frame {self.relative_to!r}, so it cannot move relative to it"
-
-    def with_names(self, names: Mapping[str, str]) -> Self:
-        return replace(
-            self,
-            point=with_names(self.point, names),
-            directions=tuple(with_names(direction, names) for direction in self.directions),
-            relative_to=with_names(self.relative_to, names),
-        )
 
     def _lines(self, state: Kinematics, between: RelativeMotion) -> list[VelocityLine]:
         """Return the lines through the point along the directions, in coordinates of the point's body B.

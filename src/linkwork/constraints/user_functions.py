@@ -18,7 +18,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import line_of, source_of
 from linkwork._util.validation import names as names_of
-from linkwork.constraints.constraint import Constraint, Kinematics, References, with_names
+from linkwork.constraints.constraint import NO_NAMES, Constraint, Kinematics, References, with_names
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array, object_array, scalars
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
@@ -42,9 +42,14 @@ class StateQuery:
     """
 
     def __init__(
-        self, k: Kinematics, name: str, velocities: bool = False, names: Mapping[str, str] | None = None
+        self,
+        k: Kinematics,
+        name: str,
+        velocities: bool = False,
+        names: Mapping[str, str] = NO_NAMES,
+        joints: Mapping[str, str] = NO_NAMES,
     ) -> None:
-        self._k, self._name, self._velocities, self._names = k, name, velocities, names or {}
+        self._k, self._name, self._velocities, self._names, self._joints = k, name, velocities, names, joints
         self._graph = Graph(name)
         self._symbols: list[Symbol] = []
         self._values: list[Any] = []
@@ -57,12 +62,14 @@ class StateQuery:
 
     def q(self, joint: str) -> Any:
         """Return the configuration of a joint [rad, m]: a scalar, or an array (nq,) of several coordinates."""
-        return self._answer(("q", joint), lambda: self._k.q(joint))
+        name = self._joint(joint)
+        return self._answer(("q", name), lambda: self._k.q(name))
 
     def v(self, joint: str) -> Any:
         """Return the velocity of a joint [rad/s, m/s]: a scalar, or an array (nv,) of several components."""
         self._refuse_velocity("v")
-        return self._answer(("v", joint), lambda: self._k.v(joint))
+        name = self._joint(joint)
+        return self._answer(("v", name), lambda: self._k.v(name))
 
     def pose(self, frame: str, relative_to: str = "world") -> Any:
         """Return the pose X_AB (4, 4) of frame B (``frame``) in frame A (``relative_to``) [1, m]."""
@@ -148,6 +155,9 @@ class StateQuery:
         """Queries that the function has sent: each is a tuple of a method's name and its arguments."""
         return tuple(self._answers)
 
+    def _joint(self, name: Any) -> Any:
+        return self._joints.get(name, name) if isinstance(name, str) else name
+
     def _frames(self, *names: Any) -> list[Any]:
         return [with_names(name, self._names) if isinstance(name, str) else name for name in names]
 
@@ -173,6 +183,9 @@ class StateQuery:
             )
 
 
+_OF_JOINTS = {"q": "joints", "v": "joints"}  # queries of joints
+
+
 @dataclass(frozen=True)
 class OfFunction(Constraint):
     """Base of `Holonomic` and `Pfaffian`, constraints by a user function of a `StateQuery`."""
@@ -183,6 +196,7 @@ class OfFunction(Constraint):
     names: tuple[tuple[str, str], ...] = field(
         default=(), kw_only=True, repr=False
     )  # pairs of a frame's name in the function and in the robot, for renamed frames
+    joint_names: tuple[tuple[str, str], ...] = field(default=(), kw_only=True, repr=False)  # such pairs of joints
     count: int = field(default=0, kw_only=True, compare=False, repr=False)  # number of rows, set by `bind`
     queries: tuple[tuple[str, ...], ...] = field(
         default=(), kw_only=True, compare=False, repr=False
@@ -208,8 +222,8 @@ class OfFunction(Constraint):
     def references(self) -> References:
         by_kind: dict[str, list[str]] = {"frames": [], "joints": [], "points": [], "directions": []}
         for method, *names in self.queries:
-            first = {"q": "joints", "v": "joints", "point": "points", "point_velocity": "points"}
-            kinds = [first.get(method, "directions" if method == "direction" else "frames")] + ["frames"] * len(names)
+            first = {**_OF_JOINTS, "point": "points", "point_velocity": "points", "direction": "directions"}
+            kinds = [first.get(method, "frames")] + ["frames"] * len(names)
             for kind, name in zip(kinds, names, strict=False):
                 by_kind[kind].append(name)
         return References(**{kind: tuple(dict.fromkeys(names)) for kind, names in by_kind.items()})
@@ -245,16 +259,21 @@ class OfFunction(Constraint):
             uses_inertia=uses_inertia,
         )
 
-    def with_names(self, names: Mapping[str, str]) -> Self:
-        """Return the constraint with frames renamed by a mapping.
+    def with_names(self, names: Mapping[str, str], joints: Mapping[str, str] = NO_NAMES) -> Self:
+        """Return the constraint with frames, points and directions renamed by a mapping, and joints by another one.
 
         The function is unchanged; the names in its queries are translated.
         """
-        before = dict(self.names)
-        after = {known: with_names(name, names) for known, name in before.items()}
-        after |= {known: name for known, name in names.items() if known not in before}
-        queries = tuple((method, *(with_names(name, names) for name in rest)) for method, *rest in self.queries)
-        return replace(self, names=tuple(sorted(after.items())), queries=queries)
+        queries = []
+        for method, *rest in self.queries:
+            of_joint = method in _OF_JOINTS
+            queries.append((method, *(joints.get(x, x) if of_joint else with_names(x, names) for x in rest)))
+        return replace(
+            self,
+            names=_translated(self.names, names),
+            joint_names=_translated(self.joint_names, joints),
+            queries=tuple(queries),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_pickling(self)
@@ -279,7 +298,8 @@ class OfFunction(Constraint):
         return result
 
     def _query(self, state: Kinematics) -> StateQuery:
-        return StateQuery(state, f"constraint {self.name!r}", not self.holonomic, dict(self.names))
+        names, joints = dict(self.names), dict(self.joint_names)
+        return StateQuery(state, f"constraint {self.name!r}", not self.holonomic, names, joints)
 
     def _values_of_function(self, state: Kinematics) -> list[Any]:
         """Return the values of the function in a state, one for each row."""
@@ -343,6 +363,13 @@ def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, co
     if count is not None and len(outputs) != count:
         raise ValueError(f"{name}: its function ({source_of(function)}): expected {count} numbers, got {len(outputs)}")
     return _evaluate_on(name, outputs, symbols, values)
+
+
+def _translated(known: tuple[tuple[str, str], ...], names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return pairs of a name in a function and in the robot after the robot's names have changed."""
+    before = dict(known)
+    after = {name: with_names(own, names) for name, own in before.items()}
+    return tuple(sorted((after | {x: y for x, y in names.items() if x not in before}).items()))
 
 
 def refuse_pickling(constraint: Any, kind: str = "constraint") -> None:
@@ -436,7 +463,8 @@ class Holonomic(OfFunction):
         lw.constraints.Holonomic("cam", lambda k: k.q("follower") - 0.02 * np.cos(k.q("cam")))
 
     ``name`` is the constraint's own, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
-    ``names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added to a robot.
+    ``names``, ``joint_names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added
+    to a robot.
     """
 
     def error(self, state: Kinematics) -> list[Any]:
@@ -456,7 +484,8 @@ class Pfaffian(OfFunction):
         lw.constraints.Pfaffian("skate", lambda k: k.twist("runner", expressed_in="runner")[4])
 
     ``name`` is the constraint's own, and ``function`` is f.  ``units`` is the unit of all rows, or one for each.
-    ``names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added to a robot.
+    ``names``, ``joint_names``, ``count``, ``time_dependent`` and ``uses_inertia`` are set where the constraint is added
+    to a robot.
     """
 
     holonomic = False

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, Self
 
-from linkwork.constraints.constraint import References, with_names
+from linkwork.constraints.constraint import NO_NAMES, References, renamed_fields, renames
 from linkwork.spatial import Force, Motion, Pose
 
 __all__ = ["ForceElement", "Marks", "Resistance"]
@@ -95,5 +95,4 @@ class ForceElement(ABC):
 
     def with_names(self, names: Mapping[str, str]) -> Self:
         """Return the element with frames, points and axes renamed: ``names`` has the new name for each old one."""
-        texts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}  # type: ignore[arg-type]
-        return replace(self, **{key: with_names(x, names) for key, x in texts.items() if isinstance(x, str)})  # type: ignore[type-var]
+        return replace(self, **renamed_fields(self, renames(self.references, names, NO_NAMES)))  # type: ignore[type-var]

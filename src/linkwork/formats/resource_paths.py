@@ -50,7 +50,7 @@ _BESIDE = ("meshes", "mesh", "assets", "textures", "materials", "media", "visual
 
 
 def resource_paths(
-    file: str | os.PathLike[str] | None,
+    file: str | os.PathLike[str] | tuple[str, ...] | None,
     package_dirs: Folders | FileSearch | None = None,
     environment: Mapping[str, str] = os.environ,
     *,
@@ -58,12 +58,14 @@ def resource_paths(
 ) -> FileSearch:
     """Return the search of the files that ``file`` names; without a file, only in the given folders.
 
+    ``file`` may be several files, such as the `Tree.files` of robots that were joined.
     ``package_dirs`` are folders that contain packages, or the folder of each package by its name.  ``trusted`` is False
     for the files of a robot that was loaded as untrusted.
 
     Raises ValueError for ``package_dirs`` that are not folders.
     """
-    home = () if file is None else (os.path.dirname(os.path.abspath(path_text(file))),)
+    files = file if isinstance(file, tuple) else () if file is None else (file,)
+    home = [os.path.dirname(os.path.abspath(path_text(one))) for one in files]
     given = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
     folders = (*home, *given.folders, *_folders_of(environment))
@@ -90,7 +92,7 @@ def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
                 names.setdefault(geometry.shape.uri, frame.name)
     if not names:
         return tree
-    search, unknown = resource_paths(tree.source, package_dirs), set[str]()
+    search, unknown = resource_paths(tree.files, package_dirs), set[str]()
     missing, first = 0, None
     for uri, link in islice(names.items(), _MOST_MESHES):
         package = "/".join(uri.split("/")[:3]) if uri.startswith(("package://", "model://")) else ""

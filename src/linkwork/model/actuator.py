@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 from linkwork._util.checked_arguments import public, public_constructor
@@ -16,6 +17,7 @@ __all__ = ["Actuator", "bounded"]
 Range = tuple[float, float]
 
 FREE: Range = (-math.inf, math.inf)
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 @public_constructor
@@ -167,12 +169,13 @@ class Actuator:
         """Names of the frames that the actuator refers to."""
         return tuple(name for name in (self.frame, self.relative_to) if name is not None)
 
-    def with_names(self, names: Mapping[str, str]) -> Actuator:
-        """Return the actuator with frames renamed by ``names``, a mapping from old to new names."""
-        if not any(name in names for name in self.frames):
+    def with_names(self, names: Mapping[str, str], joints: Mapping[str, str] = _NO_NAMES) -> Actuator:
+        """Return the actuator with frames renamed by ``names``, from old to new names, and joints by ``joints``."""
+        if not any(x in names for x in self.frames) and not any(joint in joints for joint, _ in self.joints):
             return self
         frame, other = (None if x is None else names.get(x, x) for x in (self.frame, self.relative_to))
-        return replace(self, frame=frame, relative_to=other)
+        moved = tuple((joints.get(joint, joint), gears) for joint, gears in self.joints)
+        return replace(self, joints=moved, frame=frame, relative_to=other)
 
     def without_joints(self, fixed: Mapping[str, Sequence[float]]) -> Actuator | None:
         """Return the actuator without some of its joints, which are locked.

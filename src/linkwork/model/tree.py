@@ -77,6 +77,7 @@ class Tree:
     actuators: tuple[Actuator, ...] = ()
     named_configurations: tuple[NamedState, ...] = ()
     trusted: bool = field(default=True, compare=False)  # False if its file is a stranger's: its meshes are, too
+    part_sources: tuple[str, ...] = field(default=(), compare=False)  # paths of the files of robots joined to it
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)
@@ -171,6 +172,11 @@ class Tree:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the hash, as hashes of strings differ between processes."""
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of the robot's file and of those of the robots joined to it."""
+        return *(() if self.source is None else (self.source,)), *self.part_sources
 
     @property
     def links(self) -> tuple[Frame, ...]:

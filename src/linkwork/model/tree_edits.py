@@ -14,7 +14,7 @@ between configurations are measured.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -31,7 +31,18 @@ from linkwork.model.tree_actuators import with_locked_joints
 from linkwork.model.tree_attachments import names_world, referenced_bodies, refuse_locked, renamed_frames
 from linkwork.spatial import Inertia, Motion, Pose
 
-__all__ = ["affine_coordinates", "lock_joints", "reroot", "straight_tree"]
+__all__ = [
+    "affine_coordinates",
+    "free_name",
+    "is_plain_world",
+    "is_tied",
+    "lock_joints",
+    "names_in_space",
+    "off_the_world",
+    "reroot",
+    "straight_tree",
+    "unused",
+]
 
 
 def lock_joints(tree: Tree, configurations: Mapping[int, Sequence[float]]) -> Tree:
@@ -115,17 +126,17 @@ def reroot(tree: Tree, name: str) -> Tree:
     """
     frame = tree.frame(name)
     path = _path(tree, frame.body)
-    if path and tree.bodies[path[0]].joint.is_floating and not _is_tied(tree, path[0]):
+    if path and tree.bodies[path[0]].joint.is_floating and not is_tied(tree, path[0]):
         return _carried(tree, frame, path)
     return _fixed(tree, frame, path)
 
 
-def _is_tied(tree: Tree, floating: int) -> bool:
+def is_tied(tree: Tree, floating: int) -> bool:
     """Return True if constraints tie a floating body to links that are fixed to the world or move on them.
 
     It is then no floating base, but a link of a mechanism, such as the platform of a hexapod.
     """
-    ground = any(f.is_link and f.body == WORLD and not _is_plain_world(f) for f in tree.frames)
+    ground = any(f.is_link and f.body == WORLD and not is_plain_world(f) for f in tree.frames)
     roots = [
         WORLD if i == WORLD else _path(tree, i)[0] for i in (*range(len(tree.bodies)), WORLD)
     ]  # the world's is last
@@ -189,12 +200,12 @@ def _fixed(tree: Tree, frame: Frame, path: list[int]) -> Tree:
     X_new = {frame.body: _inverse(frame.placement)}  # by body: pose of its old frame in its new one, if different
     bodies = {i: body for i, body in enumerate(tree.bodies) if i not in path}
     if not path and frame.placement != _IDENTITY:
-        tree = _off_the_world(tree, frame)
+        tree = off_the_world(tree, frame)
     frames = list(tree.frames)
     if path:
-        ground = _ground_link(tree, [f for f in frames if f.body == WORLD and not _is_plain_world(f)])
-        tree = _off_the_world(tree if ground in frames else replace(tree, frames=(ground, *frames)), ground)
-        frames = [f for f in tree.frames if not _is_plain_world(f)]
+        ground = _ground_link(tree, [f for f in frames if f.body == WORLD and not is_plain_world(f)])
+        tree = off_the_world(tree if ground in frames else replace(tree, frames=(ground, *frames)), ground)
+        frames = [f for f in tree.frames if not is_plain_world(f)]
         frames = [
             replace(f, welded_to=ground.name) if f.welded_to == "world" and f is not ground else f for f in frames
         ]
@@ -265,16 +276,25 @@ def _ground_link(tree: Tree, fixed: list[Frame]) -> Frame:
         raise ValueError(f"with_root: robot {tree.name!r}: {problem}")
     links = [f for f in fixed if f.is_link] or fixed
     named = [f for f in links if f.fixed_joint is None] or links
-    return named[0] if named else Frame(_free_name(tree, "ground"), WORLD, _IDENTITY)
+    return named[0] if named else Frame(free_name(tree, "ground"), WORLD, _IDENTITY)
 
 
-def _free_name(tree: Tree, wish: str) -> str:
-    """Return the name of a new frame: ``wish``, with underscores appended if frames have that name."""
-    taken = {frame.name for frame in tree.frames}
+def free_name(tree: Tree, wish: str) -> str:
+    """Return the name of a new frame: ``wish``, with underscores appended if it is in use."""
+    return unused(wish, {*names_in_space(tree)})
+
+
+def names_in_space(tree: Tree) -> list[str]:
+    """Return the names of frames, points and directions, which all differ."""
+    return [*(f.name for f in tree.frames), *(p.name for p in tree.points), *(d.name for d in tree.directions)]
+
+
+def unused(wish: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken: ``wish``, with underscores appended if necessary."""
     return next(name for k in range(len(taken) + 1) if (name := wish + "_" * k) not in taken)
 
 
-def _off_the_world(tree: Tree, ground: Frame) -> Tree:
+def off_the_world(tree: Tree, ground: Frame) -> Tree:
     """Return the tree with the points and directions of "world" on the frame ``ground``, which is fixed to it.
 
     They stay at the same positions.  Constraints, force elements and actuators no longer refer to the world either.
@@ -298,13 +318,13 @@ def _constraints_off_the_world(tree: Tree, ground: Frame, X: Pose) -> Tree:
     """
     if X == _IDENTITY:
         return renamed_frames(tree, {"world": ground.name})
-    name = _free_name(tree, f"{ground.name}_world")
+    name = free_name(tree, f"{ground.name}_world")
     place = tree.frame("world").placement
     marker = Frame(name, WORLD, place, welded_to=ground.name)
     return renamed_frames(replace(tree, frames=(*tree.frames, marker)), {"world": name})
 
 
-def _is_plain_world(frame: Frame) -> bool:
+def is_plain_world(frame: Frame) -> bool:
     return (
         frame.name == "world"
         and frame.body == WORLD

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public, public_methods
 from linkwork._util.file_budget import Budget
@@ -16,12 +17,13 @@ from linkwork.formats import Format
 from linkwork.formats.file_reading import XacroArguments
 from linkwork.formats.registry import format_named
 from linkwork.kernels.compiled_method import add_methods
+from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.tree import Report
 from linkwork.robot.construction.robot_loading import Continuous, Inertias, LoadOptions, Mimicry, Options, read_robot
 from linkwork.robot.robot_methods import METHODS, RobotMethods
 from linkwork.robot.robot_table import ROBOT
 
-__all__ = ["Robot", "load", "load_description"]
+__all__ = ["Robot", "join_robots", "load", "load_description"]
 
 
 class Robot(RobotMethods, metaclass=WithForeignNames):
@@ -98,6 +100,7 @@ def load(
     robot: str | os.PathLike[str],
     *,
     format: str | Format | None = None,
+    base: ArrayLike | None = None,
     floating_base: bool | None = None,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
@@ -117,6 +120,8 @@ def load(
 
     The format of the file follows from the suffix of the path, or if no format has the suffix (".xml"), from the root
     element.  ``format`` selects a format by name ("urdf"), or is a `linkwork.formats.Format`.
+
+    ``base`` is the pose of the root link in the world, (4, 4) or a position (3,) [m]: `Robot.with_base`.
 
     ``floating_base`` connects the root link to the world by a floating joint named "floating_base" instead of fixing
     it; by default the base moves as the file says, and is fixed if the file does not say it (URDF).  ``multi_root``
@@ -161,6 +166,7 @@ def load(
     format whose package is not installed.
     """
     options = Options(
+        base=base,
         floating_base=floating_base,
         gravity=gravity,
         strict=strict,
@@ -212,3 +218,24 @@ def load_description(
     else:
         keywords.pop("package_dirs", None)
     return load(file.path, format=None if file.format == "xacro" else file.format, **keywords)
+
+
+@public
+def join_robots(robots: Mapping[str, RobotBase], *, name: str = "cell") -> Robot:
+    """Return one robot of several, which share the world: two arms of a cell, or a robot beside a conveyor.
+
+    ``robots`` is a dict; each key with "_" precedes all names of its robot ("left_elbow").  The robots stay where they
+    are; `Robot.with_base` places them.  q is the q of all robots in the order of the dict, and so is v.  Each root link
+    is fixed to the link "world".  ``name`` is the name of the whole.
+
+    >>> import linkwork as lw
+    >>> arm = lw.load("arm6")
+    >>> cell = lw.join_robots({"left": arm.with_base((0, 0.4, 0)), "right": arm.with_base((0, -0.4, 0))})
+    >>> cell.nq, cell.q_names[6]
+    (12, 'right_joint1')
+
+    Raises ValueError for robots with different gravity, and a constraint on the centre of mass of one of them.
+    """
+    from linkwork.robot.joining import joined_tree
+
+    return Robot(joined_tree(robots, name))

@@ -239,7 +239,7 @@ class CollisionHullMethods(Constructors):
                     known[mesh], found = _hulls(
                         frame.name,
                         mesh,
-                        _searched(self._tree.source, folders, self._tree.trusted),
+                        _searched(self._tree.files, folders, self._tree.trusted),
                         max_vertices,
                         decompose,
                         unit,
@@ -251,15 +251,15 @@ class CollisionHullMethods(Constructors):
         return type(self)(replace(self._tree, frames=tuple(frames), report=report))
 
 
-def _searched(source: str | None, folders: Folders | None, trusted: bool) -> FileSearch:
+def _searched(files: tuple[str, ...], folders: Folders | None, trusted: bool) -> FileSearch:
     """Return the search of meshes: in the folders, and where a robot's file may name files.  Raises ValueError."""
     from linkwork.formats.resource_paths import resource_paths
 
-    if folders is None and (source is None or not os.path.isfile(source)):
+    if folders is None and not any(map(os.path.isfile, files)):
         message = "with_collision_hulls: folders: the robot is not from a file: expected the folders of its meshes"
         raise ValueError(message)
     given = None if folders is None else read_folders("with_collision_hulls: folders", folders)
-    return resource_paths(source, given, trusted=trusted)
+    return resource_paths(files, given, trusted=trusted)
 
 
 def _hulls(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from linkwork.precompilation import PrecompilingMethods
     from linkwork.robot.actuation_methods import ActuationMethods
     from linkwork.robot.constraint_methods import ConstraintMethods, ForceElementMethods, LoopFileMethods
+    from linkwork.robot.joining import JoiningMethods
     from linkwork.robot.methods import CompilingMethods, LimitMethods, StructureMethods
     from linkwork.robot.parameter_methods import ParameterMethods
     from linkwork.robot.robot_editing import CollisionHullMethods, EditingMethods
@@ -140,6 +141,7 @@ METHODS = {
         "with_joint with_inertia with_gravity with_payload with_locked_joints"
     ),
     "linkwork.robot.robot_editing.CollisionHullMethods": "with_collision_hulls",
+    "linkwork.robot.joining.JoiningMethods": "with_base with_mounted",
     "linkwork.robot.construction.robot_constructors.Constructors": (
         "from_urdf from_urdf_string from_mujoco build from_dh with_couplings with_root"
     ),
@@ -193,6 +195,7 @@ if TYPE_CHECKING:
         CompilingMethods,
         PrecompilingMethods,
         EditingMethods,
+        JoiningMethods,
         CollisionHullMethods,
         StructureMethods,
         LimitMethods,

@@ -97,7 +97,7 @@ def _mesh_bytes(tree: Tree) -> int:
     uris = {uri for shape in shapes for uri in _uris(shape)}
     if not uris:
         return 0
-    search = resource_paths(tree.source, None, trusted=tree.trusted)
+    search = resource_paths(tree.files, None, trusted=tree.trusted)
     total = 0
     for uri in uris:
         try:

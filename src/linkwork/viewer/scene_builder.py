@@ -54,7 +54,7 @@ _MAX_LISTED = 5  # missing mesh files in the warning
 
 def mesh_search(robot: Any, meshes: FileSearch | None) -> FileSearch:
     """Return the search of a robot's mesh files: beside its file, in its package, and in the folders ``meshes``."""
-    return resource_paths(robot.tree.source, meshes, trusted=robot.tree.trusted)
+    return resource_paths(robot.tree.files, meshes, trusted=robot.tree.trusted)
 
 
 class SceneBuilder:

@@ -9,6 +9,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork import identify
+from linkwork.model import WORLD
 from matrix.cell import close, holds, verb
 from matrix.kinds import Kind, opened
 
@@ -17,6 +18,10 @@ FAR = lw.Scene().with_sphere("far", 0.1, (90.0, 90.0, 90.0))
 
 def _has_joints(kind: Kind) -> bool:
     return bool(kind.robot.nv)
+
+
+def _is_fixed(kind: Kind) -> bool:
+    return not any(body.joint.is_floating for body in kind.robot.tree.bodies if body.parent == WORLD)
 
 
 @verb("report", "joints", "links", "frames", "limits")
@@ -106,6 +111,30 @@ def with_payload(kind: Kind) -> None:
     J = kind.robot.jacobian(kind.q, kind.frame)
     expected = kind.robot.gravity_force(kind.q) - J[3:].T @ (mass * np.asarray(kind.robot.gravity))
     close(loaded.gravity_force(kind.q), expected, 1e-9, "weight")
+
+
+@verb("with_mounted")
+def with_mounted(kind: Kind) -> None:
+    """A mounted slide moves with its frame, and its coordinate is the last one."""
+    slide = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="slide", parent="rail", child="rider")
+    rail = lw.Robot.build("rail", lw.Link("rail", mass=0.1), lw.Link("rider", mass=0.1), slide)
+    X = lw.pose((0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3))
+    robot = kind.robot.with_mounted(rail.with_gravity(kind.robot.gravity), kind.frame, X, prefix="mounted_")
+    expected = kind.robot.pose(kind.q, kind.frame) @ X @ lw.pose((0, 0, 0.5))
+    close(robot.pose([*kind.q, 0.5], "mounted_rider"), expected, 1e-12, "pose")
+
+
+@verb("with_base", needs=_is_fixed)
+def with_base(kind: Kind) -> None:
+    """A robot on another base has the same relative poses, and its constraints hold at the same configurations."""
+    robot = kind.robot.with_base(lw.pose((0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3)))
+    root = next(frame.name for frame in robot.tree.links if frame.body == WORLD and frame.name != "world")
+    close(robot.pose(kind.q, root), lw.pose((0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3)), 1e-15, "base")
+    expected = kind.robot.pose(kind.q, kind.frame, relative_to=root if root in kind.robot.frames else "world")
+    close(robot.pose(kind.q, kind.frame, relative_to=root), expected, 1e-12, "pose")
+    if kind.robot.constraints:
+        error = kind.robot.constraint_error(kind.q, **kind.timed)
+        close(robot.constraint_error(kind.q, **kind.timed), error, 1e-12, "constraints")
 
 
 @verb("with_joint_dynamics", "armature", "damping", needs=_has_joints)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,10 +14,11 @@ from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats import registry
 from linkwork.formats.file_reading import path_text, process_failed
 from linkwork.formats.resource_paths import resource_paths
+from linkwork.model.joined_trees import with_shapes
 from linkwork.model.tree import Report, Tree
-from linkwork.shapes import Geometry, Mesh, Polytope, Shape
+from linkwork.shapes import Mesh, Polytope, Shape
 
-__all__ = ["POLYTOPE", "read_in_process", "with_shapes"]
+__all__ = ["POLYTOPE", "read_in_process"]
 
 _TASKS = "linkwork.robot.construction.isolated_task"
 
@@ -30,7 +31,8 @@ def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tr
     """
     file, budget = path_text(path), options.budget or MODEL
     given = {field.name: getattr(options, field.name) for field in fields(options)}
-    given |= {"trusted": True, "gravity": None if options.gravity is None else [*map(float, options.gravity)]}
+    given |= {"base": None, "trusted": True}
+    given |= {"gravity": None if options.gravity is None else [*map(float, options.gravity)]}
     given["package_dirs"] = _plain_folders(options.package_dirs)
     given["loops"] = None if options.loops is None else path_text(options.loops)
     given["budget"] = None if options.budget is None else {f.name: getattr(budget, f.name) for f in fields(budget)}
@@ -74,21 +76,6 @@ def _with_polytopes(tree: Tree, answer: Answer) -> Tree:
         return made[shape.uri]
 
     return with_shapes(tree, replaced) if polytopes else tree
-
-
-def with_shapes(tree: Tree, replaced: Callable[[Shape], Shape]) -> Tree:
-    """Return the tree with other shapes on its links."""
-
-    def changed(geometries: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
-        return tuple(replace(one, shape=replaced(one.shape)) for one in geometries)
-
-    frames = [
-        replace(frame, visuals=changed(frame.visuals), collisions=changed(frame.collisions))
-        if frame.visuals or frame.collisions
-        else frame
-        for frame in tree.frames
-    ]
-    return replace(tree, frames=tuple(frames))
 
 
 POLYTOPE = "linkwork-polytope-"

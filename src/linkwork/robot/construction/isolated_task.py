@@ -9,8 +9,9 @@ import numpy as np
 
 from linkwork._util.file_budget import Budget
 from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
+from linkwork.model.joined_trees import with_shapes
 from linkwork.model.tree import Tree
-from linkwork.robot.construction.isolated_loading import POLYTOPE, with_shapes
+from linkwork.robot.construction.isolated_loading import POLYTOPE
 from linkwork.robot.construction.robot_loading import Options, read_robot
 from linkwork.shapes import Mesh, Polytope, Shape
 

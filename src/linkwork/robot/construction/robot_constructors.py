@@ -190,7 +190,7 @@ _FILES = ("package_dirs", "xacro", "arguments")
 
 def _options(function: str, value: BuildOptions) -> Options:
     """Return the options of `build` or `from_dh`, by which mimic joints are coupled by default."""
-    without = ("continuous", "loops", "trusted", "budget", *_FILES)
+    without = ("base", "continuous", "loops", "trusted", "budget", *_FILES)
     return Options.of(function, {"mimic": "coupled", **value}, without=without)
 
 

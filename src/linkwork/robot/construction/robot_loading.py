@@ -10,6 +10,7 @@ from types import NoneType
 from typing import Any, Literal, Self, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork import robots
 from linkwork._util.file_budget import LOOPS, Budget
@@ -26,6 +27,7 @@ from linkwork.model.body import WORLD
 from linkwork.model.description import Description
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree, read_gravity
+from linkwork.spatial.arguments import checked_pose
 
 __all__ = ["BuildOptions", "LoadOptions", "Options", "read_robot", "read_robot_string", "warn_of_repairs"]
 
@@ -48,6 +50,7 @@ class BuildOptions(TypedDict, total=False):
 class LoadOptions(BuildOptions, total=False):
     """Keywords of `linkwork.load`, for type checkers."""
 
+    base: ArrayLike | None
     continuous: Continuous
     loops: str | os.PathLike[str] | None
     package_dirs: Folders | None
@@ -65,6 +68,7 @@ class Options:
     Raises TypeError for switches that are not bools.
     """
 
+    base: ArrayLike | None = None
     floating_base: bool | None = None
     gravity: Sequence[float] | None = None
     strict: bool = False
@@ -149,6 +153,18 @@ class Options:
 
 def read_robot(robot: str | os.PathLike[str], options: Options, format: str | Format | None = None) -> Tree:
     """Return the kinematic tree of a built-in robot, by its name, or of a file; see `linkwork.load`."""
+    return _with_base(_read_robot(robot, options, format), options)
+
+
+def _with_base(tree: Tree, options: Options) -> Tree:
+    if options.base is None:
+        return tree
+    from linkwork.model.joined_trees import placed
+
+    return placed(tree, checked_pose(options.base, "load: base"), "load: base")
+
+
+def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | Format | None) -> Tree:
     chosen = None if format is None else registry.format_named(format)
     path: str | os.PathLike[str] = robot
     if options.loops is not None:
@@ -176,7 +192,7 @@ def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | 
     """Return the tree of a file that is not trusted, which another process reads if another library parses it."""
     chosen = registry.find_format(path) if chosen is None else chosen
     if not _needs_process(chosen, options):
-        return read_robot(path, replace(options, trusted=True), chosen)
+        return _read_robot(path, replace(options, trusted=True), chosen)
     from linkwork.robot.construction.isolated_loading import read_in_process
 
     tree = read_in_process(path, options, chosen.name)
@@ -246,7 +262,7 @@ def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
 
 
 _MESHES = "meshes are read later: Robot.plot(meshes=...) and Robot.with_collision_hulls accept their folders"
-_OF_EVERY_FORMAT = ("floating_base", "gravity", "strict", "loops", "xacro", "arguments", "trusted")
+_OF_EVERY_FORMAT = ("base", "floating_base", "gravity", "strict", "loops", "xacro", "arguments", "trusted")
 """Options that apply to files of every format; a reader may take them besides."""
 
 
@@ -259,7 +275,8 @@ def read_robot_string(text: str | bytes, options: Options) -> Tree:
     from linkwork.formats import parse_urdf
 
     keywords = {name: getattr(options, name) for name in ("strict", "continuous", "inertia", "budget")}
-    return replace(options.tree(parse_urdf(text, **keywords)), trusted=options.trusted)
+    tree = options.tree(parse_urdf(text, **keywords))
+    return _with_base(replace(tree, trusted=options.trusted), options)
 
 
 def warn_of_repairs(tree: Tree, action: str = "reading") -> None:

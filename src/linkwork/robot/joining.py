@@ -1,0 +1,117 @@
+"""Placed bases, mounted robots and several robots in one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from linkwork._util.validation import name as named
+from linkwork._util.validation import shown
+from linkwork.kernels.owners import has_symbols
+from linkwork.kernels.robot_base import RobotBase, edits
+from linkwork.model.joined_trees import joined, mounted, placed, with_shapes
+from linkwork.model.tree import Tree
+from linkwork.shapes import Mesh, Shape
+from linkwork.spatial.arguments import checked_pose
+
+__all__ = ["JoiningMethods", "joined_tree"]
+
+
+class JoiningMethods(RobotBase):
+    """Methods of `Robot` that place its base and mount another robot on it."""
+
+    __slots__ = ()
+
+    @edits
+    def with_base(self, pose: ArrayLike) -> Self:
+        """Return the robot with its root link at a pose in the world, (4, 4) or a position (3,) [m].
+
+        Everything that was fixed to the world moves with the root link, and the world itself stays: links, frames and
+        joints, and what points, constraints and force elements refer to as "world".  A fixed joint named
+        ``{link}_mount`` fixes the root link to the world, unless it has one.  A second call replaces the pose of the
+        first.  q and v are the same, and gravity is that of the world.
+
+        A floating base has its pose in q, so a pose of it is refused; bodies that float beside a fixed base stay.
+
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm7").with_base(lw.pose((0.4, 0.0, 0.8)))
+        >>> arm.pose(arm.neutral(), "base")[:3, 3].tolist()
+        [0.4, 0.0, 0.8]
+
+        Raises ValueError for an invalid pose, and for a robot whose base floats.
+        """
+        return type(self)(placed(self._tree, checked_pose(pose, "with_base: pose")))
+
+    @edits
+    def with_mounted(self, robot: RobotBase, at: str, pose: ArrayLike | None = None, *, prefix: str = "") -> Self:
+        """Return the robot with another one on it, such as a gripper on the flange of an arm.
+
+        The root link of ``robot`` is welded to the frame ``at`` by a fixed joint named ``{link}_mount``; ``pose`` is
+        its pose in that frame, by default the identity.  Everything of the robot comes along: links, joints, frames,
+        points, constraints, force elements, actuators, named configurations and pairs for collisions.  ``prefix``
+        precedes all of its names.  Its q and v follow those of this robot: q is (q of this robot, q of the other).
+
+        >>> import linkwork as lw
+        >>> gripper = lw.Robot.build(
+        ...     "gripper",
+        ...     lw.Link("palm", mass=0.4),
+        ...     lw.Link("finger", mass=0.05),
+        ...     lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="slide", parent="palm", child="finger"),
+        ... )
+        >>> arm = lw.load("arm7").with_mounted(gripper, "tool", lw.pose((0, 0, 0.02)), prefix="hand_")
+        >>> arm.q_names[-2:], arm.links["hand_palm"].parent
+        (('wrist_roll', 'hand_slide'), 'tool')
+
+        Raises UnknownNameError for an unknown frame.  Raises ValueError for a name that both robots have, another
+        gravity, a robot whose base floats, and a constraint on the centre of mass of ``robot`` alone.
+        """
+        caller = "with_mounted"
+        tree, part = _with_paths(self._tree, _tree_of(caller, "robot", robot))
+        prefix = named(caller, "prefix", prefix, description="the start of names, a string", empty=True)
+        X = checked_pose(pose, f"{caller}: pose")
+        return type(self)(mounted(tree, part, at, X, prefix))
+
+
+def joined_tree(robots: Mapping[str, RobotBase], name: str) -> Tree:
+    """Return the tree of several robots: see `linkwork.join_robots`."""
+    caller = "join_robots"
+    if not isinstance(robots, Mapping) or not robots:
+        example = 'as in {"left": arm, "right": other}'
+        raise TypeError(f"{caller}: robots: expected a dict, {example}, got {shown(robots)}")
+    for key in robots:
+        named(caller, "robots", key, description="names of robots, strings")
+    named(caller, "name", name, description="the robot's name, a string")
+    trees = _with_paths(*(_tree_of(caller, f"robots[{key!r}]", robot) for key, robot in robots.items()))
+    return joined(name, dict(zip(robots, trees, strict=True)))
+
+
+def _tree_of(caller: str, argument: str, robot: Any) -> Tree:
+    if not isinstance(robot, RobotBase):
+        raise TypeError(f"{caller}: {argument}: expected a robot, got {shown(robot)}")
+    if has_symbols(robot._subject):
+        raise TypeError(f"{caller}: {argument}: robot {robot.name!r} has symbols among its parameters: set them later")
+    return robot.tree
+
+
+def _with_paths(*trees: Tree) -> list[Tree]:
+    """Return the trees with whole paths of the mesh files beside their own files, if these are in several folders."""
+    folders = {os.path.dirname(os.path.abspath(file)) for tree in trees for file in tree.files}
+    return [*trees] if len(folders) < 2 else [_with_whole_paths(tree) for tree in trees]
+
+
+def _with_whole_paths(tree: Tree) -> Tree:
+    if tree.source is None:
+        return tree
+    home = os.path.dirname(os.path.abspath(tree.source))
+
+    def whole(shape: Shape) -> Shape:
+        if not isinstance(shape, Mesh) or "://" in shape.uri or "\\" in shape.uri:
+            return shape
+        path = os.path.join(home, shape.uri)
+        return replace(shape, uri=path) if os.path.exists(path) else shape
+
+    return with_shapes(tree, whole)

@@ -1,0 +1,119 @@
+"""Placed bases, mounted robots and several robots in one: files, meshes and errors."""
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.shapes import Mesh
+
+X = lw.pose((0.4, -0.1, 0.8), rpy=(0.3, -0.5, 0.7))
+GRIPPER = lw.Robot.build(
+    "gripper",
+    lw.Link("palm", lw.shapes.Box((0.1, 0.1, 0.02)), mass=0.4),
+    lw.Link("finger", lw.shapes.Box((0.02, 0.02, 0.1)).at((0, 0, 0.05)), mass=0.05),
+    lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="slide", parent="palm", child="finger", lower=0.0, upper=0.04),
+    actuators=[lw.Actuator.motor("squeeze", "slide")],
+    named_configurations={"open": {"slide": 0.04}},
+)
+
+
+def test_cells_are_written_to_every_format_and_loaded_again(tmp_path):
+    arm = lw.load("arm6").with_mounted(GRIPPER, "tool", X, prefix="hand_")
+    cell = lw.join_robots({"left": arm.with_base(X), "right": arm.with_base((0, 1, 0))})
+    q = dict.fromkeys(cell.q_names[:6], 0.3) | {"left_hand_slide": 0.02}
+    assert cell.named_configurations["right_hand_open"].q.nonzero()[0].tolist() == [13]
+    cell.save(tmp_path / "cell.json")
+    assert lw.load(tmp_path / "cell.json") == cell
+    cell.to_urdf(tmp_path / "cell.urdf", loops=tmp_path / "loops.json")
+    assert lw.load(tmp_path / "cell.urdf", loops=tmp_path / "loops.json").compare(cell, tolerance=1e-12).same
+    cell.to_mjcf(tmp_path / "cell.xml")
+    cell.to_sdf(tmp_path / "cell.sdf")
+    for name in ("cell.xml", "cell.sdf"):
+        again = lw.load(tmp_path / name)
+        assert again.q_names == cell.q_names
+        for frame in ("left_hand_finger", "right_base", "left_tool"):
+            np.testing.assert_allclose(again.pose(q, frame), cell.pose(q, frame), atol=1e-14)
+
+
+def test_load_fixes_the_base_at_a_pose(tmp_path):
+    expected = lw.load("arm6").with_base(X)
+    assert lw.load("arm6", base=X) == expected
+    expected.save(tmp_path / "arm.json")
+    assert lw.load(tmp_path / "arm.json", base=X, trusted=False) == expected
+    assert np.array_equal(lw.load(tmp_path / "arm.json", base=(0, 0, 1)).pose(np.zeros(6), "base")[:3, 3], (0, 0, 1))
+    with pytest.raises(ValueError, match=r"^load: base: robot 'quadruped' has no fixed base: .* 'floating_base'"):
+        lw.load("quadruped", floating_base=True, base=X)
+    with pytest.raises(ValueError, match=r"^load: base: expected a pose"):
+        lw.load("arm6", base=(1, 2))
+    with pytest.raises(TypeError, match=r"^build: no option named 'base'"):
+        lw.Robot.build("r", lw.Link("a"), base=X)
+
+
+def test_bodies_that_float_beside_a_fixed_base_stay():
+    free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="ball")
+    slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart")
+    robot = lw.Robot.build("scene", lw.Link("ball", mass=1.0), lw.Link("cart", mass=1.0), free, slide, multi_root=True)
+    placed = robot.with_base(X)
+    q = robot.neutral()
+    assert np.array_equal(placed.pose(q, "ball"), np.eye(4))
+    np.testing.assert_allclose(placed.pose(q, "cart"), X, atol=1e-15)
+    assert placed.links["base"].mass == 0.0
+    assert placed.tree.bodies[1].links == ("base", "cart")
+
+
+def test_errors_of_joined_robots_name_robot_and_remedy():
+    arm = lw.load("arm6")
+    legs = lw.load("quadruped", floating_base=True)
+    twice, light = arm.with_mounted(arm, "tool", prefix="a_"), GRIPPER.with_gravity((0, 0, 0))
+    heavy = GRIPPER.with_constraints(lw.constraints.CenterOfMass(z=0.1))
+    table = lw.Robot.from_urdf_string(
+        "<robot name='bench'><link name='world'><collision><geometry><sphere radius='1'/></geometry></collision></link>"
+        "</robot>"
+    )
+    wrong = (
+        (lambda: arm.with_mounted(arm, "tool"), r"both robots have a frame 'base': pass .*prefix='arm6_'"),
+        (lambda: twice.with_mounted(arm, "a_tool", prefix="a_"), r"both robots have a frame 'a_base': pass"),
+        (lambda: arm.with_mounted(legs, "tool"), r"robot 'quadruped': joint 'floating_base' floats in its world"),
+        (lambda: arm.with_mounted(light, "tool"), r"robot 'gripper': expected the gravity of"),
+        (lambda: arm.with_mounted(heavy, "tool"), r"constraint 'center of mass' is on its centre of mass"),
+        (lambda: arm.with_mounted(table, "tool"), r"has a link 'world' with mass or shapes; pass prefix='bench_'"),
+        (lambda: arm.with_mounted(GRIPPER, "tool", (1, 2)), r"with_mounted: pose: expected a pose"),
+        (lambda: lw.join_robots({"a": arm, "b": heavy}), r"join_robots: robot 'gripper': constraint"),
+        (lambda: lw.join_robots({"a": arm, "a_b": arm, "a_b_c": arm, " ": arm}), r"robots: expected names"),
+    )
+    for call, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(UnknownNameError, match=r"with_mounted: at: no frame named 'toool'"):
+        arm.with_mounted(GRIPPER, "toool")
+    for bad in ({}, [arm], {"a": "arm6"}, {1: arm}):
+        with pytest.raises(TypeError, match=r"^join_robots: robots"):
+            lw.join_robots(bad)
+    with pytest.raises(TypeError, match=r"^with_mounted: robot: expected a robot"):
+        arm.with_mounted("gripper", "tool")
+    assert arm.with_mounted(table, "tool", prefix="b_").links["b_world"].joint == "b_world_mount"
+
+
+def test_joined_robots_read_their_meshes_beside_their_own_files(tmp_path):
+    loaded = {}
+    for name, radius in (("one", 0.1), ("two", 0.2)):
+        folder = tmp_path / name / "meshes"
+        folder.mkdir(parents=True)
+        points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * radius
+        faces = [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]
+        lines = [*(f"v {x} {y} {z}" for x, y, z in points), *(f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces)]
+        (folder / "part.obj").write_text("\n".join(lines) + "\n")
+        mesh = '<mesh filename="meshes/part.obj"/>'
+        link = f"<link name='base'><collision><geometry>{mesh}</geometry></collision></link>"
+        text = f"<robot name='{name}'>{link}</robot>"
+        (tmp_path / name / "robot.urdf").write_text(text)
+        loaded[name] = lw.load(tmp_path / name / "robot.urdf")
+    cell = lw.join_robots(loaded)
+    uris = [g.shape.uri for f in cell.tree.frames for g in f.collisions if isinstance(g.shape, Mesh)]
+    assert uris == [str(tmp_path / name / "meshes/part.obj") for name in loaded]
+    assert cell.tree.files == tuple(str(tmp_path / name / "robot.urdf") for name in loaded)
+    pytest.importorskip("trimesh")
+    hulls = cell.with_collision_hulls()
+    sizes = [float(np.max(g.shape.vertices)) for f in hulls.tree.frames for g in f.collisions]
+    assert sizes == [0.1, 0.2]
