@@ -15,6 +15,7 @@ import contextlib
 import copy
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -40,6 +41,15 @@ OPPOSITE: dict[type, type] = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
 }  # fmt: skip
+COMMUTATIVE = (  # calls whose first two arguments may change places
+    *("max", "min", "fmax", "fmin", "maximum", "minimum", "and_", "or_", "eq", "ne", "hypot", "add", "multiply"),
+    *("array_equal", "allclose", "isclose", "logical_and", "logical_or", "logaddexp"),
+)
+SIZE_OF_WORK = re.compile(  # constants that choose between two forms of code with equal results, or sizes of batches
+    r"_?((MAX_)?(UNROLLED|CACHED|UNUSED|BLOCKS?)(_\w+)?|FEW|MANY(_\w+)?|LONG|LARGE|WIDE|LONGEST|INLINE|CAPACITY|BATCH"
+    r"|CHUNK|SLICE|PAIRS|TIMES_\w+|\w+_PER_(BATCH|BLOCK|WORKER|SEGMENT))"
+)
+SHORTCUT = re.compile(r"is_zero\([^()]*\)( or is_zero\([^()]*\))*")  # of a zero term: the general form equals it
 REVERSED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
@@ -71,7 +81,7 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     match node, new:
         case ast.Compare(ops=[op]), ast.Compare():
             for kind, table in (("limit", OPPOSITE), ("comparison", REVERSED)):
-                if type(op) in table:
+                if type(op) in table and not (kind == "limit" and type(op) in REVERSED and _is_unreachable(node)):
                     yield kind, ast.Compare(node.left, [table[type(op)]()], node.comparators)
         case ast.BoolOp(), ast.BoolOp():
             new.op = OPPOSITE[type(node.op)]()
@@ -90,13 +100,32 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             other = value + 1 if isinstance(value, int) or value == 0.0 else value * (10.0 if is_small else 1.5)
             yield "tolerance" if is_small else "constant", ast.Constant(other)
         case ast.Call(func=function, args=[first, second, *rest]), ast.Call():
-            if getattr(function, "id", "") not in TYPED and not isinstance(second, ast.Starred):
+            name = getattr(function, "id", getattr(function, "attr", ""))
+            if name not in (*TYPED, *COMMUTATIVE) and not isinstance(second, ast.Starred):
                 new.args = [second, first, *rest]
                 yield "arguments", new
-        case ast.If(body=[ast.Raise() | ast.Return() | ast.Continue()], orelse=[]), _:
-            yield "guard", ast.Constant(False)
-        case ast.IfExp(), _:
-            yield "guard", node.orelse
+        case ast.If(body=[ast.Raise() | ast.Return() | ast.Continue()], orelse=[]) | ast.IfExp(), _:
+            if not SHORTCUT.fullmatch(ast.unparse(node.test)):
+                yield "guard", node.orelse or ast.Constant(False)
+
+
+@cache
+def _measured_limits() -> frozenset[str]:
+    """Return the names of module constants that are limits of measured values: floats such as 1e-9 or 0.3."""
+    pattern = re.compile(r"^(_?[A-Z]\w*)\b[^=\n]*= (?:by_type\()?(-?\d[\d_]*\.?\d*(?:e-?\d+)?)", re.MULTILINE)
+    constants = (x for path in (ROOT / SOURCE).rglob("*.py") for x in pattern.findall(path.read_text(encoding="utf-8")))
+    return frozenset(name for name, value in constants if float(value) * 8.0 % 1.0)
+
+
+def _is_unreachable(node: ast.Compare) -> bool:
+    """Return True for a limit that no input reaches to the last bit, or whose two sides have equal results.
+
+    It is a limit of a measured value, which "comparison" and "tolerance" change, or of the size of work.
+    """
+    names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
+    values = (x.value for x in ast.walk(node) if isinstance(x, ast.Constant) and isinstance(x.value, float))
+    known = (x in _measured_limits() or SIZE_OF_WORK.fullmatch(x) for x in names)
+    return any(known) or any(x * 8.0 % 1.0 for x in values)
 
 
 @cache
@@ -124,6 +153,8 @@ def _mutants(file: str, source: bytes) -> list[Mutant]:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.col_offset == 0:  # a constant: where it is used
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = {x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)}
+            if any(SIZE_OF_WORK.fullmatch(name) for name in names):
+                return
             within = tuple(x.lineno for x in ast.walk(tree) if isinstance(x, ast.Name) and x.id in names)
         for kind, new in _changed(node):
             old = node.test if isinstance(node, ast.If) else node
