@@ -13,7 +13,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -36,8 +35,6 @@ ROUNDS = pytest.StashKey[dict[str, int]]()  # in how many consecutive seeds each
 IS_SHIFTED = pytest.StashKey[bool]()  # True if this process collects folders in an order of its own
 NO_BYTECODE, BYTECODE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
 PLOTS = "MPLBACKEND"
-COLLECTED = pytest.StashKey[float]()  # processor time at the last collection of garbage
-SECONDS_PER_COLLECTION = 15.0
 TESTS = Path(__file__).parent
 
 
@@ -254,21 +251,17 @@ def _set(environment) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item, nextitem):
-    """Close the test's figures.  From time to time, keep collections of garbage from robots and kernels in caches.
+def pytest_runtest_teardown():
+    """Close the test's figures, and keep collections of garbage from robots and kernels in caches.
 
-    Tests that count what is left collect garbage often, in a process that has run thousands of others.
+    A visit to each took a twentieth of a run.  Garbage in cycles stays, a tenth of the memory.
     """
     try:
         return (yield)
     finally:
         if "matplotlib.pyplot" in sys.modules:
             sys.modules["matplotlib.pyplot"].close("all")
-        is_file_done = nextitem is not None and nextitem.path != item.path
-        if is_file_done and time.process_time() > item.config.stash.get(COLLECTED, 0.0) + SECONDS_PER_COLLECTION:
-            gc.collect()
-            gc.freeze()
-            item.config.stash[COLLECTED] = time.process_time()
+        gc.freeze()
 
 
 @pytest.fixture
