@@ -94,8 +94,8 @@ def _format_of(path: Path) -> registry.Format | None:
         return registry.format_named("urdf") if suffix == ".urdf" and path.is_file() else None
     if suffix == ".json":
         with path.open("rb") as file:
-            return result if file.read(100).startswith(result.starts) else None
-    return result
+            return result if b"".join(file.read(100).split()).startswith(result.starts) else None
+    return None if result.name == "cell" else result
 
 
 def row(path: Path, folder: Path, states: int, read: registry.Format | None = None) -> Row:

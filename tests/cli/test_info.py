@@ -29,6 +29,15 @@ def test_info_prints_the_tree_of_links_and_joints(linkwork):
     assert lines[start + 3].startswith("   └─ ") and lines[start + 4].startswith("      └─ ")
 
 
+def test_commands_load_a_robot_with_its_base_at_a_pose(linkwork):
+    ran = linkwork("info", "arm6", "--base", "0.4", "-0.5", "0.8", "0", "0", "-1.5", "--tree")
+    assert ran.code == 0 and ran.out.splitlines()[1].split() == ["├─", "base", "base_mount", "welded"]
+    assert ran.out.splitlines() == str(lw.load("arm6", base=lw.pose((0.4, -0.5, 0.8), rpy=(0, 0, -1.5)))).splitlines()
+    refused = linkwork("info", "quadruped", "--floating-base", "--base", *"000000")
+    assert refused.code == 2 and "load: base: robot 'quadruped' has no fixed base" in refused.err
+    assert linkwork("info", "arm6", "--base", "0", "0", "1").code == 2
+
+
 def test_info_prints_the_tree_alone_on_request(linkwork):
     ran = linkwork("info", "fourbar", "--tree")
     lines = ran.out.splitlines()

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from linkwork import Robot, Scene, load
+from linkwork import Robot, Scene, load, pose
 from linkwork._util.file_access import kind_of_file, opened_regular, replaced
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
@@ -61,6 +61,13 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a robot, and the options with which `linkwork.load` reads it."""
     parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
     parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
+    parser.add_argument(
+        "--base",
+        metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
+        nargs=6,
+        type=number_from(-math.inf),
+        help="the pose of the root link in the world [m, rad] (default: the world's origin)",
+    )
     parser.add_argument(
         "--floating-base",
         action=argparse.BooleanOptionalAction,
@@ -121,6 +128,8 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     options = {name: getattr(arguments, name) for name in (*_PLAIN, *_CHOICES)}
     if arguments.argument:
         options["arguments"] = dict(arguments.argument)
+    if arguments.base:
+        options["base"] = pose(arguments.base[:3], rpy=arguments.base[3:])
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
 
 

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _START = 1 << 20  # [bytes] of a file that are searched for its root element
+_HEAD = 1 << 12  # [bytes] of a file that are searched for the first bytes of a format
 
 
 Reader = Callable[..., Description | Tree]
@@ -51,7 +52,7 @@ class Format:
     reader: str | Reader  # a function (path, *, strict, **options) -> Description or Tree, or "module:function"
     suffixes: tuple[str, ...] = ()  # in lower case, with the dot
     roots: tuple[str, ...] = ()  # root elements of XML documents, without a prefix of a namespace
-    starts: tuple[bytes, ...] = ()  # first bytes of files that are not XML
+    starts: tuple[bytes, ...] = ()  # first bytes of files that are not XML, without blanks
     options: tuple[str, ...] = ()  # options of `linkwork.load` that the reader takes, besides ``strict``
     package: str = ""  # a package outside of linkwork that the reader imports
     extra: str = ""  # the extra of linkwork that installs the package
@@ -125,8 +126,16 @@ FORMATS: tuple[Format, ...] = (
         title="a robot file of linkwork (JSON)",
         reader="linkwork.formats.linkwork_json.robot_reader:read_robot",
         suffixes=(".json",),
-        starts=(b'{\n  "linkwork":',),
+        starts=(b'{"linkwork":',),
         options=("budget",),
+    ),
+    Format(
+        name="cell",
+        title="a cell of robots (JSON or YAML)",
+        reader="linkwork.robot.construction.cell_file:read_cell",
+        suffixes=(".yaml", ".yml"),
+        starts=(b'{"cell":',),
+        options=("gravity", "package_dirs", "trusted", "budget"),
     ),
 )
 
@@ -177,10 +186,13 @@ def find_format(path: str | os.PathLike[str]) -> Format:
         message = "a xacro file is a program that writes a robot file, and is not read as one"
         raise ModelError(Issue("XACRO", message, Location(path_text(path)), XACRO_HINT))
     root = _root_element(start)
-    by_content = [one for one in FORMATS if root in one.roots or (one.starts and start.startswith(one.starts))]
+    dense = b"".join(start[:_HEAD].split())  # as JSON permits blanks
+    by_content = [one for one in FORMATS if root in one.roots or (one.starts and dense.startswith(one.starts))]
     both = [one for one in by_suffix if one in by_content]
     if both:
         return both[0]
+    if suffix == ".json" and by_content:
+        return by_content[0]
     if by_suffix and by_content:
         raise _contradiction(Location(path_text(path)), suffix, root, by_suffix[0], by_content[0])
     if by_content:

@@ -21,9 +21,9 @@ from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_edits import free_name, is_plain_world, is_tied, names_in_space, off_the_world, unused
 from linkwork.shapes import Geometry, Shape
-from linkwork.spatial import Inertia, Pose
+from linkwork.spatial import Inertia, Pose, Vec3
 
-__all__ = ["joined", "mounted", "placed", "prefixed", "with_shapes"]
+__all__ = ["added", "empty_world", "joined", "mounted", "placed", "prefixed", "with_shapes"]
 
 _IDENTITY = Pose.identity()
 _WORLD_LINK = Frame("world", WORLD, _IDENTITY)
@@ -83,14 +83,27 @@ def joined(name: str, parts: Mapping[str, Tree]) -> Tree:
     Raises ValueError for other gravities, and for a part with a constraint of its centre of mass.
     """
     first, *_ = parts.values()
-    result = Tree(name, (), (_WORLD_LINK,), first.gravity)
+    result = empty_world(name, first.gravity)
     for key, tree in parts.items():
-        _check_part("join_robots", first, tree)
-        part = prefixed(tree, f"{key}_")
-        _check_names("join_robots", result, part, f"{key}_")
-        world = result.frame("world")
-        result = _as_part(result, part, world, world, _IDENTITY)
+        result = added(result, tree, f"{key}_", "join_robots")
     return result
+
+
+def empty_world(name: str, gravity: Vec3) -> Tree:
+    """Return a tree with the link "world" alone."""
+    return Tree(name, (), (_WORLD_LINK,), gravity)
+
+
+def added(tree: Tree, part: Tree, prefix: str, caller: str) -> Tree:
+    """Return the tree with another one beside it, which shares its link "world", with a prefix before its names.
+
+    Raises ValueError as `joined` does.
+    """
+    _check_part(caller, tree, part)
+    part = prefixed(part, prefix)
+    _check_names(caller, tree, part, prefix)
+    world = tree.frame("world")
+    return _as_part(tree, part, world, world, _IDENTITY)
 
 
 # -- one tree as a part of another

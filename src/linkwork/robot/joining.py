@@ -18,7 +18,7 @@ from linkwork.model.tree import Tree
 from linkwork.shapes import Mesh, Shape
 from linkwork.spatial.arguments import checked_pose
 
-__all__ = ["JoiningMethods", "joined_tree"]
+__all__ = ["JoiningMethods", "joined_tree", "with_paths"]
 
 
 class JoiningMethods(RobotBase):
@@ -70,7 +70,7 @@ class JoiningMethods(RobotBase):
         gravity, a robot whose base floats, and a constraint on the centre of mass of ``robot`` alone.
         """
         caller = "with_mounted"
-        tree, part = _with_paths(self._tree, _tree_of(caller, "robot", robot))
+        tree, part = with_paths(self._tree, _tree_of(caller, "robot", robot))
         prefix = named(caller, "prefix", prefix, description="the start of names, a string", empty=True)
         X = checked_pose(pose, f"{caller}: pose")
         return type(self)(mounted(tree, part, at, X, prefix))
@@ -85,7 +85,7 @@ def joined_tree(robots: Mapping[str, RobotBase], name: str) -> Tree:
     for key in robots:
         named(caller, "robots", key, description="names of robots, strings")
     named(caller, "name", name, description="the robot's name, a string")
-    trees = _with_paths(*(_tree_of(caller, f"robots[{key!r}]", robot) for key, robot in robots.items()))
+    trees = with_paths(*(_tree_of(caller, f"robots[{key!r}]", robot) for key, robot in robots.items()))
     return joined(name, dict(zip(robots, trees, strict=True)))
 
 
@@ -97,7 +97,7 @@ def _tree_of(caller: str, argument: str, robot: Any) -> Tree:
     return robot.tree
 
 
-def _with_paths(*trees: Tree) -> list[Tree]:
+def with_paths(*trees: Tree) -> list[Tree]:
     """Return the trees with whole paths of the mesh files beside their own files, if these are in several folders."""
     folders = {os.path.dirname(os.path.abspath(file)) for tree in trees for file in tree.files}
     return [*trees] if len(folders) < 2 else [_with_whole_paths(tree) for tree in trees]

@@ -177,20 +177,22 @@ def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | F
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
-    if not options.trusted:
+    if options.arguments is not None and not options.xacro:
+        raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
+    if chosen is None and not options.xacro:
+        chosen = registry.find_format(path)
+    if not options.trusted and not (chosen and "trusted" in chosen.options):
         return replace(_untrusted(path, options, chosen), trusted=False)
     if options.xacro:
         return _with_missing_meshes(options.tree(_expanded(path, options, chosen)), options.package_dirs)
-    if options.arguments is not None:
-        raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
-    chosen = registry.find_format(path) if chosen is None else chosen
+    assert chosen is not None
     tree = options.tree(chosen.read(path, strict=options.strict, **_options_of(chosen, options)))
     return _with_missing_meshes(tree, options.package_dirs)
 
 
 def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | None) -> Tree:
     """Return the tree of a file that is not trusted, which another process reads if another library parses it."""
-    chosen = registry.find_format(path) if chosen is None else chosen
+    assert chosen is not None
     if not _needs_process(chosen, options):
         return _read_robot(path, replace(options, trusted=True), chosen)
     from linkwork.robot.construction.isolated_loading import read_in_process

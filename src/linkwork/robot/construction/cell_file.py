@@ -1,0 +1,218 @@
+"""Cells: files in JSON or YAML that join robots of other files to one robot.
+
+A cell lists robots, each with its file and its pose in the world, or on a frame of a robot before it.  The page
+docs/robot_files.md describes the keys.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from linkwork import robots
+from linkwork._util.file_budget import LOOPS, MODEL, Budget
+from linkwork._util.file_search import FileSearchError, Folders
+from linkwork._util.messages import did_you_mean
+from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
+from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.formats.constructor_reader import PlainReader
+from linkwork.formats.data_values import Value, values_of
+from linkwork.formats.file_reading import path_text, process_failed, read_regular
+from linkwork.formats.json_and_yaml import parse_json, parse_yaml
+from linkwork.formats.registry import find_format, format_named
+from linkwork.formats.resource_paths import resource_paths, search_issue
+from linkwork.model.joined_trees import added, empty_world, mounted, placed
+from linkwork.model.tree import Tree
+from linkwork.robot.construction.robot_loading import Options, read_robot
+from linkwork.robot.joining import with_paths
+from linkwork.spatial import Pose
+
+__all__ = ["KEYS", "OPTIONS", "ROBOT_KEYS", "document_of_request", "prepare_process", "read_cell"]
+
+KEYS = ("cell", "name", "robots")
+OPTIONS = ("format", "loops", "floating_base", "mimic", "continuous", "inertia", "model")  # of `linkwork.load`
+ROBOT_KEYS = ("name", "file", "base", "at", "pose", "prefix", *OPTIONS)
+
+_TASKS = "linkwork.robot.construction.cell_file"
+_YAML = (".yaml", ".yml")
+
+
+def read_cell(
+    path: str | os.PathLike[str],
+    *,
+    strict: bool,
+    gravity: Any = None,
+    package_dirs: Folders | None = None,
+    trusted: bool = True,
+    budget: Budget | None = None,
+) -> Tree:
+    """Return the tree of the robots of a cell's file.
+
+    Raises ModelError with the errors of the file, or of a robot's file, and the operating system's error if the file
+    cannot be read.
+    """
+    findings, file = Findings(strict=strict), path_text(path)
+    root = _document(path, file, trusted, findings)
+    cell = _Cell(PlainReader(file, findings), package_dirs, trusted)
+    cell.check(root)
+    shared = {"strict": strict, "gravity": gravity, "package_dirs": package_dirs, "trusted": trusted, "budget": budget}
+    return cell.tree(root, shared)
+
+
+def _document(path: Any, file: str, trusted: bool, findings: Findings) -> Value:
+    """Return the content of a file; PyYAML reads a file that is not trusted in another process."""
+    data = read_regular(path, LOOPS)
+    if os.path.splitext(file)[1].lower() not in _YAML:
+        return parse_json(data, file, findings, LOOPS)
+    if trusted:
+        return parse_yaml(data, file, findings, LOOPS)
+    try:
+        answer = read_isolated(
+            (_TASKS, "yaml"), f"{_TASKS}:document_of_request", {"file": file}, budget=MODEL, data=data
+        )
+    except ReaderEnded as ended:
+        raise process_failed(ended, Location(file)) from None
+    except ReaderError as error:
+        if error.kind == "ModelError":
+            raise ModelError(
+                [Issue(str(code), str(message), Location(file)) for code, message, *_ in error.issues]
+            ) from None
+        raise error.of(ImportError, TypeError) from None
+    return values_of(answer.data["document"], file, findings, LOOPS)
+
+
+def prepare_process() -> None:
+    """Import what reading of YAML needs, before a process reads an untrusted file."""
+    parse_yaml("cell: 1", None, Findings(), LOOPS)
+
+
+def document_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the content of a YAML document as plain data."""
+    findings = Findings()
+    root = parse_yaml(data, str(request["file"]), findings, LOOPS)
+    findings.raise_errors()
+    return {"document": _plain(root)}, {}
+
+
+def _plain(value: Value) -> Any:
+    content = value.content
+    if isinstance(content, dict):
+        return {key: _plain(item) for key, item in content.items()}
+    return [_plain(item) for item in value.items] if isinstance(content, list) else content
+
+
+class _Cell:
+    """Reader of a cell, which loads its robots; a `PlainReader` reads the values of the document."""
+
+    def __init__(self, reader: PlainReader, package_dirs: Folders | None, trusted: bool) -> None:
+        self.reader, self.trusted = reader, trusted
+        self.home = os.path.dirname(os.path.abspath(str(reader.file)))
+        self.search = resource_paths(reader.file, package_dirs, trusted=trusted)
+
+    def check(self, root: Value) -> None:
+        """Raise ModelError with all errors of the document itself."""
+        reader, content = self.reader, root.content
+        if not isinstance(content, dict) or "cell" not in content:
+            got = f"the keys {', '.join([*content][:5])}" if isinstance(content, dict) else root.kind
+            reader.error(root, "WRONG_FORMAT", f"expected a cell of robots, got {got}", 'it has the key "cell": 1')
+            reader.findings.raise_errors()
+        reader.known(root, KEYS)
+        if (version := content["cell"]).content != 1.0 or isinstance(version.content, bool):
+            reader.error(version, "VERSION", f"expected version 1 of a cell, got {version.kind}")
+        if "name" in content:
+            reader.text(root, "name")
+        entries = reader.required(root, "robots")
+        if entries is not None and not (isinstance(entries.content, list) and entries.content):
+            reader.error(entries, "DATA_TYPE", f"robots: expected a list of robots, got {entries.kind}")
+        reader.findings.raise_errors()
+        assert entries is not None
+        names = set[str]()
+        for entry in entries.items:
+            if reader.is_object(entry, "robots"):
+                self._check_robot(entry)
+                name = entry.content["name"].content if "name" in entry.content else None
+                if name in names:
+                    reader.error(entry, "DUPLICATE_NAME", f"two robots are named {name!r}")
+                names |= {name} if isinstance(name, str) else set()
+        reader.findings.raise_errors()
+
+    def _check_robot(self, entry: Value) -> None:
+        reader, content = self.reader, entry.content
+        reader.known(entry, ROBOT_KEYS)
+        for key in ("name", "file", *(key for key in ("at", "format", "loops", "model") if key in content)):
+            reader.text(entry, key)
+        for key in ("base", "pose"):
+            if key in content:
+                reader.pose(content[key])
+        if "prefix" in content and not isinstance(content["prefix"].content, str):
+            reader.error(content["prefix"], "BAD_NAME", f"prefix: expected a string, got {content['prefix'].kind}")
+        if "base" in content and "at" in content:
+            message = "the robot has two poses: base, in the world, and pose, in the frame under at"
+            reader.error(content["base"], "DUPLICATE_ELEMENT", message, "leave one of them out")
+        if "pose" in content and "at" not in content:
+            message = "a pose without at, the frame of another robot"
+            reader.error(content["pose"], "KEY_MISSING", message, "base is the pose in the world")
+
+    def tree(self, root: Value, shared: Mapping[str, Any]) -> Tree:
+        """Return the tree of all robots.  Raises ModelError."""
+        name = (
+            root.content["name"].content
+            if "name" in root.content
+            else os.path.splitext(os.path.basename(str(self.reader.file)))[0]
+        )
+        loaded = [(entry, self._loaded(entry, shared)) for entry in root.content["robots"].items]
+        trees = with_paths(*(tree for _, tree in loaded))
+        result = empty_world(name, trees[0].gravity)
+        for (entry, _), tree in zip(loaded, trees, strict=True):
+            try:
+                result = self._joined(result, entry, tree)
+            except (TypeError, ValueError, KeyError) as error:
+                raise ModelError(Issue("CELL", str(error), self.reader.where(entry))) from error
+        return result
+
+    def _joined(self, whole: Tree, entry: Value, tree: Tree) -> Tree:
+        content = entry.content
+        prefix = content["prefix"].content if "prefix" in content else f"{content['name'].content}_"
+        if "at" in content:
+            X = self.reader.pose(content["pose"]) if "pose" in content else Pose.identity()
+            return mounted(whole, tree, content["at"].content, X, prefix)
+        part = placed(tree, self.reader.pose(content["base"]), "base") if "base" in content else tree
+        return added(whole, part, prefix, "robots")
+
+    def _loaded(self, entry: Value, shared: Mapping[str, Any]) -> Tree:
+        content = entry.content
+        options = {key: content[key].content for key in OPTIONS if key in content and key not in ("format", "loops")}
+        if "loops" in content:
+            options["loops"] = self._file(content["loops"])
+        path = self._file(content["file"], robots.names())
+        try:
+            if path in robots.names():
+                return read_robot(path, Options(**options, **shared))
+            chosen = find_format(path) if "format" not in content else format_named(content["format"].content)
+            if chosen.name == "cell":
+                raise ValueError("file: expected the file of one robot, got that of another cell")
+            return read_robot(path, Options(**options, **shared), chosen)
+        except ModelError:
+            raise
+        except (TypeError, ValueError, KeyError) as error:
+            raise ModelError(Issue("CELL", str(error), self.reader.where(entry))) from error
+
+    def _file(self, value: Value, built_in: Collection[str] = ()) -> str:
+        """Return the path of a file that the cell names, beside the cell or in a package, or a name in ``built_in``.
+
+        Raises ModelError.
+        """
+        name = os.path.expanduser(value.content) if self.trusted else value.content
+        path = os.path.join(self.home, name)
+        if self.trusted and os.path.exists(path):
+            return path
+        try:
+            return self.search.find(name)
+        except FileSearchError as error:
+            if name in built_in:
+                return str(name)
+            hint = did_you_mean(name, built_in) if name.isidentifier() else None
+            raise ModelError(search_issue(error, self.reader.where(value), hint=hint)) from None
