@@ -94,6 +94,10 @@ def test_axes_of_a_planar_joint_become_orthonormal() -> None:
     assert [*plane.x_axis] == [0.0, 0.0, 1.0] and [*plane.y_axis] == [1.0, 0.0, 0.0]
     assert [*plane.normal] == [0.0, 1.0, 0.0]
     assert Planar(plane.x_axis, plane.y_axis) == plane
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        plane = Planar.example(rng)
+        assert Planar(plane.x_axis, plane.y_axis) == plane
 
 
 # -- configurations

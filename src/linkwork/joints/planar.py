@@ -53,7 +53,7 @@ class Planar(JointType):
     def __post_init__(self) -> None:
         x, y = unit_axis(self.x_axis, "planar", "x_axis"), unit_axis(self.y_axis, "planar", "y_axis")
         check_orthogonal(x, y, "planar", "x_axis and y_axis")
-        if abs(x.dot(y)) > 1e-16:
+        if abs(x.dot(y)) > 4e-16:  # rounding, so that equal axes give an equal joint
             y = unit_axis(y - x * x.dot(y))
         object.__setattr__(self, "x_axis", x)
         object.__setattr__(self, "y_axis", y)
