@@ -18,6 +18,7 @@ __all__ = [
     "MeshFolder",
     "WritingLog",
     "is_at_bounds",
+    "is_own",
     "report_attachments",
     "report_mesh_names",
     "report_shape",
@@ -53,6 +54,10 @@ class WritingLog:
         """Record content without which the file would describe another mechanism: an error."""
         hint = "robot.save(path) writes everything to linkwork's own format"
         self._findings.error(self._issue("NOT_WRITTEN", message, [element], hint))
+
+    def raise_refusals(self) -> None:
+        """Raise ModelError if content was refused."""
+        self._findings.raise_errors()
 
     def report(self) -> Report:
         """Return the list.  Raises ModelError if it has errors."""
@@ -96,6 +101,9 @@ def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = (
 def simple_geometries(log: WritingLog, element: str, geometries: Sequence[Geometry]) -> Iterator[Geometry]:
     """Yield shapes on a link, with the components of compounds as shapes of their own."""
     for geometry in geometries:
+        if not is_own(geometry.shape):
+            report_shape(log, element, geometry)
+            continue
         if not isinstance(geometry.shape, Compound):
             yield geometry
             continue
@@ -141,6 +149,14 @@ def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] 
     if relative and before != after:
         hint = f"copy the mesh files from {before}, or write to that folder"
         log.changed("links", f"names of mesh files are relative to another folder: {listed(relative)}", hint)
+
+
+def is_own(content: object) -> bool:
+    """Return True if the class of a joint, constraint, force element or shape is linkwork's own.
+
+    A user's class that is derived from one may behave in another way.
+    """
+    return type(content).__module__.partition(".")[0] == "linkwork"
 
 
 def is_at_bounds(moments: tuple[float, float, float]) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linkwork.formats.mjcf.writing.inertial_elements import add_inertial
+from linkwork.formats.mjcf.writing.joint_coordinates import JointMap
 from linkwork.formats.mjcf.writing.joint_elements import (
     BALL,
     FREE,
@@ -162,7 +163,9 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
     moves = body is not None and bool(before.joints or mujoco_parts(body.joint))
     if not link.inertia.is_zero:
         add_inertial(document, node, link, moves=moves)
-    elif body is not None:
+        return node
+    node.add("inertial", pos="0 0 0", mass="0", diaginertia="0 0 0")  # without it, some readers take that of shapes
+    if body is not None:
         message = "MuJoCo refuses a link that moves without mass, unless a link welded to it has mass"
         document.log.lost(f"link[{link.name}]", message)
     return node
@@ -185,46 +188,75 @@ def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str
     elif parts[0].kind == BALL and body.rotor.rotation != Rotation.identity():
         message = "a ball joint of a link that is turned in the joint's frame is written with a quaternion in link axes"
         document.log.changed(element, f"{message}, other coordinates")
+    _report_drive(document, element, body)
+    values = _passive(document, element, body, parts)
+    for k, (name, part) in enumerate(zip(names, parts, strict=True)):
+        numbers = {key: number_text(each[k]) for key, each in values.items() if each[k] != 0.0}
+        _add_joint(document, node, body, name, part, numbers)
+
+
+def _report_drive(document: MjcfDocument, element: str, body: Body) -> None:
+    """Record the parameters of a joint that MuJoCo's joints do not have."""
     limits, drive = body.limits, body.drive
     if any(map(math.isfinite, limits.velocity)):
         document.log.lost(element, "MJCF has no velocity limits")
     if any(map(math.isfinite, (*limits.acceleration, *limits.jerk))):
         document.log.lost(element, "MJCF has no limits of acceleration and jerk")
-    if drive.static_friction or drive.friction_velocity:
+    if not limits.enabled and any(map(math.isfinite, (*limits.lower, *limits.upper))):
+        document.log.lost(element, "bounds without effect are not written")
+    if body.dynamics == "none" and (any(body.damping) or any(body.friction)):
+        document.log.lost(element, "damping and friction without effect are not written")
+    if drive.static_friction not in ((), body.friction) or drive.friction_velocity:
         document.log.lost(element, "MJCF has no static friction and no friction velocity")
+    if any(ratio != 1.0 for ratio in drive.gear_ratio):
+        document.log.lost(element, "MJCF has no gear ratio of joints")
     if body.mimic is not None and body.coupling is None:
         document.log.lost(element, "mimic relations of joints that move freely", "couple them: robot.with_couplings")
-    for name, part in zip(names, parts, strict=True):
-        _add_joint(document, node, body, name, part)
 
 
-def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: Part) -> None:
-    drive, limits, nv = body.drive, body.limits, body.joint.nv
-    element, single = f"joint[{body.joint_name}]", part.kind in (BALL, FREE)
-    own = slice(part.coordinate, part.coordinate + (nv if part.kind == FREE else 3) if single else part.coordinate + 1)
+def _passive(document: MjcfDocument, element: str, body: Body, parts: Sequence[Part]) -> dict[str, list[float]]:
+    """Return damping, friction, armature and springs of a joint, by attribute, with one number for each part.
 
-    def value(quantity: str, values: Sequence[float]) -> str | None:
-        """Return the number of all coordinates of the part; None for zero, or if they differ."""
-        numbers = set(values[own])
-        if len(numbers) > 1:
-            message = f"MJCF has one {quantity} for a {part.kind} joint: got {tuple(values)}"
+    Values are lost where no numbers for MuJoCo's joints have the same effect.
+    """
+    joint, drive = JointMap(body, parts), body.drive
+    resists = body.dynamics != "none"
+    result = {}
+    for attribute, quantity, values, power in (
+        ("damping", "damping", body.damping if resists else (), 2),
+        ("frictionloss", "friction", body.friction if resists else (), 1),
+        ("armature", "armature", drive.armature, 2),
+    ):
+        if any(values) and joint.keeps_resistance(values, power):
+            result[attribute] = joint.each(values)
+        elif any(values):
+            message = f"MuJoCo's joints have no {quantity} like {values} of a {body.joint.type_name()} joint"
             document.log.lost(element, message)
-            return None
-        number = numbers.pop() if numbers else 0.0
-        return None if number == 0.0 else number_text(number)
+    stiffness, rest = drive.stiffness, drive.rest
+    if any(stiffness) and not joint.keeps_springs(stiffness, rest):
+        at_rest = f" at rest at {rest}" if rest else ""
+        message = f"MuJoCo's joints have no springs like {stiffness}{at_rest} of a {body.joint.type_name()} joint"
+        document.log.lost(element, message)
+    elif any(stiffness):
+        result["stiffness"] = joint.each(stiffness)
+        result["springref"] = joint.rests(rest)
+    return result
 
-    friction = body.friction if body.dynamics != "none" else (0.0,) * nv
-    damping = body.damping if body.dynamics != "none" else (0.0,) * nv
-    effort = limits.effort[own][0] if not single else math.inf
+
+def _add_joint(
+    document: MjcfDocument, node: Node, body: Body, name: str, part: Part, passive: Mapping[str, str]
+) -> None:
+    """Add one part of a joint; ``passive`` has the attributes of its damping, friction, armature and springs."""
+    limits, nv = body.limits, body.joint.nv
+    element, single = f"joint[{body.joint_name}]", part.kind in (BALL, FREE)
+    own = slice(part.coordinate, part.coordinate + 1)
+    effort = limits.effort[part.coordinate] if not single else math.inf
     bounded = body.joint.nq == nv and not single and limits.enabled
     low, high = (limits.lower[own][0], limits.upper[own][0]) if bounded else (-math.inf, math.inf)
-    if not bounded and any(math.isfinite(x) for x in (*limits.lower, *limits.upper)):
+    if not bounded and limits.enabled and any(math.isfinite(x) for x in (*limits.lower, *limits.upper)):
         document.log.lost(element, f"limits {limits.lower} and {limits.upper} of a {part.kind} joint")
     if single and any(map(math.isfinite, limits.effort)):
         document.log.lost(element, f"effort limits {limits.effort} of a {part.kind} joint")
-    rest = drive.rest[part.coordinate] if drive.rest and body.joint.nq == nv and not single else 0.0
-    if drive.rest and not (body.joint.nq == nv and not single):
-        document.log.lost(element, f"the rest configuration {drive.rest} of springs in a {part.kind} joint")
     node.add(
         "joint",
         name=name,
@@ -233,9 +265,5 @@ def _add_joint(document: MjcfDocument, node: Node, body: Body, name: str, part: 
         pos=None if part.kind == FREE or not any(part.position) else number_list_text(part.position),
         **bounds(document.log, element, "", low, high),
         **bounds(document.log, element, "actuatorfrc", -effort, effort),
-        damping=value("damping", damping),
-        frictionloss=value("friction", friction),
-        armature=value("armature", drive.full(drive.armature, nv, 0.0)),
-        stiffness=value("stiffness", drive.full(drive.stiffness, nv, 0.0)),
-        springref=number_text(rest) if rest else None,
+        **passive,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from linkwork.formats.written_content import is_own
 from linkwork.joints import (
     Composite,
     Cylindrical,
@@ -59,6 +60,8 @@ def mujoco_parts(joint: JointType) -> tuple[Part, ...] | None:
 
     A fixed joint has no parts.  The result is None for a joint that MuJoCo does not have.
     """
+    if not is_own(joint):
+        return None
     match joint:
         case Fixed():
             return ()
@@ -111,7 +114,9 @@ def keeps_coordinates(joint: JointType) -> bool:
     """Return True if q and v of the MuJoCo joints are those of the joint, up to MuJoCo's order for free joints."""
     if isinstance(joint, Composite):
         return all(map(keeps_coordinates, joint.joints))
-    return isinstance(joint, (Revolute, Prismatic, Universal, Cylindrical, Translational, Spherical, Floating))
+    if isinstance(joint, (Spherical, Floating)):
+        return not joint.scalar_last
+    return isinstance(joint, (Revolute, Prismatic, Universal, Cylindrical, Translational))
 
 
 def placed_parts(parts: Sequence[Part], rotor: Pose) -> list[Part]:

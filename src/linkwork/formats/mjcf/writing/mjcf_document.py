@@ -9,7 +9,7 @@ from linkwork.formats.mjcf.writing.joint_elements import Part
 from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import WritingLog
 from linkwork.formats.xml_text import Node, number_list_text
-from linkwork.model import Body, Tree
+from linkwork.model import WORLD, Body, Tree
 from linkwork.spatial import Pose, Quaternion, Rotation
 
 __all__ = ["MjcfDocument", "between", "bounds", "placed", "quaternion_text"]
@@ -38,9 +38,12 @@ class MjcfDocument:
 
     def pose_in_link(self, frame: str) -> tuple[str, Pose]:
         """Return the link of a frame, or "world", and the frame's pose in that link."""
-        named = self.tree.frame(frame)
-        link = named if frame in self.links or frame == "world" else self.tree.frame(str(named.welded_to))
-        return link.name, between(link.placement, named.placement)
+        named = link = self.tree.frame(frame)
+        while link.name not in self.links and link.welded_to is not None:
+            link = self.tree.frame(link.welded_to)
+        if link.name in self.links:
+            return link.name, between(link.placement, named.placement)
+        return ("world" if named.body == WORLD else self.tree.bodies[named.body].name), named.placement
 
     def site(self, name: str, frame: str, pose: Pose) -> str:
         """Add a site at a pose in a frame, and return its name, which is ``name`` or a name like it.

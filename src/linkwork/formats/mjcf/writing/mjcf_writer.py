@@ -44,7 +44,6 @@ def mjcf_text(tree: Tree, *, strict: bool = False) -> tuple[str, Report]:
 
 def _check_joints(tree: Tree, log: WritingLog) -> None:
     """Raise ModelError for joints that MuJoCo does not have."""
-    refused = 0
     for body in tree.bodies:
         parts = mujoco_parts(body.joint)
         if parts is None:
@@ -53,7 +52,5 @@ def _check_joints(tree: Tree, log: WritingLog) -> None:
             message = f"joint {quoted(body.joint_name)}: a free joint of MJCF connects a body to the world only"
         else:
             continue
-        refused += 1
         log.refuse(f"joint[{body.joint_name}]", message)
-    if refused:
-        log.report()
+    log.raise_refusals()

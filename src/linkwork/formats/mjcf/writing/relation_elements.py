@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,10 @@ from linkwork.constraints import (
 )
 from linkwork.force_elements import SpringDamper
 from linkwork.formats.description import Actuator, NamedState
-from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE
+from linkwork.formats.mjcf.writing.joint_coordinates import JointMap, qpos_of, qvel_of
+from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE, Part
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, bounds
+from linkwork.formats.written_content import is_own
 from linkwork.formats.xml_text import number_list_text, number_text
 from linkwork.joints import Fixed, Revolute, Spherical
 from linkwork.model import WORLD, Body
@@ -53,7 +54,7 @@ def add_relations(document: MjcfDocument) -> None:
                 kind = f"{constraint.joint.type_name()} loop joint"
             document.log.lost(f"constraint[{constraint.name}]", f"MJCF has no constraint like a {kind}")
     for element in tree.force_elements:
-        if isinstance(element, SpringDamper):
+        if isinstance(element, SpringDamper) and is_own(element):
             _add_spring(document, element)
         else:
             kind = type(element).__name__
@@ -100,6 +101,8 @@ def _couple(
 
 def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
     """Add a constraint, and return True if MJCF can state it."""
+    if not is_own(constraint) or (isinstance(constraint, LoopJoint) and not is_own(constraint.joint)):
+        return False
     match constraint:
         case Weld():
             _weld(document, constraint, constraint.frame, constraint.other, constraint.pose)
@@ -150,10 +153,14 @@ def _about_zero(constraint: PolynomialCoupling) -> list[float]:
 
 
 def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str, pose: Pose) -> None:
-    """Add a weld of the frame M to the pose X_FM in the frame F (``other``)."""
+    """Add a weld of the frame M to the pose X_FM in the frame F (``other``).
+
+    The anchor is M's origin.  The rotation of MuJoCo's ``relpose`` is that of the bodies, its position the anchor's.
+    """
     (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, other))
-    X = X_F @ pose @ X_M.inv()
-    relative = number_list_text((*X.translation, *Quaternion.of(X.rotation).elements()))
+    anchor = X_F @ pose
+    turn = anchor.rotation @ X_M.rotation.T
+    relative = number_list_text((*anchor.translation, *Quaternion.of(turn).elements()))
     document.section("equality").add(
         "weld",
         name=document.equalities.new(constraint.name),
@@ -224,9 +231,8 @@ def add_actuators(document: MjcfDocument) -> None:
         element = f"actuator[{actuator.name}]"
         target = _target(document, actuator)
         if target is None:
-            document.log.lost(
-                element, "MJCF has no transmission of an actuator on a free joint, or on a ball and other joints"
-            )
+            message = "MJCF has no transmission of an actuator on a free joint, on a ball and other joints, or along"
+            document.log.lost(element, f"{message} velocities that MuJoCo's joints do not have")
             continue
         b0, b1, b2 = actuator.bias
         gain = actuator.gain
@@ -255,22 +261,16 @@ def _target(document: MjcfDocument, actuator: Actuator) -> dict[str, str] | None
         if actuator.relative_to is not None:
             result["refsite"] = document.site(f"{actuator.name}_refsite", actuator.relative_to, Pose.identity())
         return result
-    parts = {body.joint_name: (names, parts) for body, names, parts in document.joints}
-    if len(actuator.joints) == 1:
-        ((joint, gears),) = actuator.joints
-        names, kinds = parts[joint]
-        if kinds[0].kind == BALL:
-            return {"joint": names[0], "gear": number_list_text(gears)}
-        if kinds[0].kind == FREE:
-            return None
-        if len(gears) == 1:
-            return {"joint": names[0], "gear": number_text(gears[0])}
-    weights = []
+    weights: list[tuple[str, float]] = []
+    written = {body.joint_name: (names, parts, JointMap(body, parts)) for body, names, parts in document.joints}
     for joint, gears in actuator.joints:
-        names, kinds = parts[joint]
-        if kinds[0].kind in (BALL, FREE):
+        names, parts, map_ = written[joint]
+        values = map_.gears(gears)
+        if values is None or parts[0].kind == FREE or (parts[0].kind == BALL and len(actuator.joints) > 1):
             return None
-        weights += [(name, gears[part.coordinate]) for name, part in zip(names, kinds, strict=True)]
+        if parts[0].kind == BALL or (len(actuator.joints) == 1 and len(parts) == 1):
+            return {"joint": names[0], "gear": number_list_text(values)}
+        weights += zip(names, values, strict=True)
     return {"tendon": _fixed_tendon(document, actuator.name, [pair for pair in weights if pair[1] != 0.0])}
 
 
@@ -293,34 +293,15 @@ def add_keyframes(document: MjcfDocument) -> None:
         )
 
 
-def _qpos(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
+def _qpos(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Part]) -> list[float]:
     """Return the coordinates qpos of the parts of a body's joint."""
-    q = _values(state.q, body, body.joint.zero())
-    if parts[0].kind in (BALL, FREE) and len(parts) == 1:
-        X = body.joint.X(q)
-        if parts[0].kind == BALL:
-            return [*Quaternion.of(body.rotor.rotation.T @ X.rotation @ body.rotor.rotation).elements()]
-        X = body.placement @ X @ body.rotor
-        return [*X.translation, *Quaternion.of(X.rotation).elements()]
-    if body.joint.nq != body.joint.nv:  # sine and cosine
-        phi = body.joint.difference(body.joint.zero(), q)
-        return [float(phi[part.coordinate]) for part in parts]
-    return [q[part.coordinate] for part in parts]
+    return qpos_of(body, parts, _values(state.q, body, body.joint.zero()))
 
 
-def _qvel(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Any]) -> list[float]:
+def _qvel(state: NamedState, body: Body, _names: tuple[str, ...], parts: Sequence[Part]) -> list[float]:
     """Return the velocities qvel of the parts of a body's joint."""
-    q = _values(state.q, body, body.joint.zero())
     v = _values(state.v or (), body, (0.0,) * body.joint.nv, moving=True)
-    twist = body.joint.twist(q, v)
-    if parts[0].kind == BALL and len(parts) == 1:
-        return [*body.rotor.rotation.inv_act(twist.angular)]
-    if parts[0].kind == FREE:
-        here = body.rotor.inv() @ twist
-        R = (body.placement @ body.joint.X(q) @ body.rotor).rotation
-        return [*(R @ here.linear), *here.angular]
-    rates = body.joint.q_dot(q, v) if body.joint.nq == body.joint.nv else v
-    return [float(rates[part.coordinate]) for part in parts]
+    return qvel_of(body, parts, _values(state.q, body, body.joint.zero()), v)
 
 
 def _values(

@@ -1,0 +1,159 @@
+"""Coordinates of MuJoCo's joints for those of linkwork, and the passive elements and actuators that both have.
+
+Where MuJoCo's velocities are not those of the joint, as for a planar joint, a damper or a motor acts along other
+directions.  A quantity is written if it has the same power or energy in random configurations, otherwise it is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE, Part
+from linkwork.joints import JointType
+from linkwork.model import Body
+from linkwork.spatial import Quaternion
+
+__all__ = ["JointMap", "qpos_of", "qvel_of"]
+
+_SAMPLES = 3  # random configurations in which quantities are compared
+_ROUNDING = 1e-12
+
+_SIZES = {BALL: 3, FREE: 6}  # velocities of one joint of MuJoCo, by kind
+
+
+def qpos_of(body: Body, parts: Sequence[Part], q: Sequence[float]) -> list[float]:
+    """Return the coordinates qpos of the parts of a body's joint at its own q."""
+    kind = parts[0].kind
+    if kind == BALL:
+        R = body.rotor.rotation
+        return [*Quaternion.of(R.T @ body.joint.X(q).rotation @ R).elements()]
+    if kind == FREE:
+        X = body.placement @ body.joint.X(q) @ body.rotor
+        return [*X.translation, *Quaternion.of(X.rotation).elements()]
+    values = _values(body.joint, q)
+    return [values[part.coordinate] for part in parts]
+
+
+def qvel_of(body: Body, parts: Sequence[Part], q: Sequence[float], v: Sequence[float]) -> list[float]:
+    """Return the velocities qvel of the parts of a body's joint at its own q and v."""
+    kind = parts[0].kind
+    if kind == BALL:
+        return [*body.rotor.rotation.inv_act(body.joint.twist(q, v).angular)]
+    if kind == FREE:
+        here = body.rotor.inv() @ body.joint.twist(q, v)
+        R = (body.placement @ body.joint.X(q) @ body.rotor).rotation
+        return [*(R @ here.linear), *here.angular]
+    rates = _rates(body.joint, q, v)
+    return [rates[part.coordinate] for part in parts]
+
+
+def _values(joint: JointType, q: Sequence[float]) -> list[float]:
+    """Return the angle or length of each velocity of a joint that is hinges and slides."""
+    if joint.parts:
+        result, start = [], 0
+        for part in joint.parts:
+            result += _values(part, q[start : start + part.nq])
+            start += part.nq
+        return result
+    return [float(x) for x in (q if joint.nq == joint.nv else joint.difference(joint.zero(), q))]
+
+
+def _rates(joint: JointType, q: Sequence[float], v: Sequence[float]) -> list[float]:
+    """Return the rates of `_values`."""
+    if joint.parts:
+        result, start, first = [], 0, 0
+        for part in joint.parts:
+            result += _rates(part, q[start : start + part.nq], v[first : first + part.nv])
+            start, first = start + part.nq, first + part.nv
+        return result
+    return [float(x) for x in (joint.q_dot(q, v) if joint.nq == joint.nv else v)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A random configuration q, its qpos, and G with qvel = G v."""
+
+    q: list[float]
+    qpos: list[float]
+    G: np.ndarray
+
+
+class JointMap:
+    """Relation between the coordinates of a body's joint and those of the parts that it is written as."""
+
+    def __init__(self, body: Body, parts: Sequence[Part]) -> None:
+        self.body, self.parts, joint = body, parts, body.joint
+        self._samples: list[_Sample] = []
+        if joint.nq == joint.nv == 1:  # a hinge or a slide, with the same coordinate
+            return
+        free = [math.inf] * joint.nq
+        drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
+        for q in drawn:
+            columns = [qvel_of(body, parts, q, unit) for unit in np.eye(joint.nv).tolist()]
+            self._samples.append(_Sample(q, qpos_of(body, parts, q), np.array(columns).T))
+
+    def each(self, values: Sequence[float]) -> list[float]:
+        """Return one number for each part, from those of the joint's velocities."""
+        return [values[part.coordinate] for part in self.parts]
+
+    def keeps_resistance(self, values: Sequence[float], power: int) -> bool:
+        """Return True if Σ cₖ |vₖ|ᵖ is the same sum over MuJoCo's velocities, with one number c for each part."""
+        written = self._spread(self.each(values))
+        units = np.eye(self.body.joint.nv)
+        tries = [*units, *np.random.default_rng(1).normal(size=(2, len(units)))]
+        pairs = [
+            (np.dot(values, np.abs(v) ** power), np.dot(written, np.abs(sample.G @ v) ** power))
+            for sample in self._samples
+            for v in tries
+        ]
+        return all(_near(a, b) for a, b in pairs)
+
+    def keeps_springs(self, stiffness: Sequence[float], rest: Sequence[float]) -> bool:
+        """Return True if the energy of springs is the same with one stiffness for each part, and rest at its zero.
+
+        Hinges and slides have a rest position.  That of an angle by sine and cosine has to be zero: its spring pulls
+        the shorter way round.
+        """
+        body, each = self.body, self.each(stiffness)
+        if body.joint.nq != body.joint.nv and any(k * x for k, x in zip(each, self.rests(rest), strict=True)):
+            return False
+        for sample in self._samples:
+            phi = np.array(body.joint.difference(rest or body.joint.zero(), sample.q), dtype=float)
+            if not _near(np.dot(stiffness, phi**2), np.dot(each, self._stretches(sample.qpos, rest))):
+                return False
+        return True
+
+    def rests(self, rest: Sequence[float]) -> list[float]:
+        """Return the rest position of each part; 0 for a ball or a free joint, whose springs are at rest at zero."""
+        if self.parts[0].kind in _SIZES or not rest:
+            return [0.0] * len(self.parts)
+        return self.each(_values(self.body.joint, rest))
+
+    def gears(self, gears: Sequence[float]) -> list[float] | None:
+        """Return the gears along MuJoCo's velocities, for which a motor is the same; None if there are none."""
+        if not self._samples:
+            return [*gears]
+        result: np.ndarray = self._samples[0].G @ gears
+        same = all(np.allclose(sample.G.T @ result, gears, rtol=0.0, atol=_ROUNDING) for sample in self._samples)
+        return result.tolist() if same else None
+
+    def _spread(self, each: Sequence[float]) -> list[float]:
+        """Return a number for each of MuJoCo's velocities from one for each part."""
+        return [x for x, part in zip(each, self.parts, strict=True) for _ in range(_SIZES.get(part.kind, 1))]
+
+    def _stretches(self, qpos: Sequence[float], rest: Sequence[float]) -> list[float]:
+        """Return the square of each part's distance from rest."""
+        if self.parts[0].kind not in _SIZES:
+            return [(x - y) ** 2 for x, y in zip(qpos, self.rests(rest), strict=True)]
+        zero = qpos_of(self.body, self.parts, self.body.joint.zero())
+        moved = [x - y for x, y in zip(qpos[:-4], zero[:-4], strict=True)]
+        turn = (Quaternion(*zero[-4:]).conjugate() @ Quaternion(*qpos[-4:])).log()
+        return [float(turn.dot(turn)) + sum(x * x for x in moved)]
+
+
+def _near(a: float, b: float) -> bool:
+    return bool(abs(a - b) <= _ROUNDING * max(1e-300, abs(a), abs(b)))
