@@ -307,3 +307,15 @@ def test_loops_that_urdf_cannot_represent_are_listed() -> None:
     )
     report = urdf_text(robot.tree)[1]
     assert [i.message for i in report.warnings if i.code == "NOT_WRITTEN"] == ["URDF has no constraints: 'slider'"]
+
+
+def test_a_urdf_with_capsules_declares_the_version_that_has_them() -> None:
+    """Urdfdom drops all capsules of a file of version 1.0."""
+    tree = lw.load("double_pendulum").with_collisions("tip", shapes.Capsule(0.1, 0.2)).tree
+    text, _ = urdf_text(tree)
+    assert '<robot name="double_pendulum" version="1.1">' in text
+    limits = replace(tree.bodies[0].limits, acceleration=(3.0,))
+    text, _ = urdf_text(replace(tree, bodies=(replace(tree.bodies[0], limits=limits), *tree.bodies[1:])))
+    assert 'version="1.2"' in text
+    assert "version" not in urdf_text(lw.load("double_pendulum").tree)[0][60:]
+    assert back(text).frame("tip").collisions == tree.frame("tip").collisions

@@ -6,10 +6,13 @@ its q and v are those of the chain in order.  The motion, the mass matrix and al
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 
+from linkwork.constraints import Constraint
+from linkwork.force_elements import ForceElement
 from linkwork.formats.tree_description import DescribedTree
+from linkwork.formats.written_content import is_own
 from linkwork.joints import (
     Composite,
     Cylindrical,
@@ -24,12 +27,24 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
-from linkwork.model.body import Drive, Following, Limits
+from linkwork.model.body import WORLD, Drive, Following, Limits
 from linkwork.model.composite_body import compose
 from linkwork.model.description import JointDescription, LinkDescription
+from linkwork.model.named_state import ByJoint
+from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
 
-__all__ = ["Chain", "chain_of", "split_joint", "with_standard_axes", "without_rotor"]
+__all__ = [
+    "IMMOBILE",
+    "Chain",
+    "chain_of",
+    "has_part",
+    "immobile",
+    "split_joint",
+    "with_parts_of_joints",
+    "with_standard_axes",
+    "without_rotor",
+]
 
 Chain = tuple[tuple[Pose, JointType], ...]
 """Joints in series, each with the pose of its frame F in the M of the joint before."""
@@ -45,6 +60,8 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
     here = Pose.identity()
     if type(joint) in kinds:
         return ((here, joint),)
+    if not is_own(joint):
+        return None
     match joint:
         case Universal():
             simple: list[tuple[Pose, JointType]] = [(here, Revolute(joint.first)), (here, Revolute(joint.second))]
@@ -72,28 +89,33 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
     return tuple(result)
 
 
+def has_part(tree: Tree, kind: type[JointType], kinds: Collection[type[JointType]]) -> bool:
+    """Return True if a joint of a tree has a joint of this kind in its chain."""
+    return any(isinstance(part, kind) for body in tree.bodies for _, part in chain_of(body.joint, kinds) or ())
+
+
 def split_joint(
     described: DescribedTree, joint: JointDescription, chain: Chain
 ) -> tuple[list[LinkDescription], list[JointDescription]]:
     """Return the links without mass and the joints of a chain in place of a joint.
 
-    The first joint keeps the name.
+    The first joint keeps the name.  Fixed joints in the chain become part of the poses.
     """
-    if len(chain) == 1:
-        return [], [joint]
+    moving, rotor = _without_fixed(chain)
+    rotor = compose(rotor, joint.rotor)
     links: list[LinkDescription] = []
     joints: list[JointDescription] = []
     parent, q, v = joint.parent, 0, 0
-    advance = joint.joint.pitch if isinstance(joint.joint, Helical) else None
-    for k, (placement, part) in enumerate(chain):
-        is_last = k == len(chain) - 1
+    advance = joint.joint.pitch if isinstance(joint.joint, Helical) and len(moving) > 1 else None
+    for k, (placement, part) in enumerate(moving):
+        is_last = k == len(moving) - 1
         name = joint.name if k == 0 else described.names.new(f"{joint.name}_{k + 1}")
         child = joint.child if is_last else described.names.new(f"{joint.name}_link_{k + 1}")
         if not is_last:
             links.append(LinkDescription(child, Inertia.zero()))
         own = slice(q, q + part.nq), slice(v, v + part.nv)
         follows = advance is not None and k == 1
-        mimic = joint.mimic if advance is not None and k == 0 else None
+        mimic = joint.mimic if joint.joint.nq == 1 and k == 0 else None
         joints.append(
             replace(
                 joint,
@@ -102,7 +124,7 @@ def split_joint(
                 child=child,
                 joint=part,
                 placement=compose(joint.placement, placement) if k == 0 else placement,
-                rotor=joint.rotor if is_last else Pose.identity(),
+                rotor=rotor if is_last else Pose.identity(),
                 limits=Limits.none(part) if follows else _part_of_limits(joint.limits, *own),
                 damping=(0.0,) if follows else joint.damping[own[1]],
                 friction=(0.0,) if follows else joint.friction[own[1]],
@@ -112,6 +134,60 @@ def split_joint(
         )
         parent, q, v = child, own[0].stop, own[1].stop
     return links, joints
+
+
+IMMOBILE = "its ends are on links that fixed joints connect, where it has no effect"
+
+
+def immobile(tree: Tree) -> set[str]:
+    """Return the names of loops, welds, balls and force elements whose ends are on links that fixed joints connect."""
+    rigid = {WORLD: WORLD}  # by body, the body that it moves with
+    for i, parent, body in tree.outward():
+        rigid[i] = rigid[parent] if body.joint.nv == 0 else i
+    result = set()
+    items: tuple[Constraint | ForceElement, ...] = (*tree.constraints, *tree.force_elements)
+    for item in items:
+        frames = [*item.references.frames, *(tree.point(name).frame for name in item.references.points)]
+        if len(frames) == 2 and len({rigid[tree.frame(name).body] for name in frames}) == 1:
+            result.add(item.name)
+    return result
+
+
+def with_parts_of_joints(tree: Tree, parts: Mapping[str, Sequence[tuple[str, int, int]]]) -> Tree:
+    """Return a tree whose actuators and named configurations refer to the joints that its joints are written as.
+
+    ``parts`` has, by joint, the name, nq and nv of each joint in its place.
+    """
+
+    def split(values: ByJoint, column: int) -> ByJoint:
+        """Return the values of joints as values of their parts; ``column`` is 0 for nq of them and 1 for nv."""
+        result = []
+        for name, vector in values:
+            start = 0
+            for part, *counts in parts.get(name, ((name, len(vector), len(vector)),)):
+                components = vector[start : start + counts[column]]
+                start += len(components)
+                result += [(part, components)] if components else []
+        return tuple(result)
+
+    actuators = [replace(item, joints=split(item.joints, 1)) if item.joints else item for item in tree.actuators]
+    states = [
+        replace(state, q=split(state.q, 0), v=None if state.v is None else split(state.v, 1))
+        for state in tree.named_configurations
+    ]
+    return tree.with_unchecked(actuators=tuple(actuators), named_configurations=tuple(states))
+
+
+def _without_fixed(chain: Chain) -> tuple[Chain, Pose]:
+    """Return the moving joints of a chain, or one fixed joint, and the pose of the chain's end in the last one's M."""
+    result: list[tuple[Pose, JointType]] = []
+    X = Pose.identity()
+    for placement, part in chain:
+        X = compose(X, placement)
+        if not isinstance(part, Fixed):
+            result.append((X, part))
+            X = Pose.identity()
+    return (tuple(result), X) if result else (((X, Fixed()),), Pose.identity())
 
 
 def _part_of_limits(limits: Limits, q: slice, v: slice) -> Limits:

@@ -76,6 +76,7 @@ class WritingMethods(RobotBase):
         path that does not end in ".urdf", and for a name that XML cannot represent.
         """
         from linkwork.formats import loops_text, urdf_text
+        from linkwork.formats.urdf.urdf_writer import with_written_joints
         from linkwork.formats.written_content import MeshFolder
 
         _check_path("to_urdf", path, ".urdf")
@@ -83,7 +84,7 @@ class WritingMethods(RobotBase):
             _check_path("to_urdf", loops, ".json", argument="loops")
         folder = None if meshes is None else MeshFolder(meshes, path)
         text, report = urdf_text(self._tree, strict=strict, with_loops_file=loops is not None, meshes=folder, path=path)
-        beside = {} if loops is None else {loops: loops_text(self._tree)}
+        beside = {} if loops is None else {loops: loops_text(with_written_joints(self._tree))}
         _write("to_urdf", {**({} if folder is None else folder.files()), **beside, path: text})
         return report
 

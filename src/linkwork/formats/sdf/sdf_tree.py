@@ -226,11 +226,13 @@ class SpanningTree:
     def _add_joint(self, one: SdfJoint, is_reversed: bool) -> None:
         """Describe a joint of the tree.
 
-        If its frame has the origin of the link after it, or any origin is as good, the joint is in the link's axes.
+        If its frame has the origin of the link after it, or any origin is as good, the joint is in the link's axes.  A
+        ball joint has no axes that could be turned with the link.
         """
         before, after = (one.child, one.parent) if is_reversed else (one.parent, one.child)
         rotor = self.frames.relative(one.node, after)
-        if one.kind in ("fixed", "prismatic") or tuple(rotor.translation) == (0.0, 0.0, 0.0):
+        is_central = tuple(rotor.translation) == (0.0, 0.0, 0.0) and (one.kind != "ball" or rotor.is_identity)
+        if one.kind in ("fixed", "prismatic") or is_central:
             turn = self.frames.relative(after, one.node).rotation
             placement, rotor = self.frames.relative(before, after), Pose.identity()
         else:

@@ -18,7 +18,7 @@ from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
 from linkwork.formats.description import Drive, JointDescription, LinkDescription, Report
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
-from linkwork.formats.simple_joints import chain_of, split_joint
+from linkwork.formats.simple_joints import IMMOBILE, chain_of, has_part, immobile, split_joint
 from linkwork.formats.tree_description import describe, relative_pose
 from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import (
@@ -42,7 +42,7 @@ from linkwork.joints import (
 from linkwork.model import WORLD, Frame, Tree
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.composite_body import compose
-from linkwork.model.tree_builder import DEFAULT_GRAVITY
+from linkwork.model.tree_builder import DEFAULT_GRAVITY, FLOATING_BASE
 from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = ["sdf_text"]
@@ -83,13 +83,14 @@ class _Writer:
         self.tree, self.world = tree, world
         self.log = WritingLog(tree, "SDF", strict)
         self.follows = tree.has_couplings
-        self.has_sines = any(isinstance(body.joint, UnboundedRevolute) for body in tree.bodies)
+        self.has_sines = has_part(tree, UnboundedRevolute, _KINDS)
         self.marks = [frame for frame in tree.frames if not frame.is_link]
         self.described = describe(tree, without=[frame.name for frame in self.marks])
         self.links: list[LinkDescription] = []
         self.contents = LinkContents(self.log, meshes)
         self.free: dict[str, JointDescription] = {}  # links that move freely in the world, with their joints
         self.joints = [part for joint in self.described.joints for part in self._simple(joint)]
+        self.log.raise_refusals()
         self.placed = {joint.child: joint for joint in self.joints}
         self.model_name = _allowed("model", tree.name)
         self.link_names, self.joint_names, self.mark_names = self._names()
@@ -186,7 +187,8 @@ class _Writer:
             self.free[joint.child] = joint
             moved = not (body.placement.is_identity and body.rotor.is_identity)
             coordinates = ", with its pose in the world as coordinates" if moved else ""
-            self.log.changed(element, f"a link that moves freely is written without a joint{coordinates}")
+            message = "a link that moves freely is written without a joint, so the joint's name is lost"
+            self.log.changed(element, f"{message}{coordinates}")
             return []
         chain = chain_of(joint.joint, _KINDS)
         if chain is None or any(isinstance(part, Spherical) and part != Spherical() for _, part in chain):
@@ -299,7 +301,10 @@ class _Writer:
         """Write a loop as a joint, or list why the file cannot have it; return False for a type that SDF lacks."""
         kind, element = loop.joint, f"joint[{loop.name}]"
         F, M = self.tree.frame(loop.relative_to), self.tree.frame(loop.frame)
-        known = isinstance(kind, (Fixed, Revolute, Prismatic, Universal, Helical)) or kind == Spherical()
+        if loop.name in immobile(self.tree):
+            self.log.lost(element, IMMOBILE)
+            return True
+        known = type(kind) in (Fixed, Revolute, Prismatic, Universal, Helical) or kind == Spherical()
         if known and self._gap(loop, F, M) > _CLOSED:
             self.log.lost(element, "the loop is not written: it is open where q is zero, and SDF needs it closed there")
             return True
@@ -335,11 +340,11 @@ class _Writer:
         return max(abs(float(x)) for x in difference.elements())
 
     def _at_zero(self, frame: Frame) -> Pose:
-        """Return the pose of a frame in the world in the zero configuration."""
+        """Return the pose of a frame in the world where each joint is at its zero, also one that follows another."""
         X, body = frame.placement, frame.body
         while body != WORLD:
             one = self.tree.bodies[body]
-            X, body = one.X(one.joint.zero()) @ X, one.parent
+            X, body = one.placement @ one.joint.X(one.joint.zero()) @ one.rotor @ X, one.parent
         return X
 
     def _carrier(self, frame: Frame) -> tuple[str, Pose]:
@@ -360,7 +365,10 @@ class _Writer:
     def _report(self, loops: Sequence[str]) -> None:
         log, tree, described = self.log, self.tree, self.described
         if described.base is not None:
-            log.changed(f"joint[{described.base.joint_name}]", "a floating base is written as a model without a base")
+            message = (
+                f"a floating base is written as a model without a base: the joint's name is {FLOATING_BASE!r} then"
+            )
+            log.changed(f"joint[{described.base.joint_name}]", message)
         massless = [link.name for link in (*described.links, *self.links) if link.inertia == Inertia.zero()]
         massless = [name for name in massless if name != "world"]
         if massless:

@@ -15,7 +15,16 @@ from dataclasses import replace
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import LoopJoint
 from linkwork.formats.fewest_digits import inertial_values, rotation_error, rpy_of
-from linkwork.formats.simple_joints import chain_of, split_joint, with_standard_axes, without_rotor
+from linkwork.formats.simple_joints import (
+    IMMOBILE,
+    chain_of,
+    has_part,
+    immobile,
+    split_joint,
+    with_parts_of_joints,
+    with_standard_axes,
+    without_rotor,
+)
 from linkwork.formats.tree_description import describe, relative_pose
 from linkwork.formats.written_content import (
     MeshFolder,
@@ -45,7 +54,7 @@ from linkwork.model.value_check import principal_moments
 from linkwork.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Polytope, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation
 
-__all__ = ["NO_BOUND", "urdf_text"]
+__all__ = ["NO_BOUND", "urdf_text", "with_written_joints"]
 
 _KINDS = (Fixed, Revolute, UnboundedRevolute, Prismatic, Planar, Floating)
 NO_BOUND = sys.float_info.max  # stands for a bound that does not exist, as in files of many exporters
@@ -70,22 +79,42 @@ def urdf_text(
     return _Writer(tree, strict, with_loops_file, meshes).write(path)
 
 
+def with_written_joints(tree: Tree) -> Tree:
+    """Return a tree whose content refers to the joints of its URDF, for a loops file."""
+    writer, idle = _Writer(tree, False, True, None), immobile(tree)
+    for joint in writer.described.joints:
+        writer.simple(joint)
+    base = writer.described.base
+    bases = {} if base is None else {base.joint_name: [(FLOATING_BASE, base.joint.nq, base.joint.nv)]}
+    return with_parts_of_joints(tree, writer.parts | bases).with_unchecked(
+        constraints=tuple(item for item in tree.constraints if item.name not in idle),
+        force_elements=tuple(item for item in tree.force_elements if item.name not in idle),
+    )
+
+
 class _Writer:
-    """Writer of one robot; ``links`` collects the links that connect parts of joints."""
+    """Writer of one robot.
+
+    ``links`` collects the links that connect parts of joints, and ``parts`` the name, nq and nv of these, by joint.
+    """
 
     def __init__(self, tree: Tree, strict: bool, with_loops_file: bool, meshes: MeshFolder | None) -> None:
         self.tree, self.meshes, self.with_loops_file = tree, meshes, with_loops_file
         self.log = WritingLog(tree, "URDF", strict)
         self.follows = tree.has_couplings or any(isinstance(body.joint, Helical) for body in tree.bodies)
-        self.has_sines = any(isinstance(body.joint, UnboundedRevolute) for body in tree.bodies)
-        self.loops = [] if with_loops_file else [one for one in tree.constraints if isinstance(one, LoopJoint)]
+        self.has_sines = has_part(tree, UnboundedRevolute, _KINDS)
+        self.idle = immobile(tree)
+        loops = [item for item in tree.constraints if isinstance(item, LoopJoint) and item.name not in self.idle]
+        self.loops = [] if with_loops_file else loops
         self.described = describe(tree, without=self._frames_left_out())
         self.links: list[LinkDescription] = []
+        self.parts: dict[str, list[tuple[str, int, int]]] = {}
         self.version = ""  # of URDF that the content needs; "" for 1.0
 
     def write(self, path: str | os.PathLike[str] | None) -> tuple[str, Report]:
         root = Node("robot", {"name": self.tree.name})
-        joints = [part for joint in self.described.joints for part in self._simple(joint)]
+        joints = [part for joint in self.described.joints for part in self.simple(joint)]
+        self.log.raise_refusals()
         for link in (*self.described.links, *self.links):
             self._link(root, link)
         for joint in joints:
@@ -160,6 +189,8 @@ class _Writer:
             case Box():
                 return Node("box", {"size": number_list_text(shape.size)})
             case Cylinder() | Capsule():
+                if isinstance(shape, Capsule):
+                    self.version = self.version or "1.1"
                 tag = type(shape).__name__.lower()
                 return Node(tag, {"radius": number_text(shape.radius), "length": number_text(shape.length)})
             case Sphere():
@@ -187,7 +218,7 @@ class _Writer:
 
     # -- joints
 
-    def _simple(self, joint: JointDescription) -> list[JointDescription]:
+    def simple(self, joint: JointDescription) -> list[JointDescription]:
         """Return the joints of URDF that a joint is written as."""
         element, type_name = f"joint[{joint.name}]", joint.joint.type_name()
         body = self.described.bodies.get(joint.name)
@@ -204,6 +235,7 @@ class _Writer:
             joint = replace(joint, mimic=None)
         links, parts = split_joint(self.described, joint, chain)
         self.links += links
+        self.parts[joint.name] = [(part.name, part.joint.nq, part.joint.nv) for part in parts]
         if len(parts) > 1:
             names = listed([part.name for part in parts])
             follows = 'load the file with mimic="coupled"' if isinstance(joint.joint, Helical) else None
@@ -390,6 +422,8 @@ class _Writer:
         ):
             if names:
                 log.changed("links", f"{message}: {listed(names)}")
+        for name in sorted(self.idle):
+            log.lost(f"constraint[{name}]", IMMOBILE)
         kinds = ("points", "directions", "constraints", "force_elements", "actuators", "named_configurations")
         report_attachments(log, tree, kinds if self.with_loops_file else loops)
 
