@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
-from linkwork.formats.description import Drive, JointDescription, LinkDescription, Report
+from linkwork.formats.description import FLOATING_BASE, Drive, JointDescription, LinkDescription, Report
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import IMMOBILE, chain_of, has_part, immobile, split_joint
 from linkwork.formats.tree_description import describe, relative_pose
@@ -42,7 +42,7 @@ from linkwork.joints import (
 from linkwork.model import WORLD, Frame, Tree
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.composite_body import compose
-from linkwork.model.tree_builder import DEFAULT_GRAVITY, FLOATING_BASE
+from linkwork.model.tree_builder import DEFAULT_GRAVITY
 from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = ["sdf_text"]
