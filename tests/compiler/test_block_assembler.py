@@ -20,6 +20,7 @@ from linkwork.compiler.codegen.quick.block_assembler import (
     can_assemble,
     object_of_blocks,
 )
+from linkwork.compiler.codegen.quick.elementary_functions import elementary_function
 from linkwork.compiler.codegen.quick.object_file import object_file
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.program import FMA, FMS, FNMA
@@ -61,6 +62,13 @@ def _run(objects: list[bytes], x: np.ndarray, count: int) -> np.ndarray:
     return y[:-1]
 
 
+def _objects(kernel: str, block: BlockAssembler) -> list[bytes]:
+    """Return the object files of a block and of the functions that it calls."""
+    text = IrModule(kernel, {})
+    blocks = [write() for write in object_of_blocks(text, [("@.f", block)])]
+    return [*blocks, *(elementary_function(f, host()) for f in (text.shared or {}).values())]
+
+
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("real", [DOUBLE, SINGLE], ids=["float64", "float32"])
 @pytest.mark.parametrize(("length", "special"), [(3, False), (900, False), (40, True), (900, True)])
@@ -71,7 +79,7 @@ def test_block_assembler_code_has_the_bits_of_llvm_code(length: int, special: bo
     seed = rng.random()
     assembler = BlockAssembler(["%a", "%b"], real=real)
     count = _write(assembler, random.Random(seed), length, 8, without)
-    ours = [write() for write in object_of_blocks("random", [("@.f", assembler)], host())]
+    ours = _objects("random", assembler)
     assert all(map(is_object_file, ours))
     module = IrModule("random")
     f = Instructions("define void @.f(ptr %a, ptr %b)", host(), real, 1, unchanging=False)
@@ -118,7 +126,7 @@ def test_calls_of_functions_keep_values_and_pointers() -> None:
         for name in sources:
             f.put(f.operation(BY_NAME["add"], [f.get(name, 0), total]), name, 1)
         f.put(f.operation(BY_NAME["cos"], [angle]), sources[-1], 2)
-        objects = [write() for write in object_of_blocks("calls", [("@.f", f)], host())]
+        objects = _objects("calls", f)
         (code,) = link([*reversed(objects)], host(), [("calls.f", "")])
         arrays = [np.array([0.3 + k, 0.0, 0.0]) for k in range(len(sources))]
         addresses = [x.ctypes.data for x in arrays]

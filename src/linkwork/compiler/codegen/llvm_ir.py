@@ -33,10 +33,11 @@ class IrModule:
     """The declarations and functions of a module, without duplicates.
 
     Names that begin with a dot belong to the kernel and get the prefix ``name``: ``@.loop`` is ``@spring.loop``.
+    With ``shared``, functions that all kernels may share are declared alone, and noted there by name.
     """
 
-    def __init__(self, name: str = "") -> None:
-        self.name = name
+    def __init__(self, name: str = "", shared: dict[str, IrFunction] | None = None) -> None:
+        self.name, self.shared = name, shared
         self.declarations: dict[str, None] = {}
         self.functions: dict[str, str] = {}
 
@@ -45,7 +46,10 @@ class IrModule:
 
     def add(self, function: IrFunction) -> None:
         """Add a function, after those that it calls, unless a function of this name exists."""
-        if function.name not in self.functions:
+        if self.shared is not None and function.is_shared:
+            self.shared[function.name] = function
+            self.declare(function.signature.replace("define internal", "declare"))
+        elif function.name not in self.functions:
             for needed in function.needs:
                 self.add(needed)
             self.declare(*function.declarations)
@@ -71,6 +75,7 @@ class IrFunction:
         self.end = end  # the last line
         self.declarations: dict[str, None] = {}
         self.needs: list[IrFunction] = []  # functions of the module that it calls
+        self.is_shared = False  # True if an object file for all kernels may have it
         self._lines: list[str] = []
         self._stack: list[str] = []
         self._names = 0

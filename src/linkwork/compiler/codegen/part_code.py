@@ -6,6 +6,7 @@ A new part is an item of `PARTS`. For tables there is a part for each number of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import ENTRIES, available
 from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
-from linkwork.compiler.codegen.llvm_ir import IrModule
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.loops import (
     ControlLayout,
     block_texts,
@@ -26,6 +27,7 @@ from linkwork.compiler.codegen.loops import (
 )
 from linkwork.compiler.codegen.piecewise_lookup import along_function
 from linkwork.compiler.codegen.quick.block_assembler import NotSupported, can_assemble, object_of_blocks
+from linkwork.compiler.codegen.quick.elementary_functions import elementary_function
 from linkwork.compiler.codegen.quick.object_file import WrittenObject
 from linkwork.compiler.codegen.straight_line import (
     Layout,
@@ -45,6 +47,7 @@ class CodegenOptions:
 
     def __init__(self, program: Program, target: Target, real: FloatType = DOUBLE) -> None:
         self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
+        self.shared: dict[str, IrFunction] | None = None  # functions in object files of their own
         lanes = target.lanes_of(real), 1
         self.vectors: Layout | ControlLayout
         self.scalar: Layout | ControlLayout
@@ -61,12 +64,15 @@ class CodegenOptions:
 
     def quick_texts(self, parts: Iterable[str]) -> list[Module]:
         """Return the modules of some parts that take little time to compile, as LLVM IR or as object files."""
-        texts = (text for part in parts for text in QUICK.get(part, _part(part))(self))
+        quick = copy(self)
+        quick.shared = {} if can_assemble(self.target, self.scalar.real) else None
+        texts = [text for part in parts for text in QUICK.get(part, _part(part))(quick)]
+        texts += [WrittenObject(partial(elementary_function, f, self.target)) for f in (quick.shared or {}).values()]
         return [text if isinstance(text, WrittenObject) else _module(text, self.target) for text in texts]
 
     def text(self) -> IrModule:
         """Return a new module to write to."""
-        return IrModule(self.prefix)
+        return IrModule(self.prefix, self.shared)
 
 
 def _sample(design: CodegenOptions) -> list[IrModule]:
@@ -92,7 +98,7 @@ def _quick_sample(design: CodegenOptions) -> list[IrModule | WrittenObject]:
         except NotSupported:
             others.append(design.text())
             segment_function(others[-1], layout, k)
-    return [text, *others, *object_of_blocks(design.prefix, functions, design.target)]
+    return [text, *others, *object_of_blocks(text, functions)]
 
 
 def _quick_loop(design: CodegenOptions) -> list[IrModule]:

@@ -132,7 +132,7 @@ def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) 
     code.assembled = [] if can_assemble(layout.target, layout.real) else None
     code.in_lanes = False
     _write_sample(code, layout)
-    return [code.main, *code.others, *object_of_blocks(code.main.name, code.assembled or (), layout.target)]
+    return [code.main, *code.others, *(object_of_blocks(code.main, code.assembled) if code.assembled else ())]
 
 
 def _write_sample(code: ControlCode, layout: ControlLayout) -> None:

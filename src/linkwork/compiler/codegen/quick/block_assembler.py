@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
-from linkwork.compiler.codegen.quick.elementary_functions import elementary_function, symbol_of
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.quick.instruction_encoding import (
     ADD,
     AND,
@@ -49,7 +49,7 @@ from linkwork.compiler.codegen.quick.register_assignment import (
     Registers,
 )
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.codegen.vector_math import CODES
+from linkwork.compiler.codegen.vector_math import CODES, vector_function
 from linkwork.compiler.program import FMA, FMS, FNMA
 from linkwork.expr.scalar.operations import BY_NAME, Operation
 
@@ -95,7 +95,7 @@ class BlockAssembler:
         self._recorded: list[tuple[int, int, tuple[int, ...], Any]] = []
         self._constants: dict[bytes, int] = {}  # bits -> the value that has them
         self._count = 0
-        self.functions: dict[str, int] = {}  # the elementary functions that it calls: number of arguments
+        self.functions: dict[str, IrFunction] = {}  # the elementary functions that it calls
 
     # -- as `Instructions`
 
@@ -199,8 +199,9 @@ class BlockAssembler:
 
     def _call(self, code: str, arguments: Sequence[int]) -> int:
         """Return the value of an elementary function; the value after it is the second result, if there is one."""
-        self.functions[code] = len(arguments)
-        value = self._let(CALL, tuple(arguments), symbol_of(code, self.real))
+        function = vector_function(code, 1, self.real.bits, fma=True)
+        self.functions[function.name] = function
+        value = self._let(CALL, tuple(arguments), function.name[1:])
         self._count += 1
         self._in_rax = ""
         return value
@@ -253,18 +254,19 @@ def _simple_operations() -> dict[Operation, tuple[int, int]]:
     return result
 
 
-def object_of_blocks(kernel: str, blocks: Sequence[tuple[str, BlockAssembler]], target: Target) -> list[WrittenObject]:
-    """Return the object file of a kernel's blocks, if there are any, and those of the functions that they call.
+def object_of_blocks(text: IrModule, blocks: Sequence[tuple[str, BlockAssembler]]) -> list[WrittenObject]:
+    """Return the object file of blocks, if there are any, and note the functions that they call as shared ones.
 
-    Each block comes with the name of its function.
+    Each block comes with the name of its function.  ``text`` is a module of the same kernel.
     """
 
     def write() -> bytes:
-        return object_file([(name.replace("@.", f"{kernel}."), *block.machine_code()) for name, block in blocks])
+        return object_file([(name.replace("@.", f"{text.name}."), *block.machine_code()) for name, block in blocks])
 
-    called = {(code, count, block.real) for _, block in blocks for code, count in block.functions.items()}
-    functions = [partial(elementary_function, *one, target) for one in sorted(called, key=lambda one: one[0])]
-    return [WrittenObject(write), *map(WrittenObject, functions)] if blocks else []
+    assert text.shared is not None, text.name
+    for _, block in blocks:
+        text.shared |= block.functions
+    return [WrittenObject(write)] if blocks else []
 
 
 _WRITTEN = frozenset(("fneg", "fabs", "sqrt", "floor", "and", "or", "not", "maxnum", "minnum", "copysign", "sign"))

@@ -95,4 +95,5 @@ def vector_function(code: str, lanes: int, bits: int, fma: bool) -> IrFunction:
     results = body(f, *(FloatLanes(f, f"%{a}", real) for a in arguments))
     value = f.structure_of([kind, kind], [r.name for r in results]) if isinstance(results, tuple) else results.name
     f.end = f"ret {returned} {value}"
+    f.is_shared = lanes == 1
     return f
