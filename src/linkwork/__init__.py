@@ -12,6 +12,7 @@ Robots:
   `Joint.of`, the shapes in `shapes` and `pose`.  `load_description` loads one by its name in robot_descriptions.
   `Robot.with_base` places a robot, `Robot.with_mounted` mounts a gripper, `join_robots` joins several to one.
 - `Robot` has the functions: `help(linkwork.Robot)`.  `Robot.compile` combines several in one `Kernel`.
+- `rpy` and `quaternion` are the roll, pitch and yaw, and the quaternion of a pose.
 - `pose_difference` is the error between two poses, for controllers; `propagate_motion` composes motions of frames, with
   velocities and accelerations.
 - `Joint` is a joint, of a robot or alone; `joints` has the joint types; `check_joint` checks a user-defined type and
@@ -137,6 +138,8 @@ if TYPE_CHECKING:
     from linkwork.kinematics.poses import pose as pose
     from linkwork.kinematics.poses import pose_difference as pose_difference
     from linkwork.kinematics.poses import propagate_motion as propagate_motion
+    from linkwork.kinematics.poses import quaternion as quaternion
+    from linkwork.kinematics.poses import rpy as rpy
     from linkwork.model.actuator import Actuator as Actuator
     from linkwork.optimal.trajectory_problem import TrajectoryProblem as TrajectoryProblem
     from linkwork.robot.construction.link import Link as Link
@@ -169,7 +172,7 @@ if not TYPE_CHECKING:
             "linkwork.geometry.fields": "distance_field",
             "linkwork.geometry.scene": "Scene",
             "linkwork.kernels.qp_kernel": "quadratic_program",
-            "linkwork.kinematics.poses": "pose pose_difference propagate_motion",
+            "linkwork.kinematics.poses": "pose pose_difference propagate_motion quaternion rpy",
             "linkwork.model.actuator": "Actuator",
             "linkwork.optimal.trajectory_problem": "TrajectoryProblem",
             "linkwork.robot.construction.link": "Link",

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.validation import finite_array, one_of, shown
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
+from linkwork.expr.scalar.functions import atan2, cos, hypot, le, lt, sin, where
 from linkwork.joints.axis import unit_axis
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.numeric_call import checked_call
-from linkwork.spatial import FrameMotion, Motion, Pose, Rotation, Vec3
-from linkwork.spatial.arguments import checked_array, checked_pose
+from linkwork.spatial import FrameMotion, Motion, Pose, Quaternion, Rotation, Vec3
+from linkwork.spatial.arguments import checked_array, checked_pose, is_rigid
 from linkwork.spatial.rotation import cos_sin
 
-__all__ = ["PropagatedMotion", "pose", "pose_difference", "propagate_motion"]
+__all__ = ["PropagatedMotion", "pose", "pose_difference", "propagate_motion", "quaternion", "rpy"]
 
 
 @public
@@ -37,7 +39,8 @@ def pose(
 
     ``xyz`` [m] is the position of b's origin. The rotation is one of: ``rpy``, URDF's roll, pitch and yaw [rad] about
     the fixed axes x, then y, then z; ``axis`` (of any length) and ``angle`` [rad], right-handed; ``quaternion_wxyz``, a
-    unit quaternion (w, x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes; or the identity by default.
+    unit quaternion (w, x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes, or a Rotation of SciPy; or
+    the identity by default.  `rpy` and `quaternion` are the inverse.
     Angles that are the float nearest to a multiple of π/2 give exact zeros and ones.
 
     >>> import math
@@ -67,7 +70,7 @@ def pose(
     elif quaternion_wxyz is not None:
         R = _quaternion(quaternion_wxyz)
     elif rotation is not None:
-        R = _matrix(rotation)
+        R = _matrix(rotation.as_matrix() if hasattr(rotation, "as_matrix") else rotation)
     return Pose(R, position).matrix()
 
 
@@ -113,6 +116,90 @@ def _difference_kernel() -> Kernel:
         return list(_difference(X.ravel().tolist(), target.ravel().tolist()))
 
     return compile(pose_difference, X=(4, 4), target=(4, 4))
+
+
+@public
+def rpy(X: ArrayLike) -> np.ndarray:
+    """Return roll, pitch and yaw of a pose [rad], as in URDF: the inverse of ``pose(rpy=...)``.
+
+    They are angles about the fixed axes x, then y, then z: R = Rz(yaw) Ry(pitch) Rx(roll).  Roll and yaw are in (−π,
+    π], pitch is in [−π/2, π/2].  Where pitch is ±π/2 (gimbal lock), only the sum or the difference of roll and yaw is
+    defined; then yaw is 0.  Symbols are supported.  X (..., 4, 4), or rotations (..., 3, 3) -> (..., 3).
+
+    >>> import linkwork as lw
+    >>> lw.rpy(lw.pose((0, 0, 1), rpy=(0.1, -0.2, 0.3))).round(12).tolist()
+    [0.1, -0.2, 0.3]
+
+    Raises ValueError for arrays of other shapes, and matrices that are not rotations.
+    """
+    result = _of_pose("rpy", _rpy, 3, X)
+    return result if result.dtype == object else np.where(result == -math.pi, math.pi, result)
+
+
+def _rpy(X: Pose) -> tuple[Any, ...]:
+    (a, b, c), (d, e, f), (g, _, _) = X.rotation.x, X.rotation.y, X.rotation.z
+    across = hypot(a, d)  # |cos(pitch)|
+    yaw = where(le(across, _LOCKED), 0.0, atan2(d, a))
+    # roll is that of Rz(yaw)^T R, so that both angles together are exact also near gimbal lock
+    sy, cy = sin(yaw), cos(yaw)
+    return atan2(sy * c - cy * f, cy * e - sy * b), atan2(-g, across), yaw
+
+
+_LOCKED = 1e-14  # cosines of pitch that count as 0
+
+
+@public
+def quaternion(X: ArrayLike, *, order: Literal["wxyz", "xyzw"] = "wxyz") -> np.ndarray:
+    """Return the unit quaternion of a pose, (w, x, y, z) with w >= 0: the inverse of ``pose(quaternion_wxyz=...)``.
+
+    ``order="xyzw"`` is that of ROS, SciPy and PyBullet.  Symbols are supported.  X (..., 4, 4), or rotations
+    (..., 3, 3) -> (..., 4).
+
+    >>> import math
+    >>> import linkwork as lw
+    >>> lw.quaternion(lw.pose(axis=(0, 0, 1), angle=math.pi)).tolist()
+    [0.0, 0.0, 0.0, 1.0]
+
+    Raises ValueError for arrays of other shapes, matrices that are not rotations, and another order.
+    """
+    one_of("quaternion", "order", order, ("wxyz", "xyzw"))
+    result = _of_pose("quaternion", _quaternion_of, 4, X)
+    return result if order == "wxyz" else np.roll(result, -1, axis=-1)
+
+
+def _quaternion_of(X: Pose) -> tuple[Any, ...]:
+    Q = Quaternion.of(X.rotation)
+    return tuple(where(lt(Q.w, 0.0), -x, x) for x in Q.elements())
+
+
+def _as_poses(caller: str, X: Any) -> Any:
+    """Return poses (..., 4, 4) of poses or rotations (..., 3, 3).  Raises ValueError for other matrices."""
+    if np.shape(X)[-2:] not in ((4, 4), (3, 3)):
+        expected = "expected poses of shape (..., 4, 4) or rotations (..., 3, 3)"
+        raise ValueError(f"{caller}: X: {expected}, got shape {np.shape(X)}")
+    array = scalars(X) if is_traced(X) else finite_array(caller, "X", X)
+    if array.shape[-1] == 3:
+        rotations, array = array, np.zeros((*array.shape[:-2], 4, 4), array.dtype)
+        array[..., :3, :3], array[..., 3, 3] = rotations, 1.0
+    if array.dtype != object and not is_rigid(array):
+        raise ValueError(f"{caller}: X: expected right-handed rotations and last rows 0 0 0 1, got {shown(X)}")
+    return array
+
+
+def _of_pose(caller: str, function: Callable[[Pose], Sequence[Any]], size: int, X: Any) -> np.ndarray:
+    """Return ``size`` values for poses (..., 4, 4) or rotations (..., 3, 3), by a function over any scalar.
+
+    Raises ValueError for other matrices.
+    """
+    poses = _as_poses(caller, X)
+    if poses.dtype == object:
+        return map_samples(lambda X: [function(Pose.of_elements(X))], [poses], [2], [(size,)])[0]  # type: ignore[no-any-return]
+
+    def of_pose(X: Any) -> Any:
+        return list(function(Pose.of_elements(X.ravel().tolist())))
+
+    result: np.ndarray = _kernels.get(caller, lambda: compile(of_pose, name=caller, X=(4, 4)))(poses)
+    return result + 0.0  # without negative zeros
 
 
 def _vector(value: Any, name: str, unit: str) -> Vec3:

@@ -232,7 +232,7 @@ def join_robots(robots: Mapping[str, RobotBase], *, name: str = "cell") -> Robot
     >>> arm = lw.load("arm6")
     >>> cell = lw.join_robots({"left": arm.with_base((0, 0.4, 0)), "right": arm.with_base((0, -0.4, 0))})
     >>> cell.nq, cell.q_names[6]
-    (12, 'right_joint1')
+    (12, 'right_shoulder_pan')
 
     Raises ValueError for robots with different gravity, and a constraint on the centre of mass of one of them.
     """
