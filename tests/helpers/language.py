@@ -96,6 +96,7 @@ KINDS = {
     ast.Constant: "constant",
 }
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
+ASSIGNED = (ast.Name, ast.Attribute, ast.arguments, ast.arg)
 TERMS = (
     "in_place",
     "InPlace",
@@ -146,6 +147,7 @@ def variable(node: ast.AST) -> str:
     return node.arg if isinstance(node, ast.arg) else ""
 
 
+@functools.cache
 def is_pronoun(name: str) -> bool:
     """Return True if all words of a name are pronouns."""
     return all(word in PRONOUNS for word in name.lower().strip("_").split("_"))
@@ -159,8 +161,9 @@ def findings_in_module(path: Path) -> Iterator[str]:
     docstrings = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # a body comes before its statements
         kind = KINDS.get(type(node))
-        if is_pronoun(variable(node)):
-            yield f"{where}:{node.lineno}: variable: {variable(node)!r}"
+        name = variable(node) if isinstance(node, ASSIGNED) else ""
+        if name and is_pronoun(name):
+            yield f"{where}:{node.lineno}: variable: {name!r}"
         if kind is None:
             continue
         if isinstance(node, ast.Constant):
