@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import hashlib, importlib, logging, os, socket, sys, threading
 import numpy as np
@@ -95,6 +97,7 @@ assert not forks, forks
 """
 
 
+@pytest.mark.slow(every=3)
 def test_first_calls_beside_busy_threads_do_not_hang(tmp_path: Path) -> None:
     """Threads factorize matrices on all processors, import, allocate, log, print and open sockets meanwhile."""
     said = []

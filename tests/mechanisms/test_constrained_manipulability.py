@@ -59,38 +59,37 @@ def test_more_motors_than_degrees_of_freedom_share_the_velocity():
 
 
 def test_frames_that_move_without_motors_have_infinite_manipulability():
-    robot = lw.load("delta")
-    q = robot.assemble().q
-    assert robot.manipulability(q, "platform", part="position", actuators=["shoulder_1", "shoulder_2"]) == np.inf
+    robot, frame, part, motors = lw.load("delta"), "platform", "position", ["shoulder_1", "shoulder_2"]
+    assert robot.manipulability(robot.assemble().q, frame, part=part, actuators=motors) == np.inf
     with pytest.raises(ValueError, match="manipulability: actuators: expected None for a robot without constraints"):
         lw.load("arm6").manipulability(np.zeros(6), "tool", actuators="elbow")
-    assert not robot.manipulability_gradient(q, "platform", part="position", actuators=["shoulder_1"]).any()
+    robot = five_bar()
+    q = robot.assemble(hold={"left_hip": 2.0, "right_hip": 1.2}).q
+    assert robot.manipulability(q, "right_lower", part="position", actuators=["left_hip"]) == np.inf
+    assert not robot.manipulability_gradient(q, "right_lower", part="position", actuators=["left_hip"]).any()
 
 
-def test_the_manipulability_gradient_is_the_rate_along_the_mechanism():
-    """The rate of the gradient as well; the symmetric Delta has equal singular values."""
-    cases = (
-        ("delta", "platform", "position", None),
+@pytest.mark.parametrize(
+    ("name", "frame", "part", "motors"),
+    [
+        pytest.param("delta", "platform", "position", None, marks=pytest.mark.slow(every=3)),
         ("fourbar", "coupler", "all", ["crank_hinge"]),
         ("fourbar", "rocker", "angular", None),
-    )
-    for name, frame, part, motors in cases:
-        robot, options = lw.load(name), {"part": part} | ({} if motors is None else {"actuators": motors})
-        q = robot.assemble().q
-        moves = scipy.linalg.null_space(robot.constraint_jacobian(q), rcond=1e-9)
-        rng = np.random.default_rng(5)
-        direction = moves @ rng.normal(size=moves.shape[1])
-
-        def at(s, robot=robot, q=q, direction=direction):
-            return robot.assemble(robot.integrate(q, s * direction)).q
-
-        before, after = at(-1e-5), at(1e-5)
-        w, gradient = (getattr(robot, f)([before, q, after], frame, **options) for f in FUNCTIONS)
-        step = robot.difference(before, after)
-        assert abs(gradient[1] @ step - (w[2] - w[0])) < 1e-9 * w[2], name
-        f, kernel = Functions(robot.tree), (FUNCTIONS[1], frame, options)
-        rate = f.rate(kernel, (q, f("velocity_to_configuration_derivative", q, step)))
-        np.testing.assert_allclose(rate, gradient[2] - gradient[0], rtol=0, atol=1e-9 * abs(gradient).max())
+    ],
+)
+def test_the_manipulability_gradient_is_the_rate_along_the_mechanism(name, frame, part, motors):
+    """The rate of the gradient as well; the symmetric Delta has equal singular values."""
+    robot, options = lw.load(name), {"part": part} | ({} if motors is None else {"actuators": motors})
+    q = robot.assemble().q
+    moves = scipy.linalg.null_space(robot.constraint_jacobian(q), rcond=1e-9)
+    direction = moves @ np.random.default_rng(5).normal(size=moves.shape[1])
+    before, after = (robot.assemble(robot.integrate(q, s * direction)).q for s in (-1e-5, 1e-5))
+    w, gradient = (getattr(robot, f)([before, q, after], frame, **options) for f in FUNCTIONS)
+    step = robot.difference(before, after)
+    assert abs(gradient[1] @ step - (w[2] - w[0])) < 1e-9 * w[2], name
+    f, kernel = Functions(robot.tree), (FUNCTIONS[1], frame, options)
+    rate = f.rate(kernel, (q, f("velocity_to_configuration_derivative", q, step)))
+    np.testing.assert_allclose(rate, gradient[2] - gradient[0], rtol=0, atol=1e-9 * abs(gradient).max())
 
 
 def test_inverses_in_the_range_of_motor_forces_have_exact_derivatives():
