@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,15 +99,25 @@ def _along_frame(robot: Any, actuator: Actuator, q: Any) -> tuple[list[Any], Any
         return list(robot.static_torque(q, wrenches={frame: w}, expressed_in=frame)), actuator.offset
     pair = {name: x for name, x in ((frame, w), (other, -w)) if robot.tree.frame(name).body >= 0}
     moment = list(robot.static_torque(q, wrenches=pair, expressed_in=dict.fromkeys(pair, other)))
-    for k in _moving_both(robot.tree, frame, other):
-        moment[k] = 0.0
     X = robot.pose(q, frame, relative_to=other)
+    together, body = _moving_both(robot.tree, frame, other)
+    for k, is_shared in together.items():
+        if not is_shared:
+            moment[k] = 0.0
+    if any(together.values()):  # without what the two wrenches, a couple, exert on the joints that move both frames
+        couple = Vec3(*X[:3, 3]).cross(Vec3(*w[3:]))
+        link = robot.tree.frames_on(body)[0].name
+        before = robot.static_torque(q, wrenches={link: array([*couple, 0.0, 0.0, 0.0])}, expressed_in=other)
+        moment = [x - y if together.get(k) else x for k, (x, y) in enumerate(zip(moment, list(before), strict=True))]
     turn = Quaternion.of(Rotation(*(Vec3(*X[i, :3]) for i in range(3)))).log()
     return moment, actuator.offset + dot(list(w), [*turn, *X[:3, 3]])
 
 
-def _moving_both(tree: Tree, frame: str, other: str) -> Iterator[int]:
-    """Yield the indices in v of the joints that move two frames together."""
+def _moving_both(tree: Tree, frame: str, other: str) -> tuple[dict[int, bool], int]:
+    """Return the velocities of joints that move two frames together, and the last body that both frames are behind.
+
+    A velocity maps to True if it also moves a joint between the frames: joints that follow others share it.
+    """
     paths: list[set[int]] = []
     for name in (frame, other):
         path, body = set(), tree.frame(name).body
@@ -115,7 +125,7 @@ def _moving_both(tree: Tree, frame: str, other: str) -> Iterator[int]:
             path.add(body)
             body = tree.bodies[body].parent
         paths.append(path)
-    between = {tree.v_slices[i].start for i in paths[0] ^ paths[1]}  # joints that follow others share their velocity
-    for i in paths[0] & paths[1]:
-        if tree.v_slices[i].start not in between:
-            yield from range(tree.nv)[tree.v_slices[i]]
+    both = paths[0] & paths[1]
+    between = {tree.v_slices[i].start for i in paths[0] ^ paths[1]}
+    indices = {k: tree.v_slices[i].start in between for i in both for k in range(tree.nv)[tree.v_slices[i]]}
+    return indices, max(both, default=WORLD)

@@ -62,6 +62,27 @@ def test_mjcf_actuators_exert_the_forces_of_mujoco():
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13 * abs(theirs).max())
 
 
+COUPLED = f"""<mujoco><worldbody><body><joint name="first" axis="1 2 3"/><geom size=".1" pos=".1 .2 .3"/>
+  <body pos=".3 .1 .2"><joint name="second" axis="3 1 2"/><geom size=".1" pos=".2 .1 .1"/>
+  <site name="s" pos=".2 .3 .1"/><body pos=".1 .3 .2"><joint name="third" axis="2 1 1"/>
+  <geom size=".1" pos=".1 .1 .3"/><site name="r" pos=".3 .1 .2"/></body></body></body></worldbody><equality><joint joint1="third" joint2="first" polycoef=".1 -1.5 0 0 0"/></equality>
+  <actuator><general site="r" refsite="s" gear="1 2 3 4 5 6" {AFFINE}/></actuator></mujoco>"""
+
+
+def test_an_actuator_between_two_frames_moves_only_joints_between_them_also_where_these_share_a_coordinate():
+    """The third joint, which is between the frames, follows the first, which moves both."""
+    model = mujoco.MjModel.from_xml_string(COUPLED)
+    if int(mujoco.__version__.split(".")[0]) < 4:
+        pytest.skip("older ones move the common joints")
+    robot, data = lw.Robot.from_mujoco(model, mimic="coupled"), mujoco.MjData(model)
+    maps = lw.formats.MujocoCoordinates(robot, model)
+    q, v = np.array([0.4, -0.7]), np.array([1.2, 0.3])
+    data.qpos[:], data.qvel[:], data.ctrl[:] = [0.4, -0.7, -0.5], maps.velocity_map(q) @ v, 0.7
+    mujoco.mj_forward(model, data)
+    theirs = maps.velocity_map(q).T @ data.qfrc_actuator
+    np.testing.assert_allclose(actuator_torque(robot, q, v, [0.7]), theirs, rtol=0, atol=1e-13 * abs(theirs).max())
+
+
 def test_mjcf_actuators_have_the_kinds_and_ranges_of_the_file():
     robot = lw.Robot.from_mujoco(compiled("".join(TAKEN)))
     kinds = [actuator.kind for actuator in robot.actuators]
