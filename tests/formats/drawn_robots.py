@@ -166,7 +166,9 @@ class _Drawer:
         if moving and self.chance(0.5):
             body = self.choice(moving)
             gears = ((body.joint_name, tuple(self.rng.normal(size=body.joint.nv).tolist())),)
-            jet = lw.Actuator("jet", frame=self.choice(frames).name, wrench=self.rng.normal(size=6).tolist())
+            a, b = (frame.name for frame in self.choice(pairs or [frames[:1] * 2]))
+            axes, bias = (b, (0.2, -3.0, -0.4)) if a != b and self.chance(0.5) else (None, (0.0, 0.0, 0.0))
+            jet = lw.Actuator("jet", frame=a, relative_to=axes, wrench=self.rng.normal(size=6).tolist(), bias=bias)
             robot = robot.with_actuators(lw.Actuator("motor", gears, bias=(0.5, -2.0, -0.5), offset=0.3), jet)
         a, b = self.choice(pairs or [(frames[0], frames[0])])
         disabled = (DisabledPair(a.name, b.name, "Never"),) if a.is_link and b.is_link and a is not b else ()

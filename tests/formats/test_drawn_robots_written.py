@@ -47,13 +47,13 @@ every_kind = pytest.mark.parametrize(("kind", "form"), KINDS, ids=[f"{kind.__nam
 UNSEEN = ("inverse dynamics", "named configuration", "pairs", "friction of shapes")  # in the comparison with MuJoCo
 
 WORDS = {  # that a finding has, by the quantity that differs
-    "pose": "link without mass between",
+    "pose": "each name once|link without mass between|frame on the world|written as <loop_joint>",
     "point": "no points",
     "springs and damping": "damping|spring",
     "friction": "friction",
     "armature": "armature|drive",
-    "lower": "limit|bounds",
-    "upper": "limit|bounds",
+    "lower": "limit|bound",
+    "upper": "limit|bound",
     "velocity": "limit",
     "effort": "limit",
     "acceleration": "limit",
@@ -125,7 +125,7 @@ def values_of(tree: Tree, q: State, v: State, a: State, groups: Groups, without_
         force = by_group(element_forces(single, Q, V), groups, bodies)
         result["force element", element.name] = force
     for actuator in tree.actuators:
-        result["actuator", actuator.name] = by_group(exerted(tree, actuator, q, Q, V), groups, bodies)
+        result["actuator", actuator.name] = by_group(exerted(tree, actuator, q, v), groups, bodies)
     result |= {("named configuration", state.name): [] for state in tree.named_configurations}
     for frame in tree.links:
         origins = [[*(poses[frame.name] @ [*shape.origin.translation, 1.0])] for shape in frame.collisions]
@@ -172,23 +172,51 @@ def by_group(force: list[Any], groups: Groups, bodies: dict[str, Any]) -> list[f
 
 def loop_error(joint: joints.JointType, X: np.ndarray) -> list[float]:
     """Angle and distance from the nearest pose of the joint of a loop."""
-    pose = Pose(Rotation(*(Vec3.of(row) for row in X[:3, :3].tolist())), Vec3.of(X[:3, 3].tolist()))
-    residual = joint.pose_residual(pose)
+    residual = joint.pose_residual(pose_of(X))
     return [math.hypot(*map(float, part)) for part in (residual.angular, residual.linear)]
 
 
-def exerted(tree: Tree, actuator: Any, q: State, Q: list[float], V: list[float]) -> list[float]:
-    """Joint forces of an actuator at the control 0.7, without limits of joints."""
-    moment, length = np.zeros(tree.nv), actuator.offset
+def pose_of(X: np.ndarray) -> Pose:
+    return Pose(Rotation(*(Vec3.of(row) for row in X[:3, :3].tolist())), Vec3.of(X[:3, 3].tolist()))
+
+
+def bodies_before(tree: Tree, frame: str) -> set[int]:
+    """Return the bodies whose joints move a frame."""
+    i, result = tree.frame(frame).body, set()
+    while i >= 0:
+        result.add(i)
+        i = tree.bodies[i].parent
+    return result
+
+
+def exerted(tree: Tree, actuator: Any, q: State, v: State) -> list[float]:
+    """Joint forces of an actuator at the control 0.7, without limits of joints: of each joint apart, then summed."""
+    couplings = {body.joint_name: body.coupling for body in tree.bodies if body.coupling is not None}
+    apart = replace(tree, bodies=tuple(replace(body, coupling=None) for body in tree.bodies))
+    q = q | {name: coupling.q(q[coupling.joint]) for name, coupling in couplings.items()}
+    v = v | {name: coupling.v(v[coupling.joint]) for name, coupling in couplings.items()}
+    Q, V = stacked(apart, q), stacked(apart, v)
+    moment, length = np.zeros(apart.nv), actuator.offset
     for name, gears in actuator.joints:
-        i = tree.joint_index(name)
-        moment[tree.v_slices[i]], joint = gears, tree.bodies[i].joint
+        i = apart.joint_index(name)
+        moment[apart.v_slices[i]], joint = gears, apart.bodies[i].joint
         length += np.dot(gears, np.array(joint.difference(joint.zero(), q[name]), dtype=float))
-    if actuator.frame is not None:
-        if tree.frame(actuator.frame).body < 0:
-            return [0.0] * tree.nv
-        moment = np.array(static_torque(tree, Q, [(actuator.frame, actuator.frame, [*actuator.wrench])]), dtype=float)
-    return (moment * float(actuator.force(0.7, length, moment @ V))).tolist()
+    if (frame := actuator.frame) is not None:
+        axes, wrench = actuator.relative_to or frame, np.array(actuator.wrench)
+        pair = {frame: wrench} | ({} if actuator.relative_to is None else {axes: -wrench})
+        moving = [(name, axes, [*x]) for name, x in pair.items() if apart.frame(name).body >= 0]
+        moment = np.array(static_torque(apart, Q, moving), dtype=float)
+        if len(pair) == 2:
+            for i in set.intersection(*(bodies_before(apart, name) for name in pair)):
+                moment[apart.v_slices[i]] = 0.0  # of a joint that moves both frames
+            poses = frame_poses(apart, Q)
+            X = pose_of(np.linalg.inv(poses[axes]) @ poses[frame])
+            length += wrench @ np.array(Pose.identity().difference(X).elements(), dtype=float)
+    force = moment * float(actuator.force(0.7, length, moment @ V))
+    result = np.zeros(tree.nv)
+    for i, body in enumerate(tree.bodies):
+        result[tree.v_slices[i]] += body.ratio * force[apart.v_slices[i]]
+    return result.tolist()
 
 
 def near(value: Any, result: Any) -> bool:
@@ -220,7 +248,8 @@ def parts_in(tree: Tree, back: Tree) -> Groups:
         if body.joint.nv:
             numbered = [body.joint_name, *(f"{body.joint_name}_{k}" for k in range(2, 8))]
             known = {b.joint_name for b in back.bodies if b.coupling is None or b.joint_name == body.joint_name}
-            free = [name for name in known if name.endswith("floating_base")]  # whose name is lost
+            names = (f"{body.name}::floating_base", "floating_base", "floating_base_2")  # of a link that moves freely
+            free = [name for name in names if name in known][:1]
             result[body.joint_name] = [name for name in numbered if name in known] or free
     return result
 

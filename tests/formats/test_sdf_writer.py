@@ -252,3 +252,18 @@ def test_joints_that_sdf_cannot_represent_are_errors() -> None:
     for kind in (joints.Planar, joints.SphericalMRP, joints.FloatingMRP, joints.FloatingEuler, joints.Ellipsoid):
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save"):
             sdf_text(random_tree(np.random.default_rng(0), 2, types=(kind,)))
+
+
+def test_loops_read_from_sdf_are_written_with_the_frames_that_readers_add() -> None:
+    tree = lw.load(Path(__file__).parent / "sdf" / "four_bar.sdf").tree
+    again = build_tree(parse_sdf(sdf_text(tree, world="room")[0]))
+    assert {frame.name for frame in again.frames} == {frame.name for frame in tree.frames}
+    assert [loop.name for loop in again.constraints] == [loop.name for loop in tree.constraints] == ["d"]
+
+
+def test_bounds_that_are_none_in_sdf_are_reported() -> None:
+    tree = lw.load("double_pendulum").tree
+    limits = replace(tree.bodies[0].limits, lower=(-1e16,), upper=(2.0,))
+    text, report = sdf_text(replace(tree, bodies=(replace(tree.bodies[0], limits=limits), *tree.bodies[1:])))
+    assert "a bound of 1e+16 or more is none in SDF" in str(report)
+    assert build_tree(parse_sdf(text)).bodies[0].limits.lower == (-math.inf,)

@@ -13,14 +13,14 @@ from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
 from linkwork.spatial import Pose, Rotation, Vec3
 
-__all__ = ["OLDEST", "Release", "SdfReader", "version_text"]
+__all__ = ["NO_LIMIT", "OLDEST", "Release", "SdfReader", "version_text"]
 
 Release = tuple[int, int]
 OLDEST, NEWEST = (1, 4), (1, 12)
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 _SWITCHES = {"true": True, "1": True, "false": False, "0": False}
 _ZEROS = (0.0, 0.0, 0.0)
-_NO_LIMIT = 1e16  # what SDF writes for no limit
+NO_LIMIT = 1e16  # what SDF writes for no limit
 
 
 class SdfReader(Reader):
@@ -145,7 +145,7 @@ class SdfReader(Reader):
             return default
         if positive and value < 0.0:
             return math.inf
-        return math.copysign(math.inf, value) if abs(value) >= _NO_LIMIT else value
+        return math.copysign(math.inf, value) if abs(value) >= NO_LIMIT else value
 
     # -- poses
 

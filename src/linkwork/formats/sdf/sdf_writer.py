@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
-from linkwork.formats.description import FLOATING_BASE, Drive, JointDescription, LinkDescription, Report
+from linkwork.formats.description import Drive, JointDescription, LinkDescription, Report
+from linkwork.formats.sdf.sdf_elements import NO_LIMIT
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import IMMOBILE, chain_of, has_part, immobile, split_joint
 from linkwork.formats.tree_description import describe, relative_pose
@@ -88,6 +89,7 @@ class _Writer:
         self.described = describe(tree, without=[frame.name for frame in self.marks])
         self.links: list[LinkDescription] = []
         self.contents = LinkContents(self.log, meshes)
+        self.ends: set[str] = set()  # frames at the ends of loops, which linkwork's reader adds
         self.free: dict[str, JointDescription] = {}  # links that move freely in the world, with their joints
         self.joints = [part for joint in self.described.joints for part in self._simple(joint)]
         self.log.raise_refusals()
@@ -114,6 +116,8 @@ class _Writer:
             self._joint(model, joint)
         written = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint) and self._loop(model, one)]
         for frame in self.marks:
+            if frame.name in self.ends:
+                continue
             carrier, pose = self._carrier(frame)
             if carrier == _ROOT and self.root is None:
                 self.log.lost(f"frame[{frame.name}]", "a frame on the world is not written: no link is there")
@@ -277,6 +281,8 @@ class _Writer:
             child.add("xyz", number_list_text(axis))
             limit, dynamics = Node("limit"), Node("dynamics")
             for key, numbers in values.items():
+                if key in none and NO_LIMIT <= abs(numbers[k]) < math.inf:
+                    self.log.changed(element, f"a bound of {NO_LIMIT:g} or more is none in SDF")
                 if numbers[k] != none.get(key, 0.0):
                     (limit if key in none else dynamics).add(key, number_text(numbers[k]))
             child.children += [part for part in (limit, dynamics) if part.children]
@@ -313,6 +319,7 @@ class _Writer:
         (parent, _), (child, pose) = self._carrier(F), self._carrier(M)
         if child == _ROOT:
             return False
+        self.ends |= {loop.relative_to, loop.frame} & {f"{loop.name}_F", f"{loop.name}_M"}
         node = model.add("joint", name=self.joint_names[loop.name], type=_type_of(kind))
         add_pose(node, pose, child)
         node.add("parent", "world" if parent == _ROOT else parent)
@@ -365,9 +372,7 @@ class _Writer:
     def _report(self, loops: Sequence[str]) -> None:
         log, tree, described = self.log, self.tree, self.described
         if described.base is not None:
-            message = (
-                f"a floating base is written as a model without a base: the joint's name is {FLOATING_BASE!r} then"
-            )
+            message = "a floating base is written as a model without a base, so the joint's name is lost"
             log.changed(f"joint[{described.base.joint_name}]", message)
         massless = [link.name for link in (*described.links, *self.links) if link.inertia == Inertia.zero()]
         massless = [name for name in massless if name != "world"]
