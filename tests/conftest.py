@@ -24,7 +24,11 @@ from helpers.object_files import ObjectFiles
 
 AS_SHIPPED = ("tests/benchmarks/test_fuzz.py", "tests/benchmarks/test_soak.py", "tests/test_dependability.py")
 VECTORS = ("tests/compiler/", "tests/joints/test_compiled_joints.py")
-VECTORS_BUT = ("tests/compiler/derivatives/", "tests/compiler/passes/", "tests/compiler/outlining/")  # about programs
+_STORED = "build introspection key_lock result_digest side_effects stored_traces user_state variable_watch workers"
+VECTORS_BUT = (  # about programs, and about when code is made and where it is stored
+    *(f"tests/compiler/{name}/" for name in ("derivatives", "outlining", "passes", "pickling")),
+    *(f"tests/compiler/test_{name}.py" for name in ("cache_directory", "cache_processes", *_STORED.split())),
+)
 VERIFIED = "tests/compiler/"
 EFFORT, DEBUG, CACHE = "LINKWORK_EFFORT", "LINKWORK_DEBUG", "LINKWORK_CACHE"
 USERS = pytest.StashKey[dict[str, str | None]]()  # the environment before the run
