@@ -65,7 +65,7 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 
 - Start: first_hour.md, howto.md (short answers), coming_from.md (terms of other libraries), examples/ (scripts),
   limits.md, messages.md, first_calls.md.
-- Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, robot_files_read.md, writing_robots.md,
+- Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, robot_files_read.md, file_elements.md, writing_robots.md,
   comparing_robots.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md,
   motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md,
   mechanisms.md, constraints.md, joint_limits.md, every_verb.md, force_elements.md, identification.md, results.md,

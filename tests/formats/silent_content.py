@@ -11,7 +11,7 @@ from typing import NamedTuple
 from linkwork.errors import Issue, ModelError
 from linkwork.formats.unused_content import Kind
 
-__all__ = ["described", "missing_content", "silent_content"]
+__all__ = ["content_outcomes", "described", "missing_content"]
 
 Read = Callable[[str], tuple[object, Sequence[Issue]]]
 
@@ -46,30 +46,35 @@ def missing_content(documents: Sequence[str], schema: Mapping[str, Kind], root: 
     return sorted(missing)
 
 
-def silent_content(text: str, read: Read, schema: Mapping[str, Kind], root: str) -> list[str]:
-    """Return the content of a document that changes neither the outcome of `read` nor its report.
+def content_outcomes(
+    text: str, read: Read, schema: Mapping[str, Kind], root: str, names: Sequence[str] = ()
+) -> list[tuple[str, str, str, str]]:
+    """Return what changes of the content of a document do: kind of element, item, change, and outcome.
 
     `read` returns what it read and its report. Each number, switch and name of the document is changed alone; each
-    empty element is removed; items that the schema ignores, and unknown ones, are inserted. An attribute that the
-    report names is not silent, nor is the content of an element that it names.
+    empty element is removed; items that the schema ignores, and unknown ones, are inserted. `names` are further values
+    of names. The outcome is "taken", "reported", "refused", or "silent" for a change that changes neither the result
+    nor the report. An attribute that the report names is reported, and so is the content of an element that it names.
     """
     document = ET.fromstring(text)
     nodes = [*_nodes(Node(document, (), (document.tag,), root), schema)]
-    return [*dict.fromkeys(_silent_changes(document, nodes, read, schema))]
+    return [*dict.fromkeys(_outcomes_of_changes(document, nodes, read, schema, names))]
 
 
 def _items(kind: Kind) -> list[str]:
     return [*map("@{}".format, kind.attributes - {"text()"}), *kind.once, *kind.many]
 
 
-def _silent_changes(document: ET.Element, nodes: list[Node], read: Read, schema: Mapping[str, Kind]) -> Iterator[str]:
+def _outcomes_of_changes(
+    document: ET.Element, nodes: list[Node], read: Read, schema: Mapping[str, Kind], names: Sequence[str]
+) -> Iterator[tuple[str, str, str, str]]:
     first, issues = _outcome(document, read)
     notes = [(message, element) for code, message, element in issues if code in NOT_READ]
 
     def is_reported(steps: Sequence[str], pattern: str) -> bool:
         return any(re.search(pattern, message) and element == "/".join(steps) for message, element in notes)
 
-    def changes(path: Sequence[int], edit: Callable[[ET.Element], object], report_only: bool = False) -> bool:
+    def outcome(path: Sequence[int], edit: Callable[[ET.Element], object], report_first: bool = False) -> str:
         changed = deepcopy(document)
         element = changed
         for k in path:
@@ -78,28 +83,33 @@ def _silent_changes(document: ET.Element, nodes: list[Node], read: Read, schema:
         try:
             second, other_issues = _outcome(changed, read)
         except ModelError:
-            return not report_only
-        return other_issues != issues or (second != first and not report_only)
+            return "refused"
+        if second != first and not (report_first and other_issues != issues):
+            return "taken"
+        return "reported" if other_issues != issues else "silent"
 
     for element, path, steps, kind in nodes:
+        shown, kind = "/".join(steps), kind or steps[-1]
         if any(is_reported(steps[: k + 1], f"^<{step}>") for k, step in enumerate(steps)):
+            yield from ((kind, f"@{name}", f"{shown}@{name}", "reported") for name in element.attrib)
             continue
-        shown = "/".join(steps)
         for name, value in element.attrib.items():
-            if is_reported(steps, rf"^[^<]*\b{name}\b") or changes(path, lambda x, name=name: x.attrib.pop(name), True):
-                continue
-            for new in _others(value):
-                if not changes(path, lambda x, name=name, new=new: x.set(name, new)):
-                    yield f"{shown}@{name}={new!r}"
+            is_named = is_reported(steps, rf"^[^<]*\b{name}\b")
+            is_named = (
+                is_named or outcome(path, lambda x, name=name: x.attrib.pop(name), report_first=True) == "reported"
+            )
+            for new in _others(value, names):
+                result = outcome(path, lambda x, name=name, new=new: x.set(name, new))
+                result = "reported" if result == "silent" and is_named else result
+                yield kind, f"@{name}", f"{shown}@{name}={new!r}", result
         content = (element.text or "").strip()
-        for new in _others(content) if content and not is_reported(steps[:-1], rf"^[^<]*\b{element.tag}\b") else ():
-            if not changes(path, lambda x, new=new: setattr(x, "text", new)):
-                yield f"{shown}={new!r}"
-        if not (element.attrib or content or len(element)) and not changes(
-            path[:-1], lambda x, k=path[-1]: x.remove(x[k])
-        ):
-            yield shown
-        known = schema.get(kind or "", Kind())
+        for new in _others(content, names) if content else ():
+            is_named = is_reported(steps[:-1], rf"^[^<]*\b{element.tag}\b")
+            result = "reported" if is_named else outcome(path, lambda x, new=new: setattr(x, "text", new))
+            yield steps[-2], element.tag, f"{shown}={new!r}", result
+        if not (element.attrib or content or len(element)):
+            yield steps[-2], element.tag, shown, outcome(path[:-1], lambda x, k=path[-1]: x.remove(x[k]))
+        known = schema.get(kind, Kind())
         for item in ("unknown", "@unknown", *known.ignored, *known.unsupported):
             name, is_attribute = item.removeprefix("@"), item.startswith("@")
             if name in element.attrib or ":" in name:
@@ -107,8 +117,7 @@ def _silent_changes(document: ET.Element, nodes: list[Node], read: Read, schema:
             insert = (
                 (lambda x, name=name: x.set(name, "1")) if is_attribute else (lambda x, n=name: ET.SubElement(x, n))
             )
-            if not changes(path, insert):
-                yield f"{shown}/{item}: inserted"
+            yield kind, item, f"{shown}/{item}: inserted", outcome(path, insert)
 
 
 def _outcome(root: ET.Element, read: Read) -> tuple[object, tuple[tuple[str, str, str], ...]]:
@@ -125,11 +134,11 @@ def _nodes(node: Node, schema: Mapping[str, Kind]) -> Iterator[Node]:
         yield from _nodes(Node(child, (*node.path, k), (*node.steps, child.tag), kind), schema)
 
 
-def _others(text: str) -> list[str]:
+def _others(text: str, names: Sequence[str]) -> list[str]:
     """Other values: each number changed alone, a switch turned, or another name."""
     words = text.split()
     if text in ("true", "false"):
         return ["false" if text == "true" else "true"]
     if words and all(NUMBER.fullmatch(word) for word in words):
         return [" ".join([*words[:k], repr(float(x) * 0.75 + 0.015625), *words[k + 1 :]]) for k, x in enumerate(words)]
-    return [text + "_other"]
+    return [text + "_other", *(name for name in names if name != text)]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import linkwork as lw
+from formats.element_tables import PAGE, disagreements, page, read
 from formats.sdf_content import DOCUMENTS
-from formats.silent_content import described, missing_content, silent_content
+from formats.silent_content import content_outcomes, described, missing_content
 from linkwork.errors import Issue
 from linkwork.formats import parse_sdf, parse_urdf, srdf
 from linkwork.formats.sdf import sdf_schema
+from linkwork.formats.unused_content import Kind
 from linkwork.formats.urdf import urdf_reader, urdf_schema
 
 SRDF = (
@@ -35,24 +38,12 @@ SRDF = (
   <enable_collisions link1="hand" link2="left_finger" reason="User"/>
   <disable_default_collisions link="tool"/>
   <group_state name="home" group="arm"><joint name="elbow" value="-1.2"/></group_state>
+</robot>""",
+    """<robot name="arm7_gripper">
   <group_state name="x" group="arm"><joint name="elbow" value="-1.2"/></group_state>
   <group_state name="x" group="hand"><joint name="right_finger_slide" value="0.01"/></group_state>
 </robot>""",
 )
-
-
-def test_no_content_of_an_srdf_is_silent() -> None:
-    tree = lw.load("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).tree
-
-    def read(text: str) -> tuple[object, Sequence[Issue]]:
-        result = srdf.parse_srdf(tree, text)
-        return (result.named_configurations, result.disabled_collisions, result.enabled_collisions), [
-            *result.report.warnings
-        ]
-
-    assert missing_content(SRDF, srdf._SCHEMA, "robot") == []
-    for text in SRDF:
-        assert silent_content(text, read, srdf._SCHEMA, "robot") == [], text
 
 
 LINKS = """<link name="base">
@@ -108,24 +99,67 @@ URDF = [
 ]
 
 
-@pytest.mark.slow(every=3)
-def test_no_content_of_a_urdf_is_silent(drawn: Any) -> None:
-    def read(text: str) -> tuple[object, Sequence[Issue]]:
-        description = parse_urdf(text)
-        return described(replace(description, warnings=())), description.warnings
-
-    assert missing_content(URDF, urdf_schema._SCHEMA, "robot") == []
-    for text in drawn(URDF):
-        assert silent_content(text, read, urdf_schema._SCHEMA, "robot") == [], text
+LABELS = {"sdf/world@name='w_other'", "sdf/model/include/name='p_other'"}  # of one model's world, of a merged model
+Documents = Callable[[Sequence[str]], Iterable[str]]
 
 
-@pytest.mark.slow(every=9)
-def test_no_content_of_an_sdf_is_silent(drawn: Any) -> None:
-    def read(text: str) -> tuple[object, Sequence[Issue]]:
-        description = parse_sdf(text, package_dirs=Path(__file__).parent / "sdf" / "models")
-        return described(replace(description, warnings=())), description.warnings
+def srdf_read(text: str) -> tuple[object, Sequence[Issue]]:
+    tree = lw.load("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).tree
+    result = srdf.parse_srdf(tree, text)
+    return (result.named_configurations, result.disabled_collisions, result.enabled_collisions), result.report.warnings
 
-    labels = {"sdf/world@name='w_other'", "sdf/model/include/name='p_other'"}  # of one model's world, of a merged model
-    assert missing_content(DOCUMENTS, sdf_schema._SCHEMA, "sdf") == []
-    for text in drawn(DOCUMENTS):
-        assert set(silent_content(text, read, sdf_schema._SCHEMA, "sdf")) <= labels, text
+
+def urdf_read(text: str) -> tuple[object, Sequence[Issue]]:
+    description = parse_urdf(text)
+    return described(replace(description, warnings=())), description.warnings
+
+
+def sdf_read(text: str) -> tuple[object, Sequence[Issue]]:
+    description = parse_sdf(text, package_dirs=Path(__file__).parent / "sdf" / "models")
+    return described(replace(description, warnings=())), description.warnings
+
+
+FORMATS: dict[str, tuple[Any, Sequence[str], Mapping[str, Kind], str]] = {
+    "srdf": (srdf_read, SRDF, srdf._SCHEMA, "robot"),
+    "urdf": (urdf_read, URDF, urdf_schema._SCHEMA, "robot"),
+    "sdf": (sdf_read, DOCUMENTS, sdf_schema._SCHEMA, "sdf"),
+}
+
+
+def cases(name: str, drawn: Documents = iter) -> Iterator[tuple[str, str, str]]:
+    """Yield elements and attributes of a format, and the outcome of a change; "silent ..." tells the change."""
+    read, documents, schema, root = FORMATS[name]
+    for text in drawn(documents):
+        for kind, item, change, outcome in content_outcomes(text, read, schema, root, NAMES.get(name, ())):
+            known = schema.get(kind, Kind())
+            is_read = item.lstrip("@") in {*known.attributes, *known.once, *known.many}
+            outcome = "label" if outcome == "silent" and change in LABELS else outcome
+            outcome = "taken" if outcome == "refused" and is_read else outcome  # another value is an error
+            if "unknown" not in item:
+                yield kind, item, outcome if outcome != "silent" else f"silent: {change}"
+            elif outcome == "silent":
+                yield kind, item, f"silent: {change}"
+
+
+NAMES = {"srdf": ("forearm_distal", "left_finger", "wrist_flex")}  # links and a joint of the robot
+CASES = {name: partial(cases, name) for name in FORMATS}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "srdf",
+        pytest.param("urdf", marks=pytest.mark.slow(every=3)),
+        pytest.param("sdf", marks=pytest.mark.slow(every=9)),
+    ],
+)
+def test_no_content_of_an_xml_file_is_silent(name: str, drawn: Any) -> None:
+    _, documents, schema, root = FORMATS[name]
+    assert missing_content(documents, schema, root) == []
+    rows = [*cases(name, drawn)]
+    assert [outcome for _, _, outcome in rows if outcome.startswith("silent")] == []
+    assert disagreements(name, rows) == []
+
+
+def test_the_page_of_elements_has_the_recorded_outcomes() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(read())

@@ -261,8 +261,6 @@ class _Joints:
         source = self.source
         array = source.array
         rotors, dampers = array("actuator_armature"), array("actuator_damping")
-        if not rotors or not (any(rotors) or any(dampers)):
-            return
         kinds, ids = array("actuator_trntype"), array("actuator_trnid")
         outputs, gears, poly = array("actuator_outadr"), array("actuator_gear"), array("actuator_dampingpoly")
         for i, (rotor, damper) in enumerate(zip(rotors, dampers, strict=True)):

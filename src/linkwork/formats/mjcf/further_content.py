@@ -19,20 +19,28 @@ _KINDS = (
 _SHOWN = (("skin", "nskin", "skins"), ("flex", "nflex", "surfaces of flexes"))  # such kinds that MuJoCo shows
 
 
-_SOLREF, _SOLIMP = [0.02, 1.0], [0.9, 0.95, 0.001, 0.5, 2.0]  # MuJoCo's defaults
-_PARAMETERS: tuple[tuple[str, str, object, str], ...] = (
-    ("jnt_solref", "solreflimit", _SOLREF, "joints"),
-    ("jnt_solimp", "solimplimit", _SOLIMP, "joints"),
-    ("jnt_margin", "margin", 0.0, "joints"),
-    ("geom_solref", "solref", _SOLREF, "geoms"),
-    ("geom_solimp", "solimp", _SOLIMP, "geoms"),
-    ("geom_margin", "margin", 0.0, "geoms"),
-    ("geom_gap", "gap", 0.0, "geoms"),
-    ("geom_condim", "condim", 3, "geoms"),
-    ("geom_priority", "priority", 0, "geoms"),
-    ("eq_solref", "solref", _SOLREF, "equality constraints"),
-    ("eq_solimp", "solimp", _SOLIMP, "equality constraints"),
-)  # of MuJoCo's soft limits, contacts and constraints: field, attribute, default and owners
+_SOLREF, _SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)  # MuJoCo's defaults
+_PARAMETERS: tuple[tuple[str, str, float | tuple[float, ...]], ...] = (
+    *(("jnt_solref", "solreflimit", _SOLREF), ("jnt_solimp", "solimplimit", _SOLIMP), ("jnt_margin", "margin", 0.0)),
+    *(("dof_solref", "solreffriction", _SOLREF), ("dof_solimp", "solimpfriction", _SOLIMP)),
+    ("jnt_actgravcomp", "actuatorgravcomp", False),
+    *(("geom_solref", "solref", _SOLREF), ("geom_solimp", "solimp", _SOLIMP), ("geom_solmix", "solmix", 1.0)),
+    *(("geom_margin", "margin", 0.0), ("geom_gap", "gap", 0.0), ("geom_condim", "condim", 3)),
+    *(("geom_priority", "priority", 0), ("geom_fluid", "fluidshape and fluidcoef", 0.0)),
+    *(("eq_solref", "solref", _SOLREF), ("eq_solimp", "solimp", _SOLIMP)),
+    *(("tendon_solref_lim", "solreflimit", _SOLREF), ("tendon_solimp_lim", "solimplimit", _SOLIMP)),
+    *(("tendon_solref_fri", "solreffriction", _SOLREF), ("tendon_solimp_fri", "solimpfriction", _SOLIMP)),
+    ("tendon_margin", "margin", 0.0),
+    *(("key_time", "time", 0.0), ("key_act", "act", 0.0), ("key_plastic", "plastic", 0.0)),
+    *(("sensor_cutoff", "cutoff", 0.0), ("sensor_interval", "interval", 0.0)),
+    ("sensor_history", "nsample and interp", 0),
+)  # of MuJoCo's soft limits, contacts, constraints, states and sensors: field, attribute and default
+_OWNERS = {
+    "jnt": "joint",
+    "dof": "joint",
+    "eq": "equality",
+}  # kinds of elements, where a field begins with another word
+_NAMES = {"equality": "equality constraints", "key": "keyframes"}  # in messages, besides plurals with s
 _READ_OPTIONS = frozenset(("gravity", "density", "viscosity", "timestep", "integrator")) | frozenset(
     ("disableactuator", "disableflags", "enableflags")
 )  # that are read, or reported by themselves
@@ -63,18 +71,28 @@ def report_further_content(source: CompiledModel) -> None:
 
 
 def _parameters(source: CompiledModel) -> None:
-    """Note parameters of MuJoCo's solver and its flags that are not their defaults."""
-    owners = {
-        "joints": source.joints,
-        "geoms": source.geoms,
-        "equality constraints": source.own_names("equality", source.model.neq),
-    }
-    for field, attribute, default, kind in _PARAMETERS:
-        values = source.array(field)
-        changed = [name for name, value in zip(owners[kind], values, strict=True) if value != default]
-        source.ignored_all(f"values of {attribute} of {kind}", changed)
+    """Note parameters of MuJoCo's solver, states, sensors and flags that are not their defaults."""
+    model = source.model
+    for field, attribute, default in _PARAMETERS:
+        if values := source.array(field):
+            _changed(source, field.partition("_")[0], attribute, np.reshape(values, (len(values), -1)) != default)
+    welds = model.eq_type == source.mujoco.mjtEq.mjEQ_WELD
+    _changed(source, "eq", "torquescale", welds[:, None] & (model.eq_data[:, 10:11] != 1.0))
+    carried = model.body_mocapid >= 0
+    _changed(source, "key", "mpos", model.key_mpos != model.body_pos[carried].ravel())
+    _changed(source, "key", "mquat", model.key_mquat != model.body_quat[carried].ravel())
     source.ignored_all("flags that are enabled", sorted(source.flags("mjtEnableBit", source.model.opt.enableflags)))
     source.ignored_all("flags that are disabled", sorted(source.disabled - _READ_FLAGS))
+
+
+def _changed(source: CompiledModel, prefix: str, attribute: str, differs: np.ndarray) -> None:
+    """Note an attribute of the objects with a row of ``differs`` that is not all False."""
+    kind = _OWNERS.get(prefix, prefix)
+    rows, count = np.flatnonzero(differs.any(axis=1)), len(differs)
+    if prefix == "dof":
+        rows, count = np.unique(source.model.dof_jntid[rows]), source.model.njnt
+    names = source.own_names(kind, count) if rows.size else []
+    source.ignored_all(f"values of {attribute} of {_NAMES.get(kind, f'{kind}s')}", [names[i] for i in rows])
 
 
 def _forces(source: CompiledModel) -> None:
@@ -85,8 +103,13 @@ def _forces(source: CompiledModel) -> None:
     if option.density or option.viscosity:
         values = f"density {option.density:.6g} kg/m³, viscosity {option.viscosity:.6g} Pa·s"
         source.unsupported(f"forces of the medium are not taken: {values}", source.where("option", "density"))
-    for name, what in (("geom_adhesion", "adhesion of contacts"), ("geom_surfacevel", "surface velocities")):
-        moved = [source.geoms[i] for i, x in enumerate(array(name)) if (any(x) if isinstance(x, list) else x)]
+    pairs = source.own_names("pair", source.model.npair)
+    for name, what, names in (
+        ("geom_adhesion", "adhesion of contacts", source.geoms),
+        ("geom_surfacevel", "surface velocities", source.geoms),
+        ("pair_adhesion", "adhesion of contact pairs", pairs),
+    ):
+        moved = [names[i] for i, x in enumerate(array(name)) if (any(x) if isinstance(x, list) else x)]
         if moved:
             source.unsupported(f"{what} is not taken: {listed(moved)}")
 

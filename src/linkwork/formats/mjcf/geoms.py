@@ -46,14 +46,18 @@ def read_shapes(source: CompiledModel, findings: Findings) -> dict[int, Shapes]:
     reader = _Reader(source, findings)
     visuals: dict[int, list[Geometry]] = {}
     collisions: dict[int, list[Geometry]] = {}
+    seen_only: list[str] = []
     for i in range(source.model.ngeom):
         body = reader.body[i]
         if reader.collides(i) and (shape := reader.shape(i)) is not None:
             friction = max(reader.friction[i][0], 0.0)  # MuJoCo takes a negative coefficient for none
             collisions.setdefault(body, []).append(replace(reader.placed(i, shape), friction=friction))
+        elif reader.kinds[i] in ("plane", "hfield") and reader.group[i] in _SHOWN_GROUPS:
+            seen_only.append(source.geoms[i])
         if reader.group[i] in _SHOWN_GROUPS and (visual := reader.visual_shape(i)) is not None:
             visuals.setdefault(body, []).append(visual)
     source.not_drawn("geoms whose shape linkwork does not have", reader.without_shape)
+    source.not_drawn("planes and height fields that touch nothing", seen_only)
     empty: tuple[Geometry, ...] = ()
     bodies = visuals | collisions
     return {i: (tuple(visuals.get(i, empty)), tuple(collisions.get(i, empty))) for i in bodies}
