@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ import linkwork as lw
 from helpers.browser import executable
 from helpers.documents import robot_document
 from helpers.live_pages import PageClient
+from linkwork.spatial import Rotation
 from linkwork.viewer import write_glb, write_mp4, write_png
 from linkwork.viewer.document import Arrows, FrameAxes, Lines, Points, Prop, SceneDocument, Text
 from linkwork.viewer.far_scenes import near_origin
@@ -119,6 +121,13 @@ def test_far_documents_are_relative_to_a_point_nearby():
     assert same is near and not origin.any()
 
 
+def test_the_origin_of_a_far_scene_is_in_the_middle_of_its_motion():
+    robot, q = robot_at(MAP)
+    q[2, 0, 4] += 2e5
+    _, origin = near_origin(robot_document(robot, q))
+    np.testing.assert_allclose(origin, MAP + np.array([1e5, 0.0, 0.0]), atol=100.0)
+
+
 def test_pages_of_far_scenes_look_as_at_the_origin(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(scene_data, "_EXACT", 0)  # as of a long recording
     pictures = []
@@ -194,6 +203,26 @@ def test_the_root_of_a_gltf_file_has_the_origin_of_a_far_scene(tmp_path):
         vertices.append(np.concatenate([mesh.vertices for mesh in meshes]) - [x, z, -y])
     np.testing.assert_allclose(*vertices, atol=1e-6)
     assert len(vertices[0]) > 50
+
+
+def test_the_poses_of_a_gltf_file_have_double_precision(tmp_path):
+    robot, q = robot_at(MAP)
+    content = write_glb(robot_document(robot, q[:1]), tmp_path / "scene.glb").read_bytes()
+    nodes = json.loads(content[20 : 20 + int.from_bytes(content[12:16], "little")])["nodes"]
+    poses = {}
+
+    def add_poses(k, parent):
+        X = np.eye(4)
+        X[:3, 3], (x, y, z, w) = nodes[k].get("translation", np.zeros(3)), nodes[k].get("rotation", (0, 0, 0, 1))
+        X[:3, :3] = Rotation.from_quaternion(w, x, y, z).rows()
+        poses[nodes[k]["name"]] = parent @ X
+        for child in nodes[k].get("children", ()):
+            add_poses(child, parent @ X)
+
+    up = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    add_poses(0, up)  # glTF's y axis points up
+    for name in ("base", "upper_rod", "lower_rod"):
+        np.testing.assert_allclose(poses[name], robot.pose(q[0, 0], name), atol=2e-9)
 
 
 def test_figures_of_far_scenes_look_as_at_the_origin():

@@ -21,12 +21,22 @@ _ROUND = 1e2  # the new origin is a multiple of the power of ten below this many
 def near_origin(document: SceneDocument) -> tuple[SceneDocument, np.ndarray]:
     """Return a document with positions relative to an origin, and that origin (3,) in the world [m].
 
-    Coordinates of the origin are zero unless the scene is far from the world's origin along that axis.
+    Coordinates of the origin are zero unless the scene is far from the world's origin along that axis.  The origin is
+    near the middle of the motion.
     """
-    center, radius = extent(document)
+    center, radius = extent(document)  # of the first frame
+    center = center + _middle(document, slice(None)) - _middle(document, slice(1))
     unit = 10.0 ** np.floor(np.log10(_ROUND * radius))
     origin = np.where(np.abs(center) > _FAR * radius, unit * np.round(center / unit), 0.0)
     return (moved(document, -origin) if origin.any() else document), origin
+
+
+def _middle(document: SceneDocument, frames: slice) -> np.ndarray:
+    """Return the middle (3,) [m] of the positions of all bodies in some frames; zero without bodies."""
+    positions = [actor.poses[frames, ..., :3, 3].reshape(-1, 3) for actor in document.actors]
+    everything = np.concatenate([*positions, np.empty((0, 3))])
+    result: np.ndarray = 0.5 * (everything.min(axis=0) + everything.max(axis=0)) if len(everything) else np.zeros(3)
+    return result
 
 
 def moved(document: SceneDocument, shift: np.ndarray) -> SceneDocument:

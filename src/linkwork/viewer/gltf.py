@@ -166,7 +166,7 @@ class _Writer:
             tracks["scale"] = (scales, "VEC3", 1.0)
         for path, (values, kind, usual) in tracks.items():
             if not np.array_equal(values[0], np.broadcast_to(usual, values[0].shape)):
-                self.gltf["nodes"][node][path] = [float(np.float32(x)) for x in values[0]]
+                self.gltf["nodes"][node][path] = [float(x) for x in values[0]]
             if len(values) > 1 and (values != values[:1]).any():
                 self.track(node, path, self.accessor(values[self.distinct], kind))
 
