@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.polynomial_algebra import shifted, values_of
+from linkwork.motion.trajectory.robot_changes import refuse_changes
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_construction import chained
 from linkwork.motion.trajectory.trajectory_segment import Section
@@ -65,7 +66,11 @@ class GeometricPath(NamedTuple):
 
 
 def geometric_path(path: Trajectory) -> GeometricPath:
-    """Return the curves that a path follows, in their order, without time scaling."""
+    """Return the curves that a path follows, in their order, without time scaling.
+
+    Raises ValueError if the robot picks up or puts down objects on the path, so that its dynamics change.
+    """
+    refuse_changes("time_optimal", path)
     sections = path.sections
     if len(sections) == 1 and sections[0].clock is None:
         return GeometricPath(path, _UNIT_RATES)

@@ -19,6 +19,7 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.arguments import Limit, Outside, Side, sample_count, times_within
+from linkwork.motion.trajectory.robot_changes import embedded, have_same_joints, with_robot
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -116,8 +117,14 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
 
     @property
     def robot(self) -> Any:
-        """The robot of the configurations; None for plain coordinates."""
+        """The robot of the configurations, at the start if it picks up objects; None for plain coordinates."""
         return self._robot
+
+    def robot_at(self, t: float) -> Any:
+        """Return the robot at the time ``t`` [s], with the objects and loads that it carries then: see `concatenate`."""
+        time = float(times_within("robot_at", t, self._first, self._last, is_timed=self._timed))
+        section = self._sections[bisect_right(self._begins, time) - 1]
+        return self._robot if section.robot is None else section.robot
 
     @property
     def is_timed(self) -> bool:
@@ -316,18 +323,40 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
     def concatenate(self, other: Trajectory, *, allow_jump: bool = False, tolerance: float = 1e-6) -> Trajectory:
         """Return this trajectory followed by the other, which is shifted in time to begin at its end.
 
+        The other may be of the same robot with other attached objects and loads (`Robot.with_attached`,
+        `Robot.with_payload`): a pick and place is approach, carry and return.  `robot_at` returns the robot at a time,
+        and pictures show an object at rest before and after it is held.
+
         Raises ValueError if q or v differs by more than ``tolerance`` [rad, m, rad/s, m/s] where they meet, unless
-        ``allow_jump``.
+        ``allow_jump``, and for a robot with other joints.
         """
         if not isinstance(other, Trajectory):
             raise TypeError(f"concatenate: expected a trajectory, got {other!r}")
-        if other._space != self._space or other._robot != self._robot:
-            raise ValueError(f"concatenate: expected a trajectory of {self._of()}, got one of {other._of()}")
+        if other._space != self._space or not have_same_joints(self._robot, other._robot):
+            differ = "" if self._of() != other._of() else ", whose joints differ"
+            raise ValueError(f"concatenate: expected a trajectory of {self._of()}, got one of {other._of()}{differ}")
         if other._timed != self._timed:
             raise ValueError(untimed("concatenate", self if other._timed else other))
         if not allow_jump:
             refuse_jumps(self, other, self._name, tolerance)
-        return self._along(chained([*self._sections, *other._sections], self.start_time))
+        return self._along(chained([*self._sections, *with_robot(other, self._robot)], self.start_time))
+
+    def for_robot(self, robot: RobotBase, *, prefix: str = "", others: ArrayLike | None = None) -> Trajectory:
+        """Return the motion as that of a ``robot`` with further joints, such as a cell of which an arm is a part.
+
+        Each joint moves as the one of the same name, with ``prefix`` before it, does in this trajectory.  The other
+        joints rest at ``others`` (nq,), by default `Robot.neutral`.
+
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm6")
+        >>> cell = lw.join_robots({"left": arm, "right": arm.with_base((0, 1, 0))})
+        >>> wave = arm.spline([0.0, 1.0], [arm.neutral(), 0.1 + arm.neutral()])
+        >>> wave.for_robot(cell, prefix="right_")(1.0).q.tolist()
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+
+        Raises UnknownNameError for a joint that the robot does not have, and ValueError for one of another type.
+        """
+        return Trajectory(embedded(self, robot, prefix, others), robot, is_timed=self._timed)
 
     def reversed(self) -> Trajectory:
         """Return the trajectory run backwards in the same time: q(start + end − t), with opposite v."""

@@ -18,6 +18,7 @@ from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, 
 from linkwork.kinematics.state_tables import StateTable, state_variables
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling
 from linkwork.motion.arguments import times_within
+from linkwork.motion.trajectory.robot_changes import have_same_joints
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
@@ -94,6 +95,12 @@ def _save_arrays(trajectory: Any, where: Path) -> None:
     header = {"format": _FORMAT, "sections": sections, **_joints(trajectory.sections[0].space, trajectory.robot)}
     if not trajectory.is_timed:
         header["timed"] = False
+    carriers = dict.fromkeys(section.robot for section in trajectory.sections if section.robot is not None)
+    if carriers:
+        from linkwork.formats import robot_text
+
+        header["robots"] = [robot_text(robot.tree) for robot in carriers]
+        header["robot_of"] = [[*carriers].index(s.robot) if s.robot else -1 for s in trajectory.sections]
     write_archive(where, header, arrays)
 
 
@@ -109,16 +116,33 @@ def _load_arrays(cls: Any, where: Path, robot: Any) -> Any:
         }
         header |= {key: reader.texts(key) for key in ("q_names", "v_names") if key in reader.said}
         space = _space(header, robot)
+        carriers = _carriers(reader, robot, len(kinds))
         sections: list[Section] = []
         for k, name in enumerate(kinds):
             if name not in KINDS:
                 raise ValueError(f"section {k}: expected a kind of curve ({', '.join(KINDS)}), got {name!r}")
-            sections.append(_read_section(reader, k, KINDS[name], space))
+            section = _read_section(reader, k, KINDS[name], space)
+            sections.append(section if carriers[k] is None else section.carried_by(carriers[k]))
             if k and sections[k].start != sections[k - 1].end:
                 raise ValueError(
                     f"section {k} begins at {sections[k].start} s, but the one before ends at another time"
                 )
         return cls(sections, robot, is_timed=reader.boolean("timed", True))
+
+
+def _carriers(reader: ArchiveReader, robot: Any, count: int) -> list[Any]:
+    """Return the robot of each of ``count`` sections that carries other objects than ``robot``, or None."""
+    if "robots" not in reader.said:
+        return [None] * count
+    from linkwork.formats import parse_robot
+
+    carriers = [type(robot)(parse_robot(text)) for text in reader.texts("robots")]
+    if not all(have_same_joints(carrier, robot) for carrier in carriers):
+        raise OtherFileError(f"a trajectory of another robot than {robot.name!r}")
+    which = reader.integers("robot_of", -1, len(carriers) - 1)
+    if len(which) != count:
+        raise ValueError(f"robot_of: expected {count} integers, got {len(which)}")
+    return [None if k < 0 else carriers[k] for k in which]
 
 
 def _read_section(reader: ArchiveReader, k: int, kind: CurveKind, space: CurveSpace) -> Section:

@@ -45,10 +45,11 @@ def _is_frozen(x: np.ndarray) -> bool:
 class Section:
     """A part of a trajectory: a curve, its time scaling, and the times between which it runs.
 
-    Its arrays are floats, or symbols while a function is traced.
+    Its arrays are floats, or symbols while a function is traced.  ``robot`` is None if the trajectory's robot moves, or
+    that robot with other objects and loads, which it carries meanwhile.
     """
 
-    __slots__ = ("_evaluators", "_padded", "_single", "arrays", "clock", "end", "kind", "space", "start")
+    __slots__ = ("_evaluators", "_padded", "_single", "arrays", "clock", "end", "kind", "robot", "space", "start")
 
     def __init__(
         self,
@@ -58,8 +59,9 @@ class Section:
         start: float,
         end: float,
         clock: TimeScaling | None = None,
+        robot: Any = None,
     ) -> None:
-        self.space, self.kind = space, kind
+        self.space, self.kind, self.robot = space, kind, robot
         self.start, self.end = (x if is_traced(x) else float(x) for x in (start, end))
         self.arrays = {name: frozen(arrays[name]) for name, _ in kind.arrays}
         self.clock = None if clock is None else TimeScaling(*map(frozen, _parts_of(clock)))
@@ -73,10 +75,10 @@ class Section:
         """Return the contents of the section as a tuple, for comparison and hashing."""
         arrays = [*self.arrays.values(), *(() if self.clock is None else _parts_of(self.clock))]
         values = tuple((x.shape, x.tobytes()) for x in arrays)
-        return (self.space, self.kind.name, self.start, self.end, self.clock is None, *values)
+        return (self.space, self.kind.name, self.start, self.end, self.clock is None, self.robot, *values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.space, self.kind.name, self.arrays, self.start, self.end, self.clock)
+        return _restored, (self.space, self.kind.name, self.arrays, self.start, self.end, self.clock, self.robot)
 
     @property
     def is_symbolic(self) -> bool:
@@ -284,7 +286,11 @@ class Section:
         return self._of({name: x[~later] for name, x in self.arrays.items()}, start, end)
 
     def _of(self, arrays: Mapping[str, Any], start: float, end: float, clock: TimeScaling | None = None) -> Section:
-        return Section(self.space, self.kind, arrays, start, end, clock)
+        return Section(self.space, self.kind, arrays, start, end, clock, self.robot)
+
+    def carried_by(self, robot: Any) -> Section:
+        """Return the section as the motion of another robot with the same joints; None for the trajectory's robot."""
+        return Section(self.space, self.kind, self.arrays, self.start, self.end, self.clock, robot)
 
     def starting_at(self, start: float) -> Section:
         """Return the section shifted to start at another time."""
@@ -348,6 +354,7 @@ class Section:
         section = object.__new__(Section)
         section.space, section.kind, section.arrays, section.clock = self.space, self.kind, self.arrays, clock
         section.start, section.end, section._padded, section._single = start, end, None, None
+        section.robot = self.robot
         return section
 
     def timed(self, clock: TimeScaling, start: float, end: float) -> Section:
@@ -365,9 +372,15 @@ class Section:
 
 
 def _restored(
-    space: CurveSpace, kind: str, arrays: Mapping[str, Any], start: float, end: float, clock: TimeScaling | None
+    space: CurveSpace,
+    kind: str,
+    arrays: Mapping[str, Any],
+    start: float,
+    end: float,
+    clock: TimeScaling | None,
+    robot: Any = None,
 ) -> Section:
-    return Section(space, KINDS[kind], arrays, start, end, clock)
+    return Section(space, KINDS[kind], arrays, start, end, clock, robot)
 
 
 def _parts_of(clock: TimeScaling) -> tuple[Any, Any, Any]:

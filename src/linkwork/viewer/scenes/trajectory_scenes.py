@@ -13,6 +13,7 @@ from linkwork._util.validation import integer
 from linkwork.motion import TimedPath, TrackedPath, Trajectory
 from linkwork.optimal import OptimalResult
 from linkwork.viewer.document import Lines, SceneDocument
+from linkwork.viewer.scenes.carried_objects import add_carried_objects, bare_robot, carried_names, scene_without
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene
 
@@ -43,7 +44,9 @@ def trajectory_document(
     times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
     states = trajectory(times)
     q, v = np.asarray(states.q), np.asarray(states.v) if trajectory.is_timed else None
-    builder = moving_scene(robot, times, q, v=v, title=title, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes)
+    robot, shown = bare_robot(trajectory), scene_without(scene, carried_names(trajectory))
+    builder = moving_scene(robot, times, q, v=v, title=title, frames=frames, scene=shown, ghosts=ghosts, meshes=meshes)
+    add_carried_objects(builder, trajectory, times, q, scene)
     builder.is_timed = trajectory.is_timed
     return builder.document()
 

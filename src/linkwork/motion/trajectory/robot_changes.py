@@ -1,0 +1,106 @@
+"""Trajectories of a robot that holds objects for a time, and trajectories of a robot as those of a larger one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork.errors import UnknownNameError
+from linkwork.kernels.array_arguments import real_array
+from linkwork.model.tree import Tree
+from linkwork.motion.algorithms.curves import KINDS, CurveSpace, TimeScaling
+from linkwork.motion.algorithms.curves.curve_kinds import FAR
+from linkwork.motion.trajectory.trajectory_segment import Section
+
+__all__ = ["embedded", "have_same_joints", "refuse_changes", "with_robot"]
+
+
+def have_same_joints(first: Any, second: Any) -> bool:
+    """Return True if two robots differ in their links' content only: attached objects, loads, frames, shapes."""
+    if first is None or second is None:
+        return first is second
+    return first == second or _joints(first.tree) == _joints(second.tree)
+
+
+def _joints(tree: Tree) -> tuple[Any, ...]:
+    joints = [(b.joint_name, b.parent, b.joint, b.placement, b.rotor, b.coupling) for b in tree.bodies]
+    return (*joints, tree.stacking, tree.constraints)
+
+
+def with_robot(trajectory: Any, robot: Any) -> list[Section]:
+    """Return the sections of a trajectory for one of ``robot``, each with the robot that it is of, if another one."""
+    result = []
+    for section in trajectory.sections:
+        moving = trajectory.robot if section.robot is None else section.robot
+        carrier = None if moving == robot else moving
+        result.append(section if carrier is section.robot else section.carried_by(carrier))
+    return result
+
+
+def refuse_changes(caller: str, trajectory: Any) -> None:
+    """Raise ValueError for a trajectory whose robot picks up or puts down an object."""
+    if any(section.robot is not None for section in trajectory.sections):
+        raise ValueError(
+            f"{caller}: expected a motion of one robot, got one that picks up or puts down objects; pass its "
+            "parts, and join the results by concatenate"
+        )
+
+
+def embedded(trajectory: Any, robot: Any, prefix: str, others_at: Any) -> list[Section]:
+    """Return the sections of a trajectory as a motion of a robot that has its joints, with a prefix, and others.
+
+    The other joints are at the configuration ``others_at`` (nq,).  Raises ValueError and UnknownNameError.
+    """
+    caller = "for_robot"
+    refuse_changes(caller, trajectory)
+    if trajectory.robot is None:
+        raise ValueError(f"{caller}: expected a trajectory of a robot, got one of plain coordinates")
+    small, large = trajectory.robot.tree, robot.tree
+    of_q, of_v = np.empty(small.nq, dtype=int), np.empty(small.nv, dtype=int)
+    for i, body in small.stacked():
+        name = prefix + body.joint_name
+        known = {b.joint_name: k for k, b in large.stacked()}
+        if name not in known:
+            raise UnknownNameError(f"joint with coordinates of robot {robot.name!r}", name, known, where=caller)
+        k = known[name]
+        if large.bodies[k].joint != body.joint:
+            raise ValueError(f"{caller}: joint {name!r}: expected a joint of the same type in robot {robot.name!r}")
+        of_q[small.q_slices[i]] = np.arange(large.nq)[large.q_slices[k]]
+        of_v[small.v_slices[i]] = np.arange(large.nv)[large.v_slices[k]]
+    q = real_array(f"{caller}: others: expected a configuration", robot.neutral() if others_at is None else others_at)
+    if q.shape != (large.nq,):
+        raise ValueError(f"{caller}: others: expected {large.nq} numbers, got shape {q.shape}")
+    return [_embedded(section, large, of_q, of_v, robot.normalize(q)) for section in trajectory.sections]
+
+
+def _embedded(section: Section, tree: Tree, of_q: np.ndarray, of_v: np.ndarray, at_rest: np.ndarray) -> Section:
+    space = CurveSpace.of(tree, section.space.apart)
+    kind, arrays = section.kind, dict(section.arrays)
+    if kind.name == "polynomial":  # of plain coordinates: q itself
+        kind = KINDS["retracted"]
+        arrays["base"] = np.zeros((len(arrays["starts"]), section.space.nq))
+    fill = {"nq": (of_q, at_rest), "nv": (of_v, np.zeros(tree.nv))}
+    result = {}
+    for name, shape in kind.arrays:
+        result[name] = _spread(arrays[name], shape, fill)
+    if kind.name == "by_coordinate":
+        resting = np.setdiff1d(np.arange(tree.nv), of_v)
+        result["starts"][resting, 0], result["starts"][resting, 1:] = section.start, FAR
+    clock = section.clock
+    if clock is not None and clock.segments.ndim > 1:
+        clock = TimeScaling(clock.starts, clock.coefficients, _spread(clock.segments, ("clocks", "nv"), fill))
+    return Section(space, kind, result, section.start, section.end, clock)
+
+
+def _spread(x: np.ndarray, shape: Sequence[str], fill: dict[str, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Return an array with the coordinates of a larger robot along the axis "nq" or "nv" of its ``shape``."""
+    axis = next((k for k, dimension in enumerate(shape) if dimension in fill), None)
+    if axis is None:
+        return x
+    index, values = fill[shape[axis]]
+    wide = [len(values) if k == axis else n for k, n in enumerate(x.shape)]
+    result = np.broadcast_to(values.reshape([-1 if k == axis else 1 for k in range(x.ndim)]), wide).copy()
+    result[(slice(None),) * axis + (index,)] = x
+    return result

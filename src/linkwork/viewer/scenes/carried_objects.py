@@ -1,0 +1,83 @@
+"""Objects that a robot picks up and puts down along a trajectory, as moving surfaces of a scene document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork import Scene
+from linkwork.model import Frame
+from linkwork.motion import Trajectory
+from linkwork.viewer.document import Prop
+from linkwork.viewer.scene_builder import SceneBuilder, mesh_search
+
+__all__ = ["add_carried_objects", "bare_robot", "carried_names", "scene_without"]
+
+_COLOR = (0.80, 0.47, 0.25, 1.0)
+
+
+def carried_names(trajectory: Trajectory) -> list[str]:
+    """Return the names of the objects that the robot does not hold all the time."""
+    objects = [_objects(robot) for robot in _robots(trajectory)]
+    names = dict.fromkeys(name for frames in objects for name in frames)
+    return [name for name in names if len({frames.get(name) for frames in objects}) > 1]
+
+
+def bare_robot(trajectory: Trajectory) -> Any:
+    """Return the robot without the objects that it does not hold all the time."""
+    robot = trajectory.robot
+    for name in carried_names(trajectory):
+        if name in _objects(robot):
+            robot = robot.without_attached(name)
+    return robot
+
+
+def scene_without(scene: Scene | None, names: list[str]) -> Scene | None:
+    """Return a scene without obstacles that are drawn as objects of the robot."""
+    if scene is None:
+        return None
+    for name in names:
+        if name in scene.names:
+            scene = scene.without(name)
+    return scene
+
+
+def add_carried_objects(
+    builder: SceneBuilder, trajectory: Trajectory, times: np.ndarray, q: np.ndarray, scene: Scene | None
+) -> None:
+    """Add the objects that the robot does not hold all the time, at ``times`` (T,) and configurations q (T, nq).
+
+    An object is at rest before it is picked up, where an obstacle of its name is in the scene or where it is picked up,
+    and after it is put down.
+    """
+    sections, robots = trajectory.sections, _robots(trajectory)
+    which = np.searchsorted([section.start for section in sections[1:]], times, side="right")
+    for name in carried_names(trajectory):
+        carrying = [name in _objects(robot) for robot in robots]
+        first = carrying.index(True)
+        if scene is not None and name in scene.names:
+            at_rest = scene[name].pose.matrix()
+        else:
+            at_rest = robots[first].pose(trajectory(sections[first].start).q, name)
+        poses = np.zeros((len(times), 4, 4))
+        for k, (section, robot) in enumerate(zip(sections, robots, strict=True)):
+            frames = which == k
+            poses[frames] = robot.pose(q[frames], name) if carrying[k] else at_rest
+            if carrying[k]:
+                at_rest = robot.pose(trajectory(section.end, side="left").q, name)
+        carrier = robots[first]
+        for geometry in _objects(carrier)[name].collisions:
+            for surface in builder.surfaces.of_shape(geometry.shape, mesh_search(carrier, builder.meshes)):
+                placement = geometry.origin.matrix() @ surface.pose
+                prop = Prop(name, surface.index, poses @ placement, surface.color or _COLOR, layer="objects")
+                builder.props.append(prop)
+
+
+def _robots(trajectory: Trajectory) -> list[Any]:
+    return [trajectory.robot if section.robot is None else section.robot for section in trajectory.sections]
+
+
+def _objects(robot: Any) -> dict[str, Frame]:
+    """Return the objects attached to a robot: frames with shapes that are no links."""
+    return {frame.name: frame for frame in robot.tree.frames if frame.collisions and not frame.is_link}

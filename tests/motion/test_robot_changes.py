@@ -1,0 +1,139 @@
+"""Motions of a robot that picks up and puts down objects, and motions as those of a larger robot."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.errors import UnknownNameError
+from linkwork.motion import Trajectory, time_optimal
+from linkwork.viewer import scene_document
+
+ARM = lw.load("arm6")
+CUBE = lw.shapes.Box((0.1, 0.1, 0.1))
+LOADED = ARM.with_attached("cube", "tool", CUBE, (0, 0, 0.05)).with_payload("load", "tool", 1.0)
+Q = np.array([ARM.neutral(), ARM.neutral() + 0.3, ARM.neutral() - 0.2])
+
+
+def between(robot, start, end, duration=1.0):
+    return robot.spline([0.0, duration], [start, end], boundary="clamped")
+
+
+@pytest.fixture(scope="module")
+def film():
+    approach, carry, back = between(ARM, Q[0], Q[1]), between(LOADED, Q[1], Q[2], 2.0), between(ARM, Q[2], Q[0])
+    return approach.concatenate(carry).concatenate(back)
+
+
+def test_a_film_of_approach_carry_and_return_knows_its_robot_at_each_time(film, tmp_path):
+    assert film.robot == ARM and film.duration == 4.0
+    assert [film.robot_at(t) == LOADED for t in (0.0, 0.99, 1.0, 2.99, 3.0, 4.0)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert np.array_equal(film(2.0).q, between(LOADED, Q[1], Q[2], 2.0)(1.0).q)
+    changed = film.reversed().slice(0.5, 3.5).shifted(1.0).retimed(2.0)
+    assert [changed.robot_at(t) == LOADED for t in (1.0, 1.9, 2.1, 5.9, 6.1, 7.0)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    steady = film.at_constant_speed(1.0)
+    assert steady.robot_at(0.5 * steady.duration) == LOADED and steady.robot_at(0.0) == ARM
+    film.save(tmp_path / "film.npz")
+    for again in (pickle.loads(pickle.dumps(film)), Trajectory.load(tmp_path / "film.npz", robot=ARM)):
+        assert again == film and hash(again) == hash(film) and again.robot_at(2.0) == LOADED
+    assert film != film.sections[0].space and film != between(ARM, Q[0], Q[1])
+    only = LOADED.spline([0.0, 1.0], Q[:2]).concatenate(ARM.spline([0.0, 1.0], Q[1:]), allow_jump=True)
+    assert only.robot == LOADED and only.robot_at(2.0) == ARM
+    film.to_csv(tmp_path / "film.csv")
+    read = Trajectory.load(tmp_path / "film.csv", robot=ARM)
+    assert np.abs(read(2.3).q - film(2.3).q).max() < 1e-12
+
+
+def test_motions_of_other_joints_and_functions_of_dynamics_refuse_films(film):
+    longer = ARM.with_joint(ARM.joint("elbow").with_placements((0, 0, 0.5)))
+    with pytest.raises(
+        ValueError, match=r"concatenate: other: expected a trajectory of robot 'arm6', got .*, whose joints differ$"
+    ):
+        between(ARM, Q[0], Q[1]).concatenate(between(longer, Q[1], Q[0]))
+    arm7 = lw.load("arm7")
+    with pytest.raises(ValueError, match=r"expected a trajectory of robot 'arm6', got one of robot 'arm7'$"):
+        film.concatenate(between(arm7, arm7.neutral(), arm7.neutral()))
+    with pytest.raises(ValueError, match="time_optimal: expected a motion of one robot"):
+        time_optimal(film, velocity=1.0, acceleration=1.0)
+    with pytest.raises(ValueError, match="expected a motion of one robot"):
+        film.for_robot(ARM)
+
+
+def cube_of(document):
+    (prop,) = [prop for prop in document.props if prop.name == "cube"]
+    return np.broadcast_to(prop.pose, (len(document.times), 4, 4))
+
+
+def test_an_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
+    table = lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.0, 0.0, -1.0))
+    moved = lw.pose((0.3, 0.3, 0.3))
+    before, after = LOADED.pose(Q[1], "cube"), LOADED.pose(Q[2], "cube")
+    for scene, start in ((table, before), (table.with_shape("cube", CUBE, moved), moved)):
+        document = scene_document(film, scene=scene)
+        poses, t = cube_of(document), document.times
+        assert {prop.name for prop in document.props} == {"table", "cube"}
+        assert document.actors[0].robot == ARM and "cube" not in {part.link for part in document.actors[0].parts}
+        assert np.abs(poses[t < 1.0] - start).max() < 1e-14
+        assert np.abs(poses[t >= 3.0] - after).max() < 1e-14
+        carried = (t >= 1.0) & (t < 3.0)
+        assert np.abs(poses[carried] - LOADED.pose(film(t[carried]).q, "cube")).max() < 1e-14
+    whole = scene_document(between(LOADED, Q[1], Q[2]))
+    assert not whole.props and {part.layer for part in whole.actors[0].parts if part.link == "cube"} >= {"visual"}
+    assert "visual" not in whole.hidden
+    first = LOADED.spline([0.0, 1.0], Q[1:]).concatenate(ARM.spline([0.0, 1.0], Q[:0:-1]), allow_jump=True)
+    assert np.abs(cube_of(scene_document(first))[-1] - after).max() < 1e-14
+
+
+CELL = lw.join_robots({"a": lw.load("quadruped", floating_base=True), "b": ARM, "c": lw.load("arm7")})
+
+
+@pytest.mark.parametrize("kind", ["cubic", "quintic", "linear", "bspline", "profile", "floating", "timed"])
+def test_a_motion_of_a_part_moves_the_whole_as_the_part_alone(kind):
+    robot, prefix = (lw.load("quadruped", floating_base=True), "a_") if kind == "floating" else (ARM, "b_")
+    if kind == "floating":
+        path = robot.spline([0.0, 0.4, 1.0], robot.random_configuration(seed=1, size=3))
+    elif kind == "profile":
+        path = robot.profile(Q[0], Q[1], kind="trapezoid", acceleration=1.0)
+    elif kind == "timed":
+        path = time_optimal(robot.spline([0.0, 1.0, 2.0], Q), velocity=1.0, acceleration=2.0).trajectory
+    else:
+        path = robot.spline([0.0, 0.4, 1.0], Q, kind=kind, **({"degree": 2} if kind == "bspline" else {}))
+    resting = CELL.random_configuration(seed=2)
+    whole = path.for_robot(CELL, prefix=prefix, others=resting)
+    in_q, in_v = CELL.q_index([prefix + x for x in robot.q_names]), CELL.v_index([prefix + x for x in robot.v_names])
+    q, v, a = whole(whole.sampled(num_samples=23)[0])
+    expected = path(path.sampled(num_samples=23)[0])
+    for result, alone, index in ((q, expected.q, in_q), (v, expected.v, in_v), (a, expected.a, in_v)):
+        assert np.abs(result[:, index] - alone).max() < 1e-12 * max(1.0, np.abs(alone).max())
+    assert np.abs(np.delete(q, in_q, axis=1) - np.delete(resting, in_q)).max() < 1e-15
+    assert not np.delete(v, in_v, axis=1).any() and not np.delete(a, in_v, axis=1).any()
+    assert whole.robot == CELL and whole.is_timed == path.is_timed
+
+
+def test_motions_for_robots_without_their_joints_are_refused():
+    path = between(ARM, Q[0], Q[1])
+    with pytest.raises(UnknownNameError, match=r"for_robot: .*no joint .* of robot 'cell' named 'shoulder_pan'"):
+        path.for_robot(CELL)
+    with pytest.raises(ValueError, match=r"for_robot: joint 'c_shoulder_lift': expected a joint of the same type"):
+        path.for_robot(
+            CELL.with_joint(CELL.joint("c_shoulder_lift").with_type(lw.joints.Revolute((1, 0, 0)))), prefix="c_"
+        )
+    with pytest.raises(ValueError, match=r"for_robot: others: expected \d+ numbers, got shape \(6,\)"):
+        path.for_robot(CELL, prefix="b_", others=Q[0])
+    with pytest.raises(ValueError, match="expected a trajectory of a robot, got one of plain coordinates"):
+        Trajectory.polynomial([0.0, 1.0], [[[1.0]]]).for_robot(CELL)
