@@ -346,22 +346,6 @@ def test_a_thousand_drawn_robots_in_files_are_the_same(check_file: Callable[...,
             check_file(*drawn_robot(kind, form, seed))
 
 
-def test_types_of_joints_that_each_format_has() -> None:
-    """The types of the page's table; a robot of one of these joints is not refused."""
-    chains = {"Helical", "Cylindrical", "Universal", "Translational", "SphericalEuler", "Composite"}
-    simple = {"Fixed", "Revolute", "UnboundedRevolute", "Prismatic"}
-    free = {"Spherical", "SphericalMRP", "SphericalEuler", "Floating", "FloatingMRP", "FloatingEuler", "Reversed"}
-    expected = {
-        urdf_text: simple | chains | {"Planar", "Floating"},
-        sdf_text: simple | chains | {"Spherical", "Floating"},
-        mjcf_text: (simple | chains | free | {"Planar"}) - {"Helical"},
-    }
-    for write, names in expected.items():
-        trees = {kind.__name__: [drawn_robot(kind, "alone", seed)[0] for seed in range(12)] for kind in joints.ALL}
-        possible = {name for name, trees_of_type in trees.items() if any(written(write, x) for x in trees_of_type)}
-        assert possible == names, write
-
-
 class DoubledHinge(joints.Revolute):
     """A hinge of a user that turns twice as far: no joint of a file, though it is derived from one."""
 

@@ -21,6 +21,7 @@ from linkwork.joints import (
     JointType,
     Planar,
     Prismatic,
+    Reversed,
     Revolute,
     SphericalEuler,
     Translational,
@@ -41,6 +42,7 @@ __all__ = [
     "has_part",
     "immobile",
     "split_joint",
+    "unreversed",
     "with_parts_of_joints",
     "with_standard_axes",
     "without_rotor",
@@ -57,7 +59,7 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
 
     A helical joint is a revolute and a prismatic one, which follows it.
     """
-    here = Pose.identity()
+    here, joint = Pose.identity(), unreversed(joint)
     if type(joint) in kinds:
         return ((here, joint),)
     if not is_own(joint):
@@ -81,12 +83,20 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
         return tuple(simple) if all(type(part) in kinds for _, part in simple) else None
     result: list[tuple[Pose, JointType]] = []
     for placement, part in simple:
-        inner = None if isinstance(part, Helical) else chain_of(part, kinds)
+        inner = None if isinstance(unreversed(part), Helical) else chain_of(part, kinds)
         if inner is None:
             return None
         (X, first), *others = inner
         result += [(compose(placement, X), first), *others]
     return tuple(result)
+
+
+def unreversed(joint: JointType) -> JointType:
+    """Return a reversed joint as one of its own type, as a hinge about the opposite axis; others unchanged."""
+    if not isinstance(joint, Reversed):
+        return joint
+    turned = joint.joint.reversed()
+    return joint if isinstance(turned, Reversed) else turned
 
 
 def has_part(tree: Tree, kind: type[JointType], kinds: Collection[type[JointType]]) -> bool:
@@ -106,7 +116,8 @@ def split_joint(
     links: list[LinkDescription] = []
     joints: list[JointDescription] = []
     parent, q, v = joint.parent, 0, 0
-    advance = joint.joint.pitch if isinstance(joint.joint, Helical) and len(moving) > 1 else None
+    whole = unreversed(joint.joint)
+    advance = whole.pitch if isinstance(whole, Helical) and len(moving) > 1 else None
     for k, (placement, part) in enumerate(moving):
         is_last = k == len(moving) - 1
         name = joint.name if k == 0 else described.names.new(f"{joint.name}_{k + 1}")

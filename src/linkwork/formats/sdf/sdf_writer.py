@@ -51,6 +51,7 @@ __all__ = ["sdf_text"]
 _KINDS = (Fixed, Revolute, UnboundedRevolute, Prismatic, Spherical, Universal, Helical)
 _ROOT = "__model__"  # the frame of the model, which is the world's
 _BASE = "base_fixed_to_world"  # name of the joint that fixes the root link
+_RIGHT_ANGLE = 1e-9  # largest cosine between axes at a right angle
 _CLOSED = 1e-9  # largest distance of the ends of a loop at zero that counts as rounding [m, rad]
 
 
@@ -274,6 +275,8 @@ class _Writer:
             if any(x != none.get(key, 0.0) for key, numbers in values.items() for x in numbers):
                 self.log.lost(element, f"limits, damping, friction and springs of a {_type_of(kind)} joint are lost")
             return
+        if isinstance(kind, Universal) and abs(kind.first.dot(kind.second)) > _RIGHT_ANGLE:
+            self.log.changed(element, "the axes of a universal joint are at no right angle, which some readers refuse")
         if isinstance(kind, Helical):
             node.add("screw_thread_pitch", number_text(kind.pitch * (2.0 * math.pi)))
         for k, axis in enumerate(axes):

@@ -21,6 +21,7 @@ from linkwork.formats.simple_joints import (
     has_part,
     immobile,
     split_joint,
+    unreversed,
     with_parts_of_joints,
     with_standard_axes,
     without_rotor,
@@ -101,7 +102,7 @@ class _Writer:
     def __init__(self, tree: Tree, strict: bool, with_loops_file: bool, meshes: MeshFolder | None) -> None:
         self.tree, self.meshes, self.with_loops_file = tree, meshes, with_loops_file
         self.log = WritingLog(tree, "URDF", strict)
-        self.follows = tree.has_couplings or any(isinstance(body.joint, Helical) for body in tree.bodies)
+        self.follows = tree.has_couplings or any(isinstance(unreversed(body.joint), Helical) for body in tree.bodies)
         self.has_sines = has_part(tree, UnboundedRevolute, _KINDS)
         self.idle = immobile(tree)
         loops = [item for item in tree.constraints if isinstance(item, LoopJoint) and item.name not in self.idle]
@@ -238,7 +239,7 @@ class _Writer:
         self.parts[joint.name] = [(part.name, part.joint.nq, part.joint.nv) for part in parts]
         if len(parts) > 1:
             names = listed([part.name for part in parts])
-            follows = 'load the file with mimic="coupled"' if isinstance(joint.joint, Helical) else None
+            follows = 'load the file with mimic="coupled"' if isinstance(unreversed(joint.joint), Helical) else None
             self.log.changed(element, f"the {type_name} joint is written as {len(parts)} joints, {names}", follows)
         result = []
         for part in parts:
