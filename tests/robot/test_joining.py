@@ -36,6 +36,16 @@ def test_cells_are_written_to_every_format_and_loaded_again(tmp_path):
             np.testing.assert_allclose(again.pose(q, frame), cell.pose(q, frame), atol=1e-14)
 
 
+def test_a_robot_on_the_world_of_another_is_beside_it(tmp_path):
+    arm = lw.load("arm6")
+    beside = arm.with_mounted(GRIPPER, "world", X, prefix="hand_")
+    assert [link.name for link in beside.links][:2] == ["world", "base"]
+    beside.to_urdf(tmp_path / "beside.urdf")
+    again = lw.load(tmp_path / "beside.urdf")
+    np.testing.assert_allclose(again.pose(again.neutral(), "hand_palm"), X, atol=1e-15)
+    assert again.nq == 7 and beside.with_root("tool").nq == 7
+
+
 def test_load_fixes_the_base_at_a_pose(tmp_path):
     expected = lw.load("arm6").with_base(X)
     assert lw.load("arm6", base=X) == expected

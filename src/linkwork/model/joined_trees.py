@@ -66,6 +66,8 @@ def mounted(tree: Tree, part: Tree, at: str, X: Pose, prefix: str) -> Tree:
                 "base is fixed; load it with floating_base=False, or lock the joint with with_locked_joints"
             )
     _check_part(caller, tree, part)
+    if at == "world" and not any(f.name == at for f in tree.frames):
+        tree = _as_part(replace(_without_content(tree), frames=(_WORLD_LINK,)), tree, carrier, carrier, _IDENTITY)
     named_world = next((f for f in part.frames if f.name == "world" and not is_plain_world(f)), None)
     if named_world is not None and not prefix:
         raise ValueError(

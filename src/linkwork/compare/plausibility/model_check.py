@@ -114,7 +114,7 @@ CODES: Mapping[str, Code] = {
     "OVERLAP": Code(
         "note",
         "planners report collisions that are none",
-        "exclude pairs that always touch: robot.classify_collision_pairs, or an SRDF file",
+        "exclude pairs that always touch: robot.find_collision_pairs, or an SRDF file",
     ),
 }
 """All codes of findings, in the order of the documentation."""

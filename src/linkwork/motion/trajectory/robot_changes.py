@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from linkwork._util.checked_arguments import public
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels.robot_base import RobotBase
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace, TimeScaling
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
+from linkwork.motion.arguments import times_within
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["embedded", "have_same_joints", "refuse_changes", "with_robot"]
+__all__ = ["RobotChanges", "have_same_joints", "refuse_changes", "with_robot"]
+
+
+@public
+class RobotChanges:
+    """Methods of `Trajectory` for robots that change along it, and for larger robots."""
+
+    __slots__ = ()
+
+    def robot_at(self, t: float) -> Any:
+        """Return the robot at the time ``t`` [s], with the objects that it carries then: see `concatenate`."""
+        path: Any = self
+        begins = [section.start for section in path.sections]
+        time = float(times_within("robot_at", t, begins[0], path.end_time, is_timed=path.is_timed))
+        section = path.sections[bisect_right(begins, time) - 1]
+        return path.robot if section.robot is None else section.robot
+
+    def for_robot(self, robot: RobotBase, *, prefix: str = "", others: ArrayLike | None = None) -> Self:
+        """Return the motion as that of a ``robot`` with further joints, such as a cell of which an arm is a part.
+
+        Each joint moves as the one of the same name, with ``prefix`` before it, does in this trajectory.  The other
+        joints rest at ``others`` (nq,), by default `Robot.neutral`.
+
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm6")
+        >>> cell = lw.join_robots({"left": arm, "right": arm.with_base((0, 1, 0))})
+        >>> wave = arm.spline([0.0, 1.0], [arm.neutral(), 0.1 + arm.neutral()])
+        >>> wave.for_robot(cell, prefix="right_")(1.0).q.tolist()
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+
+        Raises UnknownNameError for a joint that the robot does not have, and ValueError for one of another type.
+        """
+        path: Any = self
+        result: Self = type(path)(_embedded_sections(path, robot, prefix, others), robot, is_timed=path.is_timed)
+        return result
 
 
 def have_same_joints(first: Any, second: Any) -> bool:
@@ -48,7 +87,7 @@ def refuse_changes(caller: str, trajectory: Any) -> None:
         )
 
 
-def embedded(trajectory: Any, robot: Any, prefix: str, others_at: Any) -> list[Section]:
+def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any) -> list[Section]:
     """Return the sections of a trajectory as a motion of a robot that has its joints, with a prefix, and others.
 
     The other joints are at the configuration ``others_at`` (nq,).  Raises ValueError and UnknownNameError.

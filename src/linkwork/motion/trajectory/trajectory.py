@@ -19,7 +19,7 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.arguments import Limit, Outside, Side, sample_count, times_within
-from linkwork.motion.trajectory.robot_changes import embedded, have_same_joints, with_robot
+from linkwork.motion.trajectory.robot_changes import RobotChanges, have_same_joints, with_robot
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -45,7 +45,7 @@ class TrajectoryState(NamedTuple):
 
 
 @public
-class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
+class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     """A configuration as a function of time or path length, with its derivatives, of a robot or n plain coordinates.
 
     ``trajectory(t)`` returns q, v and a at one time or an array of times [s].  `Robot.spline`, `Robot.profile`,
@@ -119,12 +119,6 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
     def robot(self) -> Any:
         """The robot of the configurations, at the start if it picks up objects; None for plain coordinates."""
         return self._robot
-
-    def robot_at(self, t: float) -> Any:
-        """Return the robot at the time ``t`` [s], with the objects and loads that it carries then: see `concatenate`."""
-        time = float(times_within("robot_at", t, self._first, self._last, is_timed=self._timed))
-        section = self._sections[bisect_right(self._begins, time) - 1]
-        return self._robot if section.robot is None else section.robot
 
     @property
     def is_timed(self) -> bool:
@@ -340,23 +334,6 @@ class Trajectory(TrajectoryOutput, metaclass=WithForeignNames):
         if not allow_jump:
             refuse_jumps(self, other, self._name, tolerance)
         return self._along(chained([*self._sections, *with_robot(other, self._robot)], self.start_time))
-
-    def for_robot(self, robot: RobotBase, *, prefix: str = "", others: ArrayLike | None = None) -> Trajectory:
-        """Return the motion as that of a ``robot`` with further joints, such as a cell of which an arm is a part.
-
-        Each joint moves as the one of the same name, with ``prefix`` before it, does in this trajectory.  The other
-        joints rest at ``others`` (nq,), by default `Robot.neutral`.
-
-        >>> import linkwork as lw
-        >>> arm = lw.load("arm6")
-        >>> cell = lw.join_robots({"left": arm, "right": arm.with_base((0, 1, 0))})
-        >>> wave = arm.spline([0.0, 1.0], [arm.neutral(), 0.1 + arm.neutral()])
-        >>> wave.for_robot(cell, prefix="right_")(1.0).q.tolist()
-        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
-
-        Raises UnknownNameError for a joint that the robot does not have, and ValueError for one of another type.
-        """
-        return Trajectory(embedded(self, robot, prefix, others), robot, is_timed=self._timed)
 
     def reversed(self) -> Trajectory:
         """Return the trajectory run backwards in the same time: q(start + end − t), with opposite v."""

@@ -371,16 +371,8 @@ class Section:
         return self._of(self.arrays, start, end, TimeScaling(starts, c, segments))
 
 
-def _restored(
-    space: CurveSpace,
-    kind: str,
-    arrays: Mapping[str, Any],
-    start: float,
-    end: float,
-    clock: TimeScaling | None,
-    robot: Any = None,
-) -> Section:
-    return Section(space, KINDS[kind], arrays, start, end, clock, robot)
+def _restored(space: CurveSpace, kind: str, *content: Any) -> Section:
+    return Section(space, KINDS[kind], *content)
 
 
 def _parts_of(clock: TimeScaling) -> tuple[Any, Any, Any]:
