@@ -189,10 +189,15 @@ def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str
         message = "a ball joint of a link that is turned in the joint's frame is written with a quaternion in link axes"
         document.log.changed(element, f"{message}, other coordinates")
     _report_drive(document, element, body)
-    values = _passive(document, element, body, parts)
+    joint = JointMap(body, parts)
+    values = _passive(document, element, body, joint)
+    efforts = [body.limits.effort[part.coordinate] if joint.keeps_velocity(part) else math.inf for part in parts]
+    if sum(map(math.isfinite, efforts)) < sum(map(math.isfinite, body.limits.effort)):
+        message = "are written only along velocities of MuJoCo's hinges and slides"
+        document.log.lost(element, f"effort limits {body.limits.effort} of a {body.joint.type_name()} joint {message}")
     for k, (name, part) in enumerate(zip(names, parts, strict=True)):
         numbers = {key: number_text(each[k]) for key, each in values.items() if each[k] != 0.0}
-        _add_joint(document, node, body, name, part, numbers)
+        _add_joint(document, node, body, name, part, efforts[k], numbers)
 
 
 def _report_drive(document: MjcfDocument, element: str, body: Body) -> None:
@@ -214,13 +219,12 @@ def _report_drive(document: MjcfDocument, element: str, body: Body) -> None:
         document.log.lost(element, "mimic relations of joints that move freely", "couple them: robot.with_couplings")
 
 
-def _passive(document: MjcfDocument, element: str, body: Body, parts: Sequence[Part]) -> dict[str, list[float]]:
+def _passive(document: MjcfDocument, element: str, body: Body, joint: JointMap) -> dict[str, list[float]]:
     """Return damping, friction, armature and springs of a joint, by attribute, with one number for each part.
 
     Values are lost where no numbers for MuJoCo's joints have the same effect.
     """
-    joint, drive = JointMap(body, parts), body.drive
-    resists = body.dynamics != "none"
+    drive, resists = body.drive, body.dynamics != "none"
     result = {}
     for attribute, quantity, values, power in (
         ("damping", "damping", body.damping if resists else (), 2),
@@ -244,19 +248,16 @@ def _passive(document: MjcfDocument, element: str, body: Body, parts: Sequence[P
 
 
 def _add_joint(
-    document: MjcfDocument, node: Node, body: Body, name: str, part: Part, passive: Mapping[str, str]
+    document: MjcfDocument, node: Node, body: Body, name: str, part: Part, effort: float, passive: Mapping[str, str]
 ) -> None:
-    """Add one part of a joint; ``passive`` has the attributes of its damping, friction, armature and springs."""
+    """Add one part of a joint with its effort limit and the attributes of its damping, friction and springs."""
     limits, nv = body.limits, body.joint.nv
     element, single = f"joint[{body.joint_name}]", part.kind in (BALL, FREE)
     own = slice(part.coordinate, part.coordinate + 1)
-    effort = limits.effort[part.coordinate] if not single else math.inf
     bounded = body.joint.nq == nv and not single and limits.enabled
     low, high = (limits.lower[own][0], limits.upper[own][0]) if bounded else (-math.inf, math.inf)
     if not bounded and limits.enabled and any(math.isfinite(x) for x in (*limits.lower, *limits.upper)):
         document.log.lost(element, f"limits {limits.lower} and {limits.upper} of a {part.kind} joint")
-    if single and any(map(math.isfinite, limits.effort)):
-        document.log.lost(element, f"effort limits {limits.effort} of a {part.kind} joint")
     node.add(
         "joint",
         name=name,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE, Part
 from linkwork.joints import JointType
@@ -100,6 +101,15 @@ class JointMap:
         """Return one number for each part, from those of the joint's velocities."""
         return [values[part.coordinate] for part in self.parts]
 
+    def keeps_velocity(self, part: Part) -> bool:
+        """Return True if a hinge or a slide has a velocity of the joint, and no other part has it."""
+        k = self.parts.index(part)
+        if part.kind in _SIZES:
+            return False
+        unit = np.eye(len(self.parts))[k]
+        rows = [(sample.G[:, part.coordinate], sample.G[k]) for sample in self._samples]
+        return all(_same(column, unit) and _same(np.abs(row).sum(), 1.0) for column, row in rows)
+
     def keeps_resistance(self, values: Sequence[float], power: int) -> bool:
         """Return True if Σ cₖ |vₖ|ᵖ is the same sum over MuJoCo's velocities, with one number c for each part."""
         written = self._spread(self.each(values))
@@ -138,7 +148,7 @@ class JointMap:
         if not self._samples:
             return [*gears]
         result: np.ndarray = self._samples[0].G @ gears
-        same = all(np.allclose(sample.G.T @ result, gears, rtol=0.0, atol=_ROUNDING) for sample in self._samples)
+        same = all(_same(sample.G.T @ result, gears) for sample in self._samples)
         return result.tolist() if same else None
 
     def _spread(self, each: Sequence[float]) -> list[float]:
@@ -153,6 +163,10 @@ class JointMap:
         moved = [x - y for x, y in zip(qpos[:-4], zero[:-4], strict=True)]
         turn = (Quaternion(*zero[-4:]).conjugate() @ Quaternion(*qpos[-4:])).log()
         return [float(turn.dot(turn)) + sum(x * x for x in moved)]
+
+
+def _same(a: ArrayLike, b: ArrayLike) -> bool:
+    return np.allclose(a, b, rtol=0.0, atol=_ROUNDING)
 
 
 def _near(a: float, b: float) -> bool:
