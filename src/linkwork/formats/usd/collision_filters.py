@@ -43,8 +43,8 @@ def disabled_pairs(
         if str(prim.GetTypeName()) == "PhysicsCollisionGroup":
             groups[str(prim.GetPath())] = prim, _members(prim, owner)
         for name in ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"):
-            if reader.value(prim, name) is not None and not reader.flag(prim, name, True):
-                own = _below(str(prim.GetPath()), owner)
+            if prim.HasAttribute(name) and len({owner[path] for path in _below(str(prim.GetPath()), owner)}) > 1:
+                own = [] if reader.flag(prim, name, True) else _below(str(prim.GetPath()), owner)
                 filtered |= _products(own, own)
     filtered |= _between_groups(reader, groups, owner)
     if not filtered:

@@ -39,6 +39,7 @@ class PrimReader:
 
         self.file, self.findings, self.units = file, findings, units
         self.time = Usd.TimeCode.EarliestTime()
+        self.used: set[tuple[str, str]] = set()  # paths of prims and names of properties whose values were read
         self._repeated: dict[tuple[str, str], tuple[Any, str | None]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
 
@@ -75,6 +76,7 @@ class PrimReader:
 
     def value(self, prim: Any, name: str) -> Any:
         """Return the value of an attribute, at the earliest time if it has several; None if none is authored."""
+        self.used.add((str(prim.GetPath()), name))
         attribute = prim.GetAttribute(name)
         if not attribute or not attribute.HasAuthoredValue():
             return None
@@ -180,6 +182,7 @@ class PrimReader:
 
     def targets(self, prim: Any, name: str) -> list[Any]:
         """Return the paths that a relationship leads to."""
+        self.used.add((str(prim.GetPath()), name))
         relationship = prim.GetRelationship(name)
         return [*relationship.GetTargets()] if relationship else []
 

@@ -10,13 +10,14 @@ from linkwork.formats.usd.prim_values import PrimReader
 
 __all__ = ["report_unread"]
 
-_SIMULATORS = ("physx", "newton:", "mjc:", "drake:", "isaac:", "state:")
+_SIMULATORS = ("physx", "newton:", "mjc:", "drake:", "isaac:", "state:", "urdf:")
 _READ = re.compile(
+    # attributes that are read, on some prims
     r"newton:(armature|damping|friction|velocityLimit|inertia|mimic\w+|selfCollisionEnabled|jointsAddMobility"
     r"|gravityEnabled)$"
     r"|physxJoint:(armature|maxJointVelocity|jointFriction)$"
     r"|physxJointAxis:\w+:(armature|maxJointVelocity|viscousFrictionCoefficient|dynamicFrictionEffort|staticFrictionEffort)$"
-    r"|physxArticulation:enabledSelfCollisions$"
+    r"|physxArticulation:enabledSelfCollisions$|urdf:limit:effort$"
 )
 _HARMLESS = re.compile(
     # parameters of solvers, contacts and displays, which change neither masses nor the forces of joints
@@ -25,10 +26,9 @@ _HARMLESS = re.compile(
     r"|physxLimit:\w+:(contactDistance|bounceThreshold|restitution)"
     r"|newton:(maxSolver\w*|timeSteps\w*|contact\w*|\w+Friction|restitution|max\w+|\w+:.*|massModel)"
     r"|mjc:(sol\w+|flag:.*|option:.*|compiler:.*|con\w+|group|priority|margin|gap|shellinertia|impratio|actuatorfrclimited)"
-    r"|isaac:.*"
+    r"|isaac:.*|urdf:(?!limit:|dynamics:).*"
 )
 _ZERO = re.compile(r"physxRigidBody:(linearDamping|angularDamping|disableGravity)|mjc:(stiffness|damping|gravcomp)\b.*")
-_IDLE = ("restitution", "staticFriction", "startsAsleep", "simulationOwner")  # of UsdPhysics, without effect on a robot
 _FORCES = re.compile(r"Mjc|Newton|Physx|Isaac|Physics(Deformable|Vehicle|Tendon)|Drake")
 
 
@@ -53,48 +53,40 @@ def report_unread(reader: PrimReader, prims: list[Any]) -> None:
             name = schema.partition(":")[0]
             if "Tendon" in name or "Deformable" in name or name == "PhysxMimicJointAPI":
                 reader.once(prim, "UNSUPPORTED", f"the schema {name} is not read")
-        for attribute in prim.GetAuthoredAttributes():
-            name = str(attribute.GetName())
-            if name.startswith(_SIMULATORS) and not _READ.match(name):
-                _report(reader, prim, name, attribute)
-            elif name.startswith("physics:") and name not in known:
-                close = did_you_mean(name, known)
-                message = f"{name} is not an attribute of UsdPhysics: ignored"
-                reader.once(prim, "UNKNOWN_TAG", f"{message}; {close}" if close else message)
-        _report_idle(reader, prim, kind, known)
         for name in ("physics:velocity", "physics:angularVelocity"):
             if any(reader.vector(prim, name) or ()):
                 reader.once(prim, "IGNORED", f"{name}, a velocity at the start of a simulation, is not read")
+        is_joint = kind.startswith("Physics") and kind.endswith("Joint")
+        limits = any("PhysicsLimitAPI:" in schema for schema in prim.GetAppliedSchemas())
+        if is_joint and kind != "PhysicsJoint" and limits:
+            reader.once(prim, "UNSUPPORTED", f"the limits of PhysicsLimitAPI of a {kind} are not read")
+        if is_joint and (str(prim.GetPath()), "physics:excludeFromArticulation") not in reader.used:
+            continue  # a joint that is left out
+        for name in map(str, prim.GetAuthoredPropertyNames()):
+            if (str(prim.GetPath()), name) not in reader.used:
+                _report(reader, prim, name, known)
     _report_variants(reader, prims)
 
 
-def _report_idle(reader: PrimReader, prim: Any, kind: str, known: list[str]) -> None:
-    """Report properties of UsdPhysics that have no effect, at all or on a joint of this type."""
-    is_joint = kind.startswith("Physics") and kind.endswith("Joint")
-    if is_joint and kind != "PhysicsJoint" and any("PhysicsLimitAPI:" in schema for schema in prim.GetAppliedSchemas()):
-        reader.once(prim, "UNSUPPORTED", f"the limits of PhysicsLimitAPI of a {kind} are not read")
-    defined = set(prim.GetPrimDefinition().GetPropertyNames()) if is_joint else set()
-    for name in map(str, prim.GetAuthoredPropertyNames()):
-        base, _, last = name.rpartition("physics:")
-        if not base and last in _IDLE:
-            reader.once(prim, "IGNORED", f"{name} has no effect on a robot")
-        elif is_joint and (name in known or name.startswith(("drive:", "limit:"))) and name not in defined:
-            owner = f"a {kind} without the schema of this attribute" if base else f"a {kind}"
-            reader.once(prim, "IGNORED", f"{name} of {owner} is not read")
-
-
-def _report(reader: PrimReader, prim: Any, name: str, attribute: Any) -> None:
-    if _HARMLESS.match(name):
-        reader.once(prim, "IGNORED", f"attributes {name.partition(':')[0]}: parameters of a simulator are not read")
+def _report(reader: PrimReader, prim: Any, name: str, known: list[str]) -> None:
+    """Report a property of UsdPhysics or of a simulator that was not read."""
+    if name.startswith("physics:") and name not in known:
+        close = did_you_mean(name, known)
+        message = f"{name} is not an attribute of UsdPhysics: ignored"
+        reader.once(prim, "UNKNOWN_TAG", f"{message}; {close}" if close else message)
+    elif name.startswith(("physics:", "drive:", "limit:")) or _READ.match(name):
+        owner = str(prim.GetTypeName()) or "prim without a type"
+        reader.once(prim, "IGNORED", f"{name} of a {owner} has no effect on the robot")
+    elif not name.startswith(_SIMULATORS):
         return
-    if name.startswith("state:"):
-        if attribute.Get(reader.time):
+    elif _HARMLESS.match(name):
+        reader.once(prim, "IGNORED", f"attributes {name.partition(':')[0]}: parameters of a simulator are not read")
+    elif name.startswith("state:"):
+        if prim.GetAttribute(name).Get(reader.time):
             message = "states of joints (state:...) are not read: coordinates follow from the poses of the bodies"
             reader.once(prim, "IGNORED", message)
-        return
-    if _ZERO.match(name) and not attribute.Get(reader.time):
-        return
-    reader.once(prim, "UNSUPPORTED", f"the attribute {name} is not read")
+    elif not _ZERO.match(name) or prim.GetAttribute(name).Get(reader.time):
+        reader.once(prim, "UNSUPPORTED", f"the attribute {name} is not read")
 
 
 def _report_variants(reader: PrimReader, prims: list[Any]) -> None:

@@ -142,9 +142,9 @@ class _Stage:
         state = initial_state(reader, graph, poses, self.where)
         colliders = {name: link.colliders for name, link in self.links.items()}
         pairs = disabled_pairs(reader, self.prims, self.names, colliders)
+        gravity = self._gravity()
         report_unread(reader, self.prims)
         reader.report_repeated()
-        gravity = self._gravity()
         self.findings.raise_errors()
         links = [LinkDescription(WORLD, Inertia.zero(), *self._shapes(WORLD), self.where)]
         for name in poses:
