@@ -25,8 +25,8 @@ def test_ik_prints_measurements_of_an_arm(linkwork):
 
 
 def test_ik_prints_json_for_programs(linkwork):
-    data = json.loads(linkwork("ik", "arm7", "--frame", "hand", "--base", "shoulder", *SHORT, "--json").out)
-    assert data["linkwork"] == lw.__version__ and (data["frame"], data["base"]) == ("hand", "shoulder")
+    data = json.loads(linkwork("ik", "arm7", "--frame", "hand", "--relative-to", "shoulder", *SHORT, "--json").out)
+    assert data["linkwork"] == lw.__version__ and (data["frame"], data["relative_to"]) == ("hand", "shoulder")
     assert data["poses"] == 30 and data["success"] == 1.0 and data["statuses"] == {"solved": 30} and not data["misses"]
     times = data["call_seconds"]
     assert 0.0 < times["p50"] <= times["p90"] <= times["p99"] <= times["max"] and data["batch_seconds_per_pose"] > 0.0
@@ -75,7 +75,7 @@ def test_ik_refuses_wrong_usage(linkwork):
     for arguments, code, said in (
         (("arm6", "--frame", "tol"), 2, "did you mean 'tool'?"),
         (("arm6", "--frame", "base"), 2, "rigidly fixed"),
-        (("arm6", "--frame", "tool", "--base", "nowhere"), 2, "nowhere"),
+        (("arm6", "--frame", "tool", "--relative-to", "nowhere"), 2, "nowhere"),
         (("arm6",), 2, "--frame"),
         (("arm6", "--frame", "tool", "--tolerance", "-1"), 2, "expected a number >= 1e-10"),
         (("arm6", "--frame", "tool", "--tolerance", "1e-18"), 2, "which exceeds rounding, got '1e-18'"),

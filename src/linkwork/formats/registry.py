@@ -191,7 +191,7 @@ def find_format(path: str | os.PathLike[str]) -> Format:
     both = [one for one in by_suffix if one in by_content]
     if both:
         return both[0]
-    if suffix == ".json" and by_content:
+    if suffix == ".json" and by_content and not by_content[0].roots:  # a cell in JSON
         return by_content[0]
     if by_suffix and by_content:
         raise _contradiction(Location(path_text(path)), suffix, root, by_suffix[0], by_content[0])

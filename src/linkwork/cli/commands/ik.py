@@ -44,7 +44,9 @@ _SHOWN = 10  # misses in the text
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("--frame", metavar="NAME", required=True, help="the frame that has to reach the poses")
-    parser.add_argument("--base", metavar="NAME", help="the frame that poses are relative to (default: the world)")
+    parser.add_argument(
+        "--relative-to", metavar="FRAME", help="the frame that poses are relative to (default: the world)"
+    )
     parser.add_argument("--poses", metavar="N", type=positive, default=1000, help="number of poses (default: 1000)")
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
     parser.add_argument(
@@ -140,7 +142,7 @@ def _targets(robot: Robot, arguments: argparse.Namespace) -> np.ndarray:
 
 def _poses(robot: Robot, q: np.ndarray, arguments: argparse.Namespace) -> np.ndarray:
     X = robot.pose(q, arguments.frame)
-    return X if arguments.base is None else np.linalg.solve(robot.pose(q, arguments.base), X)
+    return X if arguments.relative_to is None else np.linalg.solve(robot.pose(q, arguments.relative_to), X)
 
 
 def _within(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -155,8 +157,8 @@ def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, termina
         "position_tolerance": arguments.tolerance,
         "orientation_tolerance": arguments.tolerance,
     }
-    if arguments.base is not None:
-        options["relative_to"] = arguments.base
+    if arguments.relative_to is not None:
+        options["relative_to"] = arguments.relative_to
     start = time.perf_counter()
     robot.inverse_kinematics(X[0], arguments.frame, **options)
     first = time.perf_counter() - start
@@ -196,7 +198,7 @@ def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, termina
 
 def _text(robot: Robot, result: Reached, arguments: argparse.Namespace, columns: int | None) -> list[str]:
     count = len(result.seconds)
-    base = "the world" if arguments.base is None else label(arguments.base)
+    base = "the world" if arguments.relative_to is None else label(arguments.relative_to)
     share = f"{100 * result.reached.mean():.2f} % ({int(result.reached.sum())} of {count})"
     each = [f"{1e6 * x:.3g}" for x in _times(result)]
     counted = [(name, *np.percentile(x, (50, 99, 100))) for name, x in _counts(result)]
@@ -263,7 +265,7 @@ def _data(robot: Robot, result: Reached, arguments: argparse.Namespace) -> dict[
         "linkwork": __version__,
         "robot": robot.name,
         "frame": arguments.frame,
-        "base": arguments.base,
+        "relative_to": arguments.relative_to,
         "poses": len(result.seconds),
         "seed": arguments.seed,
         "tolerance": arguments.tolerance,
