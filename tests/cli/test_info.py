@@ -35,7 +35,9 @@ def test_commands_load_a_robot_with_its_base_at_a_pose(linkwork):
     assert ran.out.splitlines() == str(lw.load("arm6", base=lw.pose((0.4, -0.5, 0.8), rpy=(0, 0, -1.5)))).splitlines()
     refused = linkwork("info", "quadruped", "--floating-base", "--base", *"000000")
     assert refused.code == 2 and "load: base: robot 'quadruped' has no fixed base" in refused.err
-    assert linkwork("info", "arm6", "--base", "0", "0", "1").code == 2
+    assert linkwork("info", "arm6", "--base", "0", "0", "1").code == 0
+    refused = linkwork("info", "arm6", "--base", "0", "0", "1", "2")
+    assert refused.code == 2 and "--base: expected X Y Z ROLL PITCH YAW, or X Y Z, got 4 numbers" in refused.err
 
 
 def test_info_prints_the_tree_alone_on_request(linkwork):

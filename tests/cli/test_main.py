@@ -54,7 +54,7 @@ class TestUsage:
     def test_a_decimal_comma_in_an_option_is_explained(self, linkwork):
         """Decimal commas are refused, negative numbers read in every notation (argparse takes some for options)."""
         several = [("plan", "--from"), ("plan", "--to"), ("plan", "--pose", "tool"), ("view", "--q")]
-        several += [("simulate", option) for option in ("--from", "--to", "--velocity")]
+        several += [("info", "--base")] + [("simulate", option) for option in ("--from", "--to", "--velocity")]
         single = []
         for command in COMMANDS:
             parser = argparse.ArgumentParser()
@@ -64,7 +64,7 @@ class TestUsage:
             ]
             single += [(command, action.option_strings[-1]) for action in values]
         assert len(single) > 20
-        with_names = [(*example, "elbow=") for example in several if "--pose" not in example]
+        with_names = [(*example, "elbow=") for example in several if example[1] not in ("--pose", "--base")]
         commands = [[*example, text] for example in single + several for text in ("0,1", "-0,1", ",1", "-,1")]
         commands += [[*example, name + text] for *example, name in with_names for text in ("0,5", "-0,5", ",5")]
         commands += [

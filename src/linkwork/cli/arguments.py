@@ -63,10 +63,9 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
     parser.add_argument(
         "--base",
-        metavar=("X", "Y", "Z", "ROLL", "PITCH", "YAW"),
-        nargs=6,
-        type=number_from(-math.inf),
-        help="the pose of the root link in the world [m, rad] (default: the world's origin)",
+        metavar="X",
+        nargs="+",
+        help="the pose of the root link: X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]",
     )
     parser.add_argument(
         "--floating-base",
@@ -128,9 +127,20 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     options = {name: getattr(arguments, name) for name in (*_PLAIN, *_CHOICES)}
     if arguments.argument:
         options["arguments"] = dict(arguments.argument)
-    if arguments.base:
-        options["base"] = pose(arguments.base[:3], rpy=arguments.base[3:])
+    if arguments.base is not None:
+        options["base"] = _base_of(arguments.base)
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+
+
+def _base_of(texts: Sequence[str]) -> np.ndarray:
+    """Return the pose in the option ``--base``.  Raises CommandError."""
+    try:
+        numbers = [number_of("--base", word) for word in words_of("--base", texts)]
+    except ValueError as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    if len(numbers) not in (3, 6):
+        raise CommandError(USAGE, f"--base: expected X Y Z ROLL PITCH YAW, or X Y Z, got {len(numbers)} numbers")
+    return pose(numbers[:3], rpy=numbers[3:] or None)
 
 
 def floats(robot: Robot) -> bool:
