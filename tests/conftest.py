@@ -10,6 +10,7 @@ No test may fail because a machine is slow: what is asserted counts steps, and f
 
 import gc
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -40,6 +41,8 @@ IS_SHIFTED = pytest.StashKey[bool]()  # True if this process collects folders in
 NO_BYTECODE, BYTECODE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
 PLOTS = "MPLBACKEND"
 TESTS = Path(__file__).parent
+REFUSALS = re.compile(r"refused|refuses_(wrong|invalid)|invalid|broken|infeasible|are_errors|test_errors_of")
+"""Names of tests whose cases are invalid inputs, each of them refused by another line: all cases run each day."""
 
 
 def pytest_addoption(parser):
@@ -110,7 +113,8 @@ def pytest_collection_modifyitems(config, items):
     slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
     fast = [item.nodeid for item in items if item.nodeid not in slow]
     selected = rotation.selected(fast, slow, config.stash[SEED], _named(config))
-    selected |= {item.nodeid: 1 for item in items if item.get_closest_marker("light")}
+    light = [x.nodeid for x in items if x.get_closest_marker("light") or REFUSALS.search(rotation.test_of(x.name))]
+    selected |= {test: 1 for test in light if test not in slow}
     config.stash[ROUNDS] = selected
     selected_items, left = [], []
     for item in items:

@@ -131,9 +131,14 @@ def test_large():
 @pytest.mark.parametrize("number", range(9))
 def test_light(number):
     pass
+
+@pytest.mark.parametrize("number", range(9))
+def test_values_are_refused(number):
+    pass
 """
 VALUES = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
-LARGE, LIGHT = "test_cases.py::test_large", {f"test_cases.py::test_light[{number}]" for number in range(9)}
+LARGE = "test_cases.py::test_large"
+LIGHT = {f"test_cases.py::test_{name}[{number}]" for name in ("light", "values_are_refused") for number in range(9)}
 
 
 def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
