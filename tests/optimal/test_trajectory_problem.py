@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.compiler import kernel_code
 from linkwork.expr import exp, sin
-from linkwork.optimal import solve as running
-from linkwork.optimal.shooting import shooting_calls as shooting_pieces
 
 STEPS = 8
 
@@ -305,17 +304,22 @@ def test_empty_batches_have_empty_results(reaching):
 
 
 @pytest.mark.slow(every=3)
-def test_the_time_limit_begins_after_compilation(reaching, monkeypatch):
+def test_compilation_does_not_count_for_the_time_limit(monkeypatch):
     """The clock of the test advances only by compilation, by more than the limit."""
-    _, problem, q0, X = reaching
-    now = [0.0]
-    for module, solver in ((running, "augmented"), (shooting_pieces, "ilqr")):
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-            patch.setattr(module, "make_ready", lambda kernel: now.__setitem__(0, now[0] + 10.0))
-            before = now[0]
-            result = problem.solve(q0[0], targets={"reach": X[0]}, solver=solver, time_limit=5.0)
-        assert result.status == "solved" and now[0] == before + 10.0, solver
+    now, compile_parts = [0.0], kernel_code.compiled
+
+    def compiled(*arguments):
+        now[0] += 10.0
+        return compile_parts(*arguments)
+
+    monkeypatch.setattr(kernel_code, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(kernel_code, "compiled", compiled)
+    for steps, solver in ((3, "augmented"), (4, "ilqr")):
+        problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=steps, duration=1.3)
+        problem = problem.add("acceleration", "least_squares").add("velocity", "equality", steps=-1, name="at rest")
+        before = now[0]
+        result = problem.solve([0.1, 0.2], solver=solver, time_limit=5.0)
+        assert result.status == "solved" and now[0] > before + 5.0, solver
 
 
 @pytest.mark.slow(every=9)
@@ -329,3 +333,32 @@ def test_conflicts_of_many_constraints_are_named():
     problem = problem.add("configuration", "equality", steps=-1, target=[0.0, 0.0], name="here")
     result = problem.solve([0.0, 0.0], max_iterations=50)
     assert result.status == "infeasible" and set(result.conflicts) == {"there", "here"}
+
+
+def test_a_target_is_subtracted_from_the_values_of_a_function():
+    rod = lw.load("double_pendulum")
+
+    def height(w):
+        return w.point("tip")[2]
+
+    def both(w):
+        return [w.q("shoulder") * w.q("elbow"), w.q("elbow")]
+
+    problem = lw.TrajectoryProblem(rod, num_steps=8, duration=0.8).add("acceleration", "least_squares")
+    steps, ends = [5, 6], np.array([[0.3, 0.4], [0.2, 0.5]])
+    added = problem.add(height, "equality", steps=-1, target=-1.2, name="height")
+    added = added.add(both, "least_squares", steps=steps, target=lw.optimal.PerStep(ends), scale=3.0)
+    by_hand = problem.add(lambda w: height(w) + 1.2, "equality", steps=-1)
+    for step, end in zip(steps, ends, strict=True):
+        by_hand = by_hand.add(lambda w, end=end: np.array(both(w)) - end, "least_squares", steps=step, scale=3.0)
+    result, expected = added.solve([0.3, 0.5]), by_hand.solve([0.3, 0.5])
+    assert result.success and np.abs(result.q - expected.q).max() < 1e-7
+    assert abs(rod.pose(result.q[-1], "tip")[2, 3] + 1.2) < 1e-8
+    batch = added.solve([0.3, 0.5], targets={"height": [-1.2, -1.1]})
+    assert np.abs(rod.pose(batch.q[:, -1], "tip")[:, 2, 3] - [-1.2, -1.1]).max() < 1e-8
+    change = (batch.q[1] - batch.q[0]) / 0.1
+    assert np.abs(result.derivative("height").q[..., 0] - change).max() < 0.2 * np.abs(change).max()
+    with pytest.raises(ValueError, match="target: expected None, as a constant does not change"):
+        problem.add(height, "cost", target=0.4)
+    with pytest.raises(ValueError, match=r"target: expected numbers of shape \(2\), got shape \(3,\)"):
+        problem.add(both, "equality", target=[1.0, 2.0, 3.0])

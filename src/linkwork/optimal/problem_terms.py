@@ -26,6 +26,7 @@ from linkwork.optimal.features import (
     VariableFeature,
 )
 from linkwork.optimal.features.difference_feature import difference_of
+from linkwork.optimal.features.offset_feature import OffsetFeature
 from linkwork.optimal.schedule_arguments import phase_of, read_schedule
 
 __all__ = [
@@ -158,13 +159,26 @@ def make_term(
     """Return a term of a problem from the arguments of `TrajectoryProblem.add`.  Raises ValueError and TypeError."""
     indices, single = read_schedule(caller, steps, problem.num_steps, problem.phases)
     low, high = _bounds(caller, feature, kind, lower, upper)
-    target = feature.target if target is None else target
-    if target is not None and target_shape(problem.robot.tree, feature) is None:
-        raise ValueError(f"{caller}: target: expected None, as the feature has no target, got {target!r}")
+    if target is None:
+        target = feature.target
+    elif target_shape(problem.robot.tree, feature) is None:
+        feature = _minus_target(caller, feature, kind, target, len(indices))
     if target is not None and not isinstance(target, PerStep):
         target = _read_only(read_target(problem.robot.tree, caller, feature, target))
     scales = _read_only(_weighted_scales(caller, kind, feature, read_scale(caller, scale, feature)))
     return ProblemTerm(label, feature, kind, indices, single, scales, target, low, high, *phase_of(steps))
+
+
+def _minus_target(caller: str, feature: Feature, kind: str, target: Any, steps: int) -> OffsetFeature:
+    """Return a feature that has no target minus a target: numbers of all components, or one number for all of them.
+
+    Raises ValueError for a cost, which has the same minimum with any target.
+    """
+    if kind == "cost":
+        raise ValueError(f"{caller}: target: expected None, as a constant does not change what minimises a cost")
+    axes = np.shape(target.values if isinstance(target, PerStep) else target)
+    single = axes[-1:] == (steps,) and axes[-2:-1] != (steps,) if isinstance(target, PerStep) else not axes
+    return OffsetFeature(feature, () if single else (len(feature.component_names),))
 
 
 def _bounds(
@@ -247,8 +261,8 @@ def _as_feature(caller: str, value: Any, order: int | None, name: str | None) ->
     if isinstance(value, Task):
         return TaskFeature(value, 0 if order is None else order)
     if callable(value) and not isinstance(value, (type, Feature)):
-        own = getattr(value, "__name__", "")
-        value = FunctionFeature(name or (own if own.isidentifier() else "") or "function", value)
+        default = getattr(value, "__name__", "")
+        value = FunctionFeature(name or (default if default.isidentifier() else "") or "function", value)
     if isinstance(value, Feature):
         return difference_of(value, 0 if order is None else order)
     raise TypeError(

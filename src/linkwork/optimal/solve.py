@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import duration, optional
 from linkwork.errors import LimitWarning
 from linkwork.ik.arguments import mid_range
-from linkwork.kernels.compiler_api import make_ready
+from linkwork.kernels.compiler_api import Deadline
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.kernel_parameters import inputs_of
 from linkwork.optimal.algorithms.path_augmented_lagrangian import RUNNING, SOLVED, UNBOUNDED
@@ -163,18 +162,14 @@ def solve_by_path(
         outputs = own.kernel(*still, *inputs, tolerances, np.array(1.0))
         scalars = outputs.scalars if len(names) > 1 else outputs
         first["q"] = state["q"] = np.where((scalars[..., _STATUS] == SOLVED)[..., None, None], rest, state["q"])
-    if limit is not None:
-        make_ready(own.kernel)
-        if max_iterations > FIRST_ORDER_ITERATIONS and own.second_order_kernel is not own.kernel:
-            make_ready(own.second_order_kernel)
-    end = None if limit is None else time.perf_counter() + limit
+    deadline = None if limit is None else Deadline(limit)
     interval = COMPARISON_INTERVAL if num_guesses > 1 and not continue_all else max_iterations
     late = False
     with Reporter(SOLVE, progress, PROGRESS, max_iterations) as report:
         watched = report.active or callback is not None
-        budget = float(min(interval, max_iterations, FIRST_ORDER_ITERATIONS)) if end is None and not watched else 1.0
+        budget = float(min(interval, max_iterations, FIRST_ORDER_ITERATIONS)) if limit is None and not watched else 1.0
         while True:
-            before = time.perf_counter()
+            before = 0.0 if deadline is None else deadline.left
             kernel = own.kernel if budget <= FIRST_ORDER_ITERATIONS else own.second_order_kernel
             outputs = kernel(
                 *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
@@ -194,18 +189,18 @@ def solve_by_path(
             if over:
                 state = restarts.final(state)
                 state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
-            now = time.perf_counter()
             report.reach(int(min(budget, max_iterations)))
             stopped = callback is not None and callback(result(False, not over)) is False
             if over:
                 break
-            if stopped or (end is not None and now >= end):
+            if stopped or (deadline is not None and deadline.left <= 0.0):
                 late = True
                 break
             iterations = 1.0 if watched else float(interval)
-            if end is not None and not watched:
-                took = max(now - before, 1e-9)
-                iterations = max(1.0, min(_CALL_TIME / took, 0.5 * (end - now) / took))
+            if deadline is not None and not watched:
+                left = deadline.left
+                took = max(before - left, 1e-9)
+                iterations = max(1.0, min(_CALL_TIME / took, 0.5 * left / took))
             further = min(budget + math.floor(iterations), (budget // interval + 1.0) * interval)
             budget = min(further, float(FIRST_ORDER_ITERATIONS)) if budget < FIRST_ORDER_ITERATIONS else further
     state = restarts.final(state)

@@ -107,7 +107,8 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
           the name of a phase; all steps by default.
         - ``scale``: factor of the values, one number or one for each component; least squares also have a task's
           weight.
-        - ``target``: the target of a task or feature, an array or a `linkwork.optimal.PerStep`.
+        - ``target``: the target of a task or feature, an array or a `linkwork.optimal.PerStep`.  It is subtracted from
+          the values of a feature or function that has none of its own: one number for all components, or one for each.
         - ``lower`` and ``upper``: bounds of the values by component; least squares penalise the excess over them.
         - ``name``: the name in results; the feature's own by default.
 

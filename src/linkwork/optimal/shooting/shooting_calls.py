@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
 from linkwork._util.validation import duration, optional
-from linkwork.kernels.compiler_api import make_ready
+from linkwork.kernels.compiler_api import Deadline
 from linkwork.optimal.algorithms.path_augmented_lagrangian import STOPPED
 from linkwork.optimal.algorithms.shooting.search_state import SHOOTING_SCALARS
 from linkwork.optimal.arguments import PROGRESS, SOLVE, read_callback, read_count, read_switch
@@ -61,8 +60,6 @@ def run_iterations(
     search and at its end.  Guesses, along the last leading axis, are compared at intervals.
     """
     names = [port.name for port in kernel.inputs]
-    if options.limit is not None:
-        make_ready(kernel)
     with Reporter(SOLVE, options.progress, PROGRESS, max_iterations) as report:
         return _called(kernel, names, inputs, max_iterations, options, result, shown, report)
 
@@ -81,7 +78,7 @@ def _called(
 
     ``names`` are the kernel's inputs, and ``report`` shows the progress.
     """
-    end = None if options.limit is None else time.perf_counter() + options.limit
+    deadline = None if options.limit is None else Deadline(options.limit)
     each = report.active or options.callback is not None or options.limit is not None  # one iteration a call
     count = 1 if each else COMPARISON_INTERVAL if options.compares else max_iterations
     outputs: Numbers = {}
@@ -99,7 +96,7 @@ def _called(
         stopped = options.callback is not None and options.callback(shown(outputs, not over)) is False
         if over:
             return outputs, False
-        if stopped or (end is not None and time.perf_counter() >= end):
+        if stopped or (deadline is not None and deadline.left <= 0.0):
             return outputs, True
         state = outputs["scalars"].copy()
         state[..., _SEARCH_STATUS] = np.where(running, state[..., _SEARCH_STATUS], _ENDED)

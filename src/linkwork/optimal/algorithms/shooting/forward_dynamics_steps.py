@@ -28,6 +28,7 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
 from linkwork.dynamics.algorithms.derivatives.linearize import System, free_accelerations, linear_system
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
     integrate_derivatives,
+    joint_bracket,
     rate_derivatives,
     tangent_rates,
 )
@@ -35,13 +36,14 @@ from linkwork.dynamics.algorithms.forward_dynamics import forward_dynamics
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.dynamics.algorithms.mass_matrix_inverse import FactoredInverse
-from linkwork.expr.linalg.sparse_dot import identity, is_zero, product
+from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero, product, transposed
 from linkwork.expr.scalar.functions import fabs
 from linkwork.joints import JointType
+from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
+from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_nlp import coordinate_units
-from linkwork.optimal.algorithms.shooting.joint_curvature import joint_curvature
 from linkwork.optimal.algorithms.shooting.resisted_velocities import (
     resistance_slopes,
     resisted_velocity,
@@ -49,7 +51,13 @@ from linkwork.optimal.algorithms.shooting.resisted_velocities import (
     second_slopes,
     with_diagonal,
 )
-from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics, LinearStep, Rates
+from linkwork.optimal.algorithms.shooting.step_dynamics import (
+    Dynamics,
+    LinearStep,
+    Rates,
+    second_derivatives,
+    value_and_jacobian,
+)
 
 __all__ = ["INTEGRATORS", "RobotDynamics"]
 
@@ -296,3 +304,64 @@ def _plus(x: Any, y: Any) -> Any:
 
 def _times(x: Any, h: Any) -> Any:
     return x if is_zero(x) else x * h
+
+
+# -- second derivatives of the configuration of a joint after a step, (q ⊕ δ) ⊕ h (v + ε), by (δ, ε)
+
+
+def joint_curvature(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars) -> Matrix:
+    """Return the second derivatives of w · δq⁺ by (δ, ε), with constant ``weights`` w.
+
+    ``body`` is the body of the joint, ``v`` the velocity of the step, and ``h`` its duration.
+    """
+    if body.joint.has_fixed_subspaces:
+        return _of_group(body, v, h, weights)
+    n = len(v)
+    there = body.call_joint("integrate", q, [x * h for x in v])
+
+    def displaced(change: Scalars) -> Any:
+        here = body.call_joint("integrate", q, change[:n])
+        end = body.call_joint("integrate", here, [(x + y) * h for x, y in zip(v, change[n:], strict=True)])
+        return dot(weights, body.call_joint("difference", there, end))
+
+    return second_derivatives(displaced, 2 * n)
+
+
+def _of_group(body: Body, v: Scalars, h: Any, weights: Scalars) -> Matrix:
+    n = len(v)
+    q = body.call_joint("zero")
+    rates: Rates = [dict(enumerate(row)) for row in body.call_joint("q_dot_jacobian", q)]
+    units: Rates = [{k: 1.0} for k in range(n)]
+
+    def there(q: Scalars, v: Scalars) -> Scalars:
+        return body.call_joint("integrate", q, [x * h for x in v])  # type: ignore[no-any-return]
+
+    def columns_by_v(v: Scalars) -> Matrix:
+        end, rows = value_and_jacobian(lambda v, _: there(q, v), v, (), units)
+        return _as_velocities(body, end, rows, n)
+
+    def slopes(v: Scalars, _: Scalars) -> Scalars:
+        return [dot(weights, column) for column in columns_by_v(v)]
+
+    _, bent = value_and_jacobian(slopes, v, (), units)
+    J = columns_by_v(v)
+    A = _as_velocities(body, *value_and_jacobian(lambda q, _: there(q, v), q, (), rates), n)
+    # w · [e_k, e_l] / 2, where the bracket of the group is that of `bracket` with the other sign
+    half = [
+        [dot(weights, [-0.5 * x for x in column]) for column in transposed(joint_bracket(body, q, unit))]
+        for unit in unit_vectors(n)
+    ]
+    along = [[dot(row, column) for column in J] for row in half]
+    mixed = [[dot(column, others) for others in transposed(along)] for column in A]
+    H: Matrix = [[0.0] * (2 * n) for _ in range(2 * n)]
+    for i in range(n):
+        for j in range(n):
+            H[i][n + j] = H[n + j][i] = mixed[i][j]
+            a, b = bent[i].get(j, 0.0), bent[j].get(i, 0.0)
+            H[n + i][n + j] = 0.0 if is_zero(a) and is_zero(b) else 0.5 * (a + b)
+    return H
+
+
+def _as_velocities(body: Body, q: Scalars, rates: Sequence[dict[Any, Any]], n: int) -> Matrix:
+    """Return the velocity of the joint along each of ``n`` directions; ``rates`` are those of the elements of q."""
+    return [body.call_joint("velocity_from_rate", q, [row.get(k, 0.0) for row in rates]) for k in range(n)]
