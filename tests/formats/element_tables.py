@@ -46,7 +46,11 @@ _TITLES = {
         "The schema is that of MuJoCo {mujoco}. The first rows have the elements whose attributes share an outcome.\n"
         "MuJoCo applies `default`, `include`, `frame`, `replicate` and `attach` before linkwork reads the model.",
     ),
-    "usd": ("UsdPhysics", "The properties are those of USD's registry of schemas, without `physics:` before them."),
+    "usd": (
+        "USD",
+        "The properties are those that USD's registry has for the schemas of UsdPhysics and the shapes of UsdGeom.\n"
+        "They have no `physics:` here. [USD stages](usd.md#drives-and-extensions) lists attributes of simulators.",
+    ),
 }
 _WORDS = {"compiler": "resolved before"}
 

@@ -23,7 +23,6 @@ from linkwork.joints import (
     Spherical,
     Translational,
 )
-from linkwork.model.actuator import FREE
 from linkwork.spatial import Pose, Vec3
 
 __all__ = ["End", "JointPrim", "read_joint"]
@@ -306,7 +305,7 @@ def _read_drives(reader: PrimReader, joint: JointPrim) -> None:
             efforts[index] = min(efforts[index], most)
         gear = tuple(1.0 if k == index else 0.0 for k in range(joint.joint.nv))
         name = joint.name if len(found) == 1 else f"{joint.name}_{instance}"
-        force = FREE if most == _INF else (-most, most)
+        force = (-most, most)
         gain, bias = (stiffness, 0.0, 0.0), (0.0, -stiffness, -damping)
         if stiffness:
             bias = (damping * velocity, -stiffness, -damping)

@@ -96,6 +96,8 @@ def appearance(reader: PrimReader, prim: Any) -> Material | None:
     """Return the colour of a visual shape, from the primvars displayColor, linear in light, and displayOpacity."""
     colors, opacities = (_first(reader, prim, name) for name in ("displayColor", "displayOpacity"))
     if colors is None or len(colors) != 3:
+        if opacities is not None:
+            reader.once(prim, "NOT_DRAWN", "displayOpacity of a shape without displayColor is not drawn")
         return None
     red, green, blue = srgb_from_linear(LinearColors(colors)).tolist()
     return Material("", (red, green, blue, 1.0 if opacities is None else float(opacities[0])))

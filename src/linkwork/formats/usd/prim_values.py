@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import quoted
-from linkwork.errors import NOTED, Issue, Location
+from linkwork.errors import Issue, Location
 from linkwork.formats.description import LARGEST, Findings
 from linkwork.spatial import Rotation, Vec3
 
@@ -67,10 +67,7 @@ class PrimReader:
         for (code, message), (prim, hint) in self._repeated.items():
             count = self._counts[code, message]
             text = message if count == 1 else f"{message} ({count} times, here first)"
-            if code in NOTED:
-                self.note(prim, text, hint, code)
-            else:
-                self.warn(prim, code, text, hint)
+            self.findings.add(Issue(code, text, self.where(prim), hint))
 
     # -- values
 

@@ -23,7 +23,8 @@ from typing import Any
 from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import FileSearchError
 from linkwork._util.messages import quoted
-from linkwork.errors import MOST_ISSUES, Issue, Location, ModelError
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.description import Findings
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.resource_paths import resource_paths, search_issue
 from linkwork.formats.usd.crate_layers import layers_anew
@@ -52,12 +53,10 @@ def opened_stage(path: str | os.PathLike[str], folders: Any = None, budget: Budg
         root = layers.read_all()
         check_size(layers.by_identifier(), root, Location(path_text(path)), budget)
         stage = Usd.Stage.Open(root, Usd.Stage.LoadAll)
-    issues = [
-        Issue("COMPOSITION", _composition_text(error), Location(path_text(path)))
-        for error in stage.GetCompositionErrors()
-    ]
-    if issues:
-        raise ModelError(issues[:MOST_ISSUES])
+    findings = Findings()
+    for error in stage.GetCompositionErrors():
+        findings.error(Issue("COMPOSITION", _composition_text(error), Location(path_text(path))))
+    findings.raise_errors()
     return stage, layers.warnings
 
 
