@@ -216,6 +216,22 @@ def test_limits_hold_past_a_singular_configuration():
     assert np.abs(robot.constraint_error(run.q)).max() < 1e-5
 
 
+def test_a_prescribed_motion_ends_at_a_limit_that_contradicts_it():
+    """A crank that turns at 2 rad/s moves the rocker beyond its limit: neither the limit nor the loop yields."""
+    bar = lw.load("fourbar")
+    q = bar.assemble().q
+    driven = bar.with_constraints(lw.constraints.Prescribed("crank_hinge", lambda t: q[0] + 2.0 * t))
+    v = driven.project_velocity(q, np.zeros(bar.nv))
+    free = driven.simulate(q, v, duration=0.1, joint_limit_mode="ignored").q[:, 2]
+    limit = np.sort([free[60], 10.0 * (q[2] - free[60])])
+    limited = driven.with_joint(driven.joint("rocker_hinge").with_position_limits(*limit))
+    run = limited.simulate(q, v, duration=0.1, joint_limit_mode="held")
+    assert run.status == "step_not_solved" and abs(run.stopped_at - 0.06) < 2e-3
+    end = round(run.stopped_at / 1e-3) - 1
+    assert np.abs(limited.constraint_error(run.q[end], time=run.t[end])).max() < 1e-5
+    assert np.abs(run.q[: end + 1, 2] - free[: end + 1]).max() < 1e-5
+
+
 @pytest.mark.slow(every=3)
 def test_limits_that_are_not_reached_do_not_change_the_motion(drawn):
     """Steps from 0.1 µs to 1 ms, far from all limits."""

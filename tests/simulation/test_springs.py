@@ -146,7 +146,10 @@ def test_springs_that_parameters_make_too_stiff_cause_a_warning():
         assert [f"the spring in {name!r} vibrates" in str(warning.message) for warning in caught] == [True] * (
             name is not None
         )
-    for parameters, ending in (({"stiffness": stiff}, ","), ({"stiffness": [0.0 * stiff, stiff]}, " in environment 1,")):
+    for parameters, ending in (
+        ({"stiffness": stiff}, ","),
+        ({"stiffness": [0.0 * stiff, stiff]}, " in environment 1,"),
+    ):
         with pytest.warns(SimulationWarning, match=f"'upper_arm_roll' vibrates .* rad/s{ending}"):
             arm.simulate(np.zeros((2, 7)), duration=0.001, parameters=parameters)
     none = arm.simulate(np.zeros((0, 7)), duration=0.001, parameters={"stiffness": np.zeros((0, 7))})

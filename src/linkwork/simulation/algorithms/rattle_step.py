@@ -33,7 +33,7 @@ from typing import Any
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, fabs, lt, not_, where
+from linkwork.expr.scalar.functions import and_, fabs, lt, where
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.mechanisms.algorithms.weighted_projection import largest
@@ -58,6 +58,7 @@ Rows = Sequence[Scalars]
 
 _STRIKES = 0.5  # change of speed by other forces in an impact, relative to that by the impulses, at most
 _OPENED = 1e-5  # [rad, characteristic lengths] error of the constraints after a step that is not divided
+_CONTRADICTED = 1e-4  # the same after the shortest part of a step, beyond which constraints contradict the limits
 _BRAKES = 1e-9  # work of impulses up to which they brake, relative to that of its positive and negative parts
 
 
@@ -253,9 +254,11 @@ class RattleStep:
         v = held.moved(y, impulses)
         total = [a + b for a, b in zip(self._impulses(acts), held.factors.least(impulses), strict=True)]
         v = self._with_energy(result, v, momentum, resistance, self._program_energy(u, acts))
-        left_open = largest(times(shared.error(led, self.t + h), error_scales(mechanics.tree)))
-        unresolved = and_(and_(acts, lt(_OPENED, left_open)), not_(self.system.passes))
-        return result.end, [where(unresolved, math.inf, x) for x in v], total
+        if self.system.passes is not True:
+            left_open = largest(times(shared.error(led, self.t + h), error_scales(mechanics.tree)))
+            unresolved = and_(acts, lt(where(self.system.passes, _CONTRADICTED, _OPENED), left_open))
+            v = [where(unresolved, math.inf, x) for x in v]
+        return result.end, v, total
 
     def _program_energy(self, u: Scalars, acts: Any) -> ProgramEnergy:
         """Return the kinetic energy with which the robot moves with u, along the constraints at the start."""
