@@ -89,6 +89,11 @@ class Issue:
     where: Location = Location()
     hint: str | None = None  # the remedy, or the nearest name
 
+    @property
+    def is_note(self) -> bool:
+        """True for a note: nothing was repaired or lost, so ``strict`` does not turn it into an error."""
+        return self.code in NOTED
+
     def __str__(self) -> str:
         """Return one line, and one for the hint: names and messages of other programs do not add lines."""
         hint = f"\n    hint: {escaped(self.hint)}" if self.hint else ""
@@ -163,8 +168,12 @@ class Findings:
 
     def note(self, issue: Issue) -> None:
         """Add a note, with a code of `NOTED`: something was ignored on request, or has no effect."""
-        assert issue.code in NOTED, issue
+        assert issue.is_note, issue
         self.warnings.append(issue)
+
+    def add(self, issue: Issue) -> None:
+        """Add an issue as a note if its code is one, else as a warning."""
+        self.note(issue) if issue.is_note else self.warn(issue)
 
     def raise_errors(self) -> None:
         """Raise ModelError with the collected errors, if there are any."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from linkwork._util.lazy_imports import public_names
+from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS as JOINT_NAMES
 from linkwork.dynamics.inertial_parameters import (
     LOG_CHOLESKY,
     NAMES,
@@ -15,6 +16,7 @@ from linkwork.dynamics.inertial_parameters import (
 )
 
 __all__ = [
+    "JOINT_NAMES",
     "LOG_CHOLESKY",
     "NAMES",
     "explain",

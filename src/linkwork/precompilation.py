@@ -23,7 +23,7 @@ from linkwork.kernels.compiler_api import make_ready, wait_for_compiler, wait_fo
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.robot_base import RobotBase
 
-__all__ = ["COLLIDING", "EXAMPLES", "PrecompilingMethods"]
+__all__ = ["EXAMPLES", "PrecompilingMethods"]
 
 
 class PrecompilingMethods(RobotBase):
@@ -181,9 +181,6 @@ _SHORT = 0.01  # [rad, m] length of a plan by joint
 _STEP = 1e-9  # [s]
 _RECORDS = (20, 50, 200)  # of simulations, for which there are three kernels
 _DISTANCES = ("distances", "minimum_distance", "nearest_pair", "in_collision")
-
-COLLIDING = frozenset((*_DISTANCES, "is_motion_free", "plan", "timed"))
-"""Methods that check collisions, for which meshes need to be loaded."""
 
 EXAMPLES: Mapping[str, Callable[..., Any]] = {
     **{name: partial(_distances, name) for name in _DISTANCES},

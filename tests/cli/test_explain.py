@@ -13,8 +13,7 @@ from linkwork.cli.commands.explain import _bodies
 from linkwork.cli.main import main
 from linkwork.cli.output import width
 from linkwork.compiler.codegen.code_segments import plan
-from linkwork.kernels.operation_report import explain as explanation
-from linkwork.robot.robot_table import robot_owner
+from linkwork.kernels import report_operations
 
 WORK_KEYS = {"arithmetic", "by_pass", "share", "operations"}
 CODE_KEYS = {
@@ -232,7 +231,7 @@ def test_explain_fits_narrow_terminals(monkeypatch, columns):
 
 def test_explain_fits_terminals_too_narrow_for_all_columns():
     robot = lw.load("arm7")
-    explained = explanation(robot_owner(robot.tree), "forward_dynamics")
+    explained = report_operations(robot, "forward_dynamics")
     lines = _bodies(robot, explained, 20)
     assert [line.split()[0] for line in lines[2:5]] == ["shoul…", "upper…", "upper…"]
     assert lines == _bodies(robot, explained, 1)

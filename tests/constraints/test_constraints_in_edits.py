@@ -11,7 +11,6 @@ import pytest
 import linkwork as lw
 from helpers.fourbars import HINGE, rod
 from linkwork.kernels.owners import _is_ours
-from linkwork.spatial.inertia_vector import parameters_of
 
 
 def cam(k):
@@ -151,7 +150,7 @@ def test_parameters_of_the_robot_affect_constraint_rows():
     moved_robot = arm().with_frame("tip2", "rod2", lw.pose((1.1, 0.2, 0.3)))
     moved_robot = moved_robot.with_point("corner2", "rod1", corner).with_direction("up2", "rod1", up)
     moved_robot = moved_robot.with_inertia("rod2", mass=2.0, com=(0.3, 0.2, 0.1), inertia=(0.5, 0.6, 0.7))
-    inertia = np.array(parameters_of(moved_robot.tree.frame("rod2").inertia))
+    inertia = np.array((moved_robot.tree.frame("rod2").inertia).parameters())
     rows, error = kernel(q, corner, up, [0, 0, 0, *moved], inertia)
     moved_robot = moved_robot.with_constraints(
         lw.constraints.Distance("corner2", "world", 1.3),

@@ -96,7 +96,7 @@ def test_reports_name_the_fault_of_a_broken_function(kind, line, noticed, allowe
 
         name = defect.__name__ = f"defect_{next(_counter)}"  # kernels of a robot are found by name
         spec = FunctionSpec.of(defect, "q v", Output(("nv",), "rad/s"), "A function with a defect.")
-        owner._functions = MappingProxyType({**ROBOT, **table([spec])})
+        owner.functions = MappingProxyType({**ROBOT, **table([spec])})
         if kind is OwnMethod:
             setattr(owner, name, owner.method)
         return check_function(owner(ROBOTS[0].tree), name)

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkwork import load
+from linkwork import Robot, load
 from linkwork.errors import SingularInertiaError, UnknownNameError
 from linkwork.expr import cos, sin
 from linkwork.kernels.function_request import Request, read_request
 from linkwork.kernels.function_trace import trace_requests, traced
-from linkwork.kernels.operation_report import explain
+from linkwork.kernels.operation_report import report_operations
 from linkwork.model.body import WORLD
 from linkwork.model.composite_body import without_inertias
 from linkwork.model.random_tree import random_inertia, random_tree
@@ -52,7 +52,7 @@ def test_parts_of_an_explanation_add_up_to_the_traced_function(row):
     """Each function is explained for one of the built-in robots."""
     robot = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)].robot()
     request = read_request(robot_owner(robot.tree), request_for(row, robot))
-    explained = explain(robot_owner(robot.tree), request_for(row, robot))
+    explained = report_operations(robot, request_for(row, robot))
     assert len(explained.bodies) == len(robot.bodies)
     is_whole(explained, trace_requests(robot_owner(robot.tree), row.name, {row.name: request}))
 
@@ -61,7 +61,7 @@ def test_parts_of_an_explanation_add_up_to_the_traced_function(row):
 def test_the_total_of_an_explanation_equals_the_kernels_count(function):
     robot = load("arm7_gripper")
     kernel = robot.compile(function)
-    total = explain(robot_owner(robot.tree), function).total
+    total = report_operations(robot, function).total
     assert dict(total.operations) == dict(kernel.operations)
     assert total.arithmetic == kernel.arithmetic
 
@@ -71,7 +71,7 @@ def test_explanations_of_random_trees_add_up(seed):
     tree = random_tree(np.random.default_rng(seed), 8)
     for function in DYNAMICS:
         request = {function: read_request(robot_owner(tree), function)}
-        is_whole(explain(robot_owner(tree), function), trace_requests(robot_owner(tree), function, request))
+        is_whole(report_operations(Robot(tree), function), trace_requests(robot_owner(tree), function, request))
 
 
 def test_every_request_is_traced_on_a_watched_tree():
@@ -103,13 +103,13 @@ def test_every_request_is_traced_on_a_watched_tree():
     ids=str,
 )
 def test_explanations_name_the_passes_of_an_algorithm(function, passes):
-    assert explain(robot_owner(load("arm7").tree), function).passes == passes
+    assert report_operations(load("arm7"), function).passes == passes
 
 
 def test_sines_are_counted_for_their_own_joint():
     """Each of the first passes has a sine and a cosine for each revolute joint, and for no other."""
     robot = load("arm7_gripper")
-    for body, work in zip(robot.tree.bodies, explain(robot_owner(robot.tree), "forward_dynamics").bodies, strict=True):
+    for body, work in zip(robot.tree.bodies, report_operations(robot, "forward_dynamics").bodies, strict=True):
         turns = body.joint.type_name() == "revolute" and body.parent != WORLD  # the first one turns under gravity
         assert work.count("sin", "cos") == (2 if turns else 0), body.name
 
@@ -118,7 +118,7 @@ def test_a_frames_twist_needs_only_the_bodies_of_its_chain():
     robot = load("humanoid")
     i = robot.tree.frame("left_hand").body
     chain = ancestors(robot.tree, i)
-    explained = explain(robot_owner(robot.tree), ("twist", "left_hand"))
+    explained = report_operations(robot, ("twist", "left_hand"))
     for k, work in enumerate(explained.bodies):
         assert bool(work.operations) <= (k in chain), robot.bodies[k]
     assert not explained.elsewhere.operations
@@ -144,7 +144,7 @@ def test_a_payload_adds_work_only_to_its_ancestors(function):
     for tip in tips:
         bare = with_inertia(tree, tip, Inertia.zero())
         laden = with_inertia(tree, tip, random_inertia(np.random.default_rng(tip)))
-        without, with_mass = explain(robot_owner(bare), function), explain(robot_owner(laden), function)
+        without, with_mass = report_operations(Robot(bare), function), report_operations(Robot(laden), function)
         carriers = ancestors(tree, tip)
         for k, (before, after) in enumerate(zip(without.bodies, with_mass.bodies, strict=True)):
             if k not in carriers:
@@ -166,7 +166,7 @@ def counts_by_body(monkeypatch, algorithm, tree):
     """Explain a function that is not in the table: operations of each body and of the rest."""
     row = replace(ROBOT["normalize"], compute=algorithm)
     monkeypatch.setattr("linkwork.kernels.operation_report.read_request", lambda tree, request: Request(row))
-    explained = explain(robot_owner(tree), "normalize")
+    explained = report_operations(Robot(tree), "normalize")
     return [work.arithmetic for work in explained.bodies], explained.elsewhere.arithmetic, explained.passes
 
 
@@ -217,7 +217,7 @@ def test_an_operation_for_several_bodies_counts_for_the_first(monkeypatch):
 @pytest.mark.slow(every=3)
 def test_operations_of_a_chain_of_1500_bodies_are_counted_by_body():
     tree = random_tree(np.random.default_rng(0), 1500, shape="chain")
-    assert len(explain(robot_owner(tree), ("pose", "body5")).bodies) == len(tree.bodies)
+    assert len(report_operations(Robot(tree), ("pose", "body5")).bodies) == len(tree.bodies)
 
 
 # -- errors
@@ -226,9 +226,9 @@ def test_operations_of_a_chain_of_1500_bodies_are_counted_by_body():
 def test_unknown_functions_and_frames_are_refused_with_a_suggestion():
     tree = load("arm7").tree
     with pytest.raises(UnknownNameError, match="did you mean 'mass_matrix'"):
-        explain(robot_owner(tree), "mass_matrx")
+        report_operations(Robot(tree), "mass_matrx")
     with pytest.raises(UnknownNameError, match="did you mean 'hand'"):
-        explain(robot_owner(tree), ("pose", "hnd"))
+        report_operations(Robot(tree), ("pose", "hnd"))
 
 
 def test_a_joint_that_moves_no_inertia_is_refused_by_name():
@@ -236,4 +236,4 @@ def test_a_joint_that_moves_no_inertia_is_refused_by_name():
     for i in range(2):
         tree = with_inertia(tree, i, Inertia.zero())
     with pytest.raises(SingularInertiaError, match="'elbow' and 'shoulder' move no inertia"):
-        explain(robot_owner(tree), "forward_dynamics")
+        report_operations(Robot(tree), "forward_dynamics")

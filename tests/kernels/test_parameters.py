@@ -22,7 +22,6 @@ from linkwork.model.kernel_parameters import KINDS, Parameter, inputs_of, read_p
 from linkwork.model.random_tree import random_inertia
 from linkwork.model.tree import Tree
 from linkwork.robot.robot_table import ROBOT, robot_owner
-from linkwork.spatial.inertia_vector import parameters_of
 from oracles.comparison import assert_close
 from oracles.scalars import names_for, share
 from oracles.trees import TREES, robot_of, state
@@ -67,9 +66,9 @@ def changed_parameters(tree: Tree, selected: tuple[Parameter, ...], seed: int) -
     for p in selected:
         nominal = np.reshape(p.nominal(tree), p.shape(tree))
         if p.kind == "inertia" and p.name:
-            values[p] = nominal * rng.uniform(0.5, 1.5) + parameters_of(random_inertia(rng, 0.2))
+            values[p] = nominal * rng.uniform(0.5, 1.5) + random_inertia(rng, 0.2).parameters()
         elif p.kind == "inertia":
-            values[p] = nominal + [parameters_of(random_inertia(rng, 0.2)) for _ in nominal]
+            values[p] = nominal + [random_inertia(rng, 0.2).parameters() for _ in nominal]
         elif p.kind in ("placement", "frame"):
             values[p] = rng.normal(size=nominal.shape) * 0.3
         elif p.kind == "direction":
@@ -154,8 +153,8 @@ def test_parameters_equal_edits_by_other_methods() -> None:
     )
     rows = {"armature": np.linspace(0.01, 0.07, 7), "stiffness": np.linspace(1.0, 2.0, 7), "rest": np.full(7, 0.1)}
     values = {
-        "inertia:hand": parameters_of(light),
-        "inertia:forearm_distal": parameters_of(heavy),
+        "inertia:hand": light.parameters(),
+        "inertia:forearm_distal": heavy.parameters(),
         "gravity": [1.0, 2.0, -9.0],
         "damping:elbow": [0.7],
         **rows,
@@ -237,7 +236,7 @@ def test_derivatives_by_parameters_equal_finite_differences() -> None:
     """Parameters are symbols in the derivatives, and inputs of a kernel in the differences."""
     names = ["inertia:hand", "placement:elbow", "damping", "gravity"]
     values = dict(zip(names, ARM.parameters(names).values(), strict=True))
-    values["inertia:hand"] = np.array(parameters_of(load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3])))
+    values["inertia:hand"] = np.array(load_of(0.7, [0.01, 0.02, 0.1], [2e-3, 3e-3, 1e-3]).parameters())
 
     def f(q: Any, v: Any, tau: Any, x: Any) -> Any:
         parts = np.split(x, np.cumsum([10, 6, 7]))
@@ -309,7 +308,7 @@ def test_parameters_broadcast_with_states() -> None:
     assert [str(port) for port in kernel.inputs] == ["q(7)", "v(7)", "a(7)", "inertia_hand(10)", "gravity(3)"]
     q, v, a = arm_states(5)
     rng = np.random.default_rng(3)
-    loads = np.array([parameters_of(random_inertia(rng, 0.2)) for _ in range(4)])
+    loads = np.array([random_inertia(rng, 0.2).parameters() for _ in range(4)])
     g = rng.normal(size=(4, 3))
     torque = kernel(q, v, a, loads[:, None], g[:, None])
     assert torque.shape == (4, 5, 7)
@@ -323,7 +322,7 @@ def test_parameters_broadcast_with_states() -> None:
 def test_kernels_with_parameters_run_on_threads() -> None:
     kernel = ARM.compile("forward_dynamics", parameters=["inertia:hand"])
     q, v, tau = arm_states(200)
-    inertias = np.linspace(1.0, 2.0, 200)[:, None] * parameters_of(load_of(0.7, [0.0, 0.0, 0.1], [2e-3, 2e-3, 1e-3]))
+    inertias = np.linspace(1.0, 2.0, 200)[:, None] * load_of(0.7, [0.0, 0.0, 0.1], [2e-3, 2e-3, 1e-3]).parameters()
     expected, results = kernel(q, v, tau, inertias), {}
 
     def run(k: int) -> None:
@@ -385,7 +384,7 @@ def test_inertia_parameters_of_a_body_leave_its_fixed_links_unchanged() -> None:
         bare = replace(tree, frames=tuple(tools), bodies=with_summed_inertias(tree.bodies, tools))
         for robot in (lw.Robot(tree), lw.Robot(bare)):
             inertias = robot.parameters("inertia")["inertia"]
-            changed = inertias + np.array(parameters_of(random_inertia(np.random.default_rng(0), 5.0)))
+            changed = inertias + np.array(random_inertia(np.random.default_rng(0), 5.0).parameters())
             edited = robot.with_parameters({"inertia": changed})
             assert_close(edited.inertial_parameters(), changed.ravel(), 1e-14)
             for tool in tools:
@@ -474,7 +473,7 @@ def test_unphysical_parameters_are_refused() -> None:
 def test_a_robot_with_symbolic_parameters_is_usable_only_in_a_trace() -> None:
 
     def torque(q: Any, mass: Any) -> Any:
-        load = parameters_of(load_of(1.0, [0.0, 0.0, 0.1], [1e-3, 1e-3, 1e-3]))
+        load = load_of(1.0, [0.0, 0.0, 0.1], [1e-3, 1e-3, 1e-3]).parameters()
         robot = ARM.with_parameters({"inertia:tool": [mass * x for x in load]})
         with pytest.raises(TypeError, match="has symbols among its parameters"):
             robot.compile("mass_matrix")

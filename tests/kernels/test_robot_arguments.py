@@ -10,8 +10,7 @@ import pytest
 import linkwork as lw
 from linkwork.control.linear_quadratic.arguments import read_effort_limits
 from linkwork.errors import UnknownNameError
-from linkwork.ik.arguments import read_limits
-from linkwork.kernels.robot_arguments import by_joint, read_configuration
+from linkwork.kernels.robot_arguments import by_joint, read_configuration, read_limits
 from linkwork.optimal.arguments import read_velocity
 
 

@@ -67,6 +67,7 @@ NO_VERB = {
     "optimal.Feature": "is the base of features",
     "constraints.check_constraint": "is asked of all kinds of constraints: tests/constraints",
     "force_elements.check_force_element": "is asked of all kinds of elements: tests/force_elements",
+    "collision.fingerprint": "is a digest, of maps and roadmaps: tests/workspace, tests/planning",
     "identify.exciting_trajectory": "takes seconds for a robot: tests/identify",
     **dict.fromkeys(("simulation.actuator_servos", "simulation.actuator_torque"), "is of actuators: tests/model"),
 }

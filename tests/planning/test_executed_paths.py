@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.ik.arguments import read_limits
+from linkwork.kernels.robot_arguments import read_limits
 from linkwork.model.periodic_coordinates import periodic_coordinates
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree_edits import straight_tree

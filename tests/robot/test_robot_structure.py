@@ -13,8 +13,8 @@ from linkwork.joints import Fixed, JointType, Revolute
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import trace_requests
 from linkwork.model.random_tree import random_tree
+from linkwork.model.tree_drawing import tree_lines
 from linkwork.robot.robot_table import robot_owner
-from linkwork.robot.tree_drawing import tree_lines
 from linkwork.spatial import Pose, Rotation, Vec3
 from oracles.example_robots import EXAMPLES, SHIPPED, shipped
 

@@ -9,20 +9,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IteratorPassedError", "is_bottomless", "listed_iterators", "require_no_iterator"]
+__all__ = ["is_bottomless", "listed_iterators"]
 
 _MOST_ITEMS = 1 << 22  # of an iterator that is passed as an argument
 _MOST_LEVELS = 64  # of nested containers, as many as NumPy's arrays may have
-
-
-class IteratorPassedError(BaseException):
-    """An argument is an iterator; it is caught before the function is called."""
-
-
-def require_no_iterator(value: Any) -> None:
-    """Raise IteratorPassedError for an iterator that is no file."""
-    if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
-        raise IteratorPassedError
 
 
 def listed_iterators(

@@ -14,21 +14,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
-from linkwork._util.bounded_arguments import (
-    IteratorPassedError,
-    is_bottomless,
-    listed_iterators,
-    require_no_iterator,
-)
+from linkwork._util.bounded_arguments import is_bottomless, listed_iterators
 from linkwork._util.declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_quick
 from linkwork._util.lazy_imports import LazyAttribute
 from linkwork._util.unknown_options import unknown_option_error
@@ -38,6 +34,10 @@ from linkwork.errors import ArgumentError, UnknownNameError
 __all__ = ["public", "public_attribute", "public_constructor", "public_methods", "quick", "raise_named", "unchecked"]
 
 T = TypeVar("T")
+
+
+class IteratorPassedError(BaseException):
+    """An argument is an iterator; it is caught before the function is called."""
 
 
 @typing.overload
@@ -255,7 +255,8 @@ class _Signature:
 
     def _check_one(self, entry: _Entry, value: Any, arguments: tuple[Any, ...]) -> Exception | None:
         name, _, kind, _ = entry
-        require_no_iterator(value)
+        if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
+            raise IteratorPassedError
         if isinstance(value, np.ndarray) and value.dtype.hasobject:
             self._require_bottom(name, value, arguments)
         check = self.checks.get(name)

@@ -63,9 +63,8 @@ class Reporter(AbstractContextManager["Reporter"]):
 
     def __enter__(self) -> Self:
         self._begin = time.perf_counter() if self._begun is None else self._begun
-        log = Stream(sys.stderr)
-        if self._function is True or (self._function is None and log.is_terminal):
-            self._bar = self._stack.enter_context(ProgressBar(log, self._label, self._total))
+        if self._function is True or (self._function is None and sys.stderr is not None and sys.stderr.isatty()):
+            self._bar = self._stack.enter_context(ProgressBar(Stream(sys.stderr), self._label, self._total))
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -15,11 +15,18 @@ from typing import Any, Generic, TypeVar
 
 from linkwork._util.own_thread import start_thread
 
-__all__ = ["in_parallel", "run"]
+__all__ = ["available_processors", "in_parallel", "run"]
 
 
 T = TypeVar("T")
 _POLL = 0.05  # [s] between two checks for threads that have ended
+
+
+def available_processors() -> int:
+    """Return the number of processors that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return os.cpu_count() or 1
 
 
 def run(
@@ -34,7 +41,7 @@ def run(
     tasks have ended; tasks not yet started are dropped.  If no thread can be started, the tasks run in this thread.
     """
     work = _Work(tasks)
-    count = 0 if sys.is_finalizing() else min(len(tasks), os.cpu_count() or 1)  # Python hangs threads at its end
+    count = 0 if sys.is_finalizing() else min(len(tasks), available_processors())  # Python hangs threads at its end
     try:
         are_started = [start_thread(work.run_all) for _ in range(count)]
         for _ in tasks:

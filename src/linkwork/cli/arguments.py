@@ -18,9 +18,8 @@ from linkwork import Robot, Scene, load, pose
 from linkwork._util.file_access import kind_of_file, opened_regular, replaced
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
-from linkwork.errors import NOTED, Issue, ModelError, UnknownNameError
+from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.model import WORLD
-from linkwork.robot.robot_table import ROBOT
 from linkwork.shapes import Mesh
 
 __all__ = [
@@ -262,7 +261,7 @@ def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
 def log_issues(issues: Iterable[Issue], terminal: Terminal) -> None:
     """Log the findings of a report: notes, and repairs or losses as warnings."""
     for issue in issues:
-        (terminal.note if issue.code in NOTED else terminal.warning)(str(issue))
+        (terminal.note if issue.is_note else terminal.warning)(str(issue))
 
 
 def read_robot(name: str, **options: Any) -> Robot:
@@ -441,7 +440,7 @@ def random_states(
     """
     generator = np.random.default_rng(rng)
     states = {}
-    for argument in ROBOT[function].quantities:
+    for argument in Robot.functions[function].quantities:
         name = argument.name
         if argument.configuration:
             states[name] = robot.random_configuration(generator, size=size)

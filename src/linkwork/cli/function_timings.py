@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, get_num_threads, set_num_threads
-from linkwork.kernels.function_request import read_request
-from linkwork.robot.robot_table import robot_owner
+from linkwork.kernels import read_request
 
 __all__ = [
     "FUNCTIONS",
@@ -104,7 +103,7 @@ def compile_cold(robot: Robot, function: str, *options: str) -> Compiled:
         start = time.perf_counter()
         fresh.precompile([(function, *options)], progress=False)
         seconds = time.perf_counter() - start
-        label = read_request(robot_owner(robot.tree), (function, *options)).label
+        label = read_request(robot._subject, (function, *options)).label
         kernel = fresh.compile({label: (function, *options)})  # the method's kernel, which has this name
     return Compiled(kernel.arithmetic, max(seconds - kernel.compile_time, 0.0), kernel.compile_time)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from linkwork._util.checked_arguments import public
 from linkwork.dynamics.dynamics_fingerprint import joint_structure
 from linkwork.kernels.compiler_api import result_digest
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
@@ -11,6 +12,7 @@ from linkwork.model.collision_pairs import collision_pairs, link_shapes
 __all__ = ["fingerprint"]
 
 
+@public
 def fingerprint(robot: Any, scene: Any, *more: Any, masses: bool = False) -> str:
     """Return a digest of a robot's joints, limits, shapes, pairs and constraints, of a scene's obstacles, and ``more``.
 

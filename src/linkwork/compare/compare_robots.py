@@ -11,6 +11,7 @@ from linkwork.compare.part_comparison import compare_joint, compare_parts, compa
 from linkwork.compare.robot_comparison import Comparer, RobotComparison
 from linkwork.compare.state_comparison import (
     Dynamics,
+    Functions,
     Matrices,
     compare_dynamics,
     compare_poses,
@@ -19,8 +20,7 @@ from linkwork.compare.state_comparison import (
     size_of,
 )
 from linkwork.formats.description import mass_properties
-from linkwork.model import Frame, Tree
-from linkwork.model.composite_body import frames_with_inertias
+from linkwork.model import Frame, Tree, frames_with_inertias
 from linkwork.spatial import Inertia
 
 __all__ = ["GROUPS", "compare_trees"]
@@ -49,6 +49,7 @@ def compare_trees(
     right: Tree,
     names: Names,
     *,
+    functions: Functions,
     by: str,
     ignore: tuple[str, ...],
     tolerance: float,
@@ -58,11 +59,11 @@ def compare_trees(
 ) -> RobotComparison:
     """Return the comparison of two robots: see `Robot.compare`."""
     to = Comparer(tolerance, ignore)
-    pairing = paired(left, right, names)
+    pairing = paired(functions, left, right, names)
     frames = _Frames(left, right, names)
     _unmatched(to, pairing, frames, by, names)
     neutral = pairing.configurations(np.array(neutral_of(left)))
-    poses = [poses_of(tree, q) for tree, q in zip((left, right), neutral, strict=True)]
+    poses = [poses_of(functions, tree, q) for tree, q in zip((left, right), neutral, strict=True)]
     size = max(map(size_of, poses))
     if left.inertias_ignored or right.inertias_ignored:
         to.notes.append("inertias and dynamics are not compared: a robot was loaded without inertias")
@@ -178,14 +179,17 @@ def _random(
         if has_masses:
             G, T, velocities = pairing.velocity_maps(q, other)
             a = rng.normal(size=(G.shape[1],))
-            states.append((dynamics_of(left, q, G, a), dynamics_of(right, other, T, a)))
+            states.append(
+                (dynamics_of(pairing.functions, left, q, G, a), dynamics_of(pairing.functions, right, other, T, a))
+            )
     compare_poses(to, poses, size, "")
     compare_dynamics(to, velocities, states)
 
 
 def _frame_poses(pairing: Pairing, frames: _Frames, q: list[float], other: list[float]) -> tuple[Matrices, Matrices]:
     """Return the poses of all shared links and frames in the world, in both robots, by the left name."""
-    placed = poses_of(pairing.left, q), poses_of(pairing.right, other)
+    functions = pairing.functions
+    placed = poses_of(functions, pairing.left, q), poses_of(functions, pairing.right, other)
     left = {a: (placed[0][frames.left[a].body] @ frames.left[a].placement).matrix() for a, _ in frames.shared}
     right = {a: (placed[1][frames.right[b].body] @ frames.right[b].placement).matrix() for a, b in frames.shared}
     return left, right

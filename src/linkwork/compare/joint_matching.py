@@ -13,18 +13,15 @@ pose and the twist that it has in the left robot.  Joints that only one robot ha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from linkwork.compare.state_comparison import Functions
 from linkwork.errors import UnknownNameError
-from linkwork.kinematics.algorithms.forward_kinematics import pose
-from linkwork.kinematics.algorithms.jacobians import jacobian
-from linkwork.model import WORLD, Body, Tree
-from linkwork.model.coordinate_names import names_of
-from linkwork.model.coupled_joints import bounds
+from linkwork.model import WORLD, Body, Tree, bounds, names_of
 from linkwork.spatial import Motion, Pose, Vec3
 
 __all__ = ["Names", "Pairing", "axis_at_zero", "neutral_of", "paired"]
@@ -87,6 +84,7 @@ class JointPair:
 class Pairing:
     """All joints of two robots, matched, and the velocities u that both have."""
 
+    functions: Functions
     left: Tree
     right: Tree
     pairs: tuple[JointPair, ...]
@@ -116,7 +114,11 @@ class Pairing:
         for pair in self.pairs:
             body = self.right.bodies[pair.right]
             if pair.floating:
-                X = body.placement.inv() @ pose(self.left, q.tolist(), pair.floating) @ body.rotor.inv().formed()
+                X = (
+                    body.placement.inv()
+                    @ self.functions["pose"].compute(self.left, q.tolist(), pair.floating)
+                    @ body.rotor.inv().formed()
+                )
                 other[self.right.q_slices[pair.right]] = body.call_joint("configuration_from_pose", X)
             elif body.coupling is None:
                 own = self._own(self.left, q, pair.left)
@@ -141,7 +143,8 @@ class Pairing:
         for pair in self.pairs:
             body = right.bodies[pair.right]
             if pair.floating:
-                J = np.array(jacobian(left, q, pair.floating, expressed_in=pair.floating), dtype=float)
+                J = self.functions["jacobian"].compute(left, q, pair.floating, expressed_in=pair.floating)
+                J = np.array(J, dtype=float)
                 S = _columns(body, self._own(right, np.array(other), pair.right))
                 T[right.v_slices[pair.right]] = np.linalg.lstsq(S, J @ G, rcond=None)[0]
             elif body.coupling is None:
@@ -181,7 +184,7 @@ def neutral_of(tree: Tree) -> list[float]:
     return q
 
 
-def paired(left: Tree, right: Tree, names: Names) -> Pairing:
+def paired(functions: Functions, left: Tree, right: Tree, names: Names) -> Pairing:
     """Return the joints of two robots, matched by name, or else by the link that they carry."""
     by_name = {body.joint_name: i for i, body in enumerate(right.bodies)}
     found: dict[int, tuple[int, bool]] = {}
@@ -197,11 +200,18 @@ def paired(left: Tree, right: Tree, names: Names) -> Pairing:
             found[i] = j, True
     on_left, on_right = {frame.name: frame.body for frame in left.frames}, {frame.name for frame in right.frames}
     zero = neutral_of(right)
+
+    def pose_of_link(frame: str, link: str) -> Pose:
+        result: Pose = functions["pose"].compute(right, zero, frame, link)
+        return result
+
     pairs = tuple(
-        _pair(left, right, i, j, by_link, names, on_left, on_right, zero) for i, (j, by_link) in sorted(found.items())
+        _pair(left, right, i, j, by_link, names, on_left, on_right, pose_of_link)
+        for i, (j, by_link) in sorted(found.items())
     )
     taken = {pair.right for pair in pairs}
     return Pairing(
+        functions,
         left,
         right,
         pairs,
@@ -278,11 +288,12 @@ def _pair(
     names: Names,
     on_left: Mapping[str, int],
     on_right: Collection[str],
-    zero: list[float],
+    pose_of_link: Callable[[str, str], Pose],
 ) -> JointPair:
     """Return the pair of two joints with the sign of their coordinates, by their axes in the link of the left joint.
 
-    ``on_left`` has the body of each left link, ``on_right`` the right links; ``zero`` is the right zero configuration.
+    ``on_left`` has the body of each left link, ``on_right`` the right links; ``pose_of_link`` returns the
+    pose of a right link in another one at zero.
     """
     body, other = left.bodies[i], right.bodies[j]
     link, carried = names.right(body.name), names.left(other.name)
@@ -294,7 +305,7 @@ def _pair(
         return JointPair(i, j, by_link, 0, swapped)
     axis = axes[1][1]
     if link != other.name and link in on_right:
-        X = pose(right, zero, other.name, link)
+        X = pose_of_link(other.name, link)
         axis = np.array([*(X.rotation @ Vec3.of(axis.tolist()))], dtype=float)
     cosine = float(axes[0][1] @ axis) * (-1.0 if swapped else 1.0)
     return JointPair(i, j, by_link, 1 if cosine > _ALIGNED else -1 if cosine < -_ALIGNED else 0, swapped)

@@ -25,9 +25,8 @@ from linkwork.compare.state_comparison import (
     poses_of,
     size_of,
 )
-from linkwork.dynamics.algorithms.passive_joint_forces import armature
 from linkwork.formats import find_format
-from linkwork.model.composite_body import frames_with_inertias
+from linkwork.model import frames_with_inertias
 
 __all__ = ["LIBRARIES", "CannotCompare", "LibraryModel", "compare_with_library"]
 
@@ -76,14 +75,14 @@ def compare_with_library(
     to = Comparer(tolerance)
     frames = [f for f in frames_with_inertias(tree.bodies, tree.frames) if f.is_link]
     neutral = np.array(neutral_of(tree))
-    rotors = np.diag(np.array(armature(tree), dtype=float))
+    rotors = np.diag(robot.armature)
     rng = np.random.default_rng(seed)
     drawn = [neutral, *robot.random_configuration(rng, size=samples)]
     poses: list[tuple[Matrices, Matrices]] = []
     states: list[tuple[Dynamics, Dynamics]] = []
     size = 1.0
     for q in drawn:
-        placed = poses_of(tree, q.tolist())
+        placed = poses_of(robot.functions, tree, q.tolist())
         size = max(size, size_of(placed)) if poses else size_of(placed)
         theirs = model.poses(q, [frame.name for frame in frames])
         ours = {f.name: (placed[f.body] @ f.placement).matrix() for f in frames if f.name in theirs}
@@ -91,7 +90,7 @@ def compare_with_library(
         if not tree.inertias_ignored:
             M, gravity = model.inertia_and_gravity(q)
             a = rng.normal(size=tree.nv)
-            own, inertial = dynamics_of(tree, q.tolist(), np.eye(tree.nv), a), M @ a
+            own, inertial = dynamics_of(robot.functions, tree, q.tolist(), np.eye(tree.nv), a), M @ a
             if own.mass_matrix is not None:  # the scale of the rounding of M without armature includes armature
                 own, M = own._replace(mass_matrix=own.mass_matrix + rotors), M + rotors
             states.append((own, Dynamics(M, inertial, gravity, gravity_scale(tree))))

@@ -67,6 +67,7 @@ class ComparisonMethods(RobotBase):
             left,
             right,
             Names.checked(caller, names or {}, left, right),
+            functions=self.functions,
             by=by,
             ignore=groups,
             tolerance=validation.tolerance(caller, "tolerance", tolerance),

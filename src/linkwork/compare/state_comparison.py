@@ -9,14 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.compare.robot_comparison import Comparer
-from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force, inverse_dynamics
-from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
-from linkwork.model import WORLD, Tree
+from linkwork.model import WORLD, FunctionSpec, Tree
 from linkwork.spatial import Pose, Vec3
 
 __all__ = [
     "Dynamics",
+    "Functions",
     "Matrices",
     "compare_dynamics",
     "compare_poses",
@@ -25,6 +23,9 @@ __all__ = [
     "poses_of",
     "size_of",
 ]
+
+Functions = Mapping[str, FunctionSpec]
+"""`Robot.functions`, whose algorithms run on floats here: a comparison needs few states."""
 
 Matrices = Mapping[str, np.ndarray]
 """Poses (4, 4) in the world by the name of the link or frame."""
@@ -41,9 +42,9 @@ class Dynamics(NamedTuple):
     gravity_scale: float  # √m |g| with the mass m of the robot
 
 
-def poses_of(tree: Tree, q: list[float]) -> dict[int, Pose]:
+def poses_of(functions: Functions, tree: Tree, q: list[float]) -> dict[int, Pose]:
     """Return the pose of every body in the world by its index, and that of the world."""
-    return {WORLD: Pose.identity(), **dict(enumerate(forward_kinematics(tree, q)))}
+    return {WORLD: Pose.identity(), **dict(enumerate(functions["forward_kinematics"].compute(tree, q)))}
 
 
 def size_of(poses: Mapping[int, Pose]) -> float:
@@ -51,14 +52,14 @@ def size_of(poses: Mapping[int, Pose]) -> float:
     return max(math.hypot(*X.translation) for X in poses.values()) or 1.0
 
 
-def dynamics_of(tree: Tree, q: list[float], G: np.ndarray, a: np.ndarray) -> Dynamics:
+def dynamics_of(functions: Functions, tree: Tree, q: list[float], G: np.ndarray, a: np.ndarray) -> Dynamics:
     """Return the dynamics along the velocities v = G u, at the acceleration u̇ = a."""
     still = [0.0] * tree.nv
-    forces = inverse_dynamics(tree.with_gravity(Vec3.zero()), q, still, (G @ a).tolist())
+    forces = functions["inverse_dynamics"].compute(tree.with_gravity(Vec3.zero()), q, still, (G @ a).tolist())
     M = None
     if max(G.shape) <= _MOST:
-        M = G.T @ np.array(mass_matrix(tree, q), dtype=float).reshape(tree.nv, tree.nv) @ G
-    gravity = np.array(gravity_force(tree, q), dtype=float)
+        M = G.T @ np.array(functions["mass_matrix"].compute(tree, q), dtype=float).reshape(tree.nv, tree.nv) @ G
+    gravity = np.array(functions["gravity_force"].compute(tree, q), dtype=float)
     return Dynamics(M, G.T @ np.array(forces, dtype=float), G.T @ gravity, gravity_scale(tree))
 
 

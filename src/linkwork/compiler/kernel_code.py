@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import ismethod
@@ -25,7 +26,7 @@ from linkwork.compiler.code_parts import (
 )
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
-__all__ = ["KernelCode", "compilations", "make_in_background"]
+__all__ = ["Deadline", "KernelCode", "compilations", "make_in_background"]
 
 Improve = Callable[[Any], object]
 
@@ -74,7 +75,7 @@ class KernelCode:
 
         With ``best`` they are not quick code, and neither are they afterwards if they were loaded before.
         """
-        backend = self.source.backend
+        backend, asked = self.source.backend, time.perf_counter()
         with self._lock, self.source.one_look():
             known = self._entries.keys() - self._improve.keys() if best else self._entries.keys()
             missing = [name for name in names if backend.parts(name, real) and (name, real) not in known]
@@ -94,6 +95,7 @@ class KernelCode:
             quick = {part: code for part, code in new.items() if code.is_quick}
             if quick:
                 self._compile_best(quick, real)
+        _waits.seconds = _waited() + time.perf_counter() - asked
 
     def when_improved(self, name: str, current: Any, improve: Improve, real: FloatType = DOUBLE) -> None:
         """Call a function with the best code of an entry as soon as it is loaded, if ``current`` is quick code.
@@ -264,3 +266,27 @@ _compilations = [0]  # of all kernels, those loaded from the cache included
 def compilations() -> int:
     """Return how often this process has compiled or loaded code of kernels: a call that raises it has compiled."""
     return _compilations[0]
+
+
+_waits = threading.local()  # `seconds` for which calls of this thread have waited for code of kernels
+
+
+def _waited() -> float:
+    result: float = getattr(_waits, "seconds", 0.0)
+    return result
+
+
+class Deadline:
+    """End of a time limit [s]; the time in which this thread waits for code of kernels does not count."""
+
+    def __init__(self, limit: float) -> None:
+        self._end = self._now() + limit
+
+    @staticmethod
+    def _now() -> float:
+        return time.perf_counter() - _waited()
+
+    @property
+    def left(self) -> float:
+        """Time that is left [s]."""
+        return self._end - self._now()

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.messages import escaped
 from linkwork._util.result import ReturnedValue
 
-__all__ = ["BaseParameters", "base_parameters_of"]
+__all__ = ["BaseParameters"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -40,6 +40,46 @@ class BaseParameters(ReturnedValue):
     matrix: np.ndarray  # P (rank, npi)
     unidentifiable: tuple[str, ...]  # parameters whose columns are zero: joint forces do not depend on them
     gap: tuple[float, float]  # largest relative remainder of a dependent column, smallest of an independent one
+
+    @staticmethod
+    def of_regressor(
+        Y: np.ndarray, names: Sequence[str], *, tolerance: float = 1e-9, apart: float | None = None
+    ) -> BaseParameters:
+        """Return the base parameters of a regressor Y (rows, npi), stacked over many states.
+
+        ``names`` are those of the parameters.  A column is independent if its remainder after projection on earlier
+        ones is above ``apart``, relative to its length; ``tolerance`` if None.
+        """
+        apart = tolerance if apart is None else apart
+        lengths = np.linalg.norm(Y, axis=0)
+        nonzero = lengths > tolerance * lengths.max(initial=0.0)
+        scaled = Y / np.where(nonzero, lengths, 1.0) * nonzero
+        R: Any = np.linalg.qr(scaled, mode="r")
+        basis = np.zeros((len(R), 0))
+        chosen: list[int] = []
+        largest, smallest = 0.0, 1.0
+        for k in np.flatnonzero(nonzero):
+            remaining = R[:, k]
+            for _ in range(2):  # Gram-Schmidt twice is accurate to rounding
+                remaining = remaining - basis @ (basis.T @ remaining)
+            remainder = float(np.linalg.norm(remaining))
+            if remainder > apart:
+                chosen.append(int(k))
+                basis = np.column_stack([basis, remaining / remainder])
+                smallest = min(smallest, remainder)
+            else:
+                largest = max(largest, remainder)
+        columns = np.array(chosen, dtype=np.intp)
+        matrix = np.zeros((len(columns), len(names)))
+        if len(columns):
+            factors = np.linalg.lstsq(R[:, columns], R, rcond=None)[0]
+            factors[np.abs(factors) <= tolerance] = 0.0
+            matrix = factors * nonzero * lengths / lengths[columns][:, None]
+            matrix[:, columns] = np.eye(len(columns))
+        for array in (columns, matrix):
+            array.setflags(write=False)
+        unidentifiable = tuple(name for name, is_nonzero in zip(names, nonzero, strict=True) if not is_nonzero)
+        return BaseParameters._make(tuple(names), columns, matrix, unidentifiable, (largest, smallest))
 
     @property
     def rank(self) -> int:
@@ -91,46 +131,6 @@ class BaseParameters(ReturnedValue):
 
     def __str__(self) -> str:
         return "\n".join(map(escaped, self.expressions()))
-
-
-def base_parameters_of(
-    Y: np.ndarray, names: Sequence[str], tolerance: float, apart: float | None = None
-) -> BaseParameters:
-    """Return the base parameters of a regressor Y (rows, npi), stacked over many states.
-
-    A column is independent if its remainder after projection on earlier ones is above ``apart``, relative to its
-    length; ``tolerance`` if None.
-    """
-    apart = tolerance if apart is None else apart
-    lengths = np.linalg.norm(Y, axis=0)
-    nonzero = lengths > tolerance * lengths.max(initial=0.0)
-    scaled = Y / np.where(nonzero, lengths, 1.0) * nonzero
-    R: Any = np.linalg.qr(scaled, mode="r")
-    basis = np.zeros((len(R), 0))
-    chosen: list[int] = []
-    largest, smallest = 0.0, 1.0
-    for k in np.flatnonzero(nonzero):
-        remaining = R[:, k]
-        for _ in range(2):  # Gram-Schmidt twice is accurate to rounding
-            remaining = remaining - basis @ (basis.T @ remaining)
-        remainder = float(np.linalg.norm(remaining))
-        if remainder > apart:
-            chosen.append(int(k))
-            basis = np.column_stack([basis, remaining / remainder])
-            smallest = min(smallest, remainder)
-        else:
-            largest = max(largest, remainder)
-    columns = np.array(chosen, dtype=np.intp)
-    matrix = np.zeros((len(columns), len(names)))
-    if len(columns):
-        factors = np.linalg.lstsq(R[:, columns], R, rcond=None)[0]
-        factors[np.abs(factors) <= tolerance] = 0.0
-        matrix = factors * nonzero * lengths / lengths[columns][:, None]
-        matrix[:, columns] = np.eye(len(columns))
-    for array in (columns, matrix):
-        array.setflags(write=False)
-    unidentifiable = tuple(name for name, is_nonzero in zip(names, nonzero, strict=True) if not is_nonzero)
-    return BaseParameters._make(tuple(names), columns, matrix, unidentifiable, (largest, smallest))
 
 
 def _sum(row: np.ndarray, names: Sequence[str], first: int) -> str:

@@ -28,6 +28,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, non_negative
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.model.value_check import inertia_problems
+from linkwork.spatial import Inertia
 from linkwork.spatial import inertia_vector as formulas
 from linkwork.spatial.inertia_vector import LOG_CHOLESKY, PARAMETERS
 
@@ -75,7 +76,7 @@ def explain(parameters: ArrayLike, *, definite: bool = False, tolerance: float =
     pi = finite_array("explain", "parameters", parameters, shape=(10,))
     if is_physical(pi, definite=definite, tolerance=tolerance):
         return ()
-    return inertia_problems(formulas.inertia_of(pi.tolist()))
+    return inertia_problems(Inertia.of_parameters(pi.tolist()))
 
 
 @public
@@ -125,7 +126,7 @@ def log_cholesky(parameters: Any) -> Any:
     if not is_traced(theta) and not np.isfinite(theta).all():
         pi = finite_array("log_cholesky", "parameters", parameters, shape=("...", 10))
         position = tuple(np.argwhere(~np.isfinite(theta).all(axis=-1))[0].tolist())
-        why = inertia_problems(formulas.inertia_of(pi[position].tolist()))
+        why = inertia_problems(Inertia.of_parameters(pi[position].tolist()))
         where = f" of sample {', '.join(map(str, position))}" if position else ""
         raise ValueError(
             f"log_cholesky: parameters{where}: expected a positive definite pseudo-inertia; {'; '.join(why)}"

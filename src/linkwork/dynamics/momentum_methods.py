@@ -15,7 +15,7 @@ from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
 from linkwork.kinematics.methods import ConfigurationMethods
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.friction_laws import Friction
-from linkwork.spatial.inertia_vector import PARAMETERS, parameters_of
+from linkwork.spatial.inertia_vector import PARAMETERS
 
 __all__ = ["MomentumMethods", "RegressorMethods"]
 
@@ -278,7 +278,7 @@ class RegressorMethods(ConfigurationMethods):
         With ``passive`` damping and friction are zero where a joint's ``dynamics`` is "none", as they do not act.
         """
         self._tree.require_inertias("inertial_parameters")
-        values = [x for body in self._tree.bodies for x in parameters_of(body.inertia)]
+        values = [x for body in self._tree.bodies for x in body.inertia.parameters()]
         return np.array([*values, *(joint_parameters(self._tree) if passive else [])], dtype=float)
 
     def parameter_names(self, *, passive: bool = False) -> tuple[str, ...]:
@@ -314,9 +314,9 @@ class RegressorMethods(ConfigurationMethods):
         q = self.random_configuration(rng, size=count)
         v, a = rng.normal(size=(2, count, self.nv))
         Y = self.inverse_dynamics_regressor(q, v, a, passive=passive).reshape(count * self.nv, columns)
-        from linkwork.dynamics.base_parameters import base_parameters_of
+        from linkwork.dynamics.base_parameters import BaseParameters
 
-        return base_parameters_of(Y, self.parameter_names(passive=passive), tolerance)
+        return BaseParameters.of_regressor(Y, self.parameter_names(passive=passive), tolerance=tolerance)
 
     @public(tolerance=non_negative)
     def physical_consistency(self, *, tolerance: float = 1e-5) -> dict[str, tuple[str, ...]]:
@@ -327,5 +327,5 @@ class RegressorMethods(ConfigurationMethods):
         """
         self._tree.require_inertias("physical_consistency")
         inertias = {link.name: link.inertia for link in self._tree.links if link.inertia}
-        result = {name: explain(parameters_of(x), tolerance=tolerance) for name, x in inertias.items()}
+        result = {name: explain(x.parameters(), tolerance=tolerance) for name, x in inertias.items()}
         return {name: why for name, why in result.items() if why}

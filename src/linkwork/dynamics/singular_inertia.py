@@ -172,4 +172,4 @@ def _clause(joints: Sequence[str]) -> str:
     return f"joints {', '.join(map(repr, joints[:-1]))} and {joints[-1]!r} together move"
 
 
-SINGULAR_INERTIA = InertiaCheck(refuse_singular_inertia, inertia_guards, warn_of_singular_inertia)
+SINGULAR_INERTIA = InertiaCheck(refuse_singular_inertia, inertia_guards, warn_of_singular_inertia, singular_joints)

@@ -12,11 +12,10 @@ import numpy as np
 
 from linkwork import Joint, Link, Robot, joints, pose, shapes
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import finite_number, integer, names, positive, sequence_of
+from linkwork._util.validation import finite_number, instance, integer, names, positive, sequence_of
 from linkwork.expr import array, cos, fabs, fmax, fmin, lt, or_, sin, tanh, where
 from linkwork.kernels import RobotBase
-from linkwork.simulation import ContactGround, ContactPoint
-from linkwork.simulation.contacts.contact_set import ContactSet
+from linkwork.simulation import ContactGround, ContactPair, ContactPoint, ContactScene
 
 __all__ = ["TASKS", "ControlTask"]
 
@@ -261,7 +260,9 @@ class ControlTask:
         positive("ControlTask", "dt", self.dt, unit="s", symbols=False)
         for name in ("steps_per_action", "horizon"):
             object.__setattr__(self, name, integer("ControlTask", name, getattr(self, name), least=1))
-        ContactSet.of(self.contacts, "convex", "ControlTask")
+        parts = self.contacts if isinstance(self.contacts, (tuple, list)) else (self.contacts,)
+        for part in () if self.contacts is None else parts or (self.contacts,):
+            instance("ControlTask", "contacts", part, ContactGround, ContactScene, ContactPair)
 
     def __reduce__(self) -> tuple[Any, ...]:
         name = next((name for name, make in TASKS.items() if make() is self), None)

@@ -16,8 +16,7 @@ from linkwork._util.validation import finite_array, integer
 from linkwork.environments.control_tasks import TASKS, ControlTask
 from linkwork.errors import UnknownNameError
 from linkwork.expr import array, fmax, fmin, lt, or_, where
-from linkwork.kernels.array_arguments import real_array
-from linkwork.kernels.compiler_api import compile
+from linkwork.kernels import compile, real_array
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.viewer.figures.robot_figures import draw_robot
 

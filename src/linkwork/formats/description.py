@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from linkwork.formats.file_reading import path_text as path_text
     from linkwork.formats.file_reading import read_regular as read_regular
     from linkwork.formats.resource_paths import resource_paths as resource_paths
+    from linkwork.formats.tree_description import describe as describe
     from linkwork.model.actuator import Actuator as Actuator
+    from linkwork.model.body import FRICTION_VELOCITY as FRICTION_VELOCITY
     from linkwork.model.body import DisabledPair as DisabledPair
     from linkwork.model.body import Drive as Drive
     from linkwork.model.body import Following as Following
@@ -28,9 +30,15 @@ if TYPE_CHECKING:
     from linkwork.model.description import NamedStateDescription as NamedStateDescription
     from linkwork.model.named_state import NamedState as NamedState
     from linkwork.model.tree import Report as Report
+    from linkwork.model.tree_builder import DEFAULT_GRAVITY as DEFAULT_GRAVITY
     from linkwork.model.tree_builder import FLOATING_BASE as FLOATING_BASE
+    from linkwork.model.tree_builder import read_gravity as read_gravity
     from linkwork.model.value_check import check_inertial as check_inertial
+    from linkwork.model.value_check import looks_like_degrees as looks_like_degrees
     from linkwork.model.value_check import mass_properties as mass_properties
+    from linkwork.model.value_check import moments_possible as moments_possible
+    from linkwork.shapes.mesh_files import MeshFile as MeshFile
+    from linkwork.shapes.mesh_files import read_mesh_file as read_mesh_file
     from linkwork.spatial.arguments import LARGEST as LARGEST
 
 
@@ -38,19 +46,21 @@ if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = public_names(
         __name__,
         {
+            "linkwork.shapes.mesh_files": "MeshFile read_mesh_file",
             "linkwork.errors": "Findings",
             "linkwork.formats.file_reading": "path_text read_regular",
             "linkwork.formats.resource_paths": "resource_paths",
+            "linkwork.formats.tree_description": "describe",
             "linkwork.model.actuator": "Actuator",
-            "linkwork.model.body": "DisabledPair Drive Following Limits",
+            "linkwork.model.body": "FRICTION_VELOCITY DisabledPair Drive Following Limits",
             "linkwork.model.description": (
                 "ActuatorDescription ConstraintDescription Description ForceElementDescription FrameDescription "
                 "JointDescription LinkDescription MarkDescription NamedStateDescription"
             ),
             "linkwork.model.named_state": "NamedState",
             "linkwork.model.tree": "Report",
-            "linkwork.model.tree_builder": "FLOATING_BASE",
-            "linkwork.model.value_check": "check_inertial mass_properties",
+            "linkwork.model.tree_builder": "DEFAULT_GRAVITY FLOATING_BASE read_gravity",
+            "linkwork.model.value_check": "check_inertial looks_like_degrees mass_properties moments_possible",
             "linkwork.spatial.arguments": "LARGEST",
         },
     )

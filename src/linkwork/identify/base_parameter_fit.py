@@ -24,7 +24,7 @@ from linkwork.identify.linear_least_squares import LinearFit, fit_linear, reduce
 from linkwork.identify.measurements import HeldOut, Measurements, joint_weights, name_list, read, rms, split
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels import Array, Axes, Wrenches
-from linkwork.model.friction_laws import Friction
+from linkwork.model import Friction
 
 __all__ = ["BaseParameterFit", "base_parameters", "held_out_errors", "require_excitation"]
 

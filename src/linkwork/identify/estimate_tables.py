@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import label, number, table
-from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
+from linkwork.parameters import JOINT_NAMES
 
 __all__ = ["body_lines", "error_lines", "estimate_lines", "joint_lines", "pose_lines"]
 
@@ -71,7 +71,7 @@ def joint_lines(
     rows = [
         [label(name), number(x), f"{s:.3g}", number(robot_value), "at its bound" if name in at_bound else ""]
         for name, x, s, robot_value in zip(names, values, deviations, nominal, strict=True)
-        if name.rpartition(".")[2] in JOINT_PARAMETERS
+        if name.rpartition(".")[2] in JOINT_NAMES
     ]
     return ["", *table(["joint", "estimate", "σ", "robot", ""], rows, left=(0, 4))] if rows else []
 

@@ -32,8 +32,7 @@ from linkwork.identify.estimate_tables import pose_lines
 from linkwork.identify.linear_least_squares import LinearFit, refuse_exact_fits
 from linkwork.identify.measurements import HeldOut, name_list, read_array, rms, split
 from linkwork.identify.placement_model import SIX, PlacementModel
-from linkwork.kernels import Array
-from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels import Array, real_array
 
 __all__ = ["PlacementFit", "placements"]
 

@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork import Robot
-from linkwork.kernels.array_arguments import real_array, stacked
-from linkwork.kernels.robot_arguments import by_joint
-from linkwork.model.friction_laws import FrictionLaw
-from linkwork.model.function_spec import quantity_of
-from linkwork.robot.robot_table import robot_owner
+from linkwork.kernels import by_joint, real_array, stacked_by_joint
+from linkwork.model import FrictionLaw, quantity_of
 
 __all__ = [
     "HeldOut",
@@ -139,7 +136,7 @@ def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:
     """Return a finite float64 array (..., nq) or (..., nv), from an array or a dict by joint."""
     quantity = quantity_of(name)
     if isinstance(value, Mapping):
-        array = stacked(robot_owner(robot.tree), quantity, value)
+        array: np.ndarray = stacked_by_joint(robot, caller, name, value, name, real_array)
     else:
         size = robot.nq if name == "q" else robot.nv
         expected = f"{caller}: {name}: expected an array of shape (..., {size}), the {quantity.doc}"

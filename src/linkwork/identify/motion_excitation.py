@@ -43,11 +43,8 @@ from linkwork.identify.measurements import (
     require_motion,
 )
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
-from linkwork.joints.base.plain_coordinates import is_plain
-from linkwork.kernels import Array
-from linkwork.kernels.array_arguments import real_array
-from linkwork.model.coupled_joints import bounds
-from linkwork.model.friction_laws import Friction
+from linkwork.kernels import Array, real_array
+from linkwork.model import Friction, bounds
 
 __all__ = ["Excitation", "ExcitingTrajectory", "excitation", "exciting_trajectory"]
 
@@ -259,7 +256,7 @@ def _limit_array(caller: str, name: str, value: Any, default: np.ndarray) -> np.
 
 def _refuse_manifolds(caller: str, robot: Robot) -> None:
     """Raise ValueError if the velocity of a joint is not the time derivative of its configuration."""
-    unsuitable = [joint.name for joint in robot.joints if not is_plain(joint.type)]
+    unsuitable = [joint.name for joint in robot.joints if not joint.velocity_is_rate]
     if unsuitable:
         raise ValueError(
             f"{caller}: {name_list(unsuitable)}: the velocity is not the rate of the configuration, as a Fourier "

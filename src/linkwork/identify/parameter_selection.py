@@ -12,10 +12,9 @@ import numpy as np
 from linkwork import Robot
 from linkwork._util.user_frames import levels_up
 from linkwork.dynamics import BaseParameters
-from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS
-from linkwork.dynamics.base_parameters import base_parameters_of
 from linkwork.errors import ModelWarning, UnknownNameError
-from linkwork.model.friction_laws import Friction, FrictionLaw, read_friction
+from linkwork.model import Friction, FrictionLaw, read_friction
+from linkwork.parameters import JOINT_NAMES
 
 __all__ = ["Columns", "Passive", "columns_of", "structural"]
 
@@ -106,23 +105,23 @@ def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Ba
     v, a = rng.normal(size=(2, count, robot.nv))
     Y = robot.inverse_dynamics_regressor(q, v, a, **columns.options)[:, measured][..., columns.estimated]
     Y = Y.reshape(-1, len(columns.estimated))
-    return base_parameters_of(Y, columns.chosen, 1e-9, _DEPENDENT), np.sqrt((Y * Y).mean(axis=0))
+    return BaseParameters.of_regressor(Y, columns.chosen, apart=_DEPENDENT), np.sqrt((Y * Y).mean(axis=0))
 
 
 def _kinds(caller: str, passive: Any) -> tuple[str, ...]:
     if passive is None or isinstance(passive, (bool, np.bool_)):
-        return JOINT_PARAMETERS if passive else ()
+        return JOINT_NAMES if passive else ()
     kinds = (passive,) if isinstance(passive, str) else tuple(passive)
     for kind in kinds:
-        if kind not in JOINT_PARAMETERS:
-            raise UnknownNameError("kind of passive parameter", kind, JOINT_PARAMETERS)
+        if kind not in JOINT_NAMES:
+            raise UnknownNameError("kind of passive parameter", kind, JOINT_NAMES)
     return kinds
 
 
 def _warn_of_passive_forces(caller: str, robot: Robot) -> None:
     names, values = robot.parameter_names(passive=True), robot.inertial_parameters(passive=True)
     present = {name.rpartition(".")[2] for name, x in zip(names, values.tolist(), strict=True) if x != 0.0}
-    kinds = [kind for kind in JOINT_PARAMETERS if kind in present]
+    kinds = [kind for kind in JOINT_NAMES if kind in present]
     if kinds:
         warnings.warn(
             f"{caller}: passive: expected a choice, as the joints of robot {robot.name!r} have {' and '.join(kinds)}, "

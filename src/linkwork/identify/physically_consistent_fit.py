@@ -30,7 +30,6 @@ from linkwork._util.messages import escaped
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.result import Result
 from linkwork._util.validation import finite_number, integer
-from linkwork.dynamics.algorithms.regressors import joint_velocities
 from linkwork.errors import Status
 from linkwork.identify import convex_inertia_fit
 from linkwork.identify.base_parameter_fit import held_out_errors
@@ -40,12 +39,9 @@ from linkwork.identify.linear_least_squares import RANK, Reduced, fit_linear, re
 from linkwork.identify.measurements import HeldOut, joint_weights, name_list, read, split
 from linkwork.identify.parameter_selection import Columns, Passive, columns_of, structural
 from linkwork.kernels import Array, Axes, Wrenches
-from linkwork.model import Frame
-from linkwork.model.composite_body import frames_with_inertias as with_inertias
-from linkwork.model.composite_body import with_summed_inertias
-from linkwork.model.coordinate_names import names_in
-from linkwork.model.friction_laws import Friction
-from linkwork.spatial.inertia_vector import inertia_of, parameters_of
+from linkwork.model import Frame, Friction, names_in, with_summed_inertias
+from linkwork.model import frames_with_inertias as with_inertias
+from linkwork.spatial import Inertia
 
 __all__ = ["InertiaFit", "inertias", "with_deformed_bodies"]
 
@@ -249,7 +245,7 @@ def _without_shared(robot: Robot, columns: Columns, measured: np.ndarray) -> tup
     """
     count = 10 * len(columns.bodies)
     joint_columns = columns.estimated[count:]
-    bodies = np.array([x.body for x in joint_velocities(robot.tree)])
+    bodies = np.array([i for i in robot.tree.order for _ in range(robot.tree.bodies[i].joint.nv)])
     coupled = np.array([body.coupling is not None for body in robot.tree.bodies])
     follows = coupled[bodies[(joint_columns - 10 * len(robot.bodies)) % len(bodies)]]
     if not follows.any():
@@ -324,10 +320,10 @@ def with_joint_parameters(robot: Robot, names: Sequence[str], values: Sequence[f
 
 def _moved(frame: Frame, A: np.ndarray) -> Frame:
     """Return a frame whose pseudo-inertia P becomes A P Aᵀ, with A (4, 4) in the body's axes."""
-    pi = np.array(parameters_of(frame.inertia), dtype=float)
+    pi = np.array(frame.inertia.parameters(), dtype=float)
     if not pi.any():
         return frame
     X = frame.placement.matrix()
     transform = np.linalg.solve(X, A @ X)
     P = transform @ inertial.pseudo_inertia(pi) @ transform.T
-    return replace(frame, inertia=inertia_of(inertial.from_pseudo_inertia(P).tolist()))
+    return replace(frame, inertia=Inertia.of_parameters(inertial.from_pseudo_inertia(P).tolist()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,16 +12,13 @@ import numpy as np
 from linkwork import Kernel, Robot
 from linkwork._util.progress import Reporter
 from linkwork.dynamics import BaseParameters
-from linkwork.dynamics.base_parameters import base_parameters_of
 from linkwork.errors import UnknownNameError
 from linkwork.expr import jacobian
 from linkwork.identify.linear_least_squares import LinearFit, Reduced, fit_linear, triangular
 from linkwork.identify.measurements import rms
-from linkwork.kernels.compiler_api import compile
-from linkwork.model import WORLD
-from linkwork.model.kernel_parameters import read_parameters
-from linkwork.model.parametrized_tree import offset
-from linkwork.spatial import Pose, Vec3
+from linkwork.kernels import compile
+from linkwork.model import WORLD, read_parameters
+from linkwork.spatial import Pose, Quaternion, Vec3
 
 __all__ = ["SIX", "PlacementDescent", "PlacementModel"]
 
@@ -130,7 +127,7 @@ class PlacementModel:
                     for row, number in zip(rows.tolist(), x[self.all[name]].tolist(), strict=True):
                         v[row] = number
                 q = corrected.integrate(q, v)
-            base = offset(x[self.slices["base"]].tolist()) if "base" in self.slices else Pose.identity()
+            base = _placement(x[self.slices["base"]].tolist()) if "base" in self.slices else Pose.identity()
             if self.rows == 6:
                 X = base @ Pose.of_elements(corrected.pose(q, frame).ravel().tolist())
                 error = X.difference(Pose.of_elements(measured.ravel().tolist())).elements()
@@ -159,7 +156,7 @@ class PlacementModel:
         q = self.robot.random_configuration(np.random.default_rng(0), size=count)
         X = self.robot.pose(q, self.frame) if self.rows == 6 else self.robot.point_position(q, self.frame)
         J = self.errors(q, X, x)[1].reshape(-1, len(self.names))
-        return base_parameters_of(J, self.names, 1e-9, _DEPENDENT), np.sqrt((J * J).mean(axis=0))
+        return BaseParameters.of_regressor(J, self.names, apart=_DEPENDENT), np.sqrt((J * J).mean(axis=0))
 
     def solve(
         self, q: np.ndarray, measured: np.ndarray, weights: np.ndarray | None, max_iterations: int, report: Reporter
@@ -231,7 +228,12 @@ class PlacementModel:
 
     def base(self, x: np.ndarray) -> np.ndarray:
         """Return the base's pose (4, 4), the identity if it is not estimated."""
-        return offset(x[self.slices["base"]].tolist()).matrix() if "base" in self.slices else np.eye(4)
+        return _placement(x[self.slices["base"]].tolist()).matrix() if "base" in self.slices else np.eye(4)
+
+
+def _placement(values: Sequence[Any]) -> Pose:
+    """Return the pose with a rotation vector φ [rad] and a translation d [m], the offset (φ; d)."""
+    return Pose(Quaternion.exp(Vec3.of(values[:3])).rotation(), Vec3.of(values[3:]))
 
 
 def _by_default(robot: Robot, frame: str) -> list[str]:

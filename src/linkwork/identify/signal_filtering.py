@@ -18,9 +18,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.optional_packages import optional_module
 from linkwork._util.validation import finite_number, integer
 from linkwork.identify.measurements import read_array
-from linkwork.joints.base.plain_coordinates import is_plain
-from linkwork.kernels import Array
-from linkwork.kernels.array_arguments import real_array
+from linkwork.kernels import Array, real_array
 
 __all__ = ["Signals", "differentiate", "low_pass", "scipy_module"]
 
@@ -65,7 +63,7 @@ def differentiate(robot: Robot, t: ArrayLike, q: Array, *, cutoff: float, order:
     smooth = positions.copy()
     for _, body in robot.tree.stacked():
         index = robot.q_index([body.joint_name])
-        if is_plain(body.joint):
+        if robot.joint(body.joint_name).velocity_is_rate:
             smooth[:, index] = _filtered(caller, positions[:, index], 1.0 / step, cutoff, order)
     return Signals(smooth, v, _rates(v, step, lambda x, y: y - x))
 

@@ -19,7 +19,6 @@ from linkwork.ik.algorithms.task_stack import TaskState, WideRows
 from linkwork.ik.kernels import AIMED
 from linkwork.ik.tasks.modifiers import ConstraintTask, LimitRange, as_task
 from linkwork.ik.tasks.task import Task
-from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.algorithms.relative_kinematics import fork
@@ -35,7 +34,6 @@ __all__ = [
     "mid_range",
     "own_constraint_task",
     "raise_for_inputs",
-    "read_limits",
     "read_locked",
     "read_target",
     "read_targets",
@@ -180,66 +178,6 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solve
     ends = np.cumsum([len(task.component_names) for task in tasks])
     rows = np.split(free, ends[:-1])
     return tuple(task.freed() if some.any() else task for task, some in zip(tasks, rows, strict=True))
-
-
-def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper bounds of q: the robot's by default; infinite for False.
-
-    Given bounds are two arrays (nq,), or a dict of pairs by joint or coordinate, combined with the robot's.  Raises
-    ValueError for an empty range, UnknownNameError for an unknown name.
-    """
-    lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
-    if position_limits is False:
-        return np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-    if isinstance(position_limits, Mapping):
-        position_limits = _limits_by_name(caller, robot, position_limits)
-    if position_limits is not None and position_limits is not True:
-        try:
-            low, high = (floats(x) for x in position_limits)
-            low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{caller}: position_limits: expected (lower, upper), two arrays of shape ({robot.nq},), a "
-                f"dict of pairs by joint, or False, got {position_limits!r}"
-            ) from None
-        if np.isnan(low).any() or np.isnan(high).any():
-            raise ValueError(f"{caller}: position_limits: expected no NaN, got {position_limits!r}")
-        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-    tree = robot.tree
-    for k, body in tree.stacked():
-        index = tree.q_slices[k]
-        if (lower[index] > upper[index]).any():
-            raise ValueError(
-                f"{caller}: position_limits: joint {body.joint_name!r} has an empty range: "
-                f"lower {lower[index].tolist()} > upper {upper[index].tolist()}"
-            )
-    return lower, upper
-
-
-def _limits_by_name(caller: str, robot: Any, limits: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return position limits, pairs by joint or coordinate, as two arrays (nq,); others are infinite."""
-    lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-    known = {*robot.q_names, *(joint.name for joint in robot.joints)}
-    for name, pair in limits.items():
-        if name not in known:
-            raise UnknownNameError("coordinate of q", str(name), sorted(known)).at(f"{caller}: position_limits")
-        try:
-            low, high = pair
-        except (TypeError, ValueError):
-            raise ValueError(f"{caller}: position_limits: {name!r}: expected (lower, upper), got {pair!r}") from None
-        indices = robot.q_index([name])
-        _put(lower, indices, f"{caller}: position_limits: {name!r}: lower", low)
-        _put(upper, indices, f"{caller}: position_limits: {name!r}: upper", high)
-    return lower, upper
-
-
-def _put(result: np.ndarray, indices: np.ndarray, argument: str, x: Any) -> None:
-    """Assign a number, or an array of numbers, to entries of ``result``.  Raises ValueError for other values."""
-    expected = f"{argument}: expected a number" + (f", or {len(indices)} of them" if len(indices) > 1 else "")
-    values = real_array(expected, x)
-    if values.shape not in ((), indices.shape):
-        raise ValueError(f"{expected}, got {x!r}")
-    result[indices] = values
 
 
 def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:

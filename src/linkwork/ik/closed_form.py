@@ -17,8 +17,7 @@ from linkwork.ik.algorithms.closed_form.arm_branches import ArmBranch, arm_branc
 from linkwork.ik.algorithms.closed_form.arm_recognition import ELBOW, RecognisedArm, recognised
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.owners import has_symbols
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration, refuse_symbols
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import is_rigid
@@ -337,8 +336,7 @@ def closed_form_of(robot: Any, frame: str, relative_to: str, locked: str | None)
             raise TypeError(f"closed_form: {name}: expected a name, got {value!r}")
     A, B = tree.frame(relative_to), tree.frame(frame)
     body = None if locked is None else tree.joint_index(locked)
-    if has_symbols(robot._subject):
-        raise TypeError(f"closed_form: robot {robot.name!r} has symbols; call closed_form on the robot without them")
+    refuse_symbols("closed_form", robot)
     arm = recognised(tree, A, B, body)
     return None if arm is None else ClosedForm(robot, arm, frame, relative_to)
 

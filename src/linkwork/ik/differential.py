@@ -22,14 +22,14 @@ from linkwork.ik.algorithms.differential_step import velocity_step
 from linkwork.ik.algorithms.hierarchical_qp import cascade_step, is_plain
 from linkwork.ik.algorithms.joint_bounds import MotionLimits
 from linkwork.ik.algorithms.task_stack import Stack
-from linkwork.ik.arguments import check_tasks, raise_for_inputs, read_limits, read_locked, read_targets
+from linkwork.ik.arguments import check_tasks, raise_for_inputs, read_locked, read_targets
 from linkwork.ik.kernels import rotation_defect, target_scalars, target_shapes
 from linkwork.ik.tasks.modifiers import LimitRange
 from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import DIAGNOSTICS, VelocityResult
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration, read_limits
 from linkwork.model.limited_coordinates import LoopSpeed, loop_speeds
 from linkwork.model.tree import Tree
 

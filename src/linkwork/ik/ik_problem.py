@@ -18,7 +18,6 @@ from linkwork.ik.arguments import (
     freed,
     mid_range,
     raise_for_inputs,
-    read_limits,
     read_locked,
     read_targets,
     read_tolerances,
@@ -52,7 +51,7 @@ from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import VelocityResult
 from linkwork.kernels.compiler_api import Kernel
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_arguments import read_configuration, read_limits
 from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates
 

@@ -16,10 +16,8 @@ from linkwork._util.array_collections import is_collection
 from linkwork._util.messages import did_you_mean, nearest
 from linkwork._util.optional_packages import optional_module
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.function_request import Request, read_request
-from linkwork.model import FunctionSpec
-from linkwork.model.dimensions import dimensions_of, labels_of, units_for
-from linkwork.model.function_spec import Shape, quantity_of
+from linkwork.kernels import Request, read_request
+from linkwork.model import FunctionSpec, dimensions_of, labels_of, quantity_of, units_for
 
 __all__ = ["LabelledFunction", "LabelledFunctions"]
 
@@ -148,7 +146,7 @@ class LabelledFunction:
         except UnknownNameError as error:
             raise error.at(error.where or spec.name) from None
 
-    def _finished(self, result: Any, shape: Shape, units: str, request: Request) -> Any:
+    def _finished(self, result: Any, shape: tuple[int | str, ...], units: str, request: Request) -> Any:
         """Return a result with its labels, units and the frames that it refers to."""
         dims = dimensions_of(shape)
         labels = {dim: self._labels(dim, request) for dim in dims}
@@ -173,7 +171,7 @@ class LabelledFunction:
         return {"robot": self._robot.name} | {key: x for key, x in values.items() if isinstance(x, str)}
 
 
-def _without_single_names(shape: Shape, sizes: Mapping[str, Any]) -> Shape:
+def _without_single_names(shape: tuple[int | str, ...], sizes: Mapping[str, Any]) -> tuple[int | str, ...]:
     """Return the shape without the sizes of single names."""
     return tuple(size for size in shape if not (isinstance(size, str) and sizes.get(size, size) is None))
 
@@ -187,7 +185,9 @@ class _Reader:
         self.unnamed: list[str] = []  # arguments with a batch whose dimensions have no names
         self.named: list[str] = []  # and those whose batch has names
 
-    def labelled(self, name: str, x: Any, shape: Shape, request: Request) -> tuple[Any, tuple[str, ...]]:
+    def labelled(
+        self, name: str, x: Any, shape: tuple[int | str, ...], request: Request
+    ) -> tuple[Any, tuple[str, ...]]:
         """Return an argument as a DataArray, with the names of the dimensions of one sample.
 
         Raises TypeError, ValueError and UnknownNameError.
@@ -217,7 +217,7 @@ class _Reader:
                 f"{self.caller}: {name}: expected a dict of numbers or NumPy arrays by joint; pass labelled or lazy "
                 f"values as one DataArray with the dimension {dimensions_of(quantity_of(name).shape)[0]!r}"
             )
-        from linkwork.kernels.robot_arguments import stacked_by_joint
+        from linkwork.kernels import stacked_by_joint
 
         return stacked_by_joint(self.robot, self.caller, name, values, name)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from linkwork.compiler.codegen.target import host, levels
     from linkwork.compiler.derivatives.tangent_spaces import Space
     from linkwork.compiler.kernel import Kernel, batch_call, call_state, make_single_call, single_call
-    from linkwork.compiler.kernel_code import compilations
+    from linkwork.compiler.kernel_code import Deadline, compilations
     from linkwork.compiler.operation_counts import arithmetic, operations_of
     from linkwork.compiler.port import Port
     from linkwork.compiler.prepared_code import make_ready, make_ready_later
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from linkwork.compiler.runtime.code_statistics import CodeStatistics, code_statistics
     from linkwork.compiler.runtime.loop_state import FEW
     from linkwork.compiler.runtime.piecewise_kernel import PiecewiseKernel, compile_piecewise
-    from linkwork.compiler.runtime.threads import available_processors, get_num_threads, set_num_threads
+    from linkwork.compiler.runtime.threads import get_num_threads, set_num_threads
     from linkwork.compiler.trace.result_digest import result_digest
     from linkwork.compiler.trace.trace import compile_guarded
     from linkwork.compiler.trace.trace import compile_later as compile
@@ -29,12 +29,12 @@ __all__ = [
     "FEW",
     "Cache",
     "CodeStatistics",
+    "Deadline",
     "Kernel",
     "PiecewiseKernel",
     "Port",
     "Space",
     "arithmetic",
-    "available_processors",
     "batch_call",
     "cache_location",
     "call_state",
@@ -70,7 +70,7 @@ if not TYPE_CHECKING:
             "linkwork.compiler.codegen.target": "host levels",
             "linkwork.compiler.derivatives.tangent_spaces": "Space",
             "linkwork.compiler.kernel": "Kernel batch_call call_state make_single_call single_call",
-            "linkwork.compiler.kernel_code": "compilations",
+            "linkwork.compiler.kernel_code": "Deadline compilations",
             "linkwork.compiler.operation_counts": "arithmetic operations_of",
             "linkwork.compiler.port": "Port",
             "linkwork.compiler.prepared_code": "make_ready make_ready_later",
@@ -78,7 +78,7 @@ if not TYPE_CHECKING:
             "linkwork.compiler.runtime.code_statistics": "CodeStatistics code_statistics",
             "linkwork.compiler.runtime.loop_state": "FEW",
             "linkwork.compiler.runtime.piecewise_kernel": "PiecewiseKernel compile_piecewise",
-            "linkwork.compiler.runtime.threads": "available_processors get_num_threads set_num_threads",
+            "linkwork.compiler.runtime.threads": "get_num_threads set_num_threads",
             "linkwork.compiler.trace.result_digest": "result_digest",
             "linkwork.compiler.trace.trace": "compile_guarded compile_later",
         },

@@ -19,14 +19,13 @@ from linkwork.kernels.compiler_api import arithmetic, operations_of
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.function_trace import traced
 from linkwork.kernels.operation_attribution import ELSEWHERE, Watch
-from linkwork.kernels.owners import RobotOwner
 from linkwork.model.tree import Tree
 
-__all__ = ["Explanation", "Work", "explain"]
+__all__ = ["OperationCount", "OperationReport", "report_operations"]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class OperationCount:
     """Operations with a common origin, such as the body that they were created for."""
 
     operations: Mapping[str, int]  # number of each kind
@@ -43,7 +42,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class OperationReport:
     """The operations of a function of a robot, before products and sums are fused.
 
     A pass is a walk over the bodies with some arithmetic: "outward", parents before children; "inward", children before
@@ -51,23 +50,23 @@ class Explanation:
     """
 
     passes: tuple[str, ...]
-    bodies: tuple[Work, ...]  # in the tree's order
-    elsewhere: Work  # before, between and after the walks
+    bodies: tuple[OperationCount, ...]  # in the tree's order
+    elsewhere: OperationCount  # before, between and after the walks
 
     @property
-    def total(self) -> Work:
+    def total(self) -> OperationCount:
         parts = (*self.bodies, self.elsewhere)
         operations: Counter[str] = sum((Counter(part.operations) for part in parts), Counter())
-        return Work(operations, tuple(map(sum, zip(*(part.by_pass for part in parts), strict=True))))
+        return OperationCount(operations, tuple(map(sum, zip(*(part.by_pass for part in parts), strict=True))))
 
 
-def explain(subject: RobotOwner, function: Any) -> Explanation:
+def report_operations(robot: Any, function: Any) -> OperationReport:
     """Return a report of a function's arithmetic operations, body by body, with statistics of its code.
 
-    ``function`` is a function's name, alone or in a tuple with its options, as
-    `linkwork.kernels.function_request.read_request` reads it. Raises the errors of `read_request` for an invalid
-    request, and SingularInertiaError as the function does.
+    ``function`` is a function's name, alone or in a tuple with its options, as `Robot.compile` accepts it.  Raises the
+    errors of `Robot.compile` for an invalid request, and SingularInertiaError as the function does.
     """
+    subject = robot._subject
     tree, request = subject.tree, read_request(subject, function)
     watches: list[Watch] = []
 
@@ -78,21 +77,21 @@ def explain(subject: RobotOwner, function: Any) -> Explanation:
     elements = [x for _, part in traced(subject, {request.label: request}, watched).outputs for x in part]
     result = _counted(watches[0], elements)
     walks = sorted({walk for counts in result.values() for walk, c in counts.items() if walk >= 0 and arithmetic(c)})
-    return Explanation(
+    return OperationReport(
         tuple(_names([watches[0].walks[walk] for walk in walks])),
         tuple([_work(result.get(body, {}), walks) for body in range(len(tree.bodies))]),
         _work(result.get(ELSEWHERE, {}), walks),
     )
 
 
-def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> Work:
+def _work(counts: Mapping[int, Counter[str]], walks: Sequence[int]) -> OperationCount:
     """Return the operation counts of one rigid body: of each kind, and the arithmetic in each pass over all bodies.
 
     ``counts`` are the body's operations of each kind, by the index of the pass to which they belong. ``walks`` are the
     indices of the passes that are reported.
     """
     total: Counter[str] = sum(counts.values(), Counter())
-    return Work(total, tuple([arithmetic(counts.get(walk, {})) for walk in walks]))
+    return OperationCount(total, tuple([arithmetic(counts.get(walk, {})) for walk in walks]))
 
 
 def _names(directions: Sequence[str]) -> Iterator[str]:

@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.array_collections import is_collection
-from linkwork._util.validation import finite_array
+from linkwork._util.validation import finite_array, floats
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.array_arguments import POSE_REMEDY, ArgumentReader, ArrayOf, scalar_array, stacked
+from linkwork.kernels.array_arguments import POSE_REMEDY, ArgumentReader, ArrayOf, real_array, scalar_array, stacked
 from linkwork.kernels.compiler_api import Port
+from linkwork.kernels.owners import has_symbols
 from linkwork.model.coordinate_names import index_of
 from linkwork.model.function_spec import quantity_of
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import is_like_pose
 
-__all__ = ["by_joint", "read_configuration", "stacked_by_joint"]
+__all__ = ["by_joint", "read_configuration", "read_limits", "refuse_symbols", "stacked_by_joint"]
 
 
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
@@ -55,6 +56,12 @@ def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.nda
             text.replace(f"{caller}: q", f"{caller}: {argument}", 1) if is_named else f"{caller}: {argument}: {text}"
         ) from None
     return np.array(result, dtype=float)
+
+
+def refuse_symbols(caller: str, robot: Any) -> None:
+    """Raise TypeError for a robot with symbols among its parameters, which has no numbers."""
+    if has_symbols(robot._subject):
+        raise TypeError(f"{caller}: robot {robot.name!r} has symbolic parameters; give them values")
 
 
 def stacked_by_joint(
@@ -126,3 +133,63 @@ def _values(
         got = array[wrong].flat[0] if array.ndim else float(array)
         raise ValueError(f"{caller}: {argument}: expected numbers {bound}{f' [{unit}]' if unit else ''}, got {got:g}")
     return array
+
+
+def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper bounds of q: the robot's by default; infinite for False.
+
+    Given bounds are two arrays (nq,), or a dict of pairs by joint or coordinate, combined with the robot's.  Raises
+    ValueError for an empty range, UnknownNameError for an unknown name.
+    """
+    lower, upper = np.array(robot.lower, dtype=float), np.array(robot.upper, dtype=float)
+    if position_limits is False:
+        return np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+    if isinstance(position_limits, Mapping):
+        position_limits = _limits_by_name(caller, robot, position_limits)
+    if position_limits is not None and position_limits is not True:
+        try:
+            low, high = (floats(x) for x in position_limits)
+            low, high = np.broadcast_to(low, (robot.nq,)), np.broadcast_to(high, (robot.nq,))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{caller}: position_limits: expected (lower, upper), two arrays of shape ({robot.nq},), a "
+                f"dict of pairs by joint, or False, got {position_limits!r}"
+            ) from None
+        if np.isnan(low).any() or np.isnan(high).any():
+            raise ValueError(f"{caller}: position_limits: expected no NaN, got {position_limits!r}")
+        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
+    tree = robot.tree
+    for k, body in tree.stacked():
+        index = tree.q_slices[k]
+        if (lower[index] > upper[index]).any():
+            raise ValueError(
+                f"{caller}: position_limits: joint {body.joint_name!r} has an empty range: "
+                f"lower {lower[index].tolist()} > upper {upper[index].tolist()}"
+            )
+    return lower, upper
+
+
+def _limits_by_name(caller: str, robot: Any, limits: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return position limits, pairs by joint or coordinate, as two arrays (nq,); others are infinite."""
+    lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+    known = {*robot.q_names, *(joint.name for joint in robot.joints)}
+    for name, pair in limits.items():
+        if name not in known:
+            raise UnknownNameError("coordinate of q", str(name), sorted(known)).at(f"{caller}: position_limits")
+        try:
+            low, high = pair
+        except (TypeError, ValueError):
+            raise ValueError(f"{caller}: position_limits: {name!r}: expected (lower, upper), got {pair!r}") from None
+        indices = robot.q_index([name])
+        _put(lower, indices, f"{caller}: position_limits: {name!r}: lower", low)
+        _put(upper, indices, f"{caller}: position_limits: {name!r}: upper", high)
+    return lower, upper
+
+
+def _put(result: np.ndarray, indices: np.ndarray, argument: str, x: Any) -> None:
+    """Assign a number, or an array of numbers, to entries of ``result``.  Raises ValueError for other values."""
+    expected = f"{argument}: expected a number" + (f", or {len(indices)} of them" if len(indices) > 1 else "")
+    values = real_array(expected, x)
+    if values.shape not in ((), indices.shape):
+        raise ValueError(f"{expected}, got {x!r}")
+    result[indices] = values

@@ -52,14 +52,14 @@ class RobotBase:
 
     __slots__ = ("__weakref__", "_calls", "_kernels", "_subject", "_tree")
 
-    _functions: ClassVar[Mapping[str, FunctionSpec]] = MappingProxyType({})  # the table of a robot's functions
+    functions: ClassVar[Mapping[str, FunctionSpec]] = MappingProxyType({})  # specifications by name
 
     def __init__(self, tree: Tree) -> None:
         if not isinstance(tree, Tree):
             remedy = "use linkwork.load for a file, or Robot.build or Robot.from_dh"
             raise TypeError(f"Robot: tree: expected a Tree, got {tree!r}; {remedy}")
         self._tree = tree
-        self._subject = RobotOwner(tree, self._functions)
+        self._subject = RobotOwner(tree, self.functions)
         self._calls: dict[Any, Callable[..., np.ndarray]] = {}
         self._kernels: LazyCache[Kernel] = LazyCache()
 

@@ -15,7 +15,7 @@ from linkwork._util.validation import finite_number, floats
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import stacked
 from linkwork.kernels.compiled_method import computed
-from linkwork.kernels.owners import has_symbols
+from linkwork.kernels.robot_arguments import refuse_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.function_spec import QUANTITIES
@@ -260,8 +260,7 @@ class IntegrabilityMethods(RobotBase):
         """
         from linkwork.mechanisms.integrability import integrability_of
 
-        if has_symbols(self._subject):
-            raise TypeError(f"integrability: robot {self.name!r} has symbolic parameters, expected numbers")
+        refuse_symbols("integrability", self)
         try:
             at = np.asarray(
                 self._call_method("integrate", (q, np.zeros(self.nv)), {}, {}, None)

@@ -163,6 +163,7 @@ class InertiaCheck:
     refuse: Callable[..., None]  # (owner, request): raises SingularInertiaError before a function is traced
     guards: Callable[..., list[Any]]  # (owner, request, tree, q): values that are positive near singular inertia
     warn: Callable[..., None]  # (owner, request, label, arrays): warns of singular configurations after a call
+    joints: Callable[..., tuple[str, ...]]  # (tree, passive): names of the joints that move no inertia
 
 
 @dataclass(frozen=True, slots=True)

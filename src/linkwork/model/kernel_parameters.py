@@ -18,7 +18,6 @@ from linkwork.model.body import FRICTION_VELOCITY, Body, Drive
 from linkwork.model.composite_body import frames_with_inertias
 from linkwork.model.loop_joints import body_of, loops_of
 from linkwork.model.tree import Tree
-from linkwork.spatial.inertia_vector import parameters_of
 
 __all__ = ["KINDS", "LOOP_KINDS", "Kind", "Parameter", "inputs_of", "joint_values", "read_parameters"]
 
@@ -88,10 +87,10 @@ class Parameter:
             case "gravity", _:
                 return [*tree.gravity]
             case "inertia", "":
-                return [x for body in tree.bodies for x in parameters_of(body.inertia)]
+                return [x for body in tree.bodies for x in body.inertia.parameters()]
             case "inertia", link:
                 frames = {frame.name: frame for frame in frames_with_inertias(tree.bodies, tree.frames)}
-                return [*parameters_of(frames[link].inertia)]
+                return [*(frames[link].inertia).parameters()]
             case (("placement" | "frame"), _):
                 return [0.0] * math.prod(self.shape(tree))
             case "point", _:

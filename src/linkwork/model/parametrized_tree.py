@@ -12,7 +12,6 @@ from linkwork.model.kernel_parameters import Parameter
 from linkwork.model.loop_joints import loops_of, with_loop_values
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Quaternion, Vec3
-from linkwork.spatial.inertia_vector import inertia_of
 
 __all__ = ["ParameterValues", "offset", "parametrized", "with_parameter_values"]
 
@@ -80,9 +79,9 @@ class _ChangedTree:
                 self.gravity = Vec3.of(values)
             case "inertia", "":
                 for i in range(len(self.bodies)):
-                    self.wholes[i] = inertia_of(values[10 * i : 10 * i + 10])
+                    self.wholes[i] = Inertia.of_parameters(values[10 * i : 10 * i + 10])
             case "inertia", link:
-                self.inertias[link] = inertia_of(values)
+                self.inertias[link] = Inertia.of_parameters(values)
             case "point", _:
                 self.points[name] = replace(self.points[name], position=Vec3.of(values))
             case "direction", _:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.lazy_imports import published_in
 from linkwork._util.messages import did_you_mean, nearest
-from linkwork.errors import NOTED, Issue, UnknownNameError
+from linkwork.errors import Issue, UnknownNameError
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import check_inertias
 from linkwork.spatial import Inertia, Pose, Vec3
@@ -40,7 +40,7 @@ class Report:
     @property
     def repairs(self) -> tuple[Issue, ...]:
         """The warnings that ``strict`` turns into errors: all but notes without effect on the robot."""
-        return tuple(issue for issue in self.warnings if issue.code not in NOTED)
+        return tuple(issue for issue in self.warnings if not issue.is_note)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.warnings)) if self.warnings else "no findings"
@@ -170,8 +170,8 @@ class Tree:
         return result
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the hash, as hashes of strings differ between processes."""
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+        """Return the state without the hash, as hashes of strings differ between processes, and the length."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_hash", "_length")}
 
     @property
     def files(self) -> tuple[str, ...]:

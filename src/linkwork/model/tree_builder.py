@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import listed, nearest, quoted
-from linkwork.errors import NOTED, Findings, Issue, Location
+from linkwork.errors import Findings, Issue, Location
 from linkwork.joints import Floating
 from linkwork.model.body import WORLD, Body, Following, Frame, Limits
 from linkwork.model.composite_body import compose, with_summed_inertias
@@ -57,7 +57,7 @@ def build_tree(
     for issue in description.errors:
         findings.error(issue)
     for issue in description.warnings:
-        findings.note(issue) if issue.code in NOTED else findings.warn(issue)
+        findings.add(issue)
     if not check_names(findings, description):
         findings.raise_errors()  # values that are not strings cannot be looked up
     check_values(findings, description)

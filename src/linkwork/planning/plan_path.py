@@ -13,9 +13,8 @@ from linkwork._util.progress import Reporter, read_progress
 from linkwork._util.validation import finite_number, integer, one_of
 from linkwork.collision.motion_validity import METHODS
 from linkwork.errors import Status
-from linkwork.ik.arguments import read_limits
 from linkwork.kernels.compiler_api import compilations
-from linkwork.kernels.robot_arguments import by_joint, read_configuration
+from linkwork.kernels.robot_arguments import by_joint, read_configuration, read_limits
 from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of

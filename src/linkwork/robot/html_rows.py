@@ -1,36 +1,19 @@
-"""HTML of a robot's tree, and the table rows of joints and links, for notebooks; all names are escaped."""
+"""Table rows of joints and links, for notebooks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.html_tables import rows_table, tag
 from linkwork._util.messages import label, number, number_list
-from linkwork.model.tree import Tree
-from linkwork.robot.tree_drawing import axis_text, constraint_lines, follows_text, slice_text, tree_lines
+from linkwork.model.tree_drawing import axis_text, follows_text, slice_text
 
-__all__ = ["joint_row", "link_row", "robot_html"]
+__all__ = ["joint_row", "link_row"]
 
-_MAX_LINES = 200  # of the tree
 _EFFORT_UNITS = {"rad/s": "N·m", "m/s": "N"}  # by unit of the velocity
-
-
-def robot_html(tree: Tree, joints: Iterable[Any], picture: str = "") -> str:
-    """Return HTML of a robot: a heading, a picture, the tree in a <pre> and a <table> with a row for each joint."""
-    count = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
-    mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
-    head = tag("div", tag("b", escape(label(tree.name))), f": {count}, nq {tree.nq}, nv {tree.nv}{mass}")
-    lines, own = tree_lines(tree), constraint_lines(tree)
-    more = [f"… and more: {len(lines)} links in all"] if len(lines) > _MAX_LINES else []
-    drawn = escape("\n".join([*lines[:_MAX_LINES], *more, *own[:_MAX_LINES]]))
-    rows = [joint_row(joint) for joint in joints]
-    details = tag("pre", drawn, style="line-height: 1.2"), rows_table(rows, "joints") if rows else ""
-    return tag("div", head, picture, tag("details", tag("summary", "links and joints"), *details))
 
 
 def joint_row(joint: Any) -> dict[str, str]:

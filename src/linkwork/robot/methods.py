@@ -22,11 +22,11 @@ from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.coordinate_names import index_of, names_of
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.limited_coordinates import position_limits
+from linkwork.model.tree_drawing import constraint_lines, tree_lines
 from linkwork.robot.joint.joint import Bounds, Joint, joint_of
 from linkwork.robot.joint.loop_joint_view import loop_joints
 from linkwork.robot.joint.passive_parameters import resistance
 from linkwork.robot.placed_link import PlacedLink, fixed_joints_of, links_of, placed_link
-from linkwork.robot.tree_drawing import constraint_lines, tree_lines
 
 __all__ = ["CompilingMethods", "LimitMethods", "StructureMethods"]
 

@@ -24,7 +24,6 @@ from linkwork.robot.construction.link import joint_description
 from linkwork.robot.joint.joint import Joint, body_with, joint_of
 from linkwork.robot.joint.passive_parameters import DRIVE, dof_values, read_drive
 from linkwork.spatial.arguments import LARGEST, checked_array
-from linkwork.spatial.inertia_vector import parameters_of
 
 __all__ = ["ParameterMethods"]
 
@@ -295,7 +294,7 @@ def _check_own_links(before: Tree, after: Tree) -> None:
     own = {body.name for body in after.bodies}
     for frame in after.frames:
         if frame.name in own and frame.inertia != known.get(frame.name):
-            reasons = explain(parameters_of(frame.inertia), tolerance=_FILE_ROUNDING)
+            reasons = explain(frame.inertia.parameters(), tolerance=_FILE_ROUNDING)
             if reasons:
                 raise ValueError(
                     f"{_CALLER}: inertia: body {frame.name!r}: less the inertia of its welded links, link "

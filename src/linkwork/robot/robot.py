@@ -45,12 +45,13 @@ class Robot(RobotMethods, metaclass=WithForeignNames):
 
     A robot is an immutable value: equal robots compare and hash equal, and it pickles.
 
-    ``tree`` is the model that `linkwork.load` and `Robot.build` create.
+    ``tree`` is the model that `linkwork.load` and `Robot.build` create.  ``functions`` has the specification of each
+    function by its name: inputs, outputs, options, and the algorithm over any scalar (see the pages on extensions).
     """
 
     __slots__ = ()
 
-    _functions = ROBOT
+    functions = ROBOT
 
     # -- description
 

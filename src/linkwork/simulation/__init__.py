@@ -6,6 +6,7 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.simulation.actuator_forces import actuator_torque as actuator_torque
+    from linkwork.simulation.algorithms.step_methods import STEP_METHODS as STEP_METHODS
     from linkwork.simulation.contacts.collision_shape_contacts import ContactPair as ContactPair
     from linkwork.simulation.contacts.collision_shape_contacts import ContactScene as ContactScene
     from linkwork.simulation.contacts.contact_materials import ContactMaterial as ContactMaterial
@@ -36,6 +37,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = public_names(
         __name__,
         {
+            "linkwork.simulation.algorithms.step_methods": "STEP_METHODS",
             "linkwork.simulation.contacts.collision_shape_contacts": "ContactPair ContactScene",
             "linkwork.simulation.contacts.contact_materials": "ContactMaterial",
             "linkwork.simulation.contacts.ground_contact": "ContactGround ContactPoint",

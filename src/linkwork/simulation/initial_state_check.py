@@ -37,7 +37,7 @@ def check_start(
 
     ``parameters`` are arrays by the names of ``sizes``; ``names`` are the robot's names for them, in the same order.
     """
-    if not robot.constraints or q.size == 0:
+    if not robot.tree.constraints or q.size == 0:
         return
     kernel = _KERNELS.get(
         (robot, tuple(names), tuple((sizes or {}).items())), lambda: _compiled(robot, names, sizes or {})

@@ -28,6 +28,7 @@ from linkwork.kernels.robot_base import RobotBase
 from linkwork.kinematics.state_tables import StateTable, record_variable, state_variables
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
+from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.events import SLOTS, EventRecord
 from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
 from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED, RUNNING, STATE, UNSOLVED
@@ -327,6 +328,10 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
             meshes=meshes,
             title=title,
         )
+
+    def _shown_contacts(self, contacts: Any) -> ContactSet | None:
+        """Return the contacts of a picture: its option, or those of the simulation."""
+        return self._contacts if contacts is None else ContactSet.of(contacts, "convex", "show")
 
     def plot(self, *environment: int, axes: Any = None) -> Any:
         """Plot q, v, energies and contact forces over time with matplotlib (``pip install "linkwork[figures]"``).

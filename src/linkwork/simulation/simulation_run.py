@@ -308,7 +308,7 @@ class SimulationRun:
             events = occurrences(setup.robot, setup.events, tables, counts)
         held_by = records.pop(_HELD, None)
         robot: Any = setup.robot
-        timed = any(constraint.time_dependent for constraint in robot.constraints)
+        timed = any(constraint.time_dependent for constraint in robot.tree.constraints)
         own = None
         if held_by is not None and not (timed or self._is_pushed):  # the dense output has no other forces
             own = DenseOutput(setup, held_by, self.parameters, self.leading)

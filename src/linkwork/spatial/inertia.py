@@ -5,6 +5,7 @@ Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, sect
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from linkwork._util.lazy_dataclass import dataclass
@@ -32,10 +33,23 @@ class Inertia:
         """Return the zero inertia."""
         return Inertia(0.0, Vec3.zero(), Symmetric3.zero())
 
+    @staticmethod
+    def of_parameters(parameters: Sequence[Any]) -> Inertia:
+        """Return the inertia with the ten inertial parameters π: see `parameters`."""
+        m, x, y, z, *about = parameters
+        return Inertia(m, Vec3(x, y, z), Symmetric3(*about))
+
+    def parameters(self) -> tuple[Any, ...]:
+        """Return the ten inertial parameters of a body: mass, first moments, rotational inertia [kg, kg m, kg m²].
+
+        π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz), about the frame's origin in its axes.
+        """
+        return (self.mass, *self.moment, *self.about.elements())
+
     @property
     def is_zero(self) -> bool:
         """True if all elements are the float 0, known at trace time."""
-        return all(isinstance(x, float) and x == 0.0 for x in (self.mass, *self.moment, *self.about.elements()))
+        return all(isinstance(x, float) and x == 0.0 for x in self.parameters())
 
     @staticmethod
     def at_center(mass: Any, center: Vec3, about_center: Symmetric3) -> Inertia:

@@ -23,7 +23,6 @@ from typing import Any
 
 from linkwork.expr.scalar.functions import exp, log, sqrt
 from linkwork.spatial.inertia import Inertia
-from linkwork.spatial.matrix3 import Symmetric3
 from linkwork.spatial.motion_and_force import Force, Motion
 from linkwork.spatial.rigid_motion import RigidMotion
 from linkwork.spatial.vec3 import Vec3
@@ -33,9 +32,7 @@ __all__ = [
     "PARAMETERS",
     "from_log_cholesky",
     "from_pseudo_inertia",
-    "inertia_of",
     "log_cholesky",
-    "parameters_of",
     "pseudo_inertia",
     "unit_energies",
     "unit_momenta",
@@ -48,21 +45,7 @@ LOG_CHOLESKY = ("alpha", "d_1", "d_2", "d_3", "s_12", "s_23", "s_13", "t_1", "t_
 Scalars = Sequence[Any]
 
 
-def parameters_of(inertia: Inertia) -> tuple[Any, ...]:
-    """Return the ten inertial parameters of a body: mass, first moments, rotational inertia [kg, kg m, kg m²].
-
-    π = (m, h_x, h_y, h_z, J_xx, J_xy, J_xz, J_yy, J_yz, J_zz), about the frame's origin in its axes.
-    """
-    return (inertia.mass, *inertia.moment, *inertia.about.elements())
-
-
-def inertia_of(parameters: Scalars) -> Inertia:
-    """Return the inertia with the ten inertial parameters π (`parameters_of`)."""
-    m, x, y, z, *about = parameters
-    return Inertia(m, Vec3(x, y, z), Symmetric3(*about))
-
-
-_UNIT = [inertia_of([1.0 if k == j else 0.0 for j in range(10)]) for k in range(10)]
+_UNIT = [Inertia.of_parameters([1.0 if k == j else 0.0 for j in range(10)]) for k in range(10)]
 
 
 # -- quantities linear in π

@@ -22,8 +22,8 @@ from linkwork._util.file_budget import MESH
 from linkwork._util.file_search import FileSearch, FileSearchError
 from linkwork._util.optional_packages import optional_module
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
+from linkwork.formats.description import MeshFile, read_mesh_file
 from linkwork.shapes import Mesh
-from linkwork.shapes.mesh_files import MAX_VERTICES, MeshFile, read_mesh_file
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.textures import MAX_BYTES as MAX_TEXTURE_BYTES
 from linkwork.viewer.textures import check_decodes, encoded_texture
@@ -288,8 +288,8 @@ def _as_surfaces(submeshes: list[_Submesh], scale: np.ndarray, source: MeshFile,
     total = sum(len(submesh.triangles) for submesh in submeshes)
     if total == 0:
         raise ValueError(f"{file}: expected triangles, got none")
-    if sum(len(submesh.points) for submesh in submeshes) > 6 * MAX_VERTICES:
-        raise ValueError(f"{file}: too many vertices: the limit is {MAX_VERTICES}")
+    if sum(len(submesh.points) for submesh in submeshes) > 6 * MESH.max_vertices:
+        raise ValueError(f"{file}: too many vertices: the limit is {MESH.max_vertices}")
     for submesh in submeshes:
         submesh.points = source.with_z_up(submesh.points) * scale
         if not np.isfinite(submesh.points).all():

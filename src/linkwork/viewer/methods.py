@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Unpack, cast
+from html import escape
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from linkwork import Scene
 from linkwork._util.file_search import Folders
+from linkwork._util.html_tables import rows_table, tag
+from linkwork._util.messages import label, number
 from linkwork._util.pictures import Output, show
 from linkwork.kernels import Array, RobotBase
-from linkwork.robot.html_rows import robot_html
+from linkwork.model import constraint_lines, tree_lines
 from linkwork.viewer.notebook import inline_picture
 from linkwork.viewer.scenes.document_of import document_of
 
 __all__ = ["ShowMethods"]
+
+_MAX_LINES = 200  # of the tree
 
 
 class ShowMethods(RobotBase):
@@ -81,4 +86,18 @@ class ShowMethods(RobotBase):
 
     def _repr_html_(self) -> str:
         picture = inline_picture(self._tree.name, partial(document_of, self), self._tree)
-        return robot_html(self._tree, cast(Any, self).joints, picture)
+        return _robot_html(self, picture)
+
+
+def _robot_html(robot: Any, picture: str) -> str:
+    """Return HTML of a robot: a heading, a picture, the tree, and a row for each joint; names are escaped."""
+    tree = robot.tree
+    count = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
+    mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
+    head = tag("div", tag("b", escape(label(tree.name))), f": {count}, nq {tree.nq}, nv {tree.nv}{mass}")
+    lines, own = tree_lines(tree), constraint_lines(tree)
+    more = [f"… and more: {len(lines)} links in all"] if len(lines) > _MAX_LINES else []
+    drawn = escape("\n".join([*lines[:_MAX_LINES], *more, *own[:_MAX_LINES]]))
+    rows = [joint._html_row() for joint in robot.joints]
+    details = tag("pre", drawn, style="line-height: 1.2"), rows_table(rows, "joints") if rows else ""
+    return tag("div", head, picture, tag("details", tag("summary", "links and joints"), *details))

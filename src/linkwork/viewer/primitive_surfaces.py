@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 
 from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polytope, Shape, Sphere
-from linkwork.shapes.quickhull import hull_triangles
 from linkwork.viewer.document import Surface
 from linkwork.viewer.triangles import smooth_surface
 
@@ -158,6 +157,7 @@ def _hull_of_support(shape: Shape) -> Surface | None:
     try:
         points = np.asarray(shape.support(np.concatenate([spiral, np.eye(3), -np.eye(3)])), dtype=float)
         points = np.unique(np.round(points, 9), axis=0)  # [m] corners of flat faces occur many times
-        return smooth_surface(points, hull_triangles(points))
+        hull = Polytope(points)  # type: ignore[arg-type]
+        return smooth_surface(np.array(hull.vertices), np.array(hull.triangles))
     except ValueError:  # without support points, or flat
         return None

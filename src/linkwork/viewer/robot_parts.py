@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkwork._util.file_search import FileSearch
-from linkwork.model import WORLD, Body, Frame, Tree
-from linkwork.model.composite_body import compose
+from linkwork.model import WORLD, Body, Frame, Tree, compose
 from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
 from linkwork.viewer.document import Color, Part

@@ -16,8 +16,7 @@ import numpy as np
 
 from linkwork import Kernel
 from linkwork.expr import fabs, floor, fmax, fmin, linalg
-from linkwork.kernels.compiler_api import compile
-from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.kernels import LazyCache, compile
 from linkwork.workspace.direction_bins import direction_bin
 from linkwork.workspace.map_job import AXES, CALLER, JACOBIAN_ROWS, MapJob
 from linkwork.workspace.reused_arrays import ReusedArrays

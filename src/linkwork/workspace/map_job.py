@@ -13,10 +13,8 @@ import numpy as np
 
 from linkwork import Scene
 from linkwork._util.validation import boolean, finite_number, instance, integer, one_of
-from linkwork.collision.geometry_fingerprint import fingerprint
-from linkwork.ik.arguments import read_limits
-from linkwork.kernels.owners import has_symbols
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.collision import fingerprint
+from linkwork.kernels import read_configuration, read_limits, refuse_symbols
 from linkwork.workspace.voxel_counts import MAX_SAMPLES
 
 __all__ = ["AXES", "BLOCK", "CALLER", "JACOBIAN_ROWS", "MapJob", "digest_of", "read_job"]
@@ -125,8 +123,7 @@ def read_job(
     tree.frame(relative_to)
     if scene is not None:
         instance(CALLER, "scene", scene, Scene, description="a linkwork.Scene")
-    if has_symbols(robot._subject):
-        raise TypeError(f"{CALLER}: robot {robot.name!r} has symbolic parameters; give them values")
+    refuse_symbols(CALLER, robot)
     if any(constraint.holonomic for constraint in tree.constraints):
         raise ValueError(
             f"{CALLER}: expected a robot without kinematic loops, because its joints are drawn independently; got "

@@ -10,8 +10,7 @@ from linkwork._util.file_search import Folders
 from linkwork._util.messages import number
 from linkwork._util.validation import instance, one_of
 from linkwork._util.validation import name as checked_name
-from linkwork.kernels import RobotBase
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels import RobotBase, read_configuration
 from linkwork.viewer.document import Points, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of

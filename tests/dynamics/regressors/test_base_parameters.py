@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.dynamics.base_parameters import BaseParameters, base_parameters_of
+from linkwork.dynamics.base_parameters import BaseParameters
 from linkwork.model.random_tree import random_tree
 from linkwork.model.simplify import _count_inertia, align_joint_frames, regroup_inertias
 from linkwork.model.tree import Tree
@@ -20,7 +20,7 @@ from oracles.trees import every_moving_tree, robot_of, state
 def of_tree(tree: Tree, seed: int, samples: int = 20) -> tuple[BaseParameters, np.ndarray]:
     q, v, a = state(tree, seed=seed, size=samples)
     Y = Direct(tree).inverse_dynamics_regressor(q, v, a).reshape(len(q) * tree.nv, -1)
-    return base_parameters_of(Y, robot_of(tree).parameter_names(), 1e-9), Y
+    return BaseParameters.of_regressor(Y, robot_of(tree).parameter_names()), Y
 
 
 @every_moving_tree

@@ -13,12 +13,13 @@ import linkwork as lw
 from linkwork import parameters
 from linkwork.expr.autodiff.dual_numbers import Dual, parts
 from linkwork.model.random_tree import random_inertia
-from linkwork.spatial.inertia_vector import from_log_cholesky, inertia_of, log_cholesky, parameters_of
+from linkwork.spatial import Inertia
+from linkwork.spatial.inertia_vector import from_log_cholesky, log_cholesky
 from oracles.comparison import assert_close
 from oracles.example_robots import EXAMPLES, SHIPPED
 
 THETA = st.lists(st.floats(-2.0, 2.0), min_size=10, max_size=10)
-BODIES = np.array([parameters_of(random_inertia(np.random.default_rng(seed))) for seed in range(20)])
+BODIES = np.array([random_inertia(np.random.default_rng(seed)).parameters() for seed in range(20)])
 EVERY = [  # what no body has, and a word of why
     ([-1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1], "the mass is -1 kg"),
     ([0.0, 1, 0, 0, 1, 0, 0, 1, 0, 1], "first moments of mass are not zero: 1, 0, 0 kg m"),
@@ -49,7 +50,7 @@ def test_log_cholesky_and_pseudo_inertia_are_inverted() -> None:
     assert P.shape == (4, 5, 4, 4) and np.array_equal(P, np.swapaxes(P, -1, -2))
     assert_close(parameters.from_pseudo_inertia(P).reshape(20, 10), BODIES, 1e-15, core=1)
     for pi in BODIES:
-        assert_close(parameters_of(inertia_of(pi.tolist())), pi, 0.0)
+        assert_close(Inertia.of_parameters(pi.tolist()).parameters(), pi, 0.0)
 
 
 def test_log_cholesky_runs_on_any_scalar_with_a_regular_jacobian() -> None:

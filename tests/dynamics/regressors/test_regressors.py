@@ -13,7 +13,7 @@ from linkwork import Robot
 from linkwork.model.random_tree import random_inertia
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
-from linkwork.spatial.inertia_vector import inertia_of, parameters_of, unit_wrenches
+from linkwork.spatial.inertia_vector import unit_wrenches
 from linkwork.spatial.rigid_motion import RigidMotion
 from oracles.comparison import assert_close
 from oracles.scalars import Direct
@@ -98,7 +98,7 @@ def test_columns_of_a_link_give_the_effect_of_its_inertia(tree: Tree) -> None:
         Y = Direct(tree).inverse_dynamics_regressor(q, v, a)
         expected = Direct(changed.tree).inverse_dynamics(q, v, a) - Direct(tree).inverse_dynamics(q, v, a)
         assert_close(Y @ change, expected, 1e-12, core=1)
-        k, change_of_link = 10 * link.body, parameters_of(link.placement @ new_inertia - link.placement @ link.inertia)
+        k, change_of_link = 10 * link.body, (link.placement @ new_inertia - link.placement @ link.inertia).parameters()
         assert_close(change[k : k + 10], change_of_link, 1e-12)
         assert not np.any(np.delete(change, range(k, k + 10)))
 
@@ -183,7 +183,7 @@ def test_unit_wrenches_add_up_to_the_wrench_of_a_body() -> None:
         w, w_dot, a = (Vec3(*rng.normal(size=3).tolist()) for _ in range(3))
         motion = RigidMotion.of(w, w_dot, a)
         body: Inertia = Pose(R, w) @ random_inertia(rng)
-        parts = [F * x for F, x in zip(unit_wrenches(motion), parameters_of(body), strict=True)]
+        parts = [F * x for F, x in zip(unit_wrenches(motion), body.parameters(), strict=True)]
         total = np.sum([part.elements() for part in parts], axis=0)
         assert_close(total, motion.wrench(body).elements(), 1e-14)
-        assert inertia_of(parameters_of(body)) == body
+        assert Inertia.of_parameters(body.parameters()) == body

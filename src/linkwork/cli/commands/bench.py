@@ -21,7 +21,6 @@ from linkwork.cli.function_timings import (
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity
 from linkwork.errors import SingularInertiaError
-from linkwork.robot.robot_table import ROBOT
 
 __all__ = ["add_arguments", "run"]
 
@@ -48,7 +47,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if not robot.nv:
         raise CommandError(BAD_MODEL, f"{label(robot.name)}: the robot has no degrees of freedom to measure")
     rows = []
-    functions = [name for name in FUNCTIONS if not (robot.tree.inertias_ignored and ROBOT[name].needs_inertias)]
+    functions = [
+        name for name in FUNCTIONS if not (robot.tree.inertias_ignored and Robot.functions[name].needs_inertias)
+    ]
     with ProgressBar(terminal.log, "measuring", len(functions)) as progress:
         for function in functions:
             rows.append(_measured(robot, function, arguments.batch))

@@ -12,7 +12,7 @@ from typing import Any
 from linkwork import __version__
 from linkwork.cli.arguments import FAILED, CommandError, add_json
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
-from linkwork.kernels.compiler_api import Cache, cache_location
+from linkwork.kernels import Cache, cache_location
 
 __all__ = ["add_arguments", "run"]
 

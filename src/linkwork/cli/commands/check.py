@@ -18,7 +18,7 @@ from linkwork.cli.commands.compare import add_beside, add_sampling, compared_wit
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.errors import Issue
 from linkwork.mechanisms import Mobility
-from linkwork.robot.tree_drawing import constraint_rows
+from linkwork.model import constraint_rows
 
 __all__ = ["add_arguments", "issue_data", "mobility_data", "mobility_lines", "run"]
 

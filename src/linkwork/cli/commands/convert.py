@@ -27,8 +27,8 @@ from linkwork.cli.commands.check import issue_data
 from linkwork.cli.output import Terminal, columns_of, escaped, label, quantity
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import find_format
+from linkwork.formats.description import describe
 from linkwork.formats.mjcf.keyframes import INITIAL
-from linkwork.formats.tree_description import describe
 from linkwork.joints import Helical, UnboundedRevolute
 
 __all__ = ["WRITERS", "add_arguments", "run"]

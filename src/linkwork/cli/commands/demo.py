@@ -14,7 +14,7 @@ from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import FAILED, add_json, load_robot, positive, random_states
 from linkwork.cli.commands.ik import middle
 from linkwork.cli.output import Terminal, columns_of, label, number, number_list, quantity
-from linkwork.robot.tree_drawing import tree_lines
+from linkwork.model import tree_lines
 
 __all__ = ["add_arguments", "run"]
 

@@ -12,9 +12,7 @@ from linkwork._util.messages import cut
 from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, floats, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped, label, number, quantity, table, width
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import CodeStatistics, code_statistics
-from linkwork.kernels.operation_report import Explanation, Work, explain
-from linkwork.robot.robot_table import ROBOT, robot_owner
+from linkwork.kernels import CodeStatistics, OperationCount, OperationReport, code_statistics, report_operations
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,7 +21,7 @@ _SHORTEST = 6  # characters of a name that is cut for a narrow terminal
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument("function", metavar="FUNCTION", help=f"one of {', '.join(ROBOT)}")
+    parser.add_argument("function", metavar="FUNCTION", help=f"one of {', '.join(Robot.functions)}")
     parser.add_argument("--frame", metavar="NAME", help="the frame, for a function of one (pose, twist ...)")
     add_json(parser)
 
@@ -32,7 +30,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     requested = _request(robot, arguments.function, arguments.frame)
     try:
-        explained = explain(robot_owner(robot.tree), requested)
+        explained = report_operations(robot, requested)
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
     code = code_statistics(robot.compile(requested))
@@ -58,7 +56,7 @@ def _request(robot: Robot, function: str, frame: str | None) -> Any:
 
     Raises CommandError for a missing or superfluous frame.
     """
-    row = ROBOT.get(function)
+    row = Robot.functions.get(function)
     if row is not None and row.requires_frame and frame is None:
         example = f", such as {escaped(robot.frames[-1])}" if robot.frames else ""
         raise CommandError(USAGE, f"{function} needs a frame: pass --frame{example}")
@@ -72,7 +70,7 @@ def _request(robot: Robot, function: str, frame: str | None) -> Any:
 # -- for people
 
 
-def _bodies(robot: Robot, explained: Explanation, columns: int | None) -> list[str]:
+def _bodies(robot: Robot, explained: OperationReport, columns: int | None) -> list[str]:
     """Return the lines of a table of operations by body, adapted to the width of the terminal.
 
     In a narrow one it has no joints, and if necessary names are cut.
@@ -99,7 +97,7 @@ def _bodies(robot: Robot, explained: Explanation, columns: int | None) -> list[s
     return lines(("body",), [(cut(body, longest),) for body, _, _ in names])
 
 
-def _row(work: Work, total: Work) -> list[str]:
+def _row(work: OperationCount, total: OperationCount) -> list[str]:
     share = f"{100 * work.arithmetic / total.arithmetic:.1f} %" if total.arithmetic else "-"
     counts = (*work.by_pass, work.arithmetic)
     return [*map(str, counts), share, _or_dash(work.count("div")), _or_dash(work.count("sin", "cos"))]
@@ -109,7 +107,7 @@ def _or_dash(count: int) -> str:
     return str(count) if count else "-"
 
 
-def _kinds(total: Work) -> list[str]:
+def _kinds(total: OperationCount) -> list[str]:
     """Return the lines of a table of operations by kind, the most frequent first."""
     if not total.operations:
         return ["no operations: results are inputs and constants"]
@@ -134,7 +132,7 @@ def _code(code: CodeStatistics) -> list[str]:
 # -- for programs
 
 
-def _data(robot: Robot, explained: Explanation, code: CodeStatistics, about: dict[str, Any]) -> dict[str, Any]:
+def _data(robot: Robot, explained: OperationReport, code: CodeStatistics, about: dict[str, Any]) -> dict[str, Any]:
     total = explained.total
     bodies = zip(robot.joints, explained.bodies, strict=True)
     return {
@@ -150,11 +148,11 @@ def _data(robot: Robot, explained: Explanation, code: CodeStatistics, about: dic
     }
 
 
-def _body_data(joint: Joint, work: Work, total: Work) -> dict[str, Any]:
+def _body_data(joint: Joint, work: OperationCount, total: OperationCount) -> dict[str, Any]:
     return {"body": joint.child, "joint": joint.name, "type": joint.type_name, **_work_data(work, total)}
 
 
-def _work_data(work: Work, total: Work) -> dict[str, Any]:
+def _work_data(work: OperationCount, total: OperationCount) -> dict[str, Any]:
     return {
         "arithmetic": work.arithmetic,
         "by_pass": list(work.by_pass),

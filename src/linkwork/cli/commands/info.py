@@ -16,13 +16,15 @@ from linkwork.cli.commands.check import CONSTRAINTS, issue_data, mobility_data, 
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, number_list, quantity
 from linkwork.constraints import Constraint
 from linkwork.formats.description import NamedState
-from linkwork.model import WORLD, Frame, Tree
-from linkwork.robot.tree_drawing import (
+from linkwork.model import (
+    WORLD,
+    Frame,
+    Tree,
     axis_text,
     constraint_lines,
     constraint_rows,
     follows_text,
-    parameters,
+    joint_parameters,
     slice_text,
     tree_lines,
 )
@@ -231,7 +233,7 @@ def _data(robot: Robot) -> dict[str, Any]:
 
 
 def _joint_data(joint: Joint) -> dict[str, Any]:
-    values = parameters(joint.type)
+    values = joint_parameters(joint.type)
     return {
         "name": joint.name,
         "type": joint.type_name,

@@ -22,12 +22,14 @@ from linkwork.cli.arguments import (
     with_meshes,
 )
 from linkwork.cli.output import Terminal, escaped, label, number, quantity
-from linkwork.kernels.compiler_api import Cache, cache_location
-from linkwork.precompilation import COLLIDING, EXAMPLES
+from linkwork.kernels import Cache, cache_location
 
 __all__ = ["add_arguments", "run"]
 
 _MIB = 1 << 20
+_COLLIDING = (  # methods that check collisions, for which meshes need to be loaded
+    *("distances", "minimum_distance", "nearest_pair", "in_collision", "is_motion_free", "plan", "timed"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         help="names of functions, with the frame where one is needed (inverse_dynamics pose:hand); methods "
-        f"({', '.join(name for name in EXAMPLES if name != 'inverse_kinematics')}, inverse_kinematics:hand); or "
+        f"({', '.join(_COLLIDING)}, simulate, inverse_kinematics:hand); or "
         "FILE.py:NAME, a function of the robot that calls what is to be compiled, such as a controller",
     )
     parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(FAILED, f"nothing is stored: the cache is not used: {escaped(location.refused or '')}")
     robot = robot_of(arguments, terminal)
     scene = scene_of(arguments.scene)
-    if any(text in COLLIDING for text in arguments.functions):
+    if any(text in _COLLIDING for text in arguments.functions):
         robot = with_meshes(robot, arguments)
     start = time.perf_counter()
     try:

@@ -28,12 +28,8 @@ from linkwork.cli.arguments import (
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.control import PD, ComputedTorque, GravityCompensation
-from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.errors import UnknownNameError
-from linkwork.model.friction_laws import DEFAULT, NO_FRICTION
-from linkwork.simulation import ContactGround, Simulation
-from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation import STEP_METHODS, ContactGround, Simulation
 from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
@@ -68,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--record-every", metavar="N", type=positive, default=1, help="steps between records (default: 1)"
     )
     parser.add_argument(
-        "--method", choices=(*METHODS,), default="semi_implicit_euler", help="(default: semi_implicit_euler)"
+        "--method", choices=STEP_METHODS, default="semi_implicit_euler", help="(default: semi_implicit_euler)"
     )
     parser.add_argument(
         "--controller",
@@ -165,9 +161,9 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
 
 def _dry_friction(robot: Robot) -> np.ndarray:
     """Return the dry friction (nv) of joints that slide [N·m, N]."""
-    sliding = [1.0] * robot.nv
-    dry, damped = (np.array(resisting_force(robot.tree, sliding, law)) for law in (DEFAULT, NO_FRICTION))
-    result: np.ndarray = np.abs(dry - damped)
+    force, q = Robot.functions["passive_force"].compute, robot.neutral().tolist()
+    rest, slow, fast = (np.array(force(robot.tree, q, [speed] * robot.nv)) for speed in (0.0, 1.0, 2.0))
+    result: np.ndarray = np.abs(2.0 * slow - fast - rest)  # without damping, which is linear, and springs
     return result
 
 
@@ -177,7 +173,8 @@ def _pd_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -
     Default gains are critically damped, for steps of dt that resolve them.  Friction holds joints at a small distance.
     """
     acting = PD(robot, 0.0, 0.0).acting
-    mobility = np.array(inverse_mass_matrix(robot.tree, target.tolist(), True).matrix, dtype=float).diagonal()
+    M_inverse = Robot.functions["mass_matrix_inverse"].compute(robot.tree, target.tolist(), passive=True)
+    mobility = np.array(M_inverse, dtype=float).reshape(robot.nv, robot.nv).diagonal()
     m, friction = 1.0 / mobility[acting], _dry_friction(robot)[acting]
     stiff = np.minimum(np.maximum(_BANDWIDTH**2 * m, friction / _REST_ERROR), m / (4.0 * arguments.dt**2))
     kp = stiff if arguments.kp is None else np.full(len(acting), arguments.kp)

@@ -8,9 +8,8 @@ from typing import Any
 
 from linkwork._util.messages import quoted
 from linkwork.compare.plausibility.model_check import ModelFinding, finding
-from linkwork.formats.description import Following
+from linkwork.formats.description import Following, looks_like_degrees
 from linkwork.model import Body, Tree
-from linkwork.model.value_check import looks_like_degrees
 
 __all__ = ["joint_findings"]
 

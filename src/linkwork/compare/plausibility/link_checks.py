@@ -24,8 +24,7 @@ import numpy as np
 from linkwork.compare.plausibility.model_check import ModelFinding, Severity, finding
 from linkwork.errors import Location
 from linkwork.formats.description import Findings, check_inertial, mass_properties
-from linkwork.model import WORLD, Frame
-from linkwork.model.shape_bounds import bounding_box_of, bounding_sphere_of, uniform_moments_of
+from linkwork.model import WORLD, Frame, bounding_sphere_of
 from linkwork.shapes import Geometry
 
 __all__ = ["SIGNS", "LinkMass", "link_findings"]
@@ -289,3 +288,46 @@ def _of_sizes(
         text = f"half of {len(ratios)} links have a radius of gyration of {median:.2g} times their length or "
         text += "less" if median < _RATIO[0] else "more"
         yield finding(code, "robot", name, f"{text}: moments of inertia in other units?", ratio=median)
+
+
+# -- bounds of the shapes of a link, as far as their sizes are known: a box, volume and inertia
+
+
+def bounding_box_of(shapes: Sequence[Geometry]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the lower and upper corner (3,) [m] of the shapes' box in the link's axes; None if it is unknown."""
+    if bounding_sphere_of(shapes) is None:
+        return None
+    corners = []
+    for geometry in shapes:
+        R = np.array(geometry.origin.rotation.rows(), dtype=float)
+        try:
+            points = geometry.shape.support(np.concatenate([R, -R]))  # row k of R is axis k of the link in the shape's
+        except ValueError:  # the shape states a sphere, but no support points
+            return None
+        corners.append(points @ R.T + [*geometry.origin.translation])
+    points = np.concatenate(corners)
+    return points.min(axis=0), points.max(axis=0)
+
+
+def uniform_moments_of(shapes: Sequence[Geometry]) -> tuple[float, np.ndarray] | None:
+    """Return the volume [m³] of the shapes and the second moments (3, 3) [m²] of 1 kg spread over it.
+
+    The second moments are about the centre of the volume, in the link's axes.  Overlapping parts count twice.  The
+    result is None if the volume or the inertia of one shape is unknown, or without shapes.
+    """
+    volumes, centers, seconds = [], [], []
+    for geometry in shapes:
+        volume, inertia = geometry.shape.volume, geometry.shape.unit_inertia()
+        if volume is None or inertia is None:
+            return None
+        J = geometry.origin.rotation @ inertia
+        about = np.array([[*J.x], [*J.y], [*J.z]], dtype=float)
+        volumes.append(float(volume))
+        centers.append([*geometry.origin.point(geometry.shape.center)])
+        seconds.append(0.5 * np.trace(about) * np.eye(3) - about)
+    total = sum(volumes)
+    if total <= 0.0:
+        return None
+    parts, points = np.array(volumes) / total, np.array(centers, dtype=float)
+    away = points - parts @ points
+    return total, np.einsum("k,kij->ij", parts, np.array(seconds) + away[:, :, None] * away[:, None, :])

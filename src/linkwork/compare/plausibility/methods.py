@@ -29,4 +29,4 @@ class ModelCheckMethods(RobotBase):
         """
         from linkwork.compare.plausibility.robot_checks import check_of
 
-        return check_of(self._tree)
+        return check_of(self.functions, self._tree)

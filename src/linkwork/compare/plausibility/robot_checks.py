@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.messages import listed
+from linkwork.compare.joint_matching import neutral_of
 from linkwork.compare.plausibility.joint_checks import joint_findings
-from linkwork.compare.plausibility.link_checks import link_findings
-from linkwork.compare.plausibility.mirrored_links import mirrored_findings
+from linkwork.compare.plausibility.link_checks import SIGNS, LinkMass, link_findings
 from linkwork.compare.plausibility.model_check import CODES, SEVERITIES, ModelCheck, ModelFinding, finding
-from linkwork.dynamics.singular_inertia import singular_joints
-from linkwork.geometry.pairs import signed_distance
-from linkwork.geometry.solids import solid
-from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
-from linkwork.kinematics.algorithms.relative_kinematics import ancestors
-from linkwork.model import WORLD, Tree
-from linkwork.model.collision_pairs import pair_filter
-from linkwork.model.composite_body import frames_with_inertias
+from linkwork.compare.state_comparison import Functions, poses_of
+from linkwork.geometry import signed_distance, solid
+from linkwork.model import WORLD, Frame, Tree, frames_with_inertias, pair_filter
 from linkwork.shapes import Box, Capsule, Cylinder, Sphere
 from linkwork.spatial import Pose
 
@@ -40,9 +36,9 @@ _QUICK = (Box, Capsule, Cylinder, Sphere)  # shapes whose distances take less th
 _DEPTH = 1e-3  # [m] by which shapes overlap
 
 
-def check_of(tree: Tree) -> ModelCheck:
+def check_of(functions: Functions, tree: Tree) -> ModelCheck:
     """Return the findings of the check of a robot: see `Robot.check_model`."""
-    poses = _poses(tree)
+    poses = poses_of(functions, tree, neutral_of(tree))
     size = _size(tree, poses)
     found: list[ModelFinding] = []
     if not tree.inertias_ignored:
@@ -54,7 +50,8 @@ def check_of(tree: Tree) -> ModelCheck:
         frames = frames_with_inertias(tree.bodies, tree.frames)
         found += link_findings(tree.name, frames, size, spans)
         found += mirrored_findings(frames, poses, size)
-        found += _masses(tree, size)
+        check = functions["mass_matrix_inverse"].inertia_check
+        found += _masses(tree, size, () if check is None else check.joints(tree, False))
     found += joint_findings(tree, size)
     found += _lengths(tree, size)
     found += _gravity(tree)
@@ -62,14 +59,6 @@ def check_of(tree: Tree) -> ModelCheck:
     codes = [*CODES]
     found.sort(key=lambda one: (SEVERITIES.index(one.severity), codes.index(one.code)))  # stable: then by link
     return ModelCheck._make(tree.name, tuple(found))
-
-
-def _poses(tree: Tree) -> dict[int, Pose]:
-    """Return the pose of every body in the world, with all joints at zero, by body; that of the world too."""
-    q = [0.0] * tree.nq
-    for i, body in tree.stacked():
-        q[tree.q_slices[i]] = body.call_joint("zero")
-    return {WORLD: Pose.identity(), **dict(enumerate(forward_kinematics(tree, q)))}
 
 
 def _size(tree: Tree, poses: dict[int, Pose]) -> float:
@@ -81,13 +70,13 @@ def _size(tree: Tree, poses: dict[int, Pose]) -> float:
     return float(np.linalg.norm(array.max(axis=0) - array.min(axis=0)))
 
 
-def _masses(tree: Tree, size: float) -> Iterator[ModelFinding]:
+def _masses(tree: Tree, size: float, singular: Sequence[str]) -> Iterator[ModelFinding]:
     masses = {body.name: float(body.inertia.mass) for body in tree.bodies}
     if not any(masses.values()):
         if masses:
             yield finding("NO_MASS", "robot", tree.name, "no moving link has a mass")
         return
-    for i in sorted(map(tree.joint_index, singular_joints(tree, False))):
+    for i in sorted(map(tree.joint_index, singular)):
         body, joint = tree.bodies[i], tree.bodies[i].joint_name
         if all(body.armature) and body.armature:
             text = "it moves no inertia besides its armature"
@@ -172,6 +161,65 @@ def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
 
 def _are_apart(tree: Tree, one: int, other: int) -> bool:
     """Return True for bodies of different mechanisms, one of which floats: at zero they are at one place."""
-    roots = [ancestors(tree, body) for body in (one, other)]
-    first = [chain[0] if chain else WORLD for chain in roots]
+    first = []
+    for body in (one, other):
+        while body != WORLD and tree.bodies[body].parent != WORLD:
+            body = tree.bodies[body].parent
+        first.append(body)
     return first[0] != first[1] and any(i != WORLD and tree.bodies[i].joint.is_floating for i in first)
+
+
+# -- check of the links on the left and the right of a robot: their centres of mass are mirror images of each other
+
+
+_EQUAL = 0.01  # relative difference of masses and of moments of inertia
+_NEAR = 2e-3  # distance of an origin from the mirror image of the other, relative to the robot's size
+_APART = 0.01  # distance of an image from the expected one, relative to the robot's size, from which on it is reported
+_FITS = 0.1  # the same with a sign changed, relative to that as stated
+_MIRRORS = np.array([1.0, -1.0, 1.0]), np.array([-1.0, 1.0, 1.0])
+_SIDE = re.compile("left|right", re.IGNORECASE)
+
+
+def mirrored_findings(frames: Sequence[Frame], poses: Mapping[int, Pose], size: float) -> Iterator[ModelFinding]:
+    """Yield a finding on each pair of links whose centres of mass are mirror images but for a sign.
+
+    ``poses`` are those of the bodies with all joints at zero; ``size`` [m] is that of the robot.
+    """
+    sides: dict[str, list[Frame]] = {}
+    for frame in frames:
+        if frame.inertia.mass > 0.0:
+            sides.setdefault(_without_side(frame.name), []).append(frame)
+    for pair in sides.values():
+        if len(pair) == 2 and size > 0.0:
+            yield from _of_pair(pair[0], pair[1], poses, size)
+
+
+def _without_side(name: str) -> str:
+    """Return a name that is the same for a link on the left and the one on the right: "FL_calf" and "FR_calf"."""
+    return re.sub("[LRlr]", "?", _SIDE.sub("?", name))
+
+
+def _of_pair(left: Frame, right: Frame, poses: Mapping[int, Pose], size: float) -> Iterator[ModelFinding]:
+    own, other = LinkMass.of(left), LinkMass.of(right)
+    moments = [np.linalg.eigvalsh(one.about) for one in (own, other)]
+    if abs(own.mass - other.mass) > _EQUAL * own.mass or np.ptp(moments, axis=0).max() > _EQUAL * moments[0][-1]:
+        return
+    X, Y = (poses[one.body].matrix() @ one.placement.matrix() for one in (left, right))
+    if np.linalg.norm(own.center - other.center) < _NEAR * size:
+        return
+    for mirror in _MIRRORS:
+        origin = mirror * X[:3, 3]
+        if np.linalg.norm(origin - Y[:3, 3]) > _NEAR * size or np.linalg.norm(origin - X[:3, 3]) < 2.0 * _APART * size:
+            continue
+        image = mirror * (X[:3, :3] @ own.center)
+        error = float(np.linalg.norm(image - Y[:3, :3] @ other.center))
+        if error < _APART * size:
+            return
+        for axes, signs in SIGNS.items():
+            if np.linalg.norm(image - Y[:3, :3] @ (signs * other.center)) < _FITS * error:
+                text = (
+                    f"the centre of mass is {error:.3g} m from the mirror image of that of link {left.name!r}, but "
+                    f"there with −{axes}: one of both has a wrong sign"
+                )
+                yield finding("COM_MIRRORED", "link", right.name, text, distance=error)
+                return

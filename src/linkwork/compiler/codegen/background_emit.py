@@ -30,12 +30,12 @@ from linkwork._util.collection_pauses import is_any_paused
 from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.own_thread import in_main_interpreter, start_thread
+from linkwork._util.thread_pool import available_processors
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.backend import Claim
 from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.jit import effort_of, emit
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.runtime.threads import available_processors
 
 __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
 

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.lazy_imports import wait_for_imports
+from linkwork._util.thread_pool import available_processors
 from linkwork._util.validation import integer
 from linkwork._util.worker_process import when_forked_by_multiprocessing, worker_of
 
@@ -30,7 +31,6 @@ __all__ = [
     "MAX_THREADS",
     "VARIABLE",
     "acquire_at_fork",
-    "available_processors",
     "get_num_threads",
     "run_without_lock",
     "set_num_threads",
@@ -41,13 +41,6 @@ __all__ = [
 
 VARIABLE = "LINKWORK_NUM_THREADS"
 MAX_THREADS = 256  # that share a call: their handles are on its stack
-
-
-def available_processors() -> int:
-    """Return the number of processors that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(len(os.sched_getaffinity(0)), 1)
-    return os.cpu_count() or 1
 
 
 def threads_available() -> bool:

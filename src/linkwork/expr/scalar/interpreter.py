@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.validation import integer
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME, Operation
-from linkwork.expr.scalar.symbol import Symbol
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = [
     "CONSTANT",
@@ -25,6 +26,7 @@ __all__ = [
     "Instruction",
     "check_trace",
     "evaluate",
+    "instructions",
     "instructions_of",
     "numeric_mode",
     "reachable",
@@ -127,6 +129,26 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
     for symbol in inputs if nodes else ():
         if symbol.graph is not nodes[0].graph:
             raise ValueError(f"symbols of two traces cannot be combined: {symbol!r} belongs to another one")
+
+
+def instructions(function: Callable[[Sequence[Any]], Iterable[Any]], size: int) -> tuple[list[Instruction], list[int]]:
+    """Trace a function of ``size`` scalars for a translator to another language: its instructions, and its results.
+
+    Each instruction is (operation, args, value).  ``operation.name`` is a name such as "mul", and ``args`` are indices
+    of earlier instructions.  ``value`` is the number of a "constant", or the index of an "input".  The results are
+    indices of instructions.
+
+    >>> from linkwork.kernels import instructions
+    >>> traced, results = instructions(lambda x: [2.0 * x[0]], 1)
+    >>> [(operation.name, args, value) for operation, args, value in traced], results
+    ([('input', (), 0), ('constant', (), 2.0), ('mul', (1, 0), None)], [2])
+    """
+    graph = Graph("function")
+    inputs = graph.inputs("x", (integer("instructions", "size", size, least=0),))
+    try:
+        return instructions_of(list(function(inputs)), inputs)
+    finally:
+        graph.clear()
 
 
 def instructions_of(

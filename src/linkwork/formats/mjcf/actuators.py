@@ -6,6 +6,7 @@ read; what has no counterpart is reported.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,6 @@ from linkwork.formats.description import Actuator, ActuatorDescription, FrameDes
 from linkwork.formats.mjcf.bodies_and_joints import Structure
 from linkwork.formats.mjcf.compiled_model import WORLD_LINK, CompiledModel
 from linkwork.formats.mjcf.tendons import FixedTendon
-from linkwork.model.actuator import FREE
 
 __all__ = ["Actuators", "read_actuators"]
 
@@ -123,9 +123,9 @@ class _Reader:
 
     def range(self, prefix: str, k: int) -> tuple[float, float]:
         if prefix == "ctrl" and "clampctrl" in self.source.disabled:
-            return FREE
+            return -math.inf, math.inf
         if not self.source.array(f"actuator_{prefix}limited")[k]:
-            return FREE
+            return -math.inf, math.inf
         low, high = self.source.array(f"actuator_{prefix}range")[k]
         return low, high
 

@@ -26,8 +26,7 @@ from linkwork.formats.description import (
 )
 from linkwork.formats.mjcf.compiled_model import WORLD_LINK, CompiledModel, pose_of
 from linkwork.joints import Fixed, Floating, JointType, Prismatic, Revolute, Spherical
-from linkwork.model.composite_body import compose
-from linkwork.model.value_check import all_finite
+from linkwork.model import compose
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 
@@ -160,7 +159,7 @@ class _Joints:
         """Return joint j between two links, placed at X in the parent before its own displacement."""
         source, name, kind, where = self.source, self.source.joints[j], self.types[j], self.where(j)
         axis, p, start = Vec3.of(self.axis[j]), Vec3.of(self.pos[j]), self.qpos0[self.q[j]]
-        if not all_finite(axis) or not any(axis):
+        if not all(map(math.isfinite, axis)) or not any(axis):
             source.error("AXIS_ZERO", f"{source.title('joint', name)}: its axis has no direction: {(*axis,)}", where)
             axis = Vec3(0.0, 0.0, 1.0)
         joint: JointType

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.validation import finite_array
 from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.joints import Floating
 from linkwork.model import Tree
-from linkwork.spatial.arguments import checked_array
 
 __all__ = ["MujocoCoordinates"]
 
@@ -159,11 +159,7 @@ class MujocoCoordinates:
         return result
 
     def _read(self, function: str, name: str, value: ArrayLike, count: int) -> np.ndarray:
-        expected = f"MujocoCoordinates.{function}: {name}: expected numbers (..., {count})"
-        shape = np.shape(value)
-        if not shape or shape[-1] != count:
-            raise ValueError(f"{expected}, got an array of shape {shape}")
-        return np.asarray(checked_array(value, expected, shape))
+        return finite_array(f"MujocoCoordinates.{function}", name, value, shape=("...", count))
 
 
 def _joints(source: CompiledModel, tree: Tree) -> list[_Joint]:

@@ -18,7 +18,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.errors import Issue
 from linkwork.formats.description import Findings
 from linkwork.formats.mjcf.compiled_model import CompiledModel, pose_of
-from linkwork.model.composite_body import compose
+from linkwork.model import compose
 from linkwork.shapes import (
     Box,
     Capsule,

@@ -17,7 +17,7 @@ from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
-from linkwork.formats.description import Description, Findings
+from linkwork.formats.description import Description, Findings, read_gravity
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.mjcf.actuators import read_actuators
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
@@ -29,7 +29,6 @@ from linkwork.formats.mjcf.geoms import read_shapes
 from linkwork.formats.mjcf.keyframes import read_keyframes
 from linkwork.formats.mjcf.model_files import ModelFiles, check_files
 from linkwork.formats.mjcf.tendons import read_tendons
-from linkwork.model.tree_builder import read_gravity
 from linkwork.spatial import Vec3
 
 __all__ = ["describe_model", "prepare_process", "read_mjcf"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.formats.sdf.sdf_elements import SdfReader
 from linkwork.formats.xml_document import Element
-from linkwork.model.composite_body import compose
+from linkwork.model import compose
 from linkwork.spatial import Pose
 
 __all__ = ["Frames", "Node", "Scope"]

@@ -11,7 +11,7 @@ from linkwork.formats.sdf.sdf_frames import Frames, Node
 from linkwork.formats.sdf.sdf_schema import SHAPES, UNREAD_SHAPES
 from linkwork.formats.xml_document import Element
 from linkwork.joints import Planar
-from linkwork.model.composite_body import compose
+from linkwork.model import compose
 from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, HalfSpace, Material, Mesh, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 

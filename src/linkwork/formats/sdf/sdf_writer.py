@@ -16,18 +16,21 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
-from linkwork.formats.description import Drive, JointDescription, LinkDescription, Report
+from linkwork.formats.description import (
+    DEFAULT_GRAVITY,
+    FRICTION_VELOCITY,
+    Drive,
+    JointDescription,
+    LinkDescription,
+    Report,
+    describe,
+)
 from linkwork.formats.sdf.sdf_elements import NO_LIMIT
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import IMMOBILE, chain_of, has_part, immobile, split_joint
-from linkwork.formats.tree_description import describe, relative_pose
+from linkwork.formats.tree_description import relative_pose
 from linkwork.formats.unique_names import Names
-from linkwork.formats.written_content import (
-    MeshFolder,
-    WritingLog,
-    report_attachments,
-    report_mesh_names,
-)
+from linkwork.formats.written_content import MeshFolder, WritingLog, report_attachments, report_mesh_names
 from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
 from linkwork.joints import (
     Fixed,
@@ -40,10 +43,7 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
-from linkwork.model import WORLD, Frame, Tree
-from linkwork.model.body import FRICTION_VELOCITY
-from linkwork.model.composite_body import compose
-from linkwork.model.tree_builder import DEFAULT_GRAVITY
+from linkwork.model import WORLD, Frame, Tree, compose
 from linkwork.spatial import Inertia, Pose, Vec3
 
 __all__ = ["sdf_text"]

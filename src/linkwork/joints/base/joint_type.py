@@ -334,7 +334,7 @@ class JointType(ABC):
     @property
     def is_floating(self) -> bool:
         """True if the joint prevents no relative motion."""
-        return self.num_constraints == 0
+        return self.nv >= 6 and self.num_constraints == 0
 
     @property
     def has_fixed_subspaces(self) -> bool:

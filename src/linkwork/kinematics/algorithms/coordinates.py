@@ -23,13 +23,14 @@ def characteristic_length(tree: Tree) -> float:
     It depends neither on the robot's place in the world nor on the frames of its bodies.  Without such distances it is
     the largest radius of gyration about a joint, and 1 m without inertia.
     """
-    anchors = _anchors(tree)
-    far = max((math.dist(at[0], x) for at in anchors.values() for x in at), default=0.0)
-    return (
-        far
-        or max((gyration_radius(body.inertia, *anchors[i][:1]) for i, body in enumerate(tree.bodies)), default=0.0)
-        or 1.0
-    )
+    known: float | None = getattr(tree, "_length", None)
+    if known is None:
+        anchors = _anchors(tree)
+        far = max((math.dist(at[0], x) for at in anchors.values() for x in at), default=0.0)
+        radii = (gyration_radius(body.inertia, *anchors[i][:1]) for i, body in enumerate(tree.bodies))
+        known = far or max(radii, default=0.0) or 1.0
+        object.__setattr__(tree, "_length", known)
+    return known
 
 
 def _anchors(tree: Tree) -> dict[int, list[Sequence[float]]]:

@@ -35,7 +35,7 @@ class FrameQuery:
 
     def __init__(self, tree: Tree, q: Scalars, frame: str, relative_to: str, expressed_in: str, at: str | None) -> None:
         self.B, self.A, E = tree.frame(frame), tree.frame(relative_to), tree.frame(expressed_in)
-        self.last_shared, to_B, to_A = fork(tree, self.B.body, self.A.body)
+        _, to_B, to_A = fork(tree, self.B.body, self.A.body)
         self.chains = to_B, to_A
         self.X_EB, self.X_EA = pose_between(tree, q, E, self.B), pose_between(tree, q, E, self.A)
         self.point = self.X_EB.translation if at is None else pose_between(tree, q, E, tree.frame(at)).translation

@@ -26,7 +26,7 @@ from linkwork.mechanisms.assembly.driven_output import (
     velocity_names,
 )
 from linkwork.mechanisms.assembly.result import Assembly, slack_and_sign
-from linkwork.mechanisms.assembly.state_inputs import StateInputs, varied
+from linkwork.mechanisms.assembly.state_inputs import StateInputs, robot_with, varied
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints, check_limits, read_joints
 
 __all__ = ["DrivenMotion", "drive"]
@@ -66,6 +66,11 @@ class DrivenMotion(Shown, DrivenOutput, Result):
         """True if the mechanism went through all values of its drivers, (...)."""
         solved = np.asarray(self.status) == Status.SOLVED
         return solved if solved.ndim else bool(solved)
+
+    @property
+    def robot(self) -> Any:
+        """The robot of this mechanism, with its parameters.  Raises ValueError for a batch of parameters."""
+        return robot_with(self._mechanism.robot, self._inputs)
 
     @public
     def show(

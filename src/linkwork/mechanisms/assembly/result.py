@@ -13,7 +13,7 @@ from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork.errors import Status
-from linkwork.mechanisms.assembly.state_inputs import StateInputs
+from linkwork.mechanisms.assembly.state_inputs import StateInputs, robot_with
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class Assembly(Shown, Result):
         default_factory=lambda: np.zeros(0, dtype=bool), repr=False
     )  # (..., nq): True for coordinates beyond their limits in the solution without limits
     branches: Branches | None = field(default=None, repr=False)  # None unless requested
+
+    @property
+    def robot(self) -> Any:
+        """The robot of this mechanism, with its parameters.  Raises ValueError for a batch of parameters."""
+        return robot_with(self._mechanism.robot, self._inputs)
 
     @public
     def show(self, *, meshes: Folders | None = None, title: str | None = None, **output: Unpack[Output]) -> Any:

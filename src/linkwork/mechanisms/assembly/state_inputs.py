@@ -15,7 +15,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
 
-__all__ = ["StateInputs", "VariedRobot", "shown_robot", "varied"]
+__all__ = ["StateInputs", "VariedRobot", "robot_with", "varied"]
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,13 @@ def varied(
     return robot, inputs
 
 
-def shown_robot(robot: Any, inputs: StateInputs) -> Any:
-    """Return the robot of pictures, with its parameters.  Raises ValueError for a batch of parameters."""
+def robot_with(robot: Any, inputs: StateInputs) -> Any:
+    """Return the robot of a mechanism, with its parameters.  Raises ValueError for a batch of parameters."""
     if not isinstance(robot, VariedRobot):
         return robot
     if inputs.shape:
         batch = f"has a batch {inputs.shape} of parameters"
-        raise ValueError(f"show: robot {robot.name!r} {batch}; show one mechanism at a time")
+        raise ValueError(f"robot {robot.name!r} {batch}; take one mechanism at a time")
     return robot.varied(inputs)
 
 

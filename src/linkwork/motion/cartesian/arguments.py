@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.ik.arguments import read_limits
 from linkwork.ik.failure_analysis import proofs
 from linkwork.ik.ik_problem import IKProblem
 from linkwork.ik.reach_bounds import UnreachableCertificate
 from linkwork.ik.tasks.frame_tasks import PoseTask
+from linkwork.kernels.robot_arguments import read_limits
 from linkwork.kinematics.poses import pose_difference
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.cartesian.cartesian_path import CartesianPath

@@ -7,17 +7,17 @@ interior, because the path turns back, g has a positive lower bound.  At an end 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from linkwork.motion.timing.last_result import LastResult
 from linkwork.motion.timing.length_table import LengthTable
 from linkwork.motion.timing.limits import LimitSet, PathSamples
 from linkwork.motion.trajectory.time_scaling import lengths_of
 from linkwork.motion.trajectory.trajectory import Trajectory, state_and_jerk
 
-__all__ = ["ArcLengthPath", "PathRates", "arc_length_paths"]
+__all__ = ["ArcLengthPath", "LastResult", "PathRates", "arc_length_paths"]
 
 _MIN_SPEED_SHARE = 0.1  # of the greatest |q'|: lower bound of g in the interior
 _REST_SHARE = 1e-3  # of the greatest |q'|: below it q' vanishes at an end
@@ -329,3 +329,24 @@ def _subdivided(cells: np.ndarray, rests: tuple[bool, bool]) -> np.ndarray:
     if rests[1]:
         result.append(cells[-1] - (cells[-1] - cells[-2]) * shares)
     return np.unique(np.concatenate(result))
+
+
+# -- a function of positions that stores its last result
+
+
+Result = TypeVar("Result")
+
+
+class LastResult(Generic[Result]):
+    """A function of positions, whose last result is returned again for the same positions."""
+
+    def __init__(self, function: Callable[[np.ndarray], Result]) -> None:
+        self._function = function
+        self._stored: tuple[tuple[int, ...], bytes, Result] | None = None
+
+    def __call__(self, positions: np.ndarray) -> Result:
+        """Return the function's value at the positions, which is not to be changed."""
+        shape, values = positions.shape, positions.tobytes()
+        if self._stored is None or self._stored[:2] != (shape, values):
+            self._stored = shape, values, self._function(positions)
+        return self._stored[2]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.timing.arc_length_clock import REST_JERK_SHARE, fitted_time_law
-from linkwork.motion.timing.arc_length_path import ArcLengthPath, arc_length_paths
+from linkwork.motion.timing.arc_length_path import ArcLengthPath, LastResult, arc_length_paths
 from linkwork.motion.timing.jerk_subproblem import (
     MIN_SEGMENTS_PER_CURVE,
     GridMotion,
@@ -21,7 +21,6 @@ from linkwork.motion.timing.jerk_subproblem import (
     optimized,
     regridded,
 )
-from linkwork.motion.timing.last_result import LastResult
 from linkwork.motion.timing.limit_violations import (
     LimitMargin,
     PathSampler,

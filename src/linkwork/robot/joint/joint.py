@@ -17,6 +17,7 @@ from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
+from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kernels.array_arguments import ArgumentReader, Size, generator_of, leading_of
 from linkwork.kernels.compiled_method import named_after
 from linkwork.kernels.compiler_api import Port
@@ -196,6 +197,11 @@ class Joint(LinkMethods, ResistanceEditing, metaclass=WithForeignNames):
     def nv(self) -> int:
         """Number of degrees of freedom."""
         return self.type.nv
+
+    @property
+    def velocity_is_rate(self) -> bool:
+        """True if v is the time derivative of q, so that configurations may be added, as angles are."""
+        return is_plain(self.type)
 
     @property
     def type_name(self) -> str:

@@ -15,7 +15,7 @@ from linkwork.simulation.algorithms.fixed_step_integrators import (
 )
 from linkwork.simulation.algorithms.ode_system import State
 
-__all__ = ["METHODS", "StepMethod"]
+__all__ = ["METHODS", "STEP_METHODS", "StepMethod"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +47,6 @@ METHODS = {
     "implicit_euler": StepMethod(implicit_euler, 1, by_forces=True),
     "variational": StepMethod(variational, 2, by_action=True),
 }
+
+STEP_METHODS = (*METHODS,)
+"""Names of the methods of `Robot.simulate` and `linkwork.Simulator`, besides those of SciPy."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,9 +233,7 @@ def owner_rates(robot: Any) -> dict[str, tuple[float, float]]:
 
     They are maxima over random configurations, with the robot's inertia.
     """
-    if not has_rows(robot.tree):
-        return {}
-    return _OWNERS.get(robot, lambda: _sampled_owner_rates(robot))
+    return _OWNERS.get(robot, lambda: _sampled_owner_rates(robot) if has_rows(robot.tree) else {})
 
 
 def _sampled_owner_rates(robot: Any) -> dict[str, tuple[float, float]]:
@@ -323,18 +322,11 @@ def warn_of_jumping_springs(robot: Any, own: Mapping[str, Any], t: np.ndarray, q
     are stiffness and rests that replace parameters of the robot, by name.  Their elements are arrays over environments.
     """
 
-    def placed(tree: Tree) -> list[tuple[Body, slice, bool]]:
-        """Return the joints of the tree and those that close loops, with the place of their coordinates."""
-        ends = np.cumsum([0, *(loop.joint.nq for loop in loops_of(tree))]).tolist()
-        closing = zip(map(body_of, loops_of(tree)), map(slice, ends, ends[1:]), strict=False)
-        each = [*((body, part, False) for body, part in zip(tree.bodies, tree.q_slices, strict=True))]
-        return [*each, *((body, part, True) for body, part in closing)]
-
-    if not q.size or not any(_may_jump(body.joint) for body, _, _ in placed(robot.tree)):
+    if not q.size or not _has_jumping(robot.tree):
         return
     leading, records = q.shape[:-2], q.reshape(-1, *q.shape[-2:])
     jumps = []
-    for body, part, closes in placed(robot.with_parameters(dict(own)).tree if own else robot.tree):
+    for body, part, closes in _with_slices(robot.with_parameters(dict(own)).tree if own else robot.tree):
         stiffness = [np.broadcast_to(x, len(records)) for x in body.drive.stiffness]
         if body.coupling is None and _may_jump(body.joint) and np.any(stiffness):
             now = (robot.loop_configuration(records) if closes else records)[..., part]
@@ -356,6 +348,19 @@ def warn_of_jumping_springs(robot: Any, own: Mapping[str, Any], t: np.ndarray, q
         SimulationWarning,
         stacklevel=levels_up(),
     )
+
+
+def _with_slices(tree: Tree) -> list[tuple[Body, slice, bool]]:
+    """Return the joints of a tree and those that close loops, with the slice of their coordinates."""
+    ends = np.cumsum([0, *(loop.joint.nq for loop in loops_of(tree))]).tolist()
+    closing = zip(map(body_of, loops_of(tree)), map(slice, ends, ends[1:]), strict=False)
+    each = [*((body, part, False) for body, part in zip(tree.bodies, tree.q_slices, strict=True))]
+    return [*each, *((body, part, True) for body, part in closing)]
+
+
+@lru_cache(64)
+def _has_jumping(tree: Tree) -> bool:
+    return any(_may_jump(body.joint) for body, _, _ in _with_slices(tree))
 
 
 def _may_jump(joint: JointType) -> bool:

@@ -21,6 +21,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ from linkwork._util.user_frames import levels_up
 from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.pytree import tree_map
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
+from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms import METHODS
 from linkwork.simulation.algorithms.contact.contact_terms import StepScale
-from linkwork.simulation.algorithms.free_body import free_bodies
+from linkwork.simulation.algorithms.free_body import FreeBody, free_bodies
 from linkwork.simulation.algorithms.inertial_forces import has_free_rotation, rotates_freely
 from linkwork.simulation.contacts.contact_candidates import velocity_rows
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
@@ -166,18 +168,25 @@ def _magnitudes(values: Any) -> bytes:
         return bytes(np.stack([np.sign(x), np.round(8.0 * np.log2(np.abs(x)))]).tobytes())
 
 
+@lru_cache(64)
+def _rotations(tree: Tree) -> tuple[np.ndarray, tuple[FreeBody, ...]]:
+    """Return the mask (nv,) of velocities that are rotations, and the floating bodies."""
+    rotates = [unit == "rad/s" for _, body in tree.stacked() for unit in body.joint.v_units]
+    return np.array(rotates), tuple(free_bodies(tree))
+
+
 def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
     """Warn of the joint that is first to rotate too far for the method in a step of h [s].
 
     Records are q (..., n, nq) and v (..., n, nv) at times t (n,).  Joints that limits bound are expected to be slow, so
     only larger rotations of them count.  Single free bodies may spin about a principal axis by any angle.
     """
-    loops = any(constraint.holonomic for constraint in robot.constraints)
+    loops = any(constraint.holonomic for constraint in robot.tree.constraints)
     if not v.size or not (loops or METHODS[method].damped_within):
         return
-    flying = [] if loops or METHODS[method].as_mujoco else free_bodies(robot.tree)
+    rotates, flying = _rotations(robot.tree)
+    flying = () if loops or METHODS[method].as_mujoco else flying
     alone = {body.place.name for body in flying if body.inertia is not None}
-    rotates = np.array([unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units])
     turned = np.where(rotates, np.abs(v) * h, 0.0)
     if not turned.max() > _FINE:
         return

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
-from linkwork.planning.planning_space import PlanningSpace
 from linkwork.viewer.figures.robot_figures import draw_robot, draw_scene, frames_to_draw
 
 __all__ = ["plot_plan"]
@@ -48,8 +47,6 @@ def _frame_positions(plan: Any, frame: str, q0: np.ndarray, q1: np.ndarray) -> n
     """Return positions (edges, samples, 3) of a frame's origin along straight motions of a continuous path."""
     t = np.linspace(0.0, 1.0, _SAMPLES)[:, None]
     phi = plan._space.along(q0, q1)
-    q = PlanningSpace.integrate(
-        plan._space, q0[:, None], t * phi[:, None]
-    )  # straight, without projection onto path constraints
+    q = plan.robot.integrate(q0[:, None], t * phi[:, None])  # straight, without projection onto path constraints
     result: np.ndarray = plan.robot.pose(q, frame)[..., :3, 3]
     return result

@@ -15,8 +15,7 @@ from linkwork._util.messages import listed
 from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, plot_text, space_axes
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
-from linkwork.kernels import Array, RobotBase
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.viewer.figures.tree_figure import plot_tree
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -220,4 +219,4 @@ class PlottingMethods(RobotBase):
 
         Raises ValueError for more than 500 links, and ImportError without matplotlib.
         """
-        return plot_tree(self._tree, axes)
+        return plot_tree(self, axes)

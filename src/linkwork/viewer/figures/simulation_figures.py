@@ -17,7 +17,7 @@ from linkwork._util.plotting import (
     space_axes,
 )
 from linkwork._util.validation import integer, positive
-from linkwork.model.coordinate_names import units_of
+from linkwork.model import units_of
 from linkwork.viewer.figures.robot_figures import draw_robot
 
 __all__ = ["moving_picture", "plot_simulation", "strip_of"]

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.plotting import COLORS, GREY, plot_text, pyplot
-from linkwork.model import WORLD, Tree
-from linkwork.robot.placed_link import links_of
-from linkwork.robot.tree_drawing import axis_text, follows_text
+from linkwork.model import WORLD, Tree, axis_text, follows_text
 
 __all__ = ["plot_tree"]
 
@@ -43,9 +41,9 @@ class _Node:
         return max(_LETTER * len(self.name) + 0.2, 2.0 * 0.8 * _LETTER * max(map(len, lines), default=0)) + _GAP
 
 
-def plot_tree(tree: Tree, axes: Any) -> Any:
-    """Draw the links, joints and constraints of a tree, and return the axes.  Raises ValueError for too many links."""
-    nodes = _nodes(tree)
+def plot_tree(robot: Any, axes: Any) -> Any:
+    """Draw the links, joints and constraints of a robot; return the axes.  Raises ValueError for too many links."""
+    tree, nodes = robot.tree, _nodes(robot)
     if len(nodes) > _MAX_LINKS:
         text = f"plot_tree: robot: expected at most {_MAX_LINKS} links, got {len(nodes)}; print(robot) shows its tree"
         raise ValueError(text)
@@ -72,10 +70,10 @@ def plot_tree(tree: Tree, axes: Any) -> Any:
     return axes
 
 
-def _nodes(tree: Tree) -> list[_Node]:
+def _nodes(robot: Any) -> list[_Node]:
     """Return the world and all links, parents before children."""
-    bodies = {body.name: body for body in tree.bodies}
-    links = list(links_of(tree))
+    bodies = {body.name: body for body in robot.tree.bodies}
+    links = list(robot.links)
     nodes, index = [_Node("world", -1)], {"world": 0}
     while links:
         later = []

@@ -6,10 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwork.expr.control.table_access import Take
-from linkwork.expr.scalar.interpreter import CONSTANT, INPUT, instructions_of
-from linkwork.expr.scalar.multi_result import PART
-from linkwork.expr.scalar.symbol import Graph
+from linkwork.kernels import instructions
 
 __all__ = ["HELPERS", "OPERATIONS", "UntranslatedError", "javascript_function"]
 
@@ -73,31 +70,28 @@ def javascript_function(function: Callable[[Sequence[Any]], Sequence[Any]], size
     ``function`` is generic over the scalar type and returns a sequence of scalars; the result is the text of an
     expression, ``(q) => {...}``, whose value returns an array.  Raises UntranslatedError.
     """
-    graph = Graph("page")
-    inputs = graph.inputs("q", (size,))
-    instructions, results = instructions_of(list(function(inputs)), inputs)
+    traced, results = instructions(function, size)
     values: list[str] = []
     lines, tables = [], []
-    for k, (operation, arguments, value) in enumerate(instructions):
-        if operation is INPUT:
+    for k, (operation, arguments, value) in enumerate(traced):
+        if operation.name == "input":
             values.append(f"q[{value}]")
-        elif operation is CONSTANT:
+        elif operation.name == "constant":
             values.append(_number(value))
         elif operation.name in OPERATIONS:
             lines.append(f"const v{k}={OPERATIONS[operation.name].format(*(values[a] for a in arguments))};")
             values.append(f"v{k}")
-        elif isinstance(value, Take):  # a constant table is stored once, beside the function
+        elif operation.name == "take":  # a constant table is stored once, beside the function
             index, *elements = (values[a] for a in arguments)
             table = f"[{','.join(elements or map(_number, value.table))}]"
             if not elements:
                 tables.append(f"const t{k}={table};")
             lines.append(f"const v{k}=take({index},{table if elements else f't{k}'},{value.columns});")
             values.append(f"v{k}")
-        elif operation is PART:
+        elif operation.name == "part":
             values.append(f"{values[arguments[0]]}[{value}]")
         else:
             raise UntranslatedError(f"the operation {operation.name!r} cannot run in a page")
-    graph.clear()
     code = f"(q)=>{{{''.join(lines)}return [{','.join(values[r] for r in results)}];}}"
     return f"(()=>{{{''.join(tables)}return {code};}})()" if tables else code
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, finite_number, non_negative, positive
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels import read_configuration
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.live.live_robot import LiveRobot
 from linkwork.viewer.live.page_state import LivePage

@@ -9,7 +9,6 @@ import numpy as np
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import positive
 from linkwork.mechanisms import Assembly, DrivenMotion
-from linkwork.mechanisms.assembly.state_inputs import shown_robot
 from linkwork.viewer.document import Plot, SceneDocument
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.viewer.scenes.moving_scene import FRAME_RATE, moving_scene
@@ -20,7 +19,7 @@ __all__ = ["assembly_document", "driven_motion_document"]
 @document_of.register(Assembly)
 def assembly_document(result: Any, *, meshes: Folders | None = None, title: str | None = None) -> SceneDocument:
     """Return the scene document of assembled configurations; see `linkwork.mechanisms.Assembly.show`."""
-    robot = shown_robot(result._mechanism.robot, result._inputs)
+    robot = result.robot
     q = np.asarray(result.q, dtype=float).reshape(1, -1, robot.nq)
     builder = moving_scene(robot, np.zeros(1), q, title=title, meshes=meshes)
     builder.show_layer("constraints")
@@ -35,7 +34,7 @@ def driven_motion_document(
     result: Any, *, rate: float = FRAME_RATE, ghosts: int = 0, meshes: Folders | None = None, title: str | None = None
 ) -> SceneDocument:
     """Return the scene document of a driven motion; see `linkwork.mechanisms.DrivenMotion.show`."""
-    robot = shown_robot(result._mechanism.robot, result._inputs)
+    robot = result.robot
     if result.reached.ndim > 1:
         batch = result.reached.shape[:-1]
         raise ValueError(f"show: robot {robot.name!r} has a batch {batch} of motions; use trajectory(index).show()")

@@ -11,9 +11,7 @@ from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import finite_array, integer, name, positive
 from linkwork.errors import UnknownNameError
-from linkwork.kernels import RobotBase
-from linkwork.kernels.owners import has_symbols
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels import RobotBase, read_configuration, refuse_symbols
 from linkwork.viewer.curves import configuration_plots
 from linkwork.viewer.document import Lines, Plot, SceneDocument, Text
 from linkwork.viewer.scene_builder import SceneBuilder
@@ -42,8 +40,7 @@ def robot_document(
     caller: str = "show",
 ) -> SceneDocument:
     """Return the scene document of a robot; see `Robot.show` for the arguments."""
-    if has_symbols(robot._subject):
-        raise TypeError(f"{caller}: robot {robot.name!r} has symbolic parameters; give them values")
+    refuse_symbols(caller, robot)
     names = read_frames(robot, caller, frames)
     count = integer(caller, "nearest", nearest, least=0)
     configurations = _read_configurations(robot, caller, q, times)

@@ -10,9 +10,8 @@ import numpy as np
 from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork.expr import array
-from linkwork.kernels.compiler_api import compile
+from linkwork.kernels import compile
 from linkwork.simulation import ContactGround, ContactScene, Simulation
-from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.viewer.document import Arrows, Plot, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
@@ -56,7 +55,7 @@ def simulation_document(
     rows = _rows(result, environment, rate)
     t, q = result.t[rows], np.stack([result.q[k][rows] for k in index], axis=1)
     v = result.v[index[0]][rows]
-    touching = result._contacts if contacts is None else ContactSet.of(contacts, "convex", "show")
+    touching = result._shown_contacts(contacts)
     builder = moving_scene(
         robot, t, q, title=title, v=v, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes, spacing=spacing
     )
@@ -79,7 +78,7 @@ def _rows(result: Any, environment: tuple[int, ...] | None, rate: float) -> np.n
     return np.unique(np.clip(np.searchsorted(result.t, times - 1e-9 * max(end, 1.0)), 0, len(result.t) - 1))
 
 
-def _add_surroundings(builder: SceneBuilder, contacts: ContactSet, scene: Scene | None) -> None:
+def _add_surroundings(builder: SceneBuilder, contacts: Any, scene: Scene | None) -> None:
     """Add the ground and the obstacles of contacts."""
     for part in contacts.parts:
         if isinstance(part, ContactGround):
@@ -93,7 +92,7 @@ def _add_surroundings(builder: SceneBuilder, contacts: ContactSet, scene: Scene 
 
 
 def _add_forces(
-    builder: SceneBuilder, robot: Any, contacts: ContactSet | None, q: np.ndarray, forces: np.ndarray, names: Any
+    builder: SceneBuilder, robot: Any, contacts: Any, q: np.ndarray, forces: np.ndarray, names: Any
 ) -> None:
     """Add arrows of the contact forces (T, n, points, 3) [N] at their points, and plots of the first robot's."""
     T, n, count = forces.shape[:3]
@@ -120,7 +119,7 @@ def _add_forces(
     builder.arrows.append(arrows)
 
 
-def _contact_points(robot: Any, contacts: ContactSet, q: np.ndarray) -> np.ndarray:
+def _contact_points(robot: Any, contacts: Any, q: np.ndarray) -> np.ndarray:
     """Return the positions of all contact points in the world (..., points, 3) [m] at q (..., nq)."""
 
     def points(q: Any) -> list[Any]:

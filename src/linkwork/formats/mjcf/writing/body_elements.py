@@ -20,8 +20,7 @@ from linkwork.formats.mjcf.writing.joint_elements import (
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, bounds, placed
 from linkwork.formats.mjcf.writing.shape_elements import add_shapes
 from linkwork.formats.xml_text import Node, number_list_text, number_text
-from linkwork.model import WORLD, Body, Frame, Tree
-from linkwork.model.coordinate_names import names_in
+from linkwork.model import WORLD, Body, Frame, Tree, names_in
 from linkwork.spatial import Pose, Rotation
 
 __all__ = ["add_bodies"]

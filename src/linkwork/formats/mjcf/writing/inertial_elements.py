@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.formats.description import mass_properties
+from linkwork.formats.description import mass_properties, moments_possible
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, quaternion_text
 from linkwork.formats.written_content import LEAST_MOMENT, is_at_bounds
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model import Frame
-from linkwork.model.value_check import moments_possible
 from linkwork.spatial import Rotation, Symmetric3, Vec3
 
 __all__ = ["add_inertial"]

@@ -31,7 +31,7 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
-from linkwork.model.composite_body import compose
+from linkwork.model import compose
 from linkwork.spatial import Pose, Vec3
 
 __all__ = ["BALL", "FREE", "HINGE", "SLIDE", "Part", "keeps_coordinates", "mujoco_parts", "placed_parts", "zero_pose"]

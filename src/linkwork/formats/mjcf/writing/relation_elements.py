@@ -29,8 +29,7 @@ from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, bounds
 from linkwork.formats.written_content import is_own
 from linkwork.formats.xml_text import number_list_text, number_text
 from linkwork.joints import Fixed, Revolute, Spherical
-from linkwork.model import WORLD, Body
-from linkwork.model.collision_pairs import pair_filter, pairs_of_links
+from linkwork.model import WORLD, Body, pair_filter, pairs_of_links
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 
 __all__ = ["add_actuators", "add_keyframes", "add_relations"]

@@ -13,7 +13,15 @@ from linkwork.model.body import WORLD, Body, Direction, Following, Frame, Point
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
 
-__all__ = ["axis_text", "constraint_lines", "constraint_rows", "follows_text", "parameters", "slice_text", "tree_lines"]
+__all__ = [
+    "axis_text",
+    "constraint_lines",
+    "constraint_rows",
+    "follows_text",
+    "joint_parameters",
+    "slice_text",
+    "tree_lines",
+]
 
 _MAX_DEPTH = 24  # drawn levels; deeper ones show their depth instead of all lines on the left
 _MIN_WIDTH = 6  # columns of each of link, joint, type and axis in a narrow terminal
@@ -68,7 +76,7 @@ def _references(constraint: Constraint) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*names.joints, *names.frames, *names.points, *names.directions)))
 
 
-def parameters(joint: JointType) -> dict[str, Any]:
+def joint_parameters(joint: JointType) -> dict[str, Any]:
     """Return the parameters of a joint type by name, the fields of its dataclass; vectors are lists."""
     values = {}
     for field in _fields(joint):
@@ -86,7 +94,7 @@ def axis_text(joint: JointType) -> str:
     """
     defaults = {field.name: field.default for field in _fields(joint)}
     shown = []
-    for name, value in parameters(joint).items():
+    for name, value in joint_parameters(joint).items():
         if getattr(joint, name) == defaults[name]:
             continue
         if isinstance(value, list):

@@ -1,0 +1,24 @@
+"""Files of linkwork that a warm call enters: a reader follows them, so their numbers in a golden file only shrink."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tools.warm_files import CALLS, files_of
+
+GOLDEN = Path(__file__).parent / "golden" / "warm_files.json"
+
+
+@pytest.mark.slow(every=5)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_warm_call_enters_no_more_files_than_before(name, tmp_path, update_golden, monkeypatch):
+    monkeypatch.setenv("LINKWORK_EFFORT", "0")
+    if name == "load MJCF":
+        pytest.importorskip("mujoco")
+    known = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    files = files_of(CALLS[name], tmp_path)
+    if update_golden:
+        known[name] = min(len(files), known.get(name, len(files)))
+        GOLDEN.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    assert len(files) <= known[name], f"more files than {known[name]}: {', '.join(sorted(files))}"
+    assert len(files) == known[name], "python -m pytest tests/test_warm_files.py --all --update-golden writes fewer"
