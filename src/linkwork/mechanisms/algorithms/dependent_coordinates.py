@@ -163,7 +163,7 @@ ROWS = (
             Output((), "1", "error"),
             Output((), "1", "margin"),
         ),
-        "Configuration that satisfies the constraints and has set_indices independent coordinates.",
+        "Configuration that satisfies the constraints and has the given independent coordinates.",
         optional=("time",),
         options=(INDEPENDENT,),
     ),
