@@ -286,7 +286,11 @@ def test_contact_materials_may_be_parameters():
             apart = size * np.eye(len(x))[k]
             difference = (function(x + apart) - function(x - apart)) / (2.0 * size)
             assert np.abs(slope[:, k] - difference).max() < 1e-4 * np.abs(difference).max() > 0.0, names
-    ground = {"contacts": soft, "duration": 0.01}
+
+
+def test_invalid_parameters_of_contact_materials_are_refused():
+    ball, q = things(lw.shapes.Sphere(0.1)), [0.0, 0.0, 0.0, 1.0, 0.1, 0.2, 0.3]
+    ground = {"contacts": ContactGround(ContactPoint("thing0", radius=0.1)), "duration": 0.01}
     for by_name, error, message in (
         ({"contact_friction": -0.1}, ValueError, "contact_friction'.*>= 0, got -0.1"),
         ({"contact_restitution": [0.5, 1.5]}, ValueError, "from 0 to 1, got 1.5"),
