@@ -189,6 +189,21 @@ def test_a_placed_tree_is_the_tree_under_turned_gravity(tree):
     assert all(getattr(base, x) == getattr(tree, x) for x in same)
 
 
+@pytest.mark.parametrize(
+    "tree", [t for t in BUILT_IN if t.constraints and on_fixed_base(t)], ids=lambda tree: tree.name
+)
+def test_constraints_of_a_mounted_robot_do_not_see_its_carrier_move(tree):
+    arm = EXAMPLE["arm6"].robot().tree
+    (q0, v0, _), (q, v, _) = state(arm, 1), state(tree)
+    new, alone = Direct(mounted(arm, tree, "tool", X, "p_")), Direct(tree)
+    (q1, v1), columns = both((q0, v0), (q, v)), np.zeros((1, 1, arm.nv))
+    assert_close(new.constraint_error(q1), alone.constraint_error(q), 1e-13)
+    G = alone.constraint_jacobian(q)
+    expected = np.concatenate([np.broadcast_to(columns, (*G.shape[:2], arm.nv)), G], axis=-1)
+    assert_close(new.constraint_jacobian(q1), expected, 1e-13, core=2)
+    assert_close(new.constraint_bias(q1, v1), alone.constraint_bias(q, v), 1e-12)
+
+
 @pytest.mark.slow(every=4)
 def test_constrained_robots_in_one_have_the_accelerations_and_forces_of_each():
     first, second = lw.load("fourbar"), lw.load("scissor_lift").with_base((0.0, 1.0, 0.0))
