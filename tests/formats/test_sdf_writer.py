@@ -249,7 +249,7 @@ def test_names_written_to_sdf_are_unique() -> None:
 
 
 def test_joints_that_sdf_cannot_represent_are_errors() -> None:
-    for kind in (joints.Planar, joints.SphericalMRP, joints.FloatingMRP, joints.FloatingEuler, joints.Ellipsoid):
+    for kind in (joints.Planar, joints.SphericalMRP, joints.Ellipsoid):
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save"):
             sdf_text(random_tree(np.random.default_rng(0), 2, types=(kind,)))
 
@@ -267,3 +267,11 @@ def test_bounds_that_are_none_in_sdf_are_reported() -> None:
     text, report = sdf_text(replace(tree, bodies=(replace(tree.bodies[0], limits=limits), *tree.bodies[1:])))
     assert "a bound of 1e+16 or more is none in SDF" in str(report)
     assert build_tree(parse_sdf(text)).bodies[0].limits.lower == (-math.inf,)
+
+
+def test_a_link_that_moves_freely_has_no_joint_in_sdf_and_its_resistance_is_lost() -> None:
+    for kind in (joints.Floating, joints.FloatingMRP, joints.FloatingEuler):
+        text, report = sdf_text(random_tree(np.random.default_rng(0), 1, types=(kind,)))
+        assert "joint0" not in text and isinstance(build_tree(parse_sdf(text)).bodies[0].joint, joints.Floating)
+        assert "damping, friction and drive of a link that moves freely are not written" in str(report)
+        assert "with its pose in the world as coordinates" in str(report)

@@ -28,6 +28,7 @@ from linkwork.joints import (
     UnboundedRevolute,
     Universal,
 )
+from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Drive, Following, Limits
 from linkwork.model.composite_body import compose
 from linkwork.model.description import JointDescription, LinkDescription
@@ -150,17 +151,25 @@ def split_joint(
 IMMOBILE = "its ends are on links that fixed joints connect, where it has no effect"
 
 
-def immobile(tree: Tree) -> set[str]:
-    """Return the names of loops, welds, balls and force elements whose ends are on links that fixed joints connect."""
+def immobile(tree: Tree) -> list[Constraint | ForceElement | Actuator]:
+    """Return the content between two frames on links that fixed joints connect.
+
+    These are loops, welds, balls, force elements, and actuators on a frame relative to another.
+    """
     rigid = {WORLD: WORLD}  # by body, the body that it moves with
     for i, parent, body in tree.outward():
         rigid[i] = rigid[parent] if body.joint.nv == 0 else i
-    result = set()
-    items: tuple[Constraint | ForceElement, ...] = (*tree.constraints, *tree.force_elements)
+    result: list[Constraint | ForceElement | Actuator] = []
+    items: tuple[Constraint | ForceElement | Actuator, ...]
+    items = (*tree.constraints, *tree.force_elements, *tree.actuators)
     for item in items:
-        frames = [*item.references.frames, *(tree.point(name).frame for name in item.references.points)]
-        if len(frames) == 2 and len({rigid[tree.frame(name).body] for name in frames}) == 1:
-            result.add(item.name)
+        if isinstance(item, Actuator):
+            frames = [item.frame, item.relative_to]
+        else:
+            frames = [*item.references.frames, *(tree.point(name).frame for name in item.references.points)]
+        ends = [rigid[tree.frame(name).body] for name in frames if name is not None]
+        if len(ends) == 2 and ends[0] == ends[1]:
+            result.append(item)
     return result
 
 

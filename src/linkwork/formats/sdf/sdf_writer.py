@@ -21,6 +21,7 @@ from linkwork.formats.description import (
     FRICTION_VELOCITY,
     Drive,
     JointDescription,
+    Limits,
     LinkDescription,
     Report,
     describe,
@@ -30,11 +31,13 @@ from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.simple_joints import IMMOBILE, chain_of, has_part, immobile, split_joint
 from linkwork.formats.tree_description import relative_pose
 from linkwork.formats.unique_names import Names
-from linkwork.formats.written_content import MeshFolder, WritingLog, report_attachments, report_mesh_names
+from linkwork.formats.written_content import MeshFolder, WritingLog, is_own, report_attachments, report_mesh_names
 from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
 from linkwork.joints import (
     Fixed,
     Floating,
+    FloatingEuler,
+    FloatingMRP,
     Helical,
     JointType,
     Prismatic,
@@ -49,6 +52,7 @@ from linkwork.spatial import Inertia, Pose, Vec3
 __all__ = ["sdf_text"]
 
 _KINDS = (Fixed, Revolute, UnboundedRevolute, Prismatic, Spherical, Universal, Helical)
+_FREE = (Floating, FloatingMRP, FloatingEuler)
 _ROOT = "__model__"  # the frame of the model, which is the world's
 _BASE = "base_fixed_to_world"  # name of the joint that fixes the root link
 _RIGHT_ANGLE = 1e-9  # largest cosine between axes at a right angle
@@ -188,9 +192,17 @@ class _Writer:
         """Return the joints of SDF that a joint is written as."""
         element, type_name = f"joint[{joint.name}]", joint.joint.type_name()
         body = self.described.bodies.get(joint.name)
-        if joint.joint == Floating() and body is not None and body.parent == WORLD and joint.drive == Drive():
+        if isinstance(joint.joint, _FREE) and is_own(joint.joint) and body is not None and body.parent == WORLD:
             self.free[joint.child] = joint
-            moved = not (body.placement.is_identity and body.rotor.is_identity)
+            moved = joint.joint != Floating() or not (body.placement.is_identity and body.rotor.is_identity)
+            if (
+                joint.limits != Limits.none(joint.joint)
+                or any((*joint.damping, *joint.friction))
+                or joint.drive != Drive()
+            ):
+                self.log.lost(
+                    element, "limits, damping, friction and drive of a link that moves freely are not written"
+                )
             coordinates = ", with its pose in the world as coordinates" if moved else ""
             message = "a link that moves freely is written without a joint, so the joint's name is lost"
             self.log.changed(element, f"{message}{coordinates}")
@@ -310,7 +322,7 @@ class _Writer:
         """Write a loop as a joint, or list why the file cannot have it; return False for a type that SDF lacks."""
         kind, element = loop.joint, f"joint[{loop.name}]"
         F, M = self.tree.frame(loop.relative_to), self.tree.frame(loop.frame)
-        if loop.name in immobile(self.tree):
+        if loop in immobile(self.tree):
             self.log.lost(element, IMMOBILE)
             return True
         known = type(kind) in (Fixed, Revolute, Prismatic, Universal, Helical) or kind == Spherical()

@@ -82,15 +82,19 @@ def urdf_text(
 
 def with_written_joints(tree: Tree) -> Tree:
     """Return a tree whose content refers to the joints of its URDF, for a loops file."""
-    writer, idle = _Writer(tree, False, True, None), immobile(tree)
+    writer = _Writer(tree, False, True, None)
     for joint in writer.described.joints:
         writer.simple(joint)
-    base = writer.described.base
+    base, idle = writer.described.base, writer.idle
     bases = {} if base is None else {base.joint_name: [(FLOATING_BASE, base.joint.nq, base.joint.nv)]}
-    return with_parts_of_joints(tree, writer.parts | bases).with_unchecked(
-        constraints=tuple(item for item in tree.constraints if item.name not in idle),
-        force_elements=tuple(item for item in tree.force_elements if item.name not in idle),
+    motors = [item.name for item in tree.actuators if item in idle]
+    moving = tree.with_unchecked(
+        constraints=tuple(item for item in tree.constraints if item not in idle),
+        force_elements=tuple(item for item in tree.force_elements if item not in idle),
+        actuators=tuple(item for item in tree.actuators if item not in idle),
+        named_configurations=tuple(state.without(controls=motors) for state in tree.named_configurations),
     )
+    return with_parts_of_joints(moving, writer.parts | bases)
 
 
 class _Writer:
@@ -105,7 +109,7 @@ class _Writer:
         self.follows = tree.has_couplings or any(isinstance(unreversed(body.joint), Helical) for body in tree.bodies)
         self.has_sines = has_part(tree, UnboundedRevolute, _KINDS)
         self.idle = immobile(tree)
-        loops = [item for item in tree.constraints if isinstance(item, LoopJoint) and item.name not in self.idle]
+        loops = [item for item in tree.constraints if isinstance(item, LoopJoint) and item not in self.idle]
         self.loops = [] if with_loops_file else loops
         self.described = describe(tree, without=self._frames_left_out())
         self.links: list[LinkDescription] = []
@@ -423,8 +427,8 @@ class _Writer:
         ):
             if names:
                 log.changed("links", f"{message}: {listed(names)}")
-        for name in sorted(self.idle):
-            log.lost(f"constraint[{name}]", IMMOBILE)
+        for item in self.idle:
+            log.lost(f"[{item.name}]", IMMOBILE)
         kinds = ("points", "directions", "constraints", "force_elements", "actuators", "named_configurations")
         report_attachments(log, tree, kinds if self.with_loops_file else loops)
 
