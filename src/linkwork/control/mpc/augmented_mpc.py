@@ -9,14 +9,14 @@ within all limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linkwork.control.mpc.mpc_solvers import Search, horizon_step, shifted_steps, split_share
-from linkwork.kernels.compiler_api import Kernel, make_ready, make_ready_later
+from linkwork.kernels.compiler_api import Kernel
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.features import TorqueFeature
 from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, state_shapes
@@ -269,12 +269,14 @@ class AugmentedPlanner:
             )
         return f"{result.status}: {result.message}"
 
-    def prepare(self, num_environments: int = 1) -> None:
-        """Compile the search without effort limits, and in the background the one with effort limits."""
-        make_ready(self._own.prepared.kernel, samples=num_environments)
+    def kernels(self) -> Sequence[Kernel]:
+        """Return the kernel of the search without effort limits."""
         self._own.prepared.scaled_constants  # noqa: B018
-        if self._bounded is not None:
-            make_ready_later(self._bounded.kernel, samples=num_environments)
+        return [self._own.prepared.kernel]
+
+    def later_kernels(self) -> Sequence[Callable[[], Kernel]]:
+        """Return what returns the kernel of the search with effort limits."""
+        return [] if self._bounded is None else [self._bounded.kernel]
 
 
 class _Program:

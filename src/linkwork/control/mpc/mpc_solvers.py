@@ -5,11 +5,12 @@ Arrays have one leading axis, the environments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from linkwork.kernels.compiler_api import Kernel
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.problem_arrays import PreparedProblem
 from linkwork.optimal.schedule import Schedule
@@ -86,8 +87,11 @@ class Planner(Protocol):
     def explain(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, index: int) -> str:
         """Return why the search of the environment ``index`` failed, from the arguments and the result of `iterate`."""
 
-    def prepare(self, num_environments: int = 1) -> None:
-        """Compile all code that the planner runs."""
+    def kernels(self) -> Sequence[Kernel]:
+        """Return the kernels that each step runs."""
+
+    def later_kernels(self) -> Sequence[Callable[[], Kernel]]:
+        """Return functions that return kernels which only some steps run."""
 
 
 def horizon_step(own: PreparedProblem) -> float:

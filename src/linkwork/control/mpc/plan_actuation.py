@@ -12,7 +12,7 @@ from linkwork.control.mpc.constrained_gains import ConstrainedPlans
 from linkwork.control.mpc.mpc_plan import BRAKING, ROUNDING, SATURATED, MPCPlan, delayed_actuation, plan_kernel
 from linkwork.control.mpc.mpc_solvers import EXCESS, Planner, Search
 from linkwork.errors import Status
-from linkwork.kernels.compiler_api import FEW, Kernel, make_ready
+from linkwork.kernels.compiler_api import FEW, Kernel
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.robot_parameters import forces_of_states, own_robot_parameters, robot_inputs
 from linkwork.optimal.shooting.contact_phases import contact_phases
@@ -67,10 +67,14 @@ class PlanActuation:
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name != "_plan_kernel"}
 
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel that each step runs."""
+        return self._plan_kernel if self.constrained is None else self.constrained.gains
+
     def prepare(self, braking_time: float, num_environments: int = 1) -> None:
-        """Compile all code that `plan_along` and `forces` run for this number of environments."""
+        """Compile the other code that `plan_along` and `forces` run for this number of environments."""
         robot, steps = self._robot, self._planner.steps
-        make_ready(self._plan_kernel if self.constrained is None else self.constrained.gains, samples=num_environments)
         n = min(num_environments, FEW)
         q, v = np.repeat(np.asarray(robot.neutral())[None], n, axis=0), np.zeros((n, robot.nv))
         for count in (1, steps):  # of configurations of an environment

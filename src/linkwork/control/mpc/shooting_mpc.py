@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from linkwork.control.mpc.mpc_solvers import Search, horizon_step, shifted_steps
-from linkwork.kernels.compiler_api import make_ready
+from linkwork.kernels.compiler_api import Kernel
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.shooting.cost_terms import split_terms
 from linkwork.optimal.kernels import SEARCH_SCALARS
@@ -96,7 +96,7 @@ class ShootingPlanner:
     def _search_state(self) -> dict[str, np.ndarray]:
         """The arrays of a finished search; those that a new search continues from have the same shapes."""
         if self._last is None:
-            self.prepare()
+            self.kernels()
         assert self._last is not None
         return self._last._search
 
@@ -196,7 +196,7 @@ class ShootingPlanner:
             return "the planner has searched again since, for another step"
         return f"{result.status[index]}: {result._sentence((index,))}"
 
-    def prepare(self, num_environments: int = 1) -> None:
+    def kernels(self) -> Sequence[Kernel]:
         q, own = np.asarray(self.robot.neutral())[None], self._own
         default_targets = {}
         for name, (port, k, shape) in own.targets.items():
@@ -206,4 +206,7 @@ class ShootingPlanner:
             default_targets[name] = PerStep(x) if term.has_target_per_step else x
         recipe = self._solve(q, np.zeros((1, self.robot.nv)), self.call_inputs(default_targets, (1,)), 1, None)._recipe
         split = split_terms(recipe.dynamics(1.0), recipe.program.terms, self._phases.enforced)
-        make_ready(shooting_kernel(recipe, split), samples=num_environments)
+        return [shooting_kernel(recipe, split)]
+
+    def later_kernels(self) -> Sequence[Callable[[], Kernel]]:
+        return []
