@@ -53,6 +53,7 @@ def test_a_cell_equals_the_robots_joined_in_python(folder):
         assert lw.load("cell.yaml", **options) == cell
     assert not lw.load("cell.json", trusted=False).tree.trusted
     assert lw.load("cell.json", gravity=(0, 0, 1)).gravity.tolist() == [0, 0, 1]
+    assert lw.load("cell.json", package_dirs=[folder], base=None) == cell
     assert find_format("cell.json").name == "cell" and find_format("parts/gripper.json").name == "linkwork"
 
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.array_arguments import real_array
-from linkwork.kernels.robot_base import RobotBase
+from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace, TimeScaling
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
@@ -36,11 +34,11 @@ class RobotChanges:
         section = path.sections[bisect_right(begins, time) - 1]
         return path.robot if section.robot is None else section.robot
 
-    def for_robot(self, robot: RobotBase, *, prefix: str = "", others: ArrayLike | None = None) -> Self:
+    def for_robot(self, robot: RobotBase, *, prefix: str = "", others: Array | None = None) -> Self:
         """Return the motion as that of a ``robot`` with further joints, such as a cell of which an arm is a part.
 
         Each joint moves as the one of the same name, with ``prefix`` before it, does in this trajectory.  The other
-        joints rest at ``others`` (nq,), by default `Robot.neutral`.
+        joints rest at ``others``, (nq,) or a dict by joint, by default `Robot.neutral`.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6")
@@ -108,10 +106,10 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
             raise ValueError(f"{caller}: joint {name!r}: expected a joint of the same type in robot {robot.name!r}")
         of_q[small.q_slices[i]] = np.arange(large.nq)[large.q_slices[k]]
         of_v[small.v_slices[i]] = np.arange(large.nv)[large.v_slices[k]]
-    q = real_array(f"{caller}: others: expected a configuration", robot.neutral() if others_at is None else others_at)
+    q = robot.normalize(robot.neutral() if others_at is None else others_at)
     if q.shape != (large.nq,):
         raise ValueError(f"{caller}: others: expected {large.nq} numbers, got shape {q.shape}")
-    return [_embedded(section, large, of_q, of_v, robot.normalize(q)) for section in trajectory.sections]
+    return [_embedded(section, large, of_q, of_v, q) for section in trajectory.sections]
 
 
 def _embedded(section: Section, tree: Tree, of_q: np.ndarray, of_v: np.ndarray, at_rest: np.ndarray) -> Section:

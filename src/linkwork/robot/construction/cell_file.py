@@ -189,12 +189,14 @@ class _Cell:
             options["loops"] = self._file(content["loops"])
         path = self._file(content["file"], robots.names())
         try:
-            if path in robots.names():
-                return read_robot(path, Options(**options, **shared))
-            chosen = find_format(path) if "format" not in content else format_named(content["format"].content)
+            if "format" in content:
+                chosen = format_named(content["format"].content)
+            else:
+                chosen = find_format(robots.path(path) if path in robots.names() else path)
             if chosen.name == "cell":
                 raise ValueError("file: expected the file of one robot, got that of another cell")
-            return read_robot(path, Options(**options, **shared), chosen)
+            options |= {key: x for key, x in shared.items() if key != "package_dirs" or key in chosen.options}
+            return read_robot(path, Options(**options), chosen)
         except ModelError:
             raise
         except (TypeError, ValueError, KeyError) as error:
