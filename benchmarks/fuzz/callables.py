@@ -113,7 +113,7 @@ def tried(subject: Subject, argument: str, value: Any, seconds: float = _SECONDS
 
 def _judged(subject: Subject, argument: str, error: Exception) -> dict[str, str]:
     site, text = _site(error), str(error)
-    shown = {"error": f"{type(error).__name__}: {text}"[:400], "site": site}
+    shown = {"error": f"{type(error).__name__}: {text}"[:400], "site": site, "lines": _lines(error)}
     name = argument.lstrip("*")
     if isinstance(error, ModelError) and (name in _DESCRIPTIONS or re.match(_MAKERS, subject.name)):
         return {"class": "described", **shown}
@@ -174,6 +174,12 @@ def _site(error: Exception) -> str:
     position = f"{Path(last.filename).relative_to(_ROOM)}:{last.lineno}"
     by_itself = frames[-1] is last and re.match(r"\s*raise\b", last.line or "") is not None
     return f"linkwork {position}" if by_itself else f"below {position}"
+
+
+def _lines(error: Exception) -> str:
+    """Return the two innermost lines of linkwork in an error's traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return " ".join([f"{f.filename}:{f.lineno}" for f in frames if str(_ROOM) in f.filename][-2:])
 
 
 def _has_nan(result: Any, depth: int = 0) -> bool:

@@ -175,6 +175,7 @@ def test_invalid_arguments_of_inverse_kinematics_are_refused():
             ValueError,
             "empty range",
         ),
+        (lambda: ARM.inverse_kinematics(X, "hand", position_limits=(-1.0, np.nan)), ValueError, "expected no NaN"),
         (lambda: ARM.inverse_kinematics(X, "hand", locked=["elbow9"]), UnknownNameError, "no joint named 'elbow9'"),
         (lambda: ARM.inverse_kinematics(X, "hand", time_limit=1.0), ValueError, "one state"),
         (lambda: ARM.inverse_kinematics(X, "hand", axes="tools"), ValueError, "axes: expected 'frame', 'target'"),

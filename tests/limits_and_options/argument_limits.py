@@ -31,7 +31,7 @@ from benchmarks.fuzz.callables import tried
 import linkwork as lw
 from helpers.pickle_results import RESULTS
 
-__all__ = ["Limits", "arguments", "jumps", "measured", "read", "violations"]
+__all__ = ["Limits", "Trials", "arguments", "jumps", "measured", "read", "trial_values", "violations"]
 
 INF, MAX_FLOAT = math.inf, sys.float_info.max
 TINY = 1e-9  # the number next to a limit of 0: products of smaller ones may vanish
@@ -101,6 +101,7 @@ class Trials:
     def __init__(self, subject: Subject, argument: str) -> None:
         self.subject, self.argument = subject, argument
         self.said: set[float] = set()  # numbers in the texts of refusals
+        self.lines = ""  # that refused the last value
 
     def accepts(self, value: Any) -> bool:
         """Return True if a call with this value does not refuse the argument."""
@@ -112,6 +113,7 @@ class Trials:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         if error is None or error["class"] == "hang":
             return True
+        self.lines = error.get("lines", "")
         expectation = error["error"].partition(", got ")[0]
         self.said |= {float(x) for x in re.findall(r"(?<![\w.\[])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])", expectation)}
         return False
@@ -223,22 +225,28 @@ def _sides(intervals: str, *, is_float: bool) -> Iterator[tuple[Any, bool]]:
                 yield int(limit) + (1 if outwards > 0.0 else -1), False
 
 
+def trial_values(subject: Subject, argument: str, limits: Limits) -> Iterator[tuple[str, Any, bool]]:
+    """Generate values on both sides of the limits, each with its name, and whether the limits accept it."""
+    for kind, intervals in (("number", limits.number), ("integer", limits.integer)):
+        yield from ((f"{kind} {x!r}", x, is_in) for x, is_in in _sides(intervals, is_float=kind == "number"))
+    yield from ((name, value(), name in limits.kinds) for name, value in KINDS.items())
+    if not limits.number:
+        yield "0.5", 0.5, False
+    if limits.shape:
+        template = next(x for x in _templates(subject, argument) if x.shape == limits.shape)
+        yield from ((f"array {x!r}", _replaced(template, x), is_in) for x, is_in in _sides(limits.array, is_float=True))
+        yield "NaN in array", _replaced(template, math.nan), "NaN in array" in limits.kinds
+        yield from ((name, changed(template.copy()), name in limits.kinds) for name, changed in SHAPES.items())
+    else:
+        yield from ((f"array {x.shape}", x.copy(), False) for x in _templates(subject, argument)[:2])
+
+
 def violations(subject: Subject, argument: str, limits: Limits) -> list[str]:
     """Return the values on both sides of the limits that calls accept or refuse otherwise than the limits say."""
     trials = Trials(subject, argument)
-    cases: list[tuple[Any, bool]] = [*_sides(limits.number, is_float=True), *_sides(limits.integer, is_float=False)]
-    cases += [(value(), name in limits.kinds) for name, value in KINDS.items()]
-    cases += [] if limits.number else [(0.5, False)]
-    if limits.shape:
-        template = next(x for x in _templates(subject, argument) if x.shape == limits.shape)
-        cases += [(_replaced(template, x), is_in) for x, is_in in _sides(limits.array, is_float=True)]
-        cases += [(_replaced(template, math.nan), "NaN in array" in limits.kinds)]
-        cases += [(changed(template.copy()), name in limits.kinds) for name, changed in SHAPES.items()]
-    else:
-        cases += [(x.copy(), False) for x in _templates(subject, argument)[:2]]
-    wrong = [(value, is_in) for value, is_in in cases if trials.accepts(value) != is_in]
+    cases = [x for x in trial_values(subject, argument, limits) if trials.accepts(x[1]) != x[2]]
     where = f"{subject.name}.{argument}"
-    return [f"{where} = {value!r} is {'refused' if is_in else 'accepted'}" for value, is_in in wrong]
+    return [f"{where} = {value!r} is {'refused' if is_in else 'accepted'}" for _, value, is_in in cases]
 
 
 STEPS = (  # a 0 that stands for none, with a result of another form; rounded Q; counts of work in a result

@@ -5,10 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from limits_and_options.argument_limits import Limits, arguments, jumps, measured, read, violations
+from limits_and_options.argument_limits import (
+    Limits,
+    Trials,
+    arguments,
+    jumps,
+    measured,
+    read,
+    trial_values,
+    violations,
+)
 
 PARTS = 12  # of all arguments, of which a run takes three
 GOLDEN = Path(__file__).parents[1] / "golden" / "argument_limits.txt"
+REFUSALS = GOLDEN.with_name("refusals.txt")  # for each line that refuses an argument, an argument and a value
 
 
 def recorded() -> dict[str, Limits]:
@@ -29,6 +39,17 @@ def write_anew() -> None:
     )
 
 
+def write_refusals(limits: dict[str, Limits]) -> None:
+    """Record for each line that refuses an argument, with the line that calls it, the first refused value."""
+    refusals: dict[str, str] = {}
+    for subject, argument in arguments():
+        name, trials = f"{subject.name}.{argument}", Trials(subject, argument)
+        for kind, value, is_in in trial_values(subject, argument, limits.get(name, Limits())):
+            if not is_in and not trials.accepts(value):
+                refusals.setdefault(trials.lines, f"{name}: {kind}")
+    REFUSALS.write_text("\n".join(sorted({*refusals.values()})) + "\n", encoding="utf-8")
+
+
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     """Files that calls write are in a folder of the test."""
@@ -47,6 +68,19 @@ def test_arguments_are_refused_beyond_their_limits_and_accepted_up_to_them(drawn
         limit = limits.get(f"{subject.name}.{argument}", Limits())
         wrong += violations(subject, argument, limit) or jumps(subject, argument, limit)
     assert not wrong, "\n".join(wrong)
+
+
+def test_each_line_that_refuses_an_argument_refuses_a_value(update_golden):
+    limits = recorded()
+    if update_golden:
+        write_refusals(limits)
+    subjects, wrong = {f"{subject.name}.{argument}": (subject, argument) for subject, argument in arguments()}, []
+    for line in REFUSALS.read_text(encoding="utf-8").splitlines():
+        name, _, kind = line.partition(": ")
+        trials = trial_values(*subjects[name], limits.get(name, Limits()))
+        values = {x: value for x, value, is_in in trials if not is_in}
+        wrong += [line] if kind not in values or Trials(*subjects[name]).accepts(values[kind]) else []
+    assert not wrong, wrong
 
 
 @pytest.mark.parametrize(
