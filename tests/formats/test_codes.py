@@ -33,7 +33,7 @@ def codes(folder: Path) -> Iterator[str]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in SAID_BY:
                 for part in (x for argument in node.args for x in ast.walk(argument)):
-                    if isinstance(part, ast.Constant) and re.fullmatch(r"[A-Z][A-Z0-9_]{4,}", str(part.value)):
+                    if isinstance(part, ast.Constant) and re.fullmatch(r"[A-Z][A-Z0-9_]{3,}", str(part.value)):
                         yield str(part.value)
 
 
