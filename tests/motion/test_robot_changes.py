@@ -54,6 +54,9 @@ def test_a_film_of_approach_carry_and_return_knows_its_robot_at_each_time(film, 
     assert film != film.sections[0].space and film != between(ARM, Q[0], Q[1])
     only = LOADED.spline([0.0, 1.0], Q[:2]).concatenate(ARM.spline([0.0, 1.0], Q[1:]), allow_jump=True)
     assert only.robot == LOADED and only.robot_at(2.0) == ARM
+    inside = film.slice(1.2, 1.5)
+    assert inside.robot == LOADED == inside.robot_at(1.3) and inside.sections[0].robot is None
+    assert "cube" in {part.link for part in scene_document(inside).actors[0].parts}
     film.to_csv(tmp_path / "film.csv")
     read = Trajectory.load(tmp_path / "film.csv", robot=ARM)
     assert np.abs(read(2.3).q - film(2.3).q).max() < 1e-12

@@ -66,12 +66,12 @@ def _joints(tree: Tree) -> tuple[Any, ...]:
     return (*joints, tree.stacking, tree.constraints)
 
 
-def with_robot(trajectory: Any, robot: Any) -> list[Section]:
-    """Return the sections of a trajectory for one of ``robot``, each with the robot that it is of, if another one."""
+def with_robot(sections: Sequence[Section], robot: Any, new: Any) -> list[Section]:
+    """Return the sections of a trajectory of ``robot`` for a trajectory of the robot ``new``, which may differ."""
     result = []
-    for section in trajectory.sections:
-        moving = trajectory.robot if section.robot is None else section.robot
-        carrier = None if moving == robot else moving
+    for section in sections:
+        moving = robot if section.robot is None else section.robot
+        carrier = None if moving == new else moving
         result.append(section if carrier is section.robot else section.carried_by(carrier))
     return result
 

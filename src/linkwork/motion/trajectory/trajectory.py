@@ -69,6 +69,8 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         if not sections or not all(isinstance(section, Section) for section in sections):
             remedy = "use Robot.spline, Robot.profile, linkwork.motion.spline or Trajectory.polynomial"
             raise TypeError(f"Trajectory: sections: expected sections of curves, got {sections!r}; {remedy}")
+        if sections[0].robot is not None:  # a part of a motion, which begins with an object in the hand
+            robot, sections = sections[0].robot, with_robot(sections, robot, sections[0].robot)
         self._sections = tuple(sections)
         self._robot: Any = robot
         self._timed = is_timed
@@ -333,7 +335,8 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
             raise ValueError(untimed("concatenate", self if other._timed else other))
         if not allow_jump:
             refuse_jumps(self, other, self._name, tolerance)
-        return self._along(chained([*self._sections, *with_robot(other, self._robot)], self.start_time))
+        more = with_robot(other._sections, other._robot, self._robot)
+        return self._along(chained([*self._sections, *more], self.start_time))
 
     def reversed(self) -> Trajectory:
         """Return the trajectory run backwards in the same time: q(start + end − t), with opposite v."""
