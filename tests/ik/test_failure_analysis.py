@@ -3,17 +3,74 @@
 from __future__ import annotations
 
 import math
+import types
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from helpers.arms import chain_text, planar
-from linkwork.ik.failure_analysis import compromise_multipliers
+from linkwork.errors import Status
+from linkwork.ik.failure_analysis import Reason, compromise_multipliers
 from linkwork.ik.impossibility import limits_prevent
 from linkwork.ik.reach_bounds import chain_between
+from linkwork.ik.result import _reason_sentence
 
 ARM = lw.load("arm7")
+
+
+class Proof(str):
+    """A proof of a kind of its own, which prints as its text."""
+
+    kind = "far"
+
+
+def test_each_reason_of_a_failure_has_its_sentence():
+    place, pull = lw.ik.PositionTask("hand", name="place"), lw.ik.PoseTask("hand", name="pull", weight=2.0)
+    facts = {"iterations": 7, "cost": 0.25, "position_error": 0.5, "orientation_error": 0.125, "reached": 0.0}
+    left = "the nearest configuration found is 0.5 m and 0.125 rad away"
+    after, starts = "remaining error 0.5 m and 0.125 rad after 7 iterations", "from 3 starts"
+    steps, start = "9 iterations find a solution", "another start finds a solution"
+    both, pulls = ("place", "pull"), {"place": np.array([3.0, 0.0, 4.0]), "pull": np.array([2.0])}
+    for status, reason, expected in (
+        (Status.SOLVED, {}, after),
+        (Status.NOT_FINITE, {"tasks": both}, "errors of 'place' and 'pull' are NaN at every configuration tried"),
+        (Status.OUT_OF_REACH, {"tasks": both[:1], "proof": Proof("too far")}, f"'place': too far; {left}"),
+        (Status.NOT_FOUND, {}, f"no solution {starts}, with or without limits, with 'j1' locked; {left}"),
+        (
+            Status.INFEASIBLE,
+            {"tasks": both, "multipliers": pulls},
+            f"'place' and 'pull' contradict each other (multipliers at their compromise: 'place' 5, 'pull' 2); {left}",
+        ),
+        (
+            Status.NOT_FOUND,
+            {"tasks": both},
+            f"'place' and 'pull' are not satisfied together {starts}, each is without the other; {left}",
+        ),
+        (
+            Status.NOT_FOUND,
+            {"tasks": (*both, "more")},
+            f"'place' and 'pull' and 'more' are not satisfied together {starts}, fewer of them are; {left}",
+        ),
+        (Status.NO_OTHER_SOLUTION, {"others": 2}, "2 distinct solutions were found in 3 searches"),
+        (Status.SINGULAR, {"singularity": "S", "steps": 9}, f"stopped after 7 iterations at a singularity: S; {steps}"),
+        (
+            Status.LOCAL_MINIMUM,
+            {},
+            f"the gradient of the error is zero after 7 iterations, remaining error 0.5 m and 0.125 rad; {start}",
+        ),
+        (Status.MAX_ITERATIONS, {"steps": 9}, f"{after}; {steps}"),
+    ):
+        problem = types.SimpleNamespace(tasks=[place, pull], locked=["j1"], tolerances=np.full(9, np.inf))
+        assert _reason_sentence(Reason(status, starts=3, **reason), problem, facts) == expected
+    soft = "remaining error 0.5 m and 0.125 rad of soft 'pull', at a cost of 0.25"
+    for count, hard, text in ((1, place, "stationary from q_init"), (3, pull, "the lowest of 3 starts")):
+        problem, reached = types.SimpleNamespace(tasks=[hard, pull]), facts | {"reached": 1.0}
+        done = "hard tasks are satisfied, " if hard is place else ""
+        reason = Reason(Status.LOCAL_MINIMUM, tasks=("pull",), starts=count)
+        assert _reason_sentence(reason, problem, reached) == f"{done}{soft}, {text}"
+    late = "hard tasks are satisfied, soft tasks have not converged after 7 iterations"
+    assert _reason_sentence(Reason(Status.MAX_ITERATIONS), problem, reached) == late
 
 
 def test_targets_beyond_a_planar_arms_reach_are_out_of_reach():

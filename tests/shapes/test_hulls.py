@@ -74,6 +74,16 @@ def test_copies_of_a_polytope_equal_it_before_and_after_its_corners_are_computed
     assert {*second.vertices} == {*first.vertices} and not hasattr(first, "corners")
 
 
+def test_an_outer_hull_of_few_points_contains_them() -> None:
+    points = Ellipsoid((0.5, 1.0, 2.0)).support(DIRECTIONS[:40]) @ TURN + [5.0, 0.0, 0.0]
+    whole, outer = convex_hull(points), convex_hull(points, max_vertices=14)
+    normals, offsets = outer.planes
+    assert 8 <= len(outer.vertices) <= 14 and (points @ normals.T - offsets).max() <= 1e-12
+    assert whole.volume < outer.volume < 1.2 * whole.volume
+    farther = ((outer.support(DIRECTIONS) - whole.support(DIRECTIONS)) * DIRECTIONS).sum(axis=1).max()
+    assert 0.8 * outer.overestimate < farther <= outer.overestimate
+
+
 @pytest.mark.slow(every=3)
 def test_outer_hulls_contain_all_points_and_state_their_overestimate() -> None:
     ball = Ellipsoid((0.5, 1.0, 2.0)).support(DIRECTIONS[:120]) @ TURN + [5.0, 0.0, 0.0]
