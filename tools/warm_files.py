@@ -1,4 +1,4 @@
-"""Files of linkwork that a second call enters, for a few calls: `python tools/warm_files.py [CALL ...]`.
+"""Files of linkwork that a second call enters, for a few calls: `python -m tools.warm_files [CALL ...]`.
 
 Who follows a call reads these files.  `tests/test_warm_files.py` compares their numbers
 with `tests/golden/warm_files.json`.
