@@ -145,6 +145,10 @@ def _names(t: _Trial) -> list[float]:
         other = one.with_names({name: f"{name} of another"})
         if name in other.references.frames or f"{name} of another" not in other.references.frames:
             raise ValueError(f"with_names: frame {name!r} is not renamed: references are {other.references}")
+    for name in one.references.joints:
+        joints = one.with_names({}, {name: f"{name} of another"}).references.joints
+        if name in joints or f"{name} of another" not in joints:
+            raise ValueError(f"with_names: joint {name!r} is not renamed: references are {joints}")
     return []
 
 
