@@ -304,7 +304,7 @@ def check_urdf(tree: Tree, *state: State) -> None:
 
 
 def check_sdf(tree: Tree, *state: State) -> None:
-    if (file := written(sdf_text, tree, world="room")) and "its pose in the world as coordinates" not in str(file[1]):
+    if (file := written(sdf_text, tree, world="room")) and "with other coordinates" not in str(file[1]):
         read, built = options(tree, file[1])
         check_read(tree, build_tree(parse_sdf(file[0], **read), **built), file[1], *state)
 

@@ -274,4 +274,4 @@ def test_a_link_that_moves_freely_has_no_joint_in_sdf_and_its_resistance_is_lost
         text, report = sdf_text(random_tree(np.random.default_rng(0), 1, types=(kind,)))
         assert "joint0" not in text and isinstance(build_tree(parse_sdf(text)).bodies[0].joint, joints.Floating)
         assert "damping, friction and drive of a link that moves freely are not written" in str(report)
-        assert "with its pose in the world as coordinates" in str(report)
+        assert "with other coordinates: its pose in that at zero" in str(report)

@@ -65,7 +65,8 @@ def test_mjcf_actuators_exert_the_forces_of_mujoco():
 COUPLED = f"""<mujoco><worldbody><body><joint name="first" axis="1 2 3"/><geom size=".1" pos=".1 .2 .3"/>
   <body pos=".3 .1 .2"><joint name="second" axis="3 1 2"/><geom size=".1" pos=".2 .1 .1"/>
   <site name="s" pos=".2 .3 .1"/><body pos=".1 .3 .2"><joint name="third" axis="2 1 1"/>
-  <geom size=".1" pos=".1 .1 .3"/><site name="r" pos=".3 .1 .2"/></body></body></body></worldbody><equality><joint joint1="third" joint2="first" polycoef=".1 -1.5 0 0 0"/></equality>
+  <geom size=".1" pos=".1 .1 .3"/><site name="r" pos=".3 .1 .2"/></body></body></body>
+  </worldbody><equality><joint joint1="third" joint2="first" polycoef=".1 -1.5 0 0 0"/></equality>
   <actuator><general site="r" refsite="s" gear="1 2 3 4 5 6" {AFFINE}/></actuator></mujoco>"""
 
 

@@ -194,7 +194,7 @@ class _Writer:
         body = self.described.bodies.get(joint.name)
         if isinstance(joint.joint, _FREE) and is_own(joint.joint) and body is not None and body.parent == WORLD:
             self.free[joint.child] = joint
-            moved = joint.joint != Floating() or not (body.placement.is_identity and body.rotor.is_identity)
+            moved = joint.joint != Floating() or not body.rotor.is_identity
             if (
                 joint.limits != Limits.none(joint.joint)
                 or any((*joint.damping, *joint.friction))
@@ -203,7 +203,7 @@ class _Writer:
                 self.log.lost(
                     element, "limits, damping, friction and drive of a link that moves freely are not written"
                 )
-            coordinates = ", with its pose in the world as coordinates" if moved else ""
+            coordinates = ", and with other coordinates: its pose in that at zero" if moved else ""
             message = "a link that moves freely is written without a joint, so the joint's name is lost"
             self.log.changed(element, f"{message}{coordinates}")
             return []
