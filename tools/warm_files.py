@@ -54,14 +54,14 @@ def _arm() -> tuple[Any, np.ndarray, np.ndarray]:
 
 
 def _inverse_kinematics(folder: Path) -> Callable[[], Any]:
-    robot, q, there = _arm()
-    X = robot.pose(there, "hand")
+    robot, q, goal = _arm()
+    X = robot.pose(goal, "hand")
     return lambda: robot.inverse_kinematics(X, "hand", q_init=q)
 
 
 def _plan(folder: Path) -> Callable[[], Any]:
-    robot, q, there = _arm()
-    return lambda: robot.plan(q, there, seed=0)
+    robot, q, goal = _arm()
+    return lambda: robot.plan(q, goal, seed=0)
 
 
 def _simulate(folder: Path) -> Callable[[], Any]:
@@ -76,20 +76,20 @@ def _problem_of(robot: Any) -> Any:
 
 
 def _problem(folder: Path) -> Callable[[], Any]:
-    robot, q, there = _arm()
-    X = robot.pose(there, "hand")
+    robot, q, goal = _arm()
+    X = robot.pose(goal, "hand")
     return lambda: _problem_of(robot).solve(q, targets={"reach": X})
 
 
 def _solve(folder: Path) -> Callable[[], Any]:
-    robot, q, there = _arm()
-    problem, X = _problem_of(robot), robot.pose(there, "hand")
+    robot, q, goal = _arm()
+    problem, X = _problem_of(robot), robot.pose(goal, "hand")
     return lambda: problem.solve(q, targets={"reach": X})
 
 
 def _jerk_timing(folder: Path) -> Callable[[], Any]:
-    robot, q, there = _arm()
-    path = robot.spline([0.0, 1.0, 2.0], np.stack([q, there, q + 0.3]))
+    robot, q, goal = _arm()
+    path = robot.spline([0.0, 1.0, 2.0], np.stack([q, goal, q + 0.3]))
     return lambda: motion.time_optimal(path, velocity=1.0, acceleration=2.0, jerk=20.0)
 
 

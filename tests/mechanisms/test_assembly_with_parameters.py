@@ -31,6 +31,7 @@ def test_assembly_with_parameters_equals_that_of_the_edited_robot():
             edited.drive_mechanism({"A": angles}, guess),
         )
         assert np.abs(driven.q - known.q).max() < 1e-8
+        assert assembled.robot == driven.robot == edited and known.robot is edited
         left = edited.constraint_jacobian(driven.q) @ driven.v[..., None]
         assert np.abs(left).max() < 1e-9
 

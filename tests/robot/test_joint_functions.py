@@ -40,6 +40,18 @@ def test_every_joint_function_is_a_method_with_the_stated_arguments() -> None:
         assert ("child" in parameters or "on" in parameters) == row.needs_placement
 
 
+def test_configurations_are_added_where_velocities_are_their_rates() -> None:
+    """`velocity_is_rate` of every joint type, beside the contract on floats."""
+    results = set()
+    for joint in EVERY.values():
+        q, v = joint.random_configuration(seed=0).tolist(), [0.3, -0.2, 0.1, 0.4, -0.1, 0.2][: joint.nv]
+        moved = joint.type.integrate(q, v)
+        is_sum = joint.nq == joint.nv and np.allclose(moved, np.add(q, v), rtol=0.0, atol=1e-12)
+        assert joint.velocity_is_rate == is_sum, joint
+        results.add(is_sum)
+    assert results == {False, True}
+
+
 def test_joints_of_equal_type_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     requests = []
     compiled = kernels.compile_requests
