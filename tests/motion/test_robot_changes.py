@@ -82,6 +82,7 @@ def cube_of(document):
     return np.broadcast_to(prop.pose, (len(document.times), 4, 4))
 
 
+@pytest.mark.slow(every=2)
 def test_an_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
     table = lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.0, 0.0, -1.0))
     moved = lw.pose((0.3, 0.3, 0.3))
@@ -105,6 +106,7 @@ def test_an_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
 CELL = lw.join_robots({"a": lw.load("quadruped", floating_base=True), "b": ARM, "c": lw.load("arm7")})
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", ["cubic", "quintic", "linear", "bspline", "profile", "floating", "timed"])
 def test_a_motion_of_a_part_moves_the_whole_as_the_part_alone(kind):
     robot, prefix = (lw.load("quadruped", floating_base=True), "a_") if kind == "floating" else (ARM, "b_")

@@ -8,6 +8,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.shapes import Mesh
 
 X = lw.pose((0.4, -0.1, 0.8), rpy=(0.3, -0.5, 0.7))
+Y = lw.pose((0.02, -0.01, 0.05), rpy=(-1.0, 0.4, 0.2))
 GRIPPER = lw.Robot.build(
     "gripper",
     lw.Link("palm", lw.shapes.Box((0.1, 0.1, 0.02)), mass=0.4),
@@ -18,7 +19,9 @@ GRIPPER = lw.Robot.build(
 )
 
 
+@pytest.mark.slow(every=3)
 def test_cells_are_written_to_every_format_and_loaded_again(tmp_path):
+    pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     arm = lw.load("arm6").with_mounted(GRIPPER, "tool", X, prefix="hand_")
     cell = lw.join_robots({"left": arm.with_base(X), "right": arm.with_base((0, 1, 0))})
     q = dict.fromkeys(cell.q_names[:6], 0.3) | {"left_hand_slide": 0.02}
@@ -34,6 +37,29 @@ def test_cells_are_written_to_every_format_and_loaded_again(tmp_path):
         assert again.q_names == cell.q_names
         for frame in ("left_hand_finger", "right_base", "left_tool"):
             np.testing.assert_allclose(again.pose(q, frame), cell.pose(q, frame), atol=1e-14)
+
+
+def test_mounted_and_placed_robots_have_the_dynamics_of_mujocos_attached_models(tmp_path):
+    mujoco = pytest.importorskip("mujoco", reason="compares with MuJoCo")
+    arm, swing = lw.load("arm7"), lw.load("double_pendulum")
+    whole = arm.with_mounted(swing, "tool", Y, prefix="g_").with_base(X)
+    arm.with_base(X).to_mjcf(tmp_path / "arm.xml")
+    swing.to_mjcf(tmp_path / "swing.xml")
+    spec, part = (mujoco.MjSpec.from_file(str(tmp_path / name)) for name in ("arm.xml", "swing.xml"))
+    frame = spec.body("tool").add_frame()
+    frame.pos, frame.quat = Y[:3, 3], lw.quaternion(Y)
+    frame.attach_body(part.worldbody.first_body(), "g_", "")
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    q, v = whole.random_configuration(seed=1), np.linspace(-1.0, 1.0, whole.nv)
+    joints = [model.joint(name) for name in whole.q_names]
+    for joint, position, speed in zip(joints, q, v, strict=True):
+        data.qpos[joint.qposadr], data.qvel[joint.dofadr] = position, speed
+    mujoco.mj_forward(model, data)
+    expected = [float(data.qfrc_bias[joint.dofadr[0]]) for joint in joints]
+    np.testing.assert_allclose(whole.bias_force(q, v), expected, atol=1e-11)
+    tip = whole.pose(q, "g_lower_rod")[:3, 3]
+    np.testing.assert_allclose(tip, data.body("g_lower_rod").xpos, atol=1e-13)
 
 
 def test_a_robot_on_the_world_of_another_is_beside_it(tmp_path):
@@ -105,6 +131,7 @@ def test_errors_of_joined_robots_name_robot_and_remedy():
     assert arm.with_mounted(table, "tool", prefix="b_").links["b_world"].joint == "b_world_mount"
 
 
+@pytest.mark.slow(every=3)
 def test_joined_robots_read_their_meshes_beside_their_own_files(tmp_path):
     loaded = {}
     for name, radius in (("one", 0.1), ("two", 0.2)):
