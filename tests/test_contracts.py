@@ -113,8 +113,8 @@ def test_code_writers_are_imported_by_the_backend_only():
 
 def test_compilation_before_calls_is_asked_for_in_two_files():
     """Planners declare their kernels; the controller, and precompilation, ask the compiler for them."""
-    asking = {a for a, b in imports() if b.startswith("linkwork.kernels.compiler_api.make_ready")}
-    assert asking == {"linkwork.control.mpc.mpc", "linkwork.precompilation"}
+    importers = {a for a, b in imports() if b.startswith("linkwork.kernels.compiler_api.make_ready")}
+    assert importers == {"linkwork.control.mpc.mpc", "linkwork.precompilation"}
 
 
 def test_no_test_is_skipped_because_linkwork_cannot_be_imported():
