@@ -111,8 +111,8 @@ def test_code_writers_are_imported_by_the_backend_only():
     }
 
 
-def test_compilation_before_calls_is_asked_for_in_two_files():
-    """Planners declare their kernels; the controller, and precompilation, ask the compiler for them."""
+def test_two_files_request_compilation_before_calls():
+    """Planners declare their kernels; the controller, and precompilation, request their code."""
     importers = {a for a, b in imports() if b.startswith("linkwork.kernels.compiler_api.make_ready")}
     assert importers == {"linkwork.control.mpc.mpc", "linkwork.precompilation"}
 
