@@ -404,7 +404,9 @@ class _Writer:
             )
         if tree.inertias_ignored:
             log.changed("", "the robot has no inertias", 'load the file with inertia="ignore"')
-        if not described.keeps_order:
+        free = {joint.name for joint in self.free.values()}  # readers of SDF have these first
+        leads = {body.joint_name for _, body in [*tree.stacked()][: len(free)]} == free
+        if not (described.keeps_order and leads):
             log.lost("joints", "joints have another order in q: that of links from the root outwards")
         if described.added:
             log.changed("links", f"links without mass are added, which connect the others: {listed(described.added)}")
