@@ -1,6 +1,7 @@
-"""Budgets of files on both sides: the least budget that loads a file is the file's size, and one less is refused."""
+"""Limits of files on both sides: the least budget that loads a file is the file's size; the largest number is 1e20."""
 
 import json
+import math
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -43,3 +44,28 @@ def test_a_file_loads_with_a_budget_of_its_own_size_and_no_less(write, tmp_path)
     count, depth = count_and_depth(json.loads(data) if write == "save" else ET.fromstring(data))
     assert (least(path, "max_bytes"), least(path, "max_depth")) == (len(data), depth)
     assert least(path, "max_elements") == count or write == "save"  # a saved array of numbers counts as fewer values
+
+
+BOX = "<collision name='c'>{}<geometry><box><size>{} 1 1</size></box></geometry></collision>"
+URDF = "<robot name='r'><link name='a'><collision><geometry><box size='{} 1 1'/></geometry></collision></link></robot>"
+SDF = f"<sdf version='1.9'><model name='m'>{{}}<link name='a'>{BOX}</link></model></sdf>"
+
+
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_the_largest_number_of_a_file_or_scene_is_1e20(tmp_path):
+    path, pose = tmp_path / "m.sdf", "<pose>{!r} 0 0 0 0 0</pose>"
+
+    def sdf(*texts):
+        path.write_text(SDF.format(*texts))
+        lw.load(path)
+
+    for read in (
+        lambda x: lw.Robot.from_urdf_string(URDF.format(x)),
+        lambda x: sdf(pose.format(x), "", 1),
+        lambda x: sdf("", pose.format(x), 1),
+        lambda x: sdf("", "", x),
+        lambda x: lw.Scene().with_box("b", (1.0, 1.0, 1.0), pose=lw.pose([0.0, x, 0.0])),
+    ):
+        read(1e20)
+        with pytest.raises(ValueError, match=r"(beyond|within) 1e\+20"):
+            read(math.nextafter(1e20, math.inf))
