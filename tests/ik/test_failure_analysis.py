@@ -26,7 +26,8 @@ class Proof(str):
 
 
 def test_each_reason_of_a_failure_has_its_sentence():
-    place, pull = lw.ik.PositionTask("hand", name="place"), lw.ik.PoseTask("hand", name="pull", weight=2.0)
+    hard_task = lw.ik.PositionTask("hand", name="place")
+    soft_task = lw.ik.PoseTask("hand", name="pull", weight=2.0)
     facts = {"iterations": 7, "cost": 0.25, "position_error": 0.5, "orientation_error": 0.125, "reached": 0.0}
     left = "the nearest configuration found is 0.5 m and 0.125 rad away"
     after, starts = "remaining error 0.5 m and 0.125 rad after 7 iterations", "from 3 starts"
@@ -61,12 +62,12 @@ def test_each_reason_of_a_failure_has_its_sentence():
         ),
         (Status.MAX_ITERATIONS, {"steps": 9}, f"{after}; {steps}"),
     ):
-        problem = types.SimpleNamespace(tasks=[place, pull], locked=["j1"], tolerances=np.full(9, np.inf))
+        problem = types.SimpleNamespace(tasks=[hard_task, soft_task], locked=["j1"], tolerances=np.full(9, np.inf))
         assert _reason_sentence(Reason(status, starts=3, **reason), problem, facts) == expected
     soft = "remaining error 0.5 m and 0.125 rad of soft 'pull', at a cost of 0.25"
-    for count, hard, text in ((1, place, "stationary from q_init"), (3, pull, "the lowest of 3 starts")):
-        problem, reached = types.SimpleNamespace(tasks=[hard, pull]), facts | {"reached": 1.0}
-        done = "hard tasks are satisfied, " if hard is place else ""
+    for count, hard, text in ((1, hard_task, "stationary from q_init"), (3, soft_task, "the lowest of 3 starts")):
+        problem, reached = types.SimpleNamespace(tasks=[hard, soft_task]), facts | {"reached": 1.0}
+        done = "hard tasks are satisfied, " if hard is hard_task else ""
         reason = Reason(Status.LOCAL_MINIMUM, tasks=("pull",), starts=count)
         assert _reason_sentence(reason, problem, reached) == f"{done}{soft}, {text}"
     late = "hard tasks are satisfied, soft tasks have not converged after 7 iterations"
