@@ -12,23 +12,24 @@ import numpy as np
 
 from linkwork._util.file_search import FileSearch
 from linkwork.model import WORLD, Body, Frame, Tree, compose
-from linkwork.shapes import Cylinder, Geometry, Material, Sphere
+from linkwork.shapes import Geometry, Material, Sphere
 from linkwork.spatial import Inertia
 from linkwork.viewer.document import Color, Part
 from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface
+from linkwork.viewer.skeleton import along, axes_of, skeleton
 from linkwork.viewer.surfaces import SurfaceSet, shape_surface
 
-__all__ = ["MissingFile", "robot_parts", "robot_size", "shape_parts", "undrawn_content"]
+__all__ = ["MissingFile", "robot_parts", "robot_size", "shape_parts", "skeleton_parts", "undrawn_content"]
 
 _VISUAL: Color = (0.74, 0.76, 0.79, 1.0)  # without a material
 _COLLISION: Color = (0.95, 0.55, 0.15, 0.4)
-_SKELETON: Color = (0.30, 0.47, 0.68, 1.0)
 _ROTATION: Color = (0.13, 0.55, 0.70, 1.0)  # axis of a revolute joint
 _TRANSLATION: Color = (0.62, 0.40, 0.72, 1.0)  # axis of a prismatic joint
 _CENTER: Color = (0.95, 0.78, 0.15, 1.0)
 _INERTIA: Color = (0.35, 0.65, 0.45, 0.45)
 _CONSTRAINT: Color = (0.84, 0.20, 0.35, 1.0)
-_SIZES = (0.05, 20.0)  # [m] bounds of the size of a robot for the sizes of its markers
+_SIZES = (1e-5, 20.0)  # [m] bounds of the size of a robot for the sizes of its markers
+_POINT = 0.05  # [m] size of a robot whose frames are all at one point
 _APART = 100.0  # distance of a robot from the world's origin, in its sizes, beyond which no rod connects them
 _THINNEST = 0.004  # smallest radius of an inertia ellipsoid relative to the robot's size
 
@@ -58,7 +59,8 @@ def robot_size(tree: Tree, poses: np.ndarray) -> float:
             if ball is not None:
                 balls.append((_at(body, compose(frame.placement, geometry.origin).point(ball[0])), ball[1], False))
     extent, of_bodies = _extent(balls), _extent([ball for ball in balls if not ball[2]])
-    return float(np.clip(of_bodies if extent > _APART * max(of_bodies, _SIZES[0]) else extent, *_SIZES))
+    result = of_bodies if extent > _APART * max(of_bodies, _SIZES[0]) else extent
+    return float(np.clip(result, *_SIZES)) if result > _SIZES[0] else _POINT
 
 
 def _at(pose: np.ndarray, point: Iterable[float]) -> np.ndarray:
@@ -81,20 +83,21 @@ def robot_parts(
     search: FileSearch,
     size: float,
     *,
+    poses: np.ndarray,
     color: Color | None = None,
     layers: Collection[str],
     frames: Collection[str] = (),
 ) -> tuple[tuple[Part, ...], tuple[MissingFile, ...]]:
     """Return the parts of a robot in some ``layers``, and the mesh files that placeholders stand for.
 
-    ``search`` finds mesh files; ``size`` [m] is the extent of the robot, which scales its markers.  ``color`` replaces
+    ``search`` finds mesh files; ``size`` [m] is the extent of the robot, which scales its markers, and ``poses``
+    (k, nb, 4, 4) are those of its bodies in all pictures.  ``color`` replaces
     the colours of the visual shapes, and ``frames`` are those of the layer "frames", by default all.
 
-    A robot without shapes, or with missing mesh files, has lines between its joints.
+    A robot without shapes, or with missing mesh files, has its skeleton: bars, pins, sliders and the ground.
     """
     parts, missing = shape_parts(tree, surfaces, search, color=color, layers=layers)
-    if not parts or missing:
-        parts += _skeleton(tree, surfaces, size, color or _SKELETON)
+    parts += skeleton_parts(tree, surfaces, poses, color=color, is_incomplete=bool(missing))
     if "frames" in layers:
         parts += _frame_parts(tree, surfaces, size, frames)
     if "joint axes" in layers:
@@ -165,48 +168,27 @@ def _color_of(geometry: Geometry, of_file: Color | None) -> Color:
     return of_file or _VISUAL
 
 
-def _skeleton(tree: Tree, surfaces: SurfaceSet, size: float, color: Color) -> Iterator[Part]:
-    """Yield balls at the joints, and rods on each body from its joint to the next joints, or to its frames."""
-    radius = 0.012 * size
-    ball = shape_surface(Sphere(1.6 * radius))
-    assert ball is not None
-    starts = {WORLD: np.zeros(3)}
-    names = {WORLD: tree.frames[0].name if tree.frames else "world"}
-    for k, body in enumerate(tree.bodies):
-        starts[k], names[k] = body.rotor.inv().formed().matrix()[:3, 3], body.name
-        placement = body.placement.matrix()
-        yield Part(surfaces.add(ball), body.parent, placement, color, "visual", names[body.parent])
-        start, end = starts[body.parent], placement[:3, 3]
-        if body.parent != WORLD or np.linalg.norm(end - start) <= _APART * size:
-            yield from _rod(surfaces, body.parent, start, end, radius, color, names[body.parent])
-    carrying = {body.parent for body in tree.bodies}
-    for frame in tree.frames:
-        if frame.body not in carrying:
-            end = np.array([*frame.placement.translation], dtype=float)
-            yield from _rod(surfaces, frame.body, starts[frame.body], end, radius, color, frame.name)
-
-
-def _rod(
-    surfaces: SurfaceSet, body: int, start: np.ndarray, end: np.ndarray, radius: float, color: Color, link: str
+def skeleton_parts(
+    tree: Tree,
+    surfaces: SurfaceSet,
+    poses: np.ndarray,
+    *,
+    color: Color | None = None,
+    is_incomplete: bool,
 ) -> Iterator[Part]:
-    """Yield a rod between two points of a body, if they are apart."""
-    length = float(np.linalg.norm(end - start))
-    if length <= radius:
+    """Yield the skeleton of a robot without shapes, or of those links of a mechanism that have none.
+
+    ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
+    """
+    with_shapes = {frame.body for frame in tree.frames if frame.visuals or frame.collisions}
+    only = None if is_incomplete or not with_shapes else {*range(len(tree.bodies))} - with_shapes
+    if only is not None and not tree.constraints:
         return
-    rod = shape_surface(Cylinder(radius, round(length, 6)))
-    assert rod is not None
-    yield Part(surfaces.add(rod), body, _along((end - start) / length, 0.5 * (start + end)), color, "visual", link)
-
-
-def _along(axis: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Return a pose (4, 4) at a position with its z axis along a unit vector."""
-    other = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(other, axis)
-    x /= np.linalg.norm(x)
-    result = np.eye(4)
-    result[:3, :3] = np.stack([x, np.cross(axis, x), axis], axis=1)
-    result[:3, 3] = position
-    return result
+    size = robot_size(tree, poses[0]) if len(poses) else 1.0
+    for solid in skeleton(tree, poses, size, color, only):
+        surface = shape_surface(solid.shape)
+        assert surface is not None
+        yield Part(surfaces.add(surface), solid.body, solid.placement, solid.color, "visual", solid.link)
 
 
 # -- frames, axes, inertias, constraints
@@ -230,7 +212,7 @@ def _axis_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Part]:
     parts = []
     for k, body in enumerate(tree.bodies):
         for direction, point, rotates in _axes(body):
-            placement = _along(direction, point - 0.5 * length * direction)
+            placement = along(direction, point - 0.5 * length * direction)
             color = _ROTATION if rotates else _TRANSLATION
             parts.append(Part(index, k, placement, color, "joint axes", body.joint_name))
     return parts
@@ -238,18 +220,8 @@ def _axis_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Part]:
 
 def _axes(body: Body) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
     """Yield direction, point [m] and True for a rotation of each axis of a joint, in the body's frame."""
-    joint = body.joint
-    if joint.nv > 3 or not joint.has_fixed_subspaces:
-        return
-    S = body.call_joint("S", body.call_joint("zero"))
-    for column in (body.rotor.inv() @ S).columns:
-        w, v = np.array([*column.angular], dtype=float), np.array([*column.linear], dtype=float)
-        along = w if np.linalg.norm(w) > 1e-9 * np.linalg.norm(v) else v
-        length = float(np.linalg.norm(along))
-        if length == 0.0:
-            continue
-        rotates = along is w
-        yield along / length, np.cross(w, v) / length**2 if rotates else np.zeros(3), rotates
+    if body.joint.nv <= 3 and body.joint.has_fixed_subspaces:
+        yield from axes_of(body.rotor.inv() @ body.call_joint("S", body.call_joint("zero")))
 
 
 def _inertia_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> Iterator[Part]:

@@ -49,6 +49,7 @@ PATH_COLORS: tuple[Color, ...] = (
 _OBSTACLE: Color = (0.62, 0.60, 0.56, 1.0)
 _GHOST: Color = (0.35, 0.55, 0.80, 1.0)
 _MAX_LABELS = 12  # of missing mesh files
+_MAX_POSES = 500  # between which sliders move on their guides
 _MAX_LISTED = 5  # missing mesh files in the warning
 
 
@@ -103,6 +104,7 @@ class SceneBuilder:
         q = np.asarray(q, dtype=float)
         q = q.reshape((1,) * (3 - q.ndim) + q.shape)
         poses = np.asarray(robot.forward_kinematics(q), dtype=float)
+        shown = poses.reshape(poses.shape[0] * poses.shape[1], *poses.shape[2:])
         if offsets is not None:
             poses = offsets[:, None] @ poses
         size = robot_size(robot.tree, poses[0, 0]) if poses.shape[1] else 1.0
@@ -112,6 +114,7 @@ class SceneBuilder:
             self.surfaces,
             mesh_search(robot, self.meshes),
             size,
+            poses=shown[:: max(len(shown) // _MAX_POSES, 1)],
             color=color,
             layers=layers,
             frames=frames,

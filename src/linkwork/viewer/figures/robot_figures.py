@@ -137,32 +137,18 @@ def draw_robot(
 ) -> None:
     """Draw the shapes in a configuration; mesh files are searched in the folders ``meshes``, too.
 
-    If there are no shapes, or some cannot be drawn, lines between the bodies' frames are drawn in addition, and a note
-    names what is not drawn.
+    If there are no shapes, or some cannot be drawn, the robot's skeleton is drawn in addition, and a note names what is
+    not drawn.
     """
     X = np.asarray(robot.forward_kinematics(q))
-    pieces, missing, notes = shaded_surfaces.body_triangles(robot, meshes)
+    pieces, missing, notes = shaded_surfaces.body_triangles(robot, X, meshes)
     placed = [corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3] for i, corners in pieces]
     shaded_surfaces.draw_triangles(axes, np.concatenate([np.empty((0, 3, 3)), *placed]), color, alpha)
-    if missing or not pieces:
-        _draw_skeleton(axes, robot, X, color)
     if missing:
         names, reason = listed([*missing][:_MOST_NAMES]), next(iter(missing.values()))
         more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
         notes.append(f"not drawn: {names}{more}; {reason}; meshes=... names folders of mesh files")
     add_notes(axes, notes)
-
-
-def _draw_skeleton(axes: Any, robot: Any, X: np.ndarray, color: Any) -> None:
-    """Draw lines from each body's frame to its children's, to frames of constraints, and to the last links."""
-    tree = robot.tree
-    named = {name for constraint in tree.constraints for name in constraint.references.frames}
-    carrying = {body.parent for body in tree.bodies}
-    ends = [f for f in tree.frames if f.body >= 0 and (f.name in named or f.body not in carrying)]
-    lines = [(X[b.parent][:3, 3] if b.parent >= 0 else np.zeros(3), X[k][:3, 3]) for k, b in enumerate(tree.bodies)]
-    lines += [(X[f.body][:3, 3], (X[f.body] @ f.placement.matrix())[:3, 3]) for f in ends]
-    for start, end in lines:
-        axes.plot(*np.stack([start, end], axis=1), color=color, linewidth=1.5, marker="o", markersize=3.0)
 
 
 def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
@@ -193,8 +179,8 @@ class PlottingMethods(RobotBase):
         ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default.
         The default is within the limits if neutral is not.  The shapes are those of `Robot.show`, in one colour and
         with fewer triangles.  Mesh files (the `mesh` extra) are searched as `linkwork.load` does, and in the folders
-        ``meshes``.  If some are missing, or there are no shapes, lines lead between the bodies' frames, and a note says
-        so.  ``frames`` are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.
+        ``meshes``.  If some are missing, or there are no shapes, the robot's skeleton is drawn, and a note names the
+        files.  ``frames`` are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.
         ``alpha`` below 1 makes the ``color`` paler.
 
         >>> import linkwork as lw

@@ -11,7 +11,7 @@ from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.plotting import pyplot
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.viewer.document import Surface
-from linkwork.viewer.robot_parts import shape_parts, undrawn_content
+from linkwork.viewer.robot_parts import shape_parts, skeleton_parts, undrawn_content
 from linkwork.viewer.scene_builder import mesh_search
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 from linkwork.viewer.triangles import decimated
@@ -44,17 +44,19 @@ def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
 
 
 def body_triangles(
-    robot: Any, meshes: Folders | None
+    robot: Any, poses: np.ndarray, meshes: Folders | None
 ) -> tuple[list[tuple[int, np.ndarray]], dict[str, str], list[str]]:
     """Return pairs of a body and the triangles (n, 3, 3) on it [m], reasons by mesh file not read, and notes.
 
-    The shapes are those of `Robot.show`: the visual ones, or the collision shapes of a robot without visual ones.
+    The shapes are those of `Robot.show` with bodies at ``poses`` (nb, 4, 4): the visual ones, the collision shapes of a
+    robot without visual ones, or the skeleton.
     Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.  Mesh files are searched in the
     folders ``meshes``, too.  The notes are about what the robot's file shows and the robot does not have.
     """
     surfaces = SurfaceSet()
     folders = None if meshes is None else read_folders("plot: meshes", meshes)
-    parts, _ = shape_parts(robot.tree, surfaces, mesh_search(robot, folders))
+    parts, missing = shape_parts(robot.tree, surfaces, mesh_search(robot, folders))
+    parts += skeleton_parts(robot.tree, surfaces, poses[None], is_incomplete=bool(missing))
     drawn = [(part, surfaces.surfaces[part.surface]) for part in parts]
     drawn = [(part, surface) for part, surface in drawn if not is_placeholder(surface)]
     limit = max(_MAX_TRIANGLES_OF_ROBOT // max(len(drawn), 1), _MIN_TRIANGLES)

@@ -1,0 +1,118 @@
+"""Skeletons of robots without shapes: bars, pins, sliders on guides and the ground are where the joints are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.viewer.scenes.robot_scenes import robot_document
+
+MECHANISMS = ("fourbar", "delta", "jansen_leg", "klann_leg", "leg", "scissor_lift", "stewart", "double_wishbone")
+
+
+def without_shapes(robot):
+    frames = tuple(replace(frame, visuals=(), collisions=()) for frame in robot.tree.frames)
+    return lw.Robot(replace(robot.tree, frames=frames))
+
+
+def drawn_solids(document, body):
+    """Return the vertices (n, 3) in the world of each solid on a body, with its colour."""
+    (actor,) = document.actors
+    pose = np.eye(4) if body < 0 else actor.poses[0, 0, body]
+    result = []
+    for part in actor.parts:
+        if part.body == body and part.layer == "visual":
+            X = pose @ part.placement
+            vertices = np.asarray(document.surfaces[part.surface].vertices, dtype=float)
+            result.append((vertices @ X[:3, :3].T + X[:3, 3], part.color))
+    return result
+
+
+def distance_to_hull(point, vertices, directions):
+    """Return by how much a point is outside of the hull of vertices along some directions, at most."""
+    unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return float((unit @ point - (unit @ vertices.T).max(axis=1)).max())
+
+
+def ends_of_rod(vertices):
+    """Return the middles of both ends of a cylinder, given by its vertices."""
+    middle = vertices.mean(axis=0)
+    _, _, axes = np.linalg.svd(vertices - middle, full_matrices=False)
+    along = (vertices - middle) @ axes[0]
+    return [vertices[np.isclose(along, side, atol=1e-5)].mean(axis=0) for side in (along.min(), along.max())]
+
+
+def test_the_bars_of_a_four_bar_close_its_loop_on_two_supports():
+    robot = without_shapes(lw.load("fourbar"))
+    document = robot_document(robot)
+    q = document.actors[0].q[0, 0]
+    crank, coupler, rocker = (robot.pose(q, name)[:3, 3] for name in ("crank", "coupler", "rocker"))
+    tip = robot.pose(q, "coupler_tip")[:3, 3]
+    assert np.linalg.norm(robot.pose(q, "rocker_tip")[:3, 3] - tip) < 1e-9
+    for body, expected in enumerate([(crank, coupler), (coupler, tip), (rocker, tip)]):
+        bar = ends_of_rod(drawn_solids(document, body)[0][0])
+        errors = [min(np.abs(end - x).max() for end in bar) for x in expected]
+        assert max(errors) < 1e-5, robot.tree.bodies[body].name
+    ground = drawn_solids(document, -1)
+    assert len(ground) == 6  # a pin, a support and its plate at each hinge, and no bar from the world's origin
+    for hinge in (crank, rocker):
+        assert sum(np.abs(x.mean(axis=0) - hinge)[:2].max() < 1e-6 for x, _ in ground) == 3
+
+
+def test_a_slider_is_a_block_on_its_guide_at_all_sizes():
+    for scale in (0.001, 1.0):
+        robot = lw.Robot.build(
+            "slider crank",
+            lw.Link("crank", mass=1.0, inertia=(0.1, 0.1, 0.1)),
+            lw.Link("slider", mass=2.0),
+            lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="turn", parent="world", child="crank"),
+            lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="slider"),
+        ).with_point("pin", "crank", (0.3 * scale, 0, 0))
+        q = np.array([[1.0, 0.4 * scale], [1.0, 0.7 * scale]])
+        document = robot_document(robot, q, times=[0.0, 1.0])
+        ((block, _),) = drawn_solids(document, 1)
+        assert np.abs(block.mean(axis=0) - (0.4 * scale, 0, 0)).max() < 1e-6 * scale
+        assert 0.01 * scale < np.ptp(block, axis=0).max() < 0.2 * scale
+        guides = [x for x, _ in drawn_solids(document, -1) if np.ptp(x[:, 0]) > 0.3 * scale]
+        assert len(guides) == 1  # the guide reaches beyond both positions of the slider, and no bar leads to it
+        assert guides[0][:, 0].min() < 0.39 * scale and guides[0][:, 0].max() > 0.71 * scale
+        bar = ends_of_rod(drawn_solids(document, 0)[0][0])
+        pin = robot.pose(q[0], "crank")[:3] @ [0.3 * scale, 0, 0, 1]
+        assert min(np.abs(end - pin).max() for end in bar) < 1e-5 * scale
+
+
+@pytest.mark.slow(every=5)
+def test_all_links_of_bundled_mechanisms_are_drawn_without_shapes():
+    for name in MECHANISMS:
+        robot = without_shapes(lw.load(name))
+        document = robot_document(robot)
+        (actor,) = document.actors
+        directions = np.random.default_rng(1).normal(size=(300, 3))
+        q = actor.q[0, 0]
+        places = [(k, robot.pose(q, body.name)[:3, 3]) for k, body in enumerate(robot.tree.bodies)]
+        places += [(body.parent, x) for body, (_, x) in zip(robot.tree.bodies, places, strict=True)]
+        for loop in robot.constraints:
+            if isinstance(loop, lw.constraints.LoopJoint):
+                both = (loop.frame, loop.relative_to)
+                places += [(robot.tree.frame(name).body, robot.pose(q, loop.frame)[:3, 3]) for name in both]
+        for body in {k for k, _ in places}:
+            if body >= 0 and robot.tree.bodies[body].joint.nv > 3:
+                continue
+            solids = drawn_solids(document, body)
+            ends = [x for k, x in places if k == body]
+            if body < 0 or max(np.linalg.norm(x - y) for x in ends for y in ends) < 1e-3:
+                continue
+            for end in ends:  # one solid of the link is at each of its joints
+                assert min(distance_to_hull(end, x, directions) for x, _ in solids) < 1e-5, (name, body)
+
+
+def test_a_link_without_shapes_is_drawn_in_a_mechanism_with_shapes():
+    robot = lw.load("fourbar")
+    (coupler,) = (frame for frame in robot.tree.frames if frame.name == "coupler")
+    frames = tuple(replace(f, visuals=(), collisions=()) if f == coupler else f for f in robot.tree.frames)
+    document = robot_document(lw.Robot(replace(robot.tree, frames=frames)))
+    q = document.actors[0].q[0, 0]
+    bar = ends_of_rod(drawn_solids(document, coupler.body)[0][0])
+    for name in ("coupler", "coupler_tip"):
+        assert min(np.abs(end - robot.pose(q, name)[:3, 3]).max() for end in bar) < 1e-5
