@@ -186,3 +186,12 @@ def test_written_mjcf_checks_the_same_pairs_of_links():
 
 def near(X, Y):
     return [*Y.elements()] == pytest.approx([*X.elements()], rel=1e-15, abs=1e-15)
+
+
+def test_links_on_further_frames_are_written_with_their_mass(tmp_path):
+    arm = lw.load("arm6").with_frame("camera", "tool", (0, 0, 0.1)).with_frame("eye", "camera", (0.1, 0, 0))
+    loaded = arm.with_payload("load", "eye", 2.0)
+    loaded.to_mjcf(tmp_path / "arm.xml")
+    again, q = lw.load(tmp_path / "arm.xml"), loaded.random_configuration(seed=0)
+    assert again.mass == pytest.approx(loaded.mass, abs=1e-12)
+    np.testing.assert_allclose(again.pose(q, "load"), loaded.pose(q, "load"), atol=1e-12)

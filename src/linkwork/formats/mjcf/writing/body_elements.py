@@ -135,7 +135,10 @@ def _add_marks(document: MjcfDocument) -> None:
 def _carrier(tree: Tree, link: Frame, body: Body | None) -> str:
     """Return the name of the link to which a link is attached by a joint; "world" for none."""
     if body is None and link.welded_to is not None:
-        return link.welded_to
+        carrier = tree.frame(link.welded_to)
+        while not carrier.is_link and carrier.welded_to is not None:
+            carrier = tree.frame(carrier.welded_to)
+        return carrier.name
     if body is None:
         return "world" if link.body == WORLD or link.name == "world" else tree.bodies[link.body].name
     parts = mujoco_parts(body.joint) or ()
