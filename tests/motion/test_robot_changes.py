@@ -77,6 +77,30 @@ def test_motions_of_other_joints_and_functions_of_dynamics_refuse_films(film):
         film.for_robot(ARM)
 
 
+def test_margins_of_a_film_are_to_the_limits_of_the_robot_that_moves(film):
+    slow = LOADED
+    for name in ARM.v_names:
+        slow = slow.with_joint(slow.joint(name).with_velocity_limit(0.3))
+    carry = between(slow, Q[1], Q[2], 2.0)
+    path = between(ARM, Q[0], Q[1]).concatenate(carry)
+    assert np.array_equal(path.limit_margins()["velocity"], carry.limit_margins()["velocity"])
+    assert film.satisfies_limits() and not path.satisfies_limits()
+    with pytest.raises(ValueError, match="lqr_about_trajectory: expected a motion of one robot"):
+        lw.control.lqr_about_trajectory(ARM, film, Q=1.0, R=1.0)
+    for call in (lambda: film.robot_at(5.0), lambda: film.slice(0.0, 5.0)):
+        with pytest.raises(ValueError, match=r"t = 5 s is outside of \[0, 4\] s$"):
+            call()
+
+
+def test_robots_in_a_file_of_a_motion_have_the_mesh_folders_of_the_robot(tmp_path):
+    ARM.to_urdf(tmp_path / "arm.urdf")
+    arm = lw.load(tmp_path / "arm.urdf")
+    held = arm.with_attached("part", "tool", lw.shapes.Mesh("part.stl"))
+    between(arm, Q[0], Q[1]).concatenate(between(held, Q[1], Q[0])).save(tmp_path / "film.npz")
+    again = Trajectory.load(tmp_path / "film.npz", robot=arm).robot_at(2.0)
+    assert again == held and again.tree.files == held.tree.files
+
+
 def cube_of(document):
     (prop,) = [prop for prop in document.props if prop.name == "cube"]
     return np.broadcast_to(prop.pose, (len(document.times), 4, 4))
@@ -101,6 +125,21 @@ def test_an_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
     assert "visual" not in whole.hidden
     first = LOADED.spline([0.0, 1.0], Q[1:]).concatenate(ARM.spline([0.0, 1.0], Q[:0:-1]), allow_jump=True)
     assert np.abs(cube_of(scene_document(first))[-1] - after).max() < 1e-14
+
+
+def test_a_mounted_object_is_drawn_as_an_attached_one():
+    held = ARM.with_mounted(lw.Robot.build("part", lw.Link("cube", CUBE, mass=1.0)), "tool", (0, 0, 0.05))
+    carry = between(held, Q[1], Q[2])
+    for path, time in (
+        (between(ARM, Q[0], Q[1]).concatenate(carry), 1.5),
+        (carry.concatenate(between(ARM, Q[2], Q[0])), 0.5),
+    ):
+        document = scene_document(path)
+        assert "cube" not in {part.link for part in document.actors[0].parts}
+        k = int(np.argmin(np.abs(document.times - time)))
+        pose = held.pose(path(document.times[k]).q, "cube")
+        assert np.abs(cube_of(document)[k] - pose).max() < 1e-14
+        assert np.abs(cube_of(document)[-1] - held.pose(Q[2], "cube")).max() < 1e-14
 
 
 CELL = lw.join_robots({"a": lw.load("quadruped", floating_base=True), "b": ARM, "c": lw.load("arm7")})

@@ -98,6 +98,21 @@ def test_bodies_that_float_beside_a_fixed_base_stay():
     assert placed.tree.bodies[1].links == ("base", "cart")
 
 
+def test_robots_of_packages_of_one_name_keep_their_own_meshes(tmp_path):
+    geometry = '<geometry><mesh filename="package://arm/meshes/m.stl"/></geometry>'
+    robots = {}
+    for name in ("first", "second"):
+        (tmp_path / name / "arm" / "meshes").mkdir(parents=True)
+        folder = tmp_path / name / "arm"
+        (folder / "package.xml").write_text("<package><name>arm</name></package>")
+        (folder / "meshes" / "m.stl").write_text(name)
+        text = f'<robot name="{name}"><link name="l"><visual>{geometry}</visual></link></robot>'
+        (folder / "arm.urdf").write_text(text)
+        robots[name] = lw.load(folder / "arm.urdf")
+    uris = [link.visuals[0].shape.uri for link in lw.join_robots(robots).tree.links if link.visuals]
+    assert uris == ["package://arm/meshes/m.stl", str(tmp_path / "second" / "arm" / "meshes" / "m.stl")]
+
+
 def test_errors_of_joined_robots_name_robot_and_remedy():
     arm = lw.load("arm6")
     legs = lw.load("quadruped", floating_base=True)
@@ -116,7 +131,11 @@ def test_errors_of_joined_robots_name_robot_and_remedy():
         (lambda: arm.with_mounted(table, "tool"), r"has a link 'world' with mass or shapes; pass prefix='bench_'"),
         (lambda: arm.with_mounted(GRIPPER, "tool", (1, 2)), r"with_mounted: pose: expected a pose"),
         (lambda: lw.join_robots({"a": arm, "b": heavy}), r"join_robots: robot 'gripper': constraint"),
-        (lambda: lw.join_robots({"a": arm, "a_b": arm, "a_b_c": arm, " ": arm}), r"robots: expected names"),
+        (lambda: lw.join_robots({"a": arm, "a_b": arm, "a_b_c": arm, " ": arm}), r"robots: expected the name"),
+        (
+            lambda: lw.join_robots({"a": lw.join_robots({"b": arm}), "a_b": arm}),
+            r"'a_b_base': pass another key than 'a_b'",
+        ),
     )
     for call, message in wrong:
         with pytest.raises(ValueError, match=message):

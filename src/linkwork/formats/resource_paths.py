@@ -27,6 +27,7 @@ __all__ = [
     "FileSearch",
     "FileSearchError",
     "packages_around",
+    "path_of",
     "resource_paths",
     "search_issue",
     "with_missing_meshes",
@@ -70,6 +71,14 @@ def resource_paths(
     enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
     folders = (*home, *given.folders, *_folders_of(environment))
     return FileSearch(tuple(dict.fromkeys(folders)), (*given.packages, *enclosing), trusted and given.trusted)
+
+
+def path_of(search: FileSearch, name: str) -> str | None:
+    """Return the path of a file by its name or URI, or None if it is not found."""
+    try:
+        return search.find(name)
+    except FileSearchError:
+        return None
 
 
 def search_issue(error: FileSearchError, where: Location, code: str | None = None, hint: str | None = None) -> Issue:

@@ -328,10 +328,10 @@ def _check_part(caller: str, whole: Tree, part: Tree) -> None:
 def _check_names(caller: str, whole: Tree, part: Tree, prefix: str) -> None:
     """Raise ValueError for a name that both trees have."""
     for kind, name in _equal_names(whole, part):
-        raise ValueError(
-            f"{caller}: both robots have a {kind} {quoted(name)}: pass another prefix, such as "
-            f"prefix={_example(part, prefix)!r}"
-        )
+        remedy = f"pass another prefix, such as prefix={_example(part, prefix)!r}"
+        if caller == "join_robots":
+            remedy = f"pass another key than {prefix[:-1]!r}"
+        raise ValueError(f"{caller}: both robots have a {kind} {quoted(name)}: {remedy}")
 
 
 def _equal_names(whole: Tree, part: Tree) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -83,7 +83,7 @@ def joined_tree(robots: Mapping[str, RobotBase], name: str) -> Tree:
         example = 'as in {"left": arm, "right": other}'
         raise TypeError(f"{caller}: robots: expected a dict, {example}, got {shown(robots)}")
     for key in robots:
-        named(caller, "robots", key, description="names of robots, strings")
+        named(caller, "robots", key, description="the name of a robot, a string")
     named(caller, "name", name, description="the robot's name, a string")
     trees = with_paths(*(_tree_of(caller, f"robots[{key!r}]", robot) for key, robot in robots.items()))
     return joined(name, dict(zip(robots, trees, strict=True)))
@@ -98,20 +98,28 @@ def _tree_of(caller: str, argument: str, robot: Any) -> Tree:
 
 
 def with_paths(*trees: Tree) -> list[Tree]:
-    """Return the trees with whole paths of the mesh files beside their own files, if these are in several folders."""
+    """Return the trees with whole paths of the mesh files beside their own files, if these are in several folders.
+
+    So have meshes of a package of which another tree has a package of the same name elsewhere.
+    """
     folders = {os.path.dirname(os.path.abspath(file)) for tree in trees for file in tree.files}
-    return [*trees] if len(folders) < 2 else [_with_whole_paths(tree) for tree in trees]
+    return [*trees] if len(folders) < 2 else [_with_whole_paths(tree, trees) for tree in trees]
 
 
-def _with_whole_paths(tree: Tree) -> Tree:
-    if tree.source is None:
-        return tree
-    home = os.path.dirname(os.path.abspath(tree.source))
+def _with_whole_paths(tree: Tree, trees: Sequence[Tree]) -> Tree:
+    from linkwork.formats.resource_paths import path_of, resource_paths
+
+    search = resource_paths(tree.files)
+    together = resource_paths(tuple(file for each in trees for file in each.files))
+    home = None if tree.source is None else os.path.dirname(os.path.abspath(tree.source))
 
     def whole(shape: Shape) -> Shape:
-        if not isinstance(shape, Mesh) or "://" in shape.uri or "\\" in shape.uri:
+        if not isinstance(shape, Mesh) or "\\" in shape.uri:
             return shape
-        path = os.path.join(home, shape.uri)
-        return replace(shape, uri=path) if os.path.exists(path) else shape
+        if "://" in shape.uri:
+            path = path_of(search, shape.uri)
+            return shape if path in (None, path_of(together, shape.uri)) else replace(shape, uri=path)
+        path = None if home is None else os.path.join(home, shape.uri)
+        return shape if path is None or not os.path.exists(path) else replace(shape, uri=path)
 
     return with_shapes(tree, whole)

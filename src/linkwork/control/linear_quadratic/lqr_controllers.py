@@ -38,6 +38,7 @@ from linkwork.expr.control import take
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import floor, fmax, fmin
 from linkwork.kernels.array_arguments import real_array
+from linkwork.motion.trajectory.robot_changes import refuse_changes
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = ["LQRController", "TVLQRController", "lqr_about_state", "lqr_about_trajectory"]
@@ -381,6 +382,7 @@ def lqr_about_trajectory(
         raise TypeError(f"lqr_about_trajectory: trajectory: expected a lw.motion.Trajectory, got {trajectory!r}")
     if trajectory.robot != robot:
         raise ValueError(f"lqr_about_trajectory: trajectory: expected one of robot {robot.name!r}, got {trajectory!r}")
+    refuse_changes("lqr_about_trajectory", trajectory)
     if not trajectory.is_timed:
         raise ValueError(untimed("lqr_about_trajectory: trajectory", trajectory))
     if not (np.isfinite(dt) and dt > 0.0):

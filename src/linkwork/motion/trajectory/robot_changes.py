@@ -17,7 +17,7 @@ from linkwork.motion.algorithms.curves.curve_kinds import FAR
 from linkwork.motion.arguments import times_within
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["RobotChanges", "have_same_joints", "refuse_changes", "with_robot"]
+__all__ = ["RobotChanges", "by_robot", "have_same_joints", "refuse_changes", "with_robot"]
 
 
 @public
@@ -74,6 +74,15 @@ def with_robot(sections: Sequence[Section], robot: Any, new: Any) -> list[Sectio
         carrier = None if moving == new else moving
         result.append(section if carrier is section.robot else section.carried_by(carrier))
     return result
+
+
+def by_robot(trajectory: Any) -> list[Any]:
+    """Return the motions of each robot along a trajectory, without those of the others."""
+    groups: dict[Any, list[Section]] = {}
+    for section in trajectory.sections:
+        groups.setdefault(section.robot, []).append(section)
+    robot, is_timed = trajectory.robot, trajectory.is_timed
+    return [type(trajectory)(sections, robot, is_timed=is_timed) for sections in groups.values()]
 
 
 def refuse_changes(caller: str, trajectory: Any) -> None:

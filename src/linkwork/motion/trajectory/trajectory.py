@@ -19,7 +19,7 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.arguments import Limit, Outside, Side, sample_count, times_within
-from linkwork.motion.trajectory.robot_changes import RobotChanges, have_same_joints, with_robot
+from linkwork.motion.trajectory.robot_changes import RobotChanges, by_robot, have_same_joints, with_robot
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -260,8 +260,9 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         ``acceleration`` and ``jerk``.  A limit is a number, an array with one for each coordinate, for v, a and the
         jerk a pair (lower, upper) of these, or a dict of limits by joint.  They are the robot's by default, also for
         joints that a dict leaves out; a dict of ``acceleration`` or ``jerk`` contains every joint of a robot without
-        such limits.  The margin is −inf without a known bound: for position limits of joints whose q̇ is not v, and as
-        ``loops`` for each limit of a joint that closes a loop.
+        such limits.  While an object is carried, they are those of the robot that carries it (`robot_at`).  The margin
+        is −inf without a known bound: for position limits of joints whose q̇ is not v, and as ``loops`` for each limit
+        of a joint that closes a loop.
 
         Raises ValueError for limits of v, a and the jerk of a trajectory that is not timed; others are those of q.
         """
@@ -271,7 +272,9 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
                 raise ValueError(untimed("limit_margins", self))
             limits = {}
         limits = {"lower": lower, "upper": upper, **limits}
-        return margins_of("limit_margins", self, limits)
+        margins = [margins_of("limit_margins", part, limits) for part in by_robot(self)]
+        names = dict.fromkeys(name for part in margins for name in part)
+        return {name: np.minimum.reduce([part[name] for part in margins if name in part]) for name in names}
 
     @public(tolerance=non_negative)
     def satisfies_limits(

@@ -136,7 +136,8 @@ def _carriers(reader: ArchiveReader, robot: Any, count: int) -> list[Any]:
         return [None] * count
     from linkwork.formats import parse_robot
 
-    carriers = [type(robot)(parse_robot(text)) for text in reader.texts("robots")]
+    origin = {key: getattr(robot.tree, key) for key in ("source", "part_sources", "trusted")}  # where its meshes are
+    carriers = [type(robot)(replace(parse_robot(text), **origin)) for text in reader.texts("robots")]
     if not all(have_same_joints(carrier, robot) for carrier in carriers):
         raise OtherFileError(f"a trajectory of another robot than {robot.name!r}")
     which = reader.integers("robot_of", -1, len(carriers) - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from linkwork import Scene
 from linkwork.model import Frame
 from linkwork.motion import Trajectory
+from linkwork.shapes import Geometry
 from linkwork.viewer.document import Prop
 from linkwork.viewer.scene_builder import SceneBuilder, mesh_search
 
@@ -18,19 +20,29 @@ _COLOR = (0.80, 0.47, 0.25, 1.0)
 
 
 def carried_names(trajectory: Trajectory) -> list[str]:
-    """Return the names of the objects that the robot does not hold all the time."""
-    objects = [_objects(robot) for robot in _robots(trajectory)]
-    names = dict.fromkeys(name for frames in objects for name in frames)
-    return [name for name in names if len({frames.get(name) for frames in objects}) > 1]
+    """Return the names of the objects that the robot does not hold all the time.
+
+    They are attached objects and links of mounted robots.
+    """
+    objects = [_frames(robot) for robot in _robots(trajectory)]
+
+    def is_carried(name: str) -> bool:
+        present = [frames[name] for frames in objects if name in frames]
+        changes = len({*present}) > 1 and not all(frame.is_link for frame in present)
+        return changes or len(present) < len(objects)
+
+    shaped = dict.fromkeys(name for frames in objects for name, frame in frames.items() if _geometries(frame))
+    return [name for name in shaped if is_carried(name)]
 
 
 def bare_robot(trajectory: Trajectory) -> Any:
-    """Return the robot without the objects that it does not hold all the time."""
-    robot = trajectory.robot
-    for name in carried_names(trajectory):
-        if name in _objects(robot):
-            robot = robot.without_attached(name)
-    return robot
+    """Return the robot without the objects that it does not hold all the time, or without their shapes."""
+    names, robot = carried_names(trajectory), trajectory.robot
+    bare = next((r for r in (robot, *_robots(trajectory)) if not _frames(r).keys() & {*names}), None)
+    if bare is not None:
+        return bare
+    frames = [replace(f, visuals=(), collisions=()) if f.name in names else f for f in robot.tree.frames]
+    return type(robot)(replace(robot.tree, frames=tuple(frames)))
 
 
 def scene_without(scene: Scene | None, names: list[str]) -> Scene | None:
@@ -54,7 +66,7 @@ def add_carried_objects(
     sections, robots = trajectory.sections, _robots(trajectory)
     which = np.searchsorted([section.start for section in sections[1:]], times, side="right")
     for name in carried_names(trajectory):
-        carrying = [name in _objects(robot) for robot in robots]
+        carrying = [name in _frames(robot) for robot in robots]
         first = carrying.index(True)
         if scene is not None and name in scene.names:
             at_rest = scene[name].pose.matrix()
@@ -67,7 +79,7 @@ def add_carried_objects(
             if carrying[k]:
                 at_rest = robot.pose(trajectory(section.end, side="left").q, name)
         carrier = robots[first]
-        for geometry in _objects(carrier)[name].collisions:
+        for geometry in _geometries(_frames(carrier)[name]):
             for surface in builder.surfaces.of_shape(geometry.shape, mesh_search(carrier, builder.meshes)):
                 placement = geometry.origin.matrix() @ surface.pose
                 prop = Prop(name, surface.index, poses @ placement, surface.color or _COLOR, layer="objects")
@@ -78,6 +90,11 @@ def _robots(trajectory: Trajectory) -> list[Any]:
     return [trajectory.robot if section.robot is None else section.robot for section in trajectory.sections]
 
 
-def _objects(robot: Any) -> dict[str, Frame]:
-    """Return the objects attached to a robot: frames with shapes that are no links."""
-    return {frame.name: frame for frame in robot.tree.frames if frame.collisions and not frame.is_link}
+def _frames(robot: Any) -> dict[str, Frame]:
+    """Return the frames of a robot by name."""
+    return {frame.name: frame for frame in robot.tree.frames}
+
+
+def _geometries(frame: Frame) -> tuple[Geometry, ...]:
+    """Return the shapes of a frame that are drawn."""
+    return frame.visuals or frame.collisions
