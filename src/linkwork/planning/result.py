@@ -140,7 +140,7 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
     def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 0) -> Any:
         """Draw a frame's path among the obstacles, and the search trees, with matplotlib; return the axes.
 
-        ``frame`` is the robot's last frame by default; ``shapes`` is the number of times the robot is drawn.
+        ``frame`` is the robot's last frame that moves by default; ``shapes`` is the number of times the robot is drawn.
         """
         return figure("planning_figures", "plot_plan", self, frame, axes, shapes)
 
@@ -159,7 +159,7 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
         """Show the robot along the path among the obstacles, with ghosts along the way and the paths of frames.
 
         Args:
-            frames: names of frames to show as axes, with their paths; by default the robot's last frame.
+            frames: names of frames to show as axes, with their paths; by default the robot's last one that moves.
             ghosts: number of transparent copies along the path.
             tree: show the search trees, by the positions of the first frame.
             smooth: blend corners, as `trajectory` does.

@@ -168,7 +168,7 @@ class Roadmap(Shown):
     ) -> Any:
         """Show the nodes as points and the edges as lines, at the positions of a frame's origin, with the obstacles.
 
-        Nodes of one component have one colour.  ``frame`` is by default the robot's last frame, and ``robots`` the
+        Nodes of one component have one colour.  ``frame`` is by default the last one that moves, and ``robots`` the
         number of nodes at which the robot is shown.  ``meshes`` are folders of mesh files, and ``title`` is that of the
         page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other
         arguments and the errors.

@@ -70,7 +70,7 @@ def actuated_joints(tree: Tree) -> tuple[str, ...]:
 
 def _slider(joint: str, coordinate: str, unit: str, lower: float, upper: float, shown: float) -> Slider:
     reach = math.pi if unit == "rad" else _FREE_LENGTH
-    middle = shown if abs(shown) > reach else 0.0
+    middle = shown if abs(shown) > 0.5 * reach else 0.0  # the slider begins in the middle half of its range
     low = lower if math.isfinite(lower) else min(upper - 2.0 * reach, middle - reach)
     high = upper if math.isfinite(upper) else max(low + 2.0 * reach, middle + reach)
     return Slider(f"{joint} {coordinate}".rstrip(), unit, low, high, lower, upper)

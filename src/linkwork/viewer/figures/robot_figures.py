@@ -16,6 +16,7 @@ from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, plot_
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import Array, RobotBase, read_configuration
+from linkwork.model import WORLD
 from linkwork.viewer.figures.tree_figure import plot_tree
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -32,11 +33,12 @@ _MOST_NAMES = 5  # mesh files in a note
 
 
 def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the frames to draw, from one or several names; by default the robot's last frame.
+    """Return the names of the frames to draw, from one or several names; by default the robot's last one that moves.
 
     Raises UnknownNameError.
     """
-    names = (robot.frames[-1],) if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
+    moving = (link.name for link in reversed(robot.tree.frames) if link.body != WORLD)
+    names = (next(moving, robot.frames[-1]),) if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
     for name in names:
         if name not in robot.frames:
             raise UnknownNameError("frame", name, [*robot.frames])

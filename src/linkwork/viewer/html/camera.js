@@ -6,6 +6,15 @@ const VIEWS = {
   Top: [-Math.PI / 2, Math.PI / 2],
 };
 
+// Views from the front and the back of a mechanism in a plane look along its normal; the others are left and right of it.
+function setFront([azimuth, elevation]) {
+  const turned = elevation ? 0 : azimuth;
+  Object.assign(VIEWS, {
+    Front: [azimuth, elevation], Back: elevation ? [azimuth, -elevation] : [azimuth + Math.PI, 0],
+    Left: [turned + Math.PI / 2, 0], Right: [turned - Math.PI / 2, 0],
+  });
+}
+
 class Camera {
   constructor(canvas, changed) {
     this.target = [0, 0, 0];

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument, Surface
+from linkwork.viewer.front_view import front_view
 from linkwork.viewer.html.arrays import Arrays
 from linkwork.viewer.html.javascript import UntranslatedError
 from linkwork.viewer.html.robot_data import Functions, robot_data
@@ -60,6 +61,7 @@ def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) ->
         ],
         "plots": [_plot(plot, arrays) for plot in document.plots],
         "hidden": sorted(document.hidden),
+        "front": front_view(document),
         "notes": notes,
     }
 
