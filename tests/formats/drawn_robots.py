@@ -159,7 +159,8 @@ class _Drawer:
             joint, frame = self.choice(LOOPS).example(self.rng), a.name
             if self.chance(0.5):  # closed where each joint is at its zero
                 X = at_zero(tree, a).inv() @ at_zero(tree, b) @ joint.X(joint.zero())
-                robot, frame = robot.with_frame("closing", a.name, X), "closing"
+                frame = self.choice(("closing", "loop_M", "loop_F"))  # names of ends that readers add
+                robot = robot.with_frame(frame, a.name, X)
             loop = constraints.LoopJoint("loop", joint, frame, b.name, damping=self.values(joint.nv, 0.4, 0.1, 1.0))
             robot = robot.with_constraints(loop)
         moving = [body for body in tree.bodies if body.joint.nv and body.coupling is None]

@@ -11,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
+from formats.written_robots import drawn_configuration, frame_poses
 from linkwork import constraints, joints
 from linkwork.errors import ModelError
-from linkwork.formats import Budget, parse_loops
+from linkwork.formats import Budget, parse_loops, parse_sdf, parse_urdf, sdf_text, urdf_text
 from linkwork.formats import loops_file as loops
 from linkwork.formats.constructor_schema import KINDS, TYPES, in_words, is_plain
-from linkwork.model.random_tree import random_tree
+from linkwork.model.random_tree import random_pose, random_tree
+from linkwork.model.tree_builder import build_tree
+from linkwork.spatial import Pose
 
 JSON = """{
   "version": 1,
@@ -470,3 +473,24 @@ def test_a_randomly_changed_loops_file_is_read_or_refused(at, length, put):
         except ModelError:
             continue
         assert PENDULUM.with_loops_document(robot.loops_document()) == robot
+
+
+def test_frames_that_have_the_names_of_a_loops_ends_keep_their_poses():
+    """Readers add the ends "pin_F" and "pin_M" of a loop "pin", under other names where the file has these."""
+    rng = np.random.default_rng(0)
+    at_zero = frame_poses(PENDULUM.tree, [0.0, 0.0])
+    X = random_pose(rng)
+    closing = Pose.of(np.linalg.inv(at_zero["tip"]) @ at_zero["base"]) @ X
+    for F, M in (("pin_F", "pin_M"), ("pin_M", "pin_F"), ("first", "second")):
+        robot = PENDULUM.with_frame(F, "base", X).with_frame(M, "tip", closing)
+        for name in {"pin_F", "pin_M"} - {F, M}:
+            robot = robot.with_frame(name, "tip", random_pose(rng))
+        robot = robot.with_constraints(constraints.LoopJoint("pin", joints.Revolute((0, 1, 0)), M, F))
+        q = drawn_configuration(robot.tree, rng)
+        for again in (parse_urdf(urdf_text(robot.tree)[0]), parse_sdf(sdf_text(robot.tree)[0])):
+            tree = build_tree(again)
+            poses, (loop,) = frame_poses(tree, q), tree.constraints
+            for name, pose in frame_poses(robot.tree, q).items():
+                np.testing.assert_allclose(poses[name], pose, atol=1e-15)
+            np.testing.assert_allclose(poses[loop.relative_to], poses[F], atol=1e-15)
+            np.testing.assert_allclose(poses[loop.frame], poses[M], atol=1e-15)

@@ -15,7 +15,7 @@ from formats.saved_robots import drawn
 from formats.written_robots import drawn_configuration, frame_poses, ordered_tree, relative_difference
 from linkwork import constraints, joints
 from linkwork.errors import ModelError
-from linkwork.formats import parse_sdf, sdf_text
+from linkwork.formats import parse_sdf, sdf_text, urdf_text
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree
@@ -155,12 +155,14 @@ def test_bundled_robots_written_to_sdf_are_read_back() -> None:
         for floating in (False, True):
             try:
                 tree = lw.load(name, floating_base=floating).tree
-                text, _ = sdf_text(tree, world="room")
+                text, report = sdf_text(tree, world="room")
             except ModelError:  # its base is the world, or a link moves freely beside a floating base
                 continue
             again = build_tree(parse_sdf(text))
             assert again.gravity == tree.gravity
-            if name not in ("delta", "double_wishbone"):  # whose platform or knuckle is carried by a loop then
+            carries = "readers take it for a joint of the tree" in str(report)
+            assert carries == (name in ("delta", "double_wishbone"))
+            if not carries:
                 assert relative_difference(tree, again, rng) <= ROUNDING, name
     for seed in range(3):
         tree = ordered_tree(seed, 12, (*TYPES, *CHAINS))
@@ -275,3 +277,26 @@ def test_a_link_that_moves_freely_has_no_joint_in_sdf_and_its_resistance_is_lost
         assert "joint0" not in text and isinstance(build_tree(parse_sdf(text)).bodies[0].joint, joints.Floating)
         assert "damping, friction and drive of a link that moves freely are not written" in str(report)
         assert "with other coordinates: its pose in that at zero" in str(report)
+
+
+def test_loops_that_carry_a_link_which_moves_freely_are_reported_in_sdf() -> None:
+    """Readers have such a joint in the tree, in place of the six coordinates of the link."""
+    tree = lw.load("double_wishbone").tree
+    text, report = sdf_text(tree)
+    again = build_tree(parse_sdf(text))
+    (finding,) = (issue for issue in report.warnings if "readers take it for a joint of the tree" in issue.message)
+    assert "joint[lower_ball]" in str(finding)
+    assert again.bodies[again.joint_index("lower_ball")].joint == joints.Spherical()
+    assert [loop.name for loop in again.constraints] == ["upper_ball"]
+    zero = [[x for _, body in robot.stacked() for x in body.joint.zero()] for robot in (tree, again)]
+    before, after = frame_poses(tree, zero[0]), frame_poses(again, zero[1])
+    for name, pose in before.items():
+        np.testing.assert_allclose(after[name], pose, atol=1e-15)
+
+
+def test_springs_of_a_floating_base_are_no_silent_loss() -> None:
+    tree = lw.load("double_pendulum", floating_base=True).tree
+    sprung = replace(tree.bodies[0], drive=replace(tree.bodies[0].drive, stiffness=(1.0,) * 6))
+    tree = replace(tree, bodies=(sprung, *tree.bodies[1:]))
+    for write, words in ((sdf_text, "damping, friction and drive of a link"), (urdf_text, "drive of a floating joint")):
+        assert words in str(write(tree)[1])

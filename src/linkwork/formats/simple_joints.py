@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 
-from linkwork.constraints import Constraint
+from linkwork.constraints import Constraint, LoopJoint
 from linkwork.force_elements import ForceElement
 from linkwork.formats.tree_description import DescribedTree
 from linkwork.formats.written_content import is_own
@@ -42,6 +42,7 @@ __all__ = [
     "chain_of",
     "has_part",
     "immobile",
+    "own_ends",
     "split_joint",
     "unreversed",
     "with_parts_of_joints",
@@ -171,6 +172,11 @@ def immobile(tree: Tree) -> list[Constraint | ForceElement | Actuator]:
         if len(ends) == 2 and ends[0] == ends[1]:
             result.append(item)
     return result
+
+
+def own_ends(loop: LoopJoint) -> set[str]:
+    """Return the ends of a loop "pin" that readers add themselves: "pin_F" on its first link, "pin_M" on its second."""
+    return {loop.relative_to} & {f"{loop.name}_F"} | {loop.frame} & {f"{loop.name}_M"}
 
 
 def with_parts_of_joints(tree: Tree, parts: Mapping[str, Sequence[tuple[str, int, int]]]) -> Tree:

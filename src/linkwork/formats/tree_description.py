@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from linkwork.formats.unique_names import Names
 from linkwork.joints import Fixed, Floating
-from linkwork.model.body import WORLD, Body, Frame, Limits
+from linkwork.model.body import WORLD, Body, Drive, Frame, Limits
 from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose
 
-__all__ = ["DescribedTree", "describe", "relative_pose"]
+__all__ = ["WORLD_LINK", "DescribedTree", "describe", "relative_pose"]
+
+WORLD_LINK = "world"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,19 @@ class DescribedTree:
     added: tuple[str, ...]  # links that the robot does not have
     keeps_order: bool  # True if the order of the joints is that of the robot's q
     names: Names  # of links, joints and frames
+    own: tuple[str, ...]  # links at the frames of the bodies, in order
+
+    def carrier(self, tree: Tree, name: str) -> tuple[str, Pose] | None:
+        """Return the link that carries a frame, and the frame's pose there; None on the world without a link there."""
+        frame, known = tree.frame(name), {link.name for link in self.links}
+        on_body = [other for other in tree.frames if other.body == frame.body and other.name in known]
+        preferred = [other for one in (name, frame.welded_to) for other in on_body if other.name == one]
+        carrier = next(iter([*preferred, *on_body]), None)
+        if carrier is not None:
+            return carrier.name, relative_pose(carrier.placement, frame.placement)
+        if frame.body != WORLD:
+            return self.own[frame.body], frame.placement
+        return (WORLD_LINK, frame.placement) if WORLD_LINK in known else None
 
 
 def describe(tree: Tree, without: Collection[str] = ()) -> DescribedTree:
@@ -57,7 +72,7 @@ class _Describer:
     def __init__(self, tree: Tree, without: Collection[str]) -> None:
         self.tree = tree
         self.frames = [frame for frame in tree.frames if frame.name not in without]
-        self.names = Names(["world", *(frame.name for frame in tree.frames), *(body.name for body in tree.bodies)])
+        self.names = Names([WORLD_LINK, *(frame.name for frame in tree.frames), *(body.name for body in tree.bodies)])
         self.names.taken |= {point.name for point in tree.points} | {mark.name for mark in tree.directions}
         self.names.taken |= {frame.fixed_joint for frame in tree.frames if frame.fixed_joint is not None}
         self.names.taken |= {constraint.name for constraint in tree.constraints}
@@ -87,6 +102,7 @@ class _Describer:
             tuple(self.added),
             written == order,
             self.names,
+            tuple(self.own[i].name for i in range(len(self.tree.bodies))),
         )
 
     def _add_own_frames(self) -> None:
@@ -111,6 +127,7 @@ class _Describer:
         (body,) = roots
         plain = body.placement.is_identity and body.rotor.is_identity and body.joint == Floating()
         none = not any(body.damping) and not any(body.friction) and body.limits == Limits.none(body.joint)
+        none = none and body.drive == Drive()
         return body if plain and none else None
 
     def _root(self, base: Body | None) -> str:
@@ -121,11 +138,11 @@ class _Describer:
         loose = [frame for frame in grounded if frame.is_link and frame.fixed_joint is None]
         if len(loose) == 1 and loose[0].placement.is_identity:
             return loose[0].name
-        named = next((frame for frame in grounded if frame.name == "world"), None)
+        named = next((frame for frame in grounded if frame.name == WORLD_LINK), None)
         if named is None:
-            self.frames.insert(0, Frame("world", WORLD, Pose.identity()))
-            self.added.append("world")
-        return "world"
+            self.frames.insert(0, Frame(WORLD_LINK, WORLD, Pose.identity()))
+            self.added.append(WORLD_LINK)
+        return WORLD_LINK
 
     def _welds(self, root: str) -> list[JointDescription]:
         """Return the fixed joints that connect links to links of the same body, or to the root."""

@@ -94,6 +94,8 @@ def test_usd_joints_excluded_from_articulations_close_loops(tmp_path: Path) -> N
     assert (names(first), first.tree.constraints[0].name) == (["j", "closing"], "k")
     with pytest.warns(ModelWarning, match="/r/closing: the bodies are 0.5"):
         load(tmp_path, text.replace("(1, 0, 0);", "(1, 0, 0.5);").replace("(0, 0, -1)\n", "(0, 0, -0.5)\n"))
+    (loop,) = load(tmp_path, text.replace('"b"', '"closing_F"').replace("/b>", "/closing_F>")).tree.constraints
+    assert isinstance(loop, LoopJoint) and loop.relative_to == "closing_F_"  # a body has the name
     only = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", excluded))
     assert names(load(tmp_path, only)) == ["floating_base", "j"]  # no cycle: nothing to close
 

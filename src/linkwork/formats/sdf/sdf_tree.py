@@ -43,8 +43,10 @@ class ModelNames:
 
     def __init__(self, prefix: str, nodes: Iterable[Node]) -> None:
         self.prefix = prefix
+        nodes = [*nodes]
         self.joints = Names()
         self.of_model = {node.name.removeprefix(prefix) for node in nodes if prefix and node.name.startswith(prefix)}
+        self.frames = Names(self(node) for node in nodes if node.kind in ("link", "frame"))
 
     def __call__(self, node: Node) -> str:
         if node.kind == "world":
@@ -257,9 +259,12 @@ class SpanningTree:
         )
 
     def _add_loop(self, one: SdfJoint) -> None:
-        """Describe a joint that closes a loop, between frames "pin_F" on its parent and "pin_M" on its child."""
+        """Describe a joint that closes a loop, between frames "pin_F" on its parent and "pin_M" on its child.
+
+        Their names end with underscores where links or frames of the file have them.
+        """
         name, where = self.names(one.node), one.reader.where(one.element)
-        F, M = f"{name}_F", f"{name}_M"
+        F, M = (self.names.frames.underscored(f"{name}_{letter}") for letter in "FM")
         for mark, link in ((F, one.parent), (M, one.child)):
             self.marks.append(FrameDescription(mark, self.names(link), self.frames.relative(link, one.node), where))
         joint = one.make(_NO_TURN)

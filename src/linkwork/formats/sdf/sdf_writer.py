@@ -26,10 +26,10 @@ from linkwork.formats.description import (
     Report,
     describe,
 )
-from linkwork.formats.sdf.sdf_elements import NO_LIMIT
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
-from linkwork.formats.simple_joints import IMMOBILE, chain_of, has_part, immobile, split_joint
-from linkwork.formats.tree_description import relative_pose
+from linkwork.formats.sdf.written_axes import add_axes, type_of
+from linkwork.formats.sdf.written_loops import ROOT, LoopWriter
+from linkwork.formats.simple_joints import chain_of, has_part, split_joint
 from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import MeshFolder, WritingLog, is_own, report_attachments, report_mesh_names
 from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
@@ -39,24 +39,20 @@ from linkwork.joints import (
     FloatingEuler,
     FloatingMRP,
     Helical,
-    JointType,
     Prismatic,
     Revolute,
     Spherical,
     UnboundedRevolute,
     Universal,
 )
-from linkwork.model import WORLD, Frame, Tree, compose
-from linkwork.spatial import Inertia, Pose, Vec3
+from linkwork.model import WORLD, Tree, compose
+from linkwork.spatial import Inertia
 
 __all__ = ["sdf_text"]
 
 _KINDS = (Fixed, Revolute, UnboundedRevolute, Prismatic, Spherical, Universal, Helical)
 _FREE = (Floating, FloatingMRP, FloatingEuler)
-_ROOT = "__model__"  # the frame of the model, which is the world's
 _BASE = "base_fixed_to_world"  # name of the joint that fixes the root link
-_RIGHT_ANGLE = 1e-9  # largest cosine between axes at a right angle
-_CLOSED = 1e-9  # largest distance of the ends of a loop at zero that counts as rounding [m, rad]
 
 
 def sdf_text(
@@ -94,7 +90,6 @@ class _Writer:
         self.described = describe(tree, without=[frame.name for frame in self.marks])
         self.links: list[LinkDescription] = []
         self.contents = LinkContents(self.log, meshes)
-        self.ends: set[str] = set()  # frames at the ends of loops, which linkwork's reader adds
         self.free: dict[str, JointDescription] = {}  # links that move freely in the world, with their joints
         self.joints = [part for joint in self.described.joints for part in self._simple(joint)]
         self.log.raise_refusals()
@@ -119,19 +114,30 @@ class _Writer:
             fixed.add("child", self.link_names[self.root])
         for joint in self.joints:
             self._joint(model, joint)
-        written = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint) and self._loop(model, one)]
+        loops = LoopWriter(self.tree, self.described, self.log, self.link_names, self.joint_names)
+        for one in self.tree.constraints:
+            if isinstance(one, LoopJoint):
+                loops.add(model, one)
+        added = loops.own_ends(self._parents())
         for frame in self.marks:
-            if frame.name in self.ends:
+            if frame.name in added:
                 continue
-            carrier, pose = self._carrier(frame)
-            if carrier == _ROOT and self.root is None:
+            carrier, pose = loops.carrier(frame.name)
+            if carrier == ROOT and self.root is None:
                 self.log.lost(f"frame[{frame.name}]", "a frame on the world is not written: no link is there")
                 continue
             add_pose(model.add("frame", name=self.mark_names[frame.name], attached_to=carrier), pose, carrier)
-        self._report(written)
+        self._report([*loops.written, *loops.reported])
         report_mesh_names(self.log, self.tree, path)
         report = self.log.report()
         return xml_text(root), report
+
+    def _parents(self) -> dict[str, str]:
+        """Return the parent of each link that a joint moves or fixes, by names in the file."""
+        result = {self.link_names[one.child]: self.link_names.get(one.parent, one.parent) for one in self.joints}
+        if self.described.base is None and self.root is not None:
+            result[self.link_names[self.root]] = "world"
+        return result
 
     def _canonical(self) -> dict[str, str]:
         """Return the attribute that names the root link, which the model's frame is fixed to; none if it is first."""
@@ -182,7 +188,7 @@ class _Writer:
             add_pose(node, joint.rotor, self.joint_names[joint.name])
         elif link.name in self.free:
             joint = self.free[link.name]
-            parent = _ROOT if joint.parent == "world" else self.link_names[joint.parent]
+            parent = ROOT if joint.parent == "world" else self.link_names[joint.parent]
             add_pose(node, compose(joint.placement, joint.rotor), parent)
         self.contents.add(node, link)
 
@@ -234,7 +240,7 @@ class _Writer:
         limits = joint.limits
         node = model.add("joint", name=self.joint_names[joint.name], type=self._type(element, joint))
         parent = "world" if joint.parent == "world" else self.link_names[joint.parent]
-        add_pose(node, joint.placement, _ROOT if joint.parent == "world" else parent)
+        add_pose(node, joint.placement, ROOT if joint.parent == "world" else parent)
         node.add("parent", parent)
         node.add("child", self.link_names[joint.child])
         lower, upper = limits.positions
@@ -255,7 +261,7 @@ class _Writer:
             "spring_stiffness": drive.stiffness or (0.0,) * nv,
             "spring_reference": tuple(map(float, rest)),
         }
-        self._axes(node, element, kind, values)
+        add_axes(self.log, node, element, kind, values)
         self._lost_drive(element, joint)
         if joint.mimic is not None:
             axis = next(child for child in node.children if child.tag == "axis")
@@ -273,34 +279,7 @@ class _Writer:
             case Revolute():
                 is_bounded = any(map(math.isfinite, (*joint.limits.positions[0], *joint.limits.positions[1])))
                 return "revolute" if is_bounded or self.has_sines else "continuous"
-        return _type_of(joint.joint)
-
-    def _axes(self, node: Node, element: str, kind: JointType, values: dict[str, tuple[float, ...]]) -> None:
-        """Add the axes of a joint, with the values for each; values of a ball joint have no place in the file."""
-        axes = _axes_of(kind)
-        none = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
-        if isinstance(kind, UnboundedRevolute):
-            if any(map(math.isfinite, (*values["lower"], *values["upper"]))):
-                self.log.lost(element, "bounds of the sine and cosine of an angle are not written")
-            values = values | {"lower": (-math.inf,), "upper": (math.inf,)}
-        if not axes:
-            if any(x != none.get(key, 0.0) for key, numbers in values.items() for x in numbers):
-                self.log.lost(element, f"limits, damping, friction and springs of a {_type_of(kind)} joint are lost")
-            return
-        if isinstance(kind, Universal) and abs(kind.first.dot(kind.second)) > _RIGHT_ANGLE:
-            self.log.changed(element, "the axes of a universal joint are at no right angle, which some readers refuse")
-        if isinstance(kind, Helical):
-            node.add("screw_thread_pitch", number_text(kind.pitch * (2.0 * math.pi)))
-        for k, axis in enumerate(axes):
-            child = node.add("axis" if k == 0 else "axis2")
-            child.add("xyz", number_list_text(axis))
-            limit, dynamics = Node("limit"), Node("dynamics")
-            for key, numbers in values.items():
-                if key in none and NO_LIMIT <= abs(numbers[k]) < math.inf:
-                    self.log.changed(element, f"a bound of {NO_LIMIT:g} or more is none in SDF")
-                if numbers[k] != none.get(key, 0.0):
-                    (limit if key in none else dynamics).add(key, number_text(numbers[k]))
-            child.children += [part for part in (limit, dynamics) if part.children]
+        return type_of(joint.joint)
 
     def _lost_drive(self, element: str, joint: JointDescription) -> None:
         drive = joint.drive
@@ -315,72 +294,6 @@ class _Writer:
         names = [name for name, is_lost in lost.items() if is_lost]
         if names:
             self.log.lost(element, f"SDF has no {', '.join(names)} of joints")
-
-    # -- loops and frames
-
-    def _loop(self, model: Node, loop: LoopJoint) -> bool:
-        """Write a loop as a joint, or list why the file cannot have it; return False for a type that SDF lacks."""
-        kind, element = loop.joint, f"joint[{loop.name}]"
-        F, M = self.tree.frame(loop.relative_to), self.tree.frame(loop.frame)
-        if loop in immobile(self.tree):
-            self.log.lost(element, IMMOBILE)
-            return True
-        known = type(kind) in (Fixed, Revolute, Prismatic, Universal, Helical) or kind == Spherical()
-        if known and self._gap(loop, F, M) > _CLOSED:
-            self.log.lost(element, "the loop is not written: it is open where q is zero, and SDF needs it closed there")
-            return True
-        if not known:
-            return False
-        (parent, _), (child, pose) = self._carrier(F), self._carrier(M)
-        if child == _ROOT:
-            return False
-        self.ends |= {loop.relative_to, loop.frame} & {f"{loop.name}_F", f"{loop.name}_M"}
-        node = model.add("joint", name=self.joint_names[loop.name], type=_type_of(kind))
-        add_pose(node, pose, child)
-        node.add("parent", "world" if parent == _ROOT else parent)
-        node.add("child", child)
-        nq, nv = kind.nq, kind.nv
-        values = {
-            "lower": loop.lower or (-math.inf,) * nq,
-            "upper": loop.upper or (math.inf,) * nq,
-            "velocity": loop.velocity_bound or (math.inf,) * nv,
-            "effort": loop.effort or (math.inf,) * nv,
-            "damping": loop.damping or (0.0,) * nv,
-            "friction": loop.friction or (0.0,) * nv,
-            "spring_stiffness": loop.stiffness or (0.0,) * nv,
-            "spring_reference": loop.rest or (0.0,) * nv,
-        }
-        self._axes(node, element, kind, values)
-        if loop.static_friction or loop.friction_velocity:
-            self.log.lost(element, "its static friction is not written")
-        return True
-
-    def _gap(self, loop: LoopJoint, F: Frame, M: Frame) -> float:
-        """Return by how much a loop is open where all coordinates, also those of the loop, are zero [m, rad]."""
-        X_FM = self._at_zero(F).inv() @ self._at_zero(M)
-        difference = loop.joint.X(loop.joint.zero()).difference(X_FM)
-        return max(abs(float(x)) for x in difference.elements())
-
-    def _at_zero(self, frame: Frame) -> Pose:
-        """Return the pose of a frame in the world where each joint is at its zero, also one that follows another."""
-        X, body = frame.placement, frame.body
-        while body != WORLD:
-            one = self.tree.bodies[body]
-            X, body = one.placement @ one.joint.X(one.joint.zero()) @ one.rotor @ X, one.parent
-        return X
-
-    def _carrier(self, frame: Frame) -> tuple[str, Pose]:
-        """Return the link that a frame is written on, and its pose there."""
-        if frame.name in self.link_names and frame.name != "world":
-            return self.link_names[frame.name], Pose.identity()
-        on_body = [other for other in self.tree.frames if other.body == frame.body and other.name in self.link_names]
-        carrier = next((other for other in on_body if other.name == frame.welded_to), None)
-        carrier = carrier or next(iter(on_body), None)
-        if carrier is None or carrier.name == "world":
-            if frame.body == WORLD:
-                return _ROOT, frame.placement
-            return self.link_names[self.tree.bodies[frame.body].name], frame.placement
-        return self.link_names[carrier.name], relative_pose(carrier.placement, frame.placement)
 
     # -- the report
 
@@ -418,27 +331,3 @@ def _allowed(kind: str, name: str) -> str:
     result = name.replace("::", "_").replace("\r", " ").strip()  # a reader takes a carriage return for a line feed
     is_reserved = result == "world" or (result.startswith("__") and result.endswith("__"))
     return f"{kind}_{result}" if is_reserved or not result else result
-
-
-def _type_of(kind: JointType) -> str:
-    return _TYPES[type(kind)]
-
-
-def _axes_of(kind: JointType) -> tuple[Vec3, ...]:
-    match kind:
-        case Universal():
-            return kind.first, kind.second
-        case Revolute() | UnboundedRevolute() | Prismatic() | Helical():
-            return (kind.axis,)
-    return ()
-
-
-_TYPES: dict[type[JointType], str] = {
-    Fixed: "fixed",
-    Revolute: "revolute",
-    UnboundedRevolute: "continuous",
-    Prismatic: "prismatic",
-    Spherical: "ball",
-    Universal: "universal",
-    Helical: "screw",
-}

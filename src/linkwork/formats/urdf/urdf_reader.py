@@ -27,6 +27,7 @@ from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError
 from linkwork.formats.file_reading import path_text, read_regular, require_path, require_text
 from linkwork.formats.registry import FOREIGN_ROOTS
+from linkwork.formats.unique_names import Names
 from linkwork.formats.urdf.urdf_joints import read_axis, read_bound, read_joint
 from linkwork.formats.urdf.urdf_links import read_link, read_materials
 from linkwork.formats.urdf.urdf_schema import VERSIONS, check
@@ -139,7 +140,10 @@ LOOP_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "spheric
 
 @dataclass(frozen=True)
 class Loops:
-    """Loop joints of a file, and the frames that they connect: those of a loop "pin" are named "pin_F" and "pin_M"."""
+    """Loop joints of a file, and the frames that they connect.
+
+    Those of a loop "pin" are named "pin_F" and "pin_M", followed by underscores if links have these names.
+    """
 
     frames: tuple[FrameDescription, ...]
     constraints: tuple[ConstraintDescription, ...]
@@ -149,6 +153,7 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
     """Return the loop joints that the ``<loop_joint>`` and ``<loop>`` elements of a document describe, in order."""
     frames: list[FrameDescription] = []
     constraints: list[ConstraintDescription] = []
+    taken = Names(link.attributes.get("name", "") for link in root.all("link"))
     for element in root.children:
         if element.tag not in _ENDS:
             continue
@@ -158,7 +163,7 @@ def read_loop_joints(reader: Reader, root: Element) -> Loops:
             continue
         from linkwork.constraints import LoopJoint
 
-        F, M = (f"{name}_{letter}" for letter in "FM")
+        F, M = (taken.underscored(f"{name}_{letter}") for letter in "FM")
         for frame, end in zip((F, M), ends, strict=True):
             link = reader.name(end, "link") or ""
             frames.append(FrameDescription(frame, link, _end_pose(reader, end), reader.where(end)))

@@ -6,27 +6,27 @@ joint that URDF cannot represent by any of its joints is an error.
 
 from __future__ import annotations
 
-import math
 import os
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.formats.fewest_digits import inertial_values, rotation_error, rpy_of
+from linkwork.formats.fewest_digits import inertial_values
 from linkwork.formats.simple_joints import (
     IMMOBILE,
     chain_of,
     has_part,
     immobile,
+    own_ends,
     split_joint,
     unreversed,
     with_parts_of_joints,
     with_standard_axes,
     without_rotor,
 )
-from linkwork.formats.tree_description import describe, relative_pose
+from linkwork.formats.tree_description import describe
+from linkwork.formats.urdf.written_joints import JointElements, add_origin, has_loop_joint
 from linkwork.formats.written_content import (
     MeshFolder,
     WritingLog,
@@ -37,28 +37,17 @@ from linkwork.formats.written_content import (
     simple_geometries,
 )
 from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
-from linkwork.joints import (
-    Fixed,
-    Floating,
-    Helical,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-    UnboundedRevolute,
-)
-from linkwork.model.body import FRICTION_VELOCITY, WORLD, Drive
+from linkwork.joints import Fixed, Floating, Helical, Planar, Prismatic, Revolute, UnboundedRevolute
 from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_builder import DEFAULT_GRAVITY, FLOATING_BASE
 from linkwork.model.value_check import principal_moments
 from linkwork.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Polytope, Shape, Sphere
-from linkwork.spatial import Inertia, Pose, Rotation
+from linkwork.spatial import Inertia
 
-__all__ = ["NO_BOUND", "urdf_text", "with_written_joints"]
+__all__ = ["urdf_text", "with_written_joints"]
 
 _KINDS = (Fixed, Revolute, UnboundedRevolute, Prismatic, Planar, Floating)
-NO_BOUND = sys.float_info.max  # stands for a bound that does not exist, as in files of many exporters
 
 
 def urdf_text(
@@ -107,14 +96,14 @@ class _Writer:
         self.tree, self.meshes, self.with_loops_file = tree, meshes, with_loops_file
         self.log = WritingLog(tree, "URDF", strict)
         self.follows = tree.has_couplings or any(isinstance(unreversed(body.joint), Helical) for body in tree.bodies)
-        self.has_sines = has_part(tree, UnboundedRevolute, _KINDS)
+        self.elements = JointElements(self.log, has_part(tree, UnboundedRevolute, _KINDS))
         self.idle = immobile(tree)
         loops = [item for item in tree.constraints if isinstance(item, LoopJoint) and item not in self.idle]
         self.loops = [] if with_loops_file else loops
         self.described = describe(tree, without=self._frames_left_out())
         self.links: list[LinkDescription] = []
         self.parts: dict[str, list[tuple[str, int, int]]] = {}
-        self.version = ""  # of URDF that the content needs; "" for 1.0
+        self.version = ""  # of URDF that the shapes need; "" for 1.0
 
     def write(self, path: str | os.PathLike[str] | None) -> tuple[str, Report]:
         root = Node("robot", {"name": self.tree.name})
@@ -123,24 +112,34 @@ class _Writer:
         for link in (*self.described.links, *self.links):
             self._link(root, link)
         for joint in joints:
-            self._joint(root, joint)
+            self.elements.add_joint(root, joint)
         written = [loop.name for loop in self.loops if self._loop(root, loop)]
         self._transmissions(root, joints)
         self._report(written)
-        if self.version:
-            root.attributes["version"] = self.version
+        if version := max(self.version, self.elements.version):
+            root.attributes["version"] = version
         report_mesh_names(self.log, self.tree, path)
         report = self.log.report()
         return xml_text(root), report
 
     def _frames_left_out(self) -> set[str]:
         """Return the frames that another file has, or that the reader of a loop adds itself."""
-        added = {frame.name for frame in self.tree.frames if not frame.is_link}
-        if not self.with_loops_file:
-            added &= {f"{loop.name}_{letter}" for loop in self.loops for letter in "FM"}
-            added &= {name for loop in self.loops for name in (loop.frame, loop.relative_to)}
-            added -= {frame.welded_to or "" for frame in self.tree.frames}
-        return added
+        if self.with_loops_file:
+            return {frame.name for frame in self.tree.frames if not frame.is_link}
+        added = {name for loop in self.loops if has_loop_joint(loop) for name in own_ends(loop)}
+        carriers = {frame.body for frame in self.tree.links} | {*range(len(self.tree.bodies))}
+        welded_to = {frame.welded_to for frame in self.tree.frames}
+        ends = [self.tree.frame(name) for name in added - welded_to]
+        return {frame.name for frame in ends if not frame.is_link and frame.body in carriers}
+
+    def _loop(self, root: Node, loop: LoopJoint) -> bool:
+        """Write a loop joint; return False if the file cannot have it."""
+        ends = [self.described.carrier(self.tree, name) for name in (loop.relative_to, loop.frame)]
+        found = [end for end in ends if end is not None]
+        if len(found) < 2 or not has_loop_joint(loop):
+            return False
+        self.elements.add_loop(root, loop, found)
+        return True
 
     # -- links
 
@@ -175,7 +174,7 @@ class _Writer:
         if geometry.friction is not None:
             self.log.lost(element, "the friction of shapes is not written")
         node = link.add(tag, **({"name": geometry.name} if geometry.name else {}))
-        self._origin(node, geometry.origin, element)
+        add_origin(self.log, node, geometry.origin, element)
         node.add("geometry").children.append(shape)
         material = geometry.material
         if material is None:
@@ -195,7 +194,7 @@ class _Writer:
                 return Node("box", {"size": number_list_text(shape.size)})
             case Cylinder() | Capsule():
                 if isinstance(shape, Capsule):
-                    self.version = self.version or "1.1"
+                    self.version = "1.1"
                 tag = type(shape).__name__.lower()
                 return Node(tag, {"radius": number_text(shape.radius), "length": number_text(shape.length)})
             case Sphere():
@@ -206,20 +205,6 @@ class _Writer:
             case Polytope() if self.meshes is not None:
                 return Node("mesh", {"filename": self.meshes.add(link, shape)})
         return None
-
-    def _origin(self, node: Node, pose: Pose, element: str, tag: str | None = "origin") -> None:
-        """Add the pose of an element as its child ``<origin>``, or as attributes of the element itself."""
-        if pose.is_identity:
-            return
-        angles = rpy_of(pose.rotation)
-        if rotation_error(Rotation.from_rpy(*angles), pose.rotation) > _ORTHONORMAL:
-            self.log.lost(element, "the rotation is not orthonormal: the angles of a nearby rotation are written")
-        attributes = {"xyz": number_list_text(pose.translation)} if any(pose.translation) else {}
-        attributes |= {"rpy": number_list_text(angles)} if any(angles) else {}
-        if tag is None:
-            node.attributes |= attributes
-        else:
-            node.add(tag, **attributes)
 
     # -- joints
 
@@ -252,138 +237,7 @@ class _Writer:
             result += simple
         return result
 
-    def _joint(self, root: Node, joint: JointDescription) -> None:
-        element, kind = f"joint[{joint.name}]", joint.joint
-        node = root.add("joint", name=joint.name, type=self._type(element, joint))
-        self._origin(node, joint.placement, element)
-        node.add("parent", link=joint.parent)
-        node.add("child", link=joint.child)
-        axis = kind.normal if isinstance(kind, Planar) else getattr(kind, "axis", None)
-        if axis is not None and tuple(axis) != (1.0, 0.0, 0.0):
-            node.add("axis", xyz=number_list_text(axis))
-        self._limit(node, element, joint)
-        self._dynamics(node, element, joint)
-        if joint.mimic is not None:
-            ratio, offset = joint.mimic.ratio, joint.mimic.offset
-            more = {"multiplier": number_text(ratio)} if ratio != 1.0 else {}
-            more |= {"offset": number_text(offset)} if offset != 0.0 else {}
-            node.add("mimic", joint=joint.mimic.joint, **more)
-
-    def _type(self, element: str, joint: JointDescription) -> str:
-        kind = joint.joint
-        if isinstance(kind, UnboundedRevolute):
-            hint = 'load the file with continuous="sincos"'
-            self.log.changed(element, "the sine and cosine in q are not written: the joint is continuous", hint)
-            return "continuous"
-        if isinstance(kind, Revolute):
-            is_bounded = any(map(math.isfinite, (*joint.limits.positions[0], *joint.limits.positions[1])))
-            return "revolute" if is_bounded or self.has_sines else "continuous"
-        return type(kind).__name__.lower()
-
-    def _limit(self, node: Node, element: str, joint: JointDescription) -> None:
-        limits, kind = joint.limits, joint.joint
-        if kind.nv != 1 or isinstance(kind, UnboundedRevolute):
-            rates = (*limits.velocity, *limits.effort, *limits.acceleration, *limits.jerk)
-            bounds = (*limits.lower, *limits.upper) + (() if kind.nv == 1 else rates)
-            if any(map(math.isfinite, bounds)):
-                self.log.lost(element, f"the limits of a {kind.type_name()} joint are not written")
-        elif not limits.enabled and any(map(math.isfinite, (*limits.lower, *limits.upper))):
-            self.log.lost(element, "bounds without effect are not written")
-        if kind.nv != 1:
-            return
-        kept = {"effort": _bound(limits.effort[0]), "velocity": _bound(limits.velocity[0])}
-        for key, values in (("acceleration", limits.acceleration), ("jerk", limits.jerk)):
-            if any(map(math.isfinite, values)):
-                kept[key], self.version = number_text(values[0]), "1.2"
-        if node.attributes["type"] != "continuous":
-            (lower,), (upper,) = limits.positions
-            node.add("limit", lower=_bound(lower), upper=_bound(upper), **kept)
-        elif len(kept) > 2 or any(map(math.isfinite, (*limits.effort, *limits.velocity))):
-            node.add("limit", **kept)
-
-    def _dynamics(self, node: Node, element: str, joint: JointDescription) -> None:
-        drive, kind = joint.drive, joint.joint
-        resists = any(joint.damping) or any(joint.friction)
-        if kind.nv != 1:
-            if resists or drive != Drive():
-                self.log.lost(element, f"damping, friction and drive of a {kind.type_name()} joint are not written")
-            return
-        if joint.dynamics == "none" and resists:
-            self.log.lost(element, "damping and friction without effect are not written")
-        values = {} if joint.dynamics == "none" else {"damping": joint.damping[0], "friction": joint.friction[0]}
-        if drive.static_friction not in ((), joint.friction):
-            self.log.lost(element, "the static friction is not written")
-        if drive.friction_velocity not in ((), (FRICTION_VELOCITY,)):
-            self.log.lost(element, "the velocity scale of the law of friction is not written")
-        rest = kind.difference(kind.zero(), drive.rest)[0] if drive.rest else 0.0
-        for key, given in (("armature", drive.armature), ("spring_stiffness", drive.stiffness)):
-            values[key] = given[0] if given else 0.0
-        values["spring_reference"] = float(rest)
-        stated = {key: number_text(value) for key, value in values.items() if value != 0.0}
-        if stated:  # urdfdom requires damping or friction
-            node.add("dynamics", **({"damping": "0"} | stated))
-
-    # -- loops and transmissions
-
-    def _loop(self, root: Node, loop: LoopJoint) -> bool:
-        """Write a loop joint; return False if the file cannot have it."""
-        kind, element = loop.joint, f"loop_joint[{loop.name}]"
-        type_ = {Revolute: "revolute", Prismatic: "prismatic", Planar: "planar", Spherical: "spherical", Fixed: "fixed"}
-        word = type_.get(type(kind))
-        frames = [f"{loop.name}_{letter}" for letter in "FM"]
-        is_standard = kind in (Spherical(), Fixed()) or isinstance(kind, (Revolute, Prismatic))
-        is_standard = is_standard or (isinstance(kind, Planar) and kind == Planar.across(kind.normal))
-        known = {link.name for link in (*self.described.links, *self.links)}
-        ends = [self._end(frame, known) for frame in (loop.relative_to, loop.frame)]
-        if word is None or not is_standard or any(frame in known for frame in frames) or None in ends:
-            return False
-        node = root.add("loop_joint", name=loop.name, type=word)
-        for tag, end in zip(("link1", "link2"), ends, strict=True):
-            assert end is not None
-            self._origin(node.add(tag, link=end[0]), end[1], element, tag=None)
-        axis = kind.normal if isinstance(kind, Planar) else getattr(kind, "axis", None)
-        if axis is not None:
-            node.add("axis", xyz=number_list_text(axis))
-        limits = {
-            key: number_text(values[0])
-            for key, values in (
-                ("lower", loop.lower),
-                ("upper", loop.upper),
-                ("velocity", loop.velocity_bound),
-                ("effort", loop.effort),
-            )
-            if values and math.isfinite(values[0])
-        }
-        resists = {
-            key: number_text(values[0])
-            for key, values in (
-                ("damping", loop.damping),
-                ("friction", loop.friction),
-                ("spring_stiffness", loop.stiffness),
-                ("spring_reference", loop.rest),
-            )
-            if values and values[0] != 0.0
-        }
-        lost = [*loop.static_friction, *loop.friction_velocity]
-        if lost or (kind.nv != 1 and (limits or resists)):
-            self.log.lost(element, "its static friction and, with several coordinates, its limits are not written")
-        for tag, values in (("limit", limits), ("dynamics", resists)):
-            if values and kind.nv == 1:
-                node.add(tag, **values)
-        self.log.changed(element, "the loop is written as <loop_joint>, which few readers know")
-        return True
-
-    def _end(self, name: str, known: Collection[str]) -> tuple[str, Pose] | None:
-        """Return the link that carries the end of a loop, and the pose of the end there; None without such a link."""
-        frame = self.tree.frame(name)
-        if name in known:
-            return name, Pose.identity()
-        on_body = [other for other in self.tree.frames if other.body == frame.body and other.name in known]
-        carrier = next((other for other in on_body if other.name == frame.welded_to), None)
-        carrier = carrier or next(iter(on_body), None)
-        if carrier is None:
-            return ("world", frame.placement) if "world" in known and frame.body == WORLD else None
-        return carrier.name, relative_pose(carrier.placement, frame.placement)
+    # -- transmissions
 
     def _transmissions(self, root: Node, joints: Sequence[JointDescription]) -> None:
         actuators = [] if self.with_loops_file else [one for one in self.tree.actuators if len(one.joints) == 1]
@@ -431,10 +285,3 @@ class _Writer:
             log.lost(f"[{item.name}]", IMMOBILE)
         kinds = ("points", "directions", "constraints", "force_elements", "actuators", "named_configurations")
         report_attachments(log, tree, kinds if self.with_loops_file else loops)
-
-
-def _bound(value: float) -> str:
-    return number_text(math.copysign(NO_BOUND, value) if math.isinf(value) else value)
-
-
-_ORTHONORMAL = 1e-14

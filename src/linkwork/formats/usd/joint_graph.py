@@ -49,12 +49,13 @@ def joint_graph(
     joints: list[JointPrim],
     roots: Iterable[str],
     prims: Mapping[str, Any],
+    marks: Iterable[str],
 ) -> Graph:
     """Return the joints of a tree of links, and loops.
 
     ``poses`` are the poses of all links in the world, in order; ``fixed`` are the links that do not move, with their
     prims; ``roots`` are links that carry a floating part of the robot, if there is a choice; ``prims`` are those of
-    the links.
+    the links; ``marks`` are the names of frames.
     """
     by_path = {str(joint.prim.GetPath()): joint for joint in joints}
     owner = {name: name for name in (WORLD, *poses)}
@@ -123,8 +124,9 @@ def joint_graph(
                 found[id(edge)] = _described(reader, edge, link, by_path)
     graph.joints = [*bases, *welds, *(found[id(joint)] for joint in joints if id(joint) in found)]
     graph.used = [joint for joint in joints if id(joint) in found]
+    names = Names((*owner, *marks))
     for loop in loops:
-        _close(reader, graph, loop)
+        _close(reader, graph, loop, names)
     return graph
 
 
@@ -163,10 +165,13 @@ def _reversed(joint: JointType) -> JointType:
     return joint if isinstance(joint, Fixed) else Reversed(joint)
 
 
-def _close(reader: PrimReader, graph: Graph, joint: JointPrim) -> None:
+def _close(reader: PrimReader, graph: Graph, joint: JointPrim, names: Names) -> None:
     """Add a loop: two frames and the joint between them."""
     where = reader.where(joint.prim)
-    ends = [FrameDescription(f"{joint.name}_{x}", e.link, e.pose, where) for x, e in zip("FM", joint.ends, strict=True)]
+    ends = [
+        FrameDescription(names.underscored(f"{joint.name}_{letter}"), end.link, end.pose, where)
+        for letter, end in zip("FM", joint.ends, strict=True)
+    ]
     graph.frames += ends
     limits, values = joint.limits, {}
     if joint.joint.nv:

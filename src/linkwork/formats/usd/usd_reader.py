@@ -138,7 +138,7 @@ class _Stage:
         roots = [
             self.names[str(prim.GetPath())] for prim in self.bodies if has_schema(prim, "PhysicsArticulationRootAPI")
         ]
-        graph = joint_graph(reader, poses, fixed, joints, roots, prims)
+        graph = joint_graph(reader, poses, fixed, joints, roots, prims, [frame.name for frame in self.frames])
         state = initial_state(reader, graph, poses, self.where)
         colliders = {name: link.colliders for name, link in self.links.items()}
         pairs = disabled_pairs(reader, self.prims, self.names, colliders)

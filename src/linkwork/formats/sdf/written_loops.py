@@ -1,0 +1,124 @@
+"""Joints that close loops, and frames, in a written SDF file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from linkwork.constraints import LoopJoint
+from linkwork.formats.sdf.sdf_link_contents import add_pose
+from linkwork.formats.sdf.written_axes import add_axes, type_of
+from linkwork.formats.simple_joints import IMMOBILE, immobile, own_ends
+from linkwork.formats.tree_description import WORLD_LINK, DescribedTree
+from linkwork.formats.written_content import WritingLog
+from linkwork.formats.xml_text import Node
+from linkwork.joints import Fixed, Helical, Prismatic, Revolute, Spherical, Universal
+from linkwork.model import WORLD, Frame, Tree
+from linkwork.spatial import Pose
+
+__all__ = ["ROOT", "LoopWriter"]
+
+ROOT = "__model__"  # the frame of the model, which is the world's
+_CLOSED = 1e-9  # largest distance of the ends of a loop at zero that counts as rounding [m, rad]
+
+
+class LoopWriter:
+    """Writer of the loops of one robot.
+
+    ``links`` and ``joints`` are the names in the file, by those of the robot.  ``written`` has the links that each loop
+    in the file connects.
+    """
+
+    def __init__(
+        self, tree: Tree, described: DescribedTree, log: WritingLog, links: Mapping[str, str], joints: Mapping[str, str]
+    ) -> None:
+        self.tree, self.described, self.log, self.links, self.joints = tree, described, log, links, joints
+        self.written: dict[str, tuple[str, str]] = {}
+        self.reported: set[str] = set()  # loops that the report names
+
+    def add(self, model: Node, loop: LoopJoint) -> None:
+        """Write a loop as a joint, or list why the file cannot have it."""
+        kind, element = loop.joint, f"joint[{loop.name}]"
+        known = type(kind) in (Fixed, Revolute, Prismatic, Universal, Helical) or kind == Spherical()
+        if loop in immobile(self.tree):
+            self._lost(loop, IMMOBILE)
+            return
+        (parent, _), (child, pose) = self.carrier(loop.relative_to), self.carrier(loop.frame)
+        if not known:
+            return
+        if self._gap(loop) > _CLOSED:
+            self._lost(loop, "the loop is not written: it is open where q is zero, and SDF needs it closed there")
+            return
+        if child == ROOT:
+            return
+        self.written[loop.name] = ("world" if parent == ROOT else parent), child
+        node = model.add("joint", name=self.joints[loop.name], type=type_of(kind))
+        add_pose(node, pose, child)
+        node.add("parent", self.written[loop.name][0])
+        node.add("child", child)
+        nq, nv = kind.nq, kind.nv
+        values = {
+            "lower": loop.lower or (-math.inf,) * nq,
+            "upper": loop.upper or (math.inf,) * nq,
+            "velocity": loop.velocity_bound or (math.inf,) * nv,
+            "effort": loop.effort or (math.inf,) * nv,
+            "damping": loop.damping or (0.0,) * nv,
+            "friction": loop.friction or (0.0,) * nv,
+            "spring_stiffness": loop.stiffness or (0.0,) * nv,
+            "spring_reference": loop.rest or (0.0,) * nv,
+        }
+        add_axes(self.log, node, element, kind, values)
+        if loop.static_friction or loop.friction_velocity:
+            self.log.lost(element, "its static friction is not written")
+
+    def own_ends(self, carried: Mapping[str, str]) -> set[str]:
+        """Return the frames that linkwork's reader adds for the loops, and report the loops that it takes for joints.
+
+        Such a loop connects a part that moves freely with another one.  ``carried`` has the parent of each link that a
+        joint moves or fixes.
+        """
+        before, found, children = dict(carried), set[str](), {*carried}
+
+        def top(link: str) -> str:
+            while link in before:
+                link = before[link]
+            return link
+
+        for is_first in (True, False):  # as the reader: at first the loops whose child no joint carries
+            for name, (parent, child) in self.written.items():
+                a, b = top(parent), top(child)
+                if a == b or name in found or (is_first and child in children):
+                    continue
+                before[a if b == "world" else b] = b if b == "world" else a
+                found.add(name)
+                children.add(child)
+                message = "the loop connects a link that moves freely: readers take it for a joint of the tree"
+                self.log.changed(f"joint[{name}]", f"{message}, and have the link with other coordinates")
+        loops = [one for one in self.tree.constraints if isinstance(one, LoopJoint) and one.name in self.written]
+        same = [one for one in loops if one.name not in found and self.joints[one.name] == one.name]
+        return {name for one in same for name in own_ends(one)}
+
+    def carrier(self, name: str) -> tuple[str, Pose]:
+        """Return the link that a frame is written on, and its pose there."""
+        found, frame = self.described.carrier(self.tree, name), self.tree.frame(name)
+        if found is None or found[0] == WORLD_LINK:
+            return ROOT, frame.placement
+        return self.links[found[0]], found[1]
+
+    def _lost(self, loop: LoopJoint, message: str) -> None:
+        self.log.lost(f"joint[{loop.name}]", message)
+        self.reported.add(loop.name)
+
+    def _gap(self, loop: LoopJoint) -> float:
+        """Return by how much a loop is open where all coordinates, also those of the loop, are zero [m, rad]."""
+        F, M = (self._at_zero(self.tree.frame(name)) for name in (loop.relative_to, loop.frame))
+        difference = loop.joint.X(loop.joint.zero()).difference(F.inv() @ M)
+        return max(abs(float(x)) for x in difference.elements())
+
+    def _at_zero(self, frame: Frame) -> Pose:
+        """Return the pose of a frame in the world where each joint is at its zero, also one that follows another."""
+        X, body = frame.placement, frame.body
+        while body != WORLD:
+            one = self.tree.bodies[body]
+            X, body = one.placement @ one.joint.X(one.joint.zero()) @ one.rotor @ X, one.parent
+        return X
