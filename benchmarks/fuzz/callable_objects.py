@@ -156,6 +156,7 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     optimal.OptimalResult: lambda _: problem(True),
     control.PD: lambda _: control.PD(arm(), 10.0, 1.0),
     control.LQRController: lambda _: regulator(),
+    control.StateSpace: lambda _: control.linear_model(arm(), [0.1, 0.1]),
     control.TVLQRController: lambda _: tracker(),
     control.WholeBody: lambda _: control.WholeBody(arm(), ik.PositionTask("hand")),
     control.ModelPredictiveController: lambda _: problem().controller(),

@@ -46,6 +46,7 @@ RESULTS: dict[type, Callable[[Any], Any]] = {
     optimal.OptimalResult: lambda x: (x.q, x.cost, x.multipliers),
     control.PD: lambda x: x(0.0, Q, 0.5 * Q, target_q=-Q),
     control.LQRController: lambda x: (x.K, x(0.0, Q, 0.0 * Q)),
+    control.StateSpace: lambda x: (x.A, x.poles(), x.output_names),
     control.TVLQRController: lambda x: (x.gains(0.05), x(0.05, Q, 0.0 * Q)),
     control.WholeBody: lambda x: x(0.0, Q, 0.0 * Q, hand=HAND),
     control.ModelPredictiveController: lambda x: x.step((Q, 0.0 * Q)).torque,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linkwork.control.joint_controllers import ComputedTorque as ComputedTorque
     from linkwork.control.joint_controllers import GravityCompensation as GravityCompensation
     from linkwork.control.joint_controllers import JointImpedance as JointImpedance
+    from linkwork.control.linear_quadratic.linear_model import linear_model as linear_model
     from linkwork.control.linear_quadratic.lqr_controllers import LQRController as LQRController
     from linkwork.control.linear_quadratic.lqr_controllers import TVLQRController as TVLQRController
     from linkwork.control.linear_quadratic.lqr_controllers import lqr_about_state as lqr_about_state
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from linkwork.control.linear_quadratic.lqr_gains import LQRGain as LQRGain
     from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr as finite_horizon_lqr
     from linkwork.control.linear_quadratic.lqr_gains import lqr as lqr
+    from linkwork.control.linear_quadratic.state_space import StateSpace as StateSpace
     from linkwork.control.mpc.mpc import ModelPredictiveController as ModelPredictiveController
     from linkwork.control.mpc.mpc_plan import MPCCommand as MPCCommand
     from linkwork.control.mpc.mpc_plan import MPCPlan as MPCPlan
@@ -40,10 +42,12 @@ if not TYPE_CHECKING:
             "linkwork.control.controller_contract": "check_controller",
             "linkwork.control.controller_base": "ControlLaw",
             "linkwork.control.joint_controllers": "PD PID ComputedTorque GravityCompensation JointImpedance",
+            "linkwork.control.linear_quadratic.linear_model": "linear_model",
             "linkwork.control.linear_quadratic.lqr_controllers": (
                 "LQRController TVLQRController lqr_about_state lqr_about_trajectory"
             ),
             "linkwork.control.linear_quadratic.lqr_gains": "FiniteHorizonLQR LQRGain finite_horizon_lqr lqr",
+            "linkwork.control.linear_quadratic.state_space": "StateSpace",
             "linkwork.control.mpc.mpc": "ModelPredictiveController",
             "linkwork.control.mpc.mpc_plan": "MPCCommand MPCPlan",
             "linkwork.control.task_controllers": "OperationalSpace",

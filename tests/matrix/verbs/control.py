@@ -134,6 +134,16 @@ def lqr_about_state(kind: Kind) -> None:
     close(kind.robot.difference(kind.q, run.q[-1]), np.zeros(kind.robot.nv), 1e-5, "rest")
 
 
+@verb("control.linear_model", "control.StateSpace", needs=_moves)
+def linear_model(kind: Kind) -> None:
+    """A E = E A_z and B = E B_z: deviations x = E z that constraints permit have ẋ = A x + B u, ż = A_z z + B_z u."""
+    robot = kind.robot
+    model = control.linear_model(robot, kind.q, inputs=robot.v_names, outputs=["q", "v"], passive=False)
+    A, B = robot.linearize(kind.q, model.v, model.tau, passive=False)
+    close(A @ model.C, model.C @ model.A, 1e-8, "A")
+    close(B, model.C @ model.B, 1e-8, "B")
+
+
 @verb("control.lqr_about_trajectory", "control.TVLQRController", needs=_moves)
 def lqr_about_trajectory(kind: Kind) -> None:
     """A robot that starts on a motion follows it, if its motors can hold it."""

@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.model.friction_laws import NO_FRICTION
 from linkwork.motion.algorithms.curves import CurveSpace
 
-__all__ = ["EXACT", "constant_input_step", "linearized"]
+__all__ = ["EXACT", "constant_input_step", "linearized", "passive_options"]
 
 EXACT = "exact"  # integrator: the solution of the linear system for a constant input
 _TERMS = 18  # of the exponential series, whose error is rounding for matrices of norm 1/2
@@ -42,7 +42,7 @@ def linearized(
         result = _by_directions(robot, q, v, tau, dt, integrator, passive)
         if result is not None:
             return result
-    A, B = robot.linearize(q, v, tau, dt=dt, integrator=integrator, **_options(passive))
+    A, B = robot.linearize(q, v, tau, dt=dt, integrator=integrator, **passive_options(passive))
     return A, B
 
 
@@ -62,7 +62,8 @@ def constant_input_step(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
     return result[..., :n, :n], np.ascontiguousarray(result[..., :n, n:])
 
 
-def _options(passive: bool) -> dict[str, Any]:
+def passive_options(passive: bool) -> dict[str, Any]:
+    """Return the options of dynamics with passive forces but no dry friction, or without passive forces."""
     return {"passive": True, "friction": NO_FRICTION} if passive else {"passive": False}
 
 
@@ -89,7 +90,7 @@ def _by_directions(
 def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passive: bool) -> Array | None:
     """Return the derivative of one state's acceleration by q, v and τ (n, 3n); None for a singular mass matrix."""
     n = robot.nv
-    along = robot.compile(("inverse_dynamics", _options(passive))).jvp("q", "v", "a")
+    along = robot.compile(("inverse_dynamics", passive_options(passive))).jvp("q", "v", "a")
     D, rest = np.eye(3 * n), np.zeros(n)
     directions = D[:, :n], D[:, n : 2 * n], D[:, 2 * n :]
     M = along(q, v, rest, *(x[2 * n :] for x in directions))
@@ -103,7 +104,7 @@ def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passiv
         return None
     if not (pivots**2).min() > _SINGULAR:
         return None
-    a = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, rest, **_options(passive)))
+    a = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, rest, **passive_options(passive)))
     by_state = along(q, v, a, *(x[: 2 * n] for x in directions)).T  # of τ (n, 2n)
     result: Array = np.linalg.solve(M, np.hstack([-by_state, np.eye(n)]))
     return result

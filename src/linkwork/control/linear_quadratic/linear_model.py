@@ -1,0 +1,218 @@
+"""Linear models of robots about operating points, with inputs and outputs by name.
+
+Deviations of a robot with constraints are (δq, δv) = E (δy, δu) of independent coordinates y and velocities u.  With
+the basis T of permitted deviations, and S the rows of the independent ones, E = T (S T)⁻¹.
+
+The model has the matrices S A E and S B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.validation import finite_array, names
+from linkwork.control.linear_quadratic.arguments import actuated_forces, actuated_indices
+from linkwork.control.linear_quadratic.constrained_states import permitted_deviations, reference_forces
+from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized, passive_options
+from linkwork.control.linear_quadratic.state_space import StateSpace
+from linkwork.errors import UnknownNameError
+
+__all__ = ["linear_model"]
+
+_DEPENDENT = 1e-6  # smallest singular value of S T at which the coordinates determine the others
+_MOVING_APART = 1e-6  # [relative] largest constraint error of a velocity
+_SIX = ("rx", "ry", "rz", "x", "y", "z")
+_STATES = ("q", "v", "a")
+_OF_FRAMES = {"position": _SIX[3:], "pose": _SIX, "twist": _SIX, "acceleration": _SIX}
+
+Array = np.ndarray[Any, Any]
+
+
+@public
+def linear_model(
+    robot: Any,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    tau: ArrayLike | None = None,
+    inputs: str | Sequence[str] | None = None,
+    outputs: str | Sequence[str] | None = None,
+    independent: str | Sequence[str] | None = None,
+    passive: bool = True,
+) -> StateSpace:
+    """Return the linear model of a robot about states q (..., nq), v (..., nv); at rest by default.
+
+    States are deviations of the configuration in tangent coordinates, ``"q:elbow"``, and of velocities, ``"v:elbow"``.
+    Inputs are deviations of joint forces, ``"tau:elbow"``.  ``inputs`` names joints, entries of ``robot.v_names``, or
+    motors of ``robot.actuators``; by default all joints but those of six degrees of freedom.  ``outputs`` is a list of
+
+    - ``"q"``, ``"v"``, ``"a"``: all coordinates, velocities or accelerations; ``"q:elbow"`` those of one joint;
+    - ``"position:hand"``: position (x, y, z) of a frame [m], in world axes;
+    - ``"pose:hand"``: small rotation (rx, ry, rz) and position; ``"twist:hand"`` and ``"acceleration:hand"``.
+
+    By default the outputs are the states.  Forces at the operating point are those of zero acceleration, or ``tau``
+    (..., nv).  With ``passive`` springs, damping and armature count, as in `simulate`, but no dry friction, whose slope
+    at rest is not that of a motion.  Leading axes are a batch of operating points, linearised by one call of a kernel.
+
+    For a robot with constraints the states are those of its ``independent`` coordinates, by default those that
+    `Robot.minimal_coordinates` chooses at the first operating point.  A state that moves then needs ``tau``.
+
+    >>> import linkwork as lw
+    >>> model = lw.control.linear_model(lw.load("double_pendulum"), [0.0, 0.0], inputs="shoulder", outputs="q:elbow")
+    >>> model.input_names, model.output_names, model.poles().imag.round(4).tolist()
+    (('tau:shoulder',), ('q:elbow',), [-7.4124, -2.8277, 2.8277, 7.4124])
+
+    Raises UnknownNameError for an unknown name, and ValueError if the operating point needs forces that are no inputs.
+    Constraints that depend on time are refused.
+    """
+    caller = "linear_model"
+    columns, input_names = _inputs(caller, robot, inputs)
+    nv = robot.nv
+    at = finite_array(caller, "q", q, shape=("...", robot.nq))
+    rate = np.zeros(nv) if v is None else finite_array(caller, "v", v, shape=("...", nv))
+    forces = None if tau is None else finite_array(caller, "tau", tau, shape=("...", nv))
+    lead = np.broadcast_shapes(*(x.shape[:-1] for x in (at, rate, *([] if forces is None else [forces]))))
+    at, rate = np.broadcast_to(at, (*lead, robot.nq)), np.broadcast_to(rate, (*lead, nv))
+    if robot.constraints and rate.any():
+        _check_motion(caller, robot, at, rate, forces)
+    if forces is None:
+        acting = np.flatnonzero(columns.any(axis=1))
+        forces = reference_forces(caller, robot, at, rate, np.zeros(nv), acting, passive)
+        forces = actuated_forces(caller, robot, forces, acting, "rest" if v is None else "zero acceleration")
+    forces = np.broadcast_to(forces, (*lead, nv))
+    A, B = linearized(robot, at, rate, forces, dt=None, integrator=EXACT, passive=passive)
+    B = B @ columns
+    E, indices = _independent(caller, robot, at, rate, independent)
+    v_names = robot.v_names
+    state_names = tuple(f"{'qv'[k // nv]}:{v_names[k % nv]}" for k in indices)
+    outputs = state_names if outputs is None else outputs
+    C, D, output_names = _outputs(
+        caller, robot, (at, rate, forces), (A, B), state_names if outputs is None else outputs, passive
+    )
+    A, C = A[..., indices, :] @ E, C @ E
+    values = (A, B[..., indices, :], C, D, None, state_names, input_names, output_names, at, rate, forces, robot.name)
+    return StateSpace._make(*(np.array(x) if isinstance(x, np.ndarray) else x for x in values))
+
+
+def _check_motion(caller: str, robot: Any, q: Array, v: Array, tau: Array | None) -> None:
+    """Raise ValueError for a velocity that constraints do not permit, and without forces of the motion."""
+    apart = np.abs((robot.constraint_jacobian(q) @ v[..., None])[..., 0]).max(axis=-1)
+    if (apart > _MOVING_APART * np.abs(v).max(axis=-1)).any():
+        raise ValueError(f"{caller}: v: expected velocities that the constraints permit; use robot.explicit_velocity")
+    if tau is None:
+        raise ValueError(f"{caller}: tau: expected joint forces, since the robot has constraints and moves")
+
+
+def _inputs(caller: str, robot: Any, inputs: str | Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
+    """Return the joint forces (nv, m) of a unit of each input, and the names of the inputs."""
+    if inputs is None:
+        inputs = [robot.v_names[k] for k in actuated_indices(caller, robot, None)]
+    columns, labels = [], []
+    motors, joints = {x.name: x for x in robot.actuators}, {x.name for x in robot.joints}
+    for name in _named(caller, "inputs", inputs):
+        if name in motors and name not in joints and name not in robot.v_names:
+            columns.append(_motor(caller, robot, motors[name]))
+            labels.append(name)
+            continue
+        try:
+            indices = robot.v_index([name])
+        except UnknownNameError as error:
+            known = [*error.known, *motors]
+            raise UnknownNameError("joint or motor", name, known, where=f"{caller}: inputs") from None
+        columns += [*np.eye(robot.nv)[indices]]
+        labels += [f"tau:{robot.v_names[k]}" for k in indices]
+    repeated = [x for x in labels if labels.count(x) > 1]
+    if repeated:
+        raise ValueError(f"{caller}: inputs: expected different inputs, got {repeated[0]!r} twice")
+    return np.array(columns).reshape(-1, robot.nv).T, tuple(labels)
+
+
+def _named(caller: str, argument: str, value: str | Sequence[str]) -> tuple[str, ...]:
+    result = (value,) if isinstance(value, str) else names(caller, argument, value)
+    if not result:
+        raise ValueError(f"{caller}: {argument}: expected at least one name, got {value!r}")
+    return result
+
+
+def _motor(caller: str, robot: Any, actuator: Any) -> Array:
+    """Return the joint forces (nv,) of a motor at u = 1.  Raises ValueError for actuators of another kind."""
+    if actuator.frame is not None or any(actuator.bias) or any(actuator.gain[1:]):
+        raise ValueError(
+            f"{caller}: inputs: expected joints and motors on joints, got the actuator {actuator.name!r} of kind "
+            f"{actuator.kind!r}; name its joints, and close its loop with their forces"
+        )
+    result = np.zeros(robot.nv)
+    for joint, gear in actuator.joints:
+        result[robot.v_index([joint])] += actuator.gain[0] * np.array(gear)
+    return result
+
+
+def _independent(caller: str, robot: Any, q: Array, v: Array, independent: Any) -> tuple[Array, Array]:
+    """Return E, and the indices of the independent deviations in (δq, δv)."""
+    nv = robot.nv
+    T = permitted_deviations(caller, robot, q, v)
+    if T is None:
+        if independent is not None:
+            raise ValueError(f"{caller}: independent: expected None, since the robot has no constraints")
+        return np.eye(2 * nv), np.arange(2 * nv)
+    chosen = robot.minimal_coordinates(independent, q.reshape(-1, robot.nq)[0])
+    indices = np.concatenate([robot.v_index(chosen.independent), nv + robot.v_index(chosen.speeds)])
+    rows = T[..., indices, :]
+    if np.linalg.svd(rows, compute_uv=False).min(initial=1.0) < _DEPENDENT:
+        raise ValueError(
+            f"{caller}: independent: {', '.join(chosen.independent)} do not determine the other coordinates at an "
+            "operating point; name others"
+        )
+    return T @ np.linalg.inv(rows), indices
+
+
+def _outputs(
+    caller: str, robot: Any, point: tuple[Array, ...], system: tuple[Array, Array], outputs: Any, passive: bool
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return C by (δq, δv), D, and the names of the outputs."""
+    chosen = _named(caller, "outputs", outputs)
+    A, B = system
+    nv, lead = robot.nv, A.shape[:-2]
+    x_rows, u_rows = np.concatenate([np.broadcast_to(np.eye(2 * nv), A.shape), A[..., nv:, :]], axis=-2), B[..., nv:, :]
+    u_rows = np.concatenate([np.zeros((*lead, 2 * nv, B.shape[-1])), u_rows], axis=-2)
+    C, D, labels = [], [], []
+    for label in chosen:
+        kind, _, name = label.partition(":")
+        if kind in _STATES:
+            try:
+                entries = robot.v_index([name]) if name else np.arange(nv)
+            except UnknownNameError as error:
+                raise error.at(f"{caller}: outputs") from None
+            labels += [f"{kind}:{robot.v_names[k]}" for k in entries]
+            rows = nv * _STATES.index(kind) + entries
+            C.append(x_rows[..., rows, :])
+            D.append(u_rows[..., rows, :])
+        elif kind in _OF_FRAMES and name:
+            by_q, by_v, by_a = _frame_rows(robot, point, kind, name, passive)
+            labels += [f"{label}:{axis}" for axis in _OF_FRAMES[kind]]
+            C.append(np.concatenate([by_q, by_v], axis=-1) + by_a @ A[..., nv:, :])
+            D.append(by_a @ B[..., nv:, :])
+        else:
+            known = [*_STATES, *(f"{x}:<joint>" for x in _STATES), *(f"{x}:<frame>" for x in _OF_FRAMES)]
+            raise UnknownNameError("output", label, known, f"expected {', '.join(known)}", f"{caller}: outputs")
+    return np.concatenate(C, axis=-2), np.concatenate(D, axis=-2), tuple(labels)
+
+
+def _frame_rows(robot: Any, point: tuple[Array, ...], kind: str, frame: str, passive: bool) -> tuple[Array, ...]:
+    """Return the derivatives (..., rows, nv) of an output of a frame by q, v and a."""
+    q, v, tau = point
+    if kind == "acceleration":
+        a = robot.forward_dynamics(q, v, tau, **passive_options(passive))
+        by_q, by_v, by_a = robot.acceleration_derivatives(q, v, a, frame)
+        return by_q, by_v, by_a
+    if kind == "twist":
+        by_q, by_v = robot.twist_derivatives(q, v, frame)
+        return by_q, by_v, 0.0 * by_v
+    J = robot.jacobian(q, frame)
+    J = J[..., 3:, :] if kind == "position" else J
+    return J, 0.0 * J, 0.0 * J
