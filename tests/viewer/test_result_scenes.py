@@ -1,6 +1,7 @@
 """Scene documents of results: right poses and times, and one file of each kind of result."""
 
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -227,24 +228,35 @@ def test_driven_mechanisms_are_shown():
 def test_a_workspace_map_is_shown():
     robot = lw.load("double_pendulum")
     reach = robot.workspace_map("tip", samples=2000, voxel_size=0.2)
-    document = checked(reach, robot=robot, q=[0.1, 0.2])
-    (cloud,) = document.points
+    document = checked(reach, section=None, q=[0.1, 0.2])
+    cloud, bar = document.points
     free = reach.collision_free > 0
     assert cloud.points == pytest.approx(reach.points[free]) and cloud.size < reach.voxel_size
     values = reach.collision_free[free]
     assert cloud.colors[values.argmax()].tolist() == [250, 226, 50, 255]
     assert cloud.colors[values.argmin()].tolist() == [43, 24, 82, 255]
     assert document.actors[0].q[0, 0].tolist() == [0.1, 0.2] and "tip of double_pendulum" in document.title
+    assert bar.colors[[0, -1]].tolist() == [[43, 24, 82, 255], [250, 226, 50, 255]]
+    labels = {text.text.partition(" ")[0] for text in document.texts}
+    assert {str(values.min()), str(values.max())} <= labels
+    (length,) = document.lines
+    assert f"{np.ptp(length.points[:, 0]):g} m" in {text.text for text in document.texts}
+    section = checked(reach)  # shows the inside, with the robot
+    assert section.actors and section.points[0].size > cloud.size
+    assert section.notes == ()
     half = checked(reach, name="limit_margin", section="z").points[0].points
     assert 0 < len(half) < len(cloud.points) and half[:, 2].max() < cloud.points[:, 2].max()
     for arguments, text in (
         ({"name": "reach"}, "name: expected one of 'reached'"),
         ({"section": "w"}, "section: expected one of 'x', 'y', 'z'"),
-        ({"q": [0.0, 0.0]}, "expected the argument robot too"),
         ({"robot": robot, "q": [[0.0, 0.0]]}, "expected a configuration"),
     ):
         with pytest.raises(ValueError, match=text):
             reach.show(**arguments)
+    stored = pickle.loads(pickle.dumps(reach))
+    with pytest.raises(ValueError, match="expected the argument robot too"):
+        stored.show(q=[0.0, 0.0])
+    assert stored == reach and "pass robot=" in checked(stored).notes[0]
 
 
 def test_environments_are_shown_side_by_side():

@@ -11,7 +11,8 @@ from linkwork._util.messages import number
 from linkwork._util.validation import instance, one_of
 from linkwork._util.validation import name as checked_name
 from linkwork.kernels import RobotBase, read_configuration
-from linkwork.viewer.document import Points, SceneDocument
+from linkwork.viewer.bounds import round_length
+from linkwork.viewer.document import Lines, Points, SceneDocument, Text
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.workspace.workspace_map import VALUES, WorkspaceMap
@@ -25,6 +26,9 @@ _COLORS = np.array(  # from small to large values, dark to bright
 )
 _MAX_POINTS = 200_000
 _POINT_SIZE = 0.7  # diameter of a point, relative to a voxel
+_SMALL_POINT_SIZE = 0.25  # the same if all voxels are drawn, between which the robot is seen
+_BAR = 60  # points of the bar of colours
+_LENGTH = (0.25, 0.25, 0.25, 1.0)  # colour of the bar of a length
 
 
 @document_of.register(WorkspaceMap)
@@ -34,7 +38,7 @@ def map_document(
     *,
     robot: Any = None,
     q: Any = None,
-    section: str | None = None,
+    section: str | None = "y",
     meshes: Folders | None = None,
     title: str | None = None,
 ) -> SceneDocument:
@@ -43,6 +47,8 @@ def map_document(
     if section is not None:
         one_of("show", "section", section, SECTIONS)
     placement = np.eye(4)
+    own_robot, scene = result._of
+    robot = own_robot if robot is None else robot
     if robot is None and q is not None:
         raise ValueError("show: q: expected the argument robot too")
     free = np.flatnonzero(result.collision_free > 0)
@@ -64,6 +70,10 @@ def map_document(
         if result.relative_to != "world":
             placement = np.asarray(robot.pose(configuration, result.relative_to))
         builder.add_robot(robot, configuration)
+    else:
+        builder.surfaces.notes.append("a map from a file has no robot: pass robot=... to show it")
+    if scene is not None:
+        builder.add_scene(scene)
     points = np.asarray(result.points)[free]
     if section is not None and len(points):
         axis, side = SECTIONS[section]
@@ -76,10 +86,30 @@ def map_document(
         points, values = points[chosen], values[chosen]
     if len(points):
         share = (values - low) / (high - low) if high > low else np.ones(len(values))
-        size = _POINT_SIZE * result.voxel_size
+        size = (_SMALL_POINT_SIZE if section is None else _POINT_SIZE) * result.voxel_size
         world = points @ placement[:3, :3].T + placement[:3, 3]
         builder.points.append(Points(VALUES[name], world, _colors(share), size, "map"))
+        _add_scales(builder, world, VALUES[name], low, high)
     return builder.document()
+
+
+def _add_scales(builder: SceneBuilder, points: np.ndarray, title: str, low: float, high: float) -> None:
+    """Add a bar of the colours with its values, right of the map, and a bar of a round length in front of it."""
+    lower, upper = points.min(axis=0), points.max(axis=0)
+    size = float((upper - lower).max()) or 1.0
+    heights = np.linspace(lower[2], lower[2] + size, _BAR)
+    foot = np.array([upper[0], upper[1], 0.0]) + 0.12 * size * np.array([1.0, 1.0, 0.0])
+    colors = _colors(np.linspace(0.0, 1.0, _BAR))
+    builder.points.append(Points("colours", foot + np.outer(heights, (0.0, 0.0, 1.0)), colors, 0.04 * size, "scale"))
+    for share in (0.0, 0.5, 1.0):
+        label = number(low + share * (high - low)) + (f" {title}" if share == 1.0 else "")
+        position = foot + np.array([0.05, 0.05, 0.0]) * size + np.array([0.0, 0.0, lower[2] + share * size])
+        builder.texts.append(Text(label, position, "scale"))
+    length = round_length(0.4 * size)
+    start = np.array([lower[0], lower[1] - 0.1 * size, lower[2]])
+    end = start + np.array([length, 0.0, 0.0])
+    builder.lines.append(Lines("length", np.stack([start, end]), _LENGTH, width=4.0, layer="scale"))
+    builder.texts.append(Text(f"{number(length)} m", 0.5 * (start + end), "scale"))
 
 
 def _colors(share: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ class WorkspaceMethods(RobotBase):
             position_limits=position_limits,
             configuration=configuration,
         )
-        return run_map(
+        result = run_map(
             job,
             workers=workers,
             scheduler=scheduler,
@@ -102,3 +102,5 @@ class WorkspaceMethods(RobotBase):
             chunk=chunk,
             progress=progress,
         )
+        result._of = self, job.scene  # for pictures; not stored in files
+        return result

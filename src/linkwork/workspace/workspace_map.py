@@ -55,6 +55,7 @@ class WorkspaceMap(Shown, ReturnedValue):
     """Indices (n, 3) of the voxels: a voxel extends from ``cells * voxel_size`` to ``(cells + 1) * voxel_size``."""
     _identity: dict[str, Any]
     _fields: dict[str, np.ndarray]
+    _of: tuple[Any, Any] = None, None  # robot and scene, of a map that is not from a file
 
     @classmethod
     def _make(cls, identity: dict[str, Any], counts: SparseCounts) -> Self:
@@ -274,19 +275,20 @@ class WorkspaceMap(Shown, ReturnedValue):
         *,
         robot: RobotBase | None = None,
         q: Array | None = None,
-        section: str | None = None,
+        section: str | None = "y",
         meshes: Folders | None = None,
         title: str | None = None,
         **output: Unpack[Output],
     ) -> Any:
-        """Show a point for each voxel with a collision-free sample, coloured by a value from dark to bright.
+        """Show a point for each voxel with a collision-free sample, coloured by a value, with the scales.
 
         ``name`` is one of `values`.  ``robot`` is shown with the map, in the configuration ``q`` (nq,), by default the
-        neutral one; for a map relative to a frame, the points are where the frame is in q.  A ``section`` shows the
-        inside: it leaves out the half towards the camera, "x" and "z" that with larger coordinates, "y" that with
-        smaller ones.  ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the
-        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other arguments and the
-        errors.
+        neutral one; for a map relative to a frame, the points are where the frame is in q.  A map that
+        `Robot.workspace_map` computed has its robot and its scene; for one from a file, pass the robot.  A ``section``
+        shows the inside: it leaves out the half towards the camera, "x" and "z" that with larger coordinates, "y" that
+        with smaller ones.  None shows all voxels, as small points.  ``meshes`` are folders of mesh files, and
+        ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see
+        `Robot.show` for the other arguments and the errors.
         """
         return show(self, output, name, robot=robot, q=q, section=section, meshes=meshes, title=title)
 
