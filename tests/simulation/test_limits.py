@@ -11,6 +11,7 @@ import linkwork as lw
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.model.limited_coordinates import limited_coordinates, limited_values
 from linkwork.simulation import JointStops
+from linkwork.simulation.rollout import simulated_dynamics
 
 G = 9.81
 
@@ -194,6 +195,27 @@ def test_limits_hold_beside_loops():
     for robot in (tree, tree.with_loop("close", "a", "b", J.Prismatic((0, 1, 0)))):
         run = robot.simulate(q, v, **push, duration=8e-3, dt=2e-3, joint_limit_mode="held")
         assert run.q[..., k].min() > -1e-7 and run.q[..., k].max() < 0.1, robot.name
+
+
+def test_steps_of_a_mechanism_far_from_its_limits_solve_no_program(monkeypatch):
+    """A rocker that turns towards its limit, in steps from where it is far to where it is beyond."""
+    robot, solved, contact_velocities = lw.load("fourbar"), [], simulated_dynamics.contact_velocities
+
+    def counted(*arguments):
+        solved.append(arguments)
+        return contact_velocities(*arguments)
+
+    monkeypatch.setattr(simulated_dynamics, "contact_velocities", counted)
+    rocker, start = robot.v_names.index("rocker_hinge"), robot.assemble(robot.neutral()).q
+    unit = robot.project_velocity(start, np.eye(robot.nv)[rocker])
+    dynamics = simulated_dynamics.SimulatedDynamics(robot, {}, "semi_implicit_euler", True, 1e-3)
+    counts, ends = [], []
+    for speed in (1.0, 100.0, -1000.0, 2000.0):
+        v = (speed / unit[rocker] * unit).tolist()
+        ends.append(dynamics.touching(None, 0.0, start.tolist(), v, [0.0] * robot.nv)[0][rocker])
+        counts.append(len(solved))
+    assert counts == [0, 0, 1, 2]
+    assert np.abs(ends).max() < robot.upper[rocker] + 1e-6 < 2.0
 
 
 @pytest.mark.slow(every=9)

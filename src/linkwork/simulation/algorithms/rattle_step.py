@@ -236,29 +236,35 @@ class RattleStep:
             start = own.stop
         return result
 
-    def bounded(self, u: Scalars, acts: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return q and v at the end of a step with velocity u, and the impulses of the constraints (nc).
+    def moved(self, u: Scalars, acts: Any) -> tuple[list[Any], list[Any], ProgramEnergy]:
+        """Return the velocity and the end (nq) of a step's motion, and its energy, for the program's velocity u (nv).
 
         ``acts`` is True where some impulse of the program is not zero; elsewhere the step is that without a program.
-        The impulses are all but those of `intervals`.
+        The velocity is infinite where the program opens a loop.
         """
-        mechanics, shared, h = self.mechanics, self.shared, self.h
-        w, end, passed = self.unbounded
-        led = mechanics.space.integrate(self.q, [h * x for x in u])  # limits hold there, also past singular places
+        w, end, _ = self.unbounded
+        led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, also past singular places
         moved, there = ([where(acts, a, b) for a, b in zip(*of, strict=True)] for of in ((u, w), (led, end)))
-        result = ConstrainedStep(moved, there, passed)
+        if self.system.passes is not True:
+            left_open = largest(times(self.shared.error(led, self.t + self.h), error_scales(self.mechanics.tree)))
+            unresolved = and_(acts, lt(where(self.system.passes, _CONTRADICTED, _OPENED), left_open))
+            moved = [where(unresolved, math.inf, x) for x in moved]
+        return moved, there, self._program_energy(u, acts)
+
+    def bounded(self, w: Scalars, end: Scalars, energy: ProgramEnergy) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return q and v at the end of a step with a program, and the impulses of the constraints (nc).
+
+        The arguments are the results of `moved`.  The impulses are all but those of `intervals`.
+        """
+        acts, shared, h = energy.acts, self.shared, self.h
+        result = ConstrainedStep([*w], [*end], self.unbounded.passed)
         momentum, resistance = self._arriving(result, acts)
         held = shared.factored(result.end, self.t + h, FLAT, *resistance)
         y = held.inverse.inward(momentum)
         impulses = held.factors.solved([-s - dot(UD, y) for s, UD in zip(held.rates.drift, held.UD, strict=True)])
         v = held.moved(y, impulses)
         total = [a + b for a, b in zip(self._impulses(acts), held.factors.least(impulses), strict=True)]
-        v = self._with_energy(result, v, momentum, resistance, self._program_energy(u, acts))
-        if self.system.passes is not True:
-            left_open = largest(times(shared.error(led, self.t + h), error_scales(mechanics.tree)))
-            unresolved = and_(acts, lt(where(self.system.passes, _CONTRADICTED, _OPENED), left_open))
-            v = [where(unresolved, math.inf, x) for x in v]
-        return result.end, v, total
+        return result.end, self._with_energy(result, v, momentum, resistance, energy), total
 
     def _program_energy(self, u: Scalars, acts: Any) -> ProgramEnergy:
         """Return the kinetic energy with which the robot moves with u, along the constraints at the start."""

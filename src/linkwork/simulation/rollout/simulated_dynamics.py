@@ -15,13 +15,12 @@ from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_ene
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscopic_force
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
+from linkwork.expr.control import cond
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, eq, fabs, le, lt, not_, or_, where
+from linkwork.expr.scalar.functions import and_, fabs, lt, not_, or_, where
 from linkwork.kernels.function_request import read_request
-from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
-from linkwork.mechanisms.algorithms.constraint_rows import position_rounding
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
-from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.contact.contact_terms import (
@@ -29,7 +28,6 @@ from linkwork.simulation.algorithms.contact.contact_terms import (
     Interval,
     StepScale,
     inverse_inertia,
-    push_of,
     with_free_normal,
 )
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
@@ -44,6 +42,7 @@ from linkwork.simulation.algorithms.passive_resistance import (
 )
 from linkwork.simulation.algorithms.rattle_step import RattleStep
 from linkwork.simulation.algorithms.singular_passage import SingularPassage
+from linkwork.simulation.algorithms.step_energy import ProgramEnergy
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
 from linkwork.simulation.joint_limits import JointStops, dry_intervals, joint_limits, servo_intervals
@@ -56,6 +55,7 @@ from linkwork.simulation.rollout.spring_steps import (
     sampled_rates,
     spring_shares,
 )
+from linkwork.simulation.rollout.step_program import SolvedStep, changes, is_near, reaches, unloaded
 from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
@@ -64,7 +64,6 @@ __all__ = ["SimulatedDynamics", "sampled_bounds"]
 Scalars = Sequence[Any]
 
 _GAINED = 1e-3  # accepted relative gain of energy of a tree in a step, if it has springs
-_ROUNDING = 1e-13  # relative change of velocities, and overlap in characteristic lengths, that count as rounding
 _FAR = 0.1  # [rad, characteristic lengths] twice the sum of the motions of joints at which a step may gain energy
 
 
@@ -330,55 +329,86 @@ class SimulatedDynamics:
         world's axes (points, 3), the residual, the forces of the rows of constraints (nc), and the gaps [m] of
         contacts at the start of the step, inf for soft ones.
         """
-        moving, h, n = self.moving, self.h, self.robot.nv
+        moving, h = self.moving, self.h
         at = array(list(q))
         scale = StepScale.of(self.robot.tree, moving.tree.gravity, h)  # lengths without parameters
-        M = moving.mass_matrix(at, passive=self.passive)
+        pushed = [0.0] * self.robot.nv if isinstance(tau, ServoForces) else list(tau)
+        candidates = [] if contacts is None else contacts.candidates(moving, at)
+        touching = [candidate.at(moving, at) for candidate in candidates]
+        step = RattleStep(self.system(pushed), t, q, v, h) if self.robot.constraints else None
+        solved = partial(self._bounded_step, step, q, v, tau, touching, scale)
+        if step is None or isinstance(tau, ServoForces) or self.sticks or self.closely:
+            result = solved()
+        else:
+            near = is_near(step, self._stops(np.eye(self.robot.nv).tolist(), q, scale), touching)
+            result = cond(near, solved, partial(unloaded, step, pushed, touching))
+        w, end = list(result.w), list(result.end)
+        pressed = [
+            in_world(candidate.axes, list(force)) for candidate, force in zip(candidates, result.pressed, strict=True)
+        ]
+        tied = list(result.tied)
+        if step is None:
+            rates = w
+        else:
+            end, rates, impulses = step.bounded(w, end, result.energy)
+            tied = [where(result.energy.acts, a, 0.0) + b * (1.0 / h) for a, b in zip(tied, impulses, strict=True)]
+        forces = array(pressed) if pressed else (), result.residual, array(tied) if tied else ()
+        return end, rates, list(result.tau), *forces, rigid_gaps(candidates)
+
+    def _stops(self, A: Sequence[Scalars], q: Scalars, scale: StepScale) -> list[Interval]:
+        """Return the bounded impulses of position limits that the step's program has; A is the mass matrix."""
+        is_held = self.limits is None or self.limits == "held"
+        return joint_limits(self.moving, A, q, self.h, scale) if is_held else []
+
+    def _bounded_step(
+        self,
+        step: RattleStep | None,
+        q: Scalars,
+        v: Scalars,
+        tau: Scalars | ServoForces,
+        touching: Sequence[ContactAt],
+        scale: StepScale,
+    ) -> SolvedStep:
+        """Return the solution of the step's program; ``step`` is that of a robot with constraints."""
+        moving, h, n = self.moving, self.h, self.robot.nv
+        M = moving.mass_matrix(array(list(q)), passive=self.passive)
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
-        servos = tau if isinstance(tau, ServoForces) else None
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
         resistance = self.resistance(moving)
-        step: RattleStep | None = None
-        if self.robot.constraints:  # they may hold what moves no inertia
-            step = RattleStep(self.system(list(given)), t, q, v, h)
+        if step is not None:  # constraints may hold what moves no inertia
             A = with_resistance(A, step.resisted[0].rows, step.resisted[0].diagonal)
             apart = [a - b for a, b in zip(step.driven, v, strict=True)]
             push = [dot([A[max(i, k)][min(i, k)] for k in range(n)], apart) for i in range(n)]
             change: Callable[[Scalars], list[Any]] = step.change
         else:
             v, A, push, change = self._coasting(moving, resistance, q, v, A, given)
-        intervals = [] if servos is None else servo_intervals(moving, servos, A, q, h)
+        intervals = servo_intervals(moving, tau, A, q, h) if isinstance(tau, ServoForces) else []
         driven = [one.row.index(1.0) for one in intervals]
-        stops = joint_limits(moving, A, q, h, scale) if self.limits is None or self.limits == "held" else []
+        stops = self._stops(A, q, scale)
         intervals += stops
         if self.sticks:
             intervals += dry_intervals(resistance.dry_rows(q, v), self.law, A, h)
         closing, before = [] if step is None else step.intervals(A), len(intervals)
         intervals += [interval for one in closing for interval in one.intervals]
-        candidates = [] if contacts is None else contacts.candidates(moving, at)
-        touching = [self._with_free_normal(candidate.at(moving, at), step, A, scale) for candidate in candidates]
+        touching = [self._with_free_normal(contact, step, A, scale) for contact in touching]
         result = contact_velocities(A, v, push, touching, intervals, h, scale, change, self.closely)
         w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
         for k, impulse in zip(driven, result.pushes, strict=False):
             given[k] = impulse / h  # the exact quotient, so forces are within their limits to the bit
-        pressed = [
-            in_world(candidate.axes, [x * per for x in gamma])
-            for candidate, gamma in zip(candidates, result.impulses, strict=True)
-        ]
+        pressed = [[x * per for x in gamma] for gamma in result.impulses]
         pulls = iter(result.pushes[before:])
-        held = [x * per for one in closing for x in one.impulses([next(pulls) for _ in one.intervals])]
+        tied = [x * per for rows in closing for x in rows.impulses([next(pulls) for _ in rows.intervals])]
+        energy = ProgramEnergy(False, False, [])
         if step is None:
-            end, rates = flown(moving.tree, q, w, h, armature=self.passive)
+            end, w = flown(moving.tree, q, w, h, armature=self.passive)
         else:
             rows = [*(one.row for one in intervals[:before]), *(row for one in touching for row in one.J)]
             bounded = [*result.pushes[:before], *(x for gamma in result.impulses for x in gamma)]
-            acts = _changes(rows, bounded, [row[k] for k, row in enumerate(A)], v)
-            acts = or_(acts, _reaches(self.robot.tree, stops, touching, step.unbounded.w, h))
-            end, rates, impulses = step.bounded(w, acts)
-            held = [where(acts, a, 0.0) + b * per for a, b in zip(held, impulses, strict=True)]
-        pressed_by = array(pressed) if pressed else ()
-        return end, rates, given, pressed_by, result.residual, array(held) if held else (), rigid_gaps(candidates)
+            acts = changes(rows, bounded, [row[k] for k, row in enumerate(A)], v)
+            acts = or_(acts, reaches(self.robot.tree, stops, touching, step.unbounded.w, h))
+            w, end, energy = step.moved(w, acts)
+        return SolvedStep(w, end, energy, given, pressed, tied, result.residual).arrays
 
     def _with_free_normal(
         self, contact: ContactAt, step: RattleStep | None, A: list[list[Any]], scale: StepScale
@@ -476,29 +506,3 @@ def sampled_bounds(setup: SimulationSetup, parameters: Any) -> dict[str, Any]:
         "inertias": sampled_inertias(setup.robot, moving, own) if slides else None,
     }
     return {name: array(x) for name, x in each.items() if x is not None}
-
-
-def _changes(rows: Sequence[Scalars], impulses: Scalars, M: Scalars, v: Scalars) -> Any:
-    """Return True if impulses along ``rows`` (nv) change the velocity by more than rounding, or are not finite.
-
-    The scale is that of the velocity v before them; M (nv) is the diagonal of the mass matrix.  A
-    row of rounding, as of a point on a fixed axis, may have an impulse of any size without an effect.
-    """
-    changed: list[Any] = [0.0] * len(v)
-    for row, impulse in zip(rows, impulses, strict=True):
-        changed = [a if is_zero(x) else a + fabs(x * impulse) for a, x in zip(changed, row, strict=True)]
-    size = sum((x * x / m for x, m in zip(changed, M, strict=True) if not is_zero(x)), 0.0)
-    moving = sum((m * (x * x) for m, x in zip(M, v, strict=True)), 0.0)
-    return not_(le(size, _ROUNDING * _ROUNDING * moving))
-
-
-def _reaches(tree: Tree, stops: Sequence[Interval], contacts: Sequence[ContactAt], w: Scalars, h: Any) -> Any:
-    """Return True if a step of h [s] with velocity w (nv) passes a limit or makes bodies overlap, beyond rounding."""
-    result: Any = False
-    for one in stops:
-        result = or_(result, not_(eq(push_of(one, dot(one.row, w))[0], 0.0)))
-    least = max(_ROUNDING * characteristic_length(tree), position_rounding(tree))
-    for contact in contacts:
-        c = dot(contact.J[2], w)
-        result = or_(result, and_(lt(c, 0.0), lt(contact.gap + h * c, -least)))
-    return result

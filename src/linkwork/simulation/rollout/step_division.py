@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from linkwork.expr.arrays.pytree import tree_map
+from linkwork.expr.arrays.pytree import flatten, tree_map
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control import while_loop
+from linkwork.expr.control.loops import watching_while_loop
 from linkwork.expr.scalar.functions import and_, eq, fabs, floor, lt, where
 
 __all__ = ["PartOfStep", "divided", "is_solved"]
@@ -68,7 +68,8 @@ def divided(
         return and_(lt(s.tried.done, 1.0), lt(1.0, (_PARTS + 0.5) * s.tried.part))
 
     begin = _Divided(PartOfStep(), array(list(q)), array(list(v)), tree_map(lambda x: 0.0 * x, forces))
-    end = while_loop(going, advanced, begin, max_iterations=4 * _PARTS).state
+    unwatched = len(flatten(begin, "simulate: state")[0])  # so that forces that are not used are not computed
+    end = watching_while_loop(going, advanced, begin, 4 * _PARTS, unwatched).state
     return list(end.q), [where(lt(end.tried.done, 1.0), math.inf, x) for x in end.v], end.forces
 
 
