@@ -415,6 +415,11 @@ def test_urdf_values_with_overflowing_products_are_refused():
         issue = error(arm(inner + LIMIT))
         assert issue.code == "MAGNITUDE" and "joint 'j'" in issue.message and title in issue.message
         assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[j]")
+    for kind in ("visual", "collision"):
+        shape = f'<{kind}><origin xyz="{{}} 0 0"/><geometry><sphere radius="1"/></geometry></{kind}>'
+        assert [issue.code for issue in warnings(one(shape.format("1e20")))] == ["MAGNITUDE"]
+        issue = error(one(shape.format("1.0000001e20")))
+        assert issue.code == "MAGNITUDE" and f"its {kind} shape's offset" in issue.message
     assert warning(arm('<origin xyz="0 0 -1e13"/>' + LIMIT)).code == "MAGNITUDE"
     assert warnings(arm('<origin xyz="0 0 -1e12"/>' + LIMIT)) == ()
     assert warning(one(inertial(origin='<origin xyz="0 1e13 0"/>'))).code == "MAGNITUDE"

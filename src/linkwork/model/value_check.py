@@ -89,6 +89,9 @@ class _Log:
 
 
 def _check_link(log: _Log, link: LinkDescription) -> None:
+    for kind, shapes in (("visual", link.visuals), ("collision", link.collisions)):
+        for shape in shapes:
+            _check_pose(log, f"its {kind} shape", shape.origin)
     inertia = link.inertia
     if inertia is _NO_INERTIA or inertia == _NO_INERTIA:
         return
