@@ -17,6 +17,7 @@ import pytest
 import linkwork as lw
 from helpers.row_format import ROWS
 from linkwork.cli.commands import COMMANDS, demo
+from linkwork.cli.parser import CommandParser, WordForm
 from linkwork.formats import registry
 
 NO_LINK = (
@@ -60,7 +61,9 @@ class TestUsage:
             parser = argparse.ArgumentParser()
             import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
             values = [
-                action for action in parser._actions if action.type is not None and action.metavar != "NAME=VALUE"
+                action
+                for action in parser._actions
+                if action.type is not None and action.nargs is None and action.metavar != "NAME=VALUE"
             ]
             single += [(command, action.option_strings[-1]) for action in values]
         assert len(single) > 20
@@ -85,6 +88,55 @@ class TestUsage:
                 assert "expected one argument" not in ran.err, (command, option, text, ran)
         for text in ("-inf", "-nan"):
             assert f"a finite number, got '{text}'" in linkwork("simulate", "arm6", "--height", text).err
+
+    @pytest.mark.light
+    def test_options_of_several_words_end_before_the_robot(self):
+        """The robot's file may stand at any place: before, between and after the options."""
+        words = {"--to": ["1", "j=-0.5"], "--pose": ["tool", "0.1,", "-2e-3"], "--limits": ["j=-1:2"]}
+        words |= {"--functions": ["pose:tool", "plan"], "--beside": ["mujoco"], "--ignore": ["inertias"]}
+        words["--names"] = ["a=b"]
+        tried = set()
+        for command in COMMANDS:
+            parser = CommandParser(prog=command)
+            import_module(f"linkwork.cli.commands.{command.replace('-', '_')}").add_arguments(parser)
+            files = [x.dest for x in parser._actions if not x.option_strings and x.choices is None]
+            required = [x.option_strings[0] for x in parser._actions if x.required and x.option_strings]
+            for action in parser._actions if files else ():
+                if action.nargs != "+":
+                    continue
+                option, given = action.option_strings[0], {name: f"2{name}.urdf" for name in files}
+                values = words.get(option, ["0", "-0.1"] if isinstance(action.type, WordForm) else ["a", "b"])
+                fixed = [f"{name}=tool" for name in required if name != option]
+                if not isinstance(action.type, WordForm) and action.choices is None:
+                    given.pop("other", None)  # a second file that may be omitted looks like a folder
+                for order in (
+                    [option, *values, *given.values()],
+                    [*given.values(), option, *values],
+                    [option, *values, "--", *given.values()],
+                    [option, *values, *given.values(), "--strict"],
+                ):
+                    parsed = vars(parser.parse_args([*fixed, *order]))
+                    assert {name: parsed[name] for name in given} == given, (command, order)
+                    result = parsed[action.dest]
+                    assert (result[0] if isinstance(result[0], list) else result) == values, (command, order)
+                    tried.add(option)
+        assert {"--q", "--base", "--from", "--to", "--pose", "--velocity", "--limits", "--names", "--meshes"} <= tried
+
+    def test_a_missing_robot_is_not_taken_from_numbers(self, linkwork):
+        ran = linkwork("view", "--q", "0", "0", "0")
+        assert ran.code == 2 and "required: FILE" in ran.err
+        assert "unexpected argument 'b'" in linkwork("view", "arm6", "b").err
+
+    def test_an_unknown_option_is_answered_by_the_nearest_and_the_usage_of_its_command(self, linkwork):
+        for command, wrong, right in (
+            ("info", "--jsno", "--json"),
+            ("plan", "--margn=1", "--margin"),
+            ("view", "--sceen", "--scene"),
+        ):
+            ran = linkwork(command, "arm6", wrong)
+            assert ran.code == 2 and f"unknown option '{wrong.partition('=')[0]}'; did you mean '{right}'" in ran.err
+            assert ran.err.startswith(f"usage: linkwork {command} ") and f"linkwork {command}: error: " in ran.err
+        assert linkwork("info", "--jsno", "--help").code == 0
 
     def test_the_installed_command_runs_this_module(self):
         from importlib.metadata import entry_points
@@ -255,8 +307,7 @@ class TestStreams:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the tests run in the background
         with subprocess.Popen(command, **pipes, preexec_fn=heard) as ran:
-            while b"random states" not in ran.stdout.readline():
-                pass
+            assert any(b"random states" in line for line in ran.stdout)
             ran.send_signal(signal.SIGINT)
             errors = ran.stderr.read()
         assert ran.returncode == 130

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import argparse
-import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from linkwork import Robot, Scene, load, pose
-from linkwork._util.file_access import kind_of_file, opened_regular, replaced
+from linkwork import Robot, load, pose
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
+from linkwork.cli.parser import NUMERIC
+from linkwork.cli.values import number_of, positive, words_of
 from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.model import WORLD
 from linkwork.shapes import Mesh
@@ -27,33 +25,16 @@ __all__ = [
     "FAILED",
     "USAGE",
     "CommandError",
-    "add_files",
     "add_json",
-    "add_limits",
     "add_meshes",
     "add_robot",
-    "check_files",
-    "configuration_of",
     "floats",
-    "from_zero",
-    "limits_of",
     "load_robot",
     "log_issues",
-    "named_values",
-    "not_a_number",
-    "number_from",
-    "number_of",
-    "positive",
     "random_states",
     "robot_of",
-    "scene_of",
     "with_meshes",
-    "words_of",
-    "write_files",
 ]
-
-
-_MAX_SCENE = 1 << 28  # [bytes] of a file of obstacles
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +45,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         "--base",
         metavar="X",
         nargs="+",
+        type=NUMERIC,
         help="the pose of the root link: X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]",
     )
     parser.add_argument(
@@ -191,63 +173,6 @@ def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
 
-def positive(text: str) -> int:
-    """Return a text as an integer >= 1.  Raises argparse.ArgumentTypeError."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(not_a_number("an integer >= 1", text))
-    return value
-
-
-def from_zero(text: str) -> int:
-    """Return a text as an integer >= 0.  Raises argparse.ArgumentTypeError."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(not_a_number("an integer >= 0", text))
-    return value
-
-
-def number_from(least: float, why: str = "") -> Callable[[str], float]:
-    """Return a function that reads a finite number >= ``least`` (may be -inf), for the ``type`` of argparse.
-
-    ``why`` explains the bound in its error message.
-    """
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not (least <= value < math.inf and value > -math.inf):
-            expected = f"a number >= {least:g}" if least > -math.inf else "a finite number"
-            raise argparse.ArgumentTypeError(not_a_number(f"{expected}{why}", text))
-        return value
-
-    return read
-
-
-def scene_of(file: str | None) -> Scene | None:
-    """Return the scene in a file, or None if no file is named. Raises CommandError."""
-    if file is None:
-        return None
-    try:
-        with opened_regular(file) as (opened, size):
-            if size > _MAX_SCENE:
-                raise ValueError(f"the file has more bytes than the limit of {_MAX_SCENE}")
-            text = opened.read(_MAX_SCENE).decode("utf-8")
-        return Scene.from_json(text)
-    except OSError as error:
-        raise CommandError(USAGE, f"cannot read {escaped(file)}: {error.strerror or error}") from error
-    except (TypeError, ValueError) as error:
-        raise CommandError(USAGE, f"{escaped(file)}: {escaped(str(error))}") from error
-
-
 def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
     """Return the robot that is built in under a name or described by a file. Raises CommandError.
 
@@ -280,154 +205,6 @@ def read_robot(name: str, **options: Any) -> Robot:
         raise CommandError(
             BAD_MODEL, f"cannot read {escaped(str(error.filename or name))}: {error.strerror or error}"
         ) from error
-
-
-def add_files(parser: argparse.ArgumentParser, output: str, plot: str) -> None:
-    """Add options for the files that a command writes, with their help."""
-    parser.add_argument("--output", metavar="FILE", help=output)
-    parser.add_argument("--plot", metavar="FILE", help=plot)
-    parser.add_argument("--force", action="store_true", help="replace existing files")
-
-
-def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None:
-    """Raise CommandError if the file of ``--output`` or ``--plot`` cannot be written, before the computation."""
-    output, plot = arguments.output, arguments.plot
-    if output is not None and Path(output).suffix not in endings:
-        expected = " or ".join(endings)
-        raise CommandError(USAGE, f"--output: expected a file that ends in {expected}, got {escaped(output)}")
-    for option, file in (("--output", output), ("--plot", plot)):
-        if file is None:
-            continue
-        if not Path(file).absolute().parent.is_dir():
-            raise CommandError(USAGE, f"{option}: cannot write {escaped(file)}: the folder does not exist")
-        if Path(file).exists():
-            if not Path(file).is_file():
-                kind = kind_of_file(Path(file).stat().st_mode)
-                raise CommandError(USAGE, f"{option}: cannot write {escaped(file)}: this is {kind}")
-            if not arguments.force:
-                raise CommandError(USAGE, f"{option}: {escaped(file)} exists already; pass --force to replace it")
-    if plot is not None:
-        try:
-            from matplotlib.backend_bases import FigureCanvasBase
-        except ImportError:
-            raise CommandError(FAILED, '--plot needs matplotlib: pip install "linkwork[figures]"') from None
-        known = sorted(FigureCanvasBase.get_supported_filetypes())
-        suffix = Path(plot).suffix.lstrip(".").lower()
-        if suffix and suffix not in known:
-            raise CommandError(USAGE, f"--plot: expected a file that ends in .{', .'.join(known)}, got {escaped(plot)}")
-
-
-def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | None, draw: Callable[[], Any]) -> None:
-    """Call ``save`` with the file of ``--output``, and write the figure that ``draw`` returns to that of ``--plot``.
-
-    Raises CommandError.
-    """
-    try:
-        if save is not None and arguments.output is not None:
-            save(arguments.output)
-        if arguments.plot is not None:
-            import matplotlib as mpl
-
-            mpl.use("agg")
-            figure = draw()
-            with replaced(arguments.plot) as file:
-                figure.savefig(file, format=Path(arguments.plot).suffix.lstrip(".").lower() or None)
-    except OSError as error:
-        name = escaped(str(error.filename or arguments.output or arguments.plot))
-        raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
-    except ValueError as error:  # an unknown image format
-        raise CommandError(USAGE, escaped(str(error))) from error
-
-
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the option ``--limits``, which `limits_of` reads."""
-    parser.add_argument(
-        "--limits",
-        metavar="NAME=LOW:HIGH",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="limits of coordinates in addition to the robot's; unbounded ones need some [rad, m]",
-    )
-
-
-def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, float]] | None:
-    """Return the limits of the options as (lower, upper) by coordinate name; None without any.
-
-    Raises ValueError and UnknownNameError.
-    """
-    result = {}
-    for word in words_of("--limits", texts):
-        name, _, pair = word.rpartition("=")
-        low, colon, high = pair.partition(":")
-        if not name or not colon:
-            raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
-        if name not in robot.q_names:
-            raise UnknownNameError("coordinate of q", name, robot.q_names)
-        result[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
-    return result or None
-
-
-_DECIMAL_COMMA = re.compile(r",\d")
-
-
-def words_of(option: str, texts: Sequence[str]) -> list[str]:
-    """Return the words that are separated by blanks and commas.  Raises ValueError for a comma before a digit."""
-    for text in texts:
-        if _DECIMAL_COMMA.search(text):
-            raise ValueError(f"{option}: {not_a_number('numbers', text)}")
-    return [word for text in texts for word in re.split(r"[\s,]+", text.strip()) if word]
-
-
-def not_a_number(expected: str, text: str) -> str:
-    """Return the message for a text that is not the expected number; it explains a comma before a digit."""
-    message = f"expected {expected}, got {text!r}"
-    if _DECIMAL_COMMA.search(text):
-        message += "; write a decimal point (0.1 instead of 0,1), and blanks between several numbers"
-    return message
-
-
-def number_of(option: str, text: str) -> float:
-    """Return a finite number. Raises ValueError."""
-    try:
-        result = float(text)
-    except ValueError:
-        result = np.nan
-    if not np.isfinite(result):
-        raise ValueError(f"{option}: {not_a_number('a finite number', text)}")
-    return result
-
-
-def configuration_of(robot: Robot, option: str, texts: Sequence[str], others: np.ndarray) -> np.ndarray:
-    """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for some.
-
-    The other coordinates are those of ``others`` (nq,).  Raises ValueError and UnknownNameError.
-    """
-    return named_values(option, texts, others, robot.q_names, "q")
-
-
-def named_values(
-    option: str, texts: Sequence[str], others: np.ndarray, names: Sequence[str], symbol: str
-) -> np.ndarray:
-    """Return a vector from the text of an option: all its elements, or NAME=NUMBER for some of ``names``.
-
-    The other elements are those of ``others``.  ``symbol`` names the vector in messages.  Raises ValueError and
-    UnknownNameError.
-    """
-    words = words_of(option, texts)
-    x = np.array(others, dtype=float)
-    if all("=" in word for word in words):
-        for word in words:
-            name, _, text = word.rpartition("=")
-            if name not in names:
-                raise UnknownNameError(f"coordinate of {symbol}", name, names)
-            x[names.index(name)] = number_of(f"{option}: {name}", text)
-        return x
-    if any("=" in word for word in words):
-        raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
-    if len(words) != len(names):
-        raise ValueError(f"{option}: expected the {len(names)} coordinates of {symbol}, got {len(words)} numbers")
-    return np.array([number_of(option, word) for word in words])
 
 
 def random_states(

@@ -20,6 +20,7 @@ from linkwork._util.messages import nearest
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.commands import COMMANDS
 from linkwork.cli.output import Stream, Terminal, escaped
+from linkwork.cli.parser import CommandParser
 from linkwork.errors import (
     CacheWarning,
     ConfigurationWarning,
@@ -34,8 +35,6 @@ __all__ = ["main"]
 INTERRUPTED, NO_READER = 130, 141
 
 _OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
-# Python before 3.14 takes -1e-3 and -1. for options, and every version -0,1, whose comma has its own message.
-_NEGATIVE_NUMBER = re.compile(r"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?|inf(inity)?|nan)$", re.IGNORECASE)
 _ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # an argument in a warning, which is an option here
 
 
@@ -84,17 +83,13 @@ def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
 
 def _parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of all commands, with the arguments of one of them, whose module is imported."""
-    parser = argparse.ArgumentParser(
-        prog="linkwork",
-        description="Robots as compiled mechanics: inspect, check and measure them.",
-        allow_abbrev=False,
-    )
+    about = "Robots as compiled mechanics: inspect, check and measure them."
+    parser = argparse.ArgumentParser(prog="linkwork", description=about, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"linkwork {__version__}")
     parser.set_defaults(run=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=CommandParser)
     for name, about in COMMANDS.items():
-        one = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.", allow_abbrev=False)
-        one._negative_number_matcher = _NEGATIVE_NUMBER
+        one = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
         if name == command:
             module = import_module(f"linkwork.cli.commands.{name}")
             module.add_arguments(one)

@@ -9,7 +9,7 @@ from typing import Any
 
 from linkwork import Robot, __version__
 from linkwork._util.progress import ProgressBar
-from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_robot, positive, random_states, robot_of
+from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_robot, random_states, robot_of
 from linkwork.cli.function_timings import (
     FUNCTIONS,
     Compiled,
@@ -20,6 +20,7 @@ from linkwork.cli.function_timings import (
     threads,
 )
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity
+from linkwork.cli.values import positive
 from linkwork.errors import SingularInertiaError
 
 __all__ = ["add_arguments", "run"]

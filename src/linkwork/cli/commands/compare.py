@@ -9,18 +9,10 @@ import argparse
 from collections.abc import Callable
 
 from linkwork import Robot, __version__
-from linkwork.cli.arguments import (
-    BAD_MODEL,
-    FAILED,
-    USAGE,
-    CommandError,
-    add_json,
-    add_robot,
-    from_zero,
-    number_from,
-    robot_of,
-)
+from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped
+from linkwork.cli.parser import PAIRS
+from linkwork.cli.values import from_zero, number_from
 from linkwork.compare.compare_robots import GROUPS
 from linkwork.compare.library_model import LIBRARIES
 from linkwork.compare.robot_comparison import RobotComparison
@@ -34,7 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--other-format", metavar="NAME", help="format of OTHER (default: by its suffix or content)")
     parser.add_argument("--other-loops", metavar="FILE", help="a JSON or YAML file that closes the loops of OTHER")
     parser.add_argument(
-        "--names", metavar="NAME=OTHER", nargs="+", default=[], help="links, joints and other parts with another name"
+        "--names",
+        metavar="NAME=OTHER",
+        nargs="+",
+        type=PAIRS,
+        default=[],
+        help="links, joints and other parts with another name",
     )
     parser.add_argument(
         "--bodies", action="store_true", help="compare inertias of bodies, the links that fixed joints weld together"

@@ -14,19 +14,10 @@ import numpy as np
 
 from linkwork import Robot, Scene, __version__
 from linkwork._util.progress import ProgressBar
-from linkwork.cli.arguments import (
-    BAD_MODEL,
-    CommandError,
-    add_json,
-    add_meshes,
-    add_robot,
-    from_zero,
-    positive,
-    robot_of,
-    scene_of,
-    with_meshes,
-)
+from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
+from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label, quantity, table
+from linkwork.cli.values import from_zero, positive
 
 __all__ = ["add_arguments", "run"]
 

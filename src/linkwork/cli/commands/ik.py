@@ -17,20 +17,10 @@ import numpy as np
 
 from linkwork import Robot, __version__
 from linkwork._util.progress import ProgressBar
-from linkwork.cli.arguments import (
-    BAD_MODEL,
-    FAILED,
-    USAGE,
-    CommandError,
-    add_json,
-    add_robot,
-    from_zero,
-    number_from,
-    positive,
-    robot_of,
-)
+from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.function_timings import threads
 from linkwork.cli.output import Terminal, columns_of, escaped, folded, label, number, quantity, table
+from linkwork.cli.values import from_zero, number_from, positive
 from linkwork.errors import UnknownNameError
 
 __all__ = ["add_arguments", "middle", "pose_errors", "run"]

@@ -10,27 +10,10 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, __version__
-from linkwork.cli.arguments import (
-    FAILED,
-    USAGE,
-    CommandError,
-    add_files,
-    add_json,
-    add_limits,
-    add_meshes,
-    add_robot,
-    check_files,
-    from_zero,
-    limits_of,
-    not_a_number,
-    number_from,
-    positive,
-    robot_of,
-    scene_of,
-    with_meshes,
-    write_files,
-)
+from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
+from linkwork.cli.files import add_files, check_files, scene_of, write_files
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
+from linkwork.cli.values import add_limits, from_zero, limits_of, not_a_number, number_from, positive
 from linkwork.errors import UnknownNameError
 from linkwork.workspace.map_job import AXES, JACOBIAN_ROWS
 from linkwork.workspace.workspace_map import VALUES, WorkspaceMap

@@ -14,24 +14,16 @@ from linkwork.cli.arguments import (
     FAILED,
     USAGE,
     CommandError,
-    add_files,
     add_json,
-    add_limits,
     add_meshes,
     add_robot,
-    check_files,
-    configuration_of,
-    from_zero,
-    limits_of,
-    number_from,
-    number_of,
     robot_of,
-    scene_of,
     with_meshes,
-    words_of,
-    write_files,
 )
+from linkwork.cli.files import add_files, check_files, scene_of, write_files
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
+from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
+from linkwork.cli.values import add_limits, configuration_of, from_zero, limits_of, number_from, number_of, words_of
 from linkwork.errors import UnknownNameError
 from linkwork.motion import Trajectory
 from linkwork.planning import PlanResult
@@ -52,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="Q",
         nargs="+",
+        type=NUMERIC,
         help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
     )
     parser.add_argument(
@@ -59,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="goals",
         metavar="Q",
         nargs="+",
+        type=NUMERIC,
         action="append",
         default=[],
         help="a goal: all of q, or NAME=NUMBER for some, the others as at the start; may be repeated",
@@ -68,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="poses",
         metavar=("FRAME", "X"),
         nargs="+",
+        type=FRAME_AND_NUMERIC,
         action="append",
         default=[],
         help="a goal: FRAME X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]; may be repeated",

@@ -10,17 +10,8 @@ from functools import partial
 from typing import Any
 
 from linkwork import Robot, __version__
-from linkwork.cli.arguments import (
-    FAILED,
-    USAGE,
-    CommandError,
-    add_json,
-    add_meshes,
-    add_robot,
-    robot_of,
-    scene_of,
-    with_meshes,
-)
+from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
+from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label, number, quantity
 from linkwork.kernels import Cache, cache_location
 

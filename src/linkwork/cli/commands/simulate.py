@@ -9,24 +9,11 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, __version__
-from linkwork.cli.arguments import (
-    BAD_MODEL,
-    FAILED,
-    USAGE,
-    CommandError,
-    add_files,
-    add_json,
-    add_robot,
-    check_files,
-    configuration_of,
-    from_zero,
-    named_values,
-    number_from,
-    positive,
-    robot_of,
-    write_files,
-)
+from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.files import add_files, check_files, write_files
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
+from linkwork.cli.parser import NUMERIC
+from linkwork.cli.values import configuration_of, from_zero, named_values, number_from, positive
 from linkwork.control import PD, ComputedTorque, GravityCompensation
 from linkwork.errors import UnknownNameError
 from linkwork.simulation import STEP_METHODS, ContactGround, Simulation
@@ -49,10 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="Q",
         nargs="+",
+        type=NUMERIC,
         help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
     )
     parser.add_argument(
-        "--velocity", metavar="V", nargs="+", help="initial velocity: all of v, or NAME=NUMBER (default: at rest)"
+        "--velocity",
+        metavar="V",
+        nargs="+",
+        type=NUMERIC,
+        help="initial velocity: all of v, or NAME=NUMBER (default: at rest)",
     )
     parser.add_argument(
         "--duration", metavar="S", type=number_from(0.0), default=1.0, help="seconds of motion (default: 1)"
@@ -77,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="target",
         metavar="Q",
         nargs="+",
+        type=NUMERIC,
         help="target of the controller (default: the initial configuration)",
     )
     parser.add_argument(

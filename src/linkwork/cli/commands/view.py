@@ -9,18 +9,11 @@ from typing import Any
 
 from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
-from linkwork.cli.arguments import (
-    FAILED,
-    USAGE,
-    CommandError,
-    add_json,
-    add_robot,
-    configuration_of,
-    from_zero,
-    robot_of,
-    scene_of,
-)
+from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label
+from linkwork.cli.parser import NUMERIC
+from linkwork.cli.values import configuration_of, from_zero
 from linkwork.errors import UnknownNameError
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -36,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--q",
         metavar="NUMBER",
         nargs="+",
+        type=NUMERIC,
         help="configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits; loops are closed)",
     )
     parser.add_argument("--configuration", metavar="NAME", help="a named configuration of the robot's file")

@@ -1,0 +1,112 @@
+"""Parser of a command's arguments: options of several words end before files, and unknown options are explained."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkwork._util.messages import did_you_mean, escaped
+
+__all__ = ["FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
+
+# Python before 3.14 takes -1e-3 and -1. for options, and every version -0,1, whose comma has its own message.
+_NEGATIVE_NUMBER = re.compile(r"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?|inf(inity)?|nan)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class WordForm:
+    """The form of the words of an option, for the ``type`` of argparse; a word of another form ends the option.
+
+    The first ``free`` words of the option have any form.
+    """
+
+    fits: Callable[[str], bool]
+    free: int = 0
+
+    def __call__(self, text: str) -> str:
+        return text
+
+
+def _numeric(word: str) -> bool:
+    """Return True for numbers, NAME=NUMBER and NAME=LOW:HIGH, separated by blanks or commas."""
+    parts = [part for text in re.split(r"[\s,]+", word) for part in text.rpartition("=")[2].split(":") if part]
+    try:
+        return bool([float(part) for part in parts])
+    except ValueError:
+        return False
+
+
+NUMERIC = WordForm(_numeric)
+FRAME_AND_NUMERIC = WordForm(_numeric, free=1)
+PAIRS = WordForm(lambda word: "=" in word)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parser of one command's arguments, which may stand in any order."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+        self._negative_number_matcher = _NEGATIVE_NUMBER
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse the words; end with the usage of this command for options that it does not have."""
+        parsed, unread = super().parse_known_args(self._in_order(list(args or ())), namespace)
+        if unread:
+            self.error(f"unexpected argument {escaped(repr(unread[0]))}")
+        return parsed, unread
+
+    def _in_order(self, words: Sequence[str]) -> list[str]:
+        """Return the words with the positional arguments at the end, after ``--``."""
+        positional: list[str] = []
+        groups: list[tuple[argparse.Action | None, list[str], list[str]]] = []  # options, their words, files among them
+        queue = list(words)
+        while queue:
+            word = queue.pop(0)
+            if word == "--":
+                positional += queue
+                break
+            if not self._is_option(word):
+                positional.append(word)
+                continue
+            option, equals, _ = word.partition("=")
+            action = self._option_string_actions.get(option)
+            if action is None and "-h" not in words and "--help" not in words:
+                hint = did_you_mean(option, [text for text in self._option_string_actions if text.startswith("--")])
+                self.error(f"unknown option {escaped(repr(option))}{hint and '; '}{hint}")
+            count = 0 if action is None or equals or action.nargs == 0 else 1
+            if action is not None and action.nargs == "+" and not equals:
+                count = next((k for k, next_word in enumerate(queue) if self._is_option(next_word)), len(queue))
+            groups.append((action, [word, *queue[:count]], []))
+            del queue[:count]
+        slots = [action for action in self._actions if not action.option_strings]
+        for action, chosen, files in reversed(groups):
+            if action is None or action.nargs != "+":
+                continue
+            missing = len(slots) - len(positional) - sum(len(beside) for _, _, beside in groups)
+            needed = missing - sum(slot.nargs == "?" for slot in slots)
+            length = _words_of(action, chosen, missing, needed)
+            files += chosen[length:]
+            del chosen[length:]
+        positional = [*(word for *_, files in groups for word in files), *positional]
+        return [*(word for _, chosen, _ in groups for word in chosen), *(["--", *positional] if positional else [])]
+
+    def _is_option(self, word: str) -> bool:
+        known = word.partition("=")[0] in self._option_string_actions
+        return known or (word[:1] == "-" and word != "-" and " " not in word and not _NEGATIVE_NUMBER.match(word))
+
+
+def _words_of(action: argparse.Action, words: Sequence[str], missing: int, needed: int) -> int:
+    """Return how many of the words, the option's name first, belong to the option, if files are missing.
+
+    The others are at most the ``missing`` files.  Words without a form are files only if they are ``needed``.
+    """
+    form, choices = action.type, action.choices
+    if isinstance(form, WordForm) or choices is not None:
+        fits = form.fits if isinstance(form, WordForm) else lambda word: word in (choices or ())
+        free = form.free if isinstance(form, WordForm) else 0
+        length = next((k for k, word in enumerate(words) if k > free and not fits(word)), len(words))
+        return length if len(words) - length <= missing else len(words)
+    return max(min(2, len(words)), len(words) - max(needed, 0))
