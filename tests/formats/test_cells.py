@@ -85,6 +85,17 @@ def test_errors_of_a_cell_name_the_line_and_the_robot(change, code, message, fol
     assert issue.where.file == "cell.json" and issue.where.line
 
 
+def test_a_cell_with_another_first_key_is_explained(folder):
+    robots = [{"name": "a", "file": "arm6"}]
+    Path("cell.json").write_text(json.dumps({"name": "work", "cell": 1, "robots": robots}))
+    with pytest.raises(ModelError, match=r"a cell has the first key .*format=.cell.") as caught:
+        lw.load("cell.json")
+    assert caught.value.issues[0].code == "WRONG_FORMAT"
+    assert lw.load("cell.json", format="cell").name == "work"
+    Path("cell.json").write_text(json.dumps({"cell": 1, "robots": robots}), encoding="utf-8-sig")
+    assert lw.load("cell.json").nq == 6
+
+
 def test_a_cell_from_a_stranger_opens_no_file_outside_of_its_folder(folder):
     Path("elsewhere.json").write_text(Path("parts/gripper.json").read_text())
     document = {"cell": 1, "robots": [{"name": "a", "file": "../elsewhere.json"}]}

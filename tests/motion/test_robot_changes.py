@@ -180,5 +180,7 @@ def test_motions_for_robots_without_their_joints_are_refused():
         )
     with pytest.raises(ValueError, match=r"for_robot: others: .*got shape \(6,\)"):
         path.for_robot(CELL, prefix="b_", others=Q[0])
+    with pytest.raises(TypeError, match="for_robot: the trajectory contains symbols; expected numeric values"):
+        lw.compile(lambda q: ARM.spline([0.0, 1.0], [Q[0], q]).for_robot(CELL, prefix="b_")(0.5).q, q=6)
     with pytest.raises(ValueError, match="expected a trajectory of a robot, got one of plain coordinates"):
         Trajectory.polynomial([0.0, 1.0], [[[1.0]]]).for_robot(CELL)

@@ -186,7 +186,7 @@ def find_format(path: str | os.PathLike[str]) -> Format:
         message = "a xacro file is a program that writes a robot file, and is not read as one"
         raise ModelError(Issue("XACRO", message, Location(path_text(path)), XACRO_HINT))
     root = _root_element(start)
-    dense = b"".join(start[:_HEAD].split())  # as JSON permits blanks
+    dense = b"".join(start[:_HEAD].removeprefix(codecs.BOM_UTF8).split())  # as JSON permits blanks
     by_content = [one for one in FORMATS if root in one.roots or (one.starts and dense.startswith(one.starts))]
     both = [one for one in by_suffix if one in by_content]
     if both:

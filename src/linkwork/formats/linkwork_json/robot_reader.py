@@ -97,6 +97,8 @@ class _Robot:
             hint: str | None = f'it begins with "linkwork": {VERSION}; Robot.save writes one'
             if isinstance(content, dict) and "version" in content:
                 hint = "a loops file goes with a robot's file: lw.load(path, loops=...)"
+            elif isinstance(content, dict) and "cell" in content:
+                hint = 'a cell has the first key "cell"; or read it by load(path, format="cell")'
             reader.error(root, "WRONG_FORMAT", f"expected {_TITLE}, got {got}", hint)
         elif (version := content["linkwork"]).content != float(VERSION) or isinstance(version.content, bool):
             later = isinstance(version.content, float) and version.content > VERSION

@@ -103,6 +103,8 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
     refuse_changes(caller, trajectory)
     if trajectory.robot is None:
         raise ValueError(f"{caller}: expected a trajectory of a robot, got one of plain coordinates")
+    if any(section.is_symbolic for section in trajectory.sections):
+        raise TypeError(f"{caller}: the trajectory contains symbols; expected numeric values")
     small, large = trajectory.robot.tree, robot.tree
     of_q, of_v = np.empty(small.nq, dtype=int), np.empty(small.nv, dtype=int)
     for i, body in small.stacked():
