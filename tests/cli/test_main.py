@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import signal
@@ -27,6 +28,7 @@ BENT = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="
 <inertia ixx="0.1" iyy="0.1" izz="0.2" ixy="0.11" ixz="0" iyz="0"/></inertial></link>
 <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
 WARNED = '<robot name="r"><link name="a"/><linkk name="b"/></robot>'
+HULLS = lw.Robot.with_collision_hulls
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 
@@ -54,8 +56,8 @@ class TestUsage:
     @pytest.mark.slow(every=3)
     def test_a_decimal_comma_in_an_option_is_explained(self, linkwork):
         """Decimal commas are refused, negative numbers read in every notation (argparse takes some for options)."""
-        several = [("plan", "--from"), ("plan", "--to"), ("plan", "--pose", "tool"), ("view", "--q")]
-        several += [("info", "--base")] + [("simulate", option) for option in ("--from", "--to", "--velocity")]
+        several = [("plan", "--start"), ("plan", "--goal"), ("plan", "--pose", "tool"), ("view", "--q")]
+        several += [("info", "--base")] + [("simulate", option) for option in ("--q", "--target-q", "--v")]
         single = []
         for command in COMMANDS:
             parser = argparse.ArgumentParser()
@@ -71,8 +73,8 @@ class TestUsage:
         commands = [[*example, text] for example in single + several for text in ("0,1", "-0,1", ",1", "-,1")]
         commands += [[*example, name + text] for *example, name in with_names for text in ("0,5", "-0,5", ",5")]
         commands += [
-            [*example, "--limits", text]
-            for example in (["plan", "--to", "elbow=0"], ["map", "--frame", "tool"])
+            [*example, "--position-limits", text]
+            for example in (["plan", "--goal", "elbow=0"], ["map", "--frame", "tool"])
             for text in ("elbow=-0,5:0,5", "elbow=0:1,5", "elbow=,1:1")
         ]
         for command, *options in commands:
@@ -92,7 +94,7 @@ class TestUsage:
     @pytest.mark.light
     def test_options_of_several_words_end_before_the_robot(self):
         """The robot's file may stand at any place: before, between and after the options."""
-        words = {"--to": ["1", "j=-0.5"], "--pose": ["tool", "0.1,", "-2e-3"], "--limits": ["j=-1:2"]}
+        words = {"--goal": ["1", "j=-0.5"], "--pose": ["tool", "0.1,", "-2e-3"], "--position-limits": ["j=-1:2"]}
         words |= {"--functions": ["pose:tool", "plan"], "--beside": ["mujoco"], "--ignore": ["inertias"]}
         words["--names"] = ["a=b"]
         tried = set()
@@ -104,25 +106,53 @@ class TestUsage:
             for action in parser._actions if files else ():
                 if action.nargs != "+":
                     continue
-                option, given = action.option_strings[0], {name: f"2{name}.urdf" for name in files}
+                option, robots = action.option_strings[0], {name: f"2{name}.urdf" for name in files}
                 values = words.get(option, ["0", "-0.1"] if isinstance(action.type, WordForm) else ["a", "b"])
                 fixed = [f"{name}=tool" for name in required if name != option]
                 if not isinstance(action.type, WordForm) and action.choices is None:
-                    given.pop("other", None)  # a second file that may be omitted looks like a folder
+                    robots.pop("other", None)  # a second file that may be omitted looks like a folder
                 for order in (
-                    [option, *values, *given.values()],
-                    [*given.values(), option, *values],
-                    [option, *values, "--", *given.values()],
-                    [option, *values, *given.values(), "--strict"],
+                    [option, *values, *robots.values()],
+                    [*robots.values(), option, *values],
+                    [option, *values, "--", *robots.values()],
+                    [option, *values, *robots.values(), "--strict"],
                 ):
                     parsed = vars(parser.parse_args([*fixed, *order]))
-                    assert {name: parsed[name] for name in given} == given, (command, order)
+                    assert {name: parsed[name] for name in robots} == robots, (command, order)
                     result = parsed[action.dest]
                     assert (result[0] if isinstance(result[0], list) else result) == values, (command, order)
                     tried.add(option)
-        assert {"--q", "--base", "--from", "--to", "--pose", "--velocity", "--limits", "--names", "--meshes"} <= tried
+        assert {
+            "--q",
+            "--base",
+            "--start",
+            "--goal",
+            "--pose",
+            "--v",
+            "--position-limits",
+            "--names",
+            "--meshes",
+        } <= tried
 
-    def test_a_missing_robot_is_not_taken_from_numbers(self, linkwork):
+    @pytest.mark.parametrize(
+        ("command", "functions", "more"),
+        [
+            ("plan", [lw.Robot.plan, lw.Robot.pose], {"goals", "poses", "acceleration"}),
+            ("simulate", [lw.Robot.simulate, lw.simulation.ContactGround, lw.control.PD], {"height", "target_q"}),
+            ("map", [lw.Robot.workspace_map], {"value"}),
+            ("view", [lw.Robot.show, lw.viewer.View], {"html", "glb", "png", "configuration", "no_browser", "port"}),
+            ("compare", [lw.Robot.compare], {"bodies", "other_format", "other_loops", "beside"}),
+        ],
+    )
+    def test_options_have_the_names_of_the_arguments_in_python(self, command, functions, more):
+        parser = CommandParser(prog=command)
+        import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
+        allowed = {name for function in (*functions, lw.load, HULLS) for name in inspect.signature(function).parameters}
+        names = {action.dest for action in parser._actions}
+        assert names <= allowed | more | {"help", "file", "json", "output", "plot", "force", "argument", "meshes"}
+        assert {"time_limit", "max_iterations", "collision_check", "position_limits"} <= names or command != "plan"
+
+    def test_a_missing_robot_is_reported_beside_a_configuration(self, linkwork):
         ran = linkwork("view", "--q", "0", "0", "0")
         assert ran.code == 2 and "required: FILE" in ran.err
         assert "unexpected argument 'b'" in linkwork("view", "arm6", "b").err

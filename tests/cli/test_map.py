@@ -25,7 +25,7 @@ def test_map_prints_and_writes_the_workspace_map(linkwork, tmp_path):
     for arguments, message in (
         (("--frame", "hnd"), "hand"),
         (("--samples", "1.5"), "expected an integer"),
-        (("--limits", "elbw=0:1"), "elbow"),
+        (("--position-limits", "elbw=0:1"), "elbow"),
         (("--output", str(tmp_path / "map.txt")), "ends in .npz or .zarr"),
         (("--plot", str(tmp_path / "map.txt")), "--plot: expected a file that ends in ."),
     ):

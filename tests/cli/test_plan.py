@@ -31,7 +31,7 @@ def files(tmp_path, urdf):
 @pytest.mark.slow(every=3)
 def test_plan_starts_at_the_middle_of_limits_that_exclude_zero(linkwork, urdf, files):
     file = urdf(ARM.replace('lower="-2.5"', 'lower="0.5"'), "bent.urdf")
-    data = json.loads(linkwork("plan", file, "--scene", files[1], "--to", "j=0.5", "--json").out)
+    data = json.loads(linkwork("plan", file, "--scene", files[1], "--goal", "j=0.5", "--json").out)
     assert data["path"][0] == [0.0, 1.5] and data["path"][-1] == [0.5, 1.5]
 
 
@@ -40,7 +40,7 @@ def test_plan_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
     file, scene, obstacles = files
     robot = lw.load(file)
     start, goal = np.array([-1.0, 0.3]), np.array([1.0, -0.3])
-    command = (file, "--scene", scene, "--from", "j=-1", "k=0.3", "--to", "1.0,", "-0.3", "--seed", "2")
+    command = (file, "--scene", scene, "--start", "j=-1", "k=0.3", "--goal", "1.0,", "-0.3", "--seed", "2")
     ran = linkwork("plan", *command, "--json")
     assert ran.code == 0, ran.err
     data = json.loads(ran.out)
@@ -49,16 +49,16 @@ def test_plan_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
     assert data["names"] == ["j", "k"] and data["seed"] == 2 and not data["timed"] and data["output"] is None
     steps = np.linalg.norm(np.diff(plan.path, axis=0), axis=1)
     assert np.allclose(data["times"], [0.0, *np.cumsum(steps)])
-    ran = linkwork("plan", *command, "--method", "optimal", "--iterations", "2", "--budget", "300", "--json")
+    ran = linkwork("plan", *command, "--method", "optimal", "--max-iterations", "2", "--time-limit", "300", "--json")
     better = robot.plan(start, [goal], obstacles, seed=2, method="optimal", max_iterations=2, time_limit=300.0)
     assert json.loads(ran.out)["path"] == better.path.tolist() and better.cost <= plan.cost
     limits = {"j": (-1.5, 1.2), "k": (-2.0, 2.0)}
-    ran = linkwork("plan", *command, "--limits", "j=-1.5:1.2", "--limits", "k=-2:2", "--json")
+    ran = linkwork("plan", *command, "--position-limits", "j=-1.5:1.2", "--position-limits", "k=-2:2", "--json")
     assert (
         json.loads(ran.out)["path"]
         == robot.plan(start, [goal], obstacles, seed=2, position_limits=limits).path.tolist()
     )
-    ran = linkwork("plan", *command, "--limits", "j=-1.5:0.5", "--json")
+    ran = linkwork("plan", *command, "--position-limits", "j=-1.5:0.5", "--json")
     assert ran.code == 1 and json.loads(ran.out)["status"] == "goal_outside_limits"
     # timed, and written: the same from the file as from the robot
     for ending in ("npz", "csv"):
@@ -90,19 +90,19 @@ def test_plan_takes_poses_configurations_and_several_goals(linkwork, files):
     yaw = f"{np.arctan2(X[1, 0], X[0, 0]):.17g}"
     command = ("--pose", "hand", *position, "0", "0", yaw, "--json")
     data = json.loads(
-        linkwork("plan", file, "--scene", scene, "--from", "-1", "0.3", *command, "--edges", "sampled").out
+        linkwork("plan", file, "--scene", scene, "--start", "-1", "0.3", *command, "--collision-check", "sampled").out
     )
-    assert data["status"] == "solved" and data["edges"] == "sampled" and data["goal"] == 0
+    assert data["status"] == "solved" and data["collision_check"] == "sampled" and data["goal"] == 0
     assert np.abs(lw.pose_difference(robot.pose(data["path"][-1], "hand"), X)).max() < 1e-5
     # two goals, the first of which is where the post is
-    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0", "--to", "j=-1.3", "--json")
+    ran = linkwork("plan", file, "--scene", scene, "--start", "j=-1", "--goal", "j=0", "--goal", "j=-1.3", "--json")
     data = json.loads(ran.out)
     assert ran.code == 0 and data["goal"] == 1 and data["path"][-1] == [-1.3, 0.0]
-    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0", "--json")
+    ran = linkwork("plan", file, "--scene", scene, "--start", "j=-1", "--goal", "j=0", "--json")
     data = json.loads(ran.out)
     assert ran.code == 1 and data["status"] == "goal_in_collision" and "post" in data["message"]
     assert data["path"] == [] and data["cost"] is None and data["times"] is None
-    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=0")
+    ran = linkwork("plan", file, "--scene", scene, "--start", "j=-1", "--goal", "j=0")
     assert ran.code == 1 and "goal_in_collision" in ran.out and "'post'" in ran.out
 
 
@@ -111,7 +111,7 @@ def test_plan_writes_a_picture(linkwork, files, tmp_path):
     pytest.importorskip("matplotlib")
     file, scene, _ = files
     picture = tmp_path / "way.svg"
-    ran = linkwork("plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=1", "--plot", str(picture))
+    ran = linkwork("plan", file, "--scene", scene, "--start", "j=-1", "--goal", "j=1", "--plot", str(picture))
     assert ran.code == 0, ran.err
     assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
@@ -124,33 +124,41 @@ def test_plan_reports_wrong_usage(linkwork, files, tmp_path, urdf):
     bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
     for arguments, code, said in (
         ((file,), 2, "expected a goal"),
-        ((file, "--to", "1"), 2, "--to: expected the 2 coordinates of q, got 1 numbers"),
-        ((file, "--to", "1", "nan"), 2, "--to: expected a finite number, got 'nan'"),
-        ((file, "--to", "jj=1"), 2, "did you mean 'j'"),
-        ((file, "--to", "j=1", "2"), 2, "got both"),
-        ((file, "--from", "j=x", "--to", "j=1"), 2, "--from: j: expected a finite number"),
+        ((file, "--goal", "1"), 2, "--goal: expected the 2 coordinates of q, got 1 numbers"),
+        ((file, "--goal", "1", "nan"), 2, "--goal: expected a finite number, got 'nan'"),
+        ((file, "--goal", "jj=1"), 2, "did you mean 'j'"),
+        ((file, "--goal", "j=1", "2"), 2, "got both"),
+        ((file, "--start", "j=x", "--goal", "j=1"), 2, "--start: j: expected a finite number"),
         ((file, "--pose", "hnad", "0", "0", "0"), 2, "hand"),
         ((file, "--pose", "hand", "0", "0"), 2, "--pose: expected FRAME"),
-        ((file, "--to", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
-        ((file, "--to", "j=1", "--output", "nowhere/way.csv"), 2, "the folder does not exist"),
-        ((file, "--to", "j=1", "--output", str(output_file)), 2, "exists already; pass --force to replace it"),
-        ((file, "--to", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),
-        ((file, "--to", "j=1", "--scene", str(tmp_path)), 2, "expected a regular file, got a directory"),
-        ((file, "--to", "j=1", "--scene", os.devnull), 2, "expected a regular file, got a device"),
-        ((file, "--to", "j=1", "--budget", "nan"), 2, ">= 0"),
-        ((file, "--to", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
-        ((bare, "--to", "0"), 2, "expected the 0 coordinates"),
-        ((file, "--to", "j=1", "--limits", "jj=0:1"), 2, "did you mean 'j'"),
-        ((file, "--to", "j=1", "--limits", "j=0"), 2, "--limits: expected NAME=LOW:HIGH, got 'j=0'"),
-        ((file, "--to", "j=1", "--limits", "j=0:x"), 2, "--limits: j: expected a finite number, got 'x'"),
-        ((file, "--to", "j=1", "--iterations", "-1"), 2, ">= 0"),
-        ((file, "--to", "j=1", "--frame", "hnad", "--output", str(path_file)), 2, "did you mean 'hand'"),
+        ((file, "--goal", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
+        ((file, "--goal", "j=1", "--output", "nowhere/way.csv"), 2, "the folder does not exist"),
+        ((file, "--goal", "j=1", "--output", str(output_file)), 2, "exists already; pass --force to replace it"),
+        ((file, "--goal", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),
+        ((file, "--goal", "j=1", "--scene", str(tmp_path)), 2, "expected a regular file, got a directory"),
+        ((file, "--goal", "j=1", "--scene", os.devnull), 2, "expected a regular file, got a device"),
+        ((file, "--goal", "j=1", "--time-limit", "nan"), 2, ">= 0"),
+        ((file, "--goal", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
+        ((bare, "--goal", "0"), 2, "expected the 0 coordinates"),
+        ((file, "--goal", "j=1", "--position-limits", "jj=0:1"), 2, "did you mean 'j'"),
+        (
+            (file, "--goal", "j=1", "--position-limits", "j=0"),
+            2,
+            "--position-limits: expected NAME=LOW:HIGH, got 'j=0'",
+        ),
+        (
+            (file, "--goal", "j=1", "--position-limits", "j=0:x"),
+            2,
+            "--position-limits: j: expected a finite number, got 'x'",
+        ),
+        ((file, "--goal", "j=1", "--max-iterations", "-1"), 2, ">= 0"),
+        ((file, "--goal", "j=1", "--frame", "hnad", "--output", str(path_file)), 2, "did you mean 'hand'"),
     ):
         ran = linkwork("plan", *arguments)
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran.err)
     assert not path_file.exists() and output_file.read_text(encoding="utf-8") == "kept"
     ran = linkwork(
-        "plan", file, "--scene", scene, "--from", "j=-1", "--to", "j=1", "--output", str(output_file), "--force"
+        "plan", file, "--scene", scene, "--start", "j=-1", "--goal", "j=1", "--output", str(output_file), "--force"
     )
     assert ran.code == 0, ran.err
     assert output_file.read_text(encoding="utf-8").startswith("length,")
@@ -164,7 +172,7 @@ def test_plan_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_path, urd
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "arm" / "hand.stl")
     mesh = '<mesh filename="package://arm/hand.stl"/>'
     file = urdf(ARM.replace('<sphere radius="0.05"/>', mesh), "meshes.urdf")
-    options = (file, "--scene", scene, "--from", "j=-1", "--to", "j=1")
+    options = (file, "--scene", scene, "--start", "j=-1", "--goal", "j=1")
     for command in (("plan", *options), ("distances", file)):
         ran = linkwork(*command)
         assert ran.code == 2 and "package://arm/hand.stl; pass their folder as --meshes FOLDER" in ran.err

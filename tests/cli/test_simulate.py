@@ -21,7 +21,7 @@ ixz="0" iyz="0"/></inertial></link>
 def test_simulate_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
     file, output, picture = urdf(ARM), tmp_path / "run.npz", tmp_path / "run.svg"
     robot = lw.load(file)
-    command = (file, "--duration", "0.05", "--dt", "0.01", "--method", "rk4", "--from", "j=0.3", "--velocity", "1.5")
+    command = (file, "--duration", "0.05", "--dt", "0.01", "--method", "rk4", "--q", "j=0.3", "--v", "1.5")
     plot = ("--plot", str(picture)) if importlib.util.find_spec("matplotlib") else ()
     ran = linkwork("simulate", *command, "--json", "--output", str(output), *plot)
     assert ran.code == 0, ran.err
@@ -31,7 +31,7 @@ def test_simulate_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
     assert data["success"] and data["records"]["kinetic_energy"] == run.records["kinetic_energy"].tolist()
     assert np.array_equal(lw.simulation.Simulation.load(output, robot=robot).q, run.q)
     assert not plot or "<svg" in picture.read_text(encoding="utf-8")
-    ran = linkwork("simulate", *command[:5], "--controller", "pd", "--to", "0.5", "--kp", "30", "--kd", "2")
+    ran = linkwork("simulate", *command[:5], "--controller", "pd", "--target-q", "0.5", "--kp", "30", "--kd", "2")
     assert ran.code == 0 and "arm: completed" in ran.out and "5 steps of 0.01 s by semi_implicit_euler" in ran.out
     pd = lw.control.PD(robot, 30.0, 2.0, feedforward="gravity")
     regulated = robot.simulate([0.0], controller=pd, constants={"target_q": [0.5]}, duration=0.05, dt=0.01)
@@ -41,7 +41,7 @@ def test_simulate_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
 @pytest.mark.slow(every=3)
 def test_simulate_with_a_controller_reports_the_remaining_distance(linkwork):
     """Default gains fit light joints with friction, and the output says what is left of the way."""
-    move = ("simulate", "arm6", "--to", *"111000", "--record-every", "100")
+    move = ("simulate", "arm6", "--target-q", *"111000", "--record-every", "100")
     for controller, duration in (("pd", "3"), ("computed-torque", "2")):
         ran = linkwork(*move, "--controller", controller, "--duration", duration, "--json")
         data = json.loads(ran.out)
@@ -64,8 +64,8 @@ def test_wrong_usage_of_simulate_is_refused(linkwork, urdf, tmp_path):
     file = urdf(ARM)
     for options, text in (
         (("--duration", "0.01", "--record-every", "3"), "record_every: expected a divisor of the number of steps"),
-        (("--from", "k=1"), "there are 'j'"),
-        (("--velocity", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
+        (("--q", "k=1"), "there are 'j'"),
+        (("--v", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
         (("--contacts", "uper"), "did you mean 'upper'"),
         (("--output", str(tmp_path / "run.csv")), "ends in .npz"),
         (("--plot", str(tmp_path / "no" / "run.svg")), "the folder does not exist"),

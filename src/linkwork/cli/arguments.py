@@ -135,10 +135,10 @@ def add_meshes(parser: argparse.ArgumentParser) -> None:
         "--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files: their convex hulls collide"
     )
     parser.add_argument(
-        "--hull-vertices", metavar="N", type=positive, default=32, help="maximum vertices of a hull (default: 32)"
+        "--max-vertices", metavar="N", type=positive, default=32, help="maximum vertices of a hull (default: 32)"
     )
     parser.add_argument(
-        "--convex-decomposition",
+        "--decompose",
         action="store_true",
         help="decompose meshes into convex components first (needs coacd)",
     )
@@ -163,7 +163,7 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
         )
     try:
         return robot.with_collision_hulls(
-            arguments.meshes, max_vertices=arguments.hull_vertices, decompose=arguments.convex_decomposition
+            arguments.meshes, max_vertices=arguments.max_vertices, decompose=arguments.decompose
         )
     except (ImportError, OSError, ValueError) as error:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error

@@ -69,9 +69,9 @@ def number_from(least: float, why: str = "") -> Callable[[str], float]:
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the option ``--limits``, which `limits_of` reads."""
+    """Add the option ``--position-limits``, which `limits_of` reads."""
     parser.add_argument(
-        "--limits",
+        "--position-limits",
         metavar="NAME=LOW:HIGH",
         nargs="+",
         type=NUMERIC,
@@ -87,14 +87,14 @@ def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, floa
     Raises ValueError and UnknownNameError.
     """
     result = {}
-    for word in words_of("--limits", texts):
+    for word in words_of("--position-limits", texts):
         name, _, pair = word.rpartition("=")
         low, colon, high = pair.partition(":")
         if not name or not colon:
-            raise ValueError(f"--limits: expected NAME=LOW:HIGH, got {word!r}")
+            raise ValueError(f"--position-limits: expected NAME=LOW:HIGH, got {word!r}")
         if name not in robot.q_names:
             raise UnknownNameError("coordinate of q", name, robot.q_names)
-        result[name] = number_of(f"--limits: {name}", low), number_of(f"--limits: {name}", high)
+        result[name] = number_of(f"--position-limits: {name}", low), number_of(f"--position-limits: {name}", high)
     return result or None
 
 

@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             part=arguments.part,
             collision=arguments.collision,
             margin=arguments.margin,
-            position_limits=limits_of(robot, arguments.limits),
+            position_limits=limits_of(robot, arguments.position_limits),
             seed=arguments.seed,
             workers=arguments.workers,
             scheduler=arguments.scheduler,

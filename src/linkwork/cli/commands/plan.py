@@ -40,15 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_meshes(parser)
     parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
     parser.add_argument(
-        "--from",
-        dest="start",
+        "--start",
         metavar="Q",
         nargs="+",
         type=NUMERIC,
         help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
     )
     parser.add_argument(
-        "--to",
+        "--goal",
         dest="goals",
         metavar="Q",
         nargs="+",
@@ -71,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin", metavar="M", type=number_from(0.0), default=0.0, help="minimum clearance [m] (default: 0)"
     )
     parser.add_argument(
-        "--edges",
+        "--collision-check",
         choices=("certified", "sampled"),
         default="certified",
         help="check motions by proof, or in steps (default: certified)",
@@ -83,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="connect: the first path, shortened; optimal: improved until the time limit",
     )
     parser.add_argument(
-        "--iterations",
+        "--max-iterations",
         metavar="N",
         type=from_zero,
         help="with --method optimal: maximum iterations; the path is then reproducible within the time limit",
@@ -93,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="step of sampled motions"
     )
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
-    parser.add_argument("--budget", metavar="S", type=number_from(0.0), default=5.0, help="time limit [s] (default: 5)")
+    parser.add_argument(
+        "--time-limit", metavar="S", type=number_from(0.0), default=5.0, help="time limit [s] (default: 5)"
+    )
     parser.add_argument(
         "--acceleration",
         metavar="A",
@@ -114,13 +115,13 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     scene = scene_of(arguments.scene)
     check_files(arguments, (".npz", ".csv"))
     try:
-        start = configuration_of(robot, "--from", arguments.start or [], start_configuration(robot))
+        start = configuration_of(robot, "--start", arguments.start or [], start_configuration(robot))
         goals = _goals(robot, arguments, start)
-        limits = limits_of(robot, arguments.limits)
+        limits = limits_of(robot, arguments.position_limits)
         frames_to_draw(robot, arguments.frame)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    with ProgressBar(terminal.log, "planning: seconds", arguments.budget) as bar:
+    with ProgressBar(terminal.log, "planning: seconds", arguments.time_limit) as bar:
         shown = [0.0]
 
         def report(progress: Progress) -> None:
@@ -133,13 +134,13 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 goals,
                 scene,
                 method=arguments.method,
-                collision_check=arguments.edges,
+                collision_check=arguments.collision_check,
                 resolution=arguments.resolution,
                 margin=arguments.margin,
                 seed=arguments.seed,
-                time_limit=arguments.budget,
+                time_limit=arguments.time_limit,
                 position_limits=limits,
-                max_iterations=arguments.iterations,
+                max_iterations=arguments.max_iterations,
                 progress=progress,
             )
 
@@ -167,11 +168,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> list[Any]:
-    """Return the goals of the options: configurations of --to, and frame poses of --pose.
+    """Return the goals of the options: configurations of --goal, and frame poses of --pose.
 
     Raises ValueError and UnknownNameError.
     """
-    result: list[Any] = [configuration_of(robot, "--to", texts, start) for texts in arguments.goals]
+    result: list[Any] = [configuration_of(robot, "--goal", texts, start) for texts in arguments.goals]
     for frame, *texts in arguments.poses:
         if frame not in robot.frames:
             raise UnknownNameError("frame", frame, [*robot.frames])
@@ -182,7 +183,7 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
             )
         result.append({frame: pose(numbers[:3], rpy=numbers[3:] or None)})
     if not result:
-        raise ValueError("expected a goal: --to a configuration, or --pose of a frame")
+        raise ValueError("expected a goal: --goal a configuration, or --pose of a frame")
     return result
 
 
@@ -228,7 +229,7 @@ def _text(
     if moving is not None:
         free = (
             "proved collision-free"
-            if arguments.edges == "certified"
+            if arguments.collision_check == "certified"
             else f"collision-free in steps of {number(arguments.resolution)}"
         )
         lines += [f"{quantity(len(result.path), 'way point')}, {number(result.cost)} long [rad, m], {free}"]
@@ -266,7 +267,7 @@ def _data(
         "times": None if moving is None else moving.times.tolist(),
         "timed": arguments.acceleration is not None,
         "nodes": result.nodes,
-        "edges": arguments.edges,
+        "collision_check": arguments.collision_check,
         "motions_checked": result.motions_checked,
         "margin": arguments.margin,
         "seed": arguments.seed,

@@ -32,15 +32,14 @@ _ROWS = 10  # of the table, in addition to the start
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument(
-        "--from",
-        dest="start",
+        "--q",
         metavar="Q",
         nargs="+",
         type=NUMERIC,
         help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
     )
     parser.add_argument(
-        "--velocity",
+        "--v",
         metavar="V",
         nargs="+",
         type=NUMERIC,
@@ -65,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="none, gravity compensation, PD in the joints, or computed torque",
     )
     parser.add_argument(
-        "--to",
-        dest="target",
+        "--target-q",
         metavar="Q",
         nargs="+",
         type=NUMERIC,
@@ -102,10 +100,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     try:
         seed = arguments.seed
         around = start_configuration(robot) if seed is None else robot.random_configuration(seed=seed)
-        start = configuration_of(robot, "--from", arguments.start or [], around)
+        start = configuration_of(robot, "--q", arguments.q or [], around)
         rest = np.zeros(robot.nv)
-        v = named_values("--velocity", arguments.velocity or [], rest, robot.v_names, "v")
-        target = configuration_of(robot, "--to", arguments.target or [], start)
+        v = named_values("--v", arguments.v or [], rest, robot.v_names, "v")
+        target = configuration_of(robot, "--target-q", arguments.target_q or [], start)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
     try:
