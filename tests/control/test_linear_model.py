@@ -131,6 +131,8 @@ def test_zero_order_hold_with_delays_equals_the_piecewise_exact_motion() -> None
             assert np.allclose(x[:n], motion, atol=1e-10)
     with pytest.raises(ValueError, match=r"discretized: dt: expected a model in continuous time, got one with dt=0.05"):
         sampled.discretized(0.1)
+    with pytest.raises(ValueError, match=r"discretized: dt: expected a step with a finite exp\(A dt\), got 1000.0 s"):
+        linear_model(robot, [np.pi, 0.0]).discretized(1000.0)
     for delay in (-0.1, [0.1], [0.1, np.nan], 1e9):
         with pytest.raises(ValueError, match=r"discretized: input_delay: expected"):
             model.discretized(h, input_delay=delay)

@@ -32,7 +32,7 @@ def public_names() -> set[str]:
 
 _LISTED = {
     "Robot.__reduce__", "Simulator", "armature", "collision_pairs", "collision_shapes", "configuration_space",
-    "control.LQRController", "control.ModelPredictiveController", "control.TVLQRController",
+    "control.LQRController", "control.ModelPredictiveController", "control.StateSpace", "control.TVLQRController",
     "control.check_controller", "damping", "directions", "environments.ControlTask",
     "environments.VectorEnvironment", "frames", "gravity", "joints", "limits", "links", "load", "mass",
     "motion.TrackedPath", "motion.Trajectory.concatenate", "motion.Trajectory.load",

@@ -127,9 +127,12 @@ class StateSpace(ReturnedValue):
         size = int(first[-1])
         A, B, C = np.zeros((*self.shape, size, size)), np.zeros((*self.shape, size, m)), self._wide(size)
         D = self.D.copy()
-        A[..., :n, :n] = constant_input_step(self.A, self.B, dt)[0]
-        for part in np.unique(parts):
-            late, early = self._split(dt, part)
+        with np.errstate(over="ignore", invalid="ignore"):
+            A[..., :n, :n] = constant_input_step(self.A, self.B, dt)[0]
+            columns = {part: self._split(dt, part) for part in {0.0, *parts.tolist()}}
+        if not (np.isfinite(A).all() and np.isfinite(columns[0.0][0]).all()):
+            raise ValueError(f"{caller}: dt: expected a step with a finite exp(A dt), got {dt!r} s")
+        for part, (late, early) in columns.items():
             for j in np.flatnonzero(parts == part):
                 for column, lag in ((late, whole[j]), *([(early, whole[j] + 1)] if part else [])):
                     target, k = (A, first[j] + lag - 1) if lag else (B, j)
