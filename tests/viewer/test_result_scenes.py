@@ -121,15 +121,28 @@ def test_a_plan_is_shown_with_path_tree_and_ghosts():
     assert path.points == pytest.approx(ARM.pose(moving.q[:, 0], ARM.frames[-1])[:, :3, 3])
 
 
-@pytest.mark.slow(every=3)
-def test_a_plan_without_a_path_shows_its_search_tree():
-    blocked = ARM.plan(ARM.neutral(), ARM.neutral() + 0.4, lw.Scene().with_box("all", (9, 9, 9)))
-    assert not blocked.success
-    if blocked.trees:
-        assert str(blocked.status) in checked(blocked).title
-    else:
-        with pytest.raises(ValueError, match="expected a plan with a path or a search tree"):
-            scene_document(blocked)
+def test_a_plan_without_a_path_shows_start_goal_and_the_colliding_pair():
+    start = ARM.neutral()
+    goal = start + 0.4
+    for q, status in ((goal, "goal_in_collision"), (start, "start_in_collision")):
+        box = lw.Scene().with_box("crate", (0.1, 0.1, 0.1), ARM.pose(q, "tool")[:3, 3])
+        blocked = ARM.plan(start, goal, box)
+        assert blocked.status == status and "show() draws it" in blocked.message
+        document = checked(blocked)
+        shown, ghosts = document.actors
+        assert shown.q[0, 0] == pytest.approx(start) and ghosts.q[0, 0] == pytest.approx(goal) and ghosts.opacity < 1.0
+        (crate,) = document.props
+        red = {part.link for part in (shown if q is start else ghosts).parts if part.color[:3] == crate.color[:3]}
+        assert red and not {
+            part.link for part in (ghosts if q is start else shown).parts if part.color[:3] == crate.color[:3]
+        }
+        texts = [text.text for text in document.texts if text.layer == "collisions"]
+        assert len(texts) >= len(red) and all("crate" in text and any(link in text for link in red) for text in texts)
+        assert all(link in blocked.message for link in red) and status in document.title
+    far = (9.0, 0.0, 1.0)
+    for target in (far, lw.pose(far)):  # the pose is shown, to which no configuration leads
+        (frame,) = checked(ARM.plan(start, target, frame="tool")).frames
+        assert frame.name == "goal of tool" and frame.poses[:3, 3] == pytest.approx(far)
 
 
 def test_a_roadmap_is_shown_with_nodes_and_edges():

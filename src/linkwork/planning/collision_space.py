@@ -12,7 +12,7 @@ from linkwork.model.collision_pairs import link_shapes
 from linkwork.planning.planning_space import TOLERANCE, PlanningSpace
 from linkwork.shapes import Sphere
 
-__all__ = ["base_inside", "collisions_of", "limits_of"]
+__all__ = ["base_inside", "collisions_of", "limits_of", "named_collisions"]
 
 _POINT = 1e-6  # [m] radius of a sphere that represents a point
 _CONTACT = 2e-3  # [m] maximum depth of intended contacts
@@ -24,10 +24,7 @@ def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
 
     If no pair collides, the text says that the configuration violates the path constraints.
     """
-    result = space.robot.distances(q, space.scene, pairs=space.pairs)
-    margins = space.margins.of(space.robot, space.robot._pair_selection("plan", space.scene, space.pairs))
-    order = np.argsort(result.distance - margins, kind="stable")
-    order = order[result.distance[order] <= margins[order] + TOLERANCE]
+    result, margins, order = _colliding(space, q)
     if not len(order):
         return "the configuration violates the path constraints"
     texts = [_pair(result.pairs[k], float(result.distance[k]), float(margins[k])) for k in order[:_NAMED]]
@@ -37,6 +34,24 @@ def collisions_of(space: PlanningSpace, q: np.ndarray) -> str:
     if len(touching) == len(order) and margins[order].max() <= 0.0:
         text += f": touching={touching!r} lets them touch"
     return text
+
+
+def named_collisions(space: PlanningSpace, q: np.ndarray) -> list[tuple[tuple[str, str], str, np.ndarray]]:
+    """Return the names, a sentence and the middle (3,) [m] of the deepest colliding pairs at q."""
+    result, margins, order = _colliding(space, q)
+    middles = 0.5 * (np.asarray(result.point_a) + np.asarray(result.point_b))
+    return [
+        (result.pairs[k], _pair(result.pairs[k], float(result.distance[k]), float(margins[k])), middles[k])
+        for k in order[:_NAMED]
+    ]
+
+
+def _colliding(space: PlanningSpace, q: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the distances at q, the margins, and the indices of the colliding pairs, the deepest first."""
+    result = space.robot.distances(q, space.scene, pairs=space.pairs)
+    margins = space.margins.of(space.robot, space.robot._pair_selection("plan", space.scene, space.pairs))
+    order = np.argsort(result.distance - margins, kind="stable")
+    return result, margins, order[result.distance[order] <= margins[order] + TOLERANCE]
 
 
 def _pair(names: tuple[str, str], distance: float, margin: float) -> str:

@@ -50,12 +50,12 @@ class GoalSpec:
 class GoalConfigurations:
     """Goal configurations (n, nq) of a query, and for each one the index of the goal that it attains.
 
-    ``reasons`` are status and message of each goal without a valid configuration.
+    ``reasons`` are status, message and the first configuration tried, or None, of each goal without a valid one.
     """
 
     q: np.ndarray
     goal_indices: np.ndarray
-    reasons: list[tuple[Status, str]]
+    reasons: list[tuple[Status, str, np.ndarray | None]]
 
 
 def read_goals(robot: Any, goal: Any, frame: str | None, seed: int) -> list[GoalSpec]:
@@ -202,18 +202,19 @@ def resolve_goals(
 
 def _valid_configurations(
     space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
-) -> np.ndarray | tuple[Status, str]:
-    """Return the valid configurations (n, nq) of a goal, or a status and a message if there are none."""
+) -> np.ndarray | tuple[Status, str, np.ndarray | None]:
+    """Return the valid configurations (n, nq) of a goal; if there are none, a status, a message, and one tried."""
     if spec.q is None:
         candidates, reason = _solve_poses(space, spec, q_init, max_solutions)
         if reason is not None:
-            return reason
+            return (*reason, None)
     else:
         candidates = spec.q[None]
     within = space.within(candidates)
     free = space.free_ends(candidates[within]) if within.any() else within[:0]
     if free.any():
         return np.asarray(candidates[within][free])
+    tried = candidates[within][0] if within.any() else candidates[0]
     if not within.any():
         status, why = Status.GOAL_OUTSIDE_LIMITS, limits_of(space, candidates[0])
     else:
@@ -222,10 +223,10 @@ def _valid_configurations(
         why = collisions_of(space, candidates[within][0]) if violation is None else violation
     if spec.q is None:  # other configurations of the pose may be valid
         found = f"none of the {len(candidates)} inverse kinematics solutions is valid"
-        return Status.GOAL_NOT_FOUND, f"{spec.label}: {found}; of the first: {why}"
+        return Status.GOAL_NOT_FOUND, f"{spec.label}: {found}; of the first: {why}", tried
     if status is Status.GOAL_VIOLATES_CONSTRAINTS:
-        return status, f"at {spec.label} {why}"
-    return status, f"{spec.label}{' is in collision' if status is Status.GOAL_IN_COLLISION else ''}: {why}"
+        return status, f"at {spec.label} {why}", tried
+    return status, f"{spec.label}{' is in collision' if status is Status.GOAL_IN_COLLISION else ''}: {why}", tried
 
 
 _PROOFS = (Status.OUT_OF_REACH, Status.AT_LIMITS, Status.INFEASIBLE)  # that no configuration within limits has a pose

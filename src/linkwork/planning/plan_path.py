@@ -244,15 +244,22 @@ class PlanQuery:
         return starts, self.refused(Status.START_IN_COLLISION, f"{message}; {base}" if base else message)
 
     def without_goals(self, goals: GoalConfigurations) -> PlanResult:
-        message = "; ".join(text for _, text in goals.reasons[:3])
+        message = "; ".join(text for _, text, _ in goals.reasons[:3])
         rest = len(goals.reasons) - 3
         message += f"; and {rest} more goals are none either" if rest > 0 else ""
         base = base_inside(self.space.robot, self.space.scene)
-        return self.refused(goals.reasons[0][0], f"{message}; {base}" if base else message)
+        tried = [q for *_, q in goals.reasons if q is not None]
+        return self.refused(goals.reasons[0][0], f"{message}; {base}" if base else message, tried)
 
-    def refused(self, status: Status, message: str) -> PlanResult:
-        """Return the failed result of a query for which no search is possible."""
-        return self._result(status, message, None, (), None, 0)
+    def refused(self, status: Status, message: str, tried: Sequence[np.ndarray] = ()) -> PlanResult:
+        """Return the failed result of a query for which no search is possible.
+
+        ``tried`` are invalid configurations of the goals.
+        """
+        stated = [goal.q for goal in self.goals if goal.q is not None]
+        result = self._result(status, f"{message}; show() draws it", None, (), None, 0)
+        poses = [(name, X[0]) for goal in self.goals for name, X in (goal.poses or {}).items()]
+        return result._replaced(_ends=(self.starts, np.reshape([*tried] or stated, (-1, self.space.robot.nq)), poses))
 
     def finish(
         self,
@@ -269,7 +276,7 @@ class PlanQuery:
         of_goals = f"{goal_tree.count} from {_plural(len(goals.q), 'goal configuration')}"
         message = (
             f"no path was found in {spent:.3g} s: {start_tree.count} configurations explored from the start and "
-            f"{of_goals}, {clock.iterations} iterations, {self.space.checked} motions checked; plot() draws them"
+            f"{of_goals}, {clock.iterations} iterations, {self.space.checked} motions checked; show() draws them"
         )
         if goals.reasons:
             message += f"; also, {goals.reasons[0][1]}"

@@ -71,6 +71,7 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
     scene: Any = field(repr=False)
     _space: Any = field(repr=False)
     _trees: tuple[Any, ...] = field(repr=False, default=())
+    _ends: tuple[Any, ...] = field(repr=False, default=())  # starts, goals and goal poses without a search
     history: tuple[CostSoFar, ...] = field(repr=False, default=())
     _compiled: bool = field(repr=False, default=False)  # in ``seconds``
 
@@ -167,14 +168,21 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
             meshes, title, and the output ``html``, ``glb``, ``png``, ``mp4``, ``open_browser``, ``port``: see
                 `Robot.show`.
 
-        Without a path, the start and the search trees are shown.  Returns the `linkwork.viewer.View` of a live page,
-        or the path of a file.
+        Without a path, the start, transparent goals, the search trees, and the colliding pairs of the start and the
+        goals in red with their names are shown.  Returns the `linkwork.viewer.View` of a live page, or the path of a
+        file.
 
-        Raises ValueError if there is neither a path nor a search tree, and the errors of `Robot.show`.
+        Raises the errors of `Robot.show`.
         """
         return show(
             self, output, frames=frames, ghosts=ghosts, tree=tree, smooth=smooth, rate=rate, meshes=meshes, title=title
         )
+
+    def _collisions(self, q: np.ndarray) -> list[tuple[tuple[str, str], str, np.ndarray]]:
+        """Return the names, a sentence and the middle (3,) [m] of the deepest colliding pairs at q."""
+        from linkwork.planning.collision_space import named_collisions
+
+        return named_collisions(self._space, q)
 
     def _straight(self, times: np.ndarray, path: np.ndarray) -> Trajectory:
         options = {"boundary": None, "velocity": None, "acceleration": None, "degree": None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import boolean, integer
 from linkwork.planning import PlanResult, Roadmap
-from linkwork.viewer.document import Color, Points, SceneDocument
+from linkwork.viewer.document import Color, Points, SceneDocument, Text
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
@@ -22,6 +23,9 @@ _TREE_COLORS: tuple[Color, ...] = ((0.34, 0.71, 0.91, 0.8), (0.90, 0.62, 0.00, 0
 _EDGE_COLOR: Color = (0.5, 0.5, 0.5, 0.6)
 _MAX_EDGES = 20_000
 _GHOST_OPACITY = 0.25
+_GOAL_OPACITY = 0.45
+_MAX_GOALS = 3  # of a plan without a path
+_COLLIDING: Color = (0.85, 0.12, 0.12, 1.0)
 
 
 @document_of.register(PlanResult)
@@ -44,18 +48,54 @@ def plan_document(
         times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
         q = np.asarray(trajectory(times).q)
     else:
-        roots = [one.q[one.parent < 0] for one in result.trees]
-        if not roots:
-            raise ValueError(f"show: expected a plan with a path or a search tree, got none: {result.message}")
-        times, q, ghosts = np.zeros(1), roots[0][:1], 0
+        starts, goals = _ends(result)
+        times, q, ghosts = np.zeros(1), starts[:1], 0
         title = f"{robot.name}: {result.status}" if title is None else title
     builder = moving_scene(robot, times, q, title=title, frames=names, scene=result.scene, ghosts=ghosts, meshes=meshes)
     builder.is_timed = not result.success
+    if not result.success:
+        builder.add_ghosts(robot, goals[:_MAX_GOALS], name="goals", opacity=_GOAL_OPACITY)
+        _mark_collisions(builder, result, [q[0], *goals[:_MAX_GOALS]])
+        for name, target in result._ends[2][:_MAX_GOALS] if result._ends else ():
+            pose = np.eye(4)
+            pose[: len(target), -(4 if target.ndim == 2 else 1) :] = target if target.ndim == 2 else target[:, None]
+            builder.add_frame(f"goal of {name}", pose)
     if show_tree or not result.success:
         for one, color in zip(result.trees, _TREE_COLORS, strict=False):
             child = np.flatnonzero(one.parent >= 0)
             _add_edges(builder, robot, names[0], one.q, np.stack([one.parent[child], child], axis=1), "tree", color)
     return builder.document()
+
+
+def _ends(result: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the configurations (n, nq) of the starts and of the goals of a plan without a path."""
+    roots = [tree.q[tree.parent < 0] for tree in result.trees] or [*result._ends[:2]]
+    if not roots or not len(roots[0]):
+        return np.asarray(result.robot.neutral())[None], np.empty((0, result.robot.nq))
+    return roots[0], roots[1] if len(roots) > 1 else roots[0][:0]
+
+
+def _mark_collisions(builder: SceneBuilder, result: Any, configurations: Sequence[np.ndarray]) -> None:
+    """Draw what collides in red, and write the names of the pairs: at the start, and in each of the goals.
+
+    The start is the first actor; each goal is an instance of the second one.
+    """
+    names: list[set[str]] = [set() for _ in builder.actors]
+    for k, q in enumerate(configurations):
+        for pair, sentence, middle in result._collisions(q):
+            names[min(k, 1)].update(pair)
+            builder.texts.append(Text(sentence.replace("'", ""), middle, "collisions"))
+    builder.actors = [
+        replace(
+            actor,
+            parts=tuple(replace(part, color=_COLLIDING) if part.link in touched else part for part in actor.parts),
+        )
+        for actor, touched in zip(builder.actors, names, strict=True)
+    ]
+    touched = set().union(*names)
+    builder.props = [
+        replace(prop, color=(*_COLLIDING[:3], 0.5)) if prop.name in touched else prop for prop in builder.props
+    ]
 
 
 @document_of.register(Roadmap)
