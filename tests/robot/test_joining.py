@@ -113,6 +113,24 @@ def test_robots_of_packages_of_one_name_keep_their_own_meshes(tmp_path):
     assert uris == ["package://arm/meshes/m.stl", str(tmp_path / "second" / "arm" / "meshes" / "m.stl")]
 
 
+def test_the_root_link_gets_the_pose_wherever_the_file_lists_it():
+    links = "".join(f"<link name='{name}'/>" for name in ("camera", "base", "arm"))
+    joints = "".join(
+        f"<joint name='{child}_joint' type='{kind}'><parent link='base'/><child link='{child}'/><origin xyz='0.5 0 0'/>"
+        "<axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
+        for child, kind in (("camera", "fixed"), ("arm", "revolute"))
+    )
+    text = f"<robot name='r'>{links}{joints}</robot>"
+    in_world = text.replace(links, f"<link name='world'/>{links}").replace(
+        "</robot>", "<joint name='w' type='fixed'><parent link='world'/><child link='base'/></joint></robot>"
+    )
+    for robot in map(lw.Robot.from_urdf_string, (text, in_world)):
+        for part in (robot, robot.with_locked_joints(["arm_joint"])):
+            assert np.array_equal(part.with_base(X).pose(part.neutral(), "base"), X)
+            cell = lw.load("arm6").with_mounted(part, "tool", Y, prefix="p_")
+            np.testing.assert_allclose(cell.pose(cell.neutral(), "p_base", relative_to="tool"), Y, atol=1e-15)
+
+
 def test_errors_of_joined_robots_name_robot_and_remedy():
     arm = lw.load("arm6")
     legs = lw.load("quadruped", floating_base=True)

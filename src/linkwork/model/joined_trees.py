@@ -190,8 +190,11 @@ def _grounded(tree: Tree) -> tuple[Tree, Frame]:
 
     Without such a link, a link "base" without mass is added.
     """
-    ground = next((f for f in tree.frames if f.body == WORLD and f.is_link and f.name != "world"), None)
-    if ground is None:
+    fixed = [f for f in tree.frames if f.body == WORLD and f.is_link and f.name != "world"]
+    roots = [f for f in fixed if f.welded_to in (None, "world")] or fixed
+    if roots:
+        ground = roots[0]
+    else:
         ground = Frame(free_name(tree, "base"), WORLD, _IDENTITY)
         tree = replace(tree, frames=(ground, *tree.frames))
     tree = off_the_world(tree, ground)
