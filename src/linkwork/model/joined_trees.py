@@ -191,9 +191,8 @@ def _grounded(tree: Tree) -> tuple[Tree, Frame]:
     Without such a link, a link "base" without mass is added.
     """
     fixed = [f for f in tree.frames if f.body == WORLD and f.is_link and f.name != "world"]
-    roots = [f for f in fixed if f.welded_to in (None, "world")] or fixed
-    if roots:
-        ground = roots[0]
+    if fixed:
+        ground = min(fixed, key=lambda f: 0 if f.welded_to is None else 1 if f.welded_to == "world" else 2)
     else:
         ground = Frame(free_name(tree, "base"), WORLD, _IDENTITY)
         tree = replace(tree, frames=(ground, *tree.frames))
