@@ -15,11 +15,24 @@ from linkwork.model.body import Body
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 
-__all__ = ["coordinates", "keys", "values_of_mujoco", "values_of_pinocchio"]
+__all__ = ["coordinates", "keys", "values_of_mujoco", "values_of_pinocchio", "with_quaternion"]
 
 Values = dict[tuple[str, str], Any]
 
 _SIZES = ((7, 6), (4, 3), (1, 1), (1, 1))  # coordinates and velocities of MuJoCo's joints, by type
+
+
+def with_quaternion(joint: joints.JointType, q: list[float]) -> list[float]:
+    """Coordinates as files have them: a quaternion with its scalar first for a ball or floating joint."""
+    if joint.parts:
+        starts = np.cumsum([0, *(part.nq for part in joint.parts)])
+        parts = zip(joint.parts, starts, strict=False)
+        return [x for part, start in parts for x in with_quaternion(part, q[start : start + part.nq])]
+    if isinstance(joint, (joints.SphericalMRP, joints.FloatingMRP)):  # tan(θ/4) times the axis
+        square = math.hypot(*q[:3]) ** 2
+        return [(1.0 - square) / (1.0 + square), *(2.0 * x / (1.0 + square) for x in q[:3]), *q[3:]]
+    is_last = isinstance(joint, (joints.Spherical, joints.Floating)) and joint.scalar_last
+    return [q[3], *q[:3], *q[4:]] if is_last else q
 
 
 def independent(tree: Tree) -> list[Body]:
@@ -150,7 +163,7 @@ def values_of_pinocchio(tree: Tree, q: State, v: State, a: State, text: str) -> 
     """Values that Pinocchio computes of the URDF of a tree."""
     import pinocchio as pin
 
-    base = next((body for body in tree.bodies if isinstance(body.joint, joints.Floating)), None)
+    base = next((body for body in tree.bodies if isinstance(body.joint, (joints.Floating, joints.FloatingMRP))), None)
     names = {joint.get("name") for joint in ElementTree.fromstring(text).iter("joint")}
     is_free = base is not None and base.joint_name not in names
     model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer()) if is_free else pin.buildModelFromXML(text)
@@ -158,7 +171,9 @@ def values_of_pinocchio(tree: Tree, q: State, v: State, a: State, text: str) -> 
     data, Q, G = model.createData(), pin.neutral(model), np.zeros((model.nv, tree.nv))
     for i, body in enumerate(tree.bodies):
         name, ratio = body.joint_name, body.ratio
-        remaining = q[name] if body.coupling is None else body.coupling.q(q[body.coupling.joint])
+        remaining = (
+            with_quaternion(body.joint, q[name]) if body.coupling is None else body.coupling.q(q[body.coupling.joint])
+        )
         numbered = [name, *(f"{name}_{k}" for k in range(2, 8))]
         parts = ["root_joint"] if is_free and body is base else [x for x in numbered if model.existJointName(x)]
         column = tree.v_slices[i].start

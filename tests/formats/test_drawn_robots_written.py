@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from formats.drawn_robots import KINDS, State, drawn_robot
-from formats.other_programs import coordinates, keys, values_of_mujoco, values_of_pinocchio
+from formats.other_programs import coordinates, keys, values_of_mujoco, values_of_pinocchio, with_quaternion
 from formats.written_robots import frame_poses
 from linkwork import joints
 from linkwork.constraints import LoopJoint
@@ -257,7 +257,9 @@ def parts_in(tree: Tree, back: Tree) -> Groups:
 def check_read(tree: Tree, back: Tree, report: Report, q: State, v: State, a: State) -> None:
     groups = parts_in(tree, back)
     states: list[State] = []
-    for values, size in ((q, lambda joint: joint.nq), (v, lambda joint: joint.nv), (a, lambda joint: joint.nv)):
+    kinds = {body.joint_name: body.joint for body in tree.bodies}
+    in_file = {name: with_quaternion(kinds[name], values) for name, values in q.items()}
+    for values, size in ((in_file, lambda joint: joint.nq), (v, lambda joint: joint.nv), (a, lambda joint: joint.nv)):
         state: State = {}
         for joint, names in groups.items():
             remaining = values.get(joint, [])
@@ -344,6 +346,24 @@ def test_hundreds_of_drawn_robots_in_files_are_the_same(check_file: Callable[...
     for seed in drawn(range(2, 6)):
         for kind, form in KINDS:
             check_file(*drawn_robot(kind, form, seed))
+
+
+@pytest.mark.parametrize("form", ["alone", "part"])
+@pytest.mark.parametrize("kind", [joints.Floating, joints.FloatingMRP])
+def test_named_configurations_beside_a_urdf_have_the_poses_of_the_robot(
+    kind: type[joints.JointType], form: str
+) -> None:
+    """Also those of joints whose coordinates are others in a URDF."""
+    for seed in range(4):
+        tree, q, *_ = drawn_robot(kind, form, seed)
+        text, report = urdf_text(tree, with_loops_file=True)
+        read, built = options(tree, report)
+        back = build_tree(parse_urdf(text, **read), **built)
+        (state,) = attached(back, parse_loops(loops_text(with_written_joints(tree)))).named_configurations
+        after = frame_poses(back, stacked(back, dict(state.q)))
+        before = frame_poses(tree, stacked(tree, q))
+        for name in before.keys() & after.keys():
+            np.testing.assert_allclose(after[name], before[name], rtol=0.0, atol=1e-12)
 
 
 class DoubledHinge(joints.Revolute):

@@ -251,7 +251,7 @@ def test_names_written_to_sdf_are_unique() -> None:
 
 
 def test_joints_that_sdf_cannot_represent_are_errors() -> None:
-    for kind in (joints.Planar, joints.SphericalMRP, joints.Ellipsoid):
+    for kind in (joints.Planar, joints.Ellipsoid):
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save"):
             sdf_text(random_tree(np.random.default_rng(0), 2, types=(kind,)))
 

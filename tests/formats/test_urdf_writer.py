@@ -217,7 +217,7 @@ def test_content_that_urdf_cannot_represent_is_listed_and_refused_if_strict(tmp_
 
 
 def test_joints_that_urdf_cannot_represent_are_errors(tmp_path: Path) -> None:
-    for kind in (joints.Spherical, joints.SphericalMRP, joints.FloatingMRP, joints.FloatingEuler, joints.Ellipsoid):
+    for kind in (joints.Spherical, joints.SphericalMRP, joints.FloatingEuler, joints.Ellipsoid):
         tree = random_tree(np.random.default_rng(0), 2, types=(kind,))
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save") as caught:
             urdf_text(tree)

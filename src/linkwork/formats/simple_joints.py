@@ -6,30 +6,35 @@ its q and v are those of the chain in order.  The motion, the mass matrix and al
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.force_elements import ForceElement
 from linkwork.formats.tree_description import DescribedTree
-from linkwork.formats.written_content import is_own
+from linkwork.formats.written_content import WritingLog, is_own
 from linkwork.joints import (
     Composite,
     Cylindrical,
     Fixed,
+    Floating,
+    FloatingMRP,
     Helical,
     JointType,
     Planar,
     Prismatic,
     Reversed,
     Revolute,
+    Spherical,
     SphericalEuler,
+    SphericalMRP,
     Translational,
     UnboundedRevolute,
     Universal,
 )
 from linkwork.model.actuator import Actuator
-from linkwork.model.body import WORLD, Drive, Following, Limits
+from linkwork.model.body import WORLD, Body, Drive, Following, Limits
 from linkwork.model.composite_body import compose
 from linkwork.model.description import JointDescription, LinkDescription
 from linkwork.model.named_state import ByJoint
@@ -46,6 +51,7 @@ __all__ = [
     "split_joint",
     "unreversed",
     "with_parts_of_joints",
+    "with_quaternions",
     "with_standard_axes",
     "without_rotor",
 ]
@@ -53,6 +59,12 @@ __all__ = [
 Chain = tuple[tuple[Pose, JointType], ...]
 """Joints in series, each with the pose of its frame F in the M of the joint before."""
 
+_QUATERNIONS: dict[type[JointType], JointType] = {
+    Spherical: Spherical(),
+    SphericalMRP: Spherical(),
+    Floating: Floating(),
+    FloatingMRP: Floating(),
+}
 _AXES = {"x": Vec3(1.0, 0.0, 0.0), "y": Vec3(0.0, 1.0, 0.0), "z": Vec3(0.0, 0.0, 1.0)}
 
 
@@ -223,6 +235,67 @@ def _part_of_limits(limits: Limits, q: slice, v: slice) -> Limits:
 
 def _part_of_drive(drive: Drive, q: slice, v: slice) -> Drive:
     return Drive(**{f.name: getattr(drive, f.name)[q if f.name == "rest" else v] for f in fields(Drive)})
+
+
+def with_quaternions(tree: Tree, kind: type[JointType], log: WritingLog) -> Tree:
+    """Return a tree whose ball or floating joints, by ``kind``, have a quaternion with its scalar first in q.
+
+    Those with modified Rodrigues parameters or with the scalar last have the same v.  The log names them.
+    """
+    bodies: list[Body] = []
+    moved: dict[str, tuple[JointType, JointType]] = {}
+    for body in tree.bodies:
+        joint, limits, drive = _with_quaternion(body.joint, kind), body.limits, body.drive
+        if joint != body.joint:
+            element, name = f"joint[{body.joint_name}]", body.joint.type_name()
+            log.changed(element, f"a {name} joint is written with a quaternion, its scalar first, as its coordinates")
+            moved[body.joint_name] = body.joint, joint
+            lower = _by_part(body.joint, joint, limits.lower, lambda _, part, __: (-math.inf,) * part.nq)
+            upper = _by_part(body.joint, joint, limits.upper, lambda _, part, __: (math.inf,) * part.nq)
+            if _count((*lower, *upper)) < _count((*limits.lower, *limits.upper)):
+                log.lost(element, f"the limits of q of a {name} joint are not written")
+            limits = replace(limits, lower=lower, upper=upper)
+            drive = replace(drive, rest=_by_part(body.joint, joint, drive.rest, _at_pose)) if drive.rest else drive
+        bodies.append(replace(body, joint=joint, limits=limits, drive=drive))
+    states = []
+    for state in tree.named_configurations:
+        q = [(name, _by_part(*moved[name], x, _at_pose) if name in moved else x) for name, x in state.q]
+        states.append(replace(state, q=tuple(q)))
+    return tree.with_unchecked(bodies=tuple(bodies), named_configurations=tuple(states)) if moved else tree
+
+
+def _with_quaternion(joint: JointType, kind: type[JointType]) -> JointType:
+    if type(joint) is Composite:
+        return Composite(tuple(_with_quaternion(part, kind) for part in joint.joints), joint.placements)
+    known = _QUATERNIONS.get(type(joint), joint)
+    return known if type(known) is kind else joint
+
+
+def _by_part(
+    joint: JointType,
+    other: JointType,
+    values: Sequence[float],
+    convert: Callable[[JointType, JointType, Sequence[float]], Sequence[float]],
+) -> tuple[float, ...]:
+    """Return values of q of a joint with those of its parts converted that another joint has in another form."""
+    if joint == other:
+        return tuple(values)
+    if not joint.parts:
+        return tuple(convert(joint, other, values))
+    result: tuple[float, ...] = ()
+    start = 0
+    for part, part_of_other in zip(joint.parts, other.parts, strict=True):
+        result += _by_part(part, part_of_other, values[start : start + part.nq], convert)
+        start += part.nq
+    return result
+
+
+def _at_pose(joint: JointType, other: JointType, q: Sequence[float]) -> list[float]:
+    return [float(x) for x in other.configuration_from_pose(joint.X(q))]
+
+
+def _count(bounds: Sequence[float]) -> int:
+    return sum(map(math.isfinite, bounds))
 
 
 def with_standard_axes(joint: JointDescription) -> JointDescription:

@@ -29,7 +29,7 @@ from linkwork.formats.description import (
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
 from linkwork.formats.sdf.written_axes import add_axes, type_of
 from linkwork.formats.sdf.written_loops import ROOT, LoopWriter
-from linkwork.formats.simple_joints import chain_of, has_part, split_joint
+from linkwork.formats.simple_joints import chain_of, has_part, split_joint, with_quaternions
 from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import MeshFolder, WritingLog, is_own, report_attachments, report_mesh_names
 from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
@@ -82,8 +82,9 @@ class _Writer:
     """
 
     def __init__(self, tree: Tree, strict: bool, world: str | None, meshes: MeshFolder | None) -> None:
-        self.tree, self.world = tree, world
         self.log = WritingLog(tree, "SDF", strict)
+        self.tree = tree = with_quaternions(tree, Spherical, self.log)
+        self.world = world
         self.follows = tree.has_couplings
         self.has_sines = has_part(tree, UnboundedRevolute, _KINDS)
         self.marks = [frame for frame in tree.frames if not frame.is_link]
@@ -214,7 +215,7 @@ class _Writer:
             self.log.changed(element, f"{message}{coordinates}")
             return []
         chain = chain_of(joint.joint, _KINDS)
-        if chain is None or any(isinstance(part, Spherical) and part != Spherical() for _, part in chain):
+        if chain is None:
             self.log.refuse(element, f"SDF has no {type_name} joint, nor joints with the same coordinates")
             return []
         coupled = body is not None and body.coupling is not None

@@ -22,6 +22,7 @@ from linkwork.formats.simple_joints import (
     split_joint,
     unreversed,
     with_parts_of_joints,
+    with_quaternions,
     with_standard_axes,
     without_rotor,
 )
@@ -74,7 +75,7 @@ def with_written_joints(tree: Tree) -> Tree:
     writer = _Writer(tree, False, True, None)
     for joint in writer.described.joints:
         writer.simple(joint)
-    base, idle = writer.described.base, writer.idle
+    tree, base, idle = writer.tree, writer.described.base, writer.idle
     bases = {} if base is None else {base.joint_name: [(FLOATING_BASE, base.joint.nq, base.joint.nv)]}
     motors = [item.name for item in tree.actuators if item in idle]
     moving = tree.with_unchecked(
@@ -93,8 +94,9 @@ class _Writer:
     """
 
     def __init__(self, tree: Tree, strict: bool, with_loops_file: bool, meshes: MeshFolder | None) -> None:
-        self.tree, self.meshes, self.with_loops_file = tree, meshes, with_loops_file
         self.log = WritingLog(tree, "URDF", strict)
+        self.tree = tree = with_quaternions(tree, Floating, self.log)
+        self.meshes, self.with_loops_file = meshes, with_loops_file
         self.follows = tree.has_couplings or any(isinstance(unreversed(body.joint), Helical) for body in tree.bodies)
         self.elements = JointElements(self.log, has_part(tree, UnboundedRevolute, _KINDS))
         self.idle = immobile(tree)
@@ -213,7 +215,7 @@ class _Writer:
         element, type_name = f"joint[{joint.name}]", joint.joint.type_name()
         body = self.described.bodies.get(joint.name)
         chain = chain_of(joint.joint, _KINDS)
-        if chain is None or any(isinstance(part, Floating) and part != Floating() for _, part in chain):
+        if chain is None:
             self.log.refuse(element, f"URDF has no {type_name} joint, nor joints with the same coordinates")
             return []
         if body is not None and body.coupling is not None and joint.joint.nq != 1:
