@@ -130,7 +130,12 @@ def values_of_mujoco(tree: Tree, text: str) -> Values:
     result |= {("point", p.name): [*d.site_xpos[index_of("SITE", p.name)], 1.0] for p in tree.points}
     for loop in tree.constraints:
         rows = [
-            d.efc_pos[(d.efc_id == k) & (d.efc_type == 0)] for k in range(m.neq) if m.equality(k).name[:4] == "loop"
+            d.site_xpos[m.eq_obj1id[k]]
+            - d.site_xpos[m.eq_obj2id[k]]  # MuJoCo leaves out rows of points that stand still
+            if m.eq_type[k] == mujoco.mjtEq.mjEQ_CONNECT
+            else d.efc_pos[(d.efc_id == k) & (d.efc_type == 0)]
+            for k in range(m.neq)
+            if m.equality(k).name[:4] == "loop"
         ]
         if isinstance(loop, LoopJoint) and rows:
             result["loop", loop.name] = loop_error(rows)
