@@ -69,7 +69,7 @@ def test_plots_show_the_recorded_values(run):
     pytest.importorskip("matplotlib")
     _, result = run
     axes = result.plot(1)
-    assert len(axes) == 4 and np.array_equal(axes[0].lines[6].get_ydata(), result.q[1, :, 6])
+    assert len(axes) == 5 and np.array_equal(axes[0].lines[6].get_ydata(), result.q[1, :, 6])
     assert [axis.get_ylabel() for axis in axes[:3]] == ["q [m]", "v [rad/s, m/s]", "energy [J]"]
     energies = {line.get_label(): line.get_ydata() for line in axes[2].lines}
     assert np.allclose(energies["kinetic"], result.records["kinetic_energy"][1])

@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.simulation import ContactGround, ContactPair, ContactPoint, ContactScene
 from linkwork.viewer import scene_document
 from linkwork.viewer.document_checks import check_document
-from linkwork.viewer.scenes.document_of import _MODULES
+from linkwork.viewer.scenes.document_of import _MODULES, document_of
 
 
 def poses_are_kinematics(actor, robot):
@@ -270,6 +270,25 @@ def test_a_workspace_map_is_shown():
     with pytest.raises(ValueError, match="expected the argument robot too"):
         stored.show(q=[0.0, 0.0])
     assert stored == reach and "pass robot=" in checked(stored).notes[0]
+
+
+def test_records_of_a_simulation_are_drawn_over_time():
+    pytest.importorskip("matplotlib")
+    robot = lw.load("double_pendulum")
+    sensors = {"imu": lw.simulation.IMU("tip")}
+    run = robot.simulate(
+        np.full((2, 2), 0.3), duration=0.02, dt=0.005, record=["tau", ("pose", "tip")], sensors=sensors
+    )
+    lines = {title: (unit, drawn) for title, unit, drawn in run._record_lines((1,))}
+    assert {*lines} == {"tau", "pose_tip", "imu"} and lines["tau"][0] == "N m"
+    assert [*lines["tau"][1]] == [*robot.v_names] and len(lines["imu"][1]) == 6
+    for k, values in enumerate(lines["imu"][1].values()):
+        assert np.array_equal(values, run.records["imu"][1, :, k])
+    plots = {plot.title: plot for plot in document_of(run, (1,)).plots}
+    assert {*lines} < {*plots} and plots["imu"].values.shape == (len(plots["energy"].values), 6)
+    axes = run.plot(1)
+    assert [axis.get_ylabel() for axis in axes[3:]] == ["tau [N m]", "pose_tip [1, m]", "imu"]
+    assert [len(axis.lines) for axis in axes[3:]] == [2, 16, 6]
 
 
 def test_environments_are_shown_side_by_side():

@@ -26,6 +26,7 @@ from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics
 from linkwork.errors import Status
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.kinematics.state_tables import StateTable, record_variable, state_variables
+from linkwork.model.coordinate_names import units_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
@@ -36,6 +37,7 @@ from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED,
 __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
 
+_MOST_LINES = 48  # of a recorded quantity in a plot
 _NAMED = 3  # largest number of saturated joints that a message names
 _STATUSES = {  # by code of the kernels
     RUNNING: Status.COMPLETED,
@@ -329,12 +331,31 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
             title=title,
         )
 
+    def _record_lines(self, environment: tuple[int, ...]) -> list[tuple[str, str, dict[str, np.ndarray]]]:
+        """Return the name, the unit and the lines (n,) of recorded quantities of one environment.
+
+        Contact forces, which are drawn by their sizes, and quantities of more than `_MOST_LINES` numbers are left out.
+        """
+        result = []
+        robot = self.robot_of(environment)
+        of_velocity = dict(zip(robot.v_names, units_of(robot.tree, "v"), strict=True))
+        for variable in self._table("plot").variables[2:]:
+            groups: dict[str, dict[str, np.ndarray]] = {}
+            for column, unit, values in variable.columns(self.q.ndim - 2):
+                label = column.partition(":")[2] or column
+                if variable.name == "tau" and not unit:
+                    unit = {"rad/s": "N m", "m/s": "N"}.get(of_velocity.get(label, ""), "")
+                groups.setdefault(unit, {})[label] = values[environment]
+            if variable.name != "contact_forces" and sum(map(len, groups.values())) <= _MOST_LINES:
+                result += [(variable.name, unit, lines) for unit, lines in groups.items()]
+        return result
+
     def _shown_contacts(self, contacts: Any) -> ContactSet | None:
         """Return the contacts of a picture: its option, or those of the simulation."""
         return self._contacts if contacts is None else ContactSet.of(contacts, "convex", "show")
 
     def plot(self, *environment: int, axes: Any = None) -> Any:
-        """Plot q, v, energies and contact forces over time with matplotlib (``pip install "linkwork[figures]"``).
+        """Plot q, v, energies, contact forces and the other records over time with matplotlib (extra ``figures``).
 
         Returns the axes, one below the other.
         """

@@ -24,7 +24,7 @@ __all__ = ["moving_picture", "plot_simulation", "strip_of"]
 
 
 def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any:
-    """Plot joints, velocities, energies and contact forces over time, one below the other.
+    """Plot joints, velocities, energies, contact forces and other records over time, one below the other.
 
     Limits of positions and velocities are shaded; vertical lines are events.
     """
@@ -38,6 +38,7 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
     if "contact_forces" in result.records:
         sizes = np.linalg.norm(result.records["contact_forces"][environment], axis=-1)
         rows.append(("contact force [N]", dict(zip(result.contact_names, sizes.T, strict=True))))
+    rows += [(f"{name} [{unit}]" if unit else name, lines) for name, unit, lines in result._record_lines(environment)]
     axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
     times = {event.time for event in result.events if event.environment == environment}
     limits = {0: (robot.lower, robot.upper), 1: (-robot.velocity_limits, robot.velocity_limits)}

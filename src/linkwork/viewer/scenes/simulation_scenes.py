@@ -62,6 +62,8 @@ def simulation_document(
     if len(t) > 1 and not robot.tree.inertias_ignored:
         energies = result._energies(index[0], q[:, 0], v)
         builder.plots.append(Plot("energy", "J", tuple(energies), np.stack([*energies.values()], axis=1)))
+    for name, unit, lines in result._record_lines(index[0]) if len(t) > 1 else ():
+        builder.plots.append(Plot(name, unit, tuple(lines), np.stack([*lines.values()], axis=1)[rows]))
     if touching is not None:
         _add_surroundings(builder, touching, scene)
     if "contact_forces" in result.records and result.contact_names:
