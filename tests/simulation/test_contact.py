@@ -377,6 +377,17 @@ def test_contacts_with_locked_normals_have_no_force():
             assert not run.records["contact_forces"].any(), (robot.name, seed)
 
 
+def test_light_parts_of_heavy_machines_touch_the_ground():
+    """A hook of 1 g at a crane of 1 t and 10 m, which spins about the normal: it carries the crane all the same."""
+    lift = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="lift", parent="world", child="crane")
+    placed = {"parent": "crane", "child": "hook", "placement": lw.pose((10.0, 0.0, 0.0))}
+    spin = lw.Joint.of(joints.Revolute((0, 0, 1)), name="spin", **placed)
+    hook = lw.Link("hook", mass=1e-3, inertia=(5e-8, 5e-8, 5e-8))
+    robot = lw.Robot.build("crane", lw.Link("crane", mass=1e3, inertia=(1.0, 1.0, 1.0)), hook, lift, spin)
+    run = robot.simulate([1e-3, 0.0], duration=0.1, contacts=ContactGround(ContactPoint("hook", (5e-3, 0, 0))))
+    assert abs(run.q[-1, 0]) < 1e-4
+
+
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap")
 def test_jammed_links_are_solved_to_the_accuracy_of_float64():

@@ -216,14 +216,15 @@ class RattleStep:
         moved = self.mechanics.momentum(self.q, apart)
         return [a - b for a, b in zip(moved, opposed(self.resisted[0], apart), strict=True)]
 
-    def mobility(self, row: Scalars) -> Any:
-        """Return the inverse inertia of a velocity ``row`` · w, with the constraints."""
+    def mobilities(self, row: Scalars) -> tuple[Any, Any]:
+        """Return the inverse inertia of a velocity ``row`` · w without the constraints, and with them."""
         held = self.shared.factored(self.q, self.t, FLAT)
         y = held.inverse.inward(row)
+        free = dot(held.inverse.weighed(y), y)
         impulses = held.factors.solved([dot(UD, y) for UD in held.UD])
         for U, x in zip(held.U, impulses, strict=True):
             y = [a - u * x for a, u in zip(y, U, strict=True)]
-        return dot(held.inverse.weighed(y), y)
+        return free, dot(held.inverse.weighed(y), y)
 
     def intervals(self, A: Rows) -> list[TiedRows]:
         """Return the impulses of each constraint as intervals, which keep the velocities G w₀ of its rows."""

@@ -27,7 +27,6 @@ from linkwork.simulation.algorithms.contact.contact_terms import (
     ContactAt,
     Interval,
     StepScale,
-    inverse_inertia,
     with_free_normal,
 )
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
@@ -390,7 +389,10 @@ class SimulatedDynamics:
             intervals += dry_intervals(resistance.dry_rows(q, v), self.law, A, h)
         closing, before = [] if step is None else step.intervals(A), len(intervals)
         intervals += [interval for one in closing for interval in one.intervals]
-        touching = [self._with_free_normal(contact, step, A, scale) for contact in touching]
+        if step is not None:
+            touching = [with_free_normal(one, step.mobilities(one.J[2]), scale) for one in touching]
+        else:  # a floating body moves freely with its limbs
+            touching = [with_free_normal(one, (), scale) if one.limb is None else one for one in touching]
         result = contact_velocities(A, v, push, touching, intervals, h, scale, change, self.closely)
         w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
@@ -409,15 +411,6 @@ class SimulatedDynamics:
             acts = or_(acts, reaches(self.robot.tree, stops, touching, step.unbounded.w, h))
             w, end, energy = step.moved(w, acts)
         return SolvedStep(w, end, energy, given, pressed, tied, result.residual).arrays
-
-    def _with_free_normal(
-        self, contact: ContactAt, step: RattleStep | None, A: list[list[Any]], scale: StepScale
-    ) -> ContactAt:
-        """Return a contact, out of reach if its point cannot move along its normal."""
-        if step is None and contact.limb is not None:  # a floating body carries it
-            return contact
-        mobility = inverse_inertia(contact.J[2:], A) if step is None else step.mobility(contact.J[2])
-        return with_free_normal(contact, mobility, A, scale)
 
     def _coasting(
         self, moving: Any, resistance: PassiveResistance, q: Scalars, v: Scalars, M: list[list[Any]], tau: Scalars

@@ -24,11 +24,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, sqrt, where
+from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, sqrt, where
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.coordinate_names import units_of
 from linkwork.model.tree import Tree
@@ -49,7 +50,6 @@ __all__ = [
     "cone_impulse",
     "dry_friction",
     "impulse_of",
-    "inverse_inertia",
     "is_beyond",
     "limit",
     "per_settling",
@@ -257,21 +257,30 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     return replace(contact, bearing=(own + _OWN_FORCE * fmin(forced, strong * h)) / firmness)
 
 
-def with_free_normal(contact: ContactAt, mobility: Any, A: Rows, scale: StepScale) -> ContactAt:
+def with_free_normal(contact: ContactAt, mobilities: Sequence[Any], scale: StepScale) -> ContactAt:
     """Return a contact, out of reach if its point cannot move along its normal.
 
-    ``mobility`` is the inverse inertia of the point along its normal [1/kg], with the constraints.  Forces along a
-    locked normal do not change the motion, and none of them has the least norm.
+    ``mobilities`` are the inverse inertias [1/kg] of the point along its normal without and with the constraints, if
+    there are any.  Forces along a locked normal do not change the motion, and none of them has the least norm.
     """
-    locked = lt(mobility, _least_inverse_inertia(contact, A, scale))
+    still = [lt(fabs(x), _lever(k, scale)) for k, x in enumerate(contact.J[2]) if not is_zero(x)]
+    locked: Any = reduce(and_, still, True)
+    if mobilities:
+        free, constrained = mobilities
+        locked = or_(locked, lt(constrained, _LEAST_LEVER * _LEAST_LEVER * free))
     return replace(contact, gap=where(locked, FAR * scale.length, contact.gap))
 
 
 def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any:
-    """Return the inverse inertia [1/kg] below which a contact cannot move: that of a lever of 10⁻⁶ L, or a motion."""
+    """Return the least inverse inertia [1/kg] of a contact for its compliance: that of levers of 10⁻⁶ L, or motions."""
     moved = {k for x in contact.J for k, y in enumerate(x) if not is_zero(y)}
-    levers = {k: _LEAST_LEVER * (scale.length if k in scale.turns else 1.0) for k in sorted(moved) or range(len(A))}
+    levers = {k: _lever(k, scale) for k in sorted(moved) or range(len(A))}
     return sum((x * x / A[k][k] for k, x in levers.items()), 0.0)
+
+
+def _lever(k: int, scale: StepScale) -> Any:
+    """Return the velocity of a point per velocity k, up to which it counts as none."""
+    return _LEAST_LEVER * (scale.length if k in scale.turns else 1.0)
 
 
 def aim_of(contact: ContactAt, A: Rows, h: Any) -> Any:
@@ -329,12 +338,9 @@ def per_settling(h: Any) -> Any:
 
 
 def _inverse_inertia_of(contact: ContactAt, A: Rows) -> Any:
-    return fmax(inverse_inertia(contact.J, A), contact.least)
-
-
-def inverse_inertia(rows: Rows, A: Rows) -> Any:
-    """Return Σ x²/A over the entries of some rows: the sum of their inverse effective inertias, for a diagonal A."""
-    return sum((x * x * (1.0 / A[k][k]) for row in rows for k, x in enumerate(row) if not is_zero(x)), 0.0)
+    """Return Σ x²/A over the entries of J: the sum of the inverse effective inertias of its rows, for a diagonal A."""
+    each = ((k, x) for row in contact.J for k, x in enumerate(row) if not is_zero(x))
+    return fmax(sum((x * x * (1.0 / A[k][k]) for k, x in each), 0.0), contact.least)
 
 
 _LEAST = 1e-200  # added to the square of a tangential impulse, to avoid division by zero
