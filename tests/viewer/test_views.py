@@ -18,6 +18,10 @@ def test_the_front_of_a_planar_mechanism_is_along_its_normal():
     expected |= {"planetary_gear": (-quarter, quarter), "quadruped": (0.0, 0.0)}
     for name, view in expected.items():
         assert front_view(robot_document(lw.load(name))) == pytest.approx(view), name
+    slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart")
+    pole = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="turn", parent="cart", child="pole")
+    cart = lw.Robot.build("cart", lw.Link("cart", mass=1.0), lw.Link("pole", mass=1.0), slide, pole)
+    assert front_view(robot_document(cart)) == pytest.approx((-quarter, 0.0))
     for azimuth in (0.0, 0.3, -0.7):  # a mechanism whose plane is turned about z is seen from its normal, too
         pose = lw.spatial.Pose(
             lw.spatial.Rotation.about(lw.spatial.Vec3(0.0, 0.0, 1.0), azimuth), lw.spatial.Vec3(0.0, 0.0, 0.0)

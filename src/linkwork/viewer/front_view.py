@@ -33,7 +33,7 @@ def front_view(document: SceneDocument) -> tuple[float, float]:
 
 
 def _normal(actor: Actor) -> np.ndarray | None:
-    """Return the unit normal (3,) of the plane in which a robot moves; None if it moves in space or has one hinge."""
+    """Return the unit normal (3,) of the plane in which a robot moves; None if it moves in space or has one joint."""
     rotations: list[np.ndarray] = []
     translations: list[np.ndarray] = []
     for body, pose in zip(actor.robot.tree.bodies, actor.poses[0, 0], strict=True):
@@ -43,7 +43,7 @@ def _normal(actor: Actor) -> np.ndarray | None:
         S = body.rotor.inv() @ body.call_joint("S", body.call_joint("zero"))
         for direction, _, rotates in axes_of(S):
             (rotations if rotates else translations).append(pose[:3, :3] @ direction)
-    if len(rotations) < 2:
+    if not rotations or len(rotations) + len(translations) < 2:
         return None
     normal = rotations[0]
     is_planar = all(np.linalg.norm(np.cross(axis, normal)) < _PARALLEL for axis in rotations)
