@@ -57,11 +57,15 @@ class TestUsage:
     def test_a_decimal_comma_in_an_option_is_explained(self, linkwork):
         """Decimal commas are refused, negative numbers read in every notation (argparse takes some for options)."""
         several = [("plan", "--start"), ("plan", "--goal"), ("plan", "--pose", "tool"), ("view", "--q")]
-        several += [("info", "--base")] + [("simulate", option) for option in ("--q", "--target-q", "--v")]
+        several += (
+            [("info", "--base")]
+            + [("dynamics", option) for option in ("--q", "--v", "--a", "--tau")]
+            + [("simulate", option) for option in ("--q", "--target-q", "--v")]
+        )
         single = []
         for command in COMMANDS:
             parser = argparse.ArgumentParser()
-            import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
+            import_module(f"linkwork.cli.commands.{command.replace('-', '_')}").add_arguments(parser)
             values = [
                 action
                 for action in parser._actions
@@ -94,7 +98,7 @@ class TestUsage:
     @pytest.mark.light
     def test_options_of_several_words_end_before_the_robot(self):
         """The robot's file may stand at any place: before, between and after the options."""
-        words = {"--goal": ["1", "j=-0.5"], "--pose": ["tool", "0.1,", "-2e-3"], "--position-limits": ["j=-1:2"]}
+        words = {"--goal": ["1", "j=-0.5"], "--position-limits": ["j=-1:2"]}
         words |= {"--functions": ["pose:tool", "plan"], "--beside": ["mujoco"], "--ignore": ["inertias"]}
         words["--names"] = ["a=b"]
         tried = set()
@@ -107,9 +111,14 @@ class TestUsage:
                 if action.nargs != "+":
                     continue
                 option, robots = action.option_strings[0], {name: f"2{name}.urdf" for name in files}
-                values = words.get(option, ["0", "-0.1"] if isinstance(action.type, WordForm) else ["a", "b"])
+                form = action.type
+                values = words.get(option, ["a", "b"])
+                if option not in words and isinstance(form, WordForm):
+                    values = [*["tool"] * form.free, "0.1,", "-2e-3"]
                 fixed = [f"{name}=tool" for name in required if name != option]
-                if not isinstance(action.type, WordForm) and action.choices is None:
+                groups = [[x.option_strings[0] for x in g._group_actions] for g in parser._mutually_exclusive_groups]
+                fixed += [f"{names[0]}=0" for names in groups if command == "ik" and option not in names]
+                if not isinstance(form, WordForm) and action.choices is None:
                     robots.pop("other", None)  # a second file that may be omitted looks like a folder
                 for order in (
                     [option, *values, *robots.values()],
@@ -146,7 +155,7 @@ class TestUsage:
     )
     def test_options_have_the_names_of_the_arguments_in_python(self, command, functions, more):
         parser = CommandParser(prog=command)
-        import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
+        import_module(f"linkwork.cli.commands.{command.replace('-', '_')}").add_arguments(parser)
         allowed = {name for function in (*functions, lw.load, HULLS) for name in inspect.signature(function).parameters}
         names = {action.dest for action in parser._actions}
         assert names <= allowed | more | {"help", "file", "json", "output", "plot", "force", "argument", "meshes"}

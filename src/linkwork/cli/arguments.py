@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from linkwork import Robot, load, pose
+from linkwork import Robot, load
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
 from linkwork.cli.output import Terminal, escaped, label, quantity
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.values import number_of, positive, words_of
+from linkwork.cli.values import pose_of, positive
 from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.model import WORLD
 from linkwork.shapes import Mesh
@@ -39,7 +42,11 @@ __all__ = [
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a robot, and the options with which `linkwork.load` reads it."""
-    parser.add_argument("file", metavar="FILE", help="a robot file, or the name of a built-in robot (see `robots`)")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a robot file, - for standard input, or the name of a built-in robot (see `robots`)",
+    )
     parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
     parser.add_argument(
         "--base",
@@ -80,6 +87,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
 
+_MAX_STDIN = 1 << 28  # [bytes]
 _PLAIN = ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", "xacro", "trusted")
 _KINDS = get_type_hints(load)
 _CHOICES = {
@@ -109,19 +117,11 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     if arguments.argument:
         options["arguments"] = dict(arguments.argument)
     if arguments.base is not None:
-        options["base"] = _base_of(arguments.base)
+        try:
+            options["base"] = pose_of("--base", arguments.base)
+        except ValueError as error:
+            raise CommandError(USAGE, escaped(str(error))) from error
     return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
-
-
-def _base_of(texts: Sequence[str]) -> np.ndarray:
-    """Return the pose in the option ``--base``.  Raises CommandError."""
-    try:
-        numbers = [number_of("--base", word) for word in words_of("--base", texts)]
-    except ValueError as error:
-        raise CommandError(USAGE, escaped(str(error))) from error
-    if len(numbers) not in (3, 6):
-        raise CommandError(USAGE, f"--base: expected X Y Z ROLL PITCH YAW, or X Y Z, got {len(numbers)} numbers")
-    return pose(numbers[:3], rpy=numbers[3:] or None)
 
 
 def floats(robot: Robot) -> bool:
@@ -190,7 +190,18 @@ def log_issues(issues: Iterable[Issue], terminal: Terminal) -> None:
 
 
 def read_robot(name: str, **options: Any) -> Robot:
-    """Return the robot that is built in under a name or described by a file. Raises CommandError."""
+    """Return the robot that is built in under a name or described by a file. Raises CommandError.
+
+    "-" is standard input, whose text is stored in a temporary file while it is read.
+    """
+    if name == "-":
+        with TemporaryDirectory(prefix="linkwork-") as folder:
+            file = Path(folder) / "stdin"
+            text = sys.stdin.buffer.read(_MAX_STDIN + 1)
+            if len(text) > _MAX_STDIN:
+                raise CommandError(USAGE, f"-: standard input has more bytes than the limit of {_MAX_STDIN}")
+            file.write_bytes(text)
+            return read_robot(str(file), **options)
     try:
         return load(name, **options)
     except ModelError as error:

@@ -91,7 +91,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     for name, about in COMMANDS.items():
         one = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
         if name == command:
-            module = import_module(f"linkwork.cli.commands.{name}")
+            module = import_module(f"linkwork.cli.commands.{name.replace('-', '_')}")
             module.add_arguments(one)
             one.set_defaults(run=module.run)
     return parser

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from linkwork import Robot
+from linkwork import Robot, pose
 from linkwork.cli.parser import NUMERIC
 from linkwork.errors import UnknownNameError
 
@@ -22,6 +22,7 @@ __all__ = [
     "not_a_number",
     "number_from",
     "number_of",
+    "pose_of",
     "positive",
     "words_of",
 ]
@@ -126,6 +127,17 @@ def number_of(option: str, text: str) -> float:
     if not np.isfinite(result):
         raise ValueError(f"{option}: {not_a_number('a finite number', text)}")
     return result
+
+
+def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
+    """Return the pose (4, 4) in the text of an option: a position and, if given, roll, pitch and yaw.
+
+    Raises ValueError.
+    """
+    values = [number_of(option, word) for word in words_of(option, texts)]
+    if len(values) not in (3, 6):
+        raise ValueError(f"{option}: expected X Y Z ROLL PITCH YAW, or X Y Z, got {len(values)} numbers")
+    return pose(values[:3], rpy=values[3:] or None)
 
 
 def configuration_of(robot: Robot, option: str, texts: Sequence[str], defaults: np.ndarray) -> np.ndarray:

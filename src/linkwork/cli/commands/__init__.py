@@ -1,4 +1,4 @@
-"""Commands of the command line: one file each, named as the command.
+"""Commands of the command line: one file each, named as the command with "_" for "-".
 
 A file has the functions ``add_arguments(parser)`` and ``run(arguments, terminal)``, and is imported when its command
 runs.
@@ -17,9 +17,13 @@ COMMANDS: dict[str, str] = {
     "compare": "compare two robots by the names of their links and joints, and print what differs",
     "convert": "read a robot in one format and write it in another",
     "robots": "list the built-in robots",
+    "pose": "print the pose of a frame at one configuration",
+    "ik": "find a configuration in which a frame has a pose or a position",
+    "jacobian": "print the Jacobian of a frame at one configuration",
+    "dynamics": "print the terms of the equation of motion at one state, and forces or accelerations",
     "explain": "show where the operations of a robot's function come from, body by body",
-    "ik": "measure the success rate and time of inverse kinematics of a frame",
-    "distances": "print distances of a robot's collision shapes from each other and from a scene",
+    "bench-ik": "measure the success rate and time of inverse kinematics of a frame",
+    "distances": "print distances of a robot's collision shapes, as it moves or at one configuration",
     "plan": "plan a collision-free path of a robot, and write it as a trajectory",
     "map": "map what a robot's frame reaches, on all processors or on a Dask cluster",
     "simulate": "simulate a robot, free or under a controller, and print, draw and write its motion",

@@ -12,7 +12,7 @@ import numpy as np
 from linkwork import Robot, __version__, get_num_threads
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import FAILED, add_json, load_robot, random_states
-from linkwork.cli.commands.ik import middle
+from linkwork.cli.commands.bench_ik import middle
 from linkwork.cli.output import Terminal, columns_of, label, number, number_list, quantity
 from linkwork.cli.values import positive
 from linkwork.model import tree_lines

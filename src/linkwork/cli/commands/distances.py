@@ -1,6 +1,6 @@
-"""`linkwork distances`: distances of a robot's collision shapes from each other, and from a scene, as it moves.
+"""`linkwork distances`: distances of a robot's collision shapes from each other and from a scene.
 
-Configurations are drawn within limits; statements on pairs that always or never touch hold for these only.
+Configurations are drawn within limits, or one is chosen; pairs that always or never touch do so in these only.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
 from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label, quantity, table
+from linkwork.cli.states import add_configuration, configuration_data, required_q
 from linkwork.cli.values import from_zero, positive
 
 __all__ = ["add_arguments", "run"]
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_meshes(parser)
     parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    add_configuration(parser)
     parser.add_argument("--samples", metavar="N", type=positive, default=10_000, help="configurations (default: 10000)")
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
     add_json(parser)
@@ -51,6 +53,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = with_meshes(robot_of(arguments, terminal), arguments)
     scene = scene_of(arguments.scene)
     try:
+        if arguments.q is not None or arguments.configuration is not None:
+            return _at_one_configuration(robot, scene, arguments, terminal)
         result = _clearances(robot, scene, arguments, terminal)
     except (TypeError, ValueError) as error:  # no shapes, or shapes without distances
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
@@ -58,6 +62,21 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         terminal.out.json(_data(robot, result, arguments))
     else:
         terminal.out.lines(_text(robot, result, arguments))
+    return 0
+
+
+def _at_one_configuration(robot: Robot, scene: Scene | None, arguments: argparse.Namespace, terminal: Terminal) -> int:
+    """Print the distance of each pair at the configuration of the options, the least first."""
+    q = required_q(robot, arguments, terminal)
+    result = robot.distances(q, scene)
+    pairs = sorted(zip(result.distance.tolist(), result.pairs, strict=True))
+    if arguments.json:
+        listed = [{"a": a, "b": b, "distance": d} for d, (a, b) in pairs]
+        terminal.out.json(configuration_data(robot, q, scene=arguments.scene, pairs=listed))
+        return 0
+    rows = [[escaped(a), escaped(b), f"{1e3 * d:.1f}"] for d, (a, b) in pairs]
+    title = f"{label(robot.name)}: {quantity(len(pairs), 'pair')} at one configuration"
+    terminal.out.lines([title, "", *table(["a", "b", "distance [mm]"], rows, left=(0, 1))])
     return 0
 
 

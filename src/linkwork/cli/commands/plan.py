@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork import Robot, __version__, pose
+from linkwork import Robot, __version__
 from linkwork._util.progress import Progress, ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
@@ -23,7 +23,7 @@ from linkwork.cli.arguments import (
 from linkwork.cli.files import add_files, check_files, scene_of, write_files
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
-from linkwork.cli.values import add_limits, configuration_of, from_zero, limits_of, number_from, number_of, words_of
+from linkwork.cli.values import add_limits, configuration_of, from_zero, limits_of, number_from, pose_of
 from linkwork.errors import UnknownNameError
 from linkwork.motion import Trajectory
 from linkwork.planning import PlanResult
@@ -31,8 +31,6 @@ from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
-
-_POSE = ("X", "Y", "Z", "R", "P", "Y")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,12 +174,7 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
     for frame, *texts in arguments.poses:
         if frame not in robot.frames:
             raise UnknownNameError("frame", frame, [*robot.frames])
-        numbers = [number_of("--pose", word) for word in words_of("--pose", texts)]
-        if len(numbers) not in (3, 6):
-            raise ValueError(
-                f"--pose: expected FRAME and {' '.join(_POSE)}, or {' '.join(_POSE[:3])}, got {len(numbers)}"
-            )
-        result.append({frame: pose(numbers[:3], rpy=numbers[3:] or None)})
+        result.append({frame: pose_of(f"--pose {frame}", texts)})
     if not result:
         raise ValueError("expected a goal: --goal a configuration, or --pose of a frame")
     return result

@@ -12,10 +12,8 @@ from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label
-from linkwork.cli.parser import NUMERIC
-from linkwork.cli.values import configuration_of, from_zero
-from linkwork.errors import UnknownNameError
-from linkwork.viewer.start_configuration import start_configuration
+from linkwork.cli.states import add_configuration, named_or_listed
+from linkwork.cli.values import from_zero
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,14 +23,7 @@ _MAX_PORT = 65535
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument(
-        "--q",
-        metavar="NUMBER",
-        nargs="+",
-        type=NUMERIC,
-        help="configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits; loops are closed)",
-    )
-    parser.add_argument("--configuration", metavar="NAME", help="a named configuration of the robot's file")
+    add_configuration(parser)
     parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
     parser.add_argument("--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files")
     for name, about in _FILES.items():
@@ -46,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     output = _output(arguments)
     robot = robot_of(arguments, terminal)
-    q = _configuration(robot, arguments)
+    q = named_or_listed(robot, arguments)
     scene = scene_of(arguments.scene)
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -90,21 +81,6 @@ def _output(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.port is not None and arguments.port > _MAX_PORT:
         raise CommandError(USAGE, f"--port: expected an integer from 0 to {_MAX_PORT}, got {arguments.port}")
     return {"port": arguments.port, "open_browser": not arguments.no_browser}
-
-
-def _configuration(robot: Robot, arguments: argparse.Namespace) -> Any:
-    """Return the configuration of the options, or None without one.  Raises CommandError."""
-    try:
-        q = None
-        if arguments.configuration is not None:
-            q = robot.named_configurations[arguments.configuration].q
-        if arguments.q is not None:
-            q = configuration_of(robot, "--q", arguments.q, start_configuration(robot) if q is None else q)
-        return q
-    except UnknownNameError as error:
-        raise CommandError(USAGE, escaped(str(error))) from error
-    except ValueError as error:
-        raise CommandError(USAGE, escaped(str(error))) from error
 
 
 def _say(arguments: argparse.Namespace, terminal: Terminal, robot: Robot, key: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""The command `linkwork ik`: its measurements equal the robot's results."""
+"""The command `linkwork bench-ik`: its measurements equal the robot's results."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.cli.commands.ik import middle, pose_errors
+from linkwork.cli.commands.bench_ik import middle, pose_errors
 
 SHORT = ("--poses", "30")
 
 
 def test_ik_prints_measurements_of_an_arm(linkwork):
-    ran = linkwork("ik", "arm6", "--frame", "tool", *SHORT)
+    ran = linkwork("bench-ik", "arm6", "--frame", "tool", *SHORT)
     assert ran.code == 0, ran.err
     assert "arm6: poses of tool relative to the world" in ran.out
     assert "reached: 100.00 % (30 of 30), within 1e-05 m and rad on each axis, and within limits" in ran.out
@@ -25,7 +25,9 @@ def test_ik_prints_measurements_of_an_arm(linkwork):
 
 
 def test_ik_prints_json_for_programs(linkwork):
-    data = json.loads(linkwork("ik", "arm7", "--frame", "hand", "--relative-to", "shoulder", *SHORT, "--json").out)
+    data = json.loads(
+        linkwork("bench-ik", "arm7", "--frame", "hand", "--relative-to", "shoulder", *SHORT, "--json").out
+    )
     assert data["linkwork"] == lw.__version__ and (data["frame"], data["relative_to"]) == ("hand", "shoulder")
     assert data["poses"] == 30 and data["success"] == 1.0 and data["statuses"] == {"solved": 30} and not data["misses"]
     times = data["call_seconds"]
@@ -34,12 +36,12 @@ def test_ik_prints_json_for_programs(linkwork):
 
 
 def test_ik_meets_a_tolerance_of_1e_10(linkwork):
-    data = json.loads(linkwork("ik", "arm6", "--frame", "tool", *SHORT, "--tolerance", "1e-10", "--json").out)
+    data = json.loads(linkwork("bench-ik", "arm6", "--frame", "tool", *SHORT, "--tolerance", "1e-10", "--json").out)
     assert data["success"] == 1.0 and data["statuses"] == {"solved": 30} and data["tolerance"] == 1e-10
 
 
 def test_ik_of_a_floating_robot_reaches_all_poses(linkwork):
-    data = json.loads(linkwork("ik", "arm6", "--frame", "tool", "--floating-base", "--poses", "5", "--json").out)
+    data = json.loads(linkwork("bench-ik", "arm6", "--frame", "tool", "--floating-base", "--poses", "5", "--json").out)
     assert data["success"] == 1.0
 
 
@@ -63,10 +65,10 @@ def test_ik_verifies_solutions_that_claim_success(linkwork, monkeypatch, off, be
         return _Result(result, q)
 
     monkeypatch.setattr(lw.Robot, "inverse_kinematics", lying)
-    ran = linkwork("ik", "arm6", "--frame", "tool", "--poses", "15")
+    ran = linkwork("bench-ik", "arm6", "--frame", "tool", "--poses", "15")
     assert ran.code == 1 and "linkwork: error: 15 results wrongly reported as solved or within limits" in ran.err
     assert "missed (of 15):" in ran.out and "pose 9: solved, off by" in ran.out and "pose 10: " not in ran.out
-    data = json.loads(linkwork("ik", "arm6", "--frame", "tool", "--poses", "3", "--json").out)
+    data = json.loads(linkwork("bench-ik", "arm6", "--frame", "tool", "--poses", "3", "--json").out)
     assert data["success"] == 0.0 and [miss["pose"] for miss in data["misses"]] == [0, 1, 2]
     assert all(miss["reported_solved"] and miss["within_limits"] != beyond for miss in data["misses"])
 
@@ -83,7 +85,7 @@ def test_ik_refuses_wrong_usage(linkwork):
         (("arm6", "--frame", "tool", "--seed", "-1"), 2, "--seed: expected an integer >= 0, got '-1'"),
         (("arm6", "--frame", "tool", "--poses", "0"), 2, "expected an integer >= 1"),
     ):
-        ran = linkwork("ik", *arguments)
+        ran = linkwork("bench-ik", *arguments)
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran)
 
 

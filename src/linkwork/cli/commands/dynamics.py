@@ -1,0 +1,76 @@
+"""`linkwork dynamics`: print the terms of the equation of motion at one state, and forces or accelerations."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from linkwork.cli.arguments import BAD_MODEL, USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.output import Terminal, escaped, label, number
+from linkwork.cli.parser import NUMERIC
+from linkwork.cli.states import add_configuration, configuration_data, matrix_lines, required_q
+from linkwork.cli.values import named_values
+from linkwork.errors import UnknownNameError
+
+__all__ = ["add_arguments", "run"]
+
+_VECTORS = {
+    "v": "velocity: all of v, or NAME=NUMBER for some (default: at rest)",
+    "a": "acceleration, whose joint forces are printed",
+    "tau": "joint forces, whose acceleration is printed [N·m, N]",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_configuration(parser)
+    for name, about in _VECTORS.items():
+        parser.add_argument(f"--{name}", metavar="NUMBER", nargs="+", type=NUMERIC, help=about)
+    parser.add_argument("--passive", action="store_true", help="with armature, damping, friction and springs of joints")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    q = required_q(robot, arguments, terminal)
+    try:
+        v, a, tau = (
+            named_values(f"--{name}", getattr(arguments, name) or [], np.zeros(robot.nv), robot.v_names, "v")
+            for name in _VECTORS
+        )
+    except (UnknownNameError, ValueError) as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    passive = arguments.passive
+    try:
+        matrix = robot.mass_matrix(q, passive=passive)
+        columns = {"bias_force": robot.bias_force(q, v), "gravity_force": robot.gravity_force(q)}
+        constrained = bool(robot.constraints)
+        if arguments.a is not None:
+            inverse = robot.constrained_inverse_dynamics if constrained else robot.inverse_dynamics
+            columns["inverse_dynamics"] = inverse(q, v, a, passive=passive)
+        if arguments.tau is not None:
+            forward = robot.constrained_forward_dynamics if constrained else robot.forward_dynamics
+            columns["forward_dynamics"] = forward(q, v, tau, passive=passive)
+        energies = {
+            "kinetic_energy": float(robot.kinetic_energy(q, v)),
+            "potential_energy": float(robot.potential_energy(q)),
+        }
+        center = robot.center_of_mass(q)
+    except (TypeError, ValueError) as error:  # inertias that were ignored, unsupported constraints
+        raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    if arguments.json:
+        names = {"v_names": list(robot.v_names), "v": v}
+        more = {"mass_matrix": matrix, **columns, **energies, "center_of_mass": center}
+        terminal.out.json(configuration_data(robot, q, **names, passive=passive, **more))
+        return 0
+    lines = [f"{label(robot.name)}: dynamics at one state, in SI units"]
+    if constrained:
+        lines += ["mass matrix, bias and gravity are those of the tree, without its constraints"]
+    lines += matrix_lines("mass matrix", robot.v_names, robot.v_names, matrix)
+    lines += matrix_lines(
+        "", robot.v_names, [name.replace("_", " ") for name in columns], np.array([*columns.values()]).T
+    )
+    lines += ["", *(f"{name.replace('_', ' ')}: {number(x)} J" for name, x in energies.items())]
+    terminal.out.lines([*lines, f"centre of mass: {' '.join(number(x + 0.0) for x in center)} m"])
+    return 0

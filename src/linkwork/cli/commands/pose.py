@@ -1,0 +1,42 @@
+"""`linkwork pose`: print the pose of a frame at one configuration."""
+
+from __future__ import annotations
+
+import argparse
+
+from linkwork import quaternion, rpy
+from linkwork.cli.arguments import USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.output import Terminal, escaped, label, number
+from linkwork.cli.states import add_configuration, add_frames, configuration_data, matrix_lines, required_q
+from linkwork.errors import UnknownNameError
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_robot(parser)
+    add_frames(parser, "the frame whose pose is printed")
+    add_configuration(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = robot_of(arguments, terminal)
+    q = required_q(robot, arguments, terminal)
+    try:
+        X = robot.pose(q, arguments.frame, relative_to=arguments.relative_to)
+    except UnknownNameError as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    parts = {"position": X[:3, 3], "rpy": rpy(X), "quaternion_wxyz": quaternion(X)}
+    if arguments.json:
+        frames = {"frame": arguments.frame, "relative_to": arguments.relative_to}
+        terminal.out.json(configuration_data(robot, q, **frames, pose=X, **parts))
+        return 0
+    lines = [f"{label(robot.name)}: pose of {label(arguments.frame)} relative to {label(arguments.relative_to)}", ""]
+    titles = ("position [m]", "roll, pitch, yaw [rad]", "quaternion (w, x, y, z)")
+    lines += [
+        f"{title}: {' '.join(number(x + 0.0) for x in values)}"
+        for title, values in zip(titles, parts.values(), strict=True)
+    ]
+    terminal.out.lines([*lines, *matrix_lines("axes of the frame", "xyz", ("x", "y", "z"), X[:3, :3])])
+    return 0

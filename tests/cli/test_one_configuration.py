@@ -1,0 +1,116 @@
+"""Commands that compute one thing at one configuration: their numbers equal those of Python."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+
+Q = (0.3, -0.7, 0.9, -0.4, 0.5, 0.6)
+Q_TEXT = [str(x) for x in Q]
+
+
+@pytest.mark.slow(every=3)
+def test_results_at_one_configuration_equal_those_of_python(linkwork):
+    robot, q = lw.load("arm6"), np.array(Q)
+    X = robot.pose(q, "tool", relative_to="forearm")
+
+    def data(command, *options):
+        ran = linkwork(command, *options, "--q", *Q_TEXT, "arm6", "--json")
+        assert ran.code == 0, ran.err
+        return json.loads(ran.out)
+
+    result = data("pose", "--frame", "tool", "--relative-to", "forearm")
+    np.testing.assert_array_equal(result["pose"], X)
+    np.testing.assert_allclose(lw.pose(result["position"], rpy=result["rpy"]), X, atol=1e-14)
+    np.testing.assert_allclose(lw.pose(quaternion_wxyz=result["quaternion_wxyz"])[:3, :3], X[:3, :3], atol=1e-14)
+    assert result["q_names"] == list(robot.q_names) and result["q"] == list(Q)
+    for options in ({}, {"relative_to": "forearm", "expressed_in": "world", "point": "forearm"}):
+        words = [word for name, x in options.items() for word in (f"--{name.replace('_', '-')}", x)]
+        result = data("jacobian", "--frame", "tool", *words)
+        np.testing.assert_array_equal(result["jacobian"], robot.jacobian(q, "tool", **options))
+    v, a = np.array([0, 0, 1.5, 0, 0, 0]), np.array([0, 2.0, 0, 0, 0, 0])
+    result = data("dynamics", "--v", "elbow=1.5", "--a", "shoulder_lift=2")
+    force = np.array(result["inverse_dynamics"])
+    np.testing.assert_array_equal(force, robot.inverse_dynamics(q, v, a))
+    np.testing.assert_allclose(np.array(result["mass_matrix"]) @ a + result["bias_force"], force, atol=1e-12)
+    result = data("dynamics", "--v", "elbow=1.5", "--tau", *map(repr, force.tolist()))
+    np.testing.assert_allclose(result["forward_dynamics"], a, atol=1e-9)
+    assert result["kinetic_energy"] == robot.kinetic_energy(q, v)
+    np.testing.assert_array_equal(result["center_of_mass"], robot.center_of_mass(q))
+
+
+@pytest.mark.slow(every=3)
+def test_inverse_kinematics_reaches_poses_and_positions(linkwork):
+    robot = lw.load("arm6")
+    target = lw.pose([0.3, 0.1, 0.4], rpy=[0.1, 0.2, 0.3])
+    ran = linkwork("ik", "--frame", "tool", "--pose", "0.3", "0.1", "0.4", "0.1", "0.2", "0.3", "arm6", "--json")
+    data = json.loads(ran.out)
+    assert ran.code == 0 and data["success"] and data["status"] == "solved"
+    np.testing.assert_allclose(robot.pose(data["q"], "tool"), target, atol=1e-4)
+    ran = linkwork("ik", "arm6", "--frame", "tool", "--position", "0.3", "0.1", "0.4", "--q-init", "elbow=1")
+    words = ran.out.partition("--q ")[2].split()
+    assert ran.code == 0 and ran.out.startswith("arm6: solved\n")
+    np.testing.assert_allclose(robot.pose([float(x) for x in words], "tool")[:3, 3], target[:3, 3], atol=1e-4)
+    ran = linkwork("ik", "arm6", "--frame", "tool", "--position", "30", "0", "0", "--json")
+    assert ran.code == 1 and not json.loads(ran.out)["success"]
+
+
+@pytest.mark.slow(every=3)
+def test_distances_at_one_configuration_equal_those_of_python(linkwork, urdf, tmp_path):
+    file = urdf(
+        '<robot name="ball"><link name="base"/><link name="arm"><collision><origin xyz="1 0 0"/>'
+        '<geometry><sphere radius="0.1"/></geometry></collision></link><joint name="j" type="continuous">'
+        '<parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    scene = tmp_path / "scene.json"
+    scene.write_text(lw.Scene().with_sphere("post", 0.2, (0, 2, 0)).to_json(), encoding="utf-8")
+    options = ("--scene", str(scene), "--q", str(np.pi / 2), file)
+    (pair,) = json.loads(linkwork("distances", *options, "--json").out)["pairs"]
+    assert (pair["a"], pair["b"]) == ("arm", "post") and pair["distance"] == pytest.approx(0.7, abs=1e-12)
+    assert "700.0" in linkwork("distances", *options).out
+
+
+def test_a_robot_is_read_from_standard_input(linkwork, monkeypatch):
+    class Pipe:
+        def __init__(self, content):
+            self.buffer = io.BytesIO(content)
+
+    with open(lw.robots.path("double_pendulum"), "rb") as file:
+        monkeypatch.setattr(sys, "stdin", Pipe(file.read()))
+    assert json.loads(linkwork("info", "-", "--json").out)["name"] == "double_pendulum"
+    monkeypatch.setattr(sys, "stdin", Pipe(b"<robot"))
+    ran = linkwork("info", "-")
+    assert ran.code == 3 and "stdin" in ran.err
+
+
+@pytest.mark.slow(every=3)
+def test_a_configuration_that_opens_a_loop_is_warned_of(linkwork):
+    robot = lw.load("fourbar")
+    options = ("fourbar", "--frame", robot.frames[-1], "--json")
+    assert linkwork("pose", *options).err == ""
+    ran = linkwork("pose", *options, "--q", *["0.5"] * robot.nq)
+    assert ran.code == 0 and "the constraints do not hold here" in ran.err
+
+
+def test_wrong_states_are_refused(linkwork):
+    for options, text in (
+        (("pose", "arm6", "--frame", "tol"), "did you mean 'tool'"),
+        (("pose", "arm6"), "required: --frame"),
+        (("jacobian", "arm6", "--frame", "tool", "--point", "tol"), "did you mean 'tool'"),
+        (("dynamics", "arm6", "--v", "1", "2"), "--v: expected the 6 coordinates of v, got 2 numbers"),
+        (("ik", "arm6", "--frame", "tool"), "one of the arguments --pose --position is required"),
+        (("ik", "arm6", "--frame", "tool", "--position", "1", "2"), "--position: expected X Y Z, got 2 numbers"),
+        (
+            ("ik", "arm6", "--frame", "tool", "--pose", "1", "2"),
+            "--pose: expected X Y Z ROLL PITCH YAW, or X Y Z, got 2",
+        ),
+        (("distances", "arm6", "--q", "1"), "--q: expected the 6 coordinates of q, got 1 numbers"),
+    ):
+        ran = linkwork(*options)
+        assert ran.code == 2 and text in ran.err and ran.out == "", (options, ran)
