@@ -131,6 +131,19 @@ def test_a_free_body_that_tumbles_too_fast_for_the_step_is_reported():
         assert ["tumbles" in str(x.message) for x in caught] == [True] * gains
 
 
+@pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
+def test_warnings_of_fast_turns_are_those_in_other_units_of_length():
+    """An unbalanced ball on a fast sled, in m and in km: its velocities are small numbers in km/s."""
+    for length in (1.0, 1e-3):
+        inertia = np.array([0.02, 0.020002, 0.0200001]) * length**2
+        sled = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="sled", parent="world", child="sled")
+        ball = lw.Joint.of(lw.joints.Spherical(), name="ball", parent="sled", child="body")
+        body = lw.Link("body", mass=1.2, com=(1e-3 * length, 0, 0), inertia=tuple(inertia))
+        robot = lw.Robot.build("sled", lw.Link("sled", mass=1.0), body, sled, ball, gravity=(0.0, 0.0, 0.0))
+        with pytest.warns(lw.errors.SimulationWarning, match="rotates by"):
+            robot.simulate(robot.neutral(), [5.0 * length, 0.3, 4.0, 2.0], duration=0.2, dt=0.1)
+
+
 @pytest.mark.slow(every=3)
 def test_joints_that_tumble_too_fast_for_the_step_are_reported(drawn):
     """Joints with several rotations gain energy at 0.5 rad a step; a spin about a principal axis is exact."""

@@ -240,18 +240,18 @@ def _tumbles(inertia: Any, spin: np.ndarray) -> np.ndarray:
 
 def _has_inertial_forces(robot: Any, q: np.ndarray, v: np.ndarray) -> bool:
     """Return True if inertial forces at q change with v; those of a body that turns about a fixed axis do not."""
-    change = robot.inverse_dynamics_derivatives(q, v, np.zeros_like(v))[1]
-    return bool(np.abs(change).max() > _BALANCED * np.abs(robot.mass_matrix(q)).max() * np.abs(v).max())
+    change, units = robot.inverse_dynamics_derivatives(q, v, np.zeros_like(v))[1], np.array(unit_steps(robot.tree))
+    changes, M = (np.abs(x * np.outer(units, units)).max() for x in (change, robot.mass_matrix(q)))
+    return bool(changes > _BALANCED * M * np.abs(v / units).max())
 
 
 def _is_unbalanced(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return True for each velocity (nv) along which the momentum M v changes with q."""
-    before, after = (
-        robot.mass_matrix(q),
-        robot.mass_matrix(robot.integrate(np.tile(q, (robot.nv, 1)), np.eye(robot.nv))),
-    )
-    changes = np.abs((after - before) @ v).max(axis=-1)
-    result: np.ndarray = changes > _BALANCED * np.abs(before).max() * np.abs(v).max()
+    units = np.array(unit_steps(robot.tree))
+    moved = robot.integrate(np.tile(q, (robot.nv, 1)), np.diag(units))
+    before, after = (robot.mass_matrix(x) * np.outer(units, units) for x in (q, moved))
+    changes = np.abs((after - before) @ (v / units)).max(axis=-1)
+    result: np.ndarray = changes > _BALANCED * np.abs(before).max() * np.abs(v / units).max()
     return result
 
 
