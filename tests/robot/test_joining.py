@@ -131,6 +131,19 @@ def test_the_root_link_gets_the_pose_wherever_the_file_lists_it():
             np.testing.assert_allclose(cell.pose(cell.neutral(), "p_base", relative_to="tool"), Y, atol=1e-15)
 
 
+def test_robots_in_one_are_checked_for_collisions_with_the_bases_of_each_other(tmp_path):
+    arm, drive = lw.load("arm6"), lw.Joint.of(lw.joints.Planar(), name="drive", parent="floor", child="chassis")
+    box = lw.shapes.Box((0.4, 0.4, 0.4))
+    mobile = lw.Robot.build("mobile", lw.Link("floor"), lw.Link("chassis", box, mass=1.0), drive)
+    cell = lw.join_robots({"a": arm, "b": arm.with_base((0, 2, 0)), "m": mobile})
+    alone = [(f"{k}_{x}", f"{k}_{y}") for k in "ab" for x, y in arm.collision_pairs]
+    across = [pair for pair in cell.collision_pairs if pair[0][0] != pair[1][0]]
+    assert {*cell.collision_pairs} == {*alone, *across} and len(across) == 7 * 7 - 1 + 2 * 7  # but both bases
+    assert cell.in_collision(cell.neutral()) and not cell.in_collision({"m_drive": (2.0, 1.0, 0.0)})
+    cell.to_urdf(tmp_path / "cell.urdf")
+    assert {*lw.load(tmp_path / "cell.urdf").collision_pairs} == {*cell.collision_pairs}
+
+
 def test_errors_of_joined_robots_name_robot_and_remedy():
     arm = lw.load("arm6")
     legs = lw.load("quadruped", floating_base=True)

@@ -31,7 +31,7 @@ from linkwork.geometry.pairs.pair_dispatch import is_closed_form
 from linkwork.geometry.solids import SOLIDS, anchor, reach_of, solid
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.body import DisabledPair
-from linkwork.model.collision_pairs import LinkShape, adjacent, link_shapes, pairs_of_links
+from linkwork.model.collision_pairs import LinkShape, adjacency, link_shapes, pairs_of_links
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
@@ -114,7 +114,9 @@ def classify_pairs(
     """Return the classification of all pairs by samples (n, nq) and proofs; each pair counts twice in the report."""
     pairs = pairs_on_different_bodies(tree)
     samples = _sampled(tree, measure, pairs, drawn, neutral, report)
-    kinds = {pair: _kind(tree, pair, samples[pair]) for pair in pairs}
+    adjacent = adjacency(tree)
+    touching = {pair for pair in pairs if adjacent(*map(tree.frame, pair))}
+    kinds = {pair: "adjacent" if pair in touching else _kind(samples[pair]) for pair in pairs}
     proved = {pair: kind in ("adjacent", "default") for pair, kind in kinds.items()}
     boxes: dict[tuple[str, str], _Box] = {}
     doubts: dict[tuple[str, str], np.ndarray] = {}
@@ -181,7 +183,7 @@ def _sampled(
     at_neutral = _by_links(tree, pairs, measure(neutral[np.newaxis], pairs))[0]
     first = _FIRST_SAMPLES if len(pairs) * len(drawn) > _MANY else len(drawn)
     result: dict[tuple[str, str], _Samples] = {}
-    open_, count = pairs, 0
+    open_, count, adjacent = pairs, 0, adjacency(tree)
     index = {pair: k for k, pair in enumerate(pairs)}
     for q in (drawn[:first], drawn[first:]):
         if not len(q) or not open_:
@@ -196,13 +198,11 @@ def _sampled(
             result[pair] = new
         count += len(q)
         report.reach(len(pairs) * count / len(drawn))
-        open_ = [pair for pair in pairs if not result[pair].is_decided and not adjacent(tree, *map(tree.frame, pair))]
+        open_ = [pair for pair in pairs if not result[pair].is_decided and not adjacent(*map(tree.frame, pair))]
     return result
 
 
-def _kind(tree: Tree, pair: tuple[str, str], samples: _Samples) -> str:
-    if adjacent(tree, *map(tree.frame, pair)):
-        return "adjacent"
+def _kind(samples: _Samples) -> str:
     if samples.minimum > 0.0 and samples.neutral > 0.0:
         return "never"
     if samples.maximum <= 0.0 and samples.neutral <= 0.0:

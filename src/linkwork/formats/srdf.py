@@ -18,7 +18,7 @@ from linkwork.formats.unused_content import Kind, Unused, kind, walk
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element, parse
 from linkwork.model.body import DisabledPair
-from linkwork.model.collision_pairs import collision_links, joined_bodies, unmoving_pairs
+from linkwork.model.collision_pairs import adjacency, collision_links, unmoving_pairs
 from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import with_named_configurations, without_named_configurations
@@ -124,13 +124,8 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
                 disabled.append(DisabledPair(link, name, "Default"))
     replaced = [state.name for state in tree.named_configurations if any(x.name == state.name for x in states)]
     tree = with_named_configurations(without_named_configurations(tree, replaced), states)
-    touching = joined_bodies(tree)
-
-    def is_adjacent(pair: DisabledPair) -> bool:
-        bodies = frozenset((tree.frame(pair.a).body, tree.frame(pair.b).body))
-        return pair.reason == "Adjacent" and (len(bodies) == 1 or bodies in touching)
-
-    used = [pair for pair in disabled if not is_adjacent(pair)]
+    adjacent = adjacency(tree)
+    used = [x for x in disabled if x.reason != "Adjacent" or not adjacent(tree.frame(x.a), tree.frame(x.b))]
     report = Report(tuple(dict.fromkeys((*tree.report.warnings, *reader.findings.warnings))))
     return replace(tree, disabled_collisions=tuple(used), enabled_collisions=tuple(enabled), report=report)
 

@@ -2,6 +2,9 @@
 
 Pairs of links on one body never move relative to each other, and links on bodies connected by a joint touch by design.
 Both kinds are skipped unless the pair is enabled.  Disabled pairs are skipped as well.
+
+Of the links that are fixed to the world, a joint connects those that are welded to its parent link.  A table and the
+base of another robot, which are fixed to the world beside it, do not touch its first moving link by design.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any
 from linkwork._util.messages import nearest
 from linkwork.constraints import LoopJoint
 from linkwork.errors import UnknownNameError
-from linkwork.model.body import Direction, DisabledPair, Frame, Point
+from linkwork.model.body import WORLD, Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import compose
 from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import check_new_name
@@ -24,10 +27,9 @@ from linkwork.spatial.arguments import checked_pose, checked_string
 
 __all__ = [
     "LinkShape",
-    "adjacent",
+    "adjacency",
     "collision_links",
     "collision_pairs",
-    "joined_bodies",
     "link_shapes",
     "ordered",
     "pair_filter",
@@ -79,13 +81,28 @@ def collision_links(tree: Tree) -> tuple[str, ...]:
     return tuple(frame.name for frame in tree.frames if frame.collisions)
 
 
-def joined_bodies(tree: Tree) -> set[frozenset[int]]:
-    """Return the pairs of bodies connected by a joint, including joints that close loops."""
-    joined = {frozenset((i, p)) for i, p, _ in tree.outward()}
-    for one in tree.constraints:
-        if isinstance(one, LoopJoint):
-            joined.add(frozenset((tree.frame(one.frame).body, tree.frame(one.relative_to).body)))
-    return joined
+def adjacency(tree: Tree) -> Callable[[Frame, Frame], bool]:
+    """Return a function of two frames: True on one body, or if a joint, also one of a loop, connects their bodies."""
+    loops = [joint for joint in tree.constraints if isinstance(joint, LoopJoint)]
+    closed = {frozenset((tree.frame(x.frame).body, tree.frame(x.relative_to).body)) for x in loops}
+    carriers = {frame.name: frame.welded_to for frame in tree.frames if frame.body == WORLD}
+
+    def root(name: str) -> str:
+        """Return the link at the start of the welds of a link that is fixed to the world."""
+        while (carrier := carriers.get(name)) not in (None, "world"):
+            name = str(carrier)
+        return name
+
+    def adjacent(a: Frame, b: Frame) -> bool:
+        inner, outer = sorted((a, b), key=lambda frame: frame.body)
+        if inner.body == outer.body or frozenset((a.body, b.body)) in closed:
+            return True
+        body = tree.bodies[outer.body]
+        if body.parent != inner.body:
+            return False
+        return inner.body != WORLD or body.links is None or root(inner.name) == root(body.links[0])
+
+    return adjacent
 
 
 def pairs_of_links(tree: Tree) -> Iterator[tuple[Frame, Frame]]:
@@ -103,24 +120,15 @@ def pair_filter(tree: Tree) -> Callable[[Frame, Frame], bool]:
     """Return a function of two links that is True if they are checked for collisions."""
     disabled = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     enabled = {frozenset(pair) for pair in tree.enabled_collisions}
-    joined = joined_bodies(tree)
+    adjacent = adjacency(tree)
 
     def is_checked(a: Frame, b: Frame) -> bool:
         if a.body == b.body:
             return False
         pair = frozenset((a.name, b.name))
-        return pair not in disabled and (pair in enabled or frozenset((a.body, b.body)) not in joined)
+        return pair not in disabled and (pair in enabled or not adjacent(a, b))
 
     return is_checked
-
-
-def adjacent(tree: Tree, a: Frame, b: Frame) -> bool:
-    """Return True if two frames are on one body, or a joint (also a loop joint) connects their bodies."""
-    inner, outer = sorted((a.body, b.body))
-    if inner == outer or tree.bodies[outer].parent == inner:
-        return True
-    loops = (one for one in tree.constraints if isinstance(one, LoopJoint))
-    return any({inner, outer} == {tree.frame(one.frame).body, tree.frame(one.relative_to).body} for one in loops)
 
 
 def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
@@ -128,10 +136,8 @@ def unmoving_pairs(tree: Tree) -> Iterator[tuple[str, str]]:
 
     They are on one body, or on two bodies connected by a joint.
     """
-    joined = joined_bodies(tree)
-    for a, b in pairs_of_links(tree):
-        if a.body == b.body or frozenset((a.body, b.body)) in joined:
-            yield a.name, b.name
+    adjacent = adjacency(tree)
+    yield from ((a.name, b.name) for a, b in pairs_of_links(tree) if adjacent(a, b))
 
 
 def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -> Tree:
@@ -182,10 +188,10 @@ def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
         if tree.frame(a).body == tree.frame(b).body:
             raise ValueError(f"{caller}: links {a!r} and {b!r} are on one body: they never move relative to each other")
     known = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
-    disabled, enabled, joined = [], [], joined_bodies(tree)
+    disabled, enabled, adjacent = [], [], adjacency(tree)
     for one, other in pairs_of_links(tree):
         pair = (one.name, other.name)
-        is_skipped = one.body == other.body or frozenset((one.body, other.body)) in joined
+        is_skipped = adjacent(one, other)
         if pair in kept:
             enabled += [pair] if is_skipped else []
         elif not is_skipped or frozenset(pair) in known:
