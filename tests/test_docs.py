@@ -25,7 +25,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # All but the index and the pages that are tables alone, which are held to what they list by tests of their own.
 DOCUMENTS = sorted(
     {path.stem for path in (ROOT / "docs").glob("*.md")}
-    - {"README", "every_verb", "file_elements", "mathematics", "reference", "robot_files_read"}
+    - {"README", "command_line", "every_verb", "file_elements", "mathematics", "reference", "robot_files_read"}
 )
 ALGORITHMS = sorted(f"algorithms/{path.stem}" for path in (ROOT / "docs" / "algorithms").glob("*.md"))
 EXTENDING = sorted(

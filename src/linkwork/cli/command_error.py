@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["BAD_MODEL", "FAILED", "USAGE", "CommandError"]
+__all__ = ["BAD_MODEL", "EXIT_CODES", "FAILED", "INTERRUPTED", "NO_READER", "USAGE", "CommandError"]
 
-FAILED, USAGE, BAD_MODEL = 1, 2, 3  # exit codes
+FAILED, USAGE, BAD_MODEL, INTERRUPTED, NO_READER = 1, 2, 3, 130, 141
+
+EXIT_CODES: dict[int, str] = {
+    0: "done",
+    FAILED: "failed: no solution, robots that differ, a file that cannot be written, a package that is not installed",
+    USAGE: "wrong usage: arguments that cannot be used, or that the robot does not have",
+    BAD_MODEL: "a robot that cannot be read, or that the command cannot use",
+    INTERRUPTED: "interrupted (Ctrl-C)",
+    NO_READER: "the reader of the output has closed it",
+}
+"""Exit codes of all commands, with their meanings."""
 
 
 class CommandError(Exception):

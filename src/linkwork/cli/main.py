@@ -1,7 +1,4 @@
-"""The command `linkwork`: parses the arguments, runs a command, and converts errors to an exit code.
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a robot that cannot be used, 130 interrupted, 141 the output was closed.
-"""
+"""The command `linkwork`: parses the arguments, runs a command, and converts errors to an exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from typing import Any, cast
 
 from linkwork import __version__
 from linkwork._util.messages import nearest
-from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
+from linkwork.cli.command_error import BAD_MODEL, EXIT_CODES, FAILED, INTERRUPTED, NO_READER, USAGE, CommandError
 from linkwork.cli.commands import COMMANDS
 from linkwork.cli.output import Stream, Terminal, escaped
 from linkwork.cli.parser import CommandParser
@@ -31,8 +28,6 @@ from linkwork.errors import (
 )
 
 __all__ = ["main"]
-
-INTERRUPTED, NO_READER = 130, 141
 
 _OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
 _ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # an argument in a warning, which is an option here
@@ -83,8 +78,9 @@ def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
 
 def _parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of all commands, with the arguments of one of them, whose module is imported."""
+    codes = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
     about = "Robots as compiled mechanics: inspect, check and measure them."
-    parser = argparse.ArgumentParser(prog="linkwork", description=about, allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="linkwork", description=about, epilog=codes, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"linkwork {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=CommandParser)

@@ -1,0 +1,77 @@
+"""The page of commands equals their parsers.
+
+`python -m pytest tests/cli/test_command_page.py -n0 --update-golden` writes the page anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+from linkwork.cli.arguments import add_robot
+from linkwork.cli.command_error import EXIT_CODES
+from linkwork.cli.commands import COMMANDS
+from linkwork.cli.parser import CommandParser
+
+PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+BEGIN = """# Command line
+
+This page lists all commands of `linkwork`, their options and exit codes. A program writes it from the parsers of the
+commands. `linkwork COMMAND --help` prints the same.
+
+```bash
+linkwork info robot.urdf
+linkwork pose robot.urdf --frame hand --q 0.1 0 0.4
+linkwork ik --frame hand --pose 0.4 0.1 0.3 3.14 0 0 robot.urdf --json
+xacro robot.xacro | linkwork check -
+```
+
+Options may stand before and after the files. An option of several words, such as `--q`, ends before a file. Only a second
+file that may be omitted stands before options of folders. Configurations are all numbers of q, or `NAME=NUMBER` for some.
+With `--json` a command prints one JSON document to standard output. Warnings and errors go to standard error.
+
+"""
+
+
+def rows(parser: argparse.ArgumentParser, omitted: set[str]) -> list[str]:
+    lines = []
+    for action in parser._actions:
+        name = (action.option_strings or [str(action.metavar or action.dest)])[0]
+        if name == "-h" or name in omitted:
+            continue
+        metavar = action.metavar[-1] if isinstance(action.metavar, tuple) else action.metavar
+        values = "\\|".join(map(str, action.choices)) if action.choices else str(metavar or "")
+        words = [*action.option_strings] if action.nargs == 0 else [name]
+        value = "" if action.nargs == 0 or not action.option_strings else f" {values}{' ...' * (action.nargs == '+')}"
+        about = str(action.help or "").replace("|", "\\|")
+        lines.append(f"| `{', '.join(words)}{value}` | {about}{'; required' if action.required and value else ''} |")
+    return lines
+
+
+def page() -> str:
+    """Return the text of the page."""
+    shared = CommandParser()
+    add_robot(shared)
+    names = {(action.option_strings or [action.dest])[0] for action in shared._actions} - {"file"}
+    head = ["| option | meaning |", "| :-- | :-- |"]
+    lines = ["## Commands", "", "| command | result |", "| :-- | :-- |"]
+    lines += [f"| [`{name}`](#{name}) | {about} |" for name, about in COMMANDS.items()]
+    lines += ["", "## Exit codes", "", "| code | meaning |", "| --: | :-- |"]
+    lines += [f"| {code} | {about} |" for code, about in EXIT_CODES.items()]
+    lines += ["", "## Options of all commands that read a robot", "", *head, *rows(shared, {"FILE"})]
+    for name, about in COMMANDS.items():
+        parser = CommandParser()
+        import_module(f"linkwork.cli.commands.{name.replace('-', '_')}").add_arguments(parser)
+        options = {(action.option_strings or [action.dest])[0] for action in parser._actions}
+        table = rows(parser, names if names <= options else set())
+        lines += ["", f"## {name}", "", f"{about[0].upper()}{about[1:]}.", "", *head, *table]
+    return BEGIN + "\n".join(lines) + "\n"
+
+
+def test_the_page_of_commands_equals_their_parsers(update_golden):
+    text = page()
+    if update_golden:
+        PAGE.write_text(text, encoding="utf-8")
+    hint = "python -m pytest tests/cli/test_command_page.py -n0 --update-golden writes the page"
+    assert PAGE.read_text(encoding="utf-8") == text, hint
