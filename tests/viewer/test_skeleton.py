@@ -90,17 +90,17 @@ def test_all_links_of_bundled_mechanisms_are_drawn_without_shapes():
         (actor,) = document.actors
         directions = np.random.default_rng(1).normal(size=(300, 3))
         q = actor.q[0, 0]
-        places = [(k, robot.pose(q, body.name)[:3, 3]) for k, body in enumerate(robot.tree.bodies)]
-        places += [(body.parent, x) for body, (_, x) in zip(robot.tree.bodies, places, strict=True)]
+        positions = [(k, robot.pose(q, body.name)[:3, 3]) for k, body in enumerate(robot.tree.bodies)]
+        positions += [(body.parent, x) for body, (_, x) in zip(robot.tree.bodies, positions, strict=True)]
         for loop in robot.constraints:
             if isinstance(loop, lw.constraints.LoopJoint):
                 both = (loop.frame, loop.relative_to)
-                places += [(robot.tree.frame(name).body, robot.pose(q, loop.frame)[:3, 3]) for name in both]
-        for body in {k for k, _ in places}:
+                positions += [(robot.tree.frame(name).body, robot.pose(q, loop.frame)[:3, 3]) for name in both]
+        for body in {k for k, _ in positions}:
             if body >= 0 and robot.tree.bodies[body].joint.nv > 3:
                 continue
             solids = drawn_solids(document, body)
-            ends = [x for k, x in places if k == body]
+            ends = [x for k, x in positions if k == body]
             if body < 0 or max(np.linalg.norm(x - y) for x in ends for y in ends) < 1e-3:
                 continue
             for end in ends:  # one solid of the link is at each of its joints

@@ -1,4 +1,4 @@
-"""Where pictures and sliders begin: the view from the front, ranges of sliders, and the frame whose path is drawn."""
+"""The view from the front, ranges of sliders, and the frame whose path is drawn, if the user states none."""
 
 import math
 

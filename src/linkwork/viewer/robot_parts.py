@@ -262,11 +262,11 @@ def _constraint_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> list[Par
     marked: dict[tuple[int, tuple[float, ...]], Part] = {}
     for constraint in tree.constraints:
         names = constraint.references
-        places = [(tree.frame(name), np.zeros(3)) for name in names.frames]
+        marked_frames = [(tree.frame(name), np.zeros(3)) for name in names.frames]
         for name in names.points:
             point = tree.point(name)
-            places.append((tree.frame(point.frame), np.array([*point.position], dtype=float)))
-        for frame, position in places:
+            marked_frames.append((tree.frame(point.frame), np.array([*point.position], dtype=float)))
+        for frame, position in marked_frames:
             if frame.name == "world" and not position.any():
                 continue
             placement = _moved(frame, position)
