@@ -161,6 +161,7 @@ INSTANCES: dict[type, Callable[[str], Any]] = {
     control.WholeBody: lambda _: control.WholeBody(arm(), ik.PositionTask("hand")),
     control.ModelPredictiveController: lambda _: problem().controller(),
     environments.VectorEnvironment: lambda _: _environment(),
+    environments.SingleEnvironment: lambda _: _single_environment(),
     ik.IKProblem: lambda _: ik_problem(),
     ik.DifferentialIK: lambda _: ik.DifferentialIK(arm(), ik.PositionTask("hand", target=[0.5, 0.1, 0.0]), 0.01),
     ik.IKResult: lambda _: ik_problem().solve(),
@@ -185,5 +186,11 @@ def simulator() -> Any:
 
 def _environment() -> Any:
     environment = environments.VectorEnvironment("pendulum", 2)
+    environment.reset(seed=0)
+    return environment
+
+
+def _single_environment() -> Any:
+    environment = environments.SingleEnvironment("pendulum")
     environment.reset(seed=0)
     return environment

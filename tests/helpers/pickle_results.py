@@ -51,6 +51,7 @@ RESULTS: dict[type, Callable[[Any], Any]] = {
     control.WholeBody: lambda x: x(0.0, Q, 0.0 * Q, hand=HAND),
     control.ModelPredictiveController: lambda x: x.step((Q, 0.0 * Q)).torque,
     environments.VectorEnvironment: _environment,
+    environments.SingleEnvironment: _environment,
     ik.IKProblem: lambda x: x.solve(q_init=Q).q,
     ik.DifferentialIK: lambda x: x.step(Q, HAND),
     ik.IKResult: lambda x: (x.q, x.cost),

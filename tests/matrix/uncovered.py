@@ -31,17 +31,19 @@ def public_names() -> set[str]:
 
 
 _LISTED = {
-    "Robot.__reduce__", "Simulator", "armature", "collision_pairs", "collision_shapes", "configuration_space",
-    "control.LQRController", "control.ModelPredictiveController", "control.StateSpace", "control.TVLQRController",
-    "control.check_controller", "damping", "directions", "environments.ControlTask",
-    "environments.VectorEnvironment", "frames", "gravity", "joints", "limits", "links", "load", "mass",
-    "motion.TrackedPath", "motion.Trajectory.concatenate", "motion.Trajectory.load",
+    "Robot.__reduce__", "Simulator", "armature", "collision_pairs", "collision_shapes",
+    "configuration_space", "control.LQRController", "control.ModelPredictiveController",
+    "control.StateSpace", "control.TVLQRController", "control.check_controller", "damping",
+    "directions", "environments.ControlTask", "environments.SingleEnvironment",
+    "environments.VectorEnvironment", "frames", "gravity", "joints", "limits", "links", "load",
+    "mass", "motion.TrackedPath", "motion.Trajectory.concatenate", "motion.Trajectory.load",
     "motion.Trajectory.retimed", "motion.Trajectory.reversed", "motion.Trajectory.save",
-    "motion.Trajectory.to_csv", "motion.pose_spline", "motion.profile", "motion.spline", "motion.time_optimal",
-    "optimal.TrajectoryProblem", "optimal.TrajectoryProblem.add_limits", "optimal.TrajectoryProblem.controller",
-    "optimal.TrajectoryProblem.solve", "planning.PlanResult.timed", "planning.PlanResult.trajectory",
-    "planning.Roadmap", "points", "report", "simulation.ContactGround", "simulation.ContactPoint",
-    "simulation.ContactScene", "simulation.Event", "simulation.Simulation.load", "simulation.Simulation.save",
+    "motion.Trajectory.to_csv", "motion.pose_spline", "motion.profile", "motion.spline",
+    "motion.time_optimal", "optimal.TrajectoryProblem", "optimal.TrajectoryProblem.add_limits",
+    "optimal.TrajectoryProblem.controller", "optimal.TrajectoryProblem.solve",
+    "planning.PlanResult.timed", "planning.PlanResult.trajectory", "planning.Roadmap", "points",
+    "report", "simulation.ContactGround", "simulation.ContactPoint", "simulation.ContactScene",
+    "simulation.Event", "simulation.Simulation.load", "simulation.Simulation.save",
     "viewer.scene_document", "workspace.WorkspaceMap",
 }  # fmt: skip
 """Names of other kinds that verbs cover."""

@@ -1,4 +1,4 @@
-"""Vector environments for reinforcement learning, with the interface of gymnasium.
+"""Vector environments and single ones for reinforcement learning, with the interface of gymnasium.
 
 They need an extra: ``pip install "linkwork[environments]"``.
 """
@@ -10,6 +10,7 @@ from linkwork._util.lazy_imports import imported, public_names
 if TYPE_CHECKING:
     from linkwork.environments.control_tasks import TASKS as TASKS
     from linkwork.environments.control_tasks import ControlTask as ControlTask
+    from linkwork.environments.single_environment import SingleEnvironment as SingleEnvironment
     from linkwork.environments.vector_environment import VectorEnvironment as VectorEnvironment
 
 
@@ -18,6 +19,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.environments.control_tasks": "TASKS ControlTask",
+            "linkwork.environments.single_environment": "SingleEnvironment",
             "linkwork.environments.vector_environment": "VectorEnvironment",
         },
     )

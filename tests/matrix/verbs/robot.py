@@ -292,10 +292,10 @@ def workspace_map(kind: Kind) -> None:
     assert np.any(result.reached)
 
 
-@verb("environments.VectorEnvironment", "environments.ControlTask", needs=_has_joints)
+@verb("environments.VectorEnvironment", "environments.SingleEnvironment", "environments.ControlTask", needs=_has_joints)
 def environments(kind: Kind) -> None:
     """An environment of the robot steps, and its state satisfies the constraints."""
-    from linkwork.environments import ControlTask, VectorEnvironment
+    from linkwork.environments import ControlTask, SingleEnvironment, VectorEnvironment
 
     joints = [joint.name for joint in kind.robot.joints if joint.v_slice.stop - joint.v_slice.start == 1][:1]
     task = ControlTask(
@@ -312,3 +312,7 @@ def environments(kind: Kind) -> None:
     environment.reset(seed=0)
     environment.step(np.zeros((2, len(joints))))
     holds(kind, np.asarray(environment.state[0])[0], 1e-5, time=2e-4)
+    single = SingleEnvironment(task)
+    single.reset(seed=0)
+    single.step(np.zeros(len(joints)))
+    assert np.array_equal(single.state[0], environment.state[0][0])

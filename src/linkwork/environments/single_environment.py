@@ -1,0 +1,87 @@
+"""Single environments of a control task with gymnasium's interface: vector environments of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from linkwork._util.checked_arguments import public
+from linkwork._util.validation import finite_array
+from linkwork._util.validation import seed as check_seed
+from linkwork.environments.control_tasks import ControlTask
+from linkwork.environments.vector_environment import MODES, VectorEnvironment
+
+__all__ = ["SingleEnvironment"]
+
+
+@public
+class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One environment of a `ControlTask`, or of one of `TASKS` by name, for tools that take a `gymnasium.Env`.
+
+    It moves as the environment of a `VectorEnvironment` with ``num_envs=1``: actions (m,) are limited to −1 and 1, and
+    observations (k,) are float64.  An episode ends with ``terminated`` or ``truncated``; then call `reset`.  With
+    ``render_mode="rgb_array"``, `render` draws the robot.
+
+    >>> import gymnasium
+    >>> environment = gymnasium.make("linkwork.environments:linkwork/cart_pole-v0")
+    >>> observation, _ = environment.reset(seed=1)
+    >>> observation, reward, terminated, truncated, _ = environment.step(environment.action_space.sample())
+    >>> observation.shape, terminated
+    ((4,), False)
+
+    Raises UnknownNameError for an unknown task or render mode, ValueError for actions of a wrong shape or that are not
+    finite.
+    """
+
+    metadata = {"render_modes": [*MODES]}  # noqa: RUF012 - gymnasium.make reads it from the class
+
+    def __init__(self, task: str | ControlTask, render_mode: str | None = None) -> None:
+        self._vector = VectorEnvironment(task, 1, render_mode)
+        self.render_mode, self.task = render_mode, self._vector.task
+        self.metadata = {key: value for key, value in self._vector.metadata.items() if key != "autoreset_mode"}
+        self.observation_space = self._vector.single_observation_space
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, self._vector.single_action_space.shape, np.float32)
+        self._over = True
+
+    @property
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """State q (nq,) and v (nv,)."""
+        q, v = self._vector.state
+        return q[0], v[0]
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode; return the observation (k,) and an empty dict.
+
+        ``seed`` restarts the random numbers; there are no ``options``.  Raises ValueError for a seed that is no integer
+        from 0 on, and options.
+        """
+        if options:
+            raise ValueError(f"SingleEnvironment.reset: options: expected none, got {options!r}")
+        seed = None if seed is None else check_seed("SingleEnvironment.reset", "seed", seed, generator=False)
+        super().reset(seed=seed)
+        observations, _ = self._vector.reset(seed=seed)
+        self._over = False
+        return observations[0], {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Apply an action (m,); return observation (k,), reward, terminated (failed), truncated, and an empty dict.
+
+        Raises RuntimeError after the end of an episode.
+        """
+        if self._over:
+            raise RuntimeError("SingleEnvironment.step: call reset() first")
+        values = finite_array("SingleEnvironment.step", "action", action, shape=self.action_space.shape)
+        observations, rewards, terminated, truncated, _ = self._vector.step(values[None])
+        self._over = bool(terminated[0] or truncated[0])
+        return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {}
+
+    def render(self) -> np.ndarray:
+        """Draw the environment; return an image (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
+
+        Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
+        """
+        return self._vector.render()[0]
