@@ -8,6 +8,7 @@ import pytest
 import linkwork as lw
 from linkwork.compiler import kernel_code
 from linkwork.expr import exp, sin
+from linkwork.optimal import problem_arrays
 
 STEPS = 8
 
@@ -320,6 +321,16 @@ def test_compilation_does_not_count_for_the_time_limit(monkeypatch):
         before = now[0]
         result = problem.solve([0.1, 0.2], solver=solver, time_limit=5.0)
         assert result.status == "solved" and now[0] > before + 5.0, solver
+
+    def takes_long(*_):
+        with kernel_code.waiting():  # as kernels that it calls
+            now[0] += 10.0
+        return False
+
+    monkeypatch.setattr(problem_arrays, "has_curvature", takes_long)
+    deadline, before = kernel_code.Deadline(5.0), now[0]
+    assert problem_arrays.prepared(problem, True).second_order_kernel and now[0] > before + 5.0
+    assert deadline.left == 5.0
 
 
 @pytest.mark.slow(every=9)

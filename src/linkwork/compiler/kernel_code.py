@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import ismethod
 from itertools import accumulate, pairwise
 from types import MethodType
@@ -26,7 +27,7 @@ from linkwork.compiler.code_parts import (
 )
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 
-__all__ = ["Deadline", "KernelCode", "compilations", "make_in_background"]
+__all__ = ["Deadline", "KernelCode", "compilations", "make_in_background", "waiting"]
 
 Improve = Callable[[Any], object]
 
@@ -75,8 +76,8 @@ class KernelCode:
 
         With ``best`` they are not quick code, and neither are they afterwards if they were loaded before.
         """
-        backend, asked = self.source.backend, time.perf_counter()
-        with self._lock, self.source.one_look():
+        backend = self.source.backend
+        with waiting(), self._lock, self.source.one_look():
             known = self._entries.keys() - self._improve.keys() if best else self._entries.keys()
             missing = [name for name in names if backend.parts(name, real) and (name, real) not in known]
             _compilations[0] += bool(missing)
@@ -95,7 +96,6 @@ class KernelCode:
             quick = {part: code for part, code in new.items() if code.is_quick}
             if quick:
                 self._compile_best(quick, real)
-        _waits.seconds = _waited() + time.perf_counter() - asked
 
     def when_improved(self, name: str, current: Any, improve: Improve, real: FloatType = DOUBLE) -> None:
         """Call a function with the best code of an entry as soon as it is loaded, if ``current`` is quick code.
@@ -274,6 +274,16 @@ _waits = threading.local()  # `seconds` for which calls of this thread have wait
 def _waited() -> float:
     result: float = getattr(_waits, "seconds", 0.0)
     return result
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Count the time of the block, in which this thread waits for code of kernels, for `Deadline`; blocks may nest."""
+    before, start = _waited(), time.perf_counter()
+    try:
+        yield
+    finally:
+        _waits.seconds = before + time.perf_counter() - start
 
 
 class Deadline:

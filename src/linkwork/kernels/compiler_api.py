@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from linkwork.compiler.codegen.target import host, levels
     from linkwork.compiler.derivatives.tangent_spaces import Space
     from linkwork.compiler.kernel import Kernel, batch_call, call_state, make_single_call, single_call
-    from linkwork.compiler.kernel_code import Deadline, compilations
+    from linkwork.compiler.kernel_code import Deadline, compilations, waiting
     from linkwork.compiler.operation_counts import arithmetic, operations_of
     from linkwork.compiler.port import Port
     from linkwork.compiler.prepared_code import make_ready, make_ready_later
@@ -57,6 +57,7 @@ __all__ = [
     "stored_array",
     "wait_for_compiler",
     "wait_for_shared_state",
+    "waiting",
 ]
 
 if not TYPE_CHECKING:
@@ -70,7 +71,7 @@ if not TYPE_CHECKING:
             "linkwork.compiler.codegen.target": "host levels",
             "linkwork.compiler.derivatives.tangent_spaces": "Space",
             "linkwork.compiler.kernel": "Kernel batch_call call_state make_single_call single_call",
-            "linkwork.compiler.kernel_code": "Deadline compilations",
+            "linkwork.compiler.kernel_code": "Deadline compilations waiting",
             "linkwork.compiler.operation_counts": "arithmetic operations_of",
             "linkwork.compiler.port": "Port",
             "linkwork.compiler.prepared_code": "make_ready make_ready_later",

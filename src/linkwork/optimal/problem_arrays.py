@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.errors import UnknownNameError
-from linkwork.kernels.compiler_api import stored_array
+from linkwork.kernels.compiler_api import stored_array, waiting
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.algorithms.path_nlp import PathProgram, first_step
@@ -53,10 +53,12 @@ class PreparedProblem:
     @cached_property
     def second_order_kernel(self) -> Any:
         """The kernel of a slow search: `kernel` unless terms of all steps have second derivatives."""
-        inputs = path_inputs(self.program, {**self.constants, **self.nominal_targets})
-        if not has_curvature(self.program, inputs, self.problem.robot.random_configuration(seed=0), *self._unknowns):
-            return self.kernel
-        return search_kernel(replace(self.program, second_order=True))
+        with waiting():  # it does not count for time limits
+            inputs = path_inputs(self.program, {**self.constants, **self.nominal_targets})
+            q = self.problem.robot.random_configuration(seed=0)
+            if not has_curvature(self.program, inputs, q, *self._unknowns):
+                return self.kernel
+            return search_kernel(replace(self.program, second_order=True))
 
     @property
     def _unknowns(self) -> tuple[np.ndarray, np.ndarray]:
