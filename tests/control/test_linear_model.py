@@ -244,6 +244,17 @@ def test_inputs_are_joints_and_motors() -> None:
     for options, message in refusals:
         with pytest.raises(ValueError, match=message):
             linear_model(moved, [0.0, 0.0], **options)
+    follower = lw.Joint.of(
+        lw.joints.Revolute((0, 1, 0)), name="follower", parent="world", child="wheel", mimic=("rail", 2.0)
+    )
+    wheel = lw.Link("wheel", mass=1.0, inertia=np.ones(3))
+    rail = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart")
+    coupled = lw.Robot.build("coupled", lw.Link("cart", mass=1.0), rail, wheel, follower)
+    coupled = coupled.with_actuators(lw.Actuator.motor("drive", "follower"))
+    with pytest.raises(
+        ValueError, match=r"inputs: expected motors on joints that follow no other, got 'drive' on 'fol"
+    ):
+        linear_model(coupled, [0.0], inputs="drive")
     for options, message in [
         ({"inputs": "elbw"}, r"linear_model: inputs: no joint or motor named 'elbw'; did you mean 'elbow'"),
         ({"outputs": "speed:tip"}, r"linear_model: outputs: no output named 'speed:tip'; expected q, v, a"),

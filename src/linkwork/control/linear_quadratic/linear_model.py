@@ -148,6 +148,11 @@ def _motor(caller: str, robot: Any, actuator: Any) -> Array:
         )
     result = np.zeros(robot.nv)
     for joint, gear in actuator.joints:
+        if robot.joints[joint].coupling is not None:
+            raise ValueError(
+                f"{caller}: inputs: expected motors on joints that follow no other, got {actuator.name!r} on {joint!r}"
+                "; name the joint that it follows"
+            )
         result[robot.v_index([joint])] += actuator.gain[0] * np.array(gear)
     return result
 
