@@ -41,11 +41,11 @@ class Structure:
     joints: list[JointDescription] = field(default_factory=list)
     fixed_base: dict[int, Sequence[float]] = field(default_factory=dict)  # free joints that are held, by index
 
-    def rigid(self) -> dict[str, str]:
-        """Return, for each link, the first link of the rigid body to which it belongs."""
+    def rigid(self, apart: str = "") -> dict[str, str]:
+        """Return, for each link, the first link of its rigid body; what is welded to the link ``apart`` stays apart."""
         result = {link.name: link.name for link in self.links}
         for joint in self.joints:
-            if joint.joint.nv == 0:
+            if joint.joint.nv == 0 and joint.parent != apart:
                 result[joint.child] = result[joint.parent]
         return result
 

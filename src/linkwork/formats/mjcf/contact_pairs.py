@@ -61,7 +61,8 @@ def read_pairs(source: CompiledModel, structure: Structure) -> Pairs:
     disabled, enabled = [], []
     for (name, i), (other, j) in combinations(representatives.items(), 2):
         pair = kinds[i].link, kinds[j].link
-        if bodies.connected(*pair):
+        is_added = any(added != link == source.bodies[0] for added, link in zip((name, other), pair, strict=True))
+        if bodies.connected(*pair) and not is_added:  # an added link beside "world" is adjacent to none
             enabled += [(name, other)] if checked[i, j] else []
         elif not checked[i, j] and not bodies.same(*pair):
             disabled.append(DisabledPair(name, other, bodies.reason(*pair)))
@@ -147,7 +148,10 @@ class _Bodies:
         self.rigid, self.excluded = structure.rigid(), excluded
         rigid, real = self.rigid, {*source.bodies}
         carrier = {rigid[joint.child]: rigid[joint.parent] for joint in structure.joints if joint.joint.nv > 0}
-        self.joined = {frozenset(pair) for pair in carrier.items()}
+        world = source.bodies[0]
+        self.welded = structure.rigid(world)
+        moving = [joint for joint in structure.joints if joint.joint.nv > 0]
+        self.joined = {(rigid[joint.child], self.welded[joint.parent]) for joint in moving}
 
         def before(body: str) -> str | None:
             """Return the body before a rigid body in MuJoCo, across the links of a body's several joints."""
@@ -156,7 +160,7 @@ class _Bodies:
                 result = carrier.get(result)
             return result if result is None else rigid[result]
 
-        fixed, bodies = rigid[source.bodies[0]], {*rigid.values()} if "filterparent" not in source.disabled else set()
+        fixed, bodies = rigid[world], {*rigid.values()} if "filterparent" not in source.disabled else set()
         parents = {body: parent for body in bodies if (parent := before(body)) is not None}
         self.families = {frozenset(pair) for pair in parents.items() if fixed not in pair}  # which MuJoCo skips
 
@@ -165,8 +169,8 @@ class _Bodies:
         return self.rigid[a] == self.rigid[b]
 
     def connected(self, a: str, b: str) -> bool:
-        """Return True for links whose bodies a joint of linkwork connects."""
-        return frozenset((self.rigid[a], self.rigid[b])) in self.joined
+        """Return True for links whose bodies a joint of linkwork connects: see `linkwork.model.collision_pairs`."""
+        return any((self.rigid[x], self.welded[y]) in self.joined for x, y in ((a, b), (b, a)))
 
     def reason(self, a: str, b: str) -> str:
         """Return the reason for which two links are not checked."""
