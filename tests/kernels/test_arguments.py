@@ -38,7 +38,7 @@ REFUSED = {
     "nothing": ([], r"got shape \(0,\)"),
     "complex": (np.zeros(N, dtype=complex), "complex128"),
     "objects": (np.zeros(N, dtype=object), "object"),
-    "None": (None, "object"),
+    "None": (None, "got None"),
     "long double": (np.zeros(N, dtype=np.longdouble), "float128|longdouble|float96"),
     "dates": (np.zeros(N, dtype="M8[s]"), "datetime64"),
     "text": ("arm", "got 'arm'"),
