@@ -95,10 +95,10 @@ def test_margins_of_a_film_are_to_the_limits_of_the_robot_that_moves(film):
 def test_robots_in_a_file_of_a_motion_have_the_mesh_folders_of_the_robot(tmp_path):
     ARM.to_urdf(tmp_path / "arm.urdf")
     arm = lw.load(tmp_path / "arm.urdf")
-    holding = arm.with_attached("part", "tool", lw.shapes.Mesh("part.stl"))
-    between(arm, Q[0], Q[1]).concatenate(between(holding, Q[1], Q[0])).save(tmp_path / "film.npz")
+    carrier = arm.with_attached("part", "tool", lw.shapes.Mesh("part.stl"))
+    between(arm, Q[0], Q[1]).concatenate(between(carrier, Q[1], Q[0])).save(tmp_path / "film.npz")
     again = Trajectory.load(tmp_path / "film.npz", robot=arm).robot_at(2.0)
-    assert again == holding and again.tree.files == holding.tree.files
+    assert again == carrier and again.tree.files == carrier.tree.files
 
 
 def cube_of(document):
@@ -128,8 +128,8 @@ def test_an_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
 
 
 def test_a_mounted_object_is_drawn_as_an_attached_one():
-    holding = ARM.with_mounted(lw.Robot.build("part", lw.Link("cube", CUBE, mass=1.0)), "tool", (0, 0, 0.05))
-    carry = between(holding, Q[1], Q[2])
+    carrier = ARM.with_mounted(lw.Robot.build("part", lw.Link("cube", CUBE, mass=1.0)), "tool", (0, 0, 0.05))
+    carry = between(carrier, Q[1], Q[2])
     for path, time in (
         (between(ARM, Q[0], Q[1]).concatenate(carry), 1.5),
         (carry.concatenate(between(ARM, Q[2], Q[0])), 0.5),
@@ -137,9 +137,9 @@ def test_a_mounted_object_is_drawn_as_an_attached_one():
         document = scene_document(path)
         assert "cube" not in {part.link for part in document.actors[0].parts}
         k = int(np.argmin(np.abs(document.times - time)))
-        pose = holding.pose(path(document.times[k]).q, "cube")
+        pose = carrier.pose(path(document.times[k]).q, "cube")
         assert np.abs(cube_of(document)[k] - pose).max() < 1e-14
-        assert np.abs(cube_of(document)[-1] - holding.pose(Q[2], "cube")).max() < 1e-14
+        assert np.abs(cube_of(document)[-1] - carrier.pose(Q[2], "cube")).max() < 1e-14
 
 
 CELL = lw.join_robots({"a": lw.load("quadruped", floating_base=True), "b": ARM, "c": lw.load("arm7")})
