@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -142,6 +144,31 @@ class TestUsage:
             "--names",
             "--meshes",
         } <= tried
+
+    def test_words_that_argparse_reads_have_the_same_meaning(self):
+        """The order of arguments changes no command line that argparse alone accepts."""
+        rng = random.Random(5)
+        compared = 0
+        for command in ("view", "plan", "map", "explain", "cache"):
+            parsers = CommandParser(prog=command), argparse.ArgumentParser(prog=command, allow_abbrev=False)
+            for parser in parsers:
+                parser._negative_number_matcher = parsers[0]._negative_number_matcher
+                import_module(f"linkwork.cli.commands.{command}").add_arguments(parser)
+            words = [x for x in parsers[0]._option_string_actions if x not in ("-h", "--help")]
+            words += ["0", "-1", "a=1", "-0,1", "r.urdf", "s", "-", "--", "a b", "--q=1", "j=-1:2", "info"] * 2
+            for _ in range(300):
+                drawn = ["r.urdf", *rng.choices(words, k=rng.randint(0, 4))]
+                rng.shuffle(drawn)
+                expected = None
+                with contextlib.suppress(SystemExit):
+                    expected = parsers[1].parse_args(drawn)
+                if expected is not None:
+                    compared += 1
+                    assert repr(parsers[0].parse_args(drawn)) == repr(expected), (command, drawn)
+        assert compared > 100
+        parser = CommandParser(prog="compare")
+        import_module("linkwork.cli.commands.compare").add_arguments(parser)
+        assert parser.parse_args(["a.urdf", "--base", "x"]).base == ["x"]  # an option keeps its first word
 
     @pytest.mark.parametrize(
         ("command", "functions", "more"),

@@ -107,6 +107,6 @@ def _words_of(action: argparse.Action, words: Sequence[str], missing: int, neede
     if isinstance(form, WordForm) or choices is not None:
         fits = form.fits if isinstance(form, WordForm) else lambda word: word in (choices or ())
         free = form.free if isinstance(form, WordForm) else 0
-        length = next((k for k, word in enumerate(words) if k > free and not fits(word)), len(words))
+        length = next((k for k, word in enumerate(words) if k > max(free, 1) and not fits(word)), len(words))
         return length if len(words) - length <= missing else len(words)
     return max(min(2, len(words)), len(words) - max(needed, 0))
