@@ -47,3 +47,30 @@ def test_code_compiled_with_replaced_attributes_is_not_cached(
     assert own_code.state_of_attributes() == ""
     kernel()(X)
     assert [path for path in cache_folder.rglob("*.linkwork") if "-fast" in path.name]
+
+
+class _Wrapper:
+    """A function that changes the results of another one, to which it is equal, as objects of wrapt are."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self.wrapped = wrapped
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.wrapped == other)
+
+    def __hash__(self) -> int:
+        return hash(self.wrapped)
+
+    __class__ = property(lambda self: type(self.wrapped))  # type: ignore[assignment]
+    __globals__ = property(lambda self: self.wrapped.__globals__)
+    __closure__ = None
+
+    def __get__(self, vector: Any, kind: type) -> Any:
+        return lambda other: 2.0 * self.wrapped(vector, other)
+
+
+def test_wrappers_that_are_equal_to_functions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = own_code.state_of_attributes()
+    monkeypatch.setattr(lw.spatial.Vec3, "dot", _Wrapper(lw.spatial.Vec3.dot))
+    monkeypatch.setattr(own_code, "_looked_at", -1)  # as after an import of a module of linkwork
+    assert own_code.state_of_attributes() not in ("", before)

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence, ValuesView
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from itertools import accumulate, chain
-from types import FunctionType, ModuleType
+from operator import is_
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from linkwork._util.fork_safe_lock import Lock
@@ -27,6 +28,7 @@ __all__ = ["is_of_user", "is_own", "is_proved", "record_imports", "state_of_attr
 
 _OWN = __name__.partition(".")[0]
 _ABSENT = object()
+_BOUND = staticmethod, classmethod, MethodType  # they have a __func__
 _INSTALLED = ("site-packages", "dist-packages")  # folders beside Python's own modules
 _LEFT_OUT = (
     *("_util", "cli", "viewer", "compiler.cache", "compiler.code_parts", "compiler.kernel_code"),
@@ -140,8 +142,7 @@ def state_of_attributes() -> str:
 def _is_as_before() -> bool:
     """Return True if the attributes of all classes are those of the last look, or of the import since.
 
-    The comparison of lists compares addresses first, and takes half of the time of a loop or less.  A value that is
-    equal to the former one computes the same.
+    They are compared by identity, as a wrapper may be equal to the function that it changes.
     """
     global _looked_at
     while _imported:
@@ -150,9 +151,10 @@ def _is_as_before() -> bool:
         _views.append(vars(kind).values())
         _values.extend(_classes[kind].values())
     try:
-        same = [*chain.from_iterable(_views)] == _values
-    except Exception:  # another thread adds one, or a new value is an array
+        same = all(map(is_, chain.from_iterable(_views), _values))
+    except RuntimeError:  # another thread adds one
         return False
+    same = same and sum(map(len, _views)) == len(_values)
     if same:
         _looked_at = _watched
     return same
@@ -283,9 +285,10 @@ def _is_harmless(kind: type, name: str, now: Mapping[str, Any], then: Mapping[st
 
 def _is_own_code(value: Any) -> bool:
     """Return True for a class of linkwork, and for a function of linkwork whose closure has no other functions."""
-    value = getattr(value, "__func__", value)
-    if not isinstance(value, FunctionType):
-        return isinstance(value, type) and is_own(value)
+    if type(value) in _BOUND:
+        value = value.__func__
+    if type(value) is not FunctionType:  # wrappers may state the class of what they wrap
+        return issubclass(type(value), type) and is_own(value)
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
     return _is_library(value.__globals__.get("__name__", "")) and all(
         _is_own_code(x) for x in cells if isinstance(getattr(x, "__func__", x), FunctionType)
