@@ -57,14 +57,14 @@ def increasing(caller: str, times: Any) -> np.ndarray:
 
 
 def times_within(
-    caller: str, t: Any, first: float, last: float, outside: Outside | None = None, *, is_timed: bool = True
+    caller: str, t: Any, first: float, last: float, outside: Any = "raise", *, hint: bool = False, is_timed: bool = True
 ) -> np.ndarray:
     """Return times (...) that are from ``first`` to ``last`` up to rounding.  Raises ValueError for others.
 
     Unless ``is_timed`` they are path lengths.
-    With "hold" all finite times are valid, and unchanged; ``outside`` is None for a caller without this option.
+    With "hold" all finite times are valid, and unchanged; with ``hint`` the error says so.
     """
-    if outside is not None and (not isinstance(outside, str) or outside not in ("raise", "hold")):
+    if not isinstance(outside, str) or outside not in ("raise", "hold"):
         raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
     what, unit = ("a time or an array of times [s]", " s") if is_timed else ("a length or an array [rad, m]", " rad, m")
     expected = f"{caller}: t: expected {what}"
@@ -79,8 +79,8 @@ def times_within(
     room = _ROUNDING * (last - first)
     if low < first - room or high > last + room:
         bad = low if low < first - room else high
-        hint = "" if outside is None else '; with outside="hold" it rests there'
-        raise ValueError(f"{caller}: t = {bad:.9g}{unit} is outside of [{first:.9g}, {last:.9g}]{unit}{hint}")
+        remedy = '; with outside="hold" it rests there' if hint else ""
+        raise ValueError(f"{caller}: t = {bad:.9g}{unit} is outside of [{first:.9g}, {last:.9g}]{unit}{remedy}")
     return np.clip(times, first, last) if low < first or high > last else times
 
 

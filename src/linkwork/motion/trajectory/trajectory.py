@@ -200,7 +200,7 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
             if side == "left":
                 raise ValueError('Trajectory: side: expected "right" in a compiled function, got "left"')
             return self._on_symbols(t, order)
-        times = times_within("Trajectory", t, self._first, self._last, outside, is_timed=self._timed)
+        times = times_within("Trajectory", t, self._first, self._last, outside, hint=True, is_timed=self._timed)
         inside = np.maximum(np.nextafter(times, -np.inf), self._first) if side == "left" else None
         return self._numeric(times, order, inside, outside == "hold")
 
