@@ -163,6 +163,9 @@ def test_joints_that_tumble_too_fast_for_the_step_are_reported(drawn):
         gains = bool(np.abs(energy / energy[0] - 1.0).max() > 1e-3)
         assert any("rotates by" in str(x.message) for x in caught) == gains, (joint, v)
         assert gains or v is spin, joint
+    both = np.array([spin, tumbles])[:, : robot.nv]
+    with pytest.warns(lw.errors.SimulationWarning, match="in environment 1"):
+        robot.simulate(np.tile(robot.neutral(), (2, 1)), both, duration=0.02, dt=5e-3)
 
 
 def test_an_arm_that_turns_too_fast_for_the_step_is_reported():

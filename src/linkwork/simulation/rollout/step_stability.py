@@ -50,6 +50,7 @@ _HALVINGS = 12
 _TURN, _FINE = 0.3, 0.1  # [rad] rotation in a step: reported, and with an energy error of some 1e-3
 _BALANCED = 1e-6  # relative change of the mass matrix by a rotation, below which a rotor counts as balanced
 _PRINCIPAL = 1e-2  # [rad] angle of momentum and angular velocity of a body that spins about a principal axis
+_ENVIRONMENTS = 16  # the fastest ones, which are examined one by one
 _CHECKED: BoundedCache[Any, tuple[CheckedValues, CheckedValues]] = BoundedCache(256)  # inputs, stable ones and others
 Step = Callable[[Any, Any, float], tuple[Any, Any]]
 
@@ -190,16 +191,14 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     turned = np.where(rotates, np.abs(v) * h, 0.0)
     if not turned.max() > _FINE:
         return
-    far = turned.max(axis=-1)
-    fastest = np.unravel_index(int(np.argmax(far > _TURN if far.max() > _TURN else far)), far.shape)
     if loops:
         most, problem = _TURN, "for the constraints"
     elif METHODS[method].as_mujoco or not rotates_freely(robot.tree):
         most, problem = _FINE, "for inertial forces of the step's start, which add energy"
-        turned = turned * _has_inertial_forces(robot, q[fastest], v[fastest])
+        turned = turned * _at_fastest(_has_inertial_forces, robot, q, v, turned)
     else:
         most, problem = _TURN, "for a body that is not balanced about its axis"
-        turned = turned * (_is_unbalanced(robot, q[fastest], v[fastest]) | _are_tumbling(robot, q[fastest], v[fastest]))
+        turned = turned * _at_fastest(_gains_energy, robot, q, v, turned)
 
     for body in flying:  # their momentum is exact, also that of a spin about a principal axis
         if body.inertia is not None:
@@ -236,6 +235,23 @@ def _tumbles(inertia: Any, spin: np.ndarray) -> np.ndarray:
     turning = np.linalg.norm(np.cross(spin, momentum), axis=-1, keepdims=True)
     sizes = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (spin, momentum))
     return np.asarray(turning > _PRINCIPAL * math.prod(sizes))
+
+
+def _at_fastest(check: Callable[..., Any], robot: Any, q: np.ndarray, v: np.ndarray, turned: np.ndarray) -> np.ndarray:
+    """Return ``check`` (..., 1, nv) at the first fast record of each environment; others are as any of the fastest."""
+    far = turned.max(axis=-1).reshape(-1, turned.shape[-2])
+    k = np.argmax(np.where(far.max(axis=-1, keepdims=True) > _TURN, far > _TURN, far), axis=-1)
+    some = np.argsort(-far.max(axis=-1), kind="stable")[:_ENVIRONMENTS]
+    Q, V = (x.reshape(*far.shape, x.shape[-1]) for x in (q, v))
+    found = np.array([np.broadcast_to(check(robot, Q[i, k[i]], V[i, k[i]]), V.shape[-1]) for i in some])
+    result = np.tile(found.any(axis=0), (len(far), 1))
+    result[some] = found
+    return np.asarray(result.reshape(*turned.shape[:-2], 1, turned.shape[-1]))
+
+
+def _gains_energy(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return True for each velocity (nv) along which a rotation in a step changes the energy."""
+    return np.asarray(_is_unbalanced(robot, q, v) | _are_tumbling(robot, q, v))
 
 
 def _has_inertial_forces(robot: Any, q: np.ndarray, v: np.ndarray) -> bool:
