@@ -66,7 +66,7 @@ class _Wrapper:
     __closure__ = None
 
     def __get__(self, vector: Any, kind: type) -> Any:
-        return lambda factor: 2.0 * self.wrapped(vector, other)
+        return lambda factor: 2.0 * self.wrapped(vector, factor)
 
 
 def test_wrappers_that_are_equal_to_functions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
