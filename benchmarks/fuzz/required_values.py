@@ -178,6 +178,7 @@ OWN_VALUES: dict[str, Any] = {
     "Robot.from_dh.*parts": [],
     "Robot.with_attached.name": "thing",
     "Robot.with_mounted.at": "hand",
+    "StateSpace.frequency_response.omega": [0.1, 1.0],
     "Robot.with_mounted.robot": lambda _: lw.load("fourbar"),
     "join_robots.robots": lambda _: {"left": arm(), "right": arm()},
     "Trajectory.concatenate.allow_jump": True,

@@ -399,7 +399,7 @@ def test_closed_forms_take_empty_batches_and_symbols():
         robot = ur5().with_parameters({"placement:joint2": [angle, 0.0, 0.0, 0.0, 0.0, 0.0]})
         return robot.closed_form("link6")
 
-    with pytest.raises(TypeError, match="has symbols"):
+    with pytest.raises(TypeError, match="has symbolic parameters; give them values"):
         lw.compile(reported, angle=())
     # the kernel in another: the first branch, moved on
     q = np.array([0.1, -1.0, 1.2, 0.4, 0.9, -0.3])
