@@ -27,9 +27,10 @@ linkwork ik --frame hand --pose 0.4 0.1 0.3 3.14 0 0 robot.urdf --json
 xacro robot.xacro | linkwork check -
 ```
 
-Options may stand before and after the files. An option of several words, such as `--q`, ends before a file. Only a
-second file that may be omitted stands before options of folders. Configurations are all numbers of q, or `NAME=NUMBER`
-for some. With `--json` a command prints one JSON document to standard output. Warnings and errors go to standard error.
+Options may stand before and after the files. An option of several words, such as `--q`, ends before a file. An
+optional second file, as of `compare`, must stand before options that take folders. A configuration is all numbers of q,
+or `NAME=NUMBER` for some coordinates. With `--json` a command prints one JSON document to standard output. Warnings and
+errors go to standard error.
 
 """
 

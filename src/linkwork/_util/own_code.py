@@ -140,9 +140,9 @@ def state_of_attributes() -> str:
 
 
 def _is_as_before() -> bool:
-    """Return True if the attributes of all classes are those of the last look, or of the import since.
+    """Return True if the attributes of all classes are unchanged since the last check, or since their import if later.
 
-    They are compared by identity, as a wrapper may be equal to the function that it changes.
+    Attributes are compared by identity: a wrapper may be equal to the function that it replaces.
     """
     global _looked_at
     while _imported:
@@ -287,7 +287,7 @@ def _is_own_code(value: Any) -> bool:
     """Return True for a class of linkwork, and for a function of linkwork whose closure has no other functions."""
     if type(value) in _BOUND:
         value = value.__func__
-    if type(value) is not FunctionType:  # wrappers may state the class of what they wrap
+    if type(value) is not FunctionType:  # wrappers may report the class of the wrapped object
         return issubclass(type(value), type) and is_own(value)
     cells = [cell.cell_contents for cell in value.__closure__ or ()]
     return _is_library(value.__globals__.get("__name__", "")) and all(

@@ -65,7 +65,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
     parser.add_argument(
-        "--xacro", action="store_true", help="expand a xacro file, a program that can run code: only if you trust it"
+        "--xacro", action="store_true", help="expand a xacro file; it can run code, so use only files that you trust"
     )
     parser.add_argument(
         "--argument", metavar="NAME=VALUE", action="append", type=_pair, help="the value of an argument of a xacro file"
@@ -80,7 +80,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
         "--untrusted",
         dest="trusted",
         action="store_false",
-        help="read a stranger's file: other libraries parse it in a process without other files and network",
+        help="read an untrusted file: libraries parse it in a process without access to other files and the network",
     )
     parser.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
     for name, (about, choices) in _CHOICES.items():
@@ -174,7 +174,7 @@ def add_json(parser: argparse._ActionsContainer) -> None:
 
 
 def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
-    """Return the robot that is built in under a name or described by a file. Raises CommandError.
+    """Return the built-in robot with a name, or the robot that a file describes. Raises CommandError.
 
     Its warnings and notes are logged.
     """
@@ -190,7 +190,7 @@ def log_issues(issues: Iterable[Issue], terminal: Terminal) -> None:
 
 
 def read_robot(name: str, **options: Any) -> Robot:
-    """Return the robot that is built in under a name or described by a file. Raises CommandError.
+    """Return the built-in robot with a name, or the robot that a file describes. Raises CommandError.
 
     "-" is standard input, whose text is stored in a temporary file while it is read.
     """

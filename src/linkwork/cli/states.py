@@ -36,7 +36,9 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 def add_frames(parser: argparse.ArgumentParser, about: str) -> None:
     """Add the options that name a frame, and the frame that it is relative to."""
     parser.add_argument("--frame", metavar="NAME", required=True, help=about)
-    parser.add_argument("--relative-to", metavar="FRAME", default="world", help="(default: the world)")
+    parser.add_argument(
+        "--relative-to", metavar="FRAME", default="world", help="the reference frame (default: the world)"
+    )
 
 
 def named_or_listed(robot: Robot, arguments: argparse.Namespace) -> np.ndarray | None:

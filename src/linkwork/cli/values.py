@@ -78,7 +78,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         type=NUMERIC,
         action="extend",
         default=[],
-        help="limits of coordinates in addition to the robot's; unbounded ones need some [rad, m]",
+        help="limits of coordinates in addition to the robot's, such as those of unbounded slides [rad, m]",
     )
 
 

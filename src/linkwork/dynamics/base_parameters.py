@@ -60,7 +60,7 @@ class BaseParameters(ReturnedValue):
         largest, smallest = 0.0, 1.0
         for k in np.flatnonzero(nonzero):
             remaining = R[:, k]
-            for _ in range(2):  # Gram-Schmidt twice is accurate to rounding
+            for _ in range(2):  # two passes of Gram-Schmidt are accurate to rounding
                 remaining = remaining - basis @ (basis.T @ remaining)
             remainder = float(np.linalg.norm(remaining))
             if remainder > apart:

@@ -169,7 +169,7 @@ def immobile(tree: Tree) -> list[Constraint | ForceElement | Actuator]:
 
     These are loops, welds, balls, force elements, and actuators on a frame relative to another.
     """
-    rigid = {WORLD: WORLD}  # by body, the body that it moves with
+    rigid = {WORLD: WORLD}  # the body at the start of a rigid group, by body
     for i, parent, body in tree.outward():
         rigid[i] = rigid[parent] if body.joint.nv == 0 else i
     result: list[Constraint | ForceElement | Actuator] = []
@@ -277,7 +277,7 @@ def _by_part(
     values: Sequence[float],
     convert: Callable[[JointType, JointType, Sequence[float]], Sequence[float]],
 ) -> tuple[float, ...]:
-    """Return values of q of a joint with those of its parts converted that another joint has in another form."""
+    """Return values of q of a joint, converted for those parts that are written with another form of q."""
     if joint == other:
         return tuple(values)
     if not joint.parts:

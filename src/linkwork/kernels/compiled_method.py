@@ -164,7 +164,7 @@ def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
     return method  # type: ignore[return-value]
 
 
-# -- explanations of arguments that many functions have, for the docstrings of their methods
+# -- explanations of arguments that many functions share, for the docstrings of their methods
 
 
 _TEXTS = {

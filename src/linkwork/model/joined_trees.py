@@ -165,7 +165,7 @@ def _as_part(whole: Tree, part: Tree, carrier: Frame, ground: Frame, X: Pose) ->
 
 
 def _between(X: Pose, Y: Pose) -> Pose:
-    """Return the transform Y X⁻¹ from the pose X to Y, exact if X is the identity or equal to Y."""
+    """Return the transform Y X⁻¹ from pose X to pose Y, without rounding if X is the identity or equals Y."""
     if X == _IDENTITY:
         return Y
     return _IDENTITY if X == Y else Y @ X.inv()
@@ -205,7 +205,7 @@ def _grounded(tree: Tree) -> tuple[Tree, Frame]:
 
 
 def _on_link(body: Body, link: str) -> Body:
-    """Return a body with a link in the place of "world" as the parent of its joint."""
+    """Return a body whose joint has a link as its parent instead of "world"."""
     return replace(body, links=(link, body.links[1])) if body.links and body.links[0] == "world" else body
 
 
@@ -344,6 +344,6 @@ def _equal_names(whole: Tree, part: Tree) -> Iterator[tuple[str, str]]:
 
 
 def _example(part: Tree, prefix: str = "") -> str:
-    """Return a prefix for a message, which differs from ``prefix``."""
+    """Return an example of another prefix than ``prefix``, for a message."""
     wish = f"{part.name}_"
     return wish if wish != prefix else f"{part.name}_2_"

@@ -280,7 +280,7 @@ def _ground_link(tree: Tree, fixed: list[Frame]) -> Frame:
 
 
 def free_name(tree: Tree, wish: str) -> str:
-    """Return the name of a new frame: ``wish``, with underscores appended if it is in use."""
+    """Return the name of a new frame: ``wish``, with underscores appended if the name is in use."""
     return unused(wish, {*names_in_space(tree)})
 
 

@@ -53,7 +53,7 @@ class PreparedProblem:
     @cached_property
     def second_order_kernel(self) -> Any:
         """The kernel of a slow search: `kernel` unless terms of all steps have second derivatives."""
-        with waiting():  # it does not count for time limits
+        with waiting():  # compilation does not count for time limits
             inputs = path_inputs(self.program, {**self.constants, **self.nominal_targets})
             q = self.problem.robot.random_configuration(seed=0)
             if not has_curvature(self.program, inputs, q, *self._unknowns):

@@ -98,7 +98,7 @@ def _tree_of(caller: str, argument: str, robot: Any) -> Tree:
 
 
 def with_paths(*trees: Tree) -> list[Tree]:
-    """Return the trees with whole paths of the mesh files beside their own files, if these are in several folders.
+    """Return the trees with absolute paths of their mesh files, if the robots' files are in several folders.
 
     So have meshes of a package of which another tree has a package of the same name elsewhere.
     """

@@ -176,7 +176,7 @@ def skeleton_parts(
     color: Color | None = None,
     is_incomplete: bool,
 ) -> Iterator[Part]:
-    """Yield the skeleton of a robot without shapes, or of those links of a mechanism that have none.
+    """Yield the skeleton of a robot without shapes, or of the links without shapes of a mechanism.
 
     ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
     """

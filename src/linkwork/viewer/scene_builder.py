@@ -49,7 +49,7 @@ PATH_COLORS: tuple[Color, ...] = (
 _OBSTACLE: Color = (0.62, 0.60, 0.56, 1.0)
 _GHOST: Color = (0.35, 0.55, 0.80, 1.0)
 _MAX_LABELS = 12  # of missing mesh files
-_MAX_POSES = 500  # between which sliders move on their guides
+_MAX_POSES = 500  # poses that determine the lengths of sliders' guides
 _MAX_LISTED = 5  # missing mesh files in the warning
 
 

@@ -52,7 +52,7 @@ class SkeletonSolid:
 
 @dataclass(frozen=True)
 class _Joint:
-    """A joint between two bodies, each with the pose (4, 4) of the joint's frame on it, and the joint's axes in it."""
+    """A joint between two bodies: the pose (4, 4) of the joint's frame on each body, and the axes in this frame."""
 
     bodies: tuple[int, int]
     poses: tuple[np.ndarray, np.ndarray]
@@ -207,7 +207,7 @@ def _reach(joint: _Joint, poses: np.ndarray, size: float) -> tuple[float, float]
 
 
 def _points(tree: Tree, joints: Iterable[_Joint], body: int, radius: float) -> tuple[np.ndarray, int]:
-    """Return points (n, 3) on a body between which its bar leads, and how many of them are joints.
+    """Return points (n, 3) on a body that its bars connect, joints first, and the number of joints.
 
     Joints are followed by frames and points that are elsewhere: the ends of a chain, coupler points and the like.
     """

@@ -26,7 +26,7 @@ _COLORS = np.array(  # from small to large values, dark to bright
 )
 _MAX_POINTS = 200_000
 _POINT_SIZE = 0.7  # diameter of a point, relative to a voxel
-_SMALL_POINT_SIZE = 0.25  # the same if all voxels are drawn, between which the robot is seen
+_SMALL_POINT_SIZE = 0.25  # size of points if all voxels are drawn; gaps between them show the robot
 _BAR = 60  # points of the bar of colours
 _LENGTH = (0.25, 0.25, 0.25, 1.0)  # colour of the bar of a length
 

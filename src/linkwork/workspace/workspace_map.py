@@ -55,7 +55,7 @@ class WorkspaceMap(Shown, ReturnedValue):
     """Indices (n, 3) of the voxels: a voxel extends from ``cells * voxel_size`` to ``(cells + 1) * voxel_size``."""
     _identity: dict[str, Any]
     _fields: dict[str, np.ndarray]
-    _of: tuple[Any, Any] = None, None  # robot and scene, of a map that is not from a file
+    _of: tuple[Any, Any] = None, None  # robot and scene; None for a map from a file
 
     @classmethod
     def _make(cls, identity: dict[str, Any], counts: SparseCounts) -> Self:

@@ -25,8 +25,8 @@ from linkwork.errors import UnknownNameError
 
 __all__ = ["add_arguments", "middle", "pose_errors", "run"]
 
-_ROUNDING = 1e-12  # [m, rad] difference of two methods to compute a pose
-_MIN_TOLERANCE = 1e-10  # [m, rad] so that rounding is at most a hundredth of it
+_ROUNDING = 1e-12  # [m, rad] largest rounding difference between two computations of one pose
+_MIN_TOLERANCE = 1e-10  # [m, rad] smallest --tolerance: a hundred times the rounding error
 _CHUNK = 100  # calls between two updates of progress
 _SHOWN = 10  # misses in the text
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         type=number_from(_MIN_TOLERANCE, ", which exceeds rounding"),
         default=1e-5,
-        help=f"of each axis [m, rad], at least {_MIN_TOLERANCE:g} (default: 1e-5)",
+        help=f"tolerance of each axis [m, rad], at least {_MIN_TOLERANCE:g} (default: 1e-5)",
     )
     add_json(parser)
 
@@ -54,9 +54,9 @@ class Reached:
     """Results of inverse kinematics for many target poses: arrays with one value for each pose, times in s."""
 
     q: np.ndarray
-    reached: np.ndarray  # by forward kinematics, and within limits
-    reported: np.ndarray  # success by the result
-    within: np.ndarray  # exactly within limits
+    reached: np.ndarray  # True if the pose is reached by forward kinematics, within limits
+    reported: np.ndarray  # `success` of each result
+    within: np.ndarray  # True if within limits, without a tolerance
     statuses: list[str]
     errors: np.ndarray  # (poses, 6)
     iterations: np.ndarray

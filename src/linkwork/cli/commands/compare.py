@@ -50,7 +50,7 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
         "--tolerance", metavar="X", type=number_from(0.0), default=1e-9, help="relative tolerance (default: 1e-9)"
     )
     parser.add_argument(
-        "--samples", metavar="N", type=from_zero, default=10, help="random configurations (default: 10)"
+        "--samples", metavar="N", type=from_zero, default=10, help="number of random configurations (default: 10)"
     )
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
 

@@ -38,7 +38,7 @@ WRITERS: Mapping[str, str] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("output", metavar="OUTPUT", help=f"the file to write: {', '.join(WRITERS)}")
-    parser.add_argument("--to-loops", metavar="FILE", help="a second JSON file for what URDF cannot say")
+    parser.add_argument("--to-loops", metavar="FILE", help="a second JSON file for content that URDF does not have")
     parser.add_argument("--to-meshes", metavar="FOLDER", help="a folder for the mesh files of convex hulls")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument("--verify", action="store_true", help="read the written file and compare it with the robot")

@@ -1,6 +1,7 @@
 """`linkwork distances`: distances of a robot's collision shapes from each other and from a scene.
 
-Configurations are drawn within limits, or one is chosen; pairs that always or never touch do so in these only.
+Configurations are drawn at random within limits, or one is given by --q.  "Always" and "never" touching pairs refer to
+these configurations only.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_meshes(parser)
     parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
     add_configuration(parser)
-    parser.add_argument("--samples", metavar="N", type=positive, default=10_000, help="configurations (default: 10000)")
+    parser.add_argument(
+        "--samples", metavar="N", type=positive, default=10_000, help="number of samples (default: 10000)"
+    )
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
     add_json(parser)
 
@@ -66,7 +69,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _at_one_configuration(robot: Robot, scene: Scene | None, arguments: argparse.Namespace, terminal: Terminal) -> int:
-    """Print the distance of each pair at the configuration of the options, the least first."""
+    """Print the distance of each pair at the configuration of the options, in increasing order."""
     q = required_q(robot, arguments, terminal)
     result = robot.distances(q, scene)
     pairs = sorted(zip(result.distance.tolist(), result.pairs, strict=True))

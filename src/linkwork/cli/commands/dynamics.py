@@ -17,8 +17,8 @@ __all__ = ["add_arguments", "run"]
 
 _VECTORS = {
     "v": "velocity: all of v, or NAME=NUMBER for some (default: at rest)",
-    "a": "acceleration, whose joint forces are printed",
-    "tau": "joint forces, whose acceleration is printed [N·m, N]",
+    "a": "acceleration: print the joint forces that it needs [rad/s², m/s²]",
+    "tau": "joint forces: print the acceleration that they cause [N·m, N]",
 }
 
 
@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_configuration(parser)
     for name, about in _VECTORS.items():
         parser.add_argument(f"--{name}", metavar="NUMBER", nargs="+", type=NUMERIC, help=about)
-    parser.add_argument("--passive", action="store_true", help="with armature, damping, friction and springs of joints")
+    parser.add_argument(
+        "--passive", action="store_true", help="include armature, damping, friction and springs of joints"
+    )
     add_json(parser)
 
 

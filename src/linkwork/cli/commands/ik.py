@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}-tolerance",
             metavar="X",
             type=number_from(0.0),
-            help=f"of each axis [{unit}] (default: as in Python)",
+            help=f"tolerance of each axis [{unit}] (default: 1e-6)",
         )
     parser.add_argument("--max-iterations", metavar="N", type=positive, help="maximum iterations")
     parser.add_argument("--time-limit", metavar="S", type=number_from(0.0), help="time limit [s]")

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument(
-        "--tree", action="store_true", help="print the tree of links and joints, and the constraints, alone"
+        "--tree", action="store_true", help="print only the tree of links and joints, and the constraints"
     )
     add_json(shown)
 

@@ -17,8 +17,10 @@ _ROWS = ("wx", "wy", "wz", "vx", "vy", "vz")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_frames(parser, "the frame whose twist the Jacobian gives")
-    parser.add_argument("--expressed-in", metavar="FRAME", help="the axes of the twist (default: as in Python)")
-    parser.add_argument("--point", metavar="FRAME", help="the frame whose origin has the velocity (default: --frame)")
+    parser.add_argument("--expressed-in", metavar="FRAME", help="the frame in whose axes the twist is (default: world)")
+    parser.add_argument(
+        "--point", metavar="FRAME", help="the frame whose origin is the reference point of the twist (default: --frame)"
+    )
     add_configuration(parser)
     add_json(parser)
 

@@ -26,10 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_meshes(parser)
     parser.add_argument("--frame", metavar="NAME", required=True, help="the frame whose positions are mapped")
     parser.add_argument(
-        "--relative-to", metavar="NAME", default="world", help="the frame that positions are relative to (world)"
+        "--relative-to",
+        metavar="NAME",
+        default="world",
+        help="the frame that positions are relative to (default: the world)",
     )
     parser.add_argument(
-        "--samples", metavar="N", type=_count, default=1_000_000, help="configurations, such as 1e8 (default: 1e6)"
+        "--samples", metavar="N", type=_count, default=1_000_000, help="number of samples, such as 1e8 (default: 1e6)"
     )
     parser.add_argument(
         "--voxel-size", metavar="M", type=number_from(1e-6), default=0.05, help="side of a voxel [m] (default: 0.05)"

@@ -55,7 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--record-every", metavar="N", type=positive, default=1, help="steps between records (default: 1)"
     )
     parser.add_argument(
-        "--method", choices=STEP_METHODS, default="semi_implicit_euler", help="(default: semi_implicit_euler)"
+        "--method",
+        choices=STEP_METHODS,
+        default="semi_implicit_euler",
+        help="integration method (default: semi_implicit_euler)",
     )
     parser.add_argument(
         "--controller",
@@ -83,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--height", metavar="M", type=number_from(-math.inf), default=0.0, help="height of the ground [m] (default: 0)"
     )
-    parser.add_argument("--friction", metavar="MU", type=number_from(0.0), default=0.8, help="(default: 0.8)")
+    parser.add_argument(
+        "--friction", metavar="MU", type=number_from(0.0), default=0.8, help="friction coefficient (default: 0.8)"
+    )
     parser.add_argument(
         "--joint-limit-mode",
         choices=("held", "soft", "ignored"),

@@ -181,7 +181,7 @@ _SIDE = re.compile("left|right", re.IGNORECASE)
 
 
 def mirrored_findings(frames: Sequence[Frame], poses: Mapping[int, Pose], size: float) -> Iterator[ModelFinding]:
-    """Yield a finding on each pair of links whose centres of mass are mirror images but for a sign.
+    """Yield a finding for each pair of links whose centres of mass are mirror images except for a wrong sign.
 
     ``poses`` are those of the bodies with all joints at zero; ``size`` [m] is that of the robot.
     """

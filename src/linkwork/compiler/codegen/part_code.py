@@ -47,7 +47,7 @@ class CodegenOptions:
 
     def __init__(self, program: Program, target: Target, real: FloatType = DOUBLE) -> None:
         self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
-        self.shared: dict[str, IrFunction] | None = None  # functions in object files of their own
+        self.shared: dict[str, IrFunction] | None = None  # functions compiled to separate object files, by name
         lanes = target.lanes_of(real), 1
         self.vectors: Layout | ControlLayout
         self.scalar: Layout | ControlLayout

@@ -24,7 +24,7 @@ from linkwork.errors import UnknownNameError
 
 __all__ = ["linear_model"]
 
-_DEPENDENT = 1e-6  # smallest singular value of S T at which the coordinates determine the others
+_DEPENDENT = 1e-6  # smallest singular value of S T at which the independent coordinates determine the others
 _MOVING_APART = 1e-6  # [relative] largest constraint error of a velocity
 _SIX = ("rx", "ry", "rz", "x", "y", "z")
 _STATES = ("q", "v", "a")
@@ -100,7 +100,7 @@ def linear_model(
 
 
 def _check_motion(caller: str, robot: Any, q: Array, v: Array, tau: Array | None) -> None:
-    """Raise ValueError for a velocity that constraints do not permit, and without forces of the motion."""
+    """Raise ValueError for a velocity that violates the constraints, and for a moving state without ``tau``."""
     apart = np.abs((robot.constraint_jacobian(q) @ v[..., None])[..., 0]).max(axis=-1)
     if (apart > _MOVING_APART * np.abs(v).max(axis=-1)).any():
         raise ValueError(f"{caller}: v: expected velocities that the constraints permit; use robot.explicit_velocity")
@@ -109,7 +109,7 @@ def _check_motion(caller: str, robot: Any, q: Array, v: Array, tau: Array | None
 
 
 def _inputs(caller: str, robot: Any, inputs: str | Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
-    """Return the joint forces (nv, m) of a unit of each input, and the names of the inputs."""
+    """Return the joint forces (nv, m) for a unit value of each input, and the names of the inputs."""
     if inputs is None:
         inputs = [robot.v_names[k] for k in actuated_indices(caller, robot, None)]
     columns, labels = [], []

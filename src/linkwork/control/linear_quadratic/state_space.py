@@ -97,7 +97,7 @@ class StateSpace(ReturnedValue):
             result: Array = C @ np.linalg.solve(s[..., None, None] * np.eye(A.shape[-1]) - A, B + 0j) + D
         except np.linalg.LinAlgError:
             raise ValueError(
-                "StateSpace.frequency_response: omega: expected frequencies other than poles, got one of a pole; "
+                "StateSpace.frequency_response: omega: expected frequencies other than poles, got that of a pole; "
                 "see poles()"
             ) from None
         return result

@@ -275,7 +275,7 @@ class AugmentedPlanner:
         return [self._own.prepared.kernel]
 
     def later_kernels(self) -> Sequence[Callable[[], Kernel]]:
-        """Return what returns the kernel of the search with effort limits."""
+        """Return a function that returns the kernel of the search with effort limits."""
         return [] if self._bounded is None else [self._bounded.kernel]
 
 

@@ -132,7 +132,7 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
 
 
 def instructions(function: Callable[[Sequence[Any]], Iterable[Any]], size: int) -> tuple[list[Instruction], list[int]]:
-    """Trace a function of ``size`` scalars for a translator to another language: its instructions, and its results.
+    """Trace a function of ``size`` scalars; return its instructions and results, to translate it to another language.
 
     Each instruction is (operation, args, value).  ``operation.name`` is a name such as "mul", and ``args`` are indices
     of earlier instructions.  ``value`` is the number of a "constant", or the index of an "input".  The results are

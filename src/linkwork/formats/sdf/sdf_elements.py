@@ -20,7 +20,7 @@ OLDEST, NEWEST = (1, 4), (1, 12)
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 _SWITCHES = {"true": True, "1": True, "false": False, "0": False}
 _ZEROS = (0.0, 0.0, 0.0)
-NO_LIMIT = 1e16  # what SDF writes for no limit
+NO_LIMIT = 1e16  # value that SDF files have for a missing limit
 
 
 class SdfReader(Reader):

@@ -318,7 +318,7 @@ class _Writer:
             )
         if tree.inertias_ignored:
             log.changed("", "the robot has no inertias", 'load the file with inertia="ignore"')
-        free = {joint.name for joint in self.free.values()}  # readers of SDF have these first
+        free = {joint.name for joint in self.free.values()}  # readers of SDF put these joints first
         leads = {body.joint_name for _, body in [*tree.stacked()][: len(free)]} == free
         if not (described.keeps_order and leads):
             log.lost("joints", "joints have another order in q: that of links from the root outwards")

@@ -84,7 +84,7 @@ class LoopWriter:
                 link = before[link]
             return link
 
-        for is_first in (True, False):  # as the reader: at first the loops whose child no joint carries
+        for is_first in (True, False):  # the reader's order: first the loops whose child no joint carries
             for name, (parent, child) in self.written.items():
                 a, b = top(parent), top(child)
                 if a == b or name in found or (is_first and child in children):

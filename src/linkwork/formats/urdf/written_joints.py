@@ -40,7 +40,7 @@ def add_origin(log: WritingLog, node: Node, pose: Pose, element: str, tag: str |
 
 
 def has_loop_joint(loop: LoopJoint) -> bool:
-    """Return True for a loop of a type that `<loop_joint>` has."""
+    """Return True for a loop whose joint type `<loop_joint>` supports."""
     kind = loop.joint
     if isinstance(kind, (Spherical, Planar)):
         return kind == (Planar.across(kind.normal) if isinstance(kind, Planar) else Spherical())

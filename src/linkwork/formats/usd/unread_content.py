@@ -12,7 +12,7 @@ __all__ = ["report_unread"]
 
 _SIMULATORS = ("physx", "newton:", "mjc:", "drake:", "isaac:", "state:", "urdf:")
 _READ = re.compile(
-    # attributes that are read, on some prims
+    # attributes that the reader uses on some prims
     r"newton:(armature|damping|friction|velocityLimit|inertia|mimic\w+|selfCollisionEnabled|jointsAddMobility"
     r"|gravityEnabled)$"
     r"|physxJoint:(armature|maxJointVelocity|jointFriction)$"

@@ -1,4 +1,4 @@
-"""Trajectories of a robot that holds objects for a time, and trajectories of a robot as those of a larger one."""
+"""Trajectories of a robot that picks up objects, and conversion of a robot's trajectory to a larger robot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["RobotChanges", "by_robot", "have_same_joints", "refuse_changes", "wi
 
 @public
 class RobotChanges:
-    """Methods of `Trajectory` for robots that change along it, and for larger robots."""
+    """Methods of `Trajectory` for robots that pick up objects, and for larger robots."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ def _joints(tree: Tree) -> tuple[Any, ...]:
 
 
 def with_robot(sections: Sequence[Section], robot: Any, new: Any) -> list[Section]:
-    """Return the sections of a trajectory of ``robot`` for a trajectory of the robot ``new``, which may differ."""
+    """Return the sections of a trajectory of ``robot`` as sections of a trajectory of the robot ``new``."""
     result = []
     for section in sections:
         moving = robot if section.robot is None else section.robot

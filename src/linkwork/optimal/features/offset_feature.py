@@ -1,4 +1,4 @@
-"""Features minus a target: what makes a target possible for any feature that has none of its own."""
+"""Features minus a target, for features that have no target of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["OffsetFeature"]
 
 @dataclass(frozen=True)
 class OffsetFeature(Feature):
-    """The values of another feature minus a target: one for each of its components, or a single one for all.
+    """Values of another feature minus a target: one number for each component, or one number for all.
 
     ``shape`` is that of the target, (components,) or ().
     """
@@ -69,7 +69,7 @@ class OffsetFeature(Feature):
         return self._less(self.feature.values(w, ()), target)
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        # The feature's own values are not small, so the terms that vanish with them are needed.
+        # Values of the feature need not be small, so terms proportional to them are included.
         exact = self.feature.exact_jacobian(w, ())
         return replace(exact, values=self._less(exact.values, target))
 

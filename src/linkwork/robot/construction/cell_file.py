@@ -85,7 +85,7 @@ def _document(path: Any, file: str, trusted: bool, findings: Findings) -> Value:
 
 
 def prepare_process() -> None:
-    """Import what reading of YAML needs, before a process reads an untrusted file."""
+    """Import the modules that reading of YAML needs, before a process reads an untrusted file."""
     parse_yaml("cell: 1", None, Findings(), LOOPS)
 
 

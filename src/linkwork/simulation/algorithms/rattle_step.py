@@ -57,7 +57,7 @@ Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
 _STRIKES = 0.5  # change of speed by other forces in an impact, relative to that by the impulses, at most
-_OPENED = 1e-5  # [rad, characteristic lengths] error of the constraints after a step that is not divided
+_OPENED = 1e-5  # [rad, characteristic lengths] largest constraint error after a step that is not divided
 _CONTRADICTED = 1e-4  # the same after the shortest part of a step, beyond which constraints contradict the limits
 _BRAKES = 1e-9  # work of impulses up to which they brake, relative to that of its positive and negative parts
 
@@ -244,7 +244,7 @@ class RattleStep:
         The velocity is infinite where the program opens a loop.
         """
         w, end, _ = self.unbounded
-        led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, also past singular places
+        led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, also beyond singular configurations
         moved, there = ([where(acts, a, b) for a, b in zip(*of, strict=True)] for of in ((u, w), (led, end)))
         if self.system.passes is not True:
             left_open = largest(times(self.shared.error(led, self.t + self.h), error_scales(self.mechanics.tree)))

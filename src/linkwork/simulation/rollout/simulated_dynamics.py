@@ -374,7 +374,7 @@ class SimulatedDynamics:
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
         given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
         resistance = self.resistance(moving)
-        if step is not None:  # constraints may hold what moves no inertia
+        if step is not None:  # constraints may determine velocities that move no inertia
             A = with_resistance(A, step.resisted[0].rows, step.resisted[0].diagonal)
             apart = [a - b for a, b in zip(step.driven, v, strict=True)]
             push = [dot([A[max(i, k)][min(i, k)] for k in range(n)], apart) for i in range(n)]

@@ -20,7 +20,7 @@ __all__ = ["SolvedStep", "changes", "is_near", "reaches", "unloaded"]
 
 Scalars = Sequence[Any]
 
-_ROUNDING = 1e-13  # relative change of velocities, and overlap in characteristic lengths, that count as rounding
+_ROUNDING = 1e-13  # largest rounding error: change of velocity (relative), overlap (characteristic lengths)
 
 
 class SolvedStep(NamedTuple):
@@ -40,7 +40,7 @@ class SolvedStep(NamedTuple):
 
     @property
     def arrays(self) -> SolvedStep:
-        """The step with arrays in place of lists, as both branches of a condition have it."""
+        """The step with arrays instead of lists: the common form for both branches of a condition."""
         energy = self.energy._replace(kinetic=array(self.energy.kinetic))
         tau, pressed, tied = map(array, (self.tau, self.pressed, self.tied))
         return SolvedStep(array(self.w), array(self.end), energy, tau, pressed, tied, self.residual)
@@ -54,7 +54,7 @@ def unloaded(step: RattleStep, tau: Scalars, touching: Sequence[ContactAt]) -> S
 
 
 def is_near(step: RattleStep, stops: Sequence[Interval], contacts: Sequence[ContactAt]) -> Any:
-    """Return False only if no impulse of a step's program acts, so that the program need not be solved.
+    """Return False only if no impulse of the step's program acts; then the program need not be solved.
 
     An impulse acts where the velocity of its row, under the forces of both halves of the step, is below a target.  To
     second order that velocity is 2 c − c₀, with c₀ before the step and c in its motion.  A row is near a limit or a

@@ -238,7 +238,7 @@ def _tumbles(inertia: Any, spin: np.ndarray) -> np.ndarray:
 
 
 def _at_fastest(check: Callable[..., Any], robot: Any, q: np.ndarray, v: np.ndarray, turned: np.ndarray) -> np.ndarray:
-    """Return ``check`` (..., 1, nv) at the first fast record of each environment; others are as any of the fastest."""
+    """Return ``check`` (..., 1, nv) at the first fast record of the fastest environments; others have the union."""
     far = turned.max(axis=-1).reshape(-1, turned.shape[-2])
     k = np.argmax(np.where(far.max(axis=-1, keepdims=True) > _TURN, far > _TURN, far), axis=-1)
     some = np.argsort(-far.max(axis=-1), kind="stable")[:_ENVIRONMENTS]
@@ -272,7 +272,7 @@ def _is_unbalanced(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def _are_tumbling(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return True for each velocity (nv) of a joint that alone rotates about no principal axis of what it carries."""
+    """Return True for each velocity (nv) whose rotation alone is not about a principal axis of the carried bodies."""
     units = [unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units]
     owner = [k for k, (_, body) in enumerate(robot.tree.stacked()) for _ in body.joint.v_units]
     of_joint = np.equal.outer(np.unique(owner), owner) & units

@@ -24,7 +24,7 @@ _EDGE_COLOR: Color = (0.5, 0.5, 0.5, 0.6)
 _MAX_EDGES = 20_000
 _GHOST_OPACITY = 0.25
 _GOAL_OPACITY = 0.45
-_MAX_GOALS = 3  # of a plan without a path
+_MAX_GOALS = 3  # goals drawn for a plan without a path
 _COLLIDING: Color = (0.85, 0.12, 0.12, 1.0)
 
 

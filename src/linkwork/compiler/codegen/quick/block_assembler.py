@@ -95,7 +95,7 @@ class BlockAssembler:
         self._recorded: list[tuple[int, int, tuple[int, ...], Any]] = []
         self._constants: dict[bytes, int] = {}  # bits -> the value that has them
         self._count = 0
-        self.functions: dict[str, IrFunction] = {}  # the elementary functions that it calls
+        self.functions: dict[str, IrFunction] = {}  # the elementary functions that the block calls
 
     # -- as `Instructions`
 

@@ -166,7 +166,7 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
     if not link.inertia.is_zero:
         add_inertial(document, node, link, moves=moves)
         return node
-    node.add("inertial", pos="0 0 0", mass="0", diaginertia="0 0 0")  # without it, some readers take that of shapes
+    node.add("inertial", pos="0 0 0", mass="0", diaginertia="0 0 0")  # else some readers compute it from shapes
     if body is not None:
         message = "MuJoCo refuses a link that moves without mass, unless a link welded to it has mass"
         document.log.lost(f"link[{link.name}]", message)

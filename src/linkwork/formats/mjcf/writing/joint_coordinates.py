@@ -53,7 +53,7 @@ def qvel_of(body: Body, parts: Sequence[Part], q: Sequence[float], v: Sequence[f
 
 
 def _values(joint: JointType, q: Sequence[float]) -> list[float]:
-    """Return the angle or length of each velocity of a joint that is hinges and slides."""
+    """Return the angle or length for each velocity of a joint that is written as hinges and slides."""
     if joint.parts:
         result, start = [], 0
         for part in joint.parts:
@@ -125,7 +125,7 @@ class JointMap:
     def keeps_springs(self, stiffness: Sequence[float], rest: Sequence[float]) -> bool:
         """Return True if the energy of springs is the same with one stiffness for each part, and rest at its zero.
 
-        Hinges and slides have a rest position.  That of an angle by sine and cosine has to be zero: its spring pulls
+        Hinges and slides have a rest position.  For an angle by sine and cosine this must be 0: its spring pulls
         the shorter way round.
         """
         body, each = self.body, self.each(stiffness)
@@ -144,7 +144,7 @@ class JointMap:
         return self.each(_values(self.body.joint, rest))
 
     def gears(self, gears: Sequence[float]) -> list[float] | None:
-        """Return the gears along MuJoCo's velocities, for which a motor is the same; None if there are none."""
+        """Return the gears along MuJoCo's velocities that give the same motor; None if no gears do."""
         if not self._samples:
             return [*gears]
         result: np.ndarray = self._samples[0].G @ gears

@@ -78,7 +78,7 @@ FIRMER = 1e6  # factor of the firmness beyond
 _FIRMEST = 1e7  # maximum of the product of both factors of firmness, which float64 resolves
 _WEIGHTLESS = 5e3  # number of steps in the unit of time without gravity
 _WEAK = 2e-7  # number of units of time in a step below which gravity counts as none
-_LEAST_LEVER = 1e-6  # of a contact's inverse inertia, relative to characteristic lengths, or to motions
+_LEAST_LEVER = 1e-6  # [characteristic lengths; 1 for slides] shortest lever that counts for a contact
 FAR = 1e3  # gap of contacts that do not act in a step, in characteristic lengths
 _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of the separation speed
 
@@ -261,7 +261,7 @@ def with_free_normal(contact: ContactAt, mobilities: Sequence[Any], scale: StepS
     """Return a contact, out of reach if its point cannot move along its normal.
 
     ``mobilities`` are the inverse inertias [1/kg] of the point along its normal without and with the constraints, if
-    there are any.  Forces along a locked normal do not change the motion, and none of them has the least norm.
+    there are any.  Forces along a locked normal do not change the motion; the least-norm force is zero.
     """
     still = [lt(fabs(x), _lever(k, scale)) for k, x in enumerate(contact.J[2]) if not is_zero(x)]
     locked: Any = reduce(and_, still, True)
@@ -279,7 +279,7 @@ def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any
 
 
 def _lever(k: int, scale: StepScale) -> Any:
-    """Return the velocity of a point per velocity k, up to which it counts as none."""
+    """Return the velocity of a point per unit of velocity k, below which the point counts as at rest."""
     return _LEAST_LEVER * (scale.length if k in scale.turns else 1.0)
 
 
