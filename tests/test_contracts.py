@@ -111,7 +111,7 @@ def test_code_writers_are_imported_by_the_backend_only():
     }
 
 
-def test_two_files_request_compilation_before_calls():
+def test_only_two_files_request_compilation_before_calls():
     """Planners declare their kernels; the controller, and precompilation, request their code."""
     importers = {a for a, b in imports() if b.startswith("linkwork.kernels.compiler_api.make_ready")}
     assert importers == {"linkwork.control.mpc.mpc", "linkwork.precompilation"}

@@ -96,7 +96,7 @@ def test_a_cell_with_another_first_key_is_explained(folder):
     assert lw.load("cell.json").nq == 6
 
 
-def test_a_cell_from_a_stranger_opens_no_file_outside_of_its_folder(folder):
+def test_an_untrusted_cell_opens_no_file_outside_of_its_folder(folder):
     Path("elsewhere.json").write_text(Path("parts/gripper.json").read_text())
     document = {"cell": 1, "robots": [{"name": "a", "file": "../elsewhere.json"}]}
     for name in ("cell.json", "cell.yaml"):

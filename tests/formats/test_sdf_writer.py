@@ -294,7 +294,7 @@ def test_loops_that_carry_a_link_which_moves_freely_are_reported_in_sdf() -> Non
         np.testing.assert_allclose(after[name], pose, atol=1e-15)
 
 
-def test_springs_of_a_floating_base_are_no_silent_loss() -> None:
+def test_lost_springs_of_a_floating_base_are_reported() -> None:
     tree = lw.load("double_pendulum", floating_base=True).tree
     sprung = replace(tree.bodies[0], drive=replace(tree.bodies[0].drive, stiffness=(1.0,) * 6))
     tree = replace(tree, bodies=(sprung, *tree.bodies[1:]))

@@ -192,7 +192,7 @@ def test_a_placed_tree_is_the_tree_under_turned_gravity(tree):
 @pytest.mark.parametrize(
     "tree", [t for t in BUILT_IN if t.constraints and on_fixed_base(t)], ids=lambda tree: tree.name
 )
-def test_constraints_of_a_mounted_robot_do_not_see_its_carrier_move(tree):
+def test_constraints_of_a_mounted_robot_do_not_depend_on_the_carriers_joints(tree):
     arm = EXAMPLE["arm6"].robot().tree
     (q0, v0, _), (q, v, _) = state(arm, 1), state(tree)
     new, alone = Direct(mounted(arm, tree, "tool", X, "p_")), Direct(tree)
@@ -205,7 +205,7 @@ def test_constraints_of_a_mounted_robot_do_not_see_its_carrier_move(tree):
 
 
 @pytest.mark.slow(every=4)
-def test_constrained_robots_in_one_have_the_accelerations_and_forces_of_each():
+def test_joined_constrained_robots_have_the_accelerations_and_forces_of_each():
     first, second = lw.load("fourbar"), lw.load("scissor_lift").with_base((0.0, 1.0, 0.0))
     whole = lw.join_robots({"a": first, "b": second})
     assert whole == lw.join_robots({"a": first}, name="cell").with_mounted(

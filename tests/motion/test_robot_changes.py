@@ -26,7 +26,7 @@ def film():
     return approach.concatenate(carry).concatenate(back)
 
 
-def test_a_film_of_approach_carry_and_return_knows_its_robot_at_each_time(film, tmp_path):
+def test_a_motion_that_carries_an_object_has_the_right_robot_at_each_time(film, tmp_path):
     assert film.robot == ARM and film.duration == 4.0
     assert [film.robot_at(t) == LOADED for t in (0.0, 0.99, 1.0, 2.99, 3.0, 4.0)] == [
         False,
@@ -62,7 +62,7 @@ def test_a_film_of_approach_carry_and_return_knows_its_robot_at_each_time(film, 
     assert np.abs(read(2.3).q - film(2.3).q).max() < 1e-12
 
 
-def test_motions_of_other_joints_and_functions_of_dynamics_refuse_films(film):
+def test_motions_of_other_joints_and_dynamics_of_carrying_motions_are_refused(film):
     longer = ARM.with_joint(ARM.joint("elbow").with_placements((0, 0, 0.5)))
     with pytest.raises(
         ValueError, match=r"concatenate: other: expected a trajectory of robot 'arm6', got .*, whose joints differ$"
@@ -77,7 +77,7 @@ def test_motions_of_other_joints_and_functions_of_dynamics_refuse_films(film):
         film.for_robot(ARM)
 
 
-def test_margins_of_a_film_are_to_the_limits_of_the_robot_that_moves(film):
+def test_margins_of_a_motion_that_carries_an_object_use_the_limits_of_the_moving_robot(film):
     slow = LOADED
     for name in ARM.v_names:
         slow = slow.with_joint(slow.joint(name).with_velocity_limit(0.3))

@@ -131,7 +131,7 @@ def test_the_root_link_gets_the_pose_wherever_the_file_lists_it():
             np.testing.assert_allclose(cell.pose(cell.neutral(), "p_base", relative_to="tool"), Y, atol=1e-15)
 
 
-def test_robots_in_one_are_checked_for_collisions_with_the_bases_of_each_other(tmp_path):
+def test_joined_robots_are_checked_for_collisions_with_each_others_bases(tmp_path):
     arm, drive = lw.load("arm6"), lw.Joint.of(lw.joints.Planar(), name="drive", parent="floor", child="chassis")
     box = lw.shapes.Box((0.4, 0.4, 0.4))
     mobile = lw.Robot.build("mobile", lw.Link("floor"), lw.Link("chassis", box, mass=1.0), drive)

@@ -46,7 +46,7 @@ def test_each_kind_of_expression_is_mutated_and_texts_are_not():
     assert tolerance.lines == (2, 9)  # where it is defined and used
 
 
-def test_equal_expressions_are_no_mutants():
+def test_equal_expressions_do_not_count_as_mutants():
     source = "_FEW = 4\n_CLOSE = 1e-9\ny = max(a, b) if is_zero(c) else n > _FEW and x < _CLOSE and z <= 0.3\n"
     kinds = {(x.kind, x.text) for x in mutation._mutants("src/linkwork/a.py", source.encode())}
     assert not {kind for kind, _ in kinds} & {"limit", "arguments", "guard"}

@@ -244,7 +244,7 @@ class RattleStep:
         The velocity is infinite where the program opens a loop.
         """
         w, end, _ = self.unbounded
-        led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, also beyond singular configurations
+        led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, even beyond singularities
         moved, there = ([where(acts, a, b) for a, b in zip(*of, strict=True)] for of in ((u, w), (led, end)))
         if self.system.passes is not True:
             left_open = largest(times(self.shared.error(led, self.t + self.h), error_scales(self.mechanics.tree)))
