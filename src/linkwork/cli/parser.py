@@ -101,7 +101,7 @@ class CommandParser(argparse.ArgumentParser):
 def _words_of(action: argparse.Action, words: Sequence[str], missing: int, needed: int) -> int:
     """Return how many of the words, the option's name first, belong to the option, if files are missing.
 
-    The others are at most the ``missing`` files.  Words without a form are files only if they are ``needed``.
+    The remaining words are at most the ``missing`` files.  Words without a form are files only if ``needed``.
     """
     form, choices = action.type, action.choices
     if isinstance(form, WordForm) or choices is not None:

@@ -55,7 +55,7 @@ def named_or_listed(robot: Robot, arguments: argparse.Namespace) -> np.ndarray |
 
 
 def required_q(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) -> np.ndarray:
-    """Return the configuration of the options, by default that in which a robot is shown.
+    """Return the configuration of the options, by default the one in which `Robot.show` draws the robot.
 
     Warns if constraints do not hold there.  Raises CommandError.
     """

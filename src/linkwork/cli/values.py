@@ -143,7 +143,7 @@ def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
 def configuration_of(robot: Robot, option: str, texts: Sequence[str], defaults: np.ndarray) -> np.ndarray:
     """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for some.
 
-    The rest are those of ``defaults`` (nq,).  Raises ValueError and UnknownNameError.
+    The other coordinates are those of ``defaults`` (nq,).  Raises ValueError and UnknownNameError.
     """
     return named_values(option, texts, defaults, robot.q_names, "q")
 

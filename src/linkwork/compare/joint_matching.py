@@ -293,7 +293,7 @@ def _pair(
     """Return the pair of two joints with the sign of their coordinates, by their axes in the link of the left joint.
 
     ``on_left`` has the body of each left link, ``on_right`` the right links; ``pose_of_link`` returns the
-    pose of a right link in another one at zero.
+    pose of a right link in another right link with all joints at zero.
     """
     body, other = left.bodies[i], right.bodies[j]
     link, carried = names.right(body.name), names.left(other.name)

@@ -20,7 +20,7 @@ __all__ = ["SingleEnvironment"]
 class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     """One environment of a `ControlTask`, or of one of `TASKS` by name, for tools that take a `gymnasium.Env`.
 
-    It moves as the environment of a `VectorEnvironment` with ``num_envs=1``: actions (m,) are limited to −1 and 1, and
+    Its steps equal those of a `VectorEnvironment` with ``num_envs=1``: actions (m,) are limited to −1 and 1, and
     observations (k,) are float64.  An episode ends with ``terminated`` or ``truncated``; then call `reset`.  With
     ``render_mode="rgb_array"``, `render` draws the robot.
 
@@ -56,8 +56,8 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode; return the observation (k,) and an empty dict.
 
-        ``seed`` restarts the random numbers; there are no ``options``.  Raises ValueError for a seed that is no integer
-        from 0 on, and options.
+        ``seed`` restarts the random numbers; there are no ``options``.  Raises ValueError for options, and for a seed
+        that is not an integer >= 0.
         """
         if options:
             raise ValueError(f"SingleEnvironment.reset: options: expected none, got {options!r}")

@@ -57,7 +57,7 @@ def resource_paths(
     *,
     trusted: bool = True,
 ) -> FileSearch:
-    """Return the search of the files that ``file`` names; without a file, only in the given folders.
+    """Return a search for the files that ``file`` names; without a file, it covers the given folders only.
 
     ``file`` may be several files, such as the `Tree.files` of robots that were joined.
     ``package_dirs`` are folders that contain packages, or the folder of each package by its name.  ``trusted`` is False

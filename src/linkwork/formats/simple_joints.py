@@ -192,9 +192,9 @@ def own_ends(loop: LoopJoint) -> set[str]:
 
 
 def with_parts_of_joints(tree: Tree, parts: Mapping[str, Sequence[tuple[str, int, int]]]) -> Tree:
-    """Return a tree whose actuators and named configurations refer to the joints that its joints are written as.
+    """Return a tree whose actuators and named configurations refer to the joints of the written file.
 
-    ``parts`` has, by joint, the name, nq and nv of each joint in its place.
+    ``parts`` has, by joint, the name, nq and nv of each joint that replaces it.
     """
 
     def split(values: ByJoint, column: int) -> ByJoint:

@@ -154,7 +154,7 @@ def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] 
 def is_own(content: object) -> bool:
     """Return True if the class of a joint, constraint, force element or shape is linkwork's own.
 
-    A user's class that is derived from one may behave in another way.
+    A user's class that is derived from a class of linkwork may behave differently.
     """
     return type(content).__module__.partition(".")[0] == "linkwork"
 

@@ -31,7 +31,7 @@ _MAX_WIDTH = 72  # columns of the links; joints after longer ones are not aligne
 def tree_lines(tree: Tree, columns: int | None = None) -> list[str]:
     """Return the lines of a text drawing of a robot's tree.
 
-    After a link, first what is fixed to it is drawn, then its moving children. If the drawing is wider than
+    After a link, the links fixed to it are drawn first, then its moving children. If the drawing is wider than
     ``columns``, fewer levels are drawn and texts are truncated.
     """
     rows: list[tuple[str, ...]] = _rows(tree, _MAX_DEPTH)

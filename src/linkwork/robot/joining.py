@@ -100,7 +100,7 @@ def _tree_of(caller: str, argument: str, robot: Any) -> Tree:
 def with_paths(*trees: Tree) -> list[Tree]:
     """Return the trees with absolute paths of their mesh files, if the robots' files are in several folders.
 
-    So have meshes of a package of which another tree has a package of the same name elsewhere.
+    Meshes of a package also get absolute paths if another tree has a package of the same name in another folder.
     """
     folders = {os.path.dirname(os.path.abspath(file)) for tree in trees for file in tree.files}
     return [*trees] if len(folders) < 2 else [_with_whole_paths(tree, trees) for tree in trees]

@@ -21,8 +21,8 @@ _ROUND = 1e2  # the new origin is a multiple of the power of ten below this many
 def near_origin(document: SceneDocument) -> tuple[SceneDocument, np.ndarray]:
     """Return a document with positions relative to an origin, and that origin (3,) in the world [m].
 
-    Coordinates of the origin are zero unless the scene is far from the world's origin along that axis.  The origin is
-    near the middle of the motion.
+    The origin is near the middle of the motion.  Its coordinate along an axis is zero unless the scene is far from the
+    world's origin along this axis.
     """
     center, radius = extent(document)  # of the first frame
     center = center + _middle(document, slice(None)) - _middle(document, slice(1))

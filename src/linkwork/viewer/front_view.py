@@ -17,7 +17,7 @@ _PARALLEL = 1e-3  # [rad]
 def front_view(document: SceneDocument) -> tuple[float, float]:
     """Return azimuth and elevation [rad] of the camera of the view from the front.
 
-    The camera is on the positive x axis, but on the normal of the plane in which all robots move, if there is one.
+    If all robots move in one plane, the camera is on the normal of this plane, otherwise on the positive x axis.
     """
     normals = [_normal(actor) for actor in document.actors if actor.robot is not None]
     normal = normals[0] if normals else None

@@ -77,7 +77,7 @@ def skeleton(
     """Yield the solids of the skeleton of a robot of this ``size`` [m].
 
     ``poses`` (k, nb, 4, 4) are those of the bodies in all pictures: a guide is as long as its slider moves in them.
-    ``color`` refeet all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
+    ``color`` replaces all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
     of these, bodies with all joints at one point are left out.
     """
     radius = _THICKNESS * size

@@ -104,7 +104,7 @@ def middle(robot: Robot) -> np.ndarray:
 def pose_errors(X: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the errors of poses relative to targets (..., 4, 4): position [m] and rotation vector [rad] (..., 6).
 
-    Both are in the axes of the target.
+    Both errors are in the axes of the target.
     """
     inverse = np.swapaxes(target[..., :3, :3], -1, -2)
     p = (inverse @ (X[..., :3, 3] - target[..., :3, 3])[..., None])[..., 0]

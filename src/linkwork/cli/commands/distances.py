@@ -1,7 +1,7 @@
 """`linkwork distances`: distances of a robot's collision shapes from each other and from a scene.
 
-Configurations are drawn at random within limits, or one is given by --q.  "Always" and "never" touching pairs refer to
-these configurations only.
+Configurations are drawn at random within limits, or the options select one.  A pair that "always" or "never" touches
+does so in these configurations; others are not examined.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class IrModule:
     """The declarations and functions of a module, without duplicates.
 
     Names that begin with a dot belong to the kernel and get the prefix ``name``: ``@.loop`` is ``@spring.loop``.
-    With ``shared``, functions that all kernels may share are declared alone, and noted there by name.
+    With ``shared``, functions that all kernels may share are only declared; ``shared`` collects their names.
     """
 
     def __init__(self, name: str = "", shared: dict[str, IrFunction] | None = None) -> None:

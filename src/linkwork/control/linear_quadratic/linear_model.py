@@ -55,12 +55,13 @@ def linear_model(
     - ``"position:hand"``: position (x, y, z) of a frame [m], in world axes;
     - ``"pose:hand"``: small rotation (rx, ry, rz) and position; ``"twist:hand"`` and ``"acceleration:hand"``.
 
-    By default the outputs are the states.  Forces at the operating point are those of zero acceleration, or ``tau``
-    (..., nv).  With ``passive`` springs, damping and armature count, as in `simulate`, but no dry friction, whose slope
-    at rest is not that of a motion.  Leading axes are a batch of operating points, linearised by one call of a kernel.
+    By default the outputs are the states.  The joint forces at the operating point are ``tau`` (..., nv), by default
+    those for zero acceleration.  With ``passive`` springs, damping and armature count, as in `simulate`, but no dry
+    friction, whose slope at rest is not that of a motion.  Leading axes are a batch of operating points, linearised by
+    one call of a kernel.
 
     For a robot with constraints the states are those of its ``independent`` coordinates, by default those that
-    `Robot.minimal_coordinates` chooses at the first operating point.  A state that moves then needs ``tau``.
+    `Robot.minimal_coordinates` chooses at the first operating point.  An operating point with v ≠ 0 then needs ``tau``.
 
     >>> import linkwork as lw
     >>> model = lw.control.linear_model(lw.load("double_pendulum"), [0.0, 0.0], inputs="shoulder", outputs="q:elbow")

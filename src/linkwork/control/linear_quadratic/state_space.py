@@ -5,7 +5,8 @@ With u constant from each sampling instant k to the next, a step h has x⁺ = Φ
 
     x⁺ = Φ(h) x + Φ((1 − f) h) Γ(f h) u[k − d − 1] + Γ((1 − f) h) u[k − d],
 
-and the earlier inputs are further states.  Åström and Wittenmark, Computer-Controlled Systems, 3rd ed., 1997, 2.3.
+and the earlier inputs become additional states.  Åström and Wittenmark, Computer-Controlled Systems, 3rd ed., 1997,
+2.3.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ Array = np.ndarray[Any, Any]
 class StateSpace(ReturnedValue):
     """Linear model ẋ = A x + B u, y = C x + D u of deviations from an operating point; with ``dt``, x⁺ = A x + B u.
 
-    `linear_model` makes it.  ``A`` (..., n, n), ``B`` (..., n, m), ``C`` (..., p, n) and ``D`` (..., p, m) belong to
-    ``state_names``, ``input_names`` and ``output_names``.  ``dt`` [s] is the time step, None in continuous time.  The
-    operating point has the configuration ``q`` (..., nq), velocity ``v`` and joint forces ``tau`` (..., nv).  Leading
-    axes are a batch, such as a grid of operating points; ``model[i]`` is one of its entries.  ``name`` is the robot's.
+    `linear_model` returns such models.  ``A`` (..., n, n), ``B`` (..., n, m), ``C`` (..., p, n) and ``D`` (..., p, m)
+    belong to ``state_names``, ``input_names`` and ``output_names``.  ``dt`` [s] is the time step, None in continuous
+    time.  The operating point has the configuration ``q`` (..., nq), velocity ``v`` and joint forces ``tau`` (...,
+    nv).  Leading axes are a batch, such as a grid of operating points; ``model[i]`` is one of its entries.  ``name``
+    is the robot's.
     """
 
     A: np.ndarray

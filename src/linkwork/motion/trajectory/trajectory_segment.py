@@ -45,8 +45,8 @@ def _is_frozen(x: np.ndarray) -> bool:
 class Section:
     """A part of a trajectory: a curve, its time scaling, and the times between which it runs.
 
-    Its arrays are floats, or symbols while a function is traced.  ``robot`` is None if the trajectory's robot moves, or
-    that robot with other objects and loads, which it carries meanwhile.
+    Its arrays are floats, or symbols while a function is traced.  ``robot`` is None for the trajectory's own
+    robot; otherwise it is that robot with the objects and loads that it carries in this section.
     """
 
     __slots__ = ("_evaluators", "_padded", "_single", "arrays", "clock", "end", "kind", "robot", "space", "start")

@@ -1,6 +1,6 @@
 """Cells: files in JSON or YAML that join robots of other files to one robot.
 
-A cell lists robots, each with its file and its pose in the world, or on a frame of a robot before it.  The page
+A cell lists robots, each with its file and its pose in the world, or on a frame of a robot listed earlier.  The page
 docs/robot_files.md describes the keys.
 """
 

@@ -240,8 +240,8 @@ class RattleStep:
     def moved(self, u: Scalars, acts: Any) -> tuple[list[Any], list[Any], ProgramEnergy]:
         """Return the velocity and the end (nq) of a step's motion, and its energy, for the program's velocity u (nv).
 
-        ``acts`` is True where some impulse of the program is not zero; elsewhere the step is that without a program.
-        The velocity is infinite where the program opens a loop.
+        ``acts`` is True where some impulse of the program is not zero; elsewhere the result is the step without the
+        program.  The velocity is infinite where the program opens a loop.
         """
         w, end, _ = self.unbounded
         led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, even beyond singularities

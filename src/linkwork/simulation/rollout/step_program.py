@@ -26,7 +26,7 @@ _ROUNDING = 1e-13  # largest rounding error: change of velocity (relative), over
 class SolvedStep(NamedTuple):
     """Solution of the program of a step: velocity w (nv) and end (nq) of its motion, and its forces.
 
-    ``energy`` is that with which a robot with constraints moves.  ``tau`` (nv) are the joint forces, ``pressed``
+    ``energy`` is the energy of the motion of a robot with constraints.  ``tau`` (nv) are the joint forces, ``pressed``
     (points, 3) those of contacts along two tangents and the normal, and ``tied`` (nc) those of constraints.
     """
 
@@ -75,7 +75,7 @@ def changes(rows: Sequence[Scalars], impulses: Scalars, M: Scalars, v: Scalars) 
     """Return True if impulses along ``rows`` (nv) change the velocity by more than rounding, or are not finite.
 
     The scale is that of the velocity v before them; M (nv) is the diagonal of the mass matrix.  A
-    row of rounding, as of a point on a fixed axis, may have an impulse of any size without an effect.
+    row that is zero but for rounding, as of a point on a fixed axis, permits an impulse of any size without effect.
     """
     changed: list[Any] = [0.0] * len(v)
     for row, impulse in zip(rows, impulses, strict=True):

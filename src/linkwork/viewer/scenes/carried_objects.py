@@ -22,7 +22,7 @@ _COLOR = (0.80, 0.47, 0.25, 1.0)
 def carried_names(trajectory: Trajectory) -> list[str]:
     """Return the names of the objects that the robot does not hold all the time.
 
-    They are attached objects and links of mounted robots.
+    Such objects are attached objects and links of mounted robots.
     """
     objects = [_frames(robot) for robot in _robots(trajectory)]
 
@@ -60,8 +60,8 @@ def add_carried_objects(
 ) -> None:
     """Add the objects that the robot does not hold all the time, at ``times`` (T,) and configurations q (T, nq).
 
-    An object is at rest before it is picked up, where an obstacle of its name is in the scene or where it is picked up,
-    and after it is put down.
+    An object rests before it is picked up and after it is put down.  Before, its pose is that of the obstacle with its
+    name in the scene, otherwise that at which it is picked up.
     """
     sections, robots = trajectory.sections, _robots(trajectory)
     which = np.searchsorted([section.start for section in sections[1:]], times, side="right")

@@ -255,7 +255,7 @@ def _simple_operations() -> dict[Operation, tuple[int, int]]:
 
 
 def object_of_blocks(text: IrModule, blocks: Sequence[tuple[str, BlockAssembler]]) -> list[WrittenObject]:
-    """Return the object file of blocks, if there are any, and note the functions that they call as shared ones.
+    """Return the object file of blocks, if there are any, and record the shared functions that the blocks call.
 
     Each block comes with the name of its function.  ``text`` is a module of the same kernel.
     """

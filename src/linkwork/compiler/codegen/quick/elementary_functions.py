@@ -1,7 +1,7 @@
 """Elementary functions of quick code, each in an object file that all kernels share.
 
-LLVM compiles such a function once in a process.  It is the one that the best code of kernels contains, so results are
-the same to the bit.
+LLVM compiles such a function once in a process.  The best code of kernels contains the same function, so results are
+equal to the bit.
 """
 
 from __future__ import annotations

@@ -154,7 +154,8 @@ def _about_zero(constraint: PolynomialCoupling) -> list[float]:
 def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str, pose: Pose) -> None:
     """Add a weld of the frame M to the pose X_FM in the frame F (``other``).
 
-    The anchor is M's origin.  The rotation of MuJoCo's ``relpose`` is that of the bodies, its position the anchor's.
+    The anchor is M's origin.  The rotation of MuJoCo's ``relpose`` is relative between the bodies; its position is the
+    anchor's.
     """
     (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, other))
     anchor = X_F @ pose
