@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.ik.robots import Arm
-from linkwork.cli.commands.ik import pose_errors as errors
+from linkwork.cli.commands.bench_ik import pose_errors as errors
 
 __all__ = [
     "TOLERANCE",

@@ -112,7 +112,7 @@ def test_unsafe_and_broken_mesh_files_are_refused(folder) -> None:
     bad = {
         r"the path leads out of the folders": lambda: load_mesh("../secret.stl", inside),
         r"package://arm/../../secret.stl'.* out of": lambda: load_mesh("package://arm/../../secret.stl", inside),
-        r"secr.*': the path leads out": lambda: load_mesh(str(folder / "secret.stl"), inside),
+        r"the path leads out": lambda: load_mesh(str(folder / "secret.stl"), inside),
         r"expected package://, model://, file:// or a path": lambda: load_mesh("http://a/b.stl", inside),
         r"a mesh of type .stl, .obj, .dae, .ply, .glb, got '.step'": lambda: load_mesh("meshes/box.step", inside),
         r"expected a regular file": lambda: load_mesh("meshes/folder.stl", inside),
