@@ -24,11 +24,11 @@ _HEAD = """\
 # Elements and attributes of robot files
 
 This page lists each element and attribute of the formats that linkwork reads, and what a value other than the default
-does. Use this page to learn whether linkwork takes what your file states. A program writes the tables: it changes each
-attribute of generated files alone, and compares the robot and its report. A test compares the tables with this page,
-and fails if a change has no effect.
+does. Use this page to learn whether linkwork takes what your file states. A program writes the tables: it changes one
+attribute of a generated file at a time, and compares the robot and the report. A test compares the tables with this
+page. It fails if a change affects neither the robot nor the report, unless the attribute is a label.
 
-- *taken*: the robot changes. An attribute that only some types of joints or shapes take is reported for the others.
+- *taken*: the robot changes. An attribute of some types of joints or shapes only is reported for the other types.
 - *reported*: the report names the attribute, or the element that contains it.
 - *refused*: the file is an error.
 - *label*: the attribute has no mechanical meaning.
