@@ -38,7 +38,7 @@ from linkwork.optimal.features import (
     VelocityFeature,
     VelocityLimits,
 )
-from linkwork.optimal.features.difference_feature import difference_of
+from linkwork.optimal.features.derived_features import difference_of
 
 TAU = 0.05
 

@@ -18,7 +18,7 @@ from linkwork.optimal.features import (
     TaskFeature,
     VelocityFeature,
 )
-from linkwork.optimal.features.difference_feature import DifferenceFeature
+from linkwork.optimal.features.derived_features import DifferenceFeature
 
 STEP = 1e-6
 RAIL = lw.joints.Prismatic((1, 0, 0))

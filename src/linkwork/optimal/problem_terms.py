@@ -25,8 +25,7 @@ from linkwork.optimal.features import (
     TaskFeature,
     VariableFeature,
 )
-from linkwork.optimal.features.difference_feature import difference_of
-from linkwork.optimal.features.offset_feature import OffsetFeature
+from linkwork.optimal.features.derived_features import OffsetFeature, difference_of
 from linkwork.optimal.schedule_arguments import phase_of, read_schedule
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Rates of features: finite differences by time of the values of any feature."""
+"""Features of other features: finite differences of their values by time, and their values minus a target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 from linkwork._util.validation import integer
 from linkwork.constraints.constraint import References
 from linkwork.ik.tasks.task import TaskTarget
-from linkwork.optimal.features.feature import DEEPEST, Feature, Scalars, Window
+from linkwork.optimal.features.feature import DEEPEST, Feature, FeatureJacobian, Scalars, Window
 from linkwork.optimal.features.motion_features import (
     AccelerationFeature,
     ConfigurationFeature,
@@ -19,7 +19,7 @@ from linkwork.optimal.features.motion_features import (
     VelocityFeature,
 )
 
-__all__ = ["DifferenceFeature", "difference_of"]
+__all__ = ["DifferenceFeature", "OffsetFeature", "difference_of"]
 
 _MOTIONS: tuple[type[MotionFeature], ...] = (
     ConfigurationFeature,
@@ -49,19 +49,14 @@ def difference_of(feature: Feature, order: int) -> Feature:
 
 
 @dataclass(frozen=True)
-class DifferenceFeature(Feature):
-    """Finite difference by time of another feature's values, of order ``order``."""
+class DerivedFeature(Feature):
+    """Base class of features whose values are those of another feature, changed component by component."""
 
     feature: Feature
-    order: int
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.feature.name
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        return self.feature.depth + self.order
 
     @property
     def references(self) -> References:
@@ -70,6 +65,27 @@ class DifferenceFeature(Feature):
     @property
     def component_names(self) -> tuple[str, ...]:
         return self.feature.component_names
+
+    @property
+    def needs_forces(self) -> bool:
+        return self.feature.needs_forces
+
+    def bind(self, robot: Any, w: Window) -> Self:
+        return replace(self, feature=self.feature.bind(robot, w))
+
+    def checked(self, robot: Any) -> Iterable[str]:
+        return self.feature.checked(robot)
+
+
+@dataclass(frozen=True)
+class DifferenceFeature(DerivedFeature):
+    """Finite difference by time of another feature's values, of order ``order``."""
+
+    order: int
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return self.feature.depth + self.order
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -88,21 +104,14 @@ class DifferenceFeature(Feature):
     def needs_target(self) -> bool:
         return self.feature.needs_target
 
-    @property
-    def needs_forces(self) -> bool:
-        return self.feature.needs_forces
-
     def bind(self, robot: Any, w: Window) -> Self:
-        bound = replace(self, feature=self.feature.bind(robot, w))
+        bound = super().bind(robot, w)
         if bound.depth > DEEPEST:
             raise ValueError(
                 f"feature {self.name!r}: order: expected at most {DEEPEST - bound.feature.depth}, as the feature "
                 f"depends on {bound.feature.depth} earlier steps and at most {DEEPEST} are possible, got {self.order}"
             )
         return bound
-
-    def checked(self, robot: Any) -> Iterable[str]:
-        return self.feature.checked(robot)
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         own = self.feature.depth
@@ -114,3 +123,44 @@ class DifferenceFeature(Feature):
                 for back, pair in enumerate(pairwise(rows))
             ]
         return rows[0]
+
+
+@dataclass(frozen=True)
+class OffsetFeature(DerivedFeature):
+    """The values of another feature minus a target: one for each of its components, or a single one for all.
+
+    ``shape`` is that of the target, (components,) or ().
+    """
+
+    shape: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        return self.feature.depth
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.feature.row_units
+
+    @property
+    def rows_without_past(self) -> int:
+        return self.feature.rows_without_past
+
+    @property
+    def has_curvature(self) -> bool:
+        return self.feature.has_curvature
+
+    @property
+    def target_of(self) -> TaskTarget:
+        return TaskTarget(self.shape, "numbers", "subtracted from the values")
+
+    def values(self, w: Window, target: Scalars) -> list[Any]:
+        return self._less(self.feature.values(w, ()), target)
+
+    def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
+        # The feature's own values are not small, so the terms that vanish with them are needed.
+        exact = self.feature.exact_jacobian(w, ())
+        return replace(exact, values=self._less(exact.values, target))
+
+    def _less(self, values: list[Any], target: Scalars) -> list[Any]:
+        return [x - (target[k] if self.shape else target[0]) for k, x in enumerate(values)]
