@@ -63,8 +63,11 @@ def test_every_mesh_format_is_read_in_metres(folder) -> None:
 def test_mesh_files_of_any_encoding_and_unit_are_read(folder) -> None:
     meshes = folder / "arm" / "meshes"
     box = trimesh.creation.box((1.0, 2.0, 3.0))
-    text = box.export(file_type="stl_ascii")
+    text, binary = box.export(file_type="stl_ascii"), box.export(file_type="stl")
+    bits = np.frombuffer(binary[84:], np.uint8).reshape(-1, 50)[:, :48].copy().view("<f4")
+    assert (bits.view(np.uint8) > 127).any()  # bytes that are not text
     names = {
+        "binary.stl": b"solid of a program that writes binary files".ljust(80) + binary[80:],
         "latin.stl": ("solid Gehäuse für Arm\n" + text.partition("\n")[2]).encode("latin-1"),
         "latin.obj": ("# Gehäuse\no Gehäuse\n" + box.export(file_type="obj")).encode("latin-1"),
         "latin.ply": box.export(file_type="ply").replace(b"comment ", b"comment Geh\xe4use ", 1),
