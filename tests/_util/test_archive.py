@@ -25,7 +25,7 @@ def _said(x: Any) -> np.ndarray:
     return np.frombuffer(json.dumps(x).encode(), dtype=np.uint8)
 
 
-def test_archived_arrays_are_restored_to_the_bit(tmp_path: Path) -> None:
+def test_arrays_read_from_an_npz_archive_equal_the_written_arrays_bit_for_bit(tmp_path: Path) -> None:
     where = npz_path("save", tmp_path / "found.npz")
     arrays = {
         "x": np.array([0.1, -0.0, np.nan, np.inf]),
@@ -42,7 +42,7 @@ def test_archived_arrays_are_restored_to_the_bit(tmp_path: Path) -> None:
             assert results[name].tobytes() == x.tobytes(), name
 
 
-def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_npz_archives_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"save: path: expected a file named \.npz, got '.*found\.csv'"):
         npz_path("save", tmp_path / "found.csv")
     where, x = tmp_path / "found.npz", np.arange(3.0)
@@ -70,7 +70,7 @@ def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_an_archive_of_another_kind_is_refused_after_one_opening(
+def test_reading_a_saved_file_of_another_kind_is_refused_after_opening_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kind and content of a file are read in one opening; an undamaged file of another robot has its own error."""
@@ -109,7 +109,7 @@ def _bytes_of(x: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def test_archived_arrays_are_checked_for_shape_and_type(tmp_path: Path) -> None:
+def test_npz_archives_with_arrays_of_wrong_shape_or_type_raise_errors(tmp_path: Path) -> None:
     where = tmp_path / "found.npz"
     arrays = {
         "x": np.array([[1.0, 2.0], [3.0, np.nan]]),
@@ -145,7 +145,7 @@ def test_archived_arrays_are_checked_for_shape_and_type(tmp_path: Path) -> None:
             read(reader)
 
 
-def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(tmp_path: Path) -> None:
+def test_npz_header_that_claims_more_data_than_the_file_has_allocates_no_memory(tmp_path: Path) -> None:
     where, x = tmp_path / "found.npz", np.zeros(4)
     good = _bytes_of(x)
     for shape in ("(4000000000000,)", "(-4,)", "(2, 3)", "(" + "1000000," * 4 + ")"):
@@ -168,7 +168,7 @@ def _with_shape(array: bytes, shape: str) -> bytes:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="of POSIX systems")
-def test_only_regular_files_are_read_and_written_as_archives(tmp_path: Path) -> None:
+def test_npz_archives_are_read_from_and_written_to_regular_files_only(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npz")
     (tmp_path / "folder.npz").mkdir()
     for name, kind in (("pipe.npz", "a pipe"), ("folder.npz", "a directory")):
@@ -182,7 +182,7 @@ def test_only_regular_files_are_read_and_written_as_archives(tmp_path: Path) -> 
     assert {path.name for path in tmp_path.iterdir()} == {"pipe.npz", "folder.npz"}
 
 
-def test_a_failed_write_leaves_the_previous_archive(tmp_path: Path) -> None:
+def test_failed_write_of_an_npz_archive_leaves_the_previous_file_unchanged(tmp_path: Path) -> None:
     where = tmp_path / "found.npz"
     write_archive(where, {"format": _FORMAT}, {"x": np.arange(3.0)})
     before = where.read_bytes()

@@ -31,7 +31,7 @@ def functions() -> dict[str, Any]:
     return {name: public(value) for name, value in space.items() if callable(value)}
 
 
-def test_a_key_error_of_an_internal_table_is_not_blamed_on_an_argument() -> None:
+def test_key_error_inside_a_function_is_not_reported_as_an_error_of_an_argument() -> None:
     functions_by_name = functions()
     for scene in ("room", 3, (1, 2), np.ones(3)):
         kind = TypeError if isinstance(scene, np.ndarray) else KeyError
@@ -40,7 +40,7 @@ def test_a_key_error_of_an_internal_table_is_not_blamed_on_an_argument() -> None
         assert kind is TypeError or caught.value.args == (("distances", scene),)
 
 
-def test_a_key_error_of_an_argument_names_the_argument() -> None:
+def test_key_error_caused_by_an_argument_is_reported_with_the_arguments_name() -> None:
     functions_by_name = functions()
     assert functions_by_name["looked_up"](1.0) == 1.0
     with pytest.raises(ValueError, match="looked_up: name: expected another value, got 'other'"):
@@ -49,7 +49,7 @@ def test_a_key_error_of_an_argument_names_the_argument() -> None:
         functions_by_name["looked_up"](np.zeros(2), "known", {"size": 1.0})
 
 
-def test_messages_of_missing_arguments_are_matched_to_the_called_function() -> None:
+def test_missing_argument_messages_are_rewritten_only_for_the_called_function() -> None:
     def one(a: Any, b: Any) -> None: ...
 
     def two(a: Any, b: Any) -> None: ...

@@ -30,7 +30,7 @@ def of_itself() -> tuple[list[Any], np.ndarray]:
     return values, array
 
 
-def test_containers_that_contain_themselves_are_refused() -> None:
+def test_arguments_that_contain_themselves_are_refused() -> None:
     values, array = of_itself()
     mapping: dict[str, Any] = {}
     mapping["own"] = (mapping,)
@@ -43,7 +43,7 @@ def test_containers_that_contain_themselves_are_refused() -> None:
         assert not is_bottomless(value)
 
 
-def test_functions_refuse_endless_arguments() -> None:
+def test_infinite_or_deeply_nested_arguments_raise_errors() -> None:
     values, array = of_itself()
     cases: list[tuple[Any, str]] = [(value, "64 nested|contains itself") for value in (nested(2000), values, array)]
     cases += [(value, "an iterator without an end") for value in (itertools.count(), itertools.repeat(0.0))]
@@ -57,7 +57,7 @@ def test_functions_refuse_endless_arguments() -> None:
             lw.Actuator("a", ("j",), gain=value)
 
 
-def test_finite_iterators_are_read_as_lists() -> None:
+def test_arguments_that_are_finite_iterators_are_read_as_lists() -> None:
     @public
     def total(values: list[float], *more: float, scale: float = 1.0) -> float:
         return scale * sum(values) + len(values)

@@ -55,7 +55,7 @@ def in_threads(work: Callable[[int], None], count: int = 8) -> None:
         raise error
 
 
-def test_a_full_cache_drops_its_oldest_entries() -> None:
+def test_full_bounded_cache_drops_its_oldest_entries() -> None:
     cache: BoundedCache[str, int] = BoundedCache(10, size=lambda value: value)
     assert cache.get("a") is None and cache.keep("a", 4) == 4 and cache.keep("b", 6) == 6
     assert (cache.get("a"), cache.get("b"), len(cache)) == (4, 6, 2)
@@ -65,7 +65,7 @@ def test_a_full_cache_drops_its_oldest_entries() -> None:
     assert cache.keep("d", 9) == 9 and (cache.get("d"), cache.get("e"), len(cache)) == (9, None, 1)  # now the newest
 
 
-def test_threads_store_and_drop_cache_entries_safely() -> None:
+def test_bounded_cache_can_be_filled_and_read_by_several_threads() -> None:
     cache: BoundedCache[tuple[int, int], int] = BoundedCache(16)
 
     def work(k: int) -> None:
@@ -78,7 +78,7 @@ def test_threads_store_and_drop_cache_entries_safely() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_threads_measure_distances_to_different_scenes() -> None:
+def test_several_threads_can_measure_distances_to_different_scenes() -> None:
     robot = lw.load("arm6")
     q, table = robot.neutral(), lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.5, 0.0, -0.4))
     robot.distances(q, table.with_sphere("ball", 0.1, (1.0, 0.0, 1.0)))  # the kernel
@@ -96,7 +96,7 @@ def test_threads_measure_distances_to_different_scenes() -> None:
         assert distance == float(np.min(lw.load("arm6").distances(q, scene).distance))
 
 
-def test_all_shared_caches_use_the_bounded_cache() -> None:
+def test_all_caches_shared_between_threads_are_instances_of_bounded_cache() -> None:
     results = {path.relative_to(SOURCE).as_posix(): dropped(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
     assert {name for name, tables in results.items() if tables} <= SUBCLASSES.keys(), "use BoundedCache or LazyCache"
 

@@ -40,7 +40,7 @@ REQUIREMENTS: tuple[Requirement[Base], ...] = (
 )
 
 
-def test_each_requirement_is_one_line_of_the_report() -> None:
+def test_contract_report_has_one_line_for_each_requirement() -> None:
     report = check_requirements("thing Raises", REQUIREMENTS, Raises(), Raises, Base)
     assert [line.success for line in report.lines] == [True, True, False, False, False, False, True]
     assert not report.success and report.failures == report.lines[2:6]
@@ -56,13 +56,13 @@ def test_each_requirement_is_one_line_of_the_report() -> None:
         report.raise_if_failed()
 
 
-def test_a_report_without_failures_raises_no_error() -> None:
+def test_raise_if_failed_raises_no_error_for_a_contract_report_without_failures() -> None:
     report = check_requirements("thing Base", REQUIREMENTS[:2], Base(), Base, Base)
     report.raise_if_failed()
     assert report.success and str(report).startswith("thing Base keeps the contract\nok ")
 
 
-def test_relative_errors_are_relative_to_the_reference() -> None:
+def test_relative_error_divides_by_the_largest_entry_of_the_reference() -> None:
     assert relative_error([1.5, 0.0], [1.0, 0.0]) == 0.5
     assert relative_error([200.0], [100.0]) == 1.0
     assert relative_error([], []) == 0.0
@@ -119,7 +119,7 @@ class Helpers(Contract):
         return None
 
 
-def test_misspelt_names_of_the_contract_are_reported() -> None:
+def test_misspelt_attribute_names_of_an_extension_class_are_reported() -> None:
     expected = {"timed": "time_dependent", "row_unit": "row_units", "rate": "rates"}
     assert misspelt_names(Misspelt, Contract) == expected
     line = check_requirements("thing Misspelt", (), Misspelt(), Misspelt, Contract).lines[-1]
@@ -127,5 +127,5 @@ def test_misspelt_names_of_the_contract_are_reported() -> None:
     assert "timed: not a name of Contract: did you mean 'time_dependent'?" in line.problem
 
 
-def test_a_class_may_have_helpers_of_any_name() -> None:
+def test_extension_class_may_define_helper_methods_of_any_name() -> None:
     assert misspelt_names(Helpers, Contract) == {}

@@ -129,7 +129,7 @@ def loaded(load: Callable[[Path], Any], path: Path) -> tuple[Any, str | None]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path, drawn: Any) -> None:
+def test_saved_file_with_damaged_bytes_is_refused_or_read_completely(tmp_path: Path, drawn: Any) -> None:
     rng = np.random.default_rng(SEED)
     for kind, path, load, use in drawn(kinds(tmp_path)):
         good, refused = path.read_bytes(), 0
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_refused_by_name_or_read_whole(tmp_path: Path, drawn: 
         assert refused > CASES // 3, (kind, refused)
 
 
-def test_no_saved_file_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_saved_files_never_calls_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All files of linkwork's own formats are read while `pickle` raises, also those with objects in them."""
     files = [(path, load) for _, path, load, _ in kinds(tmp_path)]
     ROBOT.save(tmp_path / "robot.json")

@@ -38,7 +38,7 @@ def _fields(kind: type) -> set[str]:
     return {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
 
 
-def test_every_advised_name_exists() -> None:
+def test_every_name_suggested_for_a_foreign_name_exists() -> None:
     robot: Any = lw.load("double_pendulum")
     for key in ROBOT:
         assert getattr(robot, own_name(key)) is not None
@@ -49,7 +49,7 @@ def test_every_advised_name_exists() -> None:
             assert own_name(key) in {*dir(_public(title)), *_fields(_public(title))}, (title, key)
 
 
-def test_dir_lists_only_attributes() -> None:
+def test_dir_of_linkwork_objects_lists_existing_attributes_only() -> None:
     robot = lw.load("double_pendulum")
     assert all(hasattr(robot, name) for name in dir(robot))
     for title in ("Robot", *CLASSES):
@@ -65,7 +65,7 @@ def test_a_subclass_of_robot_may_inherit_from_abc() -> None:
     assert isinstance(Sorted(lw.load("double_pendulum")._tree), lw.Robot) and not isinstance(3, lw.Robot)
 
 
-def test_no_foreign_name_hides_an_attribute() -> None:
+def test_no_hint_for_a_foreign_name_hides_an_attribute_of_that_name() -> None:
     """A class that gains a name of the tables has the attribute, and the table no longer needs it."""
     for title, table in {"Robot": ROBOT, **CLASSES}.items():
         kind = _public(title)
@@ -76,7 +76,7 @@ def test_no_foreign_name_hides_an_attribute() -> None:
         assert name not in lw.__all__, name
 
 
-def test_the_page_and_the_tables_of_foreign_names_agree() -> None:
+def test_page_coming_from_lists_the_foreign_names_that_have_hints() -> None:
     """Names in rows of functions on the page have hints; options on the page are in the table of options."""
     page = (Path(__file__).parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
     hints = {*by_foreign_name(ROBOT), *by_foreign_name(MODULES), *REMEDIES}
@@ -95,7 +95,7 @@ def test_the_page_and_the_tables_of_foreign_names_agree() -> None:
             )
 
 
-def test_missing_attributes_name_an_existing_one() -> None:
+def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> None:
     robot: Any = lw.load("double_pendulum")
     for owner, name, said in (
         (robot, "fkine", "a Robot has no attribute 'fkine'; use robot.pose"),
@@ -139,7 +139,7 @@ def test_missing_attributes_name_an_existing_one() -> None:
         from linkwork.control import PDController  # type: ignore[attr-defined]  # noqa: F401
 
 
-def test_foreign_names_do_not_change_objects() -> None:
+def test_hints_for_foreign_names_add_no_attributes_to_objects() -> None:
     robot: Any = lw.load("double_pendulum")
     assert not hasattr(robot, "__array__") and not hasattr(lw, "__wrapped__")
     for again in (pickle.loads(pickle.dumps(robot)), copy.copy(robot), copy.deepcopy(robot)):

@@ -146,7 +146,7 @@ def described(kind: type) -> list[Any]:
 
 
 @pytest.mark.parametrize("options", SLOTS, ids=str)
-def test_lazy_dataclasses_equal_pythons(options: dict[str, bool]) -> None:
+def test_lazy_dataclasses_behave_as_dataclasses_of_the_standard_library(options: dict[str, bool]) -> None:
     ours, pythons = classes(lazy_dataclass.dataclass, options), classes(dataclasses.dataclass, options)
     assert any(isinstance(value, LazyAttribute) for value in vars(ours[0]).values())
     for kind, expected in zip(ours, pythons, strict=True):
@@ -154,7 +154,7 @@ def test_lazy_dataclasses_equal_pythons(options: dict[str, bool]) -> None:
             assert our_value == their_value, kind.__name__
 
 
-def test_python_dataclasses_may_extend_lazy_ones() -> None:
+def test_standard_dataclasses_may_inherit_from_lazy_dataclasses() -> None:
     plain = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[0]
 
     @dataclasses.dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ Pickled = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[1]
 Pickled.__qualname__ = Pickled.__name__ = "Pickled"
 
 
-def test_lazy_dataclasses_are_pickled() -> None:
+def test_lazy_dataclass_instances_can_be_pickled() -> None:
     record = Pickled(3, 4.0, [5])
     assert pickle.loads(pickle.dumps(record)) == record and pickle.loads(pickle.dumps(record)).z == [5]
     assert sys.getrefcount(record) < 10

@@ -13,7 +13,7 @@ from linkwork._util import own_thread
 from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 
 
-def test_the_main_thread_runs_calls_on_one_other_thread() -> None:
+def test_on_own_thread_runs_all_calls_of_the_main_thread_on_one_worker_thread() -> None:
     main_thread, call_threads = threading.get_ident(), {on_own_thread(threading.get_ident) for _ in range(5)}
     assert len(call_threads) == 1 and main_thread not in call_threads
     with ThreadPoolExecutor(1) as pool:
@@ -26,14 +26,16 @@ def test_the_main_thread_runs_calls_on_one_other_thread() -> None:
         on_own_thread(fail)
 
 
-def test_calls_run_directly_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_own_thread_calls_directly_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
     monkeypatch.setattr("_thread.start_new_thread", lambda *arguments: 1)  # as gevent's
     assert on_own_thread(threading.get_ident) == threading.get_ident()
 
 
-def test_other_threads_delete_objects_that_wait_for_linkworks_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_waiting_for_deletion_on_an_ended_worker_thread_are_deleted_by_other_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
     deleted: list[int] = []
@@ -49,7 +51,7 @@ def test_other_threads_delete_objects_that_wait_for_linkworks_thread(monkeypatch
     assert len(deleted) == 10
 
 
-def test_an_idle_thread_ends_and_another_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_worker_thread_ends_and_a_later_call_starts_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_thread, "_IDLE", 0.01)
     monkeypatch.setattr(own_thread, "_servers", [])
     monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
@@ -67,7 +69,7 @@ class Thing:
         self.deleted.append(threading.get_ident())
 
 
-def test_objects_of_linkworks_thread_are_deleted_on_that_thread() -> None:
+def test_objects_of_the_worker_thread_are_deleted_on_that_thread() -> None:
     deleted: list[int] = []
     owner = deleted_on_own_thread(Thing(deleted))
     own_thread_id = on_own_thread(threading.get_ident)
@@ -79,7 +81,7 @@ def test_objects_of_linkworks_thread_are_deleted_on_that_thread() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_starts_a_new_thread() -> None:
+def test_forked_process_starts_a_new_worker_thread() -> None:
     on_own_thread(lambda: None)
     child = os.fork()
     if child == 0:

@@ -22,7 +22,7 @@ def test_axis_labels_show_each_unit_once() -> None:
         assert len(result) == count and set(result) == set(units.split())
 
 
-def test_legends_name_few_lines_and_the_last_axes_show_time() -> None:
+def test_plot_legends_are_drawn_for_few_lines_and_only_the_last_axes_have_a_time_label() -> None:
     axes = plt.subplots(2, 2)[1]
     t = np.linspace(0.0, 1.0, 5)
     plot_lines(axes[0, 0], t, {"one": t, "two": t**2})
@@ -34,7 +34,7 @@ def test_legends_name_few_lines_and_the_last_axes_show_time() -> None:
     assert [axis.get_xlabel() for axis in axes.ravel()] == ["", "", "t [s]", "t [s]"]
 
 
-def test_three_dimensional_axes_share_a_cube() -> None:
+def test_three_dimensional_axes_of_a_figure_have_equal_limits() -> None:
     axes = [plt.figure().add_subplot(projection="3d") for _ in range(2)]
     axes[0].plot([0.0, 4.0], [0.0, 1.0], [0.0, 1.0])
     axes[1].plot([0.0, 1.0], [-1.0, 0.0], [0.0, 2.0])
@@ -74,7 +74,7 @@ def test_plot_colors_are_distinguishable_with_color_blindness() -> None:
     assert len(styles) == 4 * len(COLORS)
 
 
-def test_plotted_limits_near_a_curve_are_shaded() -> None:
+def test_plots_shade_limits_that_lie_near_a_curve() -> None:
     axis = plt.subplots()[1]
     t = np.linspace(0.0, 1.0, 11)
     lines = {"a": t, "b": 0.5 * t, "c": np.full(11, np.nan)}
@@ -90,7 +90,7 @@ def test_plotted_limits_near_a_curve_are_shaded() -> None:
     assert line.get_color() == GREY  # a limit of both
 
 
-def test_plots_show_names_literally() -> None:
+def test_plots_draw_names_with_dollar_signs_and_underscores_literally() -> None:
     axis = plt.subplots(layout="constrained")[1]
     names = ["_hidden", "$x$", r"\$a$", "_child", "a\nb"]
     plot_lines(axis, np.arange(2.0), {name: np.arange(2.0) for name in names})

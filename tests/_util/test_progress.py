@@ -69,7 +69,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], float | None]] = {  # with the tota
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_progress_function_receives_values(name: str) -> None:
+def test_progress_function_is_called_with_the_count_of_finished_work(name: str) -> None:
     call, total = CALLS[name]
     values: list[lw.Progress] = []
     call(values.append)
@@ -86,7 +86,7 @@ def test_invalid_progress_options_are_refused(name: str) -> None:
         CALLS[name][0](3)
 
 
-def test_a_progress_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_bar_is_shown_if_progress_is_true_or_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     for progress, lines in ((True, 4), (np.True_, 4), (False, 0), (None, 0)):  # None: in a terminal
         with Reporter("f", progress, "work", 8) as report:
             for _ in range(8):
@@ -95,7 +95,7 @@ def test_a_progress_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) 
         assert shown == [f"work: {share} % of 8" for share in (25, 50, 75, 100)][:lines]
 
 
-def test_an_exception_in_the_progress_function_ends_the_work() -> None:
+def test_exception_raised_by_the_progress_function_stops_the_computation() -> None:
     def stop(progress: lw.Progress) -> None:
         raise KeyboardInterrupt
 
@@ -103,7 +103,7 @@ def test_an_exception_in_the_progress_function_ends_the_work() -> None:
         ARM.simulate([0.3, 0.1], duration=0.1, dt=0.01, progress=stop)
 
 
-def test_every_public_function_with_progress_is_tested_here() -> None:
+def test_every_public_function_with_a_progress_parameter_has_a_test_of_it() -> None:
     owners: list[Any] = [lw.Robot, lw.planning.Roadmap, lw.TrajectoryProblem, lw.identify, lw]
     names = {
         name

@@ -123,14 +123,14 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return make_request
 
 
-def test_data_and_arrays_are_sent_to_and_from_the_reader_process(call: Any) -> None:
+def test_reader_process_receives_and_returns_data_and_arrays_unchanged(call: Any) -> None:
     answer = call("echo", data=b"abc" * 1000)
     assert answer.data["size"] == 3000 and answer.data["request"]["inside"].endswith("file")
     assert answer.arrays["a"].tobytes() == b"abc" * 1000 and answer.arrays["b"].tolist() == np.ones((2, 3)).tolist()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems restrict the code of Python alone")
-def test_the_reader_process_opens_only_its_files(call: Any) -> None:
+def test_reader_process_can_open_only_the_files_passed_to_it(call: Any) -> None:
     result = call("attempt").data
     allowed = {"inside", "thread"}
     assert {name for name, outcome in result.items() if outcome == "done"} == allowed, result
@@ -174,7 +174,7 @@ _NAME = {  # numbers of system calls on x86-64 and AArch64
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"), reason="it has no filter of calls"
 )
-def test_the_reader_process_reaches_no_other_process_and_no_memory_beyond_its_limit(call: Any, tmp_path: Path) -> None:
+def test_reader_process_cannot_signal_other_processes_or_exceed_its_memory_limit(call: Any, tmp_path: Path) -> None:
     file = str(tmp_path / "inside/file")
     prlimit, fcntl, openat, mmap = (302, 261), (72, 25), (257, 56), (9, 222)
     refused = {name: (values, [0] * 6) for name, values in _NAME.items()}
@@ -193,7 +193,7 @@ def test_the_reader_process_reaches_no_other_process_and_no_memory_beyond_its_li
     assert Path(file).read_text() == "x"
 
 
-def test_the_reader_process_has_the_current_folder_and_variables(
+def test_reader_process_has_the_callers_working_directory_and_environment_variables(
     call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in (tmp_path / "inside", tmp_path):
@@ -206,7 +206,7 @@ def test_the_reader_process_has_the_current_folder_and_variables(
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="it stops a program by a signal")
-def test_an_idle_reader_process_that_died_or_hangs_is_replaced(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_reader_process_that_was_killed_or_stopped_is_replaced(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (signal.SIGKILL, signal.SIGSTOP):
         program = call("remember").data[2]
         os.kill(program, number)
@@ -223,7 +223,7 @@ def test_an_idle_reader_process_that_died_or_hangs_is_replaced(call: Any, monkey
 
 
 @pytest.mark.slow(every=3)
-def test_errors_and_crashes_of_the_reader_are_errors_of_the_file(call: Any) -> None:
+def test_errors_and_crashes_of_the_reader_process_are_errors_of_the_file_read(call: Any) -> None:
     with pytest.raises(ReaderError, match=r"^a wrong file$") as caught:
         call("wrong")
     assert isinstance(caught.value.of(TypeError), ValueError)
@@ -238,7 +238,7 @@ def test_errors_and_crashes_of_the_reader_are_errors_of_the_file(call: Any) -> N
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems start a program for each request")
-def test_requests_to_the_reader_process_are_isolated(call: Any) -> None:
+def test_concurrent_requests_to_reader_processes_do_not_affect_each_other(call: Any) -> None:
     """Processes of one program are apart from each other, and a crash ends their program."""
     (count, first, program), (again, second, same) = (call("remember").data for _ in range(2))
     assert count == again == 1 and first != second and program == same != os.getpid()
@@ -248,7 +248,7 @@ def test_requests_to_the_reader_process_are_isolated(call: Any) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_the_reader_process_has_limits_of_memory_time_and_output(call: Any) -> None:
+def test_reader_process_ends_at_its_limits_of_memory_time_and_output(call: Any) -> None:
     with pytest.raises(ReaderEnded, match=r"more than 104857600 bytes of memory; .*max_memory="):
         call("swollen")
     short = replace(BUDGET, max_seconds=0.5)
@@ -260,7 +260,7 @@ def test_the_reader_process_has_limits_of_memory_time_and_output(call: Any) -> N
 
 
 @pytest.mark.slow(every=9)
-def test_an_audit_hook_guards_files_on_systems_without_landlock(tmp_path: Path) -> None:
+def test_audit_hook_blocks_opening_other_files_on_systems_without_landlock(tmp_path: Path) -> None:
     """Other systems than Linux have no Landlock: there, the code of Python cannot open other files."""
     (tmp_path / "outside").write_text("secret")
     (tmp_path / "inside").mkdir()

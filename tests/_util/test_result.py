@@ -37,7 +37,7 @@ class Sample(Result):
         return f"{np.asarray(self.iterations)[position]} steps"
 
 
-def test_a_single_result_has_status_message_and_advice():
+def test_result_of_one_problem_has_a_status_a_message_and_advice():
     good, bad = Sample._make(2), Sample._make(5)
     assert good.status is Status.SOLVED and good.message == "2 steps" and good.explain() == "solved: 2 steps"
     assert bad.status is Status.MAX_ITERATIONS and bad.message == "5 steps"
@@ -46,7 +46,7 @@ def test_a_single_result_has_status_message_and_advice():
         good.explain(0)
 
 
-def test_a_batch_of_results_has_arrays_of_statuses_and_messages():
+def test_result_of_a_batch_has_arrays_of_statuses_and_messages():
     result = Sample._make(np.array([[1, 5, 7], [2, 2, 9]]))
     assert result.status.tolist() == [
         ["solved", "max_iterations", "max_iterations"],
@@ -64,7 +64,7 @@ def test_a_batch_of_results_has_arrays_of_statuses_and_messages():
         result.explain((0, 3))
 
 
-def test_results_have_no_truth_value():
+def test_truth_value_of_a_result_raises_an_error():
     for result in (Sample._make(2), Sample._make(np.array([1, 5]))):
         with pytest.raises(
             TypeError, match=re.escape("Sample: a result has no truth value; use .success, and .success.all()")
@@ -72,7 +72,7 @@ def test_results_have_no_truth_value():
             bool(result)
 
 
-def test_results_cannot_be_constructed_by_users():
+def test_constructing_a_result_directly_raises_an_error():
     for kind in (Sample, ReturnedValue, Result):
         for arguments in ((), (3,)):
             with pytest.raises(TypeError, match=r"has no constructor|takes 1 positional argument"):
@@ -84,7 +84,7 @@ def test_results_cannot_be_constructed_by_users():
             Sample._make(*wrong[0], **wrong[1])
 
 
-def test_results_are_copied_and_pickled():
+def test_results_can_be_copied_and_pickled():
     result, twin = Sample._make(2), Sample._make(2)
     assert result.names == [] and result.names is not twin.names and result.scale == 1.0 and result == twin
     changed = result._replaced(scale=3.0)
@@ -94,7 +94,7 @@ def test_results_are_copied_and_pickled():
         assert again == full and again.status is Status.MAX_ITERATIONS
 
 
-def test_statuses_are_strings_with_advice():
+def test_all_statuses_are_lower_case_strings_and_have_advice():
     words = [status.value for status in Status]
     assert len({*words}) == len(words) and all(re.fullmatch(r"[a-z]+(_[a-z]+)*", word) for word in words)
     for status in Status:
@@ -104,7 +104,7 @@ def test_statuses_are_strings_with_advice():
     assert not Status.SOLVED.advice and Status.INFEASIBLE.advice
 
 
-def test_status_codes_become_statuses():
+def test_numeric_status_codes_are_converted_to_enum_members():
     table = {0: Status.FREE, 7: Status.START_VIOLATES_CONSTRAINTS}
     assert statuses(7.0, table) is Status.START_VIOLATES_CONSTRAINTS is statuses(np.array(7), table)
     result = statuses(np.array([[0.0, 7.0]]), table)

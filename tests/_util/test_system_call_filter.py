@@ -58,7 +58,7 @@ def call_ids(machine: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("machine", list(HEADERS))
-def test_the_filter_refuses_system_calls_beyond_the_process(machine: str) -> None:
+def test_seccomp_filter_of_the_reader_process_blocks_system_calls_that_affect_other_processes(machine: str) -> None:
     program, calls = sandbox._filter_program(machine), call_ids(machine)
     audit = AUDIT[machine]
 

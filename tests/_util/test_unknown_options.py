@@ -43,7 +43,7 @@ def _parameters() -> dict[str, set[str]]:
     return result
 
 
-def test_every_advised_option_exists() -> None:
+def test_every_option_suggested_for_a_foreign_option_exists() -> None:
     parameters = _parameters()
     known = set().union(*parameters.values())
     assert {own_name(key) for key in OPTIONS} <= known
@@ -56,7 +56,7 @@ def test_every_advised_option_exists() -> None:
         assert len({*names}) == len(names) and own_name(key) not in names, key
 
 
-def test_unknown_options_are_refused_with_the_existing_one() -> None:
+def test_unknown_keyword_arguments_are_refused_with_the_nearest_existing_name() -> None:
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("inverse_kinematics: no option named 'q0'; use q_init", lambda: ARM.inverse_kinematics(np.eye(4), q0=Q)),
         (
@@ -99,7 +99,7 @@ def test_unknown_options_are_refused_with_the_existing_one() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_unknown_options_of_forwarding_functions_are_refused() -> None:
+def test_unknown_keyword_arguments_are_refused_by_functions_that_forward_options() -> None:
     plan = ARM.plan(Q, Q + 0.1)
     with pytest.raises(TypeError, match=r"^PlanResult.timed: no option named 'vmax'; use velocity$"):
         plan.timed(vmax=3.0)
@@ -110,7 +110,7 @@ def test_unknown_options_of_forwarding_functions_are_refused() -> None:
         problem.solve(tp=np.eye(4))
 
 
-def test_foreign_names_of_features_and_records_have_hints() -> None:
+def test_hints_for_foreign_names_of_features_and_records_name_existing_ones() -> None:
     """All hints name what exists."""
     problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0)
     for name, key in by_foreign_name(FEATURES).items():
@@ -144,7 +144,7 @@ def test_too_many_positional_arguments_are_refused() -> None:
     assert [*inspect.signature(ARM.forward_kinematics).parameters] == ["q", "out"]
 
 
-def test_option_errors_of_a_users_function_propagate() -> None:
+def test_type_errors_raised_inside_a_users_function_propagate_unchanged() -> None:
     @public
     def applied(function: Any, **more: Any) -> Any:
         return function(**more)

@@ -9,7 +9,7 @@ from benchmarks.compiler.vector_code import Variant
 
 
 @pytest.mark.slow(every=3)
-def test_the_accuracy_table_has_rows_for_the_requested_functions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_accuracy_benchmark_prints_a_row_for_each_requested_function(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--samples", "3", "--functions", "exp", "atan2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = [line for line in lines if line.startswith(("| exp ", "| atan2 "))]
@@ -17,13 +17,13 @@ def test_the_accuracy_table_has_rows_for_the_requested_functions(capsys: pytest.
     assert len({row.count("|") for row in rows}) == 1
 
 
-def test_the_worst_error_counts_all_searched_arguments() -> None:
+def test_accuracy_benchmark_searches_all_requested_arguments_for_the_largest_error() -> None:
     (worst,) = worst_errors("log", 64, 5, [Variant(False, False)])
     assert worst.searched == 7 * 5
     assert 0.0 < worst.error < 0.85
 
 
-def test_a_nan_error_is_the_worst_error() -> None:
+def test_accuracy_benchmark_counts_a_nan_error_as_the_largest_error() -> None:
     worst = Worst()
     for error, position in [(0.3, "a"), (np.nan, "b"), (0.2, "c")]:
         worst.see(error, position)

@@ -72,7 +72,7 @@ def loaded(name: str):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", ["panda", "ur5", "solo12", "quadruped"])
-def test_outputs_agree_with_pinocchio(name, function):
+def test_benchmarked_dynamics_functions_agree_with_pinocchio(name, function):
     pytest.importorskip("pinocchio")
     robot = loaded(name)
     error, bound = agreement(robot, Pinocchio(robot), function)
@@ -80,12 +80,12 @@ def test_outputs_agree_with_pinocchio(name, function):
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("panda", (9, 9)), ("talos", (39, 38)), ("g1", (36, 35))])
-def test_benchmark_robots_have_the_sizes_of_the_targets(name, sizes):
+def test_benchmark_robots_have_the_expected_nq_and_nv(name, sizes):
     robot = loaded(name)
     assert (robot.nq, robot.nv) == sizes
 
 
-def test_every_function_of_a_robot_is_measured():
+def test_dynamics_benchmark_measures_every_listed_function_of_a_robot():
     result = measure_robot(ROBOTS["double_pendulum"], TINY)
     assert [function.function for function in result.functions] == list(FUNCTIONS)
     for function in result.functions:
@@ -94,7 +94,7 @@ def test_every_function_of_a_robot_is_measured():
         assert not function.differs
 
 
-def test_targets_are_met_or_missed():
+def test_benchmark_verdicts_report_each_target_as_met_or_missed():
     good = verdicts([invented("panda"), invented("talos")], Startup(0.2, 0.4, 0.05, 100, ()))
     assert len(good) == len(OF_BOTH) + 2
     assert verdicts([], None, (100_000, 3.0))[0].met and not verdicts([], None, (100_000, 11.0))[0].met
@@ -107,7 +107,7 @@ def test_targets_are_met_or_missed():
     assert [row.verdict for row in bad if "compile cold" in row.label] == ["met"] * 3
 
 
-def test_figures_without_a_peer_are_not_measured():
+def test_benchmark_verdicts_report_comparisons_without_pinocchio_as_not_measured():
     rows = verdicts([invented("panda", speed=None)], None)
     compared = [row for row in rows if "batch" in row.label or "one call" in row.label]
     assert {row.verdict for row in compared} == {"not measured"}
@@ -115,7 +115,7 @@ def test_figures_without_a_peer_are_not_measured():
     assert {row.verdict for row in lost} == {"not measured"}
 
 
-def test_the_table_shows_each_verdict():
+def test_benchmark_target_table_shows_the_verdict_of_each_row():
     rows = verdicts([invented("panda", speed=30.0)], None)
     lines = target_table(rows)
     assert len(lines) == len(rows) + 2
@@ -139,13 +139,13 @@ def quick(monkeypatch):
     monkeypatch.setattr(command, "control_figures", lambda effort, sizes: good)
 
 
-def test_compiler_figures_are_measured():
+def test_benchmark_measures_the_instructions_and_compile_time_of_a_long_program():
     instructions, seconds = long_program_seconds(3000)
     assert 2000 < instructions < 5000 and seconds > 0.0
     assert all(value > 0.0 for value in no_op_seconds(TINY.effort).values())
 
 
-def test_linear_algebra_is_measured():
+def test_linear_algebra_benchmark_measures_each_function_at_each_size():
     result = linear_algebra(TINY.effort, (3, 11), batch=5)
     assert [(x.function, x.n) for x in result] == [(f, n) for n in (3, 11) for f in linear_algebra_benchmark.FUNCTIONS]
     assert all(x.ours > 0.0 and x.peer > 0.0 and x.compile > 0.0 for x in result)
@@ -154,7 +154,7 @@ def test_linear_algebra_is_measured():
     assert row.met and row.target_shown == ">= 20x"
 
 
-def test_robots_of_many_bodies_are_measured():
+def test_growth_benchmark_measures_robots_of_many_bodies():
     dynamics_result = large_robots(
         TINY.effort, ("chain 4", "chain 8"), ("straight", "outlined"), ("inverse_dynamics",), batch=5
     )
@@ -169,7 +169,7 @@ def test_robots_of_many_bodies_are_measured():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_robots_of_many_bodies_are_measured():
+def test_growth_benchmark_measures_derivatives_of_robots_of_many_bodies():
     names = ("vjp of inverse_dynamics", "inverse_dynamics_derivatives")
     result = large_robots(TINY.effort, ("chain 4",), ("straight", "outlined"), names, batch=5)
     assert [x.function for x in result] == [name for name in names for _ in range(2)]
@@ -179,7 +179,7 @@ def test_derivatives_of_robots_of_many_bodies_are_measured():
 
 
 @pytest.mark.slow(every=3)
-def test_growth_exponents_are_fitted():
+def test_growth_benchmark_fits_exponents_of_cost_over_the_count_of_bodies():
     dynamics_result = large_robots(
         TINY.effort, ("chain 5", "chain 20", "chain 40"), functions=("mass_matrix",), batch=5
     )
@@ -197,7 +197,7 @@ def test_growth_exponents_are_fitted():
 
 
 @pytest.mark.slow(every=3)
-def test_growth_exponents_are_printed(monkeypatch, tmp_path, capsys):
+def test_growth_benchmark_prints_the_fitted_exponents(monkeypatch, tmp_path, capsys):
     result = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
     monkeypatch.setattr(growth_command, "grown", lambda effort, quick: result)
     monkeypatch.setattr(growth_command, "_CHECKED", "chain 4")
@@ -212,7 +212,7 @@ def test_growth_exponents_are_printed(monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize(
     "name", [pytest.param("panda", marks=pytest.mark.slow(every=3)), pytest.param("talos", marks=pytest.mark.slow)]
 )
-def test_matrices_agree_with_pinocchio(name):
+def test_benchmarked_matrices_agree_with_pinocchio(name):
     pytest.importorskip("pinocchio")
     robot, entry = loaded(name), ROBOTS[name]
     assert functions_of(name) == EVERY
@@ -222,7 +222,7 @@ def test_matrices_agree_with_pinocchio(name):
         assert error <= bound < 1e-6, function
 
 
-def test_the_command_functions_measures_and_writes_results(monkeypatch, tmp_path, capsys):
+def test_functions_benchmark_command_prints_and_saves_its_results(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(functions_command, "QUICK", TINY)
     file = tmp_path / "functions.json"
     options = ["jacobian_derivative", "mass_matrix_inverse", "--robots", "panda", "--quick", "--json", str(file)]
@@ -240,7 +240,7 @@ def test_the_command_functions_measures_and_writes_results(monkeypatch, tmp_path
     assert "expected functions of" in capsys.readouterr().err
 
 
-def test_the_command_functions_measures_a_users_robot(monkeypatch, tmp_path, capsys):
+def test_functions_benchmark_command_measures_a_robot_file_of_the_user(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(functions_command, "QUICK", TINY)
     file = tmp_path / "mine.json"
     options = ["inverse_dynamics", "jacobian", "--file", str(lw.robots.path("arm6")), "--quick", "--json", str(file)]
@@ -250,7 +250,7 @@ def test_the_command_functions_measures_a_users_robot(monkeypatch, tmp_path, cap
 
 
 @pytest.mark.slow
-def test_kernels_with_loops_are_measured():
+def test_control_benchmark_measures_kernels_with_loops():
     sizes = ControlSizes(batch=40, steps=30, roll_outs=9, peers=2, gradients=3, processes=1)
     result = control_figures(TINY.effort, sizes)
     assert set(result) <= set(CONTROL) and {"call", "batch", "iteration", "compile reach, call"} <= set(result)
@@ -260,7 +260,7 @@ def test_kernels_with_loops_are_measured():
     ]
 
 
-def test_figures_of_loops_are_shown():
+def test_control_benchmark_table_shows_the_figures_of_kernels_with_loops():
     call, beside, *_, compiled = control_verdicts(
         {"call": Figure(1e-6, 1e-6, 5e-5), "call, Pinocchio": Figure(39.0, 1e-6, 5e-5)}
     )
@@ -275,7 +275,7 @@ def test_figures_of_loops_are_shown():
 
 
 @pytest.mark.slow
-def test_compiler_figures_of_a_robot_are_complete():
+def test_benchmark_reports_all_compiler_figures_of_a_robot():
     pytest.importorskip("pinocchio")
     robot = loaded("panda")
     entry, peer = ROBOTS["panda"], Pinocchio(robot)
@@ -285,7 +285,7 @@ def test_compiler_figures_of_a_robot_are_complete():
     assert all(figure.value > 0.0 for figure in results.values())
 
 
-def test_the_main_command_measures_and_prints_a_table(monkeypatch, tmp_path, capsys):
+def test_main_benchmark_command_measures_all_robots_and_prints_a_table(monkeypatch, tmp_path, capsys):
     quick(monkeypatch)
     monkeypatch.setattr(command, "measure_robot", lambda entry, plan, done: invented(entry.name))
     file = tmp_path / "new" / "results.json"
@@ -300,7 +300,7 @@ def test_the_main_command_measures_and_prints_a_table(monkeypatch, tmp_path, cap
     assert written["machine"]["numpy"] and written["method"]
 
 
-def test_different_outputs_fail_the_command(monkeypatch, tmp_path, capsys):
+def test_benchmark_command_fails_if_outputs_differ_from_pinocchio(monkeypatch, tmp_path, capsys):
     def wrong(entry, plan, done):
         result = invented(entry.name)
         result.functions[0].difference = float("inf")
@@ -314,7 +314,7 @@ def test_different_outputs_fail_the_command(monkeypatch, tmp_path, capsys):
     assert json.loads(file.read_text(encoding="utf-8"))["robots"][0]["functions"][0]["difference"] is None
 
 
-def test_robots_that_are_not_installed_are_left_out(monkeypatch, tmp_path, capsys):
+def test_benchmark_command_skips_robots_that_are_not_installed(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(ROBOTS, "none", BenchmarkRobot("none", "none/none.urdf"))
     quick(monkeypatch)
     assert command.main(["--robots", "none", "--json", str(tmp_path / "results.json")]) == 0
@@ -322,7 +322,7 @@ def test_robots_that_are_not_installed_are_left_out(monkeypatch, tmp_path, capsy
 
 
 @pytest.mark.slow(every=3)
-def test_a_fresh_process_imports_few_modules():
+def test_startup_benchmark_measures_import_and_first_answer_in_a_new_process():
     startup = measure_startup(1)
     assert 0 < startup.import_seconds < startup.first_answer_seconds
     assert startup.pose_seconds > 0 and 100 < startup.pose_modules < 200

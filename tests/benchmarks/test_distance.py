@@ -15,7 +15,7 @@ from benchmarks.distance.page import PAGE, tables
 from benchmarks.distance.supports import KINDS, outside, support
 
 
-def test_reference_distances_are_right_in_known_cases():
+def test_reference_implementation_of_distances_is_exact_for_known_pairs():
     pytest.importorskip("scipy")
     corner = np.array([[[1.0, -1, -1], [1, 3, -1], [1, -1, 3]], [[2.0, 0, 0], [2, 0, 1], [3, 0, 0]]], np.longdouble)
     assert triangles_distance(corner).tolist() == [1.0, 2.0]
@@ -35,7 +35,7 @@ def test_reference_distances_are_right_in_known_cases():
     assert np.abs(result.astype(float)).max() < 1e-15
 
 
-def test_surface_points_agree_with_support_functions():
+def test_farthest_surface_points_agree_with_support_functions_of_shapes():
     """A body's support in a direction is that of the point of its surface that is farthest there."""
     rng = np.random.default_rng(0)
     X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
@@ -52,7 +52,7 @@ def test_surface_points_agree_with_support_functions():
             assert outside(kind, X, x, p + 0.1 * n).min() > 0.01, kind
 
 
-def test_measured_errors_of_distances_are_at_rounding():
+def test_distance_benchmark_measures_errors_near_rounding():
     figures = measured(("segment", "segment"), 100, 5)
     assert figures.apart.distance < 1e-12 and figures.apart.witnesses < 1e-12 and figures.apart.pairs == 100
     assert figures.overlap.pairs == 0 and figures.deeper is None
@@ -62,7 +62,7 @@ def test_measured_errors_of_distances_are_at_rounding():
     assert ("segment", "box") in FAMILIES and ("point", "point") not in FAMILIES
 
 
-def test_the_distance_command_measures_and_prints_tables(tmp_path, capsys):
+def test_distance_benchmark_command_prints_and_saves_tables(tmp_path, capsys):
     pytest.importorskip("coal")
     file = tmp_path / "found.json"
     code = command.main(["--quick", "--parts", "pairs", "--pairs", "capsule, capsule", "--json", str(file)])
@@ -76,7 +76,7 @@ def test_the_distance_command_measures_and_prints_tables(tmp_path, capsys):
         command.main(["--pairs", "sphere, moon"])
 
 
-def test_random_poses_are_on_the_requested_side_of_touching():
+def test_random_pairs_of_the_distance_benchmark_overlap_or_are_apart_as_requested():
     case = CASES["box, box, overlap"]
     X = poses(np.random.default_rng(0), 20, 1.0)
     assert np.abs(X[:, :3, :3] @ np.swapaxes(X[:, :3, :3], -1, -2) - np.eye(3)).max() < 1e-14
@@ -85,7 +85,7 @@ def test_random_poses_are_on_the_requested_side_of_touching():
     assert len(result) == 64 and (kernel(case.a, case.b)(result)[0] < 1e-6).all()
 
 
-def test_searched_distances_are_timed_for_separated_and_overlapping_bodies():
+def test_distance_benchmark_times_each_searched_pair_apart_and_overlapping():
     names = {name.rsplit(", ", 1)[0] for name in CASES if name.endswith(("apart", "overlap"))}
     assert {f"{name}, {side}" for name in names for side in ("apart", "overlap")} <= {*CASES} and len(names) == 6
     assert [case.beside for case in CASES.values()].count(5.0) == 2 and CASES["hulls of 64, apart"].most == 400e-9
@@ -93,7 +93,7 @@ def test_searched_distances_are_timed_for_separated_and_overlapping_bodies():
         command.main(["--parts", "pairs,moon"])
 
 
-def test_the_page_of_distances_has_the_measured_figures():
+def test_distances_page_shows_the_figures_measured_by_the_benchmark():
     machine = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "coal": "3", "date": "2026-01-01T00"}
     pair = {
         "pair": "sphere, box",

@@ -27,7 +27,7 @@ FILES = sorted((Path(__file__).parents[1] / "formats" / "files_that_broke_reader
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("program", ["reader", "sdf"])
-def test_random_texts_are_read_or_refused(program: str) -> None:
+def test_random_texts_are_read_or_refused_by_every_reader(program: str) -> None:
     tally = fuzz(program, 5, range(500), 0.0)
     assert tally["cases"] == 500 and tally["finds"] == 0
     assert tally["robots"] > 40 and tally["error XML_SYNTAX"] > 40
@@ -36,7 +36,9 @@ def test_random_texts_are_read_or_refused(program: str) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_mutated_files_are_read_in_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_fuzzer_reads_mutated_files_in_separate_processes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     saved = Path(__file__).parents[1] / "formats" / "saved" / "version_1.json"
     assert main(["files", str(saved), "--count", "30", "--seed", "5"]) == 0
     assert "30 cases, 0 bad" in capsys.readouterr().out
@@ -53,14 +55,14 @@ def test_mutated_files_are_read_in_processes(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.slow(every=3)
-def test_random_arguments_are_computed_or_refused() -> None:
+def test_random_arguments_of_arrays_and_scalars_are_accepted_or_refused() -> None:
     tally = fuzz("arguments", 5, range(250), 0.0)
     assert tally["cases"] == 250 and tally["finds"] == 0
     assert tally["computed"] > 100 and tally["refused"] > 50 and tally["expected: the same"] > 100
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_texts_that_once_broke_a_reader_are_read_or_refused(file: Path) -> None:
+def test_texts_that_once_crashed_a_reader_are_read_or_refused(file: Path) -> None:
     for number in range(12):
         rng = np.random.default_rng(number)
         if file.suffix == ".sdf":
@@ -69,13 +71,13 @@ def test_texts_that_once_broke_a_reader_are_read_or_refused(file: Path) -> None:
             fuzz_reader.check(file.read_bytes(), fuzz_reader.options(rng), rng, Counter())
 
 
-def test_fuzzing_cases_are_reproducible() -> None:
+def test_fuzzers_generate_equal_cases_from_equal_seeds() -> None:
     texts = [fuzz_reader.text(np.random.default_rng([3, case])) for case in range(20)]
     assert texts == [fuzz_reader.text(np.random.default_rng([3, case])) for case in range(20)]
     assert len({str(text) for text in texts}) == 20
 
 
-def test_the_reader_fuzzer_detects_wrong_readers(
+def test_reader_fuzzer_detects_a_reader_that_drops_issues(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def forgetful(self: Findings, issue: object) -> None:
@@ -99,7 +101,7 @@ def test_the_reader_fuzzer_detects_wrong_readers(
 
 
 @pytest.mark.slow(every=9)
-def test_the_argument_fuzzer_detects_accepted_nan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_argument_fuzzer_detects_a_function_that_accepts_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ArgumentReader, "refuse_not_finite", lambda *arguments, **named: None)
     with pytest.raises(Find, match="a NaN is refused"):
         fuzz("arguments", 5, range(2000), 0.0)
@@ -123,7 +125,7 @@ def test_public_functions_refuse_invalid_values() -> None:
     assert tally["refused"] > 400 and tally["accepted"] > 20
 
 
-def test_a_message_is_matched_to_the_function_and_argument_exactly() -> None:
+def test_fuzzer_matches_an_error_message_to_the_exact_function_and_argument() -> None:
     named, called = fuzz_callables.names_argument, fuzz_callables.names_function
     for text, name, expected in (
         ("pose: frame: no frame named 'x'", "frame", True),
@@ -143,7 +145,7 @@ def test_a_message_is_matched_to_the_function_and_argument_exactly() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_equivalent_forms_of_valid_arguments_are_accepted() -> None:
+def test_equivalent_forms_of_valid_arguments_are_accepted_by_public_functions() -> None:
     """Sample of `python -m benchmarks.fuzz.callable_forms`: names in arrays, integers and truth values of NumPy."""
     quick = ("Belt", "Encoder", "Event", "PointCloud", "PoseTask", "ProfileFunction", "Scene.only", "ClearanceTask")
     chosen = [s for s in callable_subjects.subjects() if s.name in (*quick, "Robot.q_index", "Robot.hybrid_dynamics")]
@@ -154,7 +156,7 @@ def test_equivalent_forms_of_valid_arguments_are_accepted() -> None:
     assert {*callable_forms.forms_of(2.0)} == {"np.float64", "int", "np.int64", "np.float32"}
 
 
-def test_every_public_function_is_fuzzed() -> None:
+def test_callable_fuzzer_covers_every_public_function() -> None:
     """All published callables are subjects, except for listed reasons."""
     names = {subject.name for subject in callable_subjects.subjects()}
     assert len(names) > 550
@@ -172,7 +174,7 @@ def test_every_public_function_is_fuzzed() -> None:
     assert all(isinstance(reason, str) for reason in callable_subjects.LEFT_OUT.values())
 
 
-def test_valid_values_are_known_for_every_required_parameter_and_no_other() -> None:
+def test_callable_fuzzer_has_valid_values_for_exactly_the_required_parameters() -> None:
     taken, missing = set[str](), []
     for subject in callable_subjects.subjects():
         for name, p in subject.signature.parameters.items():
@@ -187,7 +189,7 @@ def test_valid_values_are_known_for_every_required_parameter_and_no_other() -> N
     assert not {*callable_values.known_values()} - taken
 
 
-def test_the_callable_fuzzer_detects_faulty_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callable_fuzzer_detects_functions_that_accept_wrong_values(monkeypatch: pytest.MonkeyPatch) -> None:
     def pose(xyz: object, **more: object) -> object:
         if isinstance(xyz, dict):
             raise AttributeError("no")

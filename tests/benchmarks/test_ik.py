@@ -36,7 +36,7 @@ def turning() -> Arm:
     return Arm("turning", "", "a", "d", chain(TURNING, "a", "d"))
 
 
-def test_the_chain_of_an_arm_has_the_robots_kinematics():
+def test_extracted_benchmark_arm_has_the_kinematics_of_the_whole_robot():
     whole = lw.load("arm7_gripper")
     arm = Arm("arm", "arm7_gripper", "base", "hand")
     assert arm.n == 7 < whole.nq
@@ -49,7 +49,7 @@ def test_the_chain_of_an_arm_has_the_robots_kinematics():
 
 
 @pytest.mark.slow(every=3)
-def test_poses_out_of_reach_are_recognised() -> None:
+def test_ik_benchmark_recognises_unreachable_poses() -> None:
     result = out_of_reach(ARM, Linkwork(ARM), Size(far=2, restarts=5))
     assert result.far == result.claimed == result.near == 2 <= result.total
     assert sum(result.statuses.values()) == 2 and result.worst < 1.01
@@ -58,7 +58,7 @@ def test_poses_out_of_reach_are_recognised() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_arms_have_pinocchios_kinematics():
+def test_ik_benchmark_arms_have_the_kinematics_of_pinocchio():
     for arm in ARMS.values():
         try:
             q = configurations(arm, 3)
@@ -70,7 +70,7 @@ def test_arms_have_pinocchios_kinematics():
         np.testing.assert_allclose(own_configurations, q, atol=1e-14)
 
 
-def test_success_requires_tolerances_and_limits():
+def test_ik_benchmark_counts_success_only_within_tolerances_and_joint_limits():
     arm = turning()
     q = configurations(arm, 50)
     X = arm.reference.pose(q)
@@ -101,7 +101,7 @@ def _small(off: np.ndarray) -> np.ndarray:
     return X
 
 
-def test_full_turns_bring_solutions_within_limits():
+def test_ik_benchmark_shifts_angles_by_full_turns_to_satisfy_limits():
     arm = turning()
     q = np.array([[9.0, 2.5 - 2 * np.pi, 0.2], [0.0, -2.0 - 1e-7, 0.1], [0.0, 3.1, 0.1], [0.0, 1.0, 0.5 + 0.1]])
     got = brought_in(arm, q)
@@ -109,7 +109,7 @@ def test_full_turns_bring_solutions_within_limits():
     assert within(arm, got).tolist() == [True, True, False, False]
 
 
-def test_generated_ik_targets_are_near_limits_or_on_smooth_paths():
+def test_ik_benchmark_targets_lie_near_joint_limits_or_on_smooth_paths():
     for arm in (ARM, turning()):
         low, high = arm.ranges
         edge = near_limits(arm, 200)
@@ -135,7 +135,7 @@ class Knowing(Peer):
         return self.known[(k - 1) % len(self.known)] if k % 2 else q_init
 
 
-def test_reported_success_is_verified():
+def test_ik_benchmark_verifies_successes_reported_by_solvers():
     solver, Q = Knowing(ARM), configurations(ARM, 10)
     solver.known = Q
     figures = measured(ARM, solver, Q)  # it was asked once before
@@ -144,7 +144,7 @@ def test_reported_success_is_verified():
     assert lines[-1].split()[:5] == ["arm7", "knowing", "-", "10", "50.00"] and not list(protocol_rows([figures]))
 
 
-def test_each_installed_library_solves_an_easy_pose():
+def test_every_installed_ik_library_solves_a_pose_near_its_seed():
     """The solution is a little off the seed."""
     q = ARM.middle + 0.05
     X = ARM.reference.pose(q)
@@ -159,7 +159,7 @@ def test_each_installed_library_solves_an_easy_pose():
         assert reached(ARM, brought_in(ARM, answer[None]), X[None]).all(), kind.name
 
 
-def test_the_ik_command_measures_and_prints_tables(tmp_path, capsys):
+def test_ik_benchmark_command_prints_and_saves_tables(tmp_path, capsys):
     file = tmp_path / "found.json"
     code = command.main(
         ["--robot", "arm7", "--poses", "20", "--peers", "none", "--parts", "protocol", "--json", str(file)]
@@ -178,7 +178,7 @@ def test_the_ik_command_measures_and_prints_tables(tmp_path, capsys):
     assert {x["what"] for x in data["targets"]} <= set(INVERSE_KINEMATICS)
 
 
-def test_missed_poses_are_listed():
+def test_ik_benchmark_lists_the_poses_that_a_solver_misses():
     if not hasattr(lw.Robot, "inverse_kinematics"):
         pytest.skip("no inverse kinematics")
 

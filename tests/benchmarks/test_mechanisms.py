@@ -15,7 +15,7 @@ TINY = Effort(rounds=1, at_least=1e-5)
 
 
 @pytest.mark.slow(every=3)
-def test_linkwork_and_pinocchio_compute_the_same_accelerations():
+def test_mechanism_benchmark_accelerations_agree_with_pinocchio():
     for mechanism in (four_bar(), fixed_feet_humanoid()):
         assert any(name == mechanism.name for name, _ in MECHANISMS)
         robot, state = mechanism.robot, (mechanism.q, mechanism.v, mechanism.tau)
@@ -31,7 +31,7 @@ def test_linkwork_and_pinocchio_compute_the_same_accelerations():
 
 
 @pytest.mark.slow(every=3)
-def test_the_cost_of_four_bars_grows_with_their_number():
+def test_mechanism_benchmark_cost_of_four_bar_chains_grows_with_the_count_of_four_bars():
     result = chains(TINY, (5, 10, 20))
     power = next(row for row in growths(result) if row.label == "growth of operations")
     assert power.met and power.value is not None and power.value > 0.9

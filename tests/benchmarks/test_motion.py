@@ -20,7 +20,7 @@ ROWS = [
 ]
 
 
-def test_rows_of_motion_figures_are_judged_by_their_targets():
+def test_motion_benchmark_judges_each_figure_against_its_target():
     assert [row.verdict for row in ROWS] == ["MISSED", "met", "", "not measured", ""]
     assert ROWS[0].times == pytest.approx(4.0)
     assert (ROWS[0].ours_shown, ROWS[0].target_shown, ROWS[0].peer_shown) == (
@@ -31,7 +31,7 @@ def test_rows_of_motion_figures_are_judged_by_their_targets():
     assert MotionRow("x", 0.5e-6, "s", beside=Target(10.0, at_least=True), peer=8e-6).met
 
 
-def test_the_motion_page_has_every_part():
+def test_motion_benchmark_page_has_all_its_sections():
     about = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "date": "2000-01-01"}
     rows = of_data(json.loads(json.dumps(as_data(ROWS))))
     assert rows == ROWS

@@ -5,7 +5,7 @@ from benchmarks.compiler.operation_counts import PAGES, figures, written
 
 
 @pytest.mark.slow
-def test_the_pages_have_the_current_operation_counts() -> None:
+def test_decision_pages_show_the_current_operation_counts() -> None:
     result = figures()
     assert result.keys() == PAGES.keys()
     for name, path in PAGES.items():
@@ -16,7 +16,7 @@ def test_the_pages_have_the_current_operation_counts() -> None:
         )
 
 
-def test_no_other_decision_has_operation_counts() -> None:
+def test_only_the_listed_decision_pages_show_operation_counts() -> None:
     decisions = next(iter(PAGES.values())).parent
     marked = {path for path in decisions.glob("*.md") if "<!-- figures: " in path.read_text(encoding="utf-8")}
     assert marked == {*PAGES.values()}

@@ -14,7 +14,7 @@ from benchmarks.tables.figure_rows import MotionRow
 import linkwork as lw
 
 
-def test_the_optimal_pages_have_every_part():
+def test_optimal_benchmark_pages_have_all_their_sections():
     rows = [MotionRow("a measure", 1.0)]
     about = {"cpu": "a processor", "code for": "one, 4 lanes", "cores": 2, "date": "2000-01-01"}
     for page_path, parts in ((PAGE, PARTS), (simulation.PAGE, simulation.PARTS)):
@@ -23,7 +23,7 @@ def test_the_optimal_pages_have_every_part():
 
 
 @pytest.mark.slow(every=3)
-def test_peers_find_the_same_optimal_path():
+def test_optimal_benchmark_finds_the_same_path_with_casadi():
     pytest.importorskip("casadi")
     robot = lw.load("arm7")
     case = PathCase(robot, "hand", 6, 0.2)

@@ -8,7 +8,7 @@ from linkwork.cli.function_timings import Effort
 
 
 @pytest.mark.slow(every=3)
-def test_parameters_never_cost_less_than_constants():
+def test_benchmarked_functions_with_symbolic_parameters_never_need_fewer_operations():
     robot = lw.load("double_pendulum")
     result = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)
     assert len(result) == sum(len(parameter_sets(robot, function)) for function in FUNCTIONS)

@@ -8,14 +8,14 @@ from benchmarks.first_calls.pickled_kernels import first_load, pickled_sizes, se
 import linkwork as lw
 
 
-def test_sizes_and_second_loads_of_pickled_kernels_are_measured() -> None:
+def test_pickle_benchmark_measures_file_sizes_and_second_loads_of_kernels() -> None:
     kernel = lw.compile(lambda x: 3.0 * x, x=(2,), name="tripled")
     assert 100 < pickled_sizes({"tripled": kernel})["tripled"] < 1000
     assert second_load(kernel, repeats=3) > 0.0
 
 
 @pytest.mark.slow
-def test_first_loads_and_shared_caches_of_pickled_kernels_are_measured() -> None:
+def test_pickle_benchmark_measures_first_loads_and_shared_caches_of_kernels() -> None:
     loaded_robot = first_load(lw.load("double_pendulum").compile("mass_matrix"), repeats=1)
     assert loaded_robot.cached and 0.0 < loaded_robot.load < loaded_robot.load_and_call
     shared = shared_cache(processes=2)

@@ -50,13 +50,13 @@ def peer(request, urdf):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_peer_computes_the_results_of_linkwork(peer, function):
+def test_pinocchio_adapter_of_the_benchmarks_computes_linkworks_results(peer, function):
     error, bound = agreement(peer.robot, peer, function)
     assert error <= bound < 1e-6
 
 
 @pytest.mark.slow(every=9)
-def test_every_counterpart_of_pinocchio_agrees(urdf):
+def test_every_pinocchio_counterpart_of_a_benchmarked_function_agrees(urdf):
     """A robot with joints in another order in Pinocchio, with links fixed to the world or not."""
     for floating in (True, False):
         robot = lw.load(urdf(MIXED), floating_base=floating, gravity=(1.0, -2.0, -9.0))
@@ -72,7 +72,7 @@ def test_every_counterpart_of_pinocchio_agrees(urdf):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_timed_calls_of_the_peer_compute_its_results(peer, function):
+def test_timed_pinocchio_calls_compute_the_compared_results(peer, function):
     states = random_states(peer.robot, function, 0, 5)
     expected = peer.results(function, states)
     call = peer.batch(function, states)
@@ -86,7 +86,7 @@ def test_timed_calls_of_the_peer_compute_its_results(peer, function):
         np.testing.assert_array_equal(peer.ours(result), expected[0])
 
 
-def test_states_are_translated_to_pinocchios_conventions(urdf):
+def test_states_are_converted_to_pinocchios_conventions_for_benchmarks(urdf):
     peer = Pinocchio(lw.load(urdf(MIXED), floating_base=True))
     q = np.array([0.5, -0.5, 0.5, 0.5, 1.0, 2.0, 3.0, 0.1, 0.2, 0.3])  # w x y z, position, z, x, y
     v = np.arange(1.0, 10.0)
@@ -98,7 +98,7 @@ def test_states_are_translated_to_pinocchios_conventions(urdf):
     np.testing.assert_allclose(result["v"], [4, 5, 6, 1, 2, 3, 9, 7, 8])  # there: y before z and what it carries
 
 
-def test_a_disagreement_with_the_peer_is_detected():
+def test_benchmark_detects_results_that_differ_from_pinocchio():
     reference = np.array([[100.0, 1.0], [0.1, 0.2]])
     assert disagreement(reference, reference) == 0.0
     assert disagreement(np.array([[101.0, 1.0], [0.1, 0.2]]), reference) == pytest.approx(0.01)
@@ -107,7 +107,7 @@ def test_a_disagreement_with_the_peer_is_detected():
     assert disagreement(reference[:1], reference) == np.inf
 
 
-def test_robots_that_cannot_be_compared_are_refused(urdf, monkeypatch):
+def test_robots_without_a_pinocchio_counterpart_are_refused_by_the_benchmark(urdf, monkeypatch):
     robot = lw.load(urdf(MIXED))
     with pytest.raises(CannotCompare, match="no counterpart"):
         Pinocchio(robot).results("gravity_force", {"q": np.zeros((1, robot.nq))})

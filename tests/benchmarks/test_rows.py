@@ -16,7 +16,7 @@ from linkwork.cli import output
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
-def test_a_table_without_rows_is_an_error() -> None:
+def test_benchmark_table_without_rows_raises_an_error() -> None:
     header, rows = ["robot", "time"], [["arm6", "1.5"], ["arm7", "2"]]
     assert table(header, rows) == output.table(header, rows)
     assert table(header, rows, markdown=True)[:3] == ["| robot | time |", "| :-- | --: |", "| arm6 | 1.5 |"]
@@ -25,7 +25,7 @@ def test_a_table_without_rows_is_an_error() -> None:
             table(header, [], markdown=markdown)
 
 
-def test_all_benchmarks_use_checked_tables() -> None:
+def test_all_benchmarks_print_tables_through_the_function_that_checks_for_rows() -> None:
     for path in FOLDER.rglob("*.py"):
         imported = re.search(
             r"from linkwork\.(cli\.output|_util\.messages) import .*\btable\b", path.read_text("utf-8")
@@ -33,7 +33,7 @@ def test_all_benchmarks_use_checked_tables() -> None:
         assert imported is None, f"{path.name}: import table from benchmarks.tables.rows"
 
 
-def test_benchmarks_compare_statuses_with_enum_members() -> None:
+def test_benchmarks_compare_statuses_with_enum_members_instead_of_strings() -> None:
     words = {str(status) for status in lw.errors.Status}
     for path in FOLDER.rglob("*.py"):
         for line in path.read_text("utf-8").splitlines():
@@ -43,7 +43,7 @@ def test_benchmarks_compare_statuses_with_enum_members() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_program_that_prints_no_rows_ends_with_an_error() -> None:
+def test_benchmark_program_that_prints_no_rows_exits_with_an_error() -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", *arguments]
         return subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)

@@ -13,14 +13,14 @@ import benchmarks
 FOLDER = Path(benchmarks.__file__).parent
 
 
-def test_each_benchmark_has_a_smallest_size_that_the_nightly_run_uses() -> None:
+def test_every_benchmark_has_a_smallest_size_for_the_nightly_run() -> None:
     assert {*programs()} == {*SMALLEST, *STARTED_BY_OTHERS}
     assert not {*SMALLEST} & {*STARTED_BY_OTHERS}
     nightly = (FOLDER.parent / ".ci" / "nightly").read_text()
     assert "step python -m benchmarks.smallest\n" in nightly
 
 
-def test_each_module_of_the_benchmarks_can_be_imported() -> None:
+def test_every_module_of_the_benchmarks_can_be_imported() -> None:
     imported = 0
     for path in sorted(FOLDER.rglob("*.py")):
         name = ".".join(("benchmarks", *path.relative_to(FOLDER).with_suffix("").parts))

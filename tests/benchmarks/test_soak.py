@@ -22,7 +22,7 @@ from linkwork.compiler.passes.verifier import verify
 
 
 @pytest.mark.slow
-def test_random_kernels_match_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_soak_run_finds_random_kernels_equal_to_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     tally = Tally()
     soak(math.inf, 77, tally, cases=12, longest=600)
@@ -32,7 +32,9 @@ def test_random_kernels_match_the_reference(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow(every=9)
-def test_random_kernels_with_loops_match_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_soak_run_finds_random_kernels_with_loops_equal_to_the_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     tally = Tally()
     for case in range(5):
@@ -42,7 +44,7 @@ def test_random_kernels_with_loops_match_the_reference(tmp_path: Path, monkeypat
 
 
 @pytest.mark.slow(every=3)
-def test_compiler_passes_preserve_programs_with_loops() -> None:
+def test_compiler_passes_preserve_results_of_random_programs_with_loops() -> None:
     compared = 0
     for case in range(30):
         rng = np.random.default_rng(case)
@@ -58,7 +60,7 @@ def test_compiler_passes_preserve_programs_with_loops() -> None:
     assert compared > 500
 
 
-def test_random_programs_are_reproducible_and_well_formed() -> None:
+def test_random_programs_of_the_soak_run_are_valid_and_reproducible_from_a_seed() -> None:
     for case in range(20):
         program = random_program(np.random.default_rng(case), 50)
         assert program == random_program(np.random.default_rng(case), 50)
@@ -69,7 +71,7 @@ def test_random_programs_are_reproducible_and_well_formed() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_the_reference_equals_the_interpreter_for_exact_operations() -> None:
+def test_reference_of_the_soak_run_equals_the_interpreter_for_exact_operations() -> None:
     target = next(iter(levels().values()))
     if target.fma:
         pytest.skip("products and sums are fused here")
@@ -86,7 +88,7 @@ def test_the_reference_equals_the_interpreter_for_exact_operations() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_wrong_code_is_detected_and_reported(
+def test_soak_run_detects_and_reports_wrong_machine_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Numbers that do not fit in a strip come from the wrong place."""
@@ -114,7 +116,7 @@ def test_wrong_code_is_detected_and_reported(
     assert main(["--seed", "5", "--case", case, "--longest", "200"]) == 0
 
 
-def test_growing_memory_is_detected() -> None:
+def test_soak_run_detects_growing_memory() -> None:
     flat, growing = Tally(), Tally()
     for k in range(100):
         flat.memory.append((float(k), 100.0 + k % 7))

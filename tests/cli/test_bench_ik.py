@@ -13,7 +13,7 @@ from linkwork.cli.commands.bench_ik import middle, pose_errors
 SHORT = ("--poses", "30")
 
 
-def test_ik_prints_measurements_of_an_arm(linkwork):
+def test_bench_ik_prints_measurements_of_an_arm(linkwork):
     ran = linkwork("bench-ik", "arm6", "--frame", "tool", *SHORT)
     assert ran.code == 0, ran.err
     assert "arm6: poses of tool relative to the world" in ran.out
@@ -24,7 +24,7 @@ def test_ik_prints_measurements_of_an_arm(linkwork):
     assert "missed" not in ran.out and ran.err.splitlines()[-1] == "poses: 100 % of 30"
 
 
-def test_ik_prints_json_for_programs(linkwork):
+def test_bench_ik_prints_valid_json(linkwork):
     data = json.loads(
         linkwork("bench-ik", "arm7", "--frame", "hand", "--relative-to", "shoulder", *SHORT, "--json").out
     )
@@ -35,12 +35,12 @@ def test_ik_prints_json_for_programs(linkwork):
     assert data["iterations"]["p50"] >= 1 and data["restarts"]["p50"] >= 0
 
 
-def test_ik_meets_a_tolerance_of_1e_10(linkwork):
+def test_bench_ik_solves_all_poses_to_a_tolerance_of_1e_10(linkwork):
     data = json.loads(linkwork("bench-ik", "arm6", "--frame", "tool", *SHORT, "--tolerance", "1e-10", "--json").out)
     assert data["success"] == 1.0 and data["statuses"] == {"solved": 30} and data["tolerance"] == 1e-10
 
 
-def test_ik_of_a_floating_robot_reaches_all_poses(linkwork):
+def test_bench_ik_solves_all_poses_of_a_floating_robot(linkwork):
     data = json.loads(linkwork("bench-ik", "arm6", "--frame", "tool", "--floating-base", "--poses", "5", "--json").out)
     assert data["success"] == 1.0
 
@@ -54,7 +54,7 @@ class _Result:
 
 
 @pytest.mark.parametrize(("off", "beyond"), [(1e-3, False), (0.0, True)])
-def test_ik_verifies_solutions_that_claim_success(linkwork, monkeypatch, off, beyond):
+def test_bench_ik_verifies_solutions_reported_as_solved(linkwork, monkeypatch, off, beyond):
     original = lw.Robot.inverse_kinematics
 
     def lying(robot, X, frame, **options):
@@ -73,7 +73,7 @@ def test_ik_verifies_solutions_that_claim_success(linkwork, monkeypatch, off, be
     assert all(miss["reported_solved"] and miss["within_limits"] != beyond for miss in data["misses"])
 
 
-def test_ik_refuses_wrong_usage(linkwork):
+def test_bench_ik_refuses_wrong_usage(linkwork):
     for arguments, code, said in (
         (("arm6", "--frame", "tol"), 2, "did you mean 'tool'?"),
         (("arm6", "--frame", "base"), 2, "rigidly fixed"),
@@ -89,7 +89,7 @@ def test_ik_refuses_wrong_usage(linkwork):
         assert ran.code == code and said in ran.err and not ran.out, (arguments, ran)
 
 
-def test_the_seed_and_pose_errors_of_ik_are_right():
+def test_bench_ik_measures_pose_errors_and_starts_at_the_middle_configuration():
     robot = lw.load("quadruped", floating_base=True)
     q = middle(robot)
     bounded = np.isfinite(robot.lower)

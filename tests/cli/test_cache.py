@@ -34,7 +34,7 @@ def cache(monkeypatch, tmp_path) -> Cache:
     return cache
 
 
-def test_cache_info_lists_size_and_largest_entries(linkwork, cache):
+def test_cache_info_prints_the_caches_size_and_largest_entries(linkwork, cache):
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
@@ -50,13 +50,13 @@ def test_cache_info_lists_size_and_largest_entries(linkwork, cache):
     ]
 
 
-def test_cache_info_does_not_count_as_use_of_entries(linkwork, cache):
+def test_cache_info_leaves_access_times_of_entries_unchanged(linkwork, cache):
     before = [(path, state.st_mtime_ns) for path, state in cache.entries()]
     linkwork("cache", "info")
     assert [(path, state.st_mtime_ns) for path, state in cache.entries()] == before
 
 
-def test_cache_info_as_json_has_the_same_content(linkwork, cache):
+def test_cache_info_prints_the_same_content_as_json(linkwork, cache):
     ran = linkwork("cache", "info", "--json")
     assert (ran.code, ran.err) == (0, "")
     data = json.loads(ran.out, parse_constant=pytest.fail)
@@ -101,7 +101,7 @@ def test_cache_info_marks_damaged_entries(linkwork, cache):
     assert json.loads(linkwork("cache", "info", "--json").out)["largest"][0]["damaged"] is True
 
 
-def test_cache_clear_removes_all_entries(linkwork, cache):
+def test_cache_clear_removes_all_entries_and_no_other_files(linkwork, cache):
     (cache.folder / "mine.txt").write_text("not an entry")
     (cache.folder / "left.linkwork-part").write_text("of a dead writer")
     ran = linkwork("cache", "clear")
@@ -114,7 +114,7 @@ def test_cache_clear_removes_all_entries(linkwork, cache):
     assert data == {"linkwork": lw.__version__, "directory": str(cache.folder), "removed": 1, "bytes": size}
 
 
-def test_cache_commands_work_without_a_directory(linkwork, cache, monkeypatch, tmp_path):
+def test_cache_commands_work_if_the_cache_directory_does_not_exist(linkwork, cache, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "new"))
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")
@@ -127,7 +127,7 @@ def test_cache_commands_work_without_a_directory(linkwork, cache, monkeypatch, t
     assert not (tmp_path / "new").exists()
 
 
-def test_cache_commands_report_a_cache_that_is_switched_off(linkwork, cache, monkeypatch):
+def test_cache_commands_report_that_the_cache_is_switched_off(linkwork, cache, monkeypatch):
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     assert "in use     no: it is switched off by LINKWORK_CACHE\n" in linkwork("cache", "info").out
     ran = linkwork("cache", "clear")
@@ -138,7 +138,7 @@ def test_cache_commands_report_a_cache_that_is_switched_off(linkwork, cache, mon
 
 
 @posix
-def test_an_untrusted_cache_directory_is_not_cleared(linkwork, cache):
+def test_cache_clear_does_not_touch_a_directory_writable_by_others(linkwork, cache):
     cache.folder.chmod(0o777)
     reason = f"{cache.folder} is writable by others: run chmod go-w on it"
     ran = linkwork("cache", "info")
@@ -152,7 +152,7 @@ def test_an_untrusted_cache_directory_is_not_cleared(linkwork, cache):
 
 
 @pytest.mark.slow(every=3)
-def test_cache_warnings_are_logged_without_a_line_of_code(process, tmp_path):
+def test_warnings_of_cache_commands_are_logged_without_a_line_of_code(process, tmp_path):
     ran = process("cache", "info", LINKWORK_CACHE=str(tmp_path), LINKWORK_CACHE_SIZE="many")
     assert ran.returncode == 0
     assert ran.stderr.decode().splitlines() == [

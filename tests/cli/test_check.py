@@ -37,7 +37,7 @@ def test_check_explains_the_mobility_of_a_four_bar(linkwork):
     assert data["linkwork"] == lw.__version__ and data["beyond_limits"] == []
 
 
-def test_info_lists_constraints_of_robots_that_have_any(linkwork):
+def test_info_lists_the_constraints_of_a_robot_with_loops(linkwork):
     out = linkwork("info", "fourbar").out
     assert "fourbar: 1 degree of freedom of velocity" in out and "constraint  kind" in out
     data = json.loads(linkwork("info", "fourbar", "--json").out)
@@ -81,7 +81,7 @@ MASSLESS = """<link name="tip"/><joint name="tip\t" type="revolute"><parent link
 <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
 
 
-def test_check_lists_suspicious_values_of_a_model(linkwork, urdf):
+def test_check_lists_implausible_masses_and_inertias(linkwork, urdf):
     sound, placeholder = (
         urdf(SUSPICIOUS.format(inertia=0.003, more=""), "a.urdf"),
         urdf(SUSPICIOUS.format(inertia=1, more=""), "b.urdf"),
@@ -102,7 +102,7 @@ def test_check_lists_suspicious_values_of_a_model(linkwork, urdf):
     )
 
 
-def test_check_reads_mesh_files_from_their_folder(linkwork, urdf, tmp_path):
+def test_check_reads_mesh_files_relative_to_the_robots_file(linkwork, urdf, tmp_path):
     corners = ((0, 0, 0), (0.01, 0, 0), (0, 0.01, 0), (0, 0, 0.01))
     faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
     facet = "facet normal 0 0 0\nouter loop\n{}endloop\nendfacet\n"

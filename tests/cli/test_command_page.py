@@ -70,7 +70,7 @@ def page() -> str:
     return BEGIN + "\n".join(lines) + "\n"
 
 
-def test_the_page_of_commands_equals_their_parsers(update_golden):
+def test_generated_page_of_commands_equals_the_command_line_parsers(update_golden):
     text = page()
     if update_golden:
         PAGE.write_text(text, encoding="utf-8")

@@ -14,7 +14,7 @@ ARM = """<robot name="arm"><link name="base"/><link name="{name}"><inertial><mas
 <limit lower="-1" upper="2" effort="3" velocity="4"/></joint></robot>"""
 
 
-def test_compare_distinguishes_same_and_different_robots(linkwork, urdf):
+def test_compare_exits_with_code_0_for_equal_robots_and_1_for_different_robots(linkwork, urdf):
     a = urdf(ARM.format(name="hand", mass=2), "a.urdf")
     b = urdf(ARM.format(name="hand", mass=2.002), "b.urdf")
     ran = linkwork("compare", a, a)
@@ -34,7 +34,7 @@ def test_compare_distinguishes_same_and_different_robots(linkwork, urdf):
     }
 
 
-def test_compare_handles_other_names_and_loops_files(linkwork, urdf):
+def test_compare_accepts_renamed_links_and_loops_files(linkwork, urdf):
     a, b = urdf(ARM.format(name="hand", mass=2), "a.urdf"), urdf(ARM.format(name="tool", mass=2), "b.urdf")
     assert linkwork("compare", a, b).code == 1
     assert linkwork("compare", a, b, "--bodies").code == 0
@@ -58,7 +58,7 @@ def test_compare_refuses_wrong_usage_and_unreadable_robots(linkwork, urdf):
     assert linkwork("compare", a, a, "--tolerance", "-1").code == 2
 
 
-def test_compare_escapes_hostile_names(linkwork, urdf):
+def test_compare_escapes_control_characters_in_robot_names(linkwork, urdf):
     a = urdf(ARM.format(name="hand&#x9;&#xA;$(rm)", mass=2).replace('"arm"', '"arm&#x9;"'), "a.urdf")
     b = urdf(ARM.format(name="hand", mass=2), "b.urdf")
     out = linkwork("compare", a, b).out
@@ -66,7 +66,7 @@ def test_compare_escapes_hostile_names(linkwork, urdf):
 
 
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
-def test_compare_reads_a_robot_with_other_libraries(linkwork, urdf, library):
+def test_compare_loads_a_robot_with_another_library(linkwork, urdf, library):
     pytest.importorskip(library, reason=f"compares with {library}, which is optional")
     a = urdf(ARM.format(name="hand", mass=2), "a.urdf")
     ran = linkwork("compare", a, "--beside", library)

@@ -32,7 +32,7 @@ def writer(monkeypatch):
 
 
 @pytest.mark.usefixtures("writer")
-def test_convert_writes_files_and_reports_losses(linkwork, tmp_path):
+def test_convert_writes_the_file_and_reports_data_that_the_format_cannot_store(linkwork, tmp_path):
     out = tmp_path / "arm.copy"
     ran = linkwork("convert", "double_pendulum", str(out))
     assert ran.code == 0 and out.read_text() == Path(lw.robots.path("double_pendulum")).read_text()
@@ -45,7 +45,7 @@ def test_convert_writes_files_and_reports_losses(linkwork, tmp_path):
 
 
 @pytest.mark.usefixtures("writer")
-def test_convert_refuses_losses_if_strict_and_existing_files(linkwork, tmp_path):
+def test_convert_rejects_lossy_conversions_with_strict_and_existing_files(linkwork, tmp_path):
     out = tmp_path / "strict.copy"
     ran = linkwork("convert", "double_pendulum", str(out), "--strict")
     assert ran.code == 1 and "is not written:" in ran.err and "no loop pin" in ran.err and not out.exists()
@@ -64,7 +64,7 @@ def test_convert_refuses_losses_if_strict_and_existing_files(linkwork, tmp_path)
 
 
 @pytest.mark.slow(every=3)
-def test_convert_writes_every_format_as_the_same_mechanism(linkwork, tmp_path):
+def test_convert_writes_every_format_such_that_it_is_read_as_the_same_mechanism(linkwork, tmp_path):
     """Every writer that `Robot` has writes a file that is read as the same mechanism; JSON says everything."""
     read = {suffix for entry in FORMATS for suffix in entry.suffixes} | {".xml"}
     for suffix, name in convert.WRITERS.items():
@@ -78,7 +78,7 @@ def test_convert_writes_every_format_as_the_same_mechanism(linkwork, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_convert_verifies_files_with_the_options_that_they_need(linkwork, tmp_path):
+def test_convert_verifies_written_files_with_the_required_load_options(linkwork, tmp_path):
     for number, (name, suffix, options) in enumerate(
         (
             ("arm7", ".json", ("--floating-base",)),

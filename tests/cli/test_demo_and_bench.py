@@ -19,7 +19,7 @@ def _short_timings(monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_demo_prints_its_steps(linkwork):
+def test_demo_prints_each_of_its_steps(linkwork):
     ran = linkwork("demo", "--samples", "20000")
     assert ran.code == 0
     for part in ("7 degrees of freedom", "└─ shoulder", "pose of hand", "relative to", "states/s", "compiled in"):
@@ -27,7 +27,7 @@ def test_demo_prints_its_steps(linkwork):
     assert ran.err.splitlines()[-1] == "inverse dynamics: 100 % of 20000"
 
 
-def test_demo_prints_the_robots_pose(linkwork):
+def test_demo_prints_the_pose_of_the_robots_hand_in_its_json(linkwork):
     data = json.loads(linkwork("demo", "--samples", "10", "--json").out)
     robot = lw.load("arm7")
     pose = data["pose"]
@@ -38,7 +38,7 @@ def test_demo_prints_the_robots_pose(linkwork):
 
 
 @pytest.mark.parametrize("name", lw.robots.names())
-def test_the_self_check_of_demo_passes(linkwork, name):
+def test_self_check_of_demo_passes_for_bundled_robots(linkwork, name):
     ran = linkwork("demo", "--robot", name, "--samples", "3", "--json")
     data = json.loads(ran.out)
     assert ran.code == 0
@@ -46,14 +46,14 @@ def test_the_self_check_of_demo_passes(linkwork, name):
     assert data["inverse_dynamics"]["states"] == 3
 
 
-def test_a_failing_self_check_of_demo_is_a_failure(linkwork, monkeypatch):
+def test_demo_fails_if_its_self_check_fails(linkwork, monkeypatch):
     monkeypatch.setattr(demo, "check", lambda robot: float("1e-3"))
     ran = linkwork("demo", "--samples", "10")
     assert ran.code == 1
     assert "WRONG" in ran.out
 
 
-def test_the_self_check_of_demo_detects_wrong_dynamics(monkeypatch):
+def test_self_check_of_demo_detects_wrong_dynamics(monkeypatch):
     robot = lw.load("double_pendulum")
     assert demo.check(robot) < 1e-12
     right = lw.Robot.forward_dynamics
@@ -61,7 +61,7 @@ def test_the_self_check_of_demo_detects_wrong_dynamics(monkeypatch):
     assert demo.check(robot) > 1e-7
 
 
-def test_bench_prints_times_of_functions(linkwork):
+def test_bench_prints_the_times_of_the_robots_functions(linkwork):
     ran = linkwork("bench", "double_pendulum", "--batch", "16", "--json")
     assert ran.code == 0
     data = json.loads(ran.out)
@@ -84,7 +84,7 @@ def test_bench_measures_robots_with_coupled_joints(linkwork):
     assert all(row["call_seconds"] > 0 and row["note"] is None for row in json.loads(ran.out)["functions"])
 
 
-def test_bench_reports_functions_that_need_inertia(linkwork, urdf):
+def test_bench_reports_functions_that_need_inertias_of_a_robot_without_masses(linkwork, urdf):
     joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
     path = urdf(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
     ran = linkwork("bench", path, "--batch", "4")

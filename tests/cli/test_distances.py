@@ -26,7 +26,7 @@ def files(tmp_path, urdf):
     return urdf(ARM), str(scene), obstacles
 
 
-def test_distances_prints_the_robots_clearances(linkwork, files):
+def test_distances_command_prints_the_clearances_of_the_robot(linkwork, files):
     file, scene, obstacles = files
     data = json.loads(linkwork("distances", file, "--scene", scene, "--samples", "200", "--seed", "3", "--json").out)
     robot = lw.load(file)
@@ -39,7 +39,7 @@ def test_distances_prints_the_robots_clearances(linkwork, files):
     assert ["hand", "far"] in data["never"] and {tuple(x) for x in data["always"]} <= set(distances.pairs)
 
 
-def test_distances_counts_zero_distance_as_touching(linkwork, files, tmp_path):
+def test_distances_command_counts_zero_distance_as_touching(linkwork, files, tmp_path):
     scene = tmp_path / "touching.json"
     scene.write_text(lw.Scene().with_sphere("side", 0.15, (0.25, 0, 0.5)).to_json(), encoding="utf-8")
     data = json.loads(linkwork("distances", files[0], "--scene", str(scene), "--samples", "9", "--json").out)
@@ -47,7 +47,7 @@ def test_distances_counts_zero_distance_as_touching(linkwork, files, tmp_path):
     assert side["min"] == side["p50"] == 0.0 and side["touching"] == 1.0 and data["free"] == 0.0
 
 
-def test_distances_prints_a_table(linkwork, files):
+def test_distances_command_prints_a_table(linkwork, files):
     file, scene, _ = files
     ran = linkwork("distances", file, "--scene", scene, "--samples", "200")
     assert ran.code == 0, ran.err
@@ -58,7 +58,7 @@ def test_distances_prints_a_table(linkwork, files):
     assert "touching in all of them: " in ran.out and ran.err.splitlines()[-1] == "configurations: 100 % of 200"
 
 
-def test_distances_reports_robots_and_scenes_that_cannot_be_measured(linkwork, files, tmp_path, urdf):
+def test_distances_command_reports_robots_and_scenes_without_measurable_distances(linkwork, files, tmp_path, urdf):
     file, _, _ = files
     broken = tmp_path / "broken.json"
     broken.write_text('{"version": 1, "obstacles": [{"name": "a", "shape": {"type": "bal"}}]}', encoding="utf-8")

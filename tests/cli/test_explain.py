@@ -38,7 +38,7 @@ def rows(out: str) -> dict[str, list[str]]:
     return {line.split()[0]: line.split() for line in table.splitlines()}
 
 
-def test_explain_prints_operations_per_body(linkwork):
+def test_explain_prints_the_operation_count_of_each_body(linkwork):
     ran = linkwork("explain", "arm7_gripper", "inverse_dynamics")
     assert ran.code == 0 and "[MIMIC_FREE]" in ran.err and ran.err.count("linkwork: ") == 1
     robot = lw.load("arm7_gripper")
@@ -56,7 +56,7 @@ def test_explain_prints_operations_per_body(linkwork):
     assert sum(shares) == pytest.approx(100.0, abs=0.05 * len(shares))
 
 
-def test_explain_prints_operation_kinds_and_code_size(linkwork):
+def test_explain_prints_operation_kinds_and_machine_code_size(linkwork):
     out = linkwork("explain", "arm7", "forward_dynamics").out
     kernel = lw.load("arm7").compile("forward_dynamics")
     assert out.startswith(f"arm7: forward_dynamics, {kernel.arithmetic} operations (mul, add, sub)\n")
@@ -68,7 +68,7 @@ def test_explain_prints_operation_kinds_and_code_size(linkwork):
     assert [line.split()[0] for line in code.splitlines()] == ["instructions", "live", "machine", "compilation"]
 
 
-def test_explain_prints_a_function_of_a_frame(linkwork):
+def test_explain_prints_the_operations_of_a_frames_jacobian(linkwork):
     ran = linkwork("explain", "humanoid", "jacobian", "--frame", "left_hand", "--floating-base")
     assert ran.code == 0
     assert ran.out.startswith("humanoid: jacobian of left_hand, ")
@@ -82,7 +82,7 @@ def test_explain_prints_a_function_of_a_frame(linkwork):
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "pose"])
-def test_explain_prints_json(linkwork, function):
+def test_explain_prints_valid_json(linkwork, function):
     frame = ["--frame", "hand"] * (function == "pose")
     ran = linkwork("explain", "arm7", function, *frame, "--json")
     assert (ran.code, ran.err) == (0, "")
@@ -106,7 +106,7 @@ def test_explain_prints_json(linkwork, function):
     assert all(len(part["by_pass"]) == len(data["passes"]) for part in (*parts, data["total"]))
 
 
-def test_explain_prints_facts_of_the_machine_code(linkwork, monkeypatch):
+def test_explain_prints_properties_of_the_machine_code(linkwork, monkeypatch):
     """A long program, compiled and then loaded from the cache."""
     monkeypatch.setattr(explain, "robot_of", lambda *_: lw.load("quadruped"))
     arguments = ("explain", "quadruped", "forward_dynamics", "--json")
@@ -126,7 +126,7 @@ def test_explain_prints_facts_of_the_machine_code(linkwork, monkeypatch):
     assert kernel.llvm_ir.count(f"<{code_facts['lanes']} x double>")
 
 
-def test_explain_states_the_origin_of_the_code(linkwork, monkeypatch, tmp_path):
+def test_explain_states_if_the_code_was_compiled_or_loaded_from_the_cache(linkwork, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path))
     arguments = ("explain", "arm6", "mass_matrix")
     assert "compilation   traced in " in linkwork(*arguments).out
@@ -146,20 +146,20 @@ class TestWrongUsage:
         assert (ran.code, ran.out) == (2, "")
         assert ran.err == "linkwork: error: no frame named 'hnd'; did you mean 'hand'?\n"
 
-    def test_explain_refuses_a_missing_frame(self, linkwork):
+    def test_explain_requires_a_frame_for_functions_of_a_frame(self, linkwork):
         ran = linkwork("explain", "arm7", "twist")
         assert (ran.code, ran.out) == (2, "")
         assert "twist needs a frame: pass --frame" in ran.err
 
-    def test_explain_refuses_a_superfluous_frame(self, linkwork):
+    def test_explain_rejects_a_frame_for_functions_of_no_frame(self, linkwork):
         ran = linkwork("explain", "arm7", "mass_matrix", "--frame", "hand")
         assert (ran.code, ran.out) == (2, "")
         assert "omit --frame" in ran.err
 
-    def test_explain_refuses_a_missing_function(self, linkwork):
+    def test_explain_requires_the_name_of_a_function(self, linkwork):
         assert linkwork("explain", "arm7").code == 2
 
-    def test_explain_escapes_a_function_name_with_control_characters(self, linkwork):
+    def test_explain_escapes_control_characters_in_a_function_name(self, linkwork):
         ran = linkwork("explain", "arm7", "\x1b[31m")
         assert ran.code == 2
         assert "\x1b" not in ran.err
@@ -191,7 +191,7 @@ def two_links(parent: str, child: str, joint: str) -> str:
     return f'<robot name="r">{links}<joint name="{joint}" type="continuous">{ends}</joint></robot>'
 
 
-def test_explain_escapes_hostile_names(linkwork, urdf):
+def test_explain_escapes_control_characters_in_link_names(linkwork, urdf):
     evil = "a&#x9b;31m\u202eb&#10;c"
     ran = linkwork("explain", urdf(two_links("base", evil, f"j{evil}")), "gravity_force")
     assert ran.code == 0
@@ -199,7 +199,7 @@ def test_explain_escapes_hostile_names(linkwork, urdf):
     assert not any(c in ran.out + ran.err for c in "\x9b\u202e")
 
 
-def test_explain_distinguishes_a_link_named_total_from_the_sum(linkwork, urdf):
+def test_explain_distinguishes_a_link_named_total_from_the_total_row(linkwork, urdf):
     path = urdf(two_links("base", "total", "elsewhere"))
     data = json.loads(linkwork("explain", path, "pose", "--frame", "total", "--json").out)
     assert [body["body"] for body in data["bodies"]] == ["total"]
@@ -216,7 +216,7 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.parametrize("columns", [200, 80, 60])
-def test_explain_fits_narrow_terminals(monkeypatch, columns):
+def test_explain_shortens_its_table_in_narrow_terminals(monkeypatch, columns):
     """Joints go first, then the ends of names."""
     screen = Screen()
     monkeypatch.setattr("sys.stdout", screen)
@@ -229,7 +229,7 @@ def test_explain_fits_narrow_terminals(monkeypatch, columns):
     assert table[-1].startswith("total ")
 
 
-def test_explain_fits_terminals_too_narrow_for_all_columns():
+def test_explain_does_not_shorten_names_below_a_minimum_width_of_the_terminal():
     robot = lw.load("arm7")
     explained = report_operations(robot, "forward_dynamics")
     lines = _bodies(robot, explained, 20)

@@ -29,7 +29,7 @@ def test_info_prints_the_tree_of_links_and_joints(linkwork):
     assert lines[start + 3].startswith("   └─ ") and lines[start + 4].startswith("      └─ ")
 
 
-def test_commands_load_a_robot_with_its_base_at_a_pose(linkwork):
+def test_commands_load_the_robot_with_its_base_at_the_pose_of_the_option_base(linkwork):
     ran = linkwork("info", "arm6", "--base", "0.4", "-0.5", "0.8", "0", "0", "-1.5", "--tree")
     assert ran.code == 0 and ran.out.splitlines()[1].split() == ["├─", "base", "base_mount", "welded"]
     assert ran.out.splitlines() == str(lw.load("arm6", base=lw.pose((0.4, -0.5, 0.8), rpy=(0, 0, -1.5)))).splitlines()
@@ -40,7 +40,7 @@ def test_commands_load_a_robot_with_its_base_at_a_pose(linkwork):
     assert refused.code == 2 and "--base: expected X Y Z ROLL PITCH YAW, or X Y Z, got 4 numbers" in refused.err
 
 
-def test_info_prints_the_tree_alone_on_request(linkwork):
+def test_info_with_option_tree_prints_only_the_tree_of_links(linkwork):
     ran = linkwork("info", "fourbar", "--tree")
     lines = ran.out.splitlines()
     assert ran.code == 0 and lines == str(lw.load("fourbar")).splitlines()
@@ -49,7 +49,7 @@ def test_info_prints_the_tree_alone_on_request(linkwork):
     assert refused.code == 2 and "--json: not allowed with argument --tree" in refused.err
 
 
-def test_info_has_columns_only_for_properties_that_occur(linkwork, tmp_path):
+def test_info_table_has_columns_only_for_properties_that_some_joint_has(linkwork, tmp_path):
     text = lw.robots.path("double_pendulum").read_text(encoding="utf-8")
     file = tmp_path / "sprung.urdf"
     file.write_text(text.replace("</robot>", SPRUNG + "</robot>"), encoding="utf-8")
@@ -65,7 +65,7 @@ def test_info_has_columns_only_for_properties_that_occur(linkwork, tmp_path):
 SPRUNG = """<gazebo reference="elbow"><springStiffness>7.5</springStiffness></gazebo>"""
 
 
-def test_info_draws_branches(linkwork):
+def test_info_draws_the_branches_of_a_tree_of_links(linkwork):
     ran = linkwork("info", "quadruped", "--floating-base")
     tree = [line for line in ran.out.splitlines() if "─ " in line]
     assert tree[0].split() == ["└─", "trunk", "floating_base", "floating"]
@@ -74,7 +74,7 @@ def test_info_draws_branches(linkwork):
     assert sum(line.startswith("   └─ ") for line in tree) == 1
 
 
-def test_info_lists_joints_links_and_masses(linkwork):
+def test_info_lists_joints_links_and_masses_of_a_robot(linkwork):
     out = linkwork("info", "arm7_gripper").out
     elbow = next(line for line in out.splitlines() if line.startswith("elbow"))
     assert elbow.split() == [
@@ -112,7 +112,7 @@ def test_info_lists_collision_shapes_of_each_link(linkwork, urdf):
     assert [link["collision_shapes"] for link in links] == [{"Box": 2, "Sphere": 1, "Mesh": 1}, {}]
 
 
-def test_info_shows_the_master_of_a_mimic_joint(linkwork, urdf):
+def test_info_shows_the_joint_that_a_mimic_joint_follows(linkwork, urdf):
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     links = "".join(f'<link name="{name}">{inertial}</link>' for name in "abc")
     ends = '<parent link="a"/><child link="{}"/><axis xyz="0 0.6 -0.8"/>'
@@ -151,7 +151,7 @@ def test_info_prints_json_of_bundled_robots(linkwork, name, floating):
         assert [len(second[key]) for key in ("lower", "upper", "velocity")] == [joint.nq, joint.nq, joint.nv]
 
 
-def test_info_prints_warnings_in_the_json(linkwork, urdf):
+def test_info_includes_reader_warnings_in_its_json(linkwork, urdf):
     path = urdf('<robot name="r"><link name="a"/><linkk name="b"/></robot>')
     ran = linkwork("info", path, "--json")
     assert ran.err == ""
@@ -160,14 +160,14 @@ def test_info_prints_warnings_in_the_json(linkwork, urdf):
     assert warning["code"] and warning["message"]
 
 
-def test_info_accepts_a_robot_of_one_link(linkwork, urdf):
+def test_info_accepts_a_robot_of_a_single_link(linkwork, urdf):
     ran = linkwork("info", urdf('<robot name="r"><link name="world"/></robot>'))
     assert ran.code == 0
     assert "0 moving joints" in ran.out and "1 link," in ran.out
 
 
 @pytest.mark.slow(every=3)
-def test_info_shortens_long_chains_and_names(linkwork, urdf):
+def test_info_shortens_long_chains_and_long_names(linkwork, urdf):
     count = 5000
     links = "".join(f'<link name="l{i}"/>' for i in range(count)) + f'<link name="{"x" * 100_000}"/>'
     ends = "".join(
@@ -182,7 +182,7 @@ def test_info_shortens_long_chains_and_names(linkwork, urdf):
     assert any(line.startswith("…4999… └─ l4999") for line in lines)
 
 
-def test_robots_lists_the_bundled_robots(linkwork):
+def test_robots_command_lists_the_bundled_robots(linkwork):
     ran = linkwork("robots")
     assert ran.code == 0
     assert [line.split()[0] for line in ran.out.splitlines()[2:]] == list(lw.robots.names())
@@ -191,7 +191,7 @@ def test_robots_lists_the_bundled_robots(linkwork):
     assert all(lw.load(robot["name"]).nv == robot["nv"] for robot in data["robots"])
 
 
-def test_info_reads_a_loops_file(linkwork, tmp_path):
+def test_info_applies_a_loops_file_to_the_robot(linkwork, tmp_path):
     path, loops = lw.robots.path("fourbar"), tmp_path / "loops.json"
     loops.write_text('{"version": 2}', encoding="utf-8")
     ran = linkwork("info", str(path), "--loops", str(loops))
@@ -245,7 +245,7 @@ def test_info_expands_xacro_files_on_request(linkwork, tmp_path):
 
 
 @pytest.mark.slow(every=9)
-def test_info_reads_untrusted_files_in_another_process(linkwork, tmp_path):
+def test_info_reads_untrusted_files_in_a_separate_process(linkwork, tmp_path):
     pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     file = tmp_path / "arm.xml"
     file.write_text('<mujoco><worldbody><body name="a"><joint/><geom size="0.1"/></body></worldbody></mujoco>')

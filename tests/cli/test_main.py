@@ -36,10 +36,10 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 
 
 class TestUsage:
-    def test_the_command_prints_its_version(self, linkwork):
+    def test_option_version_prints_the_version_of_linkwork(self, linkwork):
         assert linkwork("--version").out == f"linkwork {lw.__version__}\n"
 
-    def test_help_lists_all_commands(self, linkwork):
+    def test_option_help_lists_all_commands(self, linkwork):
         ran = linkwork("--help")
         assert ran.code == 0
         assert all(
@@ -49,14 +49,14 @@ class TestUsage:
     @pytest.mark.parametrize(
         "arguments", [(), ("fly",), ("info",), ("demo", "--samples", "0"), ("bench", "arm7", "--batch", "x")]
     )
-    def test_wrong_usage_exits_with_code_2(self, linkwork, arguments):
+    def test_wrong_usage_of_a_command_exits_with_code_2(self, linkwork, arguments):
         ran = linkwork(*arguments)
         assert ran.code == 2
         assert ran.out == ""
         assert "usage: linkwork" in ran.err
 
     @pytest.mark.slow(every=3)
-    def test_a_decimal_comma_in_an_option_is_explained(self, linkwork):
+    def test_number_with_a_decimal_comma_in_an_option_gives_an_explaining_error(self, linkwork):
         """Decimal commas are refused, negative numbers read in every notation (argparse takes some for options)."""
         several = [("plan", "--start"), ("plan", "--goal"), ("plan", "--pose", "tool"), ("view", "--q")]
         several += (
@@ -98,7 +98,7 @@ class TestUsage:
             assert f"a finite number, got '{text}'" in linkwork("simulate", "arm6", "--height", text).err
 
     @pytest.mark.light
-    def test_options_of_several_words_end_before_the_robot(self):
+    def test_options_with_several_values_may_stand_before_the_robots_file(self):
         """The robot's file may stand at any place: before, between and after the options."""
         words = {"--goal": ["1", "j=-0.5"], "--position-limits": ["j=-1:2"]}
         words |= {"--functions": ["pose:tool", "plan"], "--beside": ["mujoco"], "--ignore": ["inertias"]}
@@ -145,7 +145,7 @@ class TestUsage:
             "--meshes",
         } <= tried
 
-    def test_words_that_argparse_reads_have_the_same_meaning(self):
+    def test_command_lines_that_argparse_accepts_have_the_same_meaning_for_the_parser(self):
         """The order of arguments changes no command line that argparse alone accepts."""
         rng = random.Random(5)
         compared = 0
@@ -180,7 +180,7 @@ class TestUsage:
             ("compare", [lw.Robot.compare], {"bodies", "other_format", "other_loops", "beside"}),
         ],
     )
-    def test_options_have_the_names_of_the_arguments_in_python(self, command, functions, more):
+    def test_command_line_options_are_named_as_the_arguments_in_python(self, command, functions, more):
         parser = CommandParser(prog=command)
         import_module(f"linkwork.cli.commands.{command.replace('-', '_')}").add_arguments(parser)
         allowed = {name for function in (*functions, lw.load, HULLS) for name in inspect.signature(function).parameters}
@@ -188,12 +188,12 @@ class TestUsage:
         assert names <= allowed | more | {"help", "file", "json", "output", "plot", "force", "argument", "meshes"}
         assert {"time_limit", "max_iterations", "collision_check", "position_limits"} <= names or command != "plan"
 
-    def test_a_missing_robot_is_reported_beside_a_configuration(self, linkwork):
+    def test_missing_robot_file_is_reported_if_only_a_configuration_was_passed(self, linkwork):
         ran = linkwork("view", "--q", "0", "0", "0")
         assert ran.code == 2 and "required: FILE" in ran.err
         assert "unexpected argument 'b'" in linkwork("view", "arm6", "b").err
 
-    def test_an_unknown_option_is_answered_by_the_nearest_and_the_usage_of_its_command(self, linkwork):
+    def test_unknown_command_line_option_is_answered_with_the_nearest_option_and_the_usage(self, linkwork):
         for command, wrong, right in (
             ("info", "--jsno", "--json"),
             ("plan", "--margn=1", "--margin"),
@@ -204,7 +204,7 @@ class TestUsage:
             assert ran.err.startswith(f"usage: linkwork {command} ") and f"linkwork {command}: error: " in ran.err
         assert linkwork("info", "--jsno", "--help").code == 0
 
-    def test_the_installed_command_runs_this_module(self):
+    def test_installed_command_linkwork_runs_the_main_function_of_the_cli(self):
         from importlib.metadata import entry_points
 
         (entry,) = entry_points(group="console_scripts", name="linkwork")
@@ -213,7 +213,7 @@ class TestUsage:
 
 class TestBadRobots:
     @pytest.mark.parametrize("command", [("info",), ("info", "--json"), ("bench",), ("demo", "--robot")])
-    def test_a_bad_model_gives_one_clear_message(self, linkwork, urdf, command):
+    def test_command_prints_a_single_message_for_a_bad_robot_file(self, linkwork, urdf, command):
         path = urdf(NO_LINK)
         ran = linkwork(*command, path)
         assert (ran.code, ran.out) == (3, "")
@@ -221,28 +221,28 @@ class TestBadRobots:
         assert "UNKNOWN_LINK" in ran.err and "'b'" in ran.err
 
     @pytest.mark.slow(every=3)
-    def test_the_command_shows_no_traceback(self, process, urdf):
+    def test_command_prints_no_traceback_for_a_bad_robot_file(self, process, urdf):
         ran = process("info", urdf(NO_LINK))
         assert ran.returncode == 3
         assert ran.stdout == b""
         assert b"Traceback" not in ran.stderr
 
-    def test_several_model_errors_are_listed(self, linkwork, urdf):
+    def test_command_lists_all_errors_of_a_robot_file(self, linkwork, urdf):
         links = '<link name=""/><link name=""/>'
         ran = linkwork("info", urdf(f'<robot name="r">{links}</robot>'))
         assert ran.code == 3
         assert ran.err.startswith("linkwork: error: 2 errors:\n")
 
-    def test_a_missing_robot_file_is_reported(self, linkwork, tmp_path):
+    def test_command_reports_a_robot_file_that_does_not_exist(self, linkwork, tmp_path):
         path = str(tmp_path / "none.urdf")
         assert linkwork("info", path).err == f"linkwork: error: cannot read {path}: No such file or directory\n"
 
-    def test_an_unknown_robot_name_is_reported_with_a_hint(self, linkwork):
+    def test_command_answers_an_unknown_robot_name_with_the_nearest_bundled_name(self, linkwork):
         ran = linkwork("info", "arm77")
         assert ran.code == 3
         assert "did you mean 'arm7'" in ran.err
 
-    def test_the_option_format_selects_the_reader(self, linkwork, tmp_path, monkeypatch):
+    def test_option_format_selects_the_reader_of_the_file(self, linkwork, tmp_path, monkeypatch):
         monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, ROWS))
         path = tmp_path / "arm.txt"
         path.write_text("rows\nupper 0.5 2")
@@ -252,25 +252,25 @@ class TestBadRobots:
         ran = linkwork("info", str(path), "--continuous", "sincos")
         assert ran.code == 2 and "continuous: a file of rows does not take this option" in ran.err
 
-    def test_a_folder_in_place_of_a_file_is_reported(self, linkwork, tmp_path):
+    def test_command_reports_that_a_folder_is_no_robot_file(self, linkwork, tmp_path):
         ran = linkwork("info", str(tmp_path))
         assert ran.code == 3
         assert "NOT_A_FILE" in ran.err
 
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
-    def test_an_unreadable_file_is_reported(self, linkwork, urdf):
+    def test_command_reports_a_robot_file_without_read_permission(self, linkwork, urdf):
         path = urdf(WARNED)
         Path(path).chmod(0)
         assert linkwork("info", path).code == 3
 
-    def test_the_option_strict_makes_warnings_errors(self, linkwork, urdf):
+    def test_option_strict_turns_warnings_of_the_reader_into_errors(self, linkwork, urdf):
         path = urdf(WARNED)
         assert linkwork("info", path).code == 0
         ran = linkwork("info", path, "--strict")
         assert (ran.code, ran.out) == (3, "")
 
     @pytest.mark.slow(every=3)
-    def test_every_command_that_reads_a_file_takes_the_options_of_load(self, linkwork, urdf):
+    def test_every_command_that_reads_a_robot_file_accepts_the_options_of_load(self, linkwork, urdf):
         """Every command that reads a file takes the options of `linkwork.load`."""
         ran = linkwork("info", "arm7_gripper", "--mimic", "ignore", "--json")
         assert [j["mimic"] for j in json.loads(ran.out)["joints"]] == [None] * 9
@@ -284,7 +284,7 @@ class TestBadRobots:
         roots = urdf('<robot name="r"><link name="a"/><link name="b"/></robot>', "roots.urdf")
         assert [linkwork("info", roots, *options).code for options in ((), ("--multi-root",))] == [3, 0]
 
-    def test_robots_without_inertias_are_loaded_on_request(self, linkwork, urdf):
+    def test_option_inertia_ignore_loads_robots_without_inertias(self, linkwork, urdf):
         path = urdf(BENT)
         ran = linkwork("info", path, "--inertia", "ignore")
         assert ran.code == 0 and "inertias ignored" in ran.out and "total mass" not in ran.out
@@ -296,14 +296,14 @@ class TestBadRobots:
         ran = linkwork("bench", path, "--inertia", "ignore", "--batch", "2", "--json")
         assert [row["name"] for row in json.loads(ran.out)["functions"]] == ["forward_kinematics"]
 
-    def test_a_joint_that_moves_no_mass_is_reported_as_singular(self, linkwork, urdf):
+    def test_joint_that_moves_no_mass_is_reported_by_the_demo_command(self, linkwork, urdf):
         joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
         path = urdf(f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>')
         ran = linkwork("demo", "--robot", path)
         assert ran.code == 3
         assert "joint 'j' moves bodies without inertia" in ran.err
 
-    def test_robot_names_cannot_send_terminal_commands(self, linkwork, urdf):
+    def test_robot_names_with_terminal_escape_codes_are_printed_escaped(self, linkwork, urdf):
         evil = "a&#x9b;31m\u202eb&#10;c"
         ran = linkwork("info", urdf(f'<robot name="{evil}"><link name="{evil}"/></robot>'))
         assert ran.code == 0
@@ -311,7 +311,7 @@ class TestBadRobots:
         assert not any(c in ran.out + ran.err for c in "\x9b\u202e")
 
     @posix
-    def test_errors_about_names_cannot_send_terminal_commands(self, linkwork, urdf):
+    def test_error_messages_print_names_with_terminal_escape_codes_escaped(self, linkwork, urdf):
         evil = "a&#x9b;31m\u202eb&#10;c"
         links = f'<link name="{evil}"><inertial><mass value="-1"/></inertial></link>'
         ran = linkwork("info", urdf(f'<robot name="r">{links}</robot>', "\x1b[31m.urdf"))
@@ -320,7 +320,7 @@ class TestBadRobots:
 
 
 class TestStreams:
-    def test_warnings_go_to_the_log(self, linkwork, urdf):
+    def test_commands_write_warnings_to_standard_error(self, linkwork, urdf):
         path = urdf(WARNED)
         ran = linkwork("info", path)
         assert ran.err.startswith(f"linkwork: warning: {path}:1:")
@@ -328,7 +328,7 @@ class TestStreams:
 
     @pytest.mark.slow(every=3)
     @posix
-    def test_a_closed_pipe_is_no_error(self):
+    def test_command_exits_without_an_error_if_its_output_pipe_is_closed(self):
         command = [sys.executable, "-m", "linkwork", "info", "humanoid"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ran:
             ran.stdout.close()
@@ -337,7 +337,7 @@ class TestStreams:
 
     @pytest.mark.slow(every=3)
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-    def test_a_full_disk_is_reported(self):
+    def test_command_reports_that_the_disk_of_its_output_is_full(self):
         with open("/dev/full", "wb") as full:
             command = [sys.executable, "-m", "linkwork", "robots"]
             ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
@@ -346,7 +346,7 @@ class TestStreams:
         assert b"Traceback" not in ran.stderr
 
     @pytest.mark.slow(every=3)
-    def test_ascii_terminals_get_ascii(self, process, urdf):
+    def test_command_prints_only_ascii_to_an_ascii_terminal(self, process, urdf):
         names = '<robot name="Bräu"><link name="手"/></robot>'
         ran = process("info", urdf(names), PYTHONIOENCODING="ascii")
         assert ran.returncode == 0
@@ -354,10 +354,10 @@ class TestStreams:
         assert b"`- \\u624b" in ran.stdout
 
     @pytest.mark.slow(every=3)
-    def test_output_has_no_color_codes(self, process):
+    def test_command_prints_no_color_codes(self, process):
         assert b"\x1b" not in process("info", "arm7", TERM="xterm-256color", FORCE_COLOR="1").stdout
 
-    def test_ctrl_c_ends_the_command_with_code_130(self, linkwork, monkeypatch):
+    def test_ctrl_c_ends_a_command_with_exit_code_130(self, linkwork, monkeypatch):
         def interrupted(*_):
             raise KeyboardInterrupt
 
@@ -368,7 +368,7 @@ class TestStreams:
 
     @pytest.mark.slow(every=3)
     @posix
-    def test_ctrl_c_ends_the_process_with_its_signal(self):
+    def test_ctrl_c_ends_the_process_of_a_command_by_sigint(self):
         command = [sys.executable, "-m", "linkwork", "demo", "--samples", str(10**9)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the tests run in the background
@@ -379,7 +379,7 @@ class TestStreams:
         assert ran.returncode == 130
         assert b"Traceback" not in errors
 
-    def test_importing_the_command_imports_few_modules(self):
+    def test_importing_the_cli_imports_no_optional_libraries(self):
         code = "import linkwork.cli.main, sys; print([m for m in ('pinocchio', 'scipy', 'jax') if m in sys.modules])"
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert ran.stdout == "[]\n"

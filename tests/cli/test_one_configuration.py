@@ -16,7 +16,7 @@ Q_TEXT = [str(x) for x in Q]
 
 
 @pytest.mark.slow(every=3)
-def test_results_at_one_configuration_equal_those_of_python(linkwork):
+def test_pose_and_jacobian_commands_print_the_values_of_the_python_methods(linkwork):
     robot, q = lw.load("arm6"), np.array(Q)
     X = robot.pose(q, "tool", relative_to="forearm")
 
@@ -46,7 +46,7 @@ def test_results_at_one_configuration_equal_those_of_python(linkwork):
 
 
 @pytest.mark.slow(every=3)
-def test_inverse_kinematics_reaches_poses_and_positions(linkwork):
+def test_ik_command_reaches_poses_and_positions(linkwork):
     robot = lw.load("arm6")
     target = lw.pose([0.3, 0.1, 0.4], rpy=[0.1, 0.2, 0.3])
     ran = linkwork("ik", "--frame", "tool", "--pose", "0.3", "0.1", "0.4", "0.1", "0.2", "0.3", "arm6", "--json")
@@ -62,7 +62,7 @@ def test_inverse_kinematics_reaches_poses_and_positions(linkwork):
 
 
 @pytest.mark.slow(every=3)
-def test_distances_at_one_configuration_equal_those_of_python(linkwork, urdf, tmp_path):
+def test_distances_command_at_one_configuration_prints_the_values_of_python(linkwork, urdf, tmp_path):
     file = urdf(
         '<robot name="ball"><link name="base"/><link name="arm"><collision><origin xyz="1 0 0"/>'
         '<geometry><sphere radius="0.1"/></geometry></collision></link><joint name="j" type="continuous">'
@@ -76,7 +76,7 @@ def test_distances_at_one_configuration_equal_those_of_python(linkwork, urdf, tm
     assert "700.0" in linkwork("distances", *options).out
 
 
-def test_a_robot_is_read_from_standard_input(linkwork, monkeypatch):
+def test_commands_read_a_robot_from_standard_input(linkwork, monkeypatch):
     class Pipe:
         def __init__(self, content):
             self.buffer = io.BytesIO(content)
@@ -90,7 +90,7 @@ def test_a_robot_is_read_from_standard_input(linkwork, monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_a_configuration_that_opens_a_loop_is_warned_of(linkwork):
+def test_commands_warn_of_a_configuration_that_violates_loop_constraints(linkwork):
     robot = lw.load("fourbar")
     options = ("fourbar", "--frame", robot.frames[-1], "--json")
     assert linkwork("pose", *options).err == ""
@@ -98,7 +98,7 @@ def test_a_configuration_that_opens_a_loop_is_warned_of(linkwork):
     assert ran.code == 0 and "the constraints do not hold here" in ran.err
 
 
-def test_wrong_states_are_refused(linkwork):
+def test_wrong_configurations_and_frames_on_the_command_line_are_refused(linkwork):
     for options, text in (
         (("pose", "arm6", "--frame", "tol"), "did you mean 'tool'"),
         (("pose", "arm6"), "required: --frame"),

@@ -29,14 +29,14 @@ def files(tmp_path, urdf):
 
 
 @pytest.mark.slow(every=3)
-def test_plan_starts_at_the_middle_of_limits_that_exclude_zero(linkwork, urdf, files):
+def test_plan_command_starts_at_the_middle_of_joint_limits_that_exclude_zero(linkwork, urdf, files):
     file = urdf(ARM.replace('lower="-2.5"', 'lower="0.5"'), "bent.urdf")
     data = json.loads(linkwork("plan", file, "--scene", files[1], "--goal", "j=0.5", "--json").out)
     assert data["path"][0] == [0.0, 1.5] and data["path"][-1] == [0.5, 1.5]
 
 
 @pytest.mark.slow(every=3)
-def test_plan_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
+def test_plan_command_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
     file, scene, obstacles = files
     robot = lw.load(file)
     start, goal = np.array([-1.0, 0.3]), np.array([1.0, -0.3])
@@ -81,7 +81,7 @@ def test_plan_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_plan_takes_poses_configurations_and_several_goals(linkwork, files):
+def test_plan_command_accepts_poses_configurations_and_several_goals(linkwork, files):
     """A pose, several goals, sampled edges, and one that cannot be."""
     file, scene, _ = files
     robot = lw.load(file)
@@ -107,7 +107,7 @@ def test_plan_takes_poses_configurations_and_several_goals(linkwork, files):
 
 
 @pytest.mark.slow(every=3)
-def test_plan_writes_a_picture(linkwork, files, tmp_path):
+def test_plan_command_writes_a_picture(linkwork, files, tmp_path):
     pytest.importorskip("matplotlib")
     file, scene, _ = files
     picture = tmp_path / "way.svg"
@@ -116,7 +116,7 @@ def test_plan_writes_a_picture(linkwork, files, tmp_path):
     assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
-def test_plan_reports_wrong_usage(linkwork, files, tmp_path, urdf):
+def test_plan_command_reports_wrong_usage(linkwork, files, tmp_path, urdf):
     file, scene, _ = files
     path_file = tmp_path / "way.csv"
     output_file = tmp_path / "there.csv"
@@ -165,7 +165,7 @@ def test_plan_reports_wrong_usage(linkwork, files, tmp_path, urdf):
 
 
 @pytest.mark.slow(every=3)
-def test_plan_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_path, urdf):
+def test_plan_command_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_path, urdf):
     trimesh = pytest.importorskip("trimesh")
     _, scene, obstacles = files
     (tmp_path / "arm").mkdir()

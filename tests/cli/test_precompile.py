@@ -14,7 +14,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-def test_precompile_compiles_functions_into_the_cache(linkwork, cache: Path, tmp_path: Path) -> None:
+def test_precompile_command_compiles_functions_into_the_cache(linkwork, cache: Path, tmp_path: Path) -> None:
     law = tmp_path / "law.py"
     lines = ["import linkwork as lw", "def law(robot):", "    q = robot.neutral()"]
     law.write_text("\n".join([*lines, "    lw.control.PD(robot, 1.0, 0.1)(0.0, q, q, target_q=q)"]))
@@ -26,7 +26,7 @@ def test_precompile_compiles_functions_into_the_cache(linkwork, cache: Path, tmp
     assert json.loads(again.out)["functions"] == ["mass_matrix"]
 
 
-def test_precompile_refuses_unknown_functions_and_a_disabled_cache(
+def test_precompile_command_rejects_unknown_functions_and_a_disabled_cache(
     linkwork, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for text, said in (

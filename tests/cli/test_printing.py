@@ -22,21 +22,21 @@ def ascii_stream() -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(), encoding="ascii")
 
 
-def test_characters_that_a_stream_cannot_encode_are_written_in_ascii():
+def test_characters_that_the_output_cannot_encode_are_written_in_ascii():
     stream = ascii_stream()
     Stream(stream).line("└─ 10 µs ×2 ä 手 \udc80")
     stream.flush()
     assert stream.buffer.getvalue() == rb"`- 10 us x2 \xe4 \u624b \udc80" + b"\n"
 
 
-def test_a_closed_stream_accepts_output():
+def test_printing_to_a_closed_output_stream_has_no_effect():
     output = Stream(None)
     output.line("x")
     output.flush()
     assert not output.is_terminal
 
 
-def test_json_output_is_ascii_and_strict():
+def test_json_output_of_commands_is_ascii_and_valid():
     stream = io.StringIO()
     Stream(stream).json({"name": "ä\x1b\udc80"})
     assert stream.getvalue().isascii() and "\x1b" not in stream.getvalue()
@@ -54,15 +54,15 @@ def test_json_output_is_ascii_and_strict():
         ("\u200e\ue000", "\\u200e\\ue000"),
     ],
 )
-def test_control_characters_are_escaped(text, shown):
+def test_control_characters_in_printed_text_are_escaped(text, shown):
     assert escaped(text) == shown
 
 
-def test_long_labels_are_shortened():
+def test_long_labels_in_printed_tables_are_shortened():
     assert len(label("x" * 1000)) == 60
 
 
-def test_table_columns_align_for_wide_characters():
+def test_printed_table_columns_align_for_wide_characters():
     lines = table(["name", "n"], [["手", "1"], ["arm", "22"], ["e\u0301", "3"]])
     assert {width(line) for line in lines} == {8}
 
@@ -76,7 +76,7 @@ def test_infinite_values_are_printed_as_a_dash():
     assert finite([1.0, -inf]) == [1.0, None]
 
 
-def test_progress_in_a_terminal_is_one_line_that_is_erased():
+def test_progress_bar_in_a_terminal_is_one_line_that_is_erased_at_the_end():
     screen = Screen()
     with ProgressBar(Stream(screen), "work", 4) as progress:
         for _ in range(4):
@@ -88,7 +88,7 @@ def test_progress_in_a_terminal_is_one_line_that_is_erased():
 
 
 @pytest.mark.parametrize("terminal", ["dumb", None])
-def test_progress_outside_of_a_terminal_is_printed_every_quarter(monkeypatch, terminal):
+def test_progress_is_printed_at_every_quarter_if_output_is_no_terminal(monkeypatch, terminal):
     stream = Screen() if terminal else io.StringIO()
     monkeypatch.setenv("TERM", terminal or "xterm")
     with ProgressBar(Stream(stream), "work", 1000) as progress:
@@ -97,7 +97,7 @@ def test_progress_outside_of_a_terminal_is_printed_every_quarter(monkeypatch, te
     assert stream.getvalue().splitlines() == [f"work: {n} % of 1000" for n in (25, 50, 75, 100)]
 
 
-def test_seconds_per_call_ignore_a_disturbed_round(monkeypatch):
+def test_measured_seconds_per_call_ignore_a_disturbed_round(monkeypatch):
     """A simulated clock that only the calls move."""
     clock = SimpleNamespace(now=0.0, calls=0)
 

@@ -18,7 +18,7 @@ ixz="0" iyz="0"/></inertial></link>
 
 
 @pytest.mark.slow(every=3)
-def test_simulate_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
+def test_simulate_command_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
     file, output, picture = urdf(ARM), tmp_path / "run.npz", tmp_path / "run.svg"
     robot = lw.load(file)
     command = (file, "--duration", "0.05", "--dt", "0.01", "--method", "rk4", "--q", "j=0.3", "--v", "1.5")
@@ -39,7 +39,7 @@ def test_simulate_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_simulate_with_a_controller_reports_the_remaining_distance(linkwork):
+def test_simulate_command_with_a_controller_reports_the_remaining_distance_to_the_target(linkwork):
     """Default gains fit light joints with friction, and the output says what is left of the way."""
     move = ("simulate", "arm6", "--target-q", *"111000", "--record-every", "100")
     for controller, duration in (("pd", "3"), ("computed-torque", "2")):
@@ -54,13 +54,13 @@ def test_simulate_with_a_controller_reports_the_remaining_distance(linkwork):
         assert text in linkwork(*move, "--controller", "pd", *options).out
 
 
-def test_simulate_starts_within_the_limits(linkwork, urdf):
+def test_simulate_command_starts_within_the_joint_limits(linkwork, urdf):
     file = urdf(ARM.replace('lower="-3" upper="3"', 'lower="0.5" upper="2.5"'))
     data = json.loads(linkwork("simulate", file, "--duration", "0.01", "--dt", "0.01", "--json").out)
     assert data["q"][0] == [1.5]
 
 
-def test_wrong_usage_of_simulate_is_refused(linkwork, urdf, tmp_path):
+def test_wrong_usage_of_the_simulate_command_is_refused(linkwork, urdf, tmp_path):
     file = urdf(ARM)
     for options, text in (
         (("--duration", "0.01", "--record-every", "3"), "record_every: expected a divisor of the number of steps"),
@@ -74,7 +74,7 @@ def test_wrong_usage_of_simulate_is_refused(linkwork, urdf, tmp_path):
         assert ran.code == 2 and text in ran.err, (options, ran.err)
 
 
-def test_warnings_of_simulate_name_options_without_a_line_of_code(linkwork, urdf):
+def test_warnings_of_the_simulate_command_name_options_without_a_line_of_code(linkwork, urdf):
     slider = urdf(
         '<robot name="s"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
         'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="prismatic"><parent link="a"/>'

@@ -9,7 +9,7 @@ from oracles.example_robots import shipped
 
 
 @pytest.mark.parametrize("size", [None, 3])
-def test_random_states_have_the_shapes_of_every_functions_inputs(size):
+def test_random_states_of_benchmarks_have_the_shapes_of_every_functions_inputs(size):
     """Robots with nq ≠ nv, too."""
     robot = shipped("quadruped")
     batch = () if size is None else (size,)

@@ -16,7 +16,7 @@ from linkwork.viewer.live import page_state
 
 
 @pytest.mark.slow(every=3)
-def test_view_serves_a_page_until_its_window_is_closed(linkwork, monkeypatch, tmp_path):
+def test_view_command_serves_its_page_until_the_browser_window_is_closed(linkwork, monkeypatch, tmp_path):
     pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
     scene = tmp_path / "scene.json"
@@ -48,7 +48,7 @@ def test_view_serves_a_page_until_its_window_is_closed(linkwork, monkeypatch, tm
         assert [obstacle.name for obstacle in obstacles.obstacles] == ["ball"]
 
 
-def test_view_writes_files(linkwork, tmp_path):
+def test_view_command_writes_html_and_glb_files(linkwork, tmp_path):
     for name, begin in (("html", b"<!DOCTYPE html>"), ("glb", b"glTF")):
         file = tmp_path / f"arm.{name}"
         ran = linkwork("view", "double_pendulum", f"--{name}", str(file))
@@ -60,7 +60,7 @@ def test_view_writes_files(linkwork, tmp_path):
         assert data["file"] == str(file)
 
 
-def test_wrong_usage_of_view_is_refused(linkwork, tmp_path):
+def test_wrong_usage_of_the_view_command_is_refused(linkwork, tmp_path):
     for options, said in (
         (("--html", "a.html", "--png", "a.png"), "--png: cannot be combined with --html"),
         (("--html", str(tmp_path / "no" / "a.html")), "the folder does not exist"),
@@ -76,14 +76,14 @@ def test_wrong_usage_of_view_is_refused(linkwork, tmp_path):
         assert ran.code == 2 and said in ran.err and ran.out == "", (options, ran)
 
 
-def test_view_names_the_extra_that_it_needs(linkwork, monkeypatch):
+def test_view_command_names_the_missing_extra(linkwork, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     ran = linkwork("view", "double_pendulum", "--no-browser")
     assert ran.code == 1 and 'pip install "linkwork[viewer]"' in ran.err
 
 
 @pytest.mark.slow(every=3)
-def test_view_imports_viser_only_when_it_is_used():
+def test_importing_linkwork_does_not_import_viser():
     names = ("viser", "trimesh", "PIL", "playwright")
     script = f"import sys, linkwork; linkwork.load('arm7'); print([n for n in {names} if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "[]\n"

@@ -36,7 +36,7 @@ def shown(monkeypatch):
 
 
 @pytest.mark.parametrize("example", ROBOTS, ids=str)
-def test_info_fits_the_terminal(shown, urdf, example):
+def test_info_fits_its_tables_to_the_width_of_the_terminal(shown, urdf, example):
     """Names shorter than three fifths of 80 columns, and all numbers, are printed in full."""
     path = urdf(example.text(), "a_robot_in_a_file_with_a_name_that_is_itself_longer_than_fifty_characters.urdf")
     options = ("--floating-base",) if example.floating else ()
@@ -52,7 +52,7 @@ def test_info_fits_the_terminal(shown, urdf, example):
     assert words.issuperset(limits)
 
 
-def test_info_is_not_folded_in_a_wide_terminal_or_a_pipe(shown, linkwork, monkeypatch):
+def test_info_does_not_fold_its_tables_in_a_wide_terminal_or_a_pipe(shown, linkwork, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     piped = linkwork("info", "arm7_gripper").out.splitlines()
     assert max(map(width, piped)) > 100
@@ -60,7 +60,7 @@ def test_info_is_not_folded_in_a_wide_terminal_or_a_pipe(shown, linkwork, monkey
     assert sum(line.startswith("elbow ") for line in piped) == 1
 
 
-def test_the_tree_of_a_long_chain_fits_the_terminal(shown, urdf):
+def test_info_tree_of_a_long_chain_fits_the_terminal(shown, urdf):
     links = "".join(f'<link name="a_link_of_a_chain_{k}"/>' for k in range(60))
     joints = "".join(
         f'<joint name="the_joint_before_link_{k}" type="fixed"><parent link="a_link_of_a_chain_{k - 1}"/>'
@@ -71,7 +71,7 @@ def test_the_tree_of_a_long_chain_fits_the_terminal(shown, urdf):
     assert max(map(width, lines)) <= 80
 
 
-def test_bench_fits_the_terminal(shown, monkeypatch):
+def test_bench_fits_its_table_to_the_width_of_the_terminal(shown, monkeypatch):
     monkeypatch.setattr(bench, "Effort", partial(Effort, at_least=1e-5))
     for columns in (60, 80):
         lines = shown(columns, "bench", "double_pendulum", "--batch", "2")
@@ -79,7 +79,7 @@ def test_bench_fits_the_terminal(shown, monkeypatch):
         assert sum(line.startswith("function ") for line in lines) > 1
 
 
-def test_wide_tables_are_folded():
+def test_wide_printed_tables_are_folded():
     header = ["name", "a", "b", "none", "long"]
     rows = [["x", "1", "22", "-", "c" * 30], ["yy" * 20, "3", "4", "", "-"]]
     assert folded(header, rows, None)[0].split() == header

@@ -47,7 +47,9 @@ def test_clearance_tasks_keep_the_robot_away_from_obstacles() -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_distances_of_several_samples_equal_single_ones(monkeypatch: pytest.MonkeyPatch, together: bool) -> None:
+def test_distances_of_a_batch_equal_distances_of_single_configurations(
+    monkeypatch: pytest.MonkeyPatch, together: bool
+) -> None:
     """Numbers of several samples are evaluated for all pairs of two kinds together, or in loops over pairs."""
     robot = lw.load("arm7") if together else with_balls("arm7")
     scene = lw.Scene().with_sphere("a", 0.15, (0.4, 0.0, 0.5)).with_box("b", (0.2, 0.1, 0.3), (0.3, 0.3, 0.4))

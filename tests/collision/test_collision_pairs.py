@@ -80,7 +80,7 @@ def chain(rng, shapes, limit):
 
 
 @pytest.mark.slow(every=9)
-def test_boxes_of_joint_angles_proved_free_contain_no_collision() -> None:
+def test_boxes_of_joint_angles_certified_as_collision_free_contain_no_collision() -> None:
     """Against distances at configurations in it, for every kind of shape."""
     rng = np.random.default_rng(0)
     hull = lw.shapes.Polytope(rng.uniform(-0.2, 0.2, (8, 3)))
@@ -109,7 +109,7 @@ def test_boxes_of_joint_angles_proved_free_contain_no_collision() -> None:
     assert tight >= 5  # and it is no idle bound
 
 
-def test_pairs_far_apart_are_proved_free_for_many_joints_and_full_turns() -> None:
+def test_pairs_far_apart_are_certified_as_collision_free_for_long_chains_and_full_turns() -> None:
     rng = np.random.default_rng(1)
     small = chain(rng, [Sphere(0.05)] * 7, 0.3)
     pair_report = {(pair.a, pair.b): pair for pair in small.find_collision_pairs(num_samples=20).classifications}
@@ -145,7 +145,7 @@ def test_collision_pairs_that_early_samples_decide_are_not_sampled_again(monkeyp
     assert ("base", "tip") in sampled[1]["pairs"] and ("base", "tip") not in sampled[2]["pairs"]
 
 
-def test_collision_pairs_are_selected_and_written() -> None:
+def test_selected_collision_pairs_are_written_to_srdf_and_read_again() -> None:
     robot = arm()
     selected = robot.with_collision_pairs([("tip", "base"), ("base", "upper")])
     assert selected.collision_pairs == (("base", "upper"), ("base", "tip")) and robot != selected
@@ -184,7 +184,7 @@ def test_invalid_srdf_collision_pairs_are_errors() -> None:
         assert ("base", "tip") not in arm().with_srdf_document(f"{begin}{body}</robot>").collision_pairs
 
 
-def test_links_without_default_collisions_keep_the_pairs_that_are_enabled() -> None:
+def test_links_with_disabled_default_collisions_keep_only_explicitly_enabled_pairs() -> None:
     """MoveIt's order: first links without default collisions, then enabled pairs, then disabled pairs."""
     robot = arm().with_attached("stick", "tip", Sphere(0.2))
     free = '<disable_default_collisions link="base"/>'
@@ -199,7 +199,7 @@ def test_links_without_default_collisions_keep_the_pairs_that_are_enabled() -> N
         assert robot.with_srdf_document(edited.srdf_document()).collision_pairs == edited.collision_pairs
 
 
-def test_attached_objects_are_checked_for_collisions() -> None:
+def test_attached_shapes_are_checked_for_collisions() -> None:
     robot = arm()
     loaded = robot.with_attached("stick", "tip", Sphere(0.2), (1.5, 0, 0))
     assert ("upper", "stick") in loaded.collision_pairs and ("lower", "stick") not in loaded.collision_pairs
@@ -226,7 +226,7 @@ def test_attached_objects_are_checked_for_collisions() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_pairs_without_a_proof_are_checked() -> None:
+def test_pairs_that_touch_rarely_and_have_no_proof_stay_in_the_collision_pairs() -> None:
     """Two links of an arm touch in few samples: neither samples nor proofs exclude them."""
     robot = lw.load("arm7")
     pair_report = robot.find_collision_pairs(num_samples=50)

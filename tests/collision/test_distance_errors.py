@@ -15,7 +15,7 @@ SCENE = lw.Scene().with_box("table", (1, 1, 1), (3, 0, 0))
 Q = np.zeros(7)
 
 
-def test_errors_of_distances_name_argument_value_and_remedy() -> None:
+def test_errors_of_distance_functions_name_the_argument_its_value_and_the_remedy() -> None:
     box, X, infinite = Box((1, 1, 1)), lw.pose(), np.full(7, np.nan)
     wrong = {
         r"distances: pairs: 'wrist' and 'wrist' are on the same body": lambda: ROBOT.distances(
@@ -63,7 +63,7 @@ def test_errors_of_distances_name_argument_value_and_remedy() -> None:
             call()
 
 
-def test_a_shape_that_coincides_with_itself_has_its_depth_as_negative_distance() -> None:
+def test_distance_of_a_shape_to_itself_at_the_same_pose_is_minus_its_depth() -> None:
     for shape, depth in ((Box((1, 2, 3)), 1.0), (Sphere(0.5), 1.0)):
         distances = lw.signed_distance(shape, lw.pose(), shape, lw.pose())
         assert distances.distance == -depth and distances.unique == 0.0 and np.linalg.norm(distances.normal) == 1.0

@@ -31,7 +31,7 @@ def robot() -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_distance_hessians_equal_differences_of_gradients(robot: lw.Robot) -> None:
+def test_distance_hessians_equal_finite_differences_of_gradients(robot: lw.Robot) -> None:
     """Pairs of links on two branches, and obstacles, unrolled and in loops; a second derivative by φ of q ⊕ φ."""
     scene = lw.Scene().with_box("box", (0.3, 0.2, 0.4), (0.5, 0.3, 0.4)).with_half_space("floor", (0, 0, -0.2))
     pairs = [("base", "lower"), ("hand", "arm"), ("lower", "arm"), ("upper", "mast"), ("hand", "box"), ("arm", "box"),
@@ -56,7 +56,7 @@ def test_distance_hessians_equal_differences_of_gradients(robot: lw.Robot) -> No
     assert np.array_equal(hessian.hessian, np.swapaxes(hessian.hessian, -1, -2))
 
 
-def test_missing_distance_hessians_are_reported() -> None:
+def test_distance_hessians_that_do_not_exist_are_reported_with_finite_values() -> None:
     """A box above a sliding box, and concentric spheres: no Hessian, and finite values."""
     for shape in (Box((0.2, 0.2, 0.2)), Sphere(0.1)):
         robot = lw.Robot.build(
@@ -71,7 +71,7 @@ def test_missing_distance_hessians_are_reported() -> None:
         assert hessian.exists[:, 0].tolist() == expected and not hessian.hessian.any()
 
 
-def test_iteratively_computed_distances_are_differentiated_in_reverse_mode() -> None:
+def test_distances_computed_by_iteration_can_be_differentiated_in_reverse_mode() -> None:
     """Derivatives of the result: no loop of unknown length is differentiated."""
     robot = lw.load("double_pendulum").with_collisions("lower_rod", Sphere(0.05).at((0, 0, -0.3)))
     scene = lw.Scene().with_ellipsoid("egg", (0.3, 0.2, 0.1), (0.5, 0.3, -0.5))

@@ -24,7 +24,7 @@ def scene(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_distances_with_fields_of_a_call_equal_single_pairs() -> None:
+def test_robot_distances_to_fields_passed_per_call_equal_distances_of_single_pairs() -> None:
     q = ROBOT.random_configuration(seed=1, size=24)
     centres = {
         f.name: (ROBOT.pose(q, f.name) @ np.reshape(f.collisions[0].origin.elements(), (4, 4)))[..., :3, 3]
@@ -68,7 +68,7 @@ def test_distances_with_fields_of_a_call_equal_single_pairs() -> None:
             assert np.quantile(np.abs(differences - result.gradient[:6, ..., axis])[:, exact], 0.98) < 1e-7
 
 
-def test_the_height_of_a_ball_is_its_distance_from_level_ground() -> None:
+def test_distance_of_a_ball_to_a_level_height_field_is_its_height() -> None:
     """Over level ground a ball's distance is its height."""
     q = ROBOT.random_configuration(seed=3, size=9)
     level = lw.Scene().with_height_field("ground", np.full((7, 6), -0.05), 1.0)

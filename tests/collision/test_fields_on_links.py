@@ -29,7 +29,7 @@ def robot(*link_shapes: object) -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_a_cloud_on_a_link_has_the_minimum_distance_of_its_points() -> None:
+def test_distance_of_a_link_with_a_point_cloud_is_the_minimum_over_its_points() -> None:
     """Against a link, convex obstacles, a floor, and fields; gradients equal differences."""
     offset = lw.pose((0.3, 0, 0.05), rpy=(0.2, 0.4, 0.1))
     cloud_robot = robot(CLOUD.at(offset))
@@ -69,7 +69,7 @@ def test_a_cloud_on_a_link_has_the_minimum_distance_of_its_points() -> None:
     assert not second.exists.any() and np.isfinite(second.hessian).all()
 
 
-def test_a_compound_on_a_link_has_the_distance_of_its_parts() -> None:
+def test_distance_of_a_link_with_a_compound_shape_is_the_minimum_over_its_shapes() -> None:
     parts = [shapes.Sphere(0.05).at((0.1, 0, 0)), shapes.Sphere(0.08).at((0.3, 0.1, 0))]
     turned = lw.pose((0, 0.1, 0), rpy=(0, 0.3, 0))
     apart = [p.shape.at(turned @ np.reshape(p.origin.elements(), (4, 4))) for p in parts]
@@ -79,7 +79,7 @@ def test_a_compound_on_a_link_has_the_distance_of_its_parts() -> None:
     assert np.array_equal(whole.distances(q).distance, two.distances(q).distance)
 
 
-def test_distances_of_a_cloud_are_differentiated_in_reverse() -> None:
+def test_distances_of_a_point_cloud_can_be_differentiated_in_reverse_mode() -> None:
     box = shapes.Box((0.2, 0.3, 0.4))
 
     def distance(x: object) -> object:
@@ -94,7 +94,7 @@ def test_distances_of_a_cloud_are_differentiated_in_reverse() -> None:
     assert np.abs(kernel.jacobian(mode="reverse")(x) + normal).max() < 1e-12
 
 
-def test_unsupported_pairs_of_fields_are_refused() -> None:
+def test_distances_between_two_fields_without_an_algorithm_are_refused() -> None:
     with pytest.raises(
         TypeError, match=r"a HeightField and a DistanceField is not supported: one of them must be convex"
     ):

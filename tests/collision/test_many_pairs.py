@@ -73,7 +73,9 @@ def _answers(robot: lw.Robot, q0: np.ndarray, q1: np.ndarray, monkeypatch: Any, 
 @pytest.mark.parametrize(
     "bodies", [pytest.param(n, marks=pytest.mark.slow(every=every)) for n, every in ((4, 3), (7, 12))]
 )
-def test_distances_in_loops_equal_unrolled_distances(bodies: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_computed_in_loops_over_pairs_equal_unrolled_distances(
+    bodies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     robot = _bush(bodies)
     rng = np.random.default_rng(1)
     q0 = rng.uniform(-1.0, 1.0, (120, robot.nq))
@@ -90,7 +92,7 @@ def test_distances_in_loops_equal_unrolled_distances(bodies: int, monkeypatch: p
     assert 0.1 < plain[0].mean() < 0.9 and 0.1 < free.mean() < 0.9
 
 
-def test_motion_bounds_summed_along_the_tree_bound_all_motions() -> None:
+def test_displacement_bounds_summed_along_the_tree_bound_the_motion_of_every_point() -> None:
     rng = np.random.default_rng(7)
     for seed in range(12):
         tree = straight_tree(random_tree(np.random.default_rng(seed), 4, types=joints.ALL[1:], shape="chain"))
@@ -114,7 +116,7 @@ def test_motion_bounds_summed_along_the_tree_bound_all_motions() -> None:
             assert turn <= bound.acceleration * (1.0 + 1e-9) + 1e-9, (seed, shared)
 
 
-def test_motion_bounds_of_a_straight_chain_are_sharp() -> None:
+def test_displacement_bounds_of_a_straight_chain_are_attained() -> None:
     parts: list[Any] = []
     for k in range(6):
         parts.append(lw.Link(f"link{k}", mass=1.0))
@@ -135,14 +137,14 @@ def test_motion_bounds_of_a_straight_chain_are_sharp() -> None:
         assert result.speed == pytest.approx(lever, rel=1e-12)
 
 
-def test_common_ancestors_of_a_body_equal_those_of_each_pair() -> None:
+def test_common_ancestors_computed_for_all_bodies_equal_those_of_each_pair() -> None:
     tree = random_tree(np.random.default_rng(3), 14)
     for body in range(14):
         assert shared_ancestors(tree, body) == [fork(tree, body, ancestor)[0] for ancestor in range(14)]
 
 
 @pytest.mark.slow(every=3)
-def test_paths_of_a_robot_with_many_links_are_planned_in_loops() -> None:
+def test_paths_of_a_robot_with_48_links_are_planned_by_kernels_with_loops() -> None:
     parts: list[Any] = []
     for k in range(48):
         parts.append(lw.Link(f"link{k}", mass=1.0, collisions=[Sphere(0.05)]))

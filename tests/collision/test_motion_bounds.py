@@ -51,7 +51,7 @@ def _paths(tree: Tree, q0: list[float], phi: list[float], body: int, points: np.
 
 
 @pytest.mark.slow(every=3)
-def test_no_point_exceeds_its_bounds_of_speed_and_acceleration() -> None:
+def test_speeds_and_accelerations_of_points_never_exceed_their_bounds() -> None:
     rng = np.random.default_rng(7)
     tight = []
     for seed in range(12):
@@ -76,7 +76,7 @@ def test_no_point_exceeds_its_bounds_of_speed_and_acceleration() -> None:
 
 
 @pytest.mark.parametrize("kind", joints.ALL)
-def test_every_joint_type_has_motion_bounds(kind: type[joints.JointType]) -> None:
+def test_every_joint_type_has_bounds_of_speed_and_acceleration(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(3)
     joint_tree = random_tree(rng, 1, types=[kind])
     trees = [joint_tree] * 3 + ([] if straight_tree(joint_tree) is joint_tree else [straight_tree(joint_tree)] * 3)
@@ -95,7 +95,7 @@ def test_every_joint_type_has_motion_bounds(kind: type[joints.JointType]) -> Non
 
 
 @pytest.mark.parametrize(("size", "slide", "tight"), [(0.01, 1.0, 0.7), (0.4, 0.0, 0.5)])
-def test_acceleration_bounds_include_the_coriolis_term_of_a_slide_on_a_joint(
+def test_acceleration_bounds_of_a_slide_on_a_rotating_joint_include_the_coriolis_term(
     size: float, slide: float, tight: float
 ) -> None:
     """2 ω × v, beside a slow joint; and the rate of ω itself, beside a slide at rest: bounds are near the maximum."""
@@ -120,7 +120,7 @@ def test_acceleration_bounds_include_the_coriolis_term_of_a_slide_on_a_joint(
         assert max(ratios) > tight, (kind, ratios)
 
 
-def test_a_hinge_is_bounded_by_the_distance_from_its_axis() -> None:
+def test_displacement_bound_of_a_hinge_is_proportional_to_the_distance_from_its_axis() -> None:
     tree = random_tree(np.random.default_rng(0), 1, types=[joints.Revolute])
     body = tree.bodies[0]
     axis = body.joint.S([0.0]).columns[0].angular
@@ -131,7 +131,7 @@ def test_a_hinge_is_bounded_by_the_distance_from_its_axis() -> None:
     assert bound.acceleration == pytest.approx(0.25 * lever, rel=1e-12)
 
 
-def test_ball_arithmetic_encloses_all_values() -> None:
+def test_ball_arithmetic_encloses_all_values_of_a_function() -> None:
     from linkwork.expr import cos, sin, sqrt
 
     rng = np.random.default_rng(1)
@@ -146,7 +146,7 @@ def test_ball_arithmetic_encloses_all_values() -> None:
         sqrt(Enclosure(1.0, 0.1))
 
 
-def test_joints_that_move_by_an_exponential_have_a_constant_twist() -> None:
+def test_joints_with_exponential_motion_have_a_constant_body_twist() -> None:
     rng = np.random.default_rng(0)
     for kind in (joints.Revolute, joints.Prismatic, joints.Helical, joints.Planar, joints.Floating, joints.Spherical):
         assert constant_twist(kind.example(rng))

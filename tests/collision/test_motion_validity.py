@@ -56,7 +56,7 @@ def arm() -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_certified_segments_contain_no_collision(arm: lw.Robot) -> None:
+def test_motion_segments_certified_as_free_contain_no_collision(arm: lw.Robot) -> None:
     rng = np.random.default_rng(0)
     free = colliding = undecided = 0
     for seed in range(4):
@@ -85,7 +85,7 @@ def test_certified_segments_contain_no_collision(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_segments_certified_by_searched_distances_contain_no_collision() -> None:
+def test_segments_certified_with_iteratively_computed_distances_contain_no_collision() -> None:
     swing = lw.load("double_pendulum").with_attached("can", "tip", Cylinder(0.05, 0.4))
     rng = np.random.default_rng(8)
     scene = Scene()
@@ -103,7 +103,7 @@ def test_segments_certified_by_searched_distances_contain_no_collision() -> None
     assert (check.status == "undecided").sum() < 15
 
 
-def test_segments_certified_with_fields_contain_no_collision() -> None:
+def test_segments_certified_against_distance_fields_contain_no_collision() -> None:
     swing = lw.load("double_pendulum").with_attached("ball", "tip", Sphere(0.05))
     rng = np.random.default_rng(9)
     scene = Scene().with_shape("hills", HeightField(rng.uniform(0.0, 0.5, (5, 5)), 1.0), (0.3, 0.2, -1.0))
@@ -117,7 +117,7 @@ def test_segments_certified_with_fields_contain_no_collision() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
+def test_certified_segments_keep_the_required_margin_everywhere(arm: lw.Robot) -> None:
     scene = _scene(np.random.default_rng(5))
     q0, q1 = _edges(arm, np.random.default_rng(6), 300)
     check = arm.is_motion_free(q0, q1, scene, margin=0.03)
@@ -126,7 +126,7 @@ def test_margins_hold_on_the_whole_segment(arm: lw.Robot) -> None:
     assert (check.clearance[check.status == "colliding"] <= 0.03).all()
 
 
-def test_certified_checks_detect_collisions_between_samples(arm: lw.Robot) -> None:
+def test_certified_motion_checks_detect_collisions_between_samples(arm: lw.Robot) -> None:
     q0, q1 = (np.array([turn, 0.6, 0.0, -1.2, 0.0, 1.0, 0.0]) for turn in (-0.6, 0.6))
     hand = arm.pose([0.3, *q0[1:]], "flange")[:3, 3]
     plate = FAR.with_box("plate", (0.2, 1e-3, 0.2), lw.pose(hand, rpy=(0.0, 0.0, 0.3)))  # across the hand's way
@@ -138,7 +138,7 @@ def test_certified_checks_detect_collisions_between_samples(arm: lw.Robot) -> No
     assert coarse.success and not certified.success and 0.5 < certified.t < 1.0
 
 
-def test_a_segment_of_zero_length_is_checked_as_a_configuration(arm: lw.Robot) -> None:
+def test_motion_check_of_a_segment_of_zero_length_equals_the_check_of_its_configuration(arm: lw.Robot) -> None:
     q = np.array([0.1, -0.3, 0.2, -1.5, 0.0, 1.2, 0.3])
     scene = FAR.with_box("box", (0.1, 0.1, 0.1), (0.0, 9.0, 0.0))
     check = arm.is_motion_free(q, q, scene)
@@ -146,7 +146,7 @@ def test_a_segment_of_zero_length_is_checked_as_a_configuration(arm: lw.Robot) -
     assert check.clearance == pytest.approx(arm.minimum_distance(q, scene), abs=1e-12)
 
 
-def test_segments_of_floating_and_rotating_bases_are_certified() -> None:
+def test_motion_segments_of_floating_and_rotating_bases_are_certified() -> None:
     robot = lw.load("quadruped", floating_base=True)
     scene = Scene().with_box("wall", (0.02, 4.0, 4.0), (1.0, 0.0, 0.0))
     q0 = robot.neutral()

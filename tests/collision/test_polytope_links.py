@@ -34,7 +34,7 @@ def robots():
 
 
 @pytest.mark.slow(every=3)
-def test_hulls_of_several_sizes_have_the_distances_of_boxes() -> None:
+def test_convex_hulls_of_box_corners_have_the_distances_of_boxes() -> None:
     plain, hulls = robots()
     scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))
     q = plain.random_configuration(seed=3, size=200)
@@ -62,7 +62,7 @@ def test_hulls_of_several_sizes_have_the_distances_of_boxes() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_motions_of_hulls_are_certified_like_those_of_boxes() -> None:
+def test_motions_of_convex_hulls_are_certified_like_motions_of_equal_boxes() -> None:
     """Vertices of a robot's hulls are constants in checks of configurations and of motions."""
     plain, hulls = robots()
     scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))

@@ -40,7 +40,7 @@ def placed(X):
 
 
 @pytest.mark.slow(every=3)
-def test_distances_of_real_robots_equal_coal() -> None:
+def test_distances_of_robots_with_shapes_equal_coals() -> None:
     robot = with_capsules("arm7")
     tilted = lw.pose((0.4, 0.3, 0.5), rpy=(0.3, 0.4, 0.5))
     scene = lw.Scene().with_box("block", (0.3, 0.2, 0.4), tilted).with_box("floor", (2.0, 2.0, 0.1), (0, 0, -0.3))
@@ -72,7 +72,7 @@ def test_distances_of_real_robots_equal_coal() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_user_functions_of_distances_are_differentiated() -> None:
+def test_users_functions_of_robot_distances_can_be_differentiated() -> None:
     robot = with_capsules("double_pendulum")
     scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.3, 0.0)).with_capsule("pole", 0.05, 1.0, (0.3, -0.6, 0.5))
     q, h = robot.random_configuration(seed=5, size=20), 1e-6

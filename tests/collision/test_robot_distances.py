@@ -20,7 +20,7 @@ def centres(q):
             for f in ROBOT.tree.frames if f.collisions}  # fmt: skip
 
 
-def test_all_collision_pairs_are_measured_and_named() -> None:
+def test_robot_distances_returns_all_collision_pairs_with_their_names() -> None:
     distances, X = ROBOT.distances(Q, SCENE), centres(Q)
     assert len(set(distances.pairs)) == len(distances.pairs) and distances.distance.shape == (40, len(distances.pairs))
     for k, (a, b) in enumerate(distances.pairs):
@@ -40,7 +40,7 @@ def test_all_collision_pairs_are_measured_and_named() -> None:
     assert np.array_equal(chosen.distance[:, 1], distances.of("wrist", "ball3").distance)
 
 
-def test_minimum_distance_nearest_pair_and_collision_agree_with_all_pairs() -> None:
+def test_minimum_distance_nearest_pair_and_in_collision_agree_with_distances_of_all_pairs() -> None:
     d = ROBOT.distances(Q, SCENE).distance
     assert np.array_equal(ROBOT.minimum_distance(Q, SCENE), d.min(-1))
     single = ROBOT.minimum_distance(Q.astype(np.float32), SCENE)
@@ -59,7 +59,7 @@ def test_minimum_distance_nearest_pair_and_collision_agree_with_all_pairs() -> N
 
 
 @pytest.mark.slow(every=3)
-def test_distance_gradients_equal_differences_and_smooth_minima_are_bounded() -> None:
+def test_distance_gradients_equal_finite_differences_and_smooth_minima_are_lower_bounds() -> None:
     robot = with_balls("quadruped")
     scene, q, h = random_scene(3), robot.random_configuration(seed=2, size=3), 1e-6
     distance, gradient, pairs = robot.distance_derivatives(q, scene)
@@ -80,7 +80,7 @@ def test_distance_gradients_equal_differences_and_smooth_minima_are_bounded() ->
     assert np.abs(smooth - exact).max() < 1e-14
 
 
-def test_single_distances_equal_batches_for_any_scene_capacity() -> None:
+def test_distances_are_equal_for_single_calls_batches_and_any_scene_capacity() -> None:
     alone = np.array([ROBOT.minimum_distance(q, SCENE) for q in Q])
     assert np.array_equal(alone, ROBOT.minimum_distance(Q, SCENE))
     assert np.array_equal(ROBOT.distances(Q[7], SCENE).distance, ROBOT.distances(Q, SCENE).distance[7])
@@ -129,7 +129,7 @@ PAIRS = [("flange", "a"), ("upper_arm_proximal", "b"), ("wrist", "a"), ("wrist",
     [pytest.param(PAIRS[3:], marks=pytest.mark.slow(every=3)), pytest.param(PAIRS, marks=pytest.mark.slow)],
     ids=["few", "all"],
 )
-def test_obstacles_are_checked_against_the_selected_links_only(pairs: list[tuple[str, str]]) -> None:
+def test_obstacles_are_checked_only_against_the_links_selected_for_them(pairs: list[tuple[str, str]]) -> None:
     """Shapes with different obstacles: every function against the distances of these pairs."""
     robot = lw.load("arm7")
     balls = {"a": (0.8, 0.0, 0.3), "b": (0.0, 0.4, 1.0)}

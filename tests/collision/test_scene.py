@@ -19,7 +19,7 @@ def kitchen():
     return scene.with_cylinder("can", 0.05, 0.2, (0.1, 0.2, 0.3))
 
 
-def test_scenes_are_compared_by_value() -> None:
+def test_scenes_with_equal_obstacles_compare_equal() -> None:
     scene = kitchen()
     assert scene.names == ("table", "lamp", "can") and "lamp" in scene and len(scene) == 3
     assert pickle.loads(pickle.dumps(scene)) == scene != scene.without("lamp")
@@ -28,7 +28,7 @@ def test_scenes_are_compared_by_value() -> None:
     assert sum(capacity for _, capacity in scene.capacities) == 12 and len({*scene.row_indices}) == 3
 
 
-def test_a_written_scene_is_read_as_the_same_scene() -> None:
+def test_scene_written_to_json_or_a_dict_is_read_as_an_equal_scene() -> None:
     scene = kitchen()
     assert lw.Scene.from_dict(scene.to_dict()) == scene == lw.Scene.from_json(scene.to_json())
     assert lw.Scene.from_json(lw.Scene().to_json()) == lw.Scene()
@@ -77,7 +77,7 @@ def test_invalid_obstacles_are_refused() -> None:
         scene.with_sphere("ball", -0.1)
 
 
-def test_the_distance_of_two_shapes_takes_batches() -> None:
+def test_signed_distance_of_two_shapes_accepts_batches_of_poses() -> None:
     a, b, rng = Sphere(0.1), Sphere(0.2), np.random.default_rng(0)
     X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
     X[:, :3, 3] = rng.normal(size=(50, 3))

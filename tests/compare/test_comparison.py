@@ -58,7 +58,7 @@ def differing(comparison):
     return {difference.quantity for difference in comparison.differences}
 
 
-def test_a_robot_with_reordered_joints_is_equal(arm):
+def test_robot_comparison_finds_a_robot_with_reordered_joints_equal(arm):
     swapped = robot_of(*reversed(LINKS), JOINTS[2], JOINTS[3], JOINTS[1], JOINTS[0])
     assert [j.name for j in swapped.joints] != [j.name for j in arm.joints]
     result = arm.compare(swapped)
@@ -69,7 +69,7 @@ def test_a_robot_with_reordered_joints_is_equal(arm):
     assert str(result).splitlines()[0] == "r (1) and r (2): same (tolerance 1e-09 relative)"
 
 
-def test_an_opposite_joint_axis_is_reported_and_values_are_compared_with_the_opposite_sign(arm):
+def test_robot_comparison_reports_an_opposite_joint_axis_and_compares_values_with_opposite_sign(arm):
     turned = robot_of(*LINKS, JOINTS[0], elbow("0 -1 0", -2, 1), *JOINTS[2:])
     result = arm.compare(turned)
     assert differing(result) == {"axis in the world at zero"} and "'elbow' has the opposite axis" in result.notes[0]
@@ -77,7 +77,7 @@ def test_an_opposite_joint_axis_is_reported_and_values_are_compared_with_the_opp
     assert not np.allclose(arm.mass_matrix([0.1, 0.2, 0.3]), turned.mass_matrix([0.1, 0.2, 0.3]))
 
 
-def test_robots_with_other_coordinates_and_couplings_have_equal_motions():
+def test_robot_comparison_finds_equal_motions_with_other_coordinates_and_couplings():
     wheel = [*LINKS, JOINTS[0], elbow(type="continuous"), *JOINTS[2:]]
     result = robot_of(*wheel).compare(robot_of(*wheel, continuous="sincos"))
     assert differing(result) == {"joint type"} and result.differences[0].right == "unbounded revolute"
@@ -97,7 +97,7 @@ def test_robots_with_other_coordinates_and_couplings_have_equal_motions():
     assert "mass matrix" not in differing(result) and "gravity force [N·m, N]" not in differing(result)
 
 
-def test_mimic_ratios_are_compared_independently_of_axis_signs():
+def test_robot_comparison_of_mimic_ratios_does_not_depend_on_axis_signs():
     """An opposite axis of the follower, of the joint that it follows, or of both: the ratios of equal motions agree."""
     for axis, master, ratio in ((-1, 1, 0.4), (1, -1, 0.4), (-1, -1, -0.4)):
         robots = []
@@ -112,14 +112,14 @@ def test_mimic_ratios_are_compared_independently_of_axis_signs():
         assert {"mimic: ratio, offset", "coupling: ratio, offset"} <= differing(first.compare(unequal))
 
 
-def test_a_floating_base_of_one_robot_is_reported(arm):
+def test_robot_comparison_reports_a_floating_base_of_one_robot(arm):
     floats = robot_of(*LINKS, *JOINTS, floating_base=True)
     assert floats.compare(floats).same
     only = arm.compare(floats)
     assert {(x.quantity, x.subject) for x in only.differences} == {("joint", "floating_base")}
 
 
-def test_a_robot_with_another_root_is_equal():
+def test_robot_comparison_finds_a_robot_with_another_root_link_equal():
     leg = lw.load("leg", floating_base=True)
     tip = leg.with_root(leg.bodies[-1])
     result = leg.compare(tip, samples=3)
@@ -154,7 +154,7 @@ def test_a_robot_with_another_root_is_equal():
         ((*LINKS, JOINTS[0], elbow(at="0.1 0.2 0.31"), *JOINTS[2:]), {"position at zero [m]": ("lower", 0.01, None)}),
     ],
 )
-def test_each_difference_is_named_with_its_value(arm, parts, expected):
+def test_robot_comparison_names_each_difference_with_its_values(arm, parts, expected):
     result = arm.compare(robot_of(*parts))
     assert not result.same
     for quantity, (subject, absolute, relative) in expected.items():
@@ -169,7 +169,7 @@ def test_each_difference_is_named_with_its_value(arm, parts, expected):
     assert arm.compare(robot_of(*parts), tolerance=0.6).same
 
 
-def test_differences_of_names_and_groups_are_reported(arm):
+def test_robot_comparison_reports_differences_of_names_and_groups(arm):
     renamed = robot_of(
         *(text.replace('"lower"', '"forearm"').replace('"elbow"', '"bend"') for text in (*LINKS, *JOINTS))
     )
@@ -190,7 +190,7 @@ def test_differences_of_names_and_groups_are_reported(arm):
     assert arm.compare(heavier, ignore=["inertias", "dynamics"]).same
 
 
-def test_comparison_by_bodies_ignores_welded_links_inside_of_a_body(arm):
+def test_robot_comparison_by_bodies_ignores_links_welded_inside_a_body(arm):
     tip = LINK.format(name="tip", mass=0.4, com="0.02 0 0", size=0.1)
     split = robot_of(*LINKS[:3], tip, *JOINTS)
     body = split.tree.bodies[split.tree.joint_index("elbow")].inertia
@@ -202,7 +202,7 @@ def test_comparison_by_bodies_ignores_welded_links_inside_of_a_body(arm):
     assert not split.compare(whole.with_inertia("lower", mass=1.2), by="bodies").same
 
 
-def test_constraints_actuators_and_configurations_are_compared():
+def test_robot_comparison_covers_constraints_actuators_and_configurations():
     robot = lw.load("fourbar")
     assert robot.compare(lw.load("fourbar")).same
     tree = lw.load(lw.robots.path("fourbar"))
@@ -220,7 +220,7 @@ def test_constraints_actuators_and_configurations_are_compared():
 
 
 @pytest.mark.slow(every=3)
-def test_joints_of_all_types_are_compared():
+def test_robot_comparison_covers_joints_of_all_types():
     for seed in range(3):
         robot = lw.Robot(random_tree(np.random.default_rng(seed), 12))
         result = robot.compare(robot, samples=2)
@@ -236,7 +236,7 @@ def moved_by(body, x):
     return replace(body, placement=body.placement @ Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)))
 
 
-def test_comparison_results_are_plain_data(arm):
+def test_robot_comparison_as_dict_is_plain_data(arm):
     result = arm.compare(arm.with_inertia("side", mass=3.0))
     data = result.as_dict()
     assert data["same"] is False and data["differences"][0]["quantity"] == "total mass [kg]"
@@ -249,7 +249,7 @@ def test_comparison_results_are_plain_data(arm):
 
 
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
-def test_real_robots_are_equal_in_other_libraries(library, tmp_path):
+def test_bundled_and_example_robots_compare_equal_to_models_of_other_libraries(library, tmp_path):
     pytest.importorskip(library, reason=f"compares with {library}, which is optional")
     for example in [example_ for example_ in EXAMPLES if example_.name in ("panda", "talos", "solo12")]:
         path = tmp_path / f"{example.name}.urdf"
@@ -270,7 +270,7 @@ def test_real_robots_are_equal_in_other_libraries(library, tmp_path):
         robot_of(*LINKS, *JOINTS).compare_with_library(library)
 
 
-def test_a_urdf_and_mujocos_conversion_of_it_differ_only_as_expected(tmp_path):
+def test_robot_comparison_of_a_urdf_with_mujocos_conversion_lists_only_expected_differences(tmp_path):
     """MuJoCo's conversion merges welded links and prints six digits; MJCF has no velocity limits."""
     mujoco = pytest.importorskip("mujoco", reason="converts with MuJoCo, which is optional")
     tip = LINK.format(name="tip", mass=0.4, com="0.02 0 0", size=0.1)

@@ -147,7 +147,7 @@ CASES = {
 
 @pytest.mark.light
 @pytest.mark.parametrize("case", CASES)
-def test_each_suspicious_value_is_detected(case):
+def test_check_model_detects_each_kind_of_suspicious_value(case):
     parts, expected = CASES[case]
     result = check(*parts)
     results = {finding.code: finding.severity for finding in result.findings}
@@ -156,7 +156,7 @@ def test_each_suspicious_value_is_detected(case):
         assert finding.reason and finding.remedy and finding.code in str(result), finding
 
 
-def test_suspicious_gravity_frames_and_configurations_are_detected():
+def test_check_model_detects_suspicious_gravity_frames_and_configurations():
     sound = [link(), joint()]
     assert [x.code for x in check(*sound, gravity=(0, 0, -9810)).findings] == ["GRAVITY"]
     assert [x.code for x in check(*sound, gravity=(0, -9.81, 0)).findings] == ["GRAVITY_DIRECTION"]
@@ -173,7 +173,7 @@ def test_suspicious_gravity_frames_and_configurations_are_detected():
     )
 
 
-def test_robots_built_in_python_are_checked():
+def test_check_model_checks_robots_built_in_python():
     robot = robot_of(link(), joint()).with_inertia("rod", inertia=(0.5, 0.5, 0.5), mass=0.1)
     (finding,) = robot.check_model().warnings
     assert (
@@ -184,13 +184,13 @@ def test_robots_built_in_python_are_checked():
     assert lw.load("arm7").check_model().findings == ()
 
 
-def test_fixed_links_and_ignored_inertias_cause_no_warnings():
+def test_check_model_gives_no_warnings_for_fixed_links_and_ignored_inertias():
     fixed = [link(inertia=PLACEHOLDER), joint(type="fixed")]
     assert {x.severity for x in check(*fixed).findings} == {"note"}
     assert check(link(inertia=PLACEHOLDER), joint(), inertia="ignore").findings == ()
 
 
-def test_equal_findings_are_collected_in_a_table_of_limited_width():
+def test_check_model_collects_equal_findings_in_a_table_of_limited_width():
     parts = [part for k in range(5) for part in (f'<link name="m{k}"/>', joint(f"m{k}"))]
     result = check(link(), joint(), *parts)
     assert len(result.errors) == 5 and repr(result) == "<ModelCheck of 'r': 5 errors>"
@@ -204,7 +204,7 @@ def example(name):
     return next(example_robot for example_robot in EXAMPLES if example_robot.name == name)
 
 
-def test_real_robots_have_no_errors():
+def test_check_model_finds_no_errors_in_published_robots():
     """Warnings name the file's own flaws: placeholders of sensors, feet without extent."""
     of_pr2 = {"PLACEHOLDER", "INERTIA_UNITS", "MIMIC_RANGE", "INERTIA_TRIANGLE", "INERTIA_EXTENT"}
     known = {"panda": set(), "talos": set(), "ur5": set(), "g1": set(), "pr2": of_pr2}
@@ -232,7 +232,7 @@ def changed_link(tree, name, change):
     return lw.Robot(dataclasses.replace(tree, frames=frames, bodies=with_summed_inertias(tree.bodies, frames)))
 
 
-def test_one_wrong_link_of_a_real_robot_is_detected():
+def test_check_model_detects_one_wrong_link_of_a_published_robot():
     for name, wrong in (("panda", "panda_link3"), ("talos", "leg_right_3_link"), ("g1", "right_knee_link")):
         tree = example(name).robot().tree
         heavy = changed_link(tree, wrong, lambda m, c, J: (5000.0, c, J * (5000.0 / m)))
@@ -247,7 +247,7 @@ def test_one_wrong_link_of_a_real_robot_is_detected():
 
 
 @pytest.mark.parametrize("name", ["panda", "talos", "kinova"])
-def test_wrong_units_of_inertias_are_detected_without_shapes(name):
+def test_check_model_detects_wrong_units_of_inertias_without_shapes(name):
     tree = example(name).robot().tree
     for wrong, (change, code) in WRONG.items():
 
@@ -262,20 +262,20 @@ def test_wrong_units_of_inertias_are_detected_without_shapes(name):
         assert code in {finding.code for finding in robot.check_model().warnings}, wrong
 
 
-def test_every_finding_code_occurs_in_a_test():
+def test_every_finding_code_of_check_model_occurs_in_a_test():
     results = {code for _, codes in CASES.values() for code in codes}
     elsewhere = {"GRAVITY", "GRAVITY_DIRECTION", "FRAME_FAR", "IDENTICAL_INERTIAS", "Q_OUT_OF_LIMITS"}
     by_readers = {"MASS_NEGATIVE", "INERTIA_NOT_PSD", "MAGNITUDE", "MASS_ZERO"}
     assert results | elsewhere | by_readers == set(CODES)
 
 
-def test_the_page_lists_all_finding_codes():
+def test_page_comparing_robots_lists_all_finding_codes_of_check_model():
     page = (Path(__file__).parents[2] / "docs" / "comparing_robots.md").read_text(encoding="utf-8")
     for code, about in CODES.items():
         assert f"| `{code}` | {about.severity} | {about.reason} | {about.remedy} |\n" in page
 
 
-def test_floating_bodies_do_not_overlap_at_the_neutral_configuration():
+def test_check_model_reports_no_overlap_of_floating_bodies_at_the_neutral_configuration():
     for joint_type, codes in ((lw.joints.Floating(), set()), (lw.joints.Prismatic((1, 0, 0)), {"OVERLAP"})):
         parts = []
         for name in ("one", "two", "three"):

@@ -24,7 +24,7 @@ from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME
 
 
-def test_backends_are_listed_by_name():
+def test_available_backends_are_listed_by_name():
     assert [make().name for make in backends.ALL.values()] == list(backends.ALL)
     assert backends.default_backend() == host_backend() and repr(host_backend()) == "<backend cpu>"
 
@@ -46,19 +46,19 @@ FEW = [case for case in programs() if case[0].name in ("add", "sin", "shapes", "
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("level", [None, next(iter(LEVELS))])
-def test_the_cpu_backend_fulfils_the_contract(level, drawn, monkeypatch):
+def test_cpu_backend_fulfils_the_backend_contract(level, drawn, monkeypatch):
     backend = host_backend() if level is None else CPUBackend(LEVELS[level])
     report = check(backend, monkeypatch, drawn(programs()))
     report.raise_if_failed()
     assert "refused: no program" in report.lines[0].statement
 
 
-def test_sample_programs_contain_every_operation():
+def test_sample_programs_of_the_backend_check_contain_every_operation():
     names = {program.name for program, _ in programs()}
     assert names >= {o.name for o in BY_NAME.values() if o.arity > 0}
 
 
-def test_backend_functions_compute_in_float32():
+def test_backend_functions_can_compute_in_float32():
     program = trace(lambda x, y: (x @ y, f.sin(x) * y), "both", {"x": 3, "y": 3})
     x = np.random.default_rng(0).normal(size=(2, 50, 3))
     single, double = (host_backend().function(program, real)(x) for real in (SINGLE, DOUBLE))
@@ -67,7 +67,7 @@ def test_backend_functions_compute_in_float32():
         assert np.allclose(got, expected, atol=1e-5)
 
 
-def test_backend_functions_equal_kernels():
+def test_functions_compiled_by_a_backend_equal_kernels():
     program = trace(lambda x: x * x[0] + 1.0, "scaled", {"x": 3})
     x = np.random.default_rng(0).normal(size=(40, 3))
     (got,) = host_backend().function(program)([x])
@@ -93,7 +93,7 @@ class Reported(CPUBackend):
         return super().load(objects, name, entry)
 
 
-def test_kernels_and_the_cache_call_the_backend(cache_folder):
+def test_kernels_and_the_disk_cache_call_the_methods_of_the_backend(cache_folder):
     recipe = Recipe.of(trace(lambda x: x * 2.0, "twice", {"x": 3}))
     Reported.calls.clear()
     for times in (1, 2):  # the second finds objects in the cache, under the backend's own target
@@ -104,7 +104,7 @@ def test_kernels_and_the_cache_call_the_backend(cache_folder):
     assert Reported.calls.count("emit") == 1
 
 
-def test_entry_points_that_are_compiled_together_are_linked_together(monkeypatch, cache_folder):
+def test_entry_points_compiled_together_are_linked_together(monkeypatch, cache_folder):
     """Shared parts are loaded once, and each entry point has its own address."""
     links, link = [], cpu_backend.link
     monkeypatch.setattr(
@@ -155,7 +155,7 @@ def nan(outputs):
         (nan, "cpu", "is nan"),
     ],
 )
-def test_wrong_results_of_a_backend_are_reported(change, requirement, message, quick, monkeypatch):
+def test_backend_check_reports_wrong_results(change, requirement, message, quick, monkeypatch):
     failures = {line.name: line.problem for line in check(Changed(change), monkeypatch, FEW).failures}
     assert message in failures[requirement]
 
@@ -170,7 +170,7 @@ class Unsteady(CPUBackend):
         return [code + bytes(self.count[0]) for code in super().emit(texts, waiting)]
 
 
-def test_machine_code_that_differs_between_runs_is_reported(quick, monkeypatch):
+def test_backend_check_reports_machine_code_that_differs_between_compilations(quick, monkeypatch):
     failures = {line.name: line.problem for line in check(Unsteady(host()), monkeypatch, FEW).failures}
     assert "has other objects when it is emitted again" in failures["emit"]
 
@@ -180,7 +180,7 @@ class StraightLine(CPUBackend):
         return "it has loops" if any(i.operation.arity < 0 for i in program.instructions) else None
 
 
-def test_programs_that_a_backend_refuses_are_named(quick, monkeypatch):
+def test_backend_check_names_the_programs_that_a_backend_rejects(quick, monkeypatch):
     backend = StraightLine(host())
     program = next(p for p, _ in programs() if p.name == "root")
     with pytest.raises(ValueError, match="cpu: program 'root' cannot be compiled: it has loops"):

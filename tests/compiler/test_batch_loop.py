@@ -50,13 +50,13 @@ def integer_values(*shape: int) -> np.ndarray:
 
 @every_target
 @pytest.mark.parametrize("size", range(21))
-def test_ports_of_all_sizes_are_right(size: int, target: Target) -> None:
+def test_kernels_with_input_and_output_ports_of_all_sizes_compute_correct_results(size: int, target: Target) -> None:
     check(kernel_of((size,), (20 - size,), target))
 
 
 @pytest.mark.slow(every=9)
 @every_target
-def test_large_ports_with_all_remainders_are_right(target: Target) -> None:
+def test_kernels_with_large_ports_compute_correct_results_for_all_remainders_of_simd_lanes(target: Target) -> None:
     for size in range(150 - target.lanes, 151):
         check(kernel_of((size,), (298 - size,), target))
 
@@ -70,7 +70,9 @@ def check(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("inside", [(), (1, 1), (1, 5), (5, 1), (3, 4), (4, 4), (0, 3), (2, 3, 4), (7, 1, 6)])
 @pytest.mark.parametrize("outside", [(), (1, 7), (6, 3), (2, 2, 5), (3, 0)])
-def test_matrix_ports_and_multidimensional_batches_are_right(inside: Shape, outside: Shape) -> None:
+def test_kernels_with_matrix_ports_and_multidimensional_batches_compute_correct_results(
+    inside: Shape, outside: Shape
+) -> None:
     kernel = kernel_of(inside, outside)
     for batch in [(), *((n,) for n in BATCHES), (2, 3), (2, 0), (1, 1, 4)]:
         x = integer_values(*batch, *inside)
@@ -147,7 +149,9 @@ CORES: list[tuple[Shape, Shape]] = [((3, 5), (6, 2)), ((1, 9), (4, 1)), ((8, 2),
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("layout", IN_LAYOUTS)
-def test_inputs_of_all_layouts_are_right(layout: str, core: tuple[Shape, Shape]) -> None:
+def test_kernels_compute_correct_results_for_inputs_of_all_memory_layouts(
+    layout: str, core: tuple[Shape, Shape]
+) -> None:
     kernel = kernel_of(*core)
     for n in BATCHES:
         x = integer_values(n, *core[0])
@@ -158,7 +162,7 @@ def test_inputs_of_all_layouts_are_right(layout: str, core: tuple[Shape, Shape])
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_outputs_of_all_layouts_are_right(layout: str, core: tuple[Shape, Shape]) -> None:
+def test_kernels_write_correct_results_to_outputs_of_all_memory_layouts(layout: str, core: tuple[Shape, Shape]) -> None:
     kernel = kernel_of(*core)
     for n in BATCHES:
         x = integer_values(n, *core[0])
@@ -170,7 +174,7 @@ def test_outputs_of_all_layouts_are_right(layout: str, core: tuple[Shape, Shape]
 
 
 @every_target
-def test_unusual_layouts_are_right_on_every_target(target: Target) -> None:
+def test_kernels_accept_unusual_memory_layouts_on_every_simd_target(target: Target) -> None:
     kernel = kernel_of((3, 5), (6, 2), target)
     for n in range(1, 2 * target.lanes + 2):
         x = integer_values(n, 3, 5)
@@ -181,7 +185,7 @@ def test_unusual_layouts_are_right_on_every_target(target: Target) -> None:
             assert np.array_equal(out, expected)
 
 
-def test_bools_lists_and_ranges_are_converted() -> None:
+def test_kernel_inputs_of_bools_lists_and_ranges_are_converted_to_floats() -> None:
     kernel = kernel_of((4,), (5,))
     x = np.array([[True, False, True, True], [False, False, True, False]])
     assert np.array_equal(kernel(x), permuted(x.astype(float), 1, (5,)))
@@ -189,7 +193,7 @@ def test_bools_lists_and_ranges_are_converted() -> None:
     assert np.array_equal(kernel(np.arange(4)), kernel(range(4)))
 
 
-def test_a_broadcast_sample_is_read_in_place() -> None:
+def test_broadcast_sample_of_a_kernel_input_is_not_copied() -> None:
     kernel = kernel_of((5,), (5,))
     sample = integer_values(5)
     for n in BATCHES:
@@ -199,7 +203,7 @@ def test_a_broadcast_sample_is_read_in_place() -> None:
     assert np.array_equal(kernel(x), permuted(x, 1, (5,)))
 
 
-def test_leading_dimensions_of_several_inputs_broadcast() -> None:
+def test_leading_dimensions_of_several_kernel_inputs_broadcast() -> None:
     kernel = Kernel(trace(lambda a, b, c: (a * b[0] + b[1] - c, b * c), "three", {"a": (), "b": 2, "c": ()}))
     a, b, c = integer_values(3, 1, 4), integer_values(5, 1, 2), integer_values()
     first, second = kernel(a, b, c)
@@ -209,7 +213,7 @@ def test_leading_dimensions_of_several_inputs_broadcast() -> None:
 
 
 @pytest.mark.parametrize("batch", [(0,), (0, 3), (3, 0), (0, 0)])
-def test_empty_batches_give_empty_results(batch: Shape) -> None:
+def test_empty_batches_of_kernel_inputs_give_empty_results(batch: Shape) -> None:
     kernel = kernel_of((3,), (2, 2))
     assert kernel(np.zeros((*batch, 3))).shape == (*batch, 2, 2)
     assert kernel(np.zeros((*batch, 3)), out=np.zeros((*batch, 2, 2))).size == 0
@@ -217,7 +221,7 @@ def test_empty_batches_give_empty_results(batch: Shape) -> None:
 
 @pytest.mark.parametrize("n", BATCHES)
 @pytest.mark.parametrize("size", [1, 2, 5, 8, 11])
-def test_an_output_may_be_its_input_or_overlap_it(n: int, size: int) -> None:
+def test_kernel_output_array_may_be_or_overlap_its_input(n: int, size: int) -> None:
     kernel = kernel_of((size,), (size,))
     x = integer_values(n, size)
     expected = permuted(x, 1, (size,))
@@ -235,7 +239,7 @@ def test_an_output_may_be_its_input_or_overlap_it(n: int, size: int) -> None:
     assert np.array_equal(turned, expected[::-1])
 
 
-def test_an_output_may_be_the_input_of_a_single_sample() -> None:
+def test_kernel_output_array_may_be_the_input_of_a_single_sample() -> None:
     kernel = kernel_of((7,), (7,))
     x = integer_values(7)
     expected = permuted(x, 1, (7,))
@@ -244,7 +248,7 @@ def test_an_output_may_be_the_input_of_a_single_sample() -> None:
 
 
 @every_target
-def test_an_output_may_be_any_of_the_inputs(target: Target) -> None:
+def test_kernel_output_array_may_be_any_of_the_inputs(target: Target) -> None:
     function = lambda a, b, c: (a[::-1] + 2 * b, b[::-1] - c * a)  # noqa: E731
     kernel = Kernel(trace(function, "three", {"a": 5, "b": 5, "c": 5}), backend=CPUBackend(target))
     for n in (1, 2, 3, target.lanes, 2 * target.lanes + 1):
@@ -260,19 +264,19 @@ def test_an_output_may_be_any_of_the_inputs(target: Target) -> None:
                     assert np.array_equal(copies[second], expected[1])
 
 
-def test_one_array_may_be_two_inputs() -> None:
+def test_two_inputs_of_a_kernel_may_be_the_same_array() -> None:
     kernel = Kernel(trace(lambda a, b: a[::-1] * b, "twice", {"a": 3, "b": 3}))
     x = integer_values(11, 3)
     assert np.array_equal(kernel(x, x), x[:, ::-1] * x)
 
 
 @pytest.mark.parametrize("shape", [(3, 5, 4), (5,), (), (3, 5, 1), (1, 3, 4), (3, 6), (5, 3)])
-def test_inputs_of_wrong_core_shapes_are_refused(shape: Shape) -> None:
+def test_kernel_inputs_of_wrong_core_shapes_are_refused(shape: Shape) -> None:
     with pytest.raises(ValueError, match=r"permuted: x: expected an array of shape \(\.\.\., 3, 5\), got shape"):
         kernel_of((3, 5), (6, 2))(np.zeros(shape))
 
 
-def test_outputs_of_wrong_shapes_and_types_are_refused() -> None:
+def test_kernel_outputs_of_wrong_shapes_and_types_are_refused() -> None:
     kernel = kernel_of((3, 5), (6, 2))
     for shape in [(6,), (2, 6), (6, 3)]:
         with pytest.raises(ValueError, match=r"permuted: "):
@@ -286,7 +290,7 @@ def test_outputs_of_wrong_shapes_and_types_are_refused() -> None:
 
 
 @pytest.mark.parametrize("dtype", [complex, object, "U3", np.longdouble, "datetime64[s]"])
-def test_inputs_of_types_without_safe_conversion_are_refused(dtype: object) -> None:
+def test_kernel_inputs_of_types_without_safe_conversion_are_refused(dtype: object) -> None:
     with pytest.raises(TypeError, match=r"x: expected an array .* which NumPy does not convert to float64 safely"):
         kernel_of((3,), (2,))(np.zeros(3).astype(dtype))
 
@@ -294,7 +298,7 @@ def test_inputs_of_types_without_safe_conversion_are_refused(dtype: object) -> N
 @pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("batch", [1, 2, 9, 17])
-def test_a_call_counts_values_that_are_not_finite_once(batch: int, target: Target) -> None:
+def test_kernel_call_with_several_nan_inputs_is_counted_once(batch: int, target: Target) -> None:
     for size in [*range(1, 2 * target.lanes + 2), 127, 128, 129, 150]:
         kernel = kernel_of((size,), (size,), target)
         x = integer_values(batch, size)
@@ -316,14 +320,14 @@ def test_a_call_counts_values_that_are_not_finite_once(batch: int, target: Targe
                     assert call_state(kernel).not_finite_calls == count_before + 1
 
 
-def test_tests_cover_several_vector_widths() -> None:
+def test_batch_loop_tests_cover_several_simd_vector_widths() -> None:
     assert {target.lanes for target in TARGETS.values()} >= {2, HOST.lanes} or HOST.triple.startswith(("aarch", "arm"))
 
 
 @pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("steps", [0, 40], ids=["a vector", "two vectors"])
-def test_register_loops_of_short_programs_give_equal_bits(steps: int, target: Target) -> None:
+def test_register_loops_of_short_programs_give_equal_bits_for_all_layouts(steps: int, target: Target) -> None:
     """Contiguous vectors equal strided, broadcast and single samples; NaN in unused values is counted too."""
 
     def function(X: np.ndarray, p: np.ndarray, t: object) -> dict[str, object]:

@@ -72,7 +72,7 @@ def _objects(kernel: str, block: BlockAssembler) -> list[bytes]:
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("real", [DOUBLE, SINGLE], ids=["float64", "float32"])
 @pytest.mark.parametrize(("length", "special"), [(3, False), (900, False), (40, True), (900, True)])
-def test_block_assembler_code_has_the_bits_of_llvm_code(length: int, special: bool, real: FloatType) -> None:
+def test_code_of_the_block_assembler_gives_the_bits_of_llvm_code(length: int, special: bool, real: FloatType) -> None:
     """Random programs with few values and with more values than registers, on usual and special arguments."""
     without = "copysign" if special else ""  # the sign of NaN is not specified
     rng = random.Random(length)
@@ -96,7 +96,7 @@ def test_block_assembler_code_has_the_bits_of_llvm_code(length: int, special: bo
         assert same.all(), (x, np.flatnonzero(~same), results[~same], expected[~same])
 
 
-def test_functions_of_one_object_file_are_linked_by_name_without_external_calls() -> None:
+def test_functions_in_one_object_file_of_the_block_assembler_call_each_other_by_name() -> None:
     functions = []
     for k in range(3):
         f = BlockAssembler(["%a", "%b"])
@@ -110,7 +110,7 @@ def test_functions_of_one_object_file_are_linked_by_name_without_external_calls(
         assert y[0] == 3.0 * k
 
 
-def test_calls_of_functions_keep_values_and_pointers() -> None:
+def test_function_calls_in_block_assembler_code_preserve_values_and_pointers() -> None:
     """A function calls others with an aligned stack, for any number of pointers, and with pointers in a list."""
     for count, listed in ((2, 0), (8, 0), (9, 0), (12, 0), (13, 0), (2, 20), (6, 12)):
         names = [f"%p{k}" for k in range(count)]
@@ -138,7 +138,7 @@ def test_calls_of_functions_keep_values_and_pointers() -> None:
         assert math.isclose(arrays[-1][2], 0.3 / math.hypot(0.3, 1.3), rel_tol=1e-14)
 
 
-def test_functions_with_many_pointers_read_all_of_them() -> None:
+def test_block_assembler_functions_with_many_pointer_arguments_read_all_of_them() -> None:
     names = [f"%p{k}" for k in range(13)]
     f = BlockAssembler(names)
     total = f.constant(0.0)
@@ -151,7 +151,7 @@ def test_functions_with_many_pointers_read_all_of_them() -> None:
     assert arrays[12][0] == 109876543210.0
 
 
-def test_functions_read_pointers_from_a_list() -> None:
+def test_block_assembler_functions_read_pointers_from_a_list() -> None:
     names = [f"%p{k}" for k in range(20)]
     f = BlockAssembler(["%out", "%list"], names)
     total = f.constant(0.0)
@@ -166,7 +166,7 @@ def test_functions_read_pointers_from_a_list() -> None:
     assert out[0] == arrays[7][0] == 2.0**20 - 1.0 + 24.0
 
 
-def test_block_assembler_refuses_unsupported_operations() -> None:
+def test_block_assembler_raises_not_supported_for_too_many_pointers_or_unknown_operations() -> None:
     f = BlockAssembler(["%a"])
     with pytest.raises(NotSupported, match=r"^$"):
         f.operation(PART, [f.get("%a", 0)])

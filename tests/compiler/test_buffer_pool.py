@@ -25,7 +25,7 @@ def address(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
-def test_memory_is_reused_only_when_all_views_are_deleted(kernel: Kernel) -> None:
+def test_buffer_pool_reuses_memory_only_after_all_views_are_deleted(kernel: Kernel) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 500, 16))
     first = kernel(x, y)
@@ -41,7 +41,7 @@ def test_memory_is_reused_only_when_all_views_are_deleted(kernel: Kernel) -> Non
     assert np.array_equal(again.output0, x[:, :, None] * y[:, None, :])
 
 
-def test_pooled_results_are_ordinary_arrays(kernel: Kernel) -> None:
+def test_results_in_pooled_memory_are_ordinary_arrays(kernel: Kernel) -> None:
     x = np.random.default_rng(1).normal(size=(600, 16))
     array = kernel(x, x[0]).output0
     assert type(array) is np.ndarray
@@ -58,7 +58,7 @@ def test_pooled_results_are_ordinary_arrays(kernel: Kernel) -> None:
     assert not np.any(kernel(np.zeros((600, 16)), x).output0)
 
 
-def test_pooled_batches_broadcast_and_wrong_shapes_are_refused(kernel: Kernel) -> None:
+def test_batches_in_pooled_memory_broadcast_and_wrong_shapes_are_refused(kernel: Kernel) -> None:
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(3, 1, 200, 16)), rng.normal(size=(4, 200, 16))
     assert kernel(x, y).output0.shape == (3, 4, 200, 16, 16)
@@ -70,7 +70,7 @@ def test_pooled_batches_broadcast_and_wrong_shapes_are_refused(kernel: Kernel) -
         kernel(np.ma.masked_array(rng.normal(size=(4096, 16))), y[:1, :1])
 
 
-def test_unused_memory_of_the_pool_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buffer_pool_keeps_a_bounded_amount_of_unused_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recycled, "_MAX_UNUSED", 1 << 20)
     monkeypatch.setattr(recycled, "_MAX_EACH", 1 << 19)
     pool = recycled._Pool()
@@ -83,7 +83,7 @@ def test_unused_memory_of_the_pool_is_bounded(monkeypatch: pytest.MonkeyPatch) -
         assert ctypes.addressof(pool.lend(size)) in addresses or size > 1 << 20
 
 
-def test_threads_never_share_pooled_memory(kernel: Kernel) -> None:
+def test_threads_never_share_memory_of_the_buffer_pool(kernel: Kernel) -> None:
     x = np.random.default_rng(3).normal(size=(400, 16))
     wrong: list[int] = []
 
@@ -103,7 +103,7 @@ def test_threads_never_share_pooled_memory(kernel: Kernel) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_small_results_beside_large_ones_are_numpy_scalars() -> None:
+def test_small_results_next_to_pooled_large_results_are_numpy_scalars() -> None:
     """Their type does not depend on earlier calls."""
     kernel = Kernel(trace(lambda x: (x[0] * 2.0, np.array([x[1]] * 17_000, dtype=object)), "beside", {"x": 2}))
     kernel(np.ones((3, 2)))
@@ -112,7 +112,7 @@ def test_small_results_beside_large_ones_are_numpy_scalars() -> None:
         assert kernel(np.broadcast_to(x, (3, 2))).output0.shape == (3,)
 
 
-def test_the_owner_of_an_arrays_memory_is_known() -> None:
+def test_buffer_pool_knows_the_owner_of_an_arrays_memory() -> None:
     lent, plain = recycled.empty((100_000, 7)), np.ones(10)
     assert recycled.owner(lent) is recycled.owner(lent[3:9][1:]) is not None and recycled.owner(plain[2:]) is plain
     assert (

@@ -75,7 +75,7 @@ def work(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
 Q = np.linspace(-1.0, 1.0, 40).reshape(40, 1)
 
 
-def test_cached_functions_are_neither_traced_nor_compiled(work: Work) -> None:
+def test_functions_in_the_disk_cache_are_neither_traced_nor_compiled_again(work: Work) -> None:
     first_robot = robot()
     assert bits_equal(first_robot.gravity_force(Q[3]), robot().gravity_force(Q[3]))
     assert work.since() == (1, 1)
@@ -91,7 +91,7 @@ def test_cached_functions_are_neither_traced_nor_compiled(work: Work) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
+def test_changing_the_robot_the_function_or_an_option_recompiles(work: Work) -> None:
     expected = robot().gravity_force(Q)
     work.since()
     assert not bits_equal(robot(x=0.25).gravity_force(Q), expected)
@@ -112,7 +112,7 @@ def test_a_changed_robot_function_or_option_is_compiled(work: Work) -> None:
     assert work.since() == (0, 0)
 
 
-def test_robots_with_other_names_share_code_and_name_their_own_results(work: Work) -> None:
+def test_robots_that_differ_in_names_share_machine_code_and_name_their_own_results(work: Work) -> None:
     first = robot().compile(["gravity_force", ("pose", "arm")], name="both")
     assert work.since() == (1, 1)
     second = robot("two").compile({"g": "gravity_force", "p": ("pose", "arm")}, name="both")
@@ -123,7 +123,7 @@ def test_robots_with_other_names_share_code_and_name_their_own_results(work: Wor
     assert bits_equal(got.g, expected[0]) and bits_equal(got.p, expected[1])
 
 
-def test_equal_programs_of_functions_of_one_name_share_code(work: Work) -> None:
+def test_equal_programs_of_functions_with_the_same_name_share_machine_code(work: Work) -> None:
     first = compile(lambda a, b: {"total": a + 2.0 * b, "twice": 2.0 * a}, name="sums", a=3, b=3)
     assert work.since()[1] == 1
     second = compile(lambda p, q: {"x": p + 2.0 * q, "y": 2.0 * p}, name="sums", p=3, q=3)
@@ -146,7 +146,7 @@ def test_equal_programs_of_functions_of_one_name_share_code(work: Work) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_each_simd_level_has_its_own_cache_entry(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_simd_level_has_its_own_entry_in_the_disk_cache(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     for turn in range(2):
         for level in LEVELS:
             monkeypatch.setenv(target.VARIABLE, level)
@@ -154,7 +154,9 @@ def test_each_simd_level_has_its_own_cache_entry(work: Work, monkeypatch: pytest
             assert work.since()[1] == (0 if turn else 2)
 
 
-def test_another_version_of_linkwork_or_numpy_recompiles(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_linkwork_or_numpy_recompiles_cached_functions(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
     robot().gravity_force(Q)
     work.since()
     for attribute, value in (("__version__", "9.9"), ("__version__", "9.8")):
@@ -168,7 +170,7 @@ def test_another_version_of_linkwork_or_numpy_recompiles(work: Work, monkeypatch
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("spoil", ["cut", "flipped", "empty", "another's"])
-def test_a_damaged_cache_entry_is_recompiled_with_a_warning(
+def test_damaged_entry_of_the_disk_cache_is_recompiled_with_a_warning(
     work: Work, cache_folder: Path, spoil: str, dtype: type
 ) -> None:
     expected = robot().gravity_force(Q.astype(dtype))
@@ -225,7 +227,7 @@ WRONG: dict[str, Callable[[dict[str, Any], bytes], tuple[Any, bytes]]] = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of ELF files")
-def test_a_malformed_cache_entry_is_recompiled_with_a_warning(
+def test_malformed_entry_of_the_disk_cache_is_recompiled_with_a_warning(
     work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = trace(lambda x: x * x + 1.0, "plain", {"x": 3})
@@ -243,7 +245,7 @@ def test_a_malformed_cache_entry_is_recompiled_with_a_warning(
         assert work.since()[1] == 0, fault
 
 
-def test_no_files_are_written_with_the_cache_off(
+def test_no_files_are_written_if_the_disk_cache_is_off(
     work: Work, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for text in ("off", "OFF"):
@@ -254,7 +256,7 @@ def test_no_files_are_written_with_the_cache_off(
     assert not cache_folder.exists()
 
 
-def test_kernels_without_some_passes_are_not_cached(work: Work, cache_folder: Path) -> None:
+def test_kernels_compiled_without_some_passes_are_not_cached(work: Work, cache_folder: Path) -> None:
     program = trace(lambda x: x * x + 1.0, "plain", {"x": 3})
     for _ in range(2):
         Kernel(program, without_passes=["fuse"])
@@ -300,7 +302,7 @@ print(len(compiled), repr(float(poses[1, :3, 3] @ poses[0, :3, 2])))
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
-def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
+def test_cached_code_of_a_users_joint_type_is_recompiled_if_its_transform_changed(cache_folder: Path) -> None:
     """The joint's parameters are the same in all processes; its transform is not."""
 
     def run(factor: float) -> list[str]:
@@ -317,7 +319,7 @@ def test_code_of_a_users_joint_is_never_stale(cache_folder: Path) -> None:
 
 @pytest.mark.best_code
 @pytest.mark.slow
-def test_processes_that_compile_the_same_kernel_together_agree(cache_folder: Path) -> None:
+def test_processes_that_compile_the_same_kernel_simultaneously_agree(cache_folder: Path) -> None:
     code = """
     import warnings
     warnings.simplefilter("error")

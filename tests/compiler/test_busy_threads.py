@@ -98,7 +98,7 @@ assert not forks, forks
 
 
 @pytest.mark.slow(every=3)
-def test_first_calls_beside_busy_threads_do_not_hang(tmp_path: Path) -> None:
+def test_first_calls_of_kernels_do_not_hang_if_other_threads_are_busy(tmp_path: Path) -> None:
     """Threads factorize matrices on all processors, import, allocate, log, print and open sockets meanwhile."""
     said = []
     for manner in ("alone", "busy"):

@@ -43,7 +43,7 @@ def refused(match: str) -> None:
 
 
 class TestDirectory:
-    def test_the_environment_sets_the_cache_directory(self, cache_folder):
+    def test_environment_variable_sets_the_cache_directory(self, cache_folder):
         assert directory() == cache_folder
         cache = shared()
         assert cache is not None and cache is shared()
@@ -53,13 +53,13 @@ class TestDirectory:
         assert cache_folder.is_dir()
 
     @pytest.mark.parametrize("off", ["off", "OFF", "Off"])
-    def test_the_environment_turns_the_cache_off(self, monkeypatch, off):
+    def test_environment_variable_turns_the_disk_cache_off(self, monkeypatch, off):
         monkeypatch.setenv("LINKWORK_CACHE", off)
         assert directory() is None
         assert shared() is None  # without a warning
         assert cache_location().off and cache_location().refused
 
-    def test_a_relative_cache_directory_starts_at_the_current_one(self, monkeypatch, tmp_path):
+    def test_relative_cache_directory_starts_at_the_working_directory(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("LINKWORK_CACHE", os.path.join("some", "cache_location"))
         assert directory() == tmp_path / "some" / "cache_location"
@@ -68,7 +68,7 @@ class TestDirectory:
 
     @linux
     @pytest.mark.parametrize("setting", ["", None])
-    def test_the_default_directory_is_the_users_cache_folder(self, monkeypatch, tmp_path, setting):
+    def test_default_cache_directory_is_in_the_users_cache_folder(self, monkeypatch, tmp_path, setting):
         monkeypatch.delenv("LINKWORK_CACHE") if setting is None else monkeypatch.setenv("LINKWORK_CACHE", setting)
         monkeypatch.setenv("HOME", str(tmp_path))
         assert directory() == tmp_path / ".cache" / "linkwork"
@@ -80,7 +80,7 @@ class TestDirectory:
         assert directory() == tmp_path / "mine"
 
     @pytest.mark.parametrize("system", ["win32", "darwin"])
-    def test_the_default_directory_on_windows_and_macos_is_the_systems_cache_folder(
+    def test_default_cache_directory_on_windows_and_macos_is_in_the_systems_cache_folder(
         self, monkeypatch, tmp_path, system
     ):
         monkeypatch.setattr(sys, "platform", system)
@@ -90,7 +90,7 @@ class TestDirectory:
         expected = tmp_path / ("linkwork/cache" if system == "win32" else "Library/Caches/linkwork")
         assert directory() == expected
 
-    def test_without_a_home_directory_there_is_no_cache(self, monkeypatch):
+    def test_disk_cache_is_off_without_a_home_directory(self, monkeypatch):
         def homeless(cls):
             raise RuntimeError("Could not determine home directory.")
 
@@ -102,7 +102,7 @@ class TestDirectory:
 
     @linux
     @pytest.mark.parametrize("setting", ["", "~/mine"])
-    def test_a_relative_home_directory_is_refused(self, monkeypatch, tmp_path, setting):
+    def test_cache_directory_below_a_relative_home_directory_is_refused(self, monkeypatch, tmp_path, setting):
         """The path below it would change with the current directory."""
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("HOME", "here")
@@ -112,12 +112,12 @@ class TestDirectory:
         assert not [*tmp_path.iterdir()]
 
     @posix
-    def test_the_home_of_an_unknown_user_is_refused(self, monkeypatch):
+    def test_cache_directory_in_the_home_of_an_unknown_user_is_refused(self, monkeypatch):
         monkeypatch.setenv("LINKWORK_CACHE", "~no-such-user-here/cache")
         refused("it has no directory")
 
     @linux
-    def test_a_relative_path_in_a_removed_directory_is_refused(self, monkeypatch, tmp_path):
+    def test_relative_cache_directory_in_a_removed_working_directory_is_refused(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "gone").mkdir()
         os.chdir("gone")
@@ -125,20 +125,20 @@ class TestDirectory:
         monkeypatch.setenv("LINKWORK_CACHE", "relative")
         refused("it has no directory: No such file")
 
-    def test_a_file_in_place_of_the_directory_is_refused(self, cache_folder):
+    def test_cache_directory_that_is_a_file_is_refused(self, cache_folder):
         cache_folder.write_text("mine")
         refused("cache is not a directory")
         assert cache_folder.read_text() == "mine"
 
     @posix
     @pytest.mark.parametrize("name", ["under/a/file", "x" * 5000])
-    def test_an_impossible_path_is_refused(self, monkeypatch, tmp_path, name):
+    def test_impossible_path_of_the_cache_directory_is_refused(self, monkeypatch, tmp_path, name):
         (tmp_path / "under").write_text("a file")
         monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / name))
         refused("cannot be used: (Not a directory|File name too long)")
 
     @linux
-    def test_a_directory_that_cannot_be_created_warns_once(self, monkeypatch):
+    def test_cache_directory_that_cannot_be_created_gives_one_warning(self, monkeypatch):
         monkeypatch.setenv("LINKWORK_CACHE", "/proc/linkwork")
         with pytest.warns(CacheWarning, match="cannot write to /proc/linkwork") as caught:
             shared().store("a", ENTRY)
@@ -150,7 +150,7 @@ class TestDirectory:
 @posix
 class TestOwners:
     @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
-    def test_a_directory_that_others_may_write_to_is_refused(self, cache_folder, mode):
+    def test_cache_directory_that_others_can_write_to_is_refused(self, cache_folder, mode):
         shared().store("a", ENTRY)
         cache_folder.chmod(mode)
         refused("is writable by others: run chmod go-w on it")
@@ -158,18 +158,18 @@ class TestOwners:
         assert shared().load("a") == ENTRY
 
     @root
-    def test_a_directory_of_another_user_is_refused(self, cache_folder):
+    def test_cache_directory_of_another_user_is_refused(self, cache_folder):
         cache_folder.mkdir(mode=0o700)
         os.chown(cache_folder, 12345, -1)
         refused("belongs to another user")
 
     @root
-    def test_a_directory_that_root_filled_for_all_users_is_read(self, cache_folder, monkeypatch):
+    def test_cache_directory_filled_by_root_for_all_users_is_read(self, cache_folder, monkeypatch):
         shared().store("a", ENTRY)
         monkeypatch.setattr(private.os, "geteuid", lambda: 12345)
         assert shared().load("a") == ENTRY
 
-    def test_a_directory_that_cannot_be_read_is_refused(self, cache_folder, monkeypatch):
+    def test_cache_directory_that_cannot_be_read_is_refused(self, cache_folder, monkeypatch):
         """Root may have filled it for itself."""
         shared().store("a", ENTRY)
         stat = os.stat
@@ -182,7 +182,7 @@ class TestOwners:
         monkeypatch.setattr(os, "stat", refusing)
         assert "a" not in shared()
 
-    def test_a_link_to_a_directory_of_the_user_is_followed(self, cache_folder, tmp_path):
+    def test_symbolic_link_to_a_cache_directory_of_the_user_is_followed(self, cache_folder, tmp_path):
         (tmp_path / "large").mkdir(mode=0o700)
         cache_folder.symlink_to(tmp_path / "large")
         shared().store("a", ENTRY)
@@ -190,14 +190,14 @@ class TestOwners:
 
     @root
     @pytest.mark.parametrize("theirs", ["link", "directory"])
-    def test_links_and_linked_directories_of_another_user_are_refused(self, cache_folder, tmp_path, theirs):
+    def test_symbolic_links_of_another_user_to_cache_directories_are_refused(self, cache_folder, tmp_path, theirs):
         (tmp_path / "large").mkdir(mode=0o700)
         cache_folder.symlink_to(tmp_path / "large")
         os.lchown(cache_folder if theirs == "link" else tmp_path / "large", 12345, -1)
         refused("belongs to another user")
 
     @pytest.mark.parametrize("mode", [0o777, 0o757, 0o775])
-    def test_a_parent_directory_that_others_may_write_to_is_refused(self, monkeypatch, tmp_path, mode):
+    def test_cache_directory_below_a_parent_that_others_can_write_to_is_refused(self, monkeypatch, tmp_path, mode):
         inside = tmp_path / "shared" / "mine" / "cache"
         inside.mkdir(parents=True, mode=0o700)
         monkeypatch.setenv("LINKWORK_CACHE", str(inside))
@@ -209,7 +209,7 @@ class TestOwners:
         assert shared().load("a") == ENTRY
 
     @root
-    def test_a_parent_directory_of_another_user_is_refused(self, monkeypatch, tmp_path):
+    def test_cache_directory_below_a_parent_of_another_user_is_refused(self, monkeypatch, tmp_path):
         inside = tmp_path / "theirs" / "cache"
         inside.mkdir(parents=True, mode=0o700)
         monkeypatch.setenv("LINKWORK_CACHE", str(inside))
@@ -217,7 +217,7 @@ class TestOwners:
         refused("its parent directory .*theirs belongs to another user")
 
     @root
-    def test_a_link_of_another_user_in_the_path_is_refused(self, monkeypatch, tmp_path):
+    def test_cache_path_with_a_symbolic_link_of_another_user_is_refused(self, monkeypatch, tmp_path):
         (tmp_path / "real" / "cache").mkdir(parents=True, mode=0o700)
         (tmp_path / "link").symlink_to("real")
         monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "link" / "cache"))
@@ -226,13 +226,13 @@ class TestOwners:
         os.lchown(tmp_path / "link", 12345, -1)
         refused("link belongs to another user")
 
-    def test_circular_links_are_refused(self, monkeypatch, tmp_path):
+    def test_circular_symbolic_links_to_the_cache_directory_are_refused(self, monkeypatch, tmp_path):
         (tmp_path / "a").symlink_to("b")
         (tmp_path / "b").symlink_to(tmp_path / "a")
         monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "a" / "cache"))
         refused("cannot be used: Too many levels")
 
-    def test_files_stay_in_the_verified_directory_after_it_is_replaced(self, cache_folder, tmp_path):
+    def test_cache_files_stay_in_the_verified_directory_after_its_path_is_replaced(self, cache_folder, tmp_path):
         shared().store("a", ENTRY)
         with private.opened(cache_folder) as opened:
             cache_folder.rename(tmp_path / "away")
@@ -242,15 +242,15 @@ class TestOwners:
             assert opened.read("c") == b"what is written"
         assert os.listdir(cache_folder) == [] and (tmp_path / "away" / "c").exists()
 
-    def test_the_private_group_of_another_user_is_not_trusted(self, monkeypatch):
+    def test_private_group_of_another_user_is_not_trusted_for_the_cache(self, monkeypatch):
         assert not private._is_own_group(os.geteuid() + 1)
 
-    def test_a_link_to_a_missing_directory_warns(self, cache_folder, tmp_path):
+    def test_symbolic_link_to_a_missing_cache_directory_gives_a_warning(self, cache_folder, tmp_path):
         cache_folder.symlink_to(tmp_path / "nowhere")
         with pytest.warns(CacheWarning, match="cannot write to"):
             shared().store("a", ENTRY)
 
-    def test_a_directory_that_another_user_creates_meanwhile_is_refused(self, cache_folder):
+    def test_cache_directory_created_meanwhile_by_another_user_is_refused(self, cache_folder):
         cache = shared()
         cache_folder.mkdir()
         cache_folder.chmod(0o777)
@@ -261,7 +261,7 @@ class TestOwners:
 
 class TestSize:
     @pytest.mark.parametrize("setting", ["-1", "nan", "inf", "1e400", "1e308", "many", "0x10", " "])
-    def test_an_invalid_cache_size_warns_and_the_default_is_used(self, monkeypatch, setting):
+    def test_invalid_cache_size_gives_a_warning_and_the_default_is_used(self, monkeypatch, setting):
         monkeypatch.setenv("LINKWORK_CACHE_SIZE", setting)
         with pytest.warns(CacheWarning, match="LINKWORK_CACHE_SIZE: expected a number of MiB, got") as caught:
             assert shared().max_bytes == shared().max_bytes == 512 * MIB
@@ -270,17 +270,17 @@ class TestSize:
     @pytest.mark.parametrize(
         ("setting", "size"), [("", 512 * MIB), ("0", 0), ("-0", 0), ("1", MIB), ("0.5", MIB // 2), ("1e9", 10**9 * MIB)]
     )
-    def test_the_environment_sets_the_cache_size(self, monkeypatch, setting, size):
+    def test_environment_variable_sets_the_cache_size(self, monkeypatch, setting, size):
         monkeypatch.setenv("LINKWORK_CACHE_SIZE", setting)
         assert shared().max_bytes == size
 
 
 class TestWarnings:
-    def test_the_cache_warning_is_a_public_class(self):
+    def test_cache_warning_class_is_public(self):
         assert errors.CacheWarning is CacheWarning
         assert issubclass(CacheWarning, UserWarning)
 
-    def test_a_cache_warning_that_is_an_error_is_raised_once(self, cache_folder):
+    def test_cache_warning_turned_into_an_error_is_raised_once(self, cache_folder):
         cache_folder.write_text("a file")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -302,7 +302,7 @@ def target() -> tuple[str, ...]:
 
 class TestDigest:
     @pytest.mark.slow(every=3)
-    def test_digests_are_the_same_in_every_process(self):
+    def test_cache_digests_are_equal_in_every_process(self):
         expected = digest(["robot", "function"], target())
         assert len(expected) == 64 and set(expected) <= set("0123456789abcdef")
         for seed in ("0", "1"):
@@ -310,7 +310,7 @@ class TestDigest:
             ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True)
             assert ran.stdout.decode().strip() == expected
 
-    def test_digests_of_differently_split_texts_differ(self):
+    def test_cache_digests_of_differently_split_texts_differ(self):
         parts = [[], [""], ["", ""], ["a", "b"], ["ab"], ["b", "a"], ['a", "b'], ["a\x00b"], ["\ud800"], ["ä"]]
         assert len({digest(p, target()) for p in parts}) == len(parts)
         assert digest(iter(["a", "b"]), target()) == digest(("a", "b"), target())
@@ -318,11 +318,11 @@ class TestDigest:
     @pytest.mark.parametrize(
         "change", [{"triple": "x86_64-none"}, {"cpu": "i386"}, {"features": "+none"}, {"lanes": 1}, {"fma": None}]
     )
-    def test_the_digest_depends_on_the_processor(self, change):
+    def test_cache_digest_depends_on_the_processor(self, change):
         assert digest(["a"], CPUBackend(replace(host(), **change)).target) != digest(["a"], target())
 
     @pytest.mark.parametrize("change", [{"llvmlite": "0.0.0"}, {"llvm": "(1, 2, 3)"}])
-    def test_the_digest_depends_on_the_versions_of_llvm(self, monkeypatch, change):
+    def test_cache_digest_depends_on_the_version_of_llvm(self, monkeypatch, change):
         before, changed = digest(["a"], target()), cpu_backend.processor()._replace(**change)
         monkeypatch.setattr(cpu_backend, "processor", lambda: changed)
         assert digest(["a"], target()) != before
@@ -339,12 +339,12 @@ class TestDigest:
             (own_files, "_own_files", lambda: "others"),
         ],
     )
-    def test_the_digest_depends_on_versions_and_settings(self, monkeypatch, owner, name, value):
+    def test_cache_digest_depends_on_versions_of_linkwork_and_on_settings(self, monkeypatch, owner, name, value):
         before = digest(["a"], target())
         monkeypatch.setattr(owner, name, value)
         assert digest(["a"], target()) != before
 
-    def test_the_digest_depends_on_linkworks_own_files(self, monkeypatch, tmp_path):
+    def test_cache_digest_depends_on_the_source_files_of_linkwork(self, monkeypatch, tmp_path):
         inner = tmp_path / "package" / "compiler"
         inner.mkdir(parents=True)
         source, added = inner / "cache.py", tmp_path / "package" / "x.py"
@@ -370,7 +370,7 @@ class TestDigest:
         (inner / "notes.txt").write_text("no code")
         assert not changed()
 
-    def test_the_digest_ignores_fractions_of_seconds_in_times_of_files(self, tmp_path):
+    def test_cache_digest_ignores_fractions_of_seconds_in_file_times(self, tmp_path):
         """Container images drop them."""
         file = tmp_path / "x.py"
         file.write_text("")
@@ -380,7 +380,7 @@ class TestDigest:
             texts.append(own_files._text_of([(str(file), file.stat())], 10**9))
         assert texts[0] == texts[1] != texts[2]
 
-    def test_files_changed_within_the_last_second_are_not_shared(self, monkeypatch, tmp_path):
+    def test_cache_entries_stored_within_a_second_of_a_source_edit_are_not_shared(self, monkeypatch, tmp_path):
         """Two changes within a second may leave size and time in seconds equal."""
         file = tmp_path / "x.py"
         file.write_text("")
@@ -406,7 +406,7 @@ class TestDigest:
             own_files.wait_for_shared_state()
         assert waits == [1.0]
 
-    def test_files_that_change_during_imports_make_names_private(self, monkeypatch, tmp_path):
+    def test_source_files_edited_during_import_give_cache_names_private_to_the_process(self, monkeypatch, tmp_path):
         """The imported version is unknown, so the names are those of this process alone."""
         monkeypatch.setattr(own_files, "_SETTLED", 0)
         known = digest(["a"], target())
@@ -424,7 +424,7 @@ class TestDigest:
         assert not own_files._changed_after(states, time.time_ns() + 10**9)
         assert own_files._changed_after(states, file.stat().st_mtime_ns - 10**9)
 
-    def test_own_files_are_examined_once_in_five_seconds(self, monkeypatch):
+    def test_source_files_of_linkwork_are_examined_at_most_once_in_five_seconds(self, monkeypatch):
         now, states = [100.0], iter("abcd")
         look = lambda: next(states)  # noqa: E731
         monkeypatch.setattr(own_files, "_own_files", look)
@@ -436,7 +436,7 @@ class TestDigest:
         assert results == ["a", "a", "b", "b", "c"]
 
     @posix
-    def test_lock_files_of_editors_are_ignored(self, monkeypatch, tmp_path):
+    def test_lock_files_of_editors_do_not_change_the_cache_digest(self, monkeypatch, tmp_path):
         source = tmp_path / "compiler" / "cache.py"
         source.parent.mkdir()
         source.write_text("")
@@ -446,7 +446,7 @@ class TestDigest:
         monkeypatch.setattr(own_files, "__file__", str(source))
         assert all(f"/{k}.py'" in own_files._own_files() for k in range(20))
 
-    def test_a_zipped_linkwork_is_digested_by_its_archive(self, monkeypatch, tmp_path):
+    def test_cache_digest_of_a_zipped_linkwork_depends_on_the_archive(self, monkeypatch, tmp_path):
         archive = tmp_path / "linkwork.zip"
         archive.write_text("a")
         monkeypatch.setattr(own_files, "__file__", str(archive / "linkwork" / "compiler" / "cache.py"))

@@ -112,7 +112,7 @@ def printed(program: str, folder: Path) -> str:
 
 @pytest.mark.slow
 @posix
-def test_killed_writers_leave_complete_entries_or_none(tmp_path):
+def test_killed_writers_leave_complete_cache_entries_or_none(tmp_path):
     cache = Cache(tmp_path / "cache", 1 << 30)
     left, killed, loaded = map(int, printed(KILLED, cache.folder).split())
     assert left > 0, "no writer was killed while it wrote"
@@ -129,7 +129,7 @@ def test_killed_writers_leave_complete_entries_or_none(tmp_path):
 
 @pytest.mark.slow
 @posix
-def test_many_processes_share_the_disk_cache(tmp_path):
+def test_many_processes_can_share_the_disk_cache(tmp_path):
     folder = tmp_path / "cache"
     assert printed(TOGETHER, folder) == f"{[0] * 8}\n"
     cache = Cache(folder, 300_000)
@@ -140,7 +140,7 @@ def test_many_processes_share_the_disk_cache(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_many_threads_share_the_disk_cache(tmp_path):
+def test_many_threads_can_share_the_disk_cache(tmp_path):
     cache, wrong = Cache(tmp_path / "cache", 100_000), []
 
     def work(seed: int) -> None:

@@ -36,7 +36,7 @@ def calls(kernel: lw.Kernel) -> Iterator[tuple[list[Any], list[np.ndarray]]]:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_calls_refuse_arrays_beyond_the_inputs(name: str) -> None:
+def test_pickled_and_original_kernels_raise_errors_for_superfluous_or_missing_arrays(name: str) -> None:
     kernel = KERNELS[name]()
     for copied in (kernel, pickle.loads(pickle.dumps(kernel))):
         flat: list[Callable[..., Any]] = [general_call(copied), batch_call(copied)] if name != "nested" else []
@@ -56,7 +56,7 @@ def test_calls_refuse_arrays_beyond_the_inputs(name: str) -> None:
             assert all((x == 7.0).all() for x in out), name
 
 
-def test_an_error_of_numpy_names_the_argument_and_leaves_outputs_unchanged() -> None:
+def test_numpys_error_in_a_kernel_call_names_the_argument_and_leaves_outputs_unchanged() -> None:
     kernel, x = lw.compile(lambda x, y: {"sum": x + y, "dot": x @ y}, name="k", x=3, y=3), np.ones(3)
     out = np.full((2, 3), 7.0), np.full(2, 7.0)
     for wrong, kind, message in (
@@ -83,7 +83,7 @@ def test_an_error_of_numpy_names_the_argument_and_leaves_outputs_unchanged() -> 
     assert all((a == 7.0).all() for a in out)
 
 
-def test_methods_of_robots_and_joints_refuse_arrays_beyond_their_inputs() -> None:
+def test_robot_and_joint_methods_raise_errors_for_superfluous_arrays() -> None:
     q = ARM.random_configuration(seed=0)
     out = np.full((ARM.nv, ARM.nv), 7.0)
     joint = next(iter(ARM.joints))

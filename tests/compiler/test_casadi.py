@@ -67,7 +67,7 @@ def by_casadi(function: Any, *arrays: np.ndarray) -> np.ndarray:
 # -- from CasADi
 
 
-def test_every_operation_of_casadi_is_taken_or_refused() -> None:
+def test_every_casadi_operation_is_converted_or_refused() -> None:
     known = {*TAKEN, *REFUSED, *(f"OP_{name}" for name in (*OF_MATRICES, *FRAME))}
     assert {name for name in vars(ca) if name.startswith("OP_")} <= known
     assert not set(TAKEN) & set(REFUSED)
@@ -75,7 +75,7 @@ def test_every_operation_of_casadi_is_taken_or_refused() -> None:
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_operations_from_casadi_equal_casadis_values(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_operations_converted_from_casadi_equal_casadis_values(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     function, count = function_of_operation(name)
     arrays = [SAMPLE_VALUES] if count == 1 else [a.ravel() for a in np.meshgrid(SAMPLE_VALUES, SAMPLE_VALUES)]
     expected = by_casadi(function, *arrays)
@@ -88,14 +88,14 @@ def test_operations_from_casadi_equal_casadis_values(name: str, capfd: pytest.Ca
 
 
 @pytest.mark.parametrize("exponent", [2, 3, -1, -2, 0, 0.5, 7, 2.7, -0.3, 100])
-def test_constant_powers_from_casadi_are_right(exponent: float) -> None:
+def test_constant_powers_converted_from_casadi_have_correct_values(exponent: float) -> None:
     x = ca.SX.sym("x")
     kernel = from_casadi(ca.Function("f", [x], [x**exponent]))
     points = abs(RNG.normal(size=50)) + 0.1
     assert np.allclose(kernel(points), points**exponent, rtol=1e-14)
 
 
-def test_casadi_conditions_become_floats_only_where_arithmetic_needs_them() -> None:
+def test_casadi_conditions_become_floats_only_if_arithmetic_uses_them() -> None:
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     both = ca.logic_and(x < y, ca.logic_not(ca.logic_or(x == 1, y)))
     chosen = from_casadi(ca.Function("f", [x, y], [ca.if_else(both, x * y, -1.0)]))
@@ -107,13 +107,13 @@ def test_casadi_conditions_become_floats_only_where_arithmetic_needs_them() -> N
     assert chosen(-1.0, 0.0) == 0.0 and chosen(-1.0, -0.5) == -1.0
 
 
-def test_casadi_choices_with_negated_conditions_are_right() -> None:
+def test_casadi_conditionals_with_negated_conditions_have_correct_values() -> None:
     x = ca.SX.sym("x")
     halves = ca.Function("f", [x], [ca.if_else(x < 1, 3.0, 0) + ca.if_else(ca.logic_not(x < 1), 3.0, 0)])
     assert np.array_equal(from_casadi(halves)([0.0, 2.0]), [3.0, 3.0])
 
 
-def test_matrix_shapes_and_argument_order_survive_conversion_from_casadi() -> None:
+def test_conversion_from_casadi_preserves_matrix_shapes_and_argument_order() -> None:
     M, column, row, scalar = ca.SX.sym("M", 2, 3), ca.SX.sym("c", 3), ca.SX.sym("r", 1, 2), ca.SX.sym("s")
     function = ca.Function(
         "g", [M, column, row, scalar], [M @ column, row @ M, M.T * scalar, scalar], list("Mcrs"), list("wxyz")
@@ -126,7 +126,7 @@ def test_matrix_shapes_and_argument_order_survive_conversion_from_casadi() -> No
         assert np.allclose(result, expected, rtol=1e-15)
 
 
-def test_sparse_casadi_arrays_become_dense() -> None:
+def test_sparse_casadi_matrices_become_dense_arrays() -> None:
     lower = ca.SX.sym("L", ca.Sparsity.lower(3))
     diagonal = ca.SX.sym("D", ca.Sparsity.diag(3))
     function = ca.Function("f", [lower, diagonal], [lower @ diagonal, ca.SX(2, 2), lower[:, 1]])
@@ -139,7 +139,7 @@ def test_sparse_casadi_arrays_become_dense() -> None:
     assert np.array_equal(column, np.tril(L)[:, 1])
 
 
-def test_casadi_functions_without_inputs_and_with_empty_ones_convert() -> None:
+def test_casadi_functions_without_inputs_or_with_empty_inputs_are_converted() -> None:
     assert from_casadi(ca.Function("f", [], [ca.SX([1, 2])]))().tolist() == [1.0, 2.0]
     x, empty_input = ca.SX.sym("x"), ca.SX.sym("n", 0, 1)
     kernel = from_casadi(ca.Function("f", [x, empty_input], [2 * x, empty_input]))
@@ -147,7 +147,7 @@ def test_casadi_functions_without_inputs_and_with_empty_ones_convert() -> None:
     assert doubled.tolist() == [0.0, 2.0, 4.0] and empty.shape == (3, 0)
 
 
-def test_casadi_names_become_identifiers() -> None:
+def test_names_of_casadi_ports_become_valid_identifiers() -> None:
     x = ca.SX.sym("x", 5)
     parts = ca.vertsplit(x)
     function = ca.Function("f", parts, [x[0], x[1]], ["in", "out", "a-b", "a_b", "1"], ["class", "_y"])
@@ -160,7 +160,7 @@ def test_casadi_names_become_identifiers() -> None:
         from_casadi(function, name="no name")
 
 
-def test_casadi_functions_that_call_functions_convert() -> None:
+def test_casadi_functions_that_call_other_functions_are_converted() -> None:
     A, b = ca.MX.sym("A", 3, 3), ca.MX.sym("b", 3)
     inner = ca.Function("inner", [A, b], [A @ ca.sin(b), ca.norm_2(b)], ["A", "b"], ["y", "n"])
     rows = np.array([RNG.normal(size=(3, 3)) for _ in range(5)])
@@ -183,7 +183,7 @@ def test_casadi_functions_that_call_functions_convert() -> None:
     assert mapped(np.ones((2, 3)), np.ones((1, 3)))[0].shape == (2, 3)
 
 
-def test_unsupported_casadi_functions_are_refused_by_name() -> None:
+def test_unsupported_casadi_functions_are_refused_with_their_name() -> None:
     x, y, A = ca.SX.sym("x"), ca.SX.sym("y"), ca.MX.sym("A", 2, 2)
 
     class Doubled(ca.Callback):  # type: ignore[misc,name-defined]
@@ -212,7 +212,7 @@ def test_unsupported_casadi_functions_are_refused_by_name() -> None:
         from_casadi(lambda x: x)
 
 
-def test_without_casadi_an_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_casadi_gives_an_error_that_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = compile(lambda x: 2 * x, x=())
     monkeypatch.setitem(sys.modules, "casadi", None)
     for attempt in (lambda: lw.from_casadi(None), kernel.to_casadi):
@@ -230,7 +230,7 @@ def linkwork_operations() -> dict[str, Operation]:
 
 
 @pytest.mark.parametrize("name", linkwork_operations())
-def test_operations_to_casadi_equal_the_interpreter(name: str) -> None:
+def test_operations_converted_to_casadi_equal_the_interpreter(name: str) -> None:
     operation = linkwork_operations()[name]
     takes = operation.arity
     instructions = [Instruction(BY_NAME["input"], (), k) for k in range(takes)]
@@ -261,7 +261,7 @@ def test_operations_to_casadi_equal_the_interpreter(name: str) -> None:
     assert np.allclose(values, expected, rtol=1e-14, atol=0.0, equal_nan=True)
 
 
-def test_an_operation_that_casadi_lacks_is_refused_by_name() -> None:
+def test_operation_that_casadi_lacks_is_refused_by_name() -> None:
     strange = Operation("strange", 1, np.sin, np.sin, None, Lowering("none"))
     program = Program.of("f", [(Port("x", ()), [Graph().input("x")])], [(Port("y", ()), [1.0])])
     program = replace(
@@ -271,7 +271,7 @@ def test_an_operation_that_casadi_lacks_is_refused_by_name() -> None:
         to_casadi(program)
 
 
-def test_shapes_and_names_survive_conversion_to_casadi() -> None:
+def test_conversion_to_casadi_preserves_shapes_and_names() -> None:
     def outer(s: Any, u: Any, M: Any, T: Any) -> Any:
         return {"s": 2.0 * s, "u": u, "product": M @ u, "T": T, "one": np.array([s])}
 
@@ -287,13 +287,13 @@ def test_shapes_and_names_survive_conversion_to_casadi() -> None:
         assert np.allclose(np.array(result).reshape(port.shape), expected, rtol=1e-15)
 
 
-def test_empty_arrays_convert_to_casadi() -> None:
+def test_empty_arrays_are_converted_to_casadi() -> None:
     function = compile(lambda x, n: (x, n), x=2, n=(3, 0)).to_casadi()
     assert function.size_in(1) == (3, 0) and function.size_out(1) == (3, 0)
     assert np.array_equal(np.array(function([1.0, 2.0], np.zeros((3, 0)))[0]).ravel(), [1.0, 2.0])
 
 
-def test_compiled_programs_convert_to_casadi() -> None:
+def test_programs_with_fused_operations_are_converted_to_casadi() -> None:
     kernel = compile(lambda x: np.sin(x[0]) * np.cos(x[0]) + x[1] * x[2] - x[0] * x[2], x=3)
     assert {"fma", "sincos"} & set(kernel.program.operations)
     x = RNG.normal(size=3)

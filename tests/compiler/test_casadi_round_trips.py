@@ -36,7 +36,7 @@ def allowance(outputs: list[Any], symbols: list[Symbol], x: list[float]) -> np.n
 
 @given(st.lists(recipes(KINKED), min_size=1, max_size=3), points(3))
 @settings(max_examples=examples(60))
-def test_random_expressions_survive_a_round_trip_through_casadi(steps: list[Recipe], x: list[float]) -> None:
+def test_random_expressions_are_equal_after_conversion_to_casadi_and_back(steps: list[Recipe], x: list[float]) -> None:
     graph = Graph()
     symbols = graph.inputs("x", (3,))
     outputs = [where(lt(fabs(e), 1e6), e, 0.0) for e in (build(recipe, symbols) for recipe in steps)]
@@ -52,7 +52,7 @@ def test_random_expressions_survive_a_round_trip_through_casadi(steps: list[Reci
 @pytest.mark.slow
 @given(recipes(KINKED, most=6), points(2))
 @settings(max_examples=60)
-def test_random_casadi_expressions_convert_with_equal_values(recipe: Recipe, x: list[float]) -> None:
+def test_random_casadi_expressions_have_equal_values_after_conversion(recipe: Recipe, x: list[float]) -> None:
     symbols = ca.SX.sym("x", 2)
     expression = build(recipe, symbols.elements(), [ca.SX(k) for k in CONSTANTS])
     function = ca.Function("f", [symbols], [expression])
@@ -63,7 +63,7 @@ def test_random_casadi_expressions_convert_with_equal_values(recipe: Recipe, x: 
     assert abs(float(from_casadi(function)(np.array(x))) - expected) <= allowed
 
 
-def test_arithmetic_survives_a_round_trip_to_the_last_bit() -> None:
+def test_arithmetic_has_equal_bits_after_conversion_to_casadi_and_back() -> None:
     def step(x: Any) -> Any:
         y = x[0] * x[1] - x[2] / (1.0 + x[0] * x[0])
         return np.array([y, where(x[1] < x[2], y * y, -y), fabs(y) ** 0.5 - np.floor(y)])
@@ -84,7 +84,7 @@ def state(robot: Any, seed: int = 0) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("name", ["arm7", "quadruped"])
 @pytest.mark.parametrize("function_name", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics"])
-def test_robot_functions_survive_a_round_trip_through_casadi(name: str, function_name: str) -> None:
+def test_robot_functions_are_equal_after_conversion_to_casadi_and_back(name: str, function_name: str) -> None:
     robot = lw.load(name)
     kernel = robot.compile(function_name)
     arguments = state(robot)[: len(kernel.inputs)]
@@ -98,7 +98,7 @@ def test_robot_functions_survive_a_round_trip_through_casadi(name: str, function
     assert np.allclose(np.reshape(back(*arguments), expected.shape), expected, rtol=1e-11, atol=1e-12 * scale)
 
 
-def test_kernels_of_several_functions_convert_to_casadi() -> None:
+def test_kernels_of_several_robot_functions_are_converted_to_casadi() -> None:
     robot = lw.load("arm7")
     kernel = robot.compile(["mass_matrix", "bias_force"])
     q, v, _ = state(robot)
@@ -108,7 +108,7 @@ def test_kernels_of_several_functions_convert_to_casadi() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_casadi_derivatives_of_robot_functions_compile_and_are_right() -> None:
+def test_casadi_derivatives_of_robot_functions_can_be_compiled_and_are_correct() -> None:
     robot = lw.load("arm7")
     kernel = robot.compile("inverse_dynamics")
     arguments = state(robot)
@@ -129,7 +129,7 @@ def test_casadi_derivatives_of_robot_functions_compile_and_are_right() -> None:
         assert np.allclose(part[0], by_input, rtol=1e-11, atol=1e-12)
 
 
-def test_a_robot_function_inside_a_casadi_matrix_function_compiles() -> None:
+def test_casadi_matrix_function_that_calls_a_robot_function_can_be_compiled() -> None:
     """Kernels are called on MX, as CasADi's optimal control is written."""
     robot = lw.load("arm7")
     dynamics = robot.compile("forward_dynamics").to_casadi()
@@ -143,7 +143,7 @@ def test_a_robot_function_inside_a_casadi_matrix_function_compiles() -> None:
     assert np.allclose(kernel(np.concatenate([q0, v0]), tau), expected, rtol=1e-11, atol=1e-11)
 
 
-def test_algorithms_run_on_casadi_symbols() -> None:
+def test_mechanics_algorithms_evaluated_on_casadi_symbols_equal_compiled_functions() -> None:
     """A function that CasADi's operators built equals the robot's own."""
     robot = lw.load("arm7")
     q, v, a = (ca.SX.sym(name, 7) for name in "qva")
@@ -154,7 +154,7 @@ def test_algorithms_run_on_casadi_symbols() -> None:
     assert np.allclose(kernel(*arguments), Direct(robot.tree, "floats").inverse_dynamics(*arguments), rtol=1e-12)
 
 
-def test_pinocchios_casadi_functions_compile() -> None:
+def test_casadi_functions_built_by_pinocchio_can_be_compiled() -> None:
     """Pinocchio's algorithms over CasADi symbols, where it was built with them."""
     pinocchio = pytest.importorskip("pinocchio")
     symbolic = pytest.importorskip("pinocchio.casadi")

@@ -20,12 +20,12 @@ OPERATIONS = [operation for operation in BY_NAME.values() if operation.arity > 0
 
 
 @pytest.mark.parametrize("one_pass", ALL, ids=lambda one_pass: one_pass.__name__)
-def test_every_pass_fulfils_the_contract(one_pass):
+def test_every_compiler_pass_fulfils_its_contract(one_pass):
     check_pass(one_pass).raise_if_failed()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_every_operation_fulfils_the_contract(operation):
+def test_every_scalar_operation_fulfils_its_contract(operation):
     check_operation(operation).raise_if_failed()
 
 
@@ -69,7 +69,7 @@ class Unsteady:
         (Unsteady(), "deterministic", "gives another program"),
     ],
 )
-def test_reports_name_the_fault_of_a_broken_pass(one_pass, requirement, message):
+def test_check_pass_names_the_fault_of_a_broken_compiler_pass(one_pass, requirement, message):
     assert_reported(check_pass(one_pass), requirement, message)
 
 
@@ -92,11 +92,11 @@ ATAN2 = f.atan2.operation
         ({"lowering": f.hypot.operation.lowering}, "lowering", "compiled code"),
     ],
 )
-def test_reports_name_the_fault_of_a_broken_operation(change, requirement, message):
+def test_check_operation_names_the_fault_of_a_broken_operation(change, requirement, message):
     assert_reported(check_operation(replace(ATAN2, name="atan2 with a defect", **change)), requirement, message)
 
 
-def test_slight_defects_of_operations_are_reported_alone():
+def test_check_operation_reports_a_small_defect_as_the_only_failure():
     partials = ATAN2.partials
     for requirement, noticed, allowed, change in (
         ("scalar", 3e-12, 3e-13, lambda by: {"scalar": lambda y, x: math.atan2(y, x) * (1.0 + by)}),
@@ -108,6 +108,6 @@ def test_slight_defects_of_operations_are_reported_alone():
             assert [line.name for line in report.failures] == failures, str(report)
 
 
-def test_antisymmetric_functions_need_zeros_of_both_signs():
+def test_check_operation_tests_antisymmetric_functions_at_zeros_of_both_signs():
     odd_sign = replace(f.sign.operation, name="sign with a defect", odd=True)
     assert_reported(check_operation(odd_sign), "odd, even", "at 0 or infinity the sign does not move")

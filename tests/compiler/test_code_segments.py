@@ -61,7 +61,7 @@ def check(cut: Plan, most: int) -> None:
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(program=programs(most=120), most=st.integers(4, 40))
-def test_segmented_programs_keep_every_value_for_its_last_use(program: Program, most: int) -> None:
+def test_code_segments_store_every_value_until_its_last_use(program: Program, most: int) -> None:
     optimized = optimize(program)
     cut = plan(optimized, 3, most)
     if len(optimized.instructions) <= 3:
@@ -72,13 +72,13 @@ def test_segmented_programs_keep_every_value_for_its_last_use(program: Program, 
     assert all_bits_equal(cut.program.interpret(*arrays), optimized.interpret(*arrays))
 
 
-def test_a_short_program_is_not_segmented() -> None:
+def test_short_program_is_not_split_into_code_segments() -> None:
     program = Program("one", (Port("x", ()),), (Port("y", ()),), (Instruction(INPUT, (), 0),), (0,))
     assert plan(program).program is program and not plan(program).segmented and plan(program).slots == 0
     assert MAX_SEGMENT < MAX_WHOLE
 
 
-def test_slots_of_values_are_reused() -> None:
+def test_memory_slots_of_values_between_code_segments_are_reused() -> None:
     """A long chain needs a few slots, however long it is."""
     instructions = [Instruction(INPUT, (), 0)]
     for k in range(5000):
@@ -90,7 +90,7 @@ def test_slots_of_values_are_reused() -> None:
 
 
 @pytest.mark.parametrize(("alive", "most"), [(2, MAX_SEGMENT_OF_FEW), (150, MAX_SEGMENT)])
-def test_segments_are_shorter_where_many_values_are_alive(alive: int, most: int) -> None:
+def test_code_segments_are_shorter_if_many_values_are_alive(alive: int, most: int) -> None:
     instructions = [Instruction(INPUT, (), 0)]
     instructions += [Instruction(BY_NAME["neg"], (k,)) for k in range(alive)]
     for _ in range(6000):
@@ -110,7 +110,7 @@ def outputs(kernel: Kernel, arrays: list[np.ndarray]) -> list[np.ndarray]:
 @every_level
 @settings(max_examples=6)
 @given(program=programs(most=80), most=st.integers(4, 12), seed=st.integers(0, 1000))
-def test_segmented_code_has_the_bits_of_whole_code(level: str, program: Program, most: int, seed: int) -> None:
+def test_segmented_code_gives_the_bits_of_unsegmented_code(level: str, program: Program, most: int, seed: int) -> None:
     with sizes():
         whole = Kernel(program, backend=CPUBackend(LEVELS[level]))
     with sizes(whole=3, most=most):
@@ -145,7 +145,7 @@ def truths_and_pairs() -> Program:
     return Program("far", (Port("x", (3,)),), (Port("y", (3,)),), tuple(instructions), results)
 
 
-def test_sincos_pairs_do_not_occupy_slots_between_segments() -> None:
+def test_sincos_pairs_occupy_no_memory_slots_between_code_segments() -> None:
     instructions = [Instruction(INPUT, (), 0), Instruction(SINCOS, (0,))]
     for _ in range(30):
         instructions.append(Instruction(BY_NAME["neg"], (len(instructions) - 1 if len(instructions) > 2 else 0,)))
@@ -166,7 +166,7 @@ def test_sincos_pairs_do_not_occupy_slots_between_segments() -> None:
 @pytest.mark.slow(every=9)
 @every_level
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_comparisons_and_sincos_pairs_are_right_across_segments(level: str, dtype: type) -> None:
+def test_comparisons_and_sincos_pairs_are_correct_across_code_segments(level: str, dtype: type) -> None:
     program = truths_and_pairs()
     pairs = {SINCOS, SIN_OF, COS_OF}
     assert pairs <= {i.operation for i in optimize(program).instructions}
@@ -185,7 +185,7 @@ def test_comparisons_and_sincos_pairs_are_right_across_segments(level: str, dtyp
 
 @pytest.mark.slow
 @every_level
-def test_many_values_between_segments_are_stored_on_the_heap(level: str) -> None:
+def test_values_between_code_segments_are_stored_on_the_heap_if_they_are_many(level: str) -> None:
     """They need more memory than a thread's stack has."""
     inputs, half = [Instruction(INPUT, (), k) for k in range(2)], [Instruction(CONSTANT, (), 0.5)]
     instructions = [*inputs, *half]
@@ -212,7 +212,7 @@ def test_many_values_between_segments_are_stored_on_the_heap(level: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
-def test_segments_without_memory_raise_an_error() -> None:
+def test_segmented_code_raises_memory_error_if_its_slots_cannot_be_allocated() -> None:
     code = """
     import resource
     import numpy as np
@@ -242,7 +242,7 @@ def test_segments_without_memory_raise_an_error() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see the memory in use")
-def test_heap_memory_of_segments_is_freed() -> None:
+def test_heap_memory_of_code_segments_is_freed() -> None:
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 

@@ -57,7 +57,7 @@ def compiled(name: str = "spring") -> None:
     lw.compile(lambda x: x + 2.0, name=name, x=3)([1.0, 2.0, 3.0])
 
 
-def test_the_notice_appears_after_one_second_and_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile_notice_appears_after_one_second_and_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = at(monkeypatch, Terminal(), 0.25)
     notice = console.CompileNotice("spring", stored=False)
     assert [notice() for _ in range(6)] == [0.75, 0.5, 0.25, None, None, None]
@@ -71,7 +71,7 @@ def test_the_notice_appears_after_one_second_and_once_in_a_process(monkeypatch: 
     ("kind", "step", "said"),
     [(Terminal, 5.0, True), (Cell, 5.0, True), (Terminal, 1e-6, False), (io.StringIO, 5.0, False)],
 )
-def test_a_long_compilation_is_announced_on_terminals(
+def test_long_compilation_is_announced_in_a_terminal(
     kind: type[io.StringIO],
     step: float,
     said: bool,
@@ -89,7 +89,7 @@ def test_a_long_compilation_is_announced_on_terminals(
     assert again.getvalue() == ""
 
 
-def test_every_long_compilation_is_logged(
+def test_every_long_compilation_is_logged_with_kernel_name_and_seconds(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logger: logging.Logger
 ) -> None:
     """The line has the kernel's name and seconds, also without a terminal."""
@@ -107,7 +107,9 @@ def test_every_long_compilation_is_logged(
     assert {text.split()[1] for text in texts} == {"spring", "damper"}
 
 
-def test_the_logger_turns_the_notice_off(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger) -> None:
+def test_log_level_of_linkworks_logger_turns_the_compile_notice_off(
+    monkeypatch: pytest.MonkeyPatch, logger: logging.Logger
+) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     logger.setLevel(logging.WARNING)
     stream = at(monkeypatch, Terminal(), 5.0)
@@ -118,7 +120,7 @@ def test_the_logger_turns_the_notice_off(monkeypatch: pytest.MonkeyPatch, logger
     assert stream.getvalue().startswith("linkwork: compiling spring")
 
 
-def test_the_notice_does_not_appear_beside_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile_notice_is_not_shown_together_with_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     for progress in (True, False):
         stream = at(monkeypatch, Terminal(), 5.0)

@@ -47,20 +47,20 @@ class TestEntries:
         "entry",
         [ENTRY, Entry({}, b""), Entry({"name": "x", "ω": "手\ud800"}, b"\x00"), Entry({"a": [1.5, None]}, b"\n" * MIB)],
     )
-    def test_a_stored_entry_is_loaded(self, cache, entry):
+    def test_entry_stored_in_the_disk_cache_is_loaded_again(self, cache, entry):
         assert cache.load(NAME) is None
         cache.store(NAME, entry)
         assert cache.load(NAME) == entry
         assert cache.facts(only_file(cache)) == entry.facts
 
-    def test_storing_an_entry_again_replaces_it(self, cache):
+    def test_storing_a_cache_entry_again_replaces_it(self, cache):
         cache.store(NAME, ENTRY)
         cache.store(NAME, Entry({}, b"other"))
         assert cache.load(NAME) == Entry({}, b"other")
         assert len(os.listdir(cache.folder)) == 1
 
     @posix
-    def test_only_the_user_can_read_the_directory_and_its_files(self, cache):
+    def test_only_the_user_can_read_the_cache_directory_and_its_files(self, cache):
         before = os.umask(0)
         try:
             cache.store(NAME, ENTRY)
@@ -69,7 +69,7 @@ class TestEntries:
         assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
         assert stat.S_IMODE(only_file(cache).stat().st_mode) == 0o600
 
-    def test_a_removed_directory_is_created_again(self, cache):
+    def test_removed_cache_directory_is_created_again(self, cache):
         cache.store(NAME, ENTRY)
         only_file(cache).unlink()
         cache.folder.rmdir()
@@ -80,7 +80,7 @@ class TestEntries:
 
 
 class TestDamage:
-    def test_every_changed_byte_is_noticed(self, cache):
+    def test_every_changed_byte_of_a_cache_file_is_detected(self, cache):
         cache.store(NAME, ENTRY)
         path = only_file(cache)
         whole = path.read_bytes()
@@ -91,7 +91,7 @@ class TestDamage:
                 assert module._unpacked(NAME, bytes(spoiled)) is None
         assert module._unpacked(NAME, whole) == ENTRY
 
-    def test_every_changed_length_is_noticed(self, cache):
+    def test_every_changed_length_of_a_cache_file_is_detected(self, cache):
         cache.store(NAME, ENTRY)
         whole = only_file(cache).read_bytes()
         for length in range(len(whole)):
@@ -114,7 +114,7 @@ class TestDamage:
             lambda data: data + b"more",
         ],
     )
-    def test_a_damaged_file_is_refused_with_a_warning_and_replaced(self, cache, spoil):
+    def test_damaged_cache_file_is_refused_with_a_warning_and_replaced(self, cache, spoil):
         cache.store(NAME, ENTRY)
         path = only_file(cache)
         path.write_bytes(spoil(path.read_bytes()))
@@ -125,12 +125,12 @@ class TestDamage:
 
 
 class TestFilesThatAreNotTrusted:
-    def test_a_renamed_file_is_refused(self, cache):
+    def test_renamed_cache_file_is_refused(self, cache):
         cache.store("cd" * 32, ENTRY)
         only_file(cache).rename(cache._path(NAME))
         refused(cache, "is damaged")
 
-    def test_a_directory_in_place_of_a_file_is_refused(self, cache):
+    def test_directory_named_as_a_cache_file_is_refused(self, cache):
         cache.folder.mkdir(mode=0o700)
         cache._path(NAME).mkdir()
         refused(cache, "cannot use .*; its code is compiled again")
@@ -139,21 +139,21 @@ class TestFilesThatAreNotTrusted:
         assert os.listdir(cache.folder) == [cache._path(NAME).name]
 
     @posix
-    def test_a_symbolic_link_is_not_followed(self, cache, tmp_path):
+    def test_symbolic_link_named_as_a_cache_file_is_not_followed(self, cache, tmp_path):
         cache.store(NAME, ENTRY)
         only_file(cache).rename(tmp_path / "elsewhere")
         cache._path(NAME).symlink_to(tmp_path / "elsewhere")
         refused(cache, "cannot use")
 
     @posix
-    def test_a_named_pipe_is_refused_without_waiting(self, cache):
+    def test_named_pipe_in_place_of_a_cache_file_is_refused_without_waiting(self, cache):
         cache.folder.mkdir(mode=0o700)
         os.mkfifo(cache._path(NAME), 0o600)
         refused(cache, "it is not a file")
 
     @posix
     @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-    def test_a_file_that_others_may_write_is_refused(self, cache, mode):
+    def test_cache_file_that_others_can_write_is_refused(self, cache, mode):
         cache.store(NAME, ENTRY)
         only_file(cache).chmod(mode)
         refused(cache, "it is writable by others")
@@ -161,13 +161,13 @@ class TestFilesThatAreNotTrusted:
         assert cache.load(NAME) == ENTRY
 
     @root
-    def test_a_file_of_another_user_is_refused(self, cache):
+    def test_cache_file_of_another_user_is_refused(self, cache):
         cache.store(NAME, ENTRY)
         os.chown(only_file(cache), 12345, -1)
         refused(cache, "it belongs to another user")
 
     @pytest.mark.parametrize("facts", [b"[]", b"{", b"\xff", b"1", b"[" * 100_000])
-    def test_facts_that_another_program_wrote_are_refused(self, cache, facts):
+    def test_cache_file_with_wrong_metadata_is_refused(self, cache, facts):
         label, code = NAME.encode(), b"code"
         body = module._HEAD.pack(len(label), len(facts), len(code)) + label + facts + code
         whole = module._MAGIC + hashlib.sha256(body).digest() + body
@@ -177,7 +177,7 @@ class TestFilesThatAreNotTrusted:
         refused(cache, "is damaged")
 
     @pytest.mark.parametrize("body", [b"", bytes(23), bytes(25), b"\xff" * 24])
-    def test_sizes_that_another_program_wrote_are_refused(self, body):
+    def test_cache_file_with_wrong_sizes_in_its_header_is_refused(self, body):
         assert module._unpacked(NAME, module._MAGIC + hashlib.sha256(body).digest() + body) is None
 
 
@@ -194,7 +194,7 @@ class TestSize:
     def total(self, cache: Cache) -> int:
         return sum(state.st_size for _, state in cache.entries())
 
-    def test_the_cache_stays_below_its_size_and_keeps_the_newest(self, tmp_path):
+    def test_disk_cache_stays_below_its_maximum_size_and_keeps_the_newest_entries(self, tmp_path):
         cache = Cache(tmp_path / "cache", 20_000)
         for k in range(100):
             self.store(cache, range(k, k + 1), size=500 + 37 * (k % 20))
@@ -203,14 +203,14 @@ class TestSize:
             assert names == list(range(names[0], k + 1))
         assert self.total(cache) > 14_000
 
-    def test_least_recently_used_entries_are_removed_first(self, tmp_path):
+    def test_least_recently_used_cache_entries_are_removed_first(self, tmp_path):
         self.store(Cache(tmp_path / "cache", MIB), range(10))
         cache = Cache(tmp_path / "cache", 6000)
         assert cache.load(f"{2:064}") is not None
         cache.trim()
         assert self.stored_names(cache) == [7, 8, 9, 2]
 
-    def test_entries_larger_than_the_cache_are_not_stored(self, tmp_path):
+    def test_entries_larger_than_the_disk_cache_are_not_stored(self, tmp_path):
         cache = Cache(tmp_path / "cache", 2000)
         self.store(cache, range(1), 1700)  # more than seven eighths
         assert self.stored_names(cache) == [0]
@@ -222,7 +222,7 @@ class TestSize:
         empty.store(NAME, ENTRY)
         assert not empty.folder.exists()
 
-    def test_storing_many_entries_lists_the_directory_seldom(self, tmp_path, monkeypatch):
+    def test_storing_many_cache_entries_lists_the_directory_rarely(self, tmp_path, monkeypatch):
         cache, listings = Cache(tmp_path / "cache", MIB), []
         monkeypatch.setattr(cache, "trim", lambda trim=cache.trim: (listings.append(1), trim()))
         for k in range(400):
@@ -230,7 +230,7 @@ class TestSize:
         assert len(listings) <= 5
         assert len(cache.entries()) == 400
 
-    def test_a_file_that_cannot_be_removed_stays(self, tmp_path, monkeypatch):
+    def test_cache_file_that_cannot_be_removed_stays_without_an_error(self, tmp_path, monkeypatch):
         self.store(Cache(tmp_path / "cache", MIB), range(6))
         cache = Cache(tmp_path / "cache", 3000)
         monkeypatch.setattr(os, "unlink", failing(errno.EBUSY))
@@ -238,7 +238,7 @@ class TestSize:
         assert cache.clear() == (0, 0)
         assert len(cache.entries()) == 6
 
-    def test_unfinished_files_of_dead_processes_are_removed(self, cache):
+    def test_unfinished_cache_files_of_dead_processes_are_removed(self, cache):
         cache.store(NAME, ENTRY)
         for name, age in (("old", 3600.0), ("new", 5.0)):
             path = cache.folder / f"{name}.linkwork-part"
@@ -260,7 +260,7 @@ def failing(number: int):
 class TestFailures:
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES])
     @pytest.mark.parametrize("function", ["replace", "mkdir", "open"])
-    def test_failures_of_storing_warn_once_and_leave_no_file(self, cache, monkeypatch, function, number):
+    def test_failed_store_in_the_disk_cache_warns_once_and_leaves_no_file(self, cache, monkeypatch, function, number):
         monkeypatch.setattr(os, function, failing(number))
         with pytest.warns(CacheWarning, match=f"cannot write to .*cache: {os.strerror(number)}") as caught:
             cache.store(NAME, ENTRY)
@@ -271,7 +271,7 @@ class TestFailures:
         assert not cache.folder.exists() or os.listdir(cache.folder) == []
 
     @posix
-    def test_a_full_disk_leaves_no_partial_file(self, cache):
+    def test_full_disk_leaves_no_partial_cache_file(self, cache):
         import resource
 
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -283,19 +283,19 @@ class TestFailures:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert os.listdir(cache.folder) == []
 
-    def test_a_failure_of_reading_warns(self, cache, monkeypatch):
+    def test_failed_read_of_the_disk_cache_gives_a_warning(self, cache, monkeypatch):
         cache.store(NAME, ENTRY)
         monkeypatch.setattr(os, "open", failing(errno.EIO))
         refused(cache, "Input/output error")
 
-    def test_an_open_file_that_cannot_be_replaced_stays(self, cache, monkeypatch):
+    def test_cache_file_that_cannot_be_replaced_stays(self, cache, monkeypatch):
         cache.store(NAME, ENTRY)
         monkeypatch.setattr(os, "replace", failing(errno.EACCES))
         cache.store(NAME, ENTRY)
         assert cache.load(NAME) == ENTRY
         assert len(os.listdir(cache.folder)) == 1
 
-    def test_an_interrupt_leaves_no_file(self, cache, monkeypatch):
+    def test_interrupted_store_leaves_no_cache_file(self, cache, monkeypatch):
         def interrupted(*_, **__):
             raise KeyboardInterrupt
 
@@ -304,7 +304,7 @@ class TestFailures:
             cache.store(NAME, ENTRY)
         assert os.listdir(cache.folder) == []
 
-    def test_an_entry_that_is_cleared_while_it_is_written_is_lost_without_an_error(self, cache, monkeypatch):
+    def test_cache_entry_cleared_during_its_store_is_lost_without_an_error(self, cache, monkeypatch):
         move = os.replace
         monkeypatch.setattr(os, "replace", lambda *paths, **at: (cache.clear(), move(*paths, **at)))
         cache.store(NAME, ENTRY)

@@ -65,7 +65,7 @@ X = np.linspace(-1.0, 1.0, 60).reshape(20, 3)
 
 
 @fast
-def test_each_kind_of_call_compiles_its_entry_point(compiled: Compiled) -> None:
+def test_each_kind_of_kernel_call_compiles_its_entry_point_once(compiled: Compiled) -> None:
     kernel = example_kernel()
     assert compiled.since() == {"fast double", "sample double"}
     alone = kernel(X[3], X[4])
@@ -84,7 +84,7 @@ def test_each_kind_of_call_compiles_its_entry_point(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize("kind", ["list", "number", "named", "float32", "ufunc"])
-def test_any_kind_of_call_may_come_first(compiled: Compiled, kind: str) -> None:
+def test_first_kernel_call_may_be_single_batched_or_float32(compiled: Compiled, kind: str) -> None:
     kernel = compile(lambda x: 2.0 * x + 1.0, x=() if kind == "number" else 3)
     x = X.astype(np.float32) if kind == "float32" else X
     calls = {"list": lambda: kernel(x.tolist()), "named": lambda: kernel(x=x), "ufunc": lambda: kernel.ufunc(x)}
@@ -93,7 +93,7 @@ def test_any_kind_of_call_may_come_first(compiled: Compiled, kind: str) -> None:
     assert ("loop float" in compiled.since()) == (kind == "float32")
 
 
-def test_prepared_kernels_do_not_compile_at_calls(compiled: Compiled) -> None:
+def test_kernels_prepared_ahead_do_not_compile_when_called(compiled: Compiled) -> None:
     kernel = example_kernel()
     make_ready(kernel)
     robot = lw.load("double_pendulum")
@@ -106,7 +106,7 @@ def test_prepared_kernels_do_not_compile_at_calls(compiled: Compiled) -> None:
     assert compiled.since() == set()
 
 
-def test_code_statistics_cover_all_entry_points(compiled: Compiled) -> None:
+def test_code_statistics_of_a_kernel_cover_all_entry_points(compiled: Compiled) -> None:
     kernel = example_kernel()
     first = kernel.compile_time
     facts = code_statistics(kernel)
@@ -119,7 +119,7 @@ def parts_of(name: str) -> tuple[str, ...]:
     return ENTRIES[name].parts if entries.available(name, DOUBLE) else ()
 
 
-def test_a_failed_compilation_raises_at_the_call_and_is_retried(compiled: Compiled) -> None:
+def test_failed_compilation_raises_at_the_kernels_call_and_is_retried(compiled: Compiled) -> None:
     compiled.failing = "sample"
     with pytest.raises(OSError, match="no room"):
         example_kernel()
@@ -138,7 +138,9 @@ def test_a_failed_compilation_raises_at_the_call_and_is_retried(compiled: Compil
     assert kernel(X, X)[0].shape == (20, 3) and robot.gravity_force(X[:, :2]).shape == (20, 2)
 
 
-def test_without_fastcall_the_loop_is_compiled_at_once(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_loop_is_compiled_at_once_if_the_fastcall_extension_is_missing(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fastcall, "available", lambda: False)
     kernel = example_kernel()
     assert compiled.since() == {"loop double", "sample double"}
@@ -146,7 +148,7 @@ def test_without_fastcall_the_loop_is_compiled_at_once(compiled: Compiled, monke
     assert compiled.since() == set()
 
 
-def test_threads_compile_an_entry_point_once(compiled: Compiled) -> None:
+def test_several_threads_compile_an_entry_point_once(compiled: Compiled) -> None:
     kernel, together, wrong = example_kernel(), threading.Barrier(6), []
     compiled.since()
     expected = kernel.interpret(X, X)[1]
@@ -164,7 +166,7 @@ def test_threads_compile_an_entry_point_once(compiled: Compiled) -> None:
     assert not wrong and compiled.since() - {"sample double"} == {"loop double"}
 
 
-def test_a_new_entry_point_is_one_entry_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_additional_entry_point_needs_one_entry_in_the_table_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     def twice(design: CodegenOptions) -> list[IrModule]:
         """``@twice(in, out)``: one sample, and the same once more behind it."""
         text, program = design.text(), design.program

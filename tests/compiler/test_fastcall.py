@@ -45,7 +45,7 @@ def single(kernel: Kernel) -> tuple[Callable[..., Any], Handed]:
 
 
 @every_target
-def test_fastcall_gives_the_same_result_as_the_kernel(target: Target) -> None:
+def test_fastcall_of_a_kernel_gives_the_kernels_results(target: Target) -> None:
     kernel = Kernel(
         trace(lambda q, A: (A @ f.sin(q), q @ q, A * q[0]), "example", {"q": 3, "A": (2, 3)}),
         backend=CPUBackend(target),
@@ -60,7 +60,7 @@ def test_fastcall_gives_the_same_result_as_the_kernel(target: Target) -> None:
             assert bits_equal(a, b) and type(a) is type(b)
 
 
-def test_fastcall_results_are_new_ordinary_arrays() -> None:
+def test_fastcall_results_are_new_writable_arrays() -> None:
     call, _ = single(compile(lambda q: 2.0 * q, q=(2, 2)))
     q = np.ones((2, 2))
     first, second = call(q), call(q)
@@ -70,13 +70,13 @@ def test_fastcall_results_are_new_ordinary_arrays() -> None:
     assert sys.getrefcount(first) == sys.getrefcount(second)
 
 
-def test_single_outputs_are_returned_alone_and_scalars_as_float64() -> None:
+def test_fastcall_returns_a_single_output_alone_and_scalars_as_float64() -> None:
     call, _ = single(compile(lambda q: q @ q, q=3))
     assert type(call(np.ones(3))) is np.float64
     assert call(np.ones(3)) == 3.0
 
 
-def test_fastcall_takes_no_inputs_and_empty_ports() -> None:
+def test_fastcall_supports_kernels_without_inputs_and_empty_ports() -> None:
     call, handed = single(compile(lambda: np.array([1.0, 2.0])))
     assert call().tolist() == [1.0, 2.0]
     call, handed = single(compile(lambda q: (q, 5.0), q=(0,)))
@@ -111,7 +111,7 @@ UNSUPPORTED: dict[str, Callable[[np.ndarray], Any]] = {
 
 
 @pytest.mark.parametrize("kind", UNSUPPORTED)
-def test_unsupported_arguments_reach_the_general_call_unchanged(kind: str) -> None:
+def test_fastcall_passes_unsupported_arguments_to_the_general_call(kind: str) -> None:
     call, handed = single(example())
     q, argument = np.ones(3), UNSUPPORTED[kind](np.ones((2, 3)))
     assert call(q, argument) == "handed on"
@@ -119,7 +119,7 @@ def test_unsupported_arguments_reach_the_general_call_unchanged(kind: str) -> No
     assert args[0] is q and args[1] is argument and named == {}
 
 
-def test_wrong_argument_counts_and_keywords_reach_the_general_call() -> None:
+def test_fastcall_passes_wrong_argument_counts_and_keywords_to_the_general_call() -> None:
     call, handed = single(example())
     q, A = np.ones(3), np.ones((2, 3))
     call()
@@ -141,7 +141,7 @@ def test_wrong_argument_counts_and_keywords_reach_the_general_call() -> None:
 
 
 @pytest.mark.slow
-def test_a_nan_at_any_index_reaches_the_general_call() -> None:
+def test_fastcall_passes_arguments_with_nan_at_any_index_to_the_general_call() -> None:
     for size in [*range(1, 12), 127, 128, 129, 130]:
         call, handed = single(compile(lambda q: q, q=size))
         for index in range(size):
@@ -152,7 +152,7 @@ def test_a_nan_at_any_index_reaches_the_general_call() -> None:
         assert len(handed.calls) == 3 * size
 
 
-def test_read_only_arrays_and_values_up_to_1e99_are_computed() -> None:
+def test_fastcall_accepts_read_only_arrays_and_values_up_to_1e99() -> None:
     call, handed = single(compile(lambda q: q[::-1] * 1.0, q=2))
     q = np.array([1e99, 1.0])
     q.flags.writeable = False
@@ -161,7 +161,7 @@ def test_read_only_arrays_and_values_up_to_1e99_are_computed() -> None:
     assert len(handed.calls) == 1
 
 
-def test_errors_of_the_general_call_are_raised() -> None:
+def test_errors_of_the_general_call_propagate_through_the_fastcall() -> None:
     def otherwise(*args: Any) -> Any:
         raise LookupError("as it comes")
 
@@ -171,7 +171,7 @@ def test_errors_of_the_general_call_are_raised() -> None:
 
 
 @pytest.mark.slow
-def test_a_fastcall_outlives_its_kernel_and_is_freed_with_its_last_reference() -> None:
+def test_fastcall_outlives_its_kernel_and_is_freed_with_its_last_reference() -> None:
     kernel = example()
     call, handed = single(kernel)
     gone = weakref.ref(handed)
@@ -184,7 +184,7 @@ def test_a_fastcall_outlives_its_kernel_and_is_freed_with_its_last_reference() -
     assert gone() is None
 
 
-def test_fastcalls_leak_no_memory_and_no_references() -> None:
+def test_fastcalls_leak_neither_memory_nor_references() -> None:
     call, handed = single(example())
     q, A = np.ones(3), np.ones((2, 3))
     before = sys.getrefcount(q), sys.getrefcount(A), sys.getrefcount(np.ndarray)
@@ -205,7 +205,7 @@ def test_fastcalls_leak_no_memory_and_no_references() -> None:
     assert sys.getrefcount(q) == before[0]
 
 
-def test_fastcalls_of_several_threads_are_right() -> None:
+def test_fastcalls_from_several_threads_give_correct_results() -> None:
     kernel = example()
     call, _ = single(kernel)
     wrong: list[int] = []
@@ -234,7 +234,7 @@ class Wrapper:
         self._array = sample_values
 
 
-def test_a_single_result_is_wrapped_in_the_requested_class() -> None:
+def test_fastcall_wraps_a_single_result_in_the_requested_class() -> None:
     for kernel, argument, expected in (
         (compile(lambda q: 2.0 * q, q=2), np.ones(2), [2.0, 2.0]),
         (compile(lambda q: q @ q, q=2), np.ones(2), 2.0),
@@ -252,7 +252,7 @@ def test_a_single_result_is_wrapped_in_the_requested_class() -> None:
         assert call([1.0, 1.0]) == "handed on"
 
 
-def test_a_class_with_another_layout_is_not_used_as_wrapper() -> None:
+def test_fastcall_does_not_wrap_results_in_a_class_with_another_memory_layout() -> None:
     class Wide(Wrapper):
         __slots__ = ("more",)
 
@@ -260,7 +260,7 @@ def test_a_class_with_another_layout_is_not_used_as_wrapper() -> None:
     assert single_call(compile(lambda q: 2.0 * q, q=2), handed, Wide) is handed
 
 
-def test_without_fastcall_the_general_call_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_uses_the_general_call_if_fastcall_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastcall, "available", lambda: False)
     kernel = example()
     handed = Handed()

@@ -46,7 +46,7 @@ class Refused:
 @fast
 @every_level
 @pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
-def test_the_output_array_is_returned(level: str, cut: bool) -> None:
+def test_fastcall_returns_the_array_passed_as_out(level: str, cut: bool) -> None:
     with sizes(whole=3 if cut else 2000, most=5 if cut else 600):
         kernel = Kernel(trace(function, "turned", {"x": 4, "s": ()}), backend=CPUBackend(LEVELS[level]))
     refused = Refused(kernel)
@@ -56,7 +56,7 @@ def test_the_output_array_is_returned(level: str, cut: bool) -> None:
 
 
 @fast
-def test_calls_with_output_arrays_allocate_no_memory(kernel: Kernel) -> None:
+def test_fastcalls_with_output_arrays_allocate_no_memory(kernel: Kernel) -> None:
     out = np.zeros(4)
     before = [sys.getrefcount(a) for a in (out, X, S)]
     for _ in range(1030):  # variables are compared at the 1024th call and the 2048th
@@ -80,7 +80,7 @@ def test_calls_with_output_arrays_allocate_no_memory(kernel: Kernel) -> None:
 
 
 @fast
-def test_overlapping_and_unsuitable_outputs_reach_the_general_call(kernel: Kernel) -> None:
+def test_fastcall_passes_overlapping_and_unsuitable_outputs_to_the_general_call(kernel: Kernel) -> None:
     refused = Refused(kernel)
     memory = np.zeros(12)
     for start in range(9):  # beside the input, over a part of it, and over all of it
@@ -119,7 +119,7 @@ def test_overlapping_and_unsuitable_outputs_reach_the_general_call(kernel: Kerne
     assert refused.call(X * np.nan, S, out=np.zeros(4)) == "handed on"
 
 
-def test_outputs_of_all_layouts_get_the_result_or_raise(kernel: Kernel) -> None:
+def test_output_arrays_of_all_layouts_receive_the_result_or_raise_an_error(kernel: Kernel) -> None:
     for out in (np.zeros(4), np.zeros(4, ">f8"), np.zeros(8)[::2], np.zeros(4)[::-1], np.zeros(4, np.float32)):
         assert kernel(X, S, out=out) is out and np.array_equal(out, RIGHT)
         out[...] = 0.0
@@ -150,7 +150,7 @@ def test_outputs_of_all_layouts_get_the_result_or_raise(kernel: Kernel) -> None:
             kernel(X, S, out=out)
 
 
-def test_several_outputs_are_written_to_a_tuple_of_arrays() -> None:
+def test_several_kernel_outputs_are_written_to_a_tuple_of_arrays() -> None:
     kernel = compile(lambda x: {"turned": x[::-1] * 2.0, "square": x @ x}, name="pair", x=4)
     for out in (None, (None, None)):
         result = kernel(X, out=out)
@@ -171,7 +171,7 @@ def test_several_outputs_are_written_to_a_tuple_of_arrays() -> None:
         kernel(X, out=(part,))
 
 
-def test_an_exception_keeps_outputs_and_reference_counts_unchanged(kernel: Kernel) -> None:
+def test_exception_in_a_fastcall_leaves_outputs_and_reference_counts_unchanged(kernel: Kernel) -> None:
     out = np.zeros(3)
     before = sys.getrefcount(out), sys.getrefcount(X)
     for _ in range(50):

@@ -37,7 +37,7 @@ def same(a, b) -> bool:
 
 
 @pytest.mark.slow(every=3)
-def test_small_batches_run_scalar_code_and_large_ones_compile_the_vector_loop() -> None:
+def test_small_batches_run_scalar_code_and_large_batches_compile_the_vector_loop() -> None:
     f, whole = kernel(), kernel()
     make_ready(whole)
     assert entries(whole) == {"fast", "loop"}
@@ -51,7 +51,7 @@ def test_small_batches_run_scalar_code_and_large_ones_compile_the_vector_loop() 
     assert same(f(*f32), whole(*f32)) and entries(f, SINGLE) == {"few", "loop"}
 
 
-def test_arguments_that_are_not_contiguous_compile_the_vector_loop() -> None:
+def test_non_contiguous_arguments_of_small_batches_compile_the_vector_loop() -> None:
     whole, wide, out = kernel(), np.zeros((2, 6)), (np.zeros((2, 3)), np.zeros(2))
     wide[:, ::2] = X[:2]
     f = kernel()
@@ -62,7 +62,7 @@ def test_arguments_that_are_not_contiguous_compile_the_vector_loop() -> None:
     assert same(out, whole(X[:2], Y[:2])) and entries(f) == {"few"}
 
 
-def test_scalar_code_counts_nan_and_guards_as_the_loop_does() -> None:
+def test_scalar_code_for_small_batches_counts_nan_and_guards_as_the_vector_loop() -> None:
     f = kernel()
     before = call_state(f).not_finite_calls
     f(X[:2], np.array([1.0, np.nan]))
@@ -72,7 +72,7 @@ def test_scalar_code_counts_nan_and_guards_as_the_loop_does() -> None:
     assert call_state(guarded).off_calls == 1 and entries(guarded) == {"few"}
 
 
-def test_an_error_of_the_loops_compilation_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_compilation_of_the_vector_loop_raises_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
     f, original = kernel(), code_parts._emitted
 
     def fails(source, backend, texts, stored):
@@ -89,7 +89,7 @@ def test_an_error_of_the_loops_compilation_is_raised(monkeypatch: pytest.MonkeyP
     assert same(f(X, Y), kernel()(X, Y))
 
 
-def test_threads_that_need_the_loop_compile_it_once() -> None:
+def test_several_threads_compile_the_vector_loop_once() -> None:
     f, expected, results = kernel(), kernel()(X, Y), []
     f(X[:1], Y[:1])
     together = threading.Barrier(6)
@@ -106,7 +106,7 @@ def test_threads_that_need_the_loop_compile_it_once() -> None:
     assert len(results) == 6 and all(same(result, expected) for result in results)
 
 
-def test_code_for_few_samples_is_prepared_alone() -> None:
+def test_preparing_a_kernel_for_few_samples_compiles_only_scalar_code() -> None:
     f = kernel()
     make_ready(f, samples=2)
     assert entries(f) == {"fast", "few"}

@@ -40,7 +40,7 @@ PRODUCT = compile(lambda a, b: a * b, name="product", a=(3,), b=())
 
 
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(SMALL + LARGE, repeat=2)])
-def test_the_type_of_the_result_follows_numpys_promotion(first: str, second: str) -> None:
+def test_float_type_of_kernel_results_follows_numpys_promotion_rules(first: str, second: str) -> None:
     a, b = np.array([1, 0, 1], first), np.array([1, 1], second)
     expected = np.float32 if first in SMALL and second in SMALL else np.float64
     assert PRODUCT(a, b[0]).dtype == PRODUCT(np.stack([a, a]), b).dtype == expected
@@ -49,7 +49,7 @@ def test_the_type_of_the_result_follows_numpys_promotion(first: str, second: str
 
 
 @pytest.mark.parametrize("number", [2.0, 2, True, -0.5])
-def test_python_floats_do_not_change_the_type_of_the_result(number: Any) -> None:
+def test_python_floats_do_not_change_the_float_type_of_kernel_results(number: Any) -> None:
     for dtype in (np.float32, np.float64):
         a = np.ones(3, dtype)
         assert PRODUCT(a, number).dtype == dtype == np.add(a, number).dtype
@@ -60,12 +60,12 @@ def test_python_floats_do_not_change_the_type_of_the_result(number: Any) -> None
 
 
 @pytest.mark.parametrize("number", [np.float64(2.0), np.array(2.0), [2.0, 1.0], np.int64(2), np.array([2, 1])])
-def test_numpy_float64_arguments_promote_the_result_to_float64(number: Any) -> None:
+def test_numpy_float64_arguments_promote_kernel_results_to_float64(number: Any) -> None:
     assert PRODUCT(np.ones((2, 3), np.float32), number).dtype == np.float64
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_python_number_beyond_float32_becomes_infinite_with_numpys_warning() -> None:
+def test_python_number_too_large_for_float32_becomes_infinite_with_numpys_warning() -> None:
     a = np.ones(3, np.float32)
     for call in (PRODUCT, np.multiply):
         with pytest.raises(RuntimeWarning, match="overflow"):
@@ -75,7 +75,7 @@ def test_a_python_number_beyond_float32_becomes_infinite_with_numpys_warning() -
         assert np.isposinf(PRODUCT(a, 1e300)).all()
 
 
-def test_an_output_without_elements_has_the_type_of_the_other_outputs() -> None:
+def test_empty_output_of_a_kernel_has_the_float_type_of_its_other_outputs() -> None:
     kernel = compile(lambda a, b: (np.zeros((0,)), a * b), a=(3,), b=())
     single, double = np.ones(3, np.float32), np.ones(3)
     for a in (single, double, np.ones((4, 3), np.float32)):
@@ -84,7 +84,7 @@ def test_an_output_without_elements_has_the_type_of_the_other_outputs() -> None:
             assert empty.dtype == product.dtype and empty.shape[:-1] == product.shape[:-1]
 
 
-def test_a_kernel_without_inputs_computes_in_float64() -> None:
+def test_kernel_without_inputs_computes_in_float64() -> None:
     kernel = compile(lambda: (np.array([0.1, 0.2]), np.zeros((0, 3)), 0.3))
     plain = compile(lambda: np.array([0.1, 0.2]))
     assert plain().dtype == plain.ufunc().dtype == np.float64
@@ -99,7 +99,7 @@ def test_a_kernel_without_inputs_computes_in_float64() -> None:
 @pytest.mark.parametrize(
     "outside", [np.float16, np.float32, np.float64, np.longdouble, complex, np.int32, bool, object]
 )
-def test_outputs_of_other_types_are_cast_as_numpy_does(inside: type, outside: type) -> None:
+def test_output_arrays_of_other_types_receive_values_cast_by_numpys_rules(inside: type, outside: type) -> None:
     """Values are computed in the type of the inputs and cast; unsafe casts are refused."""
     for batch in ((), (5,)):
         a = np.linspace(0.1, 0.9, 3).astype(inside) * np.ones((*batch, 1), inside)
@@ -117,7 +117,7 @@ def test_outputs_of_other_types_are_cast_as_numpy_does(inside: type, outside: ty
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_gufunc_takes_a_dtype_argument(dtype: type) -> None:
+def test_ufunc_of_a_kernel_accepts_the_argument_dtype(dtype: type) -> None:
     ufunc = PRODUCT.ufunc
     a = np.full((2, 3), 0.1)
     result = ufunc(a, 0.3, dtype=dtype, casting="same_kind")
@@ -130,7 +130,7 @@ def test_the_gufunc_takes_a_dtype_argument(dtype: type) -> None:
 
 @every_level
 @pytest.mark.parametrize("operation", EXACT, ids=by_name)
-def test_exact_operations_equal_numpys_bit_for_bit(operation: Any, level: str) -> None:
+def test_exact_operations_in_float32_equal_numpys_bit_for_bit(operation: Any, level: str) -> None:
     x = pairs(operation.arity)
     got = Kernel(program_of(operation), backend=CPUBackend(LEVELS[level]))(x)
     with np.errstate(all="ignore"):
@@ -145,7 +145,7 @@ def test_exact_operations_equal_numpys_bit_for_bit(operation: Any, level: str) -
 
 @every_level
 @pytest.mark.parametrize("operation", TRANSCENDENTAL, ids=by_name)
-def test_functions_in_float32_are_right_to_two_units_in_the_last_place(operation: Any, level: str) -> None:
+def test_functions_in_float32_are_accurate_to_two_units_in_the_last_place(operation: Any, level: str) -> None:
     x = pairs(operation.arity)
     got = Kernel(program_of(operation), backend=CPUBackend(LEVELS[level]))(x).astype(np.float64)
     with np.errstate(all="ignore"):
@@ -173,7 +173,7 @@ def pairs(arity: int) -> np.ndarray:
     return np.concatenate([grid, random.astype(np.float32)])
 
 
-def test_a_float32_sample_does_not_depend_on_its_batch() -> None:
+def test_float32_results_of_a_sample_do_not_depend_on_its_batch() -> None:
     kernel = compile(lambda x: np.array([f.sin(x[0]) / x[1], f.exp(x[1]) + x[0] * x[0], f.atan2(x[0], x[1])]), x=2)
     x = pairs(2)
     together = kernel(x)
@@ -185,13 +185,13 @@ def test_a_float32_sample_does_not_depend_on_its_batch() -> None:
 
 
 @pytest.mark.skipif(not fastcall.available(), reason="no compiled single call here")
-def test_single_results_are_numpy_scalars_of_the_input_type() -> None:
+def test_single_results_are_numpy_scalars_of_the_inputs_float_type() -> None:
     norm = compile(lambda x: x @ x, x=3)
     assert type(norm(np.ones(3, np.float32))) is np.float32
     assert type(norm(np.ones(3))) is np.float64
 
 
-def test_subnormal_values_are_not_flushed_to_zero() -> None:
+def test_float32_kernels_do_not_flush_subnormal_values_to_zero() -> None:
     kernel = compile(lambda x: x * 0.5, x=())
     tiny = np.float32(2.0**-148)
     assert kernel(tiny) == np.float32(2.0**-149) != 0.0
@@ -218,7 +218,7 @@ BOUNDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
-def test_robot_functions_in_float32_are_near_float64(name: str) -> None:
+def test_robot_functions_in_float32_are_close_to_float64(name: str) -> None:
     robot = ROBOTS[name]()
     rng = np.random.default_rng(11)
     q = robot.random_configuration(rng, size=300).astype(np.float32)
@@ -250,7 +250,7 @@ def test_robot_functions_in_float32_are_near_float64(name: str) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_functions_that_decide_by_rounding_compute_in_float64() -> None:
+def test_functions_with_branches_that_depend_on_rounding_compute_in_float64() -> None:
     """Redundant constraints are found by comparisons, which float32's rounding would change."""
     robot = lw.load("fourbar")
     requests = [(name, row) for name, row in ROBOT.items() if not any(option.required for option in row.options)]
@@ -281,7 +281,7 @@ def test_functions_that_decide_by_rounding_compute_in_float64() -> None:
     assert compile(lambda x: 2.0 * x, x=3).ufunc.types == ["f->f", "d->d"]
 
 
-def test_robot_functions_take_and_fill_float32_arrays() -> None:
+def test_robot_functions_accept_float32_arrays_and_float32_outputs() -> None:
     robot = lw.load("double_pendulum")
     q = np.linspace(-1.0, 1.0, 14, dtype=np.float32).reshape(7, 2)
     result = robot.gravity_force(q)
@@ -295,7 +295,7 @@ def test_robot_functions_take_and_fill_float32_arrays() -> None:
         robot.gravity_force(q)
 
 
-def test_one_trace_serves_both_float_types() -> None:
+def test_kernel_is_traced_once_for_float32_and_float64() -> None:
     kernel = Kernel(trace(lambda x: f.sqrt(x) + 0.1, "root", {"x": ()}))
     x = np.float32(0.7)
     assert kernel(x) == np.sqrt(x) + np.float32(0.1)
@@ -319,7 +319,7 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.usefixtures("careless")
-def test_the_first_call_sets_no_floating_point_flags() -> None:
+def test_first_float32_call_sets_no_floating_point_flags() -> None:
     x = np.ones((40, 3), np.float32)
     calls = [
         lambda kernel: kernel(x),
@@ -336,7 +336,7 @@ def test_the_first_call_sets_no_floating_point_flags() -> None:
         assert robot.bias_force(x[:, :2], x[:, :2]).dtype == np.float32
 
 
-def test_code_for_float32_is_compiled_before_numpy_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_float32_code_is_compiled_before_numpys_inner_loop_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     original = kernel_code.compiled
 
     def fails(source: Any, parts: Any, real: Any, best: bool) -> Any:

@@ -72,7 +72,7 @@ if __name__ == "__main__":
 @forks
 @pytest.mark.slow
 @pytest.mark.parametrize(("start_method", "count"), [("fork", 8), ("spawn", 1)])
-def test_a_process_that_starts_while_threads_compile_can_compute(start_method: str, count: int, tmp_path: Path) -> None:
+def test_process_forked_during_compilation_can_compute(start_method: str, count: int, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     environment = os.environ | {"LINKWORK_CACHE": "off"}
@@ -122,7 +122,7 @@ print(os.waitstatus_to_exitcode(ended[1]))
 
 @pytest.mark.slow(every=3)
 @forks
-def test_a_process_forked_during_an_import_can_import_the_module() -> None:
+def test_process_forked_during_an_import_can_import_the_module() -> None:
     """Python's lock of a module is acquired forever in a process that is forked during its import."""
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORTING], capture_output=True, text=True, check=False)
     assert ran.stdout == "7\n" and "Exception ignored" not in ran.stderr, ran.stderr
@@ -172,7 +172,7 @@ def test_locks_of_other_threads_are_free_in_a_forked_process() -> None:
 
 @forks
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_cached_property_under_computation_is_free_in_a_forked_process() -> None:
+def test_lock_of_a_cached_property_in_computation_is_free_in_a_forked_process() -> None:
     has, may_go = threading.Event(), threading.Event()
 
     class Keeper:

@@ -59,7 +59,7 @@ def cases(target: Target, drawn: Drawn) -> Iterator[tuple[int, int, bool]]:
 
 
 @pytest.mark.parametrize("at_end", [True, False])
-def test_access_beyond_a_guarded_array_ends_the_process(at_end: bool) -> None:
+def test_access_beyond_an_array_before_a_guard_page_ends_the_process(at_end: bool) -> None:
     code = (
         "import ctypes\n"
         "from compiler.guarded import Guarded\n"
@@ -74,14 +74,14 @@ def test_access_beyond_a_guarded_array_ends_the_process(at_end: bool) -> None:
 
 
 @every_target
-def test_kernels_stay_inside_of_contiguous_arrays(target: Target, drawn: Drawn) -> None:
+def test_kernels_do_not_access_memory_outside_contiguous_arrays(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
         shapes = (batch, size), (batch,), (batch, size), (batch, size, 2)
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 
 
 @every_target
-def test_kernels_stay_inside_of_arrays_of_single_samples(target: Target, drawn: Drawn) -> None:
+def test_kernels_do_not_access_memory_outside_arrays_of_single_samples(target: Target, drawn: Drawn) -> None:
     for size in drawn(range(1, 2 * target.lanes + 2)):
         kernel = kernel_of(size, target)
         single = single_call(kernel, lambda *arrays: pytest.fail("the single call was not taken"))
@@ -94,7 +94,9 @@ def test_kernels_stay_inside_of_arrays_of_single_samples(target: Target, drawn: 
 
 
 @every_target
-def test_kernels_stay_inside_of_arrays_of_spaced_and_reversed_samples(target: Target, drawn: Drawn) -> None:
+def test_kernels_do_not_access_memory_outside_arrays_of_spaced_and_reversed_samples(
+    target: Target, drawn: Drawn
+) -> None:
     """Rows are farther apart than they are long, or go down in memory; the last one still ends at the guard."""
     for size, batch, at_end in cases(target, drawn):
         for sign in (1, -1):
@@ -108,7 +110,7 @@ def test_kernels_stay_inside_of_arrays_of_spaced_and_reversed_samples(target: Ta
 
 
 @every_target
-def test_kernels_stay_inside_of_arrays_of_strided_samples(target: Target, drawn: Drawn) -> None:
+def test_kernels_do_not_access_memory_outside_arrays_of_strided_samples(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
         shapes = (batch, size), (batch,), (batch, size), (batch, size, 2)
         strides = (8, 8 * batch), (-8,), (-8 * size, -8), (16, 16 * batch, 8)
@@ -117,14 +119,14 @@ def test_kernels_stay_inside_of_arrays_of_strided_samples(target: Target, drawn:
 
 
 @every_target
-def test_kernels_stay_inside_of_a_broadcast_input(target: Target, drawn: Drawn) -> None:
+def test_kernels_do_not_access_memory_outside_a_broadcast_input(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
         shapes = (size,), (batch,), (batch, size), (batch, size, 2)
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 
 
 @every_target
-def test_kernels_stay_inside_of_large_ports_that_they_transpose_in_squares(target: Target) -> None:
+def test_kernels_do_not_access_memory_outside_large_ports_transposed_in_blocks(target: Target) -> None:
     for size in (6 * target.lanes, 7 * target.lanes - 1, 8 * target.lanes + 1):
         kernel = kernel_of(size, target)
         for batch in (1, 2, 3, target.lanes, target.lanes + 1):

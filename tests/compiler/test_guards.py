@@ -53,7 +53,7 @@ def counted(kernel: Kernel, x: np.ndarray) -> tuple[bool, Any]:
 @pytest.mark.slow(every=9)
 @every_target
 @pytest.mark.parametrize("segmented", [False, True])
-def test_guards_watch_every_sample_and_leave_results_unchanged(target: Target, segmented: bool) -> None:
+def test_guards_of_a_kernel_check_every_sample_and_leave_results_unchanged(target: Target, segmented: bool) -> None:
     with sizes(whole=30, most=20) if segmented else sizes():
         kernel, plain = (
             Kernel(program(), backend=CPUBackend(target)),
@@ -76,7 +76,7 @@ def test_guards_watch_every_sample_and_leave_results_unchanged(target: Target, s
     assert len(plan(kernel.program, 30, 20).segments) > 1 and kernel.program.guards == 3
 
 
-def test_guards_count_in_all_threads() -> None:
+def test_guards_of_a_kernel_are_counted_in_all_threads() -> None:
     with sizes(worth=1.0), num_threads(4):
         kernel = Kernel(program())
         x = samples(40_000)
@@ -87,7 +87,7 @@ def test_guards_count_in_all_threads() -> None:
             assert counted(kernel, wrong)[0]
 
 
-def test_infinite_guards_count_and_nan_and_zero_do_not() -> None:
+def test_infinite_guard_values_count_as_violations_and_nan_and_zero_do_not() -> None:
     graph = Graph()
     inputs = [(Port("x", (1,)), graph.inputs("x", (1,)))]
     ((_, (x,)),) = inputs
@@ -101,7 +101,7 @@ def test_infinite_guards_count_and_nan_and_zero_do_not() -> None:
 
 @pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
 @pytest.mark.parametrize("segmented", [False, True])
-def test_a_single_call_with_a_positive_guard_reaches_the_general_call(segmented: bool) -> None:
+def test_single_kernel_call_that_violates_a_guard_uses_the_general_call(segmented: bool) -> None:
     with sizes(whole=30, most=20) if segmented else sizes():
         kernel = Kernel(program())
     handed: list[tuple[np.ndarray, ...]] = []
@@ -115,7 +115,7 @@ def test_a_single_call_with_a_positive_guard_reaches_the_general_call(segmented:
 @pytest.mark.slow
 @pytest.mark.skipif(not fastcall.available(), reason="arrays do not look as expected here")
 @pytest.mark.parametrize("size", [3, 3000])
-def test_an_output_array_is_unchanged_where_a_guard_is_positive(size: int) -> None:
+def test_output_arrays_are_unchanged_for_samples_that_violate_a_guard(size: int) -> None:
     graph = Graph()
     x = graph.inputs("x", (size,))
     traced = Program.of(
@@ -132,7 +132,7 @@ def test_an_output_array_is_unchanged_where_a_guard_is_positive(size: int) -> No
     assert handed[0] is out and (out == 7.0).all()
 
 
-def test_guards_are_hidden_and_add_no_operations_to_outputs() -> None:
+def test_guards_do_not_appear_in_a_kernels_outputs_or_operation_counts() -> None:
     guarded, plain = program(), program(guarded=False)
     assert guarded.operations == plain.operations and guarded.arithmetic == plain.arithmetic
     assert guarded.unguarded == plain and plain.unguarded is plain
@@ -146,7 +146,7 @@ def test_guards_are_hidden_and_add_no_operations_to_outputs() -> None:
     assert optimized.unguarded.operations == optimize(plain).operations
 
 
-def test_guards_are_verified_and_part_of_the_digest() -> None:
+def test_guards_are_verified_and_are_part_of_a_programs_digest() -> None:
     guarded = program()
     with pytest.raises(InvalidProgramError, match="outputs and 2 guards"):
         verify(replace(guarded, guards=2))
@@ -154,7 +154,7 @@ def test_guards_are_verified_and_part_of_the_digest() -> None:
     assert len({content(p) for p in (guarded, guarded.unguarded, replace(guarded, guards=2))}) == 3
 
 
-def test_casadi_functions_have_no_guards() -> None:
+def test_kernels_converted_to_casadi_have_no_guards() -> None:
     pytest.importorskip("casadi")
     function = Kernel(program()).to_casadi()
     assert function.n_out() == 2 and function.name_out(0) == "y"

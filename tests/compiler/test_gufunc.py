@@ -27,13 +27,13 @@ def wave(scale: float = 1.0) -> Kernel:
     return compile(lambda q: scale * f.sin(q) * f.cos(q[::-1]) + q @ q, name="wave", q=6)
 
 
-def test_signatures_have_numpys_form() -> None:
+def test_generalized_ufunc_signatures_have_numpys_notation() -> None:
     assert signature([Port("q", (7,))], [Port("M", (7, 7)), Port("E", ())]) == "(7)->(7,7),()"
     assert signature([], [Port("z", ())]) == "->()"
     assert signature([Port("q", (0, 3))], [Port("z", (0,))]) == "(none,3)->(none)"
 
 
-def test_a_kernels_ufunc_has_a_name_and_documentation() -> None:
+def test_ufunc_of_a_kernel_has_the_functions_name_and_documentation() -> None:
     def length(x: np.ndarray) -> object:
         """Length of x."""
         return f.sqrt(x @ x)
@@ -46,7 +46,7 @@ def test_a_kernels_ufunc_has_a_name_and_documentation() -> None:
     assert ufunc.__doc__ is not None and ufunc.__doc__.endswith("Length of x.")
 
 
-def test_the_ufunc_takes_numpys_keywords() -> None:
+def test_ufunc_of_a_kernel_accepts_numpys_keywords() -> None:
     ufunc = compile(lambda a, b: np.array([a @ b, a[0] - b[0]]), a=3, b=3).ufunc
     a, b = np.arange(12.0).reshape(3, 4), np.ones((4, 3))
     result = ufunc(a, b, axes=[0, 1, 0])
@@ -56,7 +56,7 @@ def test_the_ufunc_takes_numpys_keywords() -> None:
         ufunc(a.T.astype(np.float32), b, casting="no")
 
 
-def test_foreign_arrays_may_override_the_ufunc() -> None:
+def test_array_classes_of_other_libraries_can_override_the_ufunc_of_a_kernel() -> None:
     class ForeignArray:
         def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **named: object) -> object:
             return ufunc.__name__, method, len(inputs)
@@ -65,7 +65,7 @@ def test_foreign_arrays_may_override_the_ufunc() -> None:
     assert wave()(ForeignArray()) == ("wave", "__call__", 1)
 
 
-def test_kernels_take_more_arguments_than_a_ufunc_can() -> None:
+def test_kernels_accept_more_arguments_than_a_numpy_ufunc_can() -> None:
     for count in (63, 64):  # and an output: a ufunc has at most 64
         kernel = compile(lambda **x: sum(x.values()), **dict.fromkeys([f"x{k}" for k in range(count)], ()))
         assert kernel(*range(count)) == sum(range(count))
@@ -75,7 +75,7 @@ def test_kernels_take_more_arguments_than_a_ufunc_can() -> None:
 # -- life
 
 
-def test_the_ufunc_outlives_the_kernel() -> None:
+def test_ufunc_outlives_its_kernel() -> None:
     kernel = wave()
     q = np.linspace(-3.0, 3.0, 66).reshape(11, 6)
     expected = kernel(q)
@@ -109,7 +109,7 @@ MEMORY = Path("/proc/self/statm")
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MEMORY.exists(), reason="no way to see the memory in use")
-def test_created_and_deleted_kernels_leak_no_memory() -> None:
+def test_creating_and_deleting_kernels_leaks_no_memory() -> None:
     def resident() -> int:
         return int(MEMORY.read_text().split()[1]) * mmap.PAGESIZE
 
@@ -135,7 +135,7 @@ def test_created_and_deleted_kernels_leak_no_memory() -> None:
         tracemalloc.stop()
 
 
-def test_repeated_calls_leak_no_references() -> None:
+def test_repeated_kernel_calls_leak_no_references() -> None:
     kernel = compile(lambda q, v: (q * v, q @ v), q=5, v=5)
     q = np.ones((4, 5))
     counts = [sys.getrefcount(x) for x in (q, kernel.ufunc, kernel._code)]
@@ -170,7 +170,7 @@ def in_threads(work: Callable[[int], None], count: int = 8) -> None:
         raise errors[0]
 
 
-def test_threads_may_call_one_kernel_together() -> None:
+def test_several_threads_can_call_one_kernel_simultaneously() -> None:
     kernel = wave()
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(n, 6)) for n in (1, 2, 3, 8, 100, 999, 2000, 5000)]
@@ -188,7 +188,7 @@ def test_threads_may_call_one_kernel_together() -> None:
 
 
 @pytest.mark.slow
-def test_threads_may_compile_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_threads_can_compile_simultaneously(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKWORK_CACHE", "off")
     q = np.linspace(-1.0, 1.0, 6)
     expected = [wave(float(k))(q) for k in range(8)]
@@ -202,7 +202,7 @@ def test_threads_may_compile_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gc.isenabled()
 
 
-def test_a_long_call_releases_the_interpreter_lock() -> None:
+def test_long_kernel_call_releases_the_interpreter_lock() -> None:
     """Thread switches by time are off, so another thread runs only where the call releases the lock."""
     kernel = wave()
     q = np.ones((200_000, 6))

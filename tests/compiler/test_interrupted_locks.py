@@ -24,7 +24,7 @@ STRIDES = {"entries": 301, "kernels": 3001}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_an_interrupt_leaves_all_locks_free_and_no_thread_or_file(name: str, drawn: Any) -> None:
+def test_interrupt_at_any_point_leaves_all_locks_free_and_no_thread_or_file_behind(name: str, drawn: Any) -> None:
     stride, count_of_positions = STRIDES.get(name, 31), 0
     for offset in drawn(range(OFFSETS)):
         count, wrong = tried(name, stride, offset * stride // OFFSETS)
@@ -33,7 +33,7 @@ def test_an_interrupt_leaves_all_locks_free_and_no_thread_or_file(name: str, dra
     assert count_of_positions >= 4
 
 
-def test_deletions_call_no_python() -> None:
+def test_deleting_linkworks_objects_runs_no_python_code() -> None:
     """An exception that a signal handler raises there is printed and dropped."""
     root = Path(linkwork.__file__).parent
     calls = []
@@ -60,7 +60,7 @@ def python_at_deletion(tree: ast.Module) -> Iterator[int]:
                     yield node.lineno
 
 
-def test_python_calls_at_deletion_are_detected() -> None:
+def test_check_for_python_code_at_deletion_detects_it() -> None:
     lines = [
         "import weakref",
         "from weakref import WeakSet",
@@ -75,7 +75,7 @@ def test_python_calls_at_deletion_are_detected() -> None:
     assert [*python_at_deletion(ast.parse("\n".join(lines)))] == [2, 3, 4, 6]
 
 
-def test_a_lazy_cache_releases_the_key_of_a_failed_value() -> None:
+def test_lazy_cache_releases_the_key_of_a_failed_computation() -> None:
     once: LazyCache[int] = LazyCache()
 
     def fail() -> int:
@@ -131,7 +131,7 @@ print(fork_only >= 1, code, gc.isenabled())
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_forks_leave_locks_free_and_the_collector_running() -> None:
+def test_forked_processes_have_free_locks_and_a_running_garbage_collector() -> None:
     folder = os.path.dirname(os.path.dirname(__file__))
     ran = subprocess.run([sys.executable, "-c", FORKS], cwd=folder, capture_output=True, text=True, check=False)
     assert ran.stdout == "True 0 True\n", ran.stderr

@@ -70,7 +70,7 @@ def printed(code: str, samples: int = 3_000_000) -> list[str]:
 
 
 @pytest.mark.slow(every=3)
-def test_ctrl_c_ends_a_batch_for_all_kinds_of_calls() -> None:
+def test_ctrl_c_ends_a_batch_for_all_kinds_of_kernel_calls() -> None:
     code = """
     out = np.zeros(len(whole))
     for threads in (1, 3):
@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_batch_for_all_kinds_of_calls() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_ctrl_c_ends_a_function_of_a_robot() -> None:
+def test_ctrl_c_ends_a_batch_of_a_robot_function() -> None:
     code = """
     robot = lw.load("arm7")
     q = np.zeros((2_000_000, 7))
@@ -107,7 +107,7 @@ def test_ctrl_c_ends_a_function_of_a_robot() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_exceptions_of_signal_handlers_end_the_batch_and_returning_handlers_do_not() -> None:
+def test_exception_raised_by_a_signal_handler_ends_a_batch_and_a_returning_handler_does_not() -> None:
     code = """
     class TooLong(Exception):
         pass
@@ -142,7 +142,7 @@ def test_exceptions_of_signal_handlers_end_the_batch_and_returning_handlers_do_n
 
 
 @pytest.mark.slow(every=3)
-def test_ctrl_c_ends_a_batch_beside_other_threads_and_in_a_forked_process() -> None:
+def test_ctrl_c_ends_a_batch_with_several_threads_and_in_a_forked_process() -> None:
     code = """
     out = np.zeros(len(whole))
     worker = threading.Thread(target=lambda: kernel(whole, out=out))
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_a_batch_beside_other_threads_and_in_a_forked_process() -> N
     assert printed("import sys\n" + textwrap.dedent(code)) == ["True", "interrupted True 0"]
 
 
-def test_an_interrupted_error_is_raised_after_the_next_call() -> None:
+def test_error_that_an_interrupt_suppressed_is_raised_after_the_next_call() -> None:
     """A second interrupt may end the Python code that raises the error of the first one."""
     kernel, state = lw.compile(lambda x: 2.0 * x, x=3), interrupts._interrupts
     assert np.array_equal(kernel(np.ones((5, 3))), np.full((5, 3), 2.0))
@@ -244,7 +244,7 @@ def test_ctrl_c_ends_long_loops_of_single_samples_and_batches() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_ctrl_c_ends_a_simulators_steps_and_keeps_its_state() -> None:
+def test_ctrl_c_ends_simulation_steps_and_keeps_the_simulators_state() -> None:
     code = """
     robot = lw.load("double_pendulum")
     simulator = lw.Simulator(robot)

@@ -49,7 +49,7 @@ def said(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def test_a_kernel_describes_its_ports_signature_and_operations(cache_folder: Path) -> None:
+def test_kernel_describes_its_ports_signature_and_operations(cache_folder: Path) -> None:
     kernel = example_kernel()
     about = said(kernel)
     assert about["repr"] == "<Kernel example: q(3), A(2, 3) -> y(2), length(), none(0, 2)>"
@@ -70,7 +70,9 @@ def test_a_kernel_describes_its_ports_signature_and_operations(cache_folder: Pat
     assert kernel.compile_time > 0.0
 
 
-def test_a_kernel_from_the_cache_describes_itself_equally(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_loaded_from_the_cache_has_the_same_description(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = example_kernel()
     arguments = np.arange(3.0), np.arange(6.0).reshape(2, 3)
     make_ready(first)
@@ -88,7 +90,7 @@ def test_a_kernel_from_the_cache_describes_itself_equally(cache_folder: Path, mo
     assert source_and_code(second)[0].traced == source_and_code(first)[0].traced
 
 
-def test_a_cached_robot_kernel_is_traced_when_its_program_is_read(
+def test_cached_robot_kernel_is_traced_only_when_its_program_is_read(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = lw.load("arm6").compile("mass_matrix")
@@ -102,7 +104,7 @@ def test_a_cached_robot_kernel_is_traced_when_its_program_is_read(
     assert second.llvm_ir == first.llvm_ir and second.assembly == first.assembly
 
 
-def test_descriptions_of_a_kernel_are_read_only() -> None:
+def test_descriptive_attributes_of_a_kernel_are_read_only() -> None:
     kernel = example_kernel()
     for name in ("name", "inputs", "program", "llvm_ir", "compile_time", "signature", "operations", "ufunc"):
         with pytest.raises(AttributeError, match=f"property '{name}' of 'Kernel' object has no setter"):
@@ -115,7 +117,7 @@ def test_descriptions_of_a_kernel_are_read_only() -> None:
 
 
 @pytest.mark.parametrize("how", ["not called", "called", "float32", "failed", "inspected", "single", "several"])
-def test_a_kernel_is_freed_without_the_collector(how: str) -> None:
+def test_kernel_is_freed_without_the_garbage_collector(how: str) -> None:
     kernel = compile(lambda x: 2.0 * x, x=3) if how == "single" else example_kernel()
     arrays = (np.ones(3),) if how == "single" else (np.ones(3), np.ones((2, 3)))
     gc.collect()
@@ -141,7 +143,7 @@ def test_a_kernel_is_freed_without_the_collector(how: str) -> None:
         gc.enable()
 
 
-def test_a_ufunc_computes_and_counts_nan_after_its_kernel_is_deleted() -> None:
+def test_ufunc_computes_and_counts_nan_after_its_kernel_is_deleted() -> None:
     kernel = example_kernel()
     ufunc, state = kernel.ufunc, call_state(kernel)
     del kernel
@@ -161,7 +163,7 @@ def resident() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see the memory in use")
-def test_two_hundred_kernels_of_both_types_leak_no_memory(cache_folder: Path) -> None:
+def test_two_hundred_kernels_of_both_float_types_leak_no_memory(cache_folder: Path) -> None:
     """Most of them come from the cache, since only the memory of kernels in use is measured."""
 
     def create_kernels(count: int) -> None:

@@ -34,7 +34,7 @@ MEMORY = Path("/proc/self/statm")
 
 @every_target
 @pytest.mark.parametrize("name", SAMPLES)
-def test_llvm_accepts_the_modules_of_all_parts(name: str, target: Target) -> None:
+def test_llvm_accepts_the_modules_of_all_entry_points(name: str, target: Target) -> None:
     for real in (DOUBLE, SINGLE):
         texts = CodegenOptions(optimize(sample(name)), target, real).texts(PARTS)
         assert texts == CodegenOptions(optimize(sample(name)), target, real).texts(PARTS)
@@ -53,7 +53,7 @@ def test_llvm_accepts_modules_of_empty_programs() -> None:
 
 
 @every_target
-def test_visible_symbols_begin_with_the_kernels_name(target: Target) -> None:
+def test_exported_symbols_begin_with_the_kernels_name(target: Target) -> None:
     host()
     visible = set()
     program = replace(optimize(sample("chain of rotations")), name="größe")
@@ -63,7 +63,7 @@ def test_visible_symbols_begin_with_the_kernels_name(target: Target) -> None:
     assert visible == {"gr__e.loop", "gr__e.few", "gr__e.block", "gr__e.sample", "gr__e.fast"}
 
 
-def test_names_of_kernels_do_not_collide_with_llvms_names() -> None:
+def test_kernel_names_do_not_collide_with_names_of_llvm() -> None:
     assert symbol_prefix("llvm") == "llvm_" and symbol_prefix("llvm1") == "llvm1"
     for name in ("llvm", "lw", "größe", "_"):
         kernel = compile(lambda x: f.sin(x) + x, x=2, name=name)
@@ -72,7 +72,7 @@ def test_names_of_kernels_do_not_collide_with_llvms_names() -> None:
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_an_entry_point_needs_only_its_own_parts(name: str) -> None:
+def test_entry_point_is_compiled_from_only_the_parts_it_needs(name: str) -> None:
     if not available(name, DOUBLE):
         pytest.skip("not to be had here")
     design, entry = CodegenOptions(optimize(sample("horner")), host()), ENTRIES[name]
@@ -83,7 +83,7 @@ def test_an_entry_point_needs_only_its_own_parts(name: str) -> None:
     assert 0 < sum(map(text_bytes, objects)) < sum(map(len, objects))
 
 
-def test_code_uses_no_registers_wider_than_the_target() -> None:
+def test_machine_code_uses_no_registers_wider_than_the_target() -> None:
     program = optimize(sample("chain of rotations"))
     for lanes, cpu, wide in ((2, "x86-64", "ymm"), (4, "x86-64-v3", "zmm")):
         if not host().triple.startswith("x86_64"):
@@ -116,7 +116,7 @@ def long_program(length: int) -> Program:
 
 
 @pytest.mark.slow(every=3)
-def test_a_program_of_twenty_thousand_instructions_compiles() -> None:
+def test_program_of_twenty_thousand_instructions_compiles() -> None:
     program = long_program(20_100)
     kernel = Kernel(program, without_passes=["fuse", "dead_code"])
     assert len(kernel.program.instructions) >= 20_000
@@ -128,7 +128,7 @@ def test_a_program_of_twenty_thousand_instructions_compiles() -> None:
 
 
 @every_target
-def test_large_arrays_need_no_large_stack(target: Target) -> None:
+def test_kernels_with_megabytes_of_arrays_run_in_a_thread_with_a_small_stack(target: Target) -> None:
     """Megabytes of vectors, in a thread with a smaller stack."""
 
     def function(x: Any) -> Any:
@@ -163,7 +163,7 @@ def test_a_small_kernel_takes_less_than_500_kB() -> None:
     assert len(kernels) == 23
 
 
-def test_a_thread_allocates_its_memory_once_for_all_its_shares_of_a_batch():
+def test_batch_loop_allocates_its_working_memory_once_per_thread():
     program = optimize(trace(lambda x: 2.0 * x + 1.0, "wide", {"x": 2000}))
     (loop,) = (text for text in CodegenOptions(program, host()).texts(["loop"]) if ".range" in text or "range(" in text)
     functions = [text.partition("\n}")[0] for text in loop.split("\ndefine ")[1:]]
@@ -173,7 +173,7 @@ def test_a_thread_allocates_its_memory_once_for_all_its_shares_of_a_batch():
     assert all(text.count("@malloc(") == text.count("@free(") == 1 for text in functions if "@malloc" in text)
 
 
-def test_text_sizes_of_object_files_equal_llvms() -> None:
+def test_text_section_sizes_of_object_files_equal_those_reported_by_llvm() -> None:
     for target in (host(), replace(host(), effort=0)):
         for code in emit(CodegenOptions(optimize(sample("chain of rotations")), target).texts(PARTS), target):
             sections = llvm.ObjectFileRef.from_data(code).sections()

@@ -116,7 +116,7 @@ PERTURBED = {"PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "2"}  # what is freed 
         pytest.param(AT_LAST, PERTURBED, id="called at last, perturbed", marks=pytest.mark.slow(every=9)),
     ],
 )
-def test_a_robot_in_cyclic_garbage_is_freed_without_a_crash(program: str, memory: dict[str, str]) -> None:
+def test_robot_in_cyclic_garbage_is_freed_without_a_crash(program: str, memory: dict[str, str]) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", program],
         env=os.environ | memory | {"LINKWORK_EFFORT": "0"},
@@ -127,7 +127,7 @@ def test_a_robot_in_cyclic_garbage_is_freed_without_a_crash(program: str, memory
 
 
 @pytest.mark.skipif(not fastcall.available(), reason="kernels need built-in functions of CPython")
-def test_the_collector_does_not_clear_the_owners_of_machine_code() -> None:
+def test_garbage_collector_does_not_clear_the_owners_of_machine_code() -> None:
     """The collector ignores arrays, and clears no tuple, built-in function or ufunc."""
     kernel = compile(lambda q: 2.0 * q, q=3)
     assert not gc.is_tracked(keep_alive(object()))
@@ -137,7 +137,7 @@ def test_the_collector_does_not_clear_the_owners_of_machine_code() -> None:
     assert slot(type(kernel._general), _TP_CLEAR)  # it would tell
 
 
-def test_objects_live_as_long_as_an_object_that_refers_to_them() -> None:
+def test_objects_referenced_through_keep_alive_live_as_long_as_the_referrer() -> None:
     class Thing:
         pass
 
@@ -152,7 +152,7 @@ def test_objects_live_as_long_as_an_object_that_refers_to_them() -> None:
     assert gone() is None
 
 
-def test_machine_code_is_freed_with_its_last_user() -> None:
+def test_machine_code_is_freed_with_the_last_object_that_uses_it() -> None:
     kernel = compile(lambda q: 2.0 * q, q=3)
     kernel(np.ones((5, 3), np.float32))
     code = [weakref.ref(kernel._code.entry("loop", real).owner) for real in (DOUBLE, SINGLE)]

@@ -41,7 +41,7 @@ def kernel_for(target: Target) -> Kernel:
 
 
 @every_target
-def test_a_sample_does_not_depend_on_its_batch(target: Target) -> None:
+def test_results_of_a_sample_do_not_depend_on_its_batch(target: Target) -> None:
     kernel = kernel_for(target)
     rng = np.random.default_rng(0)
     q, v = rng.uniform(-4.0, 4.0, size=(2, 41, 3))
@@ -57,7 +57,7 @@ def test_a_sample_does_not_depend_on_its_batch(target: Target) -> None:
 
 
 @every_target
-def test_a_sample_does_not_depend_on_its_neighbours(target: Target) -> None:
+def test_results_of_a_sample_do_not_depend_on_neighbouring_samples(target: Target) -> None:
     kernel = kernel_for(target)
     rng = np.random.default_rng(1)
     q, v = rng.uniform(-4.0, 4.0, size=(2, 3))
@@ -72,7 +72,7 @@ def test_a_sample_does_not_depend_on_its_neighbours(target: Target) -> None:
 
 
 @every_target
-def test_nan_reaches_only_results_that_depend_on_it(target: Target) -> None:
+def test_nan_input_changes_only_the_results_that_depend_on_it(target: Target) -> None:
     kernel = Kernel(
         trace(lambda x: np.array([x[0] + x[1], f.sin(x[2]), x[1] * 2.0]), "apart", {"x": 3}), backend=CPUBackend(target)
     )
@@ -83,7 +83,7 @@ def test_nan_reaches_only_results_that_depend_on_it(target: Target) -> None:
     assert np.array_equal(np.isnan(kernel(x)), expected)
 
 
-def test_targets_with_fused_operations_agree_bit_for_bit() -> None:
+def test_simd_targets_with_fused_multiply_add_agree_bit_for_bit() -> None:
     rng = np.random.default_rng(2)
     q, v = sample_values(rng, 200, 3), sample_values(rng, 200, 3)
     known = [target for target in TARGETS.values() if target.fma == host().fma]
@@ -92,7 +92,7 @@ def test_targets_with_fused_operations_agree_bit_for_bit() -> None:
         assert bits_equal(result[0], results[0][0]) and bits_equal(result[1], results[0][1])
 
 
-def test_targets_agree_bit_for_bit_without_fused_operations() -> None:
+def test_simd_targets_agree_bit_for_bit_without_fused_multiply_add() -> None:
     rng = np.random.default_rng(3)
     x = sample_values(rng, 200, 4)
     program = trace(lambda x: np.cumprod(x) + x[::-1] / f.sqrt(x) - x * x[::-1], "plain", {"x": 4})
@@ -101,7 +101,7 @@ def test_targets_agree_bit_for_bit_without_fused_operations() -> None:
 
 
 @every_target
-def test_compiled_code_is_near_the_interpreter(target: Target) -> None:
+def test_compiled_kernels_are_close_to_the_interpreter(target: Target) -> None:
     rng = np.random.default_rng(4)
     q, v = rng.uniform(-2.0, 2.0, size=(2, 500, 3))
     kernel = kernel_for(target)
@@ -114,7 +114,7 @@ def test_compiled_code_is_near_the_interpreter(target: Target) -> None:
 
 @every_target
 @pytest.mark.parametrize("batch", [(), (1,), (2,), (3,), (8,), (17,)])
-def test_special_values_cause_no_warning(target: Target, batch: tuple[int, ...]) -> None:
+def test_infinite_and_nan_inputs_of_kernels_cause_no_warning(target: Target, batch: tuple[int, ...]) -> None:
     kernel = kernel_for(target)
     with np.errstate(all="raise"):
         for value in (np.nan, np.inf, 0.0, 1e300, 5e-324, -1.0):
@@ -123,7 +123,7 @@ def test_special_values_cause_no_warning(target: Target, batch: tuple[int, ...])
             assert all(array.shape[: len(batch)] == batch for array in arrays)
 
 
-def test_calls_restore_the_callers_floating_point_settings() -> None:
+def test_kernel_calls_restore_the_callers_floating_point_settings() -> None:
     kernel = compile(lambda x: 1.0 / x, x=())
     with np.errstate(divide="raise"):
         assert kernel(0.0) == np.inf
@@ -134,7 +134,7 @@ def test_calls_restore_the_callers_floating_point_settings() -> None:
 # -- calls
 
 
-def test_arguments_may_be_positional_or_named() -> None:
+def test_kernel_arguments_may_be_positional_or_named() -> None:
     kernel = compile(lambda a, b, c: a - 2.0 * b + 4.0 * c, a=(), b=(), c=())
     assert kernel(1.0, 2.0, 3.0) == 9.0
     assert kernel(1.0, c=3.0, b=2.0) == 9.0
@@ -152,7 +152,7 @@ def test_arguments_may_be_positional_or_named() -> None:
         ((1.0, 2.0, 3.0, 4.0, 5.0), {}, "expected 3 arguments, .*, got 5; out= takes"),
     ],
 )
-def test_missing_and_unexpected_arguments_are_refused_by_name(
+def test_missing_and_unexpected_kernel_arguments_are_refused_by_name(
     args: tuple[float, ...], named: dict[str, float], message: str
 ) -> None:
     kernel = compile(lambda a, b, c: a + b + c, name="total", a=(), b=(), c=())
@@ -160,12 +160,12 @@ def test_missing_and_unexpected_arguments_are_refused_by_name(
         kernel(*args, **named)
 
 
-def test_an_input_may_be_called_self() -> None:
+def test_kernel_input_may_be_named_self() -> None:
     kernel = compile(lambda self, function: self - function, self=(), function=())
     assert kernel(function=1.0, self=3.0) == 2.0
 
 
-def test_one_output_is_an_array_and_several_are_a_named_tuple() -> None:
+def test_kernel_returns_one_output_as_an_array_and_several_as_a_named_tuple() -> None:
     single_output = compile(lambda x: 2.0 * x, x=2)
     assert type(single_output(np.ones(2))) is np.ndarray
     assert isinstance(compile(lambda x: x @ x, x=2)(np.ones(2)), np.float64)
@@ -179,7 +179,7 @@ def test_one_output_is_an_array_and_several_are_a_named_tuple() -> None:
     assert np.array_equal(interpreted.twice, result.twice)
 
 
-def test_out_takes_an_array_or_a_tuple_of_arrays() -> None:
+def test_argument_out_of_a_kernel_accepts_an_array_or_a_tuple_of_arrays() -> None:
     single_output = compile(lambda x: 2.0 * x, x=2)
     out = np.zeros((3, 2))
     assert single_output(np.ones((3, 2)), out=out) is out and single_output(np.ones((3, 2)), out=(out,)) is out
@@ -193,12 +193,12 @@ def test_out_takes_an_array_or_a_tuple_of_arrays() -> None:
         several(np.ones(2), out=np.zeros(2))
 
 
-def test_a_kernel_refuses_dicts_of_joint_values() -> None:
+def test_kernel_rejects_dicts_of_joint_values() -> None:
     with pytest.raises(TypeError, match=r"^twice: x: expected an array of shape .*, got a dict; .* robot's methods"):
         compile(lambda x: 2.0 * x, name="twice", x=2)({"elbow": 1.0})
 
 
-def test_interpret_takes_the_arguments_of_a_call_and_returns_its_results() -> None:
+def test_kernel_interpret_accepts_the_arguments_of_a_call_and_returns_its_results() -> None:
     kernel = compile(lambda x, y: x @ x - y, x=3, y=())
     x, y = np.arange(12.0).reshape(4, 3), np.arange(4.0)
     assert np.array_equal(kernel.interpret(x, y), kernel(x, y))
@@ -208,7 +208,7 @@ def test_interpret_takes_the_arguments_of_a_call_and_returns_its_results() -> No
 # -- dimensions of size zero, which NumPy's gufuncs do not know
 
 
-def test_kernels_take_and_return_empty_arrays() -> None:
+def test_kernels_accept_and_return_empty_arrays() -> None:
     kernel = compile(lambda q, r: {"none": q, "some": r * 2.0, "part": r[:0]}, q=(0,), r=(3,))
     for batch in [(), (1,), (4,), (0,), (2, 5)]:
         result = kernel(np.ones((*batch, 0)), np.ones(3))
@@ -217,7 +217,7 @@ def test_kernels_take_and_return_empty_arrays() -> None:
         assert result.part.shape == (*batch, 0)
 
 
-def test_kernels_return_empty_outputs_beside_full_inputs() -> None:
+def test_kernels_with_non_empty_inputs_may_return_empty_outputs() -> None:
     kernel = compile(lambda q: (q[:0].reshape(2, 0), q @ q), q=(3,))
     result = kernel(np.ones((5, 3)))
     assert result[0].shape == (5, 2, 0) and result[1].tolist() == [3.0] * 5
@@ -229,7 +229,7 @@ def test_kernels_return_empty_outputs_beside_full_inputs() -> None:
     assert only(np.ones((2, 3)), out=(out,)) is out
 
 
-def test_shapes_of_empty_arguments_are_checked() -> None:
+def test_shapes_of_empty_kernel_arguments_are_checked() -> None:
     kernel = compile(lambda q: (q, q + 1.0), q=(2, 0))
     for shape in [(), (5,), (2, 5), (1, 0), (3, 2, 1)]:
         with pytest.raises(ValueError, match=r"q: expected an array of shape \(..., 2, 0\), got"):
@@ -245,7 +245,7 @@ def test_shapes_of_empty_arguments_are_checked() -> None:
 # -- what it says of itself
 
 
-def test_a_kernel_prints_its_ports_and_counts_its_operations() -> None:
+def test_kernel_repr_shows_its_ports_and_operations_counts_its_operations() -> None:
     kernel = compile(lambda x, A: {"y": A @ x, "z": x @ x}, name="product", x=3, A=(2, 3))
     assert repr(kernel) == "<Kernel product: x(3), A(2, 3) -> y(2), z()>"
     assert kernel.name == "product"
@@ -259,13 +259,13 @@ def test_a_kernel_prints_its_ports_and_counts_its_operations() -> None:
     assert kernel.program.name == "product"
 
 
-def test_operation_counts_are_those_before_fusing() -> None:
+def test_operation_counts_of_a_kernel_are_those_before_fusing() -> None:
     kernel = compile(lambda x, y: x * y + 1.0, x=(), y=())
     assert kernel.operations == {"add": 1, "mul": 1}
     assert kernel.program.operations == ({"fma": 1} if host().fma else {"add": 1, "mul": 1})
 
 
-def test_targets_without_fused_operations_use_none() -> None:
+def test_targets_without_fused_multiply_add_compile_none() -> None:
     for target in TARGETS.values():
         names = set(kernel_for(target).program.operations)
         assert bool(names & {"fma", "fms", "fnma"}) == target.fma
@@ -273,7 +273,7 @@ def test_targets_without_fused_operations_use_none() -> None:
             assert "@llvm.fma" not in kernel_for(target).llvm_ir
 
 
-def test_passes_can_be_left_out() -> None:
+def test_compiler_passes_can_be_left_out_by_name() -> None:
     program = trace(lambda x: f.sin(x) + f.cos(x), "waves", {"x": ()})
     with pytest.raises(ValueError, match="unknown passes"):
         Kernel(program, without_passes=["nothing"])
@@ -281,7 +281,7 @@ def test_passes_can_be_left_out() -> None:
     assert bits_equal(kernel(np.arange(9.0)), Kernel(program)(np.arange(9.0)))
 
 
-def test_a_copy_of_a_kernel_is_the_kernel() -> None:
+def test_copying_or_unpickling_a_kernel_in_its_process_gives_the_same_kernel() -> None:
     kernel = compile(lambda x: 2.0 * x, x=(2,), name="twice")
     for copied in (copy.copy, copy.deepcopy, lambda kernel: pickle.loads(pickle.dumps(kernel))):
         assert copied(kernel) is kernel

@@ -41,7 +41,7 @@ def locked(folder: Path, warn: Callable[[str], object] = lambda message: None) -
             lock.release()
 
 
-def test_threads_wait_for_the_lock_of_another_thread(folder: Path) -> None:
+def test_threads_wait_for_a_key_lock_of_another_thread(folder: Path) -> None:
     running, most, waited = 0, 0, []
 
     def work() -> None:
@@ -62,14 +62,14 @@ def test_threads_wait_for_the_lock_of_another_thread(folder: Path) -> None:
     assert not any(folder.iterdir()) and not key_lock._held
 
 
-def test_a_thread_does_not_wait_for_its_own_lock(folder: Path) -> None:
+def test_thread_does_not_wait_for_its_own_key_lock(folder: Path) -> None:
     with locked(folder), locked(folder) as inner:
         assert inner.waited
     assert not key_lock._held
 
 
 @pytest.mark.parametrize("limit", ["LONGEST_WAIT", "_STALLED"])
-def test_waiting_for_a_stuck_thread_ends_with_a_message(
+def test_waiting_for_the_key_lock_of_a_stuck_thread_ends_with_a_message(
     limit: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(key_lock, limit, 0.02)
@@ -84,7 +84,9 @@ def test_waiting_for_a_stuck_thread_ends_with_a_message(
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_without_file_locks_no_thread_waits(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_do_not_wait_for_key_locks_if_the_file_system_has_no_locks(
+    number: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(file: int) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -95,7 +97,7 @@ def test_without_file_locks_no_thread_waits(number: int, folder: Path, monkeypat
     assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
 
 
-def test_locks_in_a_read_only_folder_do_not_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_locks_in_a_read_only_folder_do_not_wait(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Any, file: Any, name: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -119,7 +121,7 @@ time.sleep(600)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the progress of processes is known on Linux")
 @pytest.mark.parametrize("works", [False, True])
-def test_waiting_for_a_process_ends_without_its_progress(
+def test_waiting_for_the_key_lock_of_a_process_without_progress_ends(
     works: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that uses processor time is waited for, up to the longest wait."""
@@ -147,7 +149,7 @@ def test_waiting_for_a_process_ends_without_its_progress(
 
 
 @posix
-def test_a_killed_process_releases_its_lock(folder: Path) -> None:
+def test_killed_process_releases_its_key_lock(folder: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(folder)], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         lock = KeyLock(folder, "name")
@@ -162,7 +164,7 @@ def test_a_killed_process_releases_its_lock(folder: Path) -> None:
 
 
 @posix
-def test_a_forked_process_does_not_have_its_parents_lock(folder: Path) -> None:
+def test_forked_process_does_not_hold_its_parents_key_lock(folder: Path) -> None:
     lock = KeyLock(folder, "name")
     assert lock.attempt()
     child = os.fork()
@@ -176,7 +178,7 @@ def test_a_forked_process_does_not_have_its_parents_lock(folder: Path) -> None:
     lock.release()
 
 
-def test_threads_with_equal_kernels_compile_once(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_with_equal_kernels_compile_them_once(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     emitted: list[str] = []
     original = code_parts._emitted
 
@@ -253,17 +255,17 @@ def compiled_by(processes: int, robot: str, folder: Path) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_two_processes_compile_each_part_once(tmp_path: Path) -> None:
+def test_two_processes_compile_each_part_of_a_robots_code_once(tmp_path: Path) -> None:
     compiled_by(2, "double_pendulum", tmp_path / "cache")
 
 
 @pytest.mark.slow
-def test_eight_processes_compile_each_part_once(tmp_path: Path) -> None:
+def test_eight_processes_compile_each_part_of_a_robots_code_once(tmp_path: Path) -> None:
     compiled_by(8, "arm7", tmp_path / "cache")
 
 
 @pytest.mark.slow(every=3)
-def test_a_first_batch_does_not_deadlock_with_its_background_job(tmp_path):
+def test_first_batch_does_not_deadlock_with_the_background_job_of_its_kernel(tmp_path):
     """The first call makes quick code and a background job; the batch needs the entry point that the job compiles."""
     program = """
 from linkwork.compiler.cache import key_lock

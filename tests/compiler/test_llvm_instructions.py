@@ -77,7 +77,9 @@ def arguments(operation: Operation) -> np.ndarray:
 
 @every_target
 @pytest.mark.parametrize("operation", EXACT, ids=by_name)
-def test_exact_operations_equal_the_interpreters_bit_for_bit(operation: Operation, target: Target) -> None:
+def test_exact_operations_equal_the_interpreters_bit_for_bit_on_all_targets(
+    operation: Operation, target: Target
+) -> None:
     kernel = kernel_of(operation, target)
     x = arguments(operation)
     got, expected = kernel(x), kernel.interpret(x)
@@ -90,7 +92,7 @@ def test_exact_operations_equal_the_interpreters_bit_for_bit(operation: Operatio
 
 @every_target
 @pytest.mark.parametrize("operation", TRANSCENDENTAL, ids=by_name)
-def test_functions_have_numpys_infinities_zeros_and_nan(operation: Operation, target: Target) -> None:
+def test_compiled_functions_have_numpys_infinities_zeros_and_nan(operation: Operation, target: Target) -> None:
     x = arguments(operation)
     got = kernel_of(operation, target)(x)
     with np.errstate(all="ignore"):
@@ -122,7 +124,7 @@ RANGES: dict[str, tuple[tuple[float, float], ...]] = {
 
 
 @pytest.mark.parametrize("operation", TRANSCENDENTAL, ids=by_name)
-def test_functions_are_right_to_two_units_in_the_last_place(operation: Operation) -> None:
+def test_compiled_functions_are_accurate_to_two_units_in_the_last_place(operation: Operation) -> None:
     rng = np.random.default_rng(5)
     ranges = RANGES.get(operation.name, ((-20.0, 20.0),) * operation.arity)
     x = np.stack([rng.uniform(low, high, 300) for low, high in ranges], axis=-1)
@@ -135,7 +137,7 @@ def test_functions_are_right_to_two_units_in_the_last_place(operation: Operation
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=by_name)
-def test_every_sample_of_an_operation_has_the_same_bits_in_all_batches(operation: Operation) -> None:
+def test_sample_of_an_operation_has_the_same_bits_in_batches_of_all_sizes(operation: Operation) -> None:
     """The scalar code, full blocks and the last block of a batch agree, whatever their neighbours are."""
     kernel = kernel_of(operation)
     x = arguments(operation)
@@ -148,7 +150,7 @@ def test_every_sample_of_an_operation_has_the_same_bits_in_all_batches(operation
 
 @pytest.mark.skipif(not host().fma, reason="no fused operations here")
 @pytest.mark.parametrize("operation", [FMA, FMS, FNMA], ids=by_name)
-def test_fused_operations_round_once(operation: Operation) -> None:
+def test_fused_multiply_add_rounds_once(operation: Operation) -> None:
     kernel = kernel_of(operation)
     rng = np.random.default_rng(8)
     x = rng.normal(size=(301, 3))
@@ -165,7 +167,7 @@ def test_fused_operations_round_once(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", [FMA, FMS, FNMA], ids=by_name)
-def test_fused_operations_treat_special_values_as_the_interpreter(operation: Operation) -> None:
+def test_fused_multiply_add_of_special_values_equals_the_interpreters(operation: Operation) -> None:
     x = np.array(list(itertools.product([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan], repeat=3)))
     kernel = kernel_of(operation)
     assert bits_equal(kernel(x), kernel.interpret(x))
@@ -180,7 +182,9 @@ def outputs(kernel: Kernel, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray
 @every_target
 @settings(max_examples=20)
 @given(program=programs(operations=EXACT, most=60), seed=st.integers(0, 1000))
-def test_random_programs_equal_the_interpreter_bit_for_bit(target: Target, program: Program, seed: int) -> None:
+def test_random_compiled_programs_equal_the_interpreter_bit_for_bit(
+    target: Target, program: Program, seed: int
+) -> None:
     kernel = Kernel(program, backend=CPUBackend(target), without_passes=["fuse"])
     arrays = arrays_for(program, seed, 2 * target.lanes + 1)
     assert all_bits_equal(outputs(kernel, arrays), program.interpret(*arrays))
@@ -189,7 +193,7 @@ def test_random_programs_equal_the_interpreter_bit_for_bit(target: Target, progr
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(program=programs(), seed=st.integers(0, 1000))
-def test_random_programs_compute_every_sample_independently(program: Program, seed: int) -> None:
+def test_random_compiled_programs_compute_every_sample_independently(program: Program, seed: int) -> None:
     kernel = Kernel(program)
     arrays = arrays_for(program, seed, 2 * host().lanes + 3)
     together = outputs(kernel, arrays)
@@ -212,7 +216,7 @@ def test_llvm_accepts_the_modules_of_random_programs(target: Target, program: Pr
 
 @every_target
 @pytest.mark.parametrize("operation", OPERATIONS, ids=by_name)
-def test_no_instruction_allows_fast_math(operation: Operation, target: Target) -> None:
+def test_emitted_llvm_instructions_have_no_fast_math_flags(operation: Operation, target: Target) -> None:
     words = set(" ".join(CodegenOptions(optimize(program_of(operation)), target).texts(PARTS)).split())
     assert not words & {"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"}
 
@@ -225,7 +229,7 @@ def test_constants_are_compiled_bit_for_bit(value: float) -> None:
         assert real.literal(value, 4).count(real.name) in (1, 4) and real.name not in real.literal(value)
 
 
-def test_an_operation_without_lowering_is_refused_by_name() -> None:
+def test_operation_without_llvm_lowering_is_refused_by_name() -> None:
     unknown = Operation("gamma", 1, np.sin, math.sin, None, Lowering("vector", "gamma"))
     with pytest.raises(ValueError, match="no lowering for the operation <operation gamma>"):
         kernel_of(unknown)

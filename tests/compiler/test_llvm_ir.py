@@ -38,7 +38,7 @@ def count(f: IrFunction, slot: int, by: str | int = 1) -> None:
 
 
 @pytest.mark.parametrize(("stop", "step"), [(0, 1), (1, 1), (5, 1), (7, 2), (8, 2), (-3, 1), (9, 4)])
-def test_a_loop_runs_up_to_its_stop(stop: int, step: int) -> None:
+def test_emitted_llvm_loop_runs_up_to_its_stop_value(stop: int, step: int) -> None:
     for limit in ("%a", stop):
         f = function()
         with f.loop(limit, step=step) as index:
@@ -47,7 +47,7 @@ def test_a_loop_runs_up_to_its_stop(stop: int, step: int) -> None:
         assert run(f, stop, 0)[:2] == [len(range(0, stop, step)), sum(range(0, stop, step))]
 
 
-def test_a_loop_starts_at_its_start() -> None:
+def test_emitted_llvm_loop_starts_at_its_start_value() -> None:
     f = function()
     with f.loop("%a", start=3) as index:
         count(f, 0, index)
@@ -55,7 +55,7 @@ def test_a_loop_starts_at_its_start() -> None:
     assert run(f, 2, 0)[0] == 0
 
 
-def test_loops_and_branches_nest() -> None:
+def test_emitted_llvm_loops_and_branches_can_be_nested() -> None:
     f = function()
     with f.loop("%a") as i:
         with f.when(f.let(f"icmp eq i64 {i}, 1")), f.loop("%b") as j, f.unless(f.let(f"icmp eq i64 {j}, 2")):
@@ -69,7 +69,7 @@ def test_loops_and_branches_nest() -> None:
 
 
 @pytest.mark.parametrize("values", [(0, 0), (0, 1), (1, 0), (1, 1)])
-def test_conditions_combine_by_and_and_or(values: tuple[int, int]) -> None:
+def test_emitted_llvm_conditions_can_be_combined_by_and_and_or(values: tuple[int, int]) -> None:
     f = function()
     flags = [f.let(f"icmp ne i64 {name}, 0") for name in ("%a", "%b")]
     with f.when(f.all_of(flags)):
@@ -81,7 +81,7 @@ def test_conditions_combine_by_and_and_or(values: tuple[int, int]) -> None:
     assert run(f, *values)[:3] == [int(all(values)), int(any(values)), 1]
 
 
-def test_failed_requirements_jump_to_their_label() -> None:
+def test_failed_requirements_in_emitted_code_jump_to_their_label() -> None:
     def function_with_requirements() -> Any:
         f = IrFunction("define void @f(ptr %out, i64 %a, i64 %b)", end="ret void")
         f.require(f.let("icmp slt i64 %a, 10"), "other")

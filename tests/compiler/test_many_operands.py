@@ -19,7 +19,7 @@ def _function(**x: Any) -> Any:
     return {"total": total + vector[0] * vector[2], "scaled": [total * v for v in vector]}
 
 
-def test_kernels_take_more_than_64_arrays() -> None:
+def test_kernels_accept_more_than_64_arrays() -> None:
     shapes = {"x0": (3,)} | {f"x{k}": () for k in range(1, COUNT)}
     kernel = lw.compile(_function, name="many", **shapes)
     rng = np.random.default_rng(0)
@@ -50,7 +50,7 @@ def test_kernels_take_more_than_64_arrays() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_trajectory_problem_takes_seventy_terms() -> None:
+def test_trajectory_problem_accepts_seventy_terms() -> None:
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=3, duration=0.3)
     for k in range(70):
         problem = problem.add("configuration", "least_squares", target=[0.01 * k, 0.0], name=f"t{k}")

@@ -31,7 +31,7 @@ def rooted(row):
 
 
 @pytest.mark.slow(every=3)
-def test_mapped_rows_have_the_same_bits_alone_and_in_batches():
+def test_loops_over_table_rows_give_equal_bits_for_single_samples_and_batches():
     rng = np.random.default_rng(0)
     for n in (3, 8, 11, 67):
 
@@ -95,7 +95,7 @@ def on_a_little_stack(steps):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
-def test_large_loop_frames_are_on_the_heap_and_small_ones_on_the_stack():
+def test_large_memory_frames_of_loops_are_on_the_heap_and_small_ones_on_the_stack():
     """Frames of 200 000 bytes are allocated once for all loops of a sample."""
     width = host().lanes_of(DOUBLE) * DOUBLE.bytes
     lengths = 40, 200_000 // width

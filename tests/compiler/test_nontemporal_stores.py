@@ -16,7 +16,7 @@ from .support import every_target
 
 @every_target
 @pytest.mark.parametrize("sizes", [(131,), pytest.param((127, 128, 150), marks=pytest.mark.slow(every=9))])
-def test_streamed_results_equal_the_functions_values(
+def test_results_written_with_nontemporal_stores_are_correct_for_all_alignments(
     target: Target, sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Arrays begin anywhere in a cache line, with and without gaps between samples, in both float types."""
@@ -44,7 +44,9 @@ def test_streamed_results_equal_the_functions_values(
                 assert np.all(room == -7.0), "something was written beside the samples"
 
 
-def test_streamed_results_of_several_threads_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_written_with_nontemporal_stores_by_several_threads_are_correct(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Results larger than the caches, shared by threads, equal those of small batches."""
     import linkwork as lw
 

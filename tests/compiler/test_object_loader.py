@@ -53,7 +53,7 @@ def objects() -> list[bytes]:
 
 
 @pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
-def test_object_files_that_refer_to_each_other_are_loaded() -> None:
+def test_object_files_with_references_to_each_other_are_loaded_without_llvm() -> None:
     library = loaded(objects(), {})
     assert library is not None
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["one"])
@@ -65,7 +65,7 @@ def test_object_files_that_refer_to_each_other_are_loaded() -> None:
 
 
 @pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
-def test_object_files_that_need_llvm_are_not_loaded() -> None:
+def test_object_files_with_missing_or_foreign_references_are_not_loaded_without_llvm() -> None:
     first, second = objects()
     text = "declare void @absent()\ndefine void @f() {} {{\n  call void @absent()\n  ret void\n}}"
     external, unwinding = (
@@ -86,7 +86,7 @@ def test_object_files_that_need_llvm_are_not_loaded() -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_kernels_loaded_without_llvm_compute_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_loaded_without_llvm_give_equal_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program, rng = sample(name), np.random.default_rng(0)
     arrays = [rng.uniform(0.1, 0.9, (5, *port.shape)) for port in program.inputs]
     results = []
@@ -115,7 +115,7 @@ print(sorted(name for name in sys.modules if name.startswith("llvmlite.")))
 
 @pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
 @pytest.mark.slow(every=3)
-def test_cached_code_runs_without_importing_llvm(tmp_path: Path) -> None:
+def test_cached_machine_code_runs_without_importing_llvm(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
     printed = [
         subprocess.run([sys.executable, "-c", WARM], capture_output=True, text=True, env=environment, check=True).stdout

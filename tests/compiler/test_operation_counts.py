@@ -64,7 +64,7 @@ def run(kernel: Kernel, *inputs: float) -> dict[str, int]:
     return dict(sorted(done.items()))
 
 
-def test_loops_calls_and_branches_are_counted_as_executed() -> None:
+def test_operation_counts_of_loops_calls_and_branches_are_those_executed() -> None:
     def function(x: Any, y: Any) -> Any:
         inner = lambda j, total: total * y - j  # noqa: E731
         total = fori_loop(0, 5, lambda k, s: s + fori_loop(0, 3, inner, s), x)
@@ -79,7 +79,7 @@ def test_loops_calls_and_branches_are_counted_as_executed() -> None:
     assert sum(run(kernel, 2.0, 2.0).values()) < sum(kernel.operations.values())
 
 
-def test_while_loops_are_counted_by_their_iterations() -> None:
+def test_operation_counts_of_while_loops_are_multiplied_by_their_iterations() -> None:
     def function(x: Any, y: Any) -> Any:
         halve = lambda s: while_loop(lambda t: t * t > y, lambda t: 0.5 * t, s, max_iterations=30)  # noqa: E731
         outer = while_loop(lambda s: s < 100.0, lambda s: 3.0 * s + halve(s).state, x, max_iterations=9)
@@ -101,7 +101,7 @@ def test_while_loops_are_counted_by_their_iterations() -> None:
             kernel.count(wrong)
 
 
-def test_estimates_of_work_weight_the_longer_branch() -> None:
+def test_work_estimates_of_branches_count_the_longer_branch_with_a_weight() -> None:
     """Threads start for the work of most samples: a long branch is for rare samples."""
 
     def long(x: Any) -> Any:
@@ -113,7 +113,7 @@ def test_estimates_of_work_weight_the_longer_branch() -> None:
     assert 0.05 * each < rare < 0.25 * each < 0.9 * each < both
 
 
-def test_derivative_rules_add_no_operations() -> None:
+def test_derivative_rules_add_no_operations_to_a_kernel() -> None:
     A = np.array([[3.0, 1.0], [1.0, 2.0]])
     step = lambda s, u: (linalg.solve(A * u, s), None)  # noqa: E731
     kernel = lw.compile(lambda s, u: scan(step, s, u)[0], s=(2,), u=(4,))
@@ -122,7 +122,7 @@ def test_derivative_rules_add_no_operations() -> None:
     assert "ruled" not in kernel_of_root.operations and kernel_of_root.while_loops[0].operations["div"] >= 1
 
 
-def test_statistics_of_kernels_with_loops_are_plausible() -> None:
+def test_operation_statistics_of_kernels_with_loops_are_plausible() -> None:
     for name in ("everything", "called", "swing"):
         case = CASES[name]
         kernel = Kernel(trace(case.function, name, case.shapes))

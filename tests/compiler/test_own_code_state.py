@@ -28,7 +28,9 @@ def kernel(meanwhile: Any = lambda: None) -> Kernel:
     return Kernel(build.Recipe(PROGRAM.name, PROGRAM.inputs, PROGRAM.outputs, traced, ("content",)), later=True)
 
 
-def test_the_first_call_examines_replaced_attributes_twice(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_call_examines_replaced_attributes_of_linkwork_twice(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looks: list[Any] = []
     state = build.own_state
     monkeypatch.setattr(build, "own_state", lambda: looks.append(state()) or looks[-1])
@@ -38,7 +40,7 @@ def test_the_first_call_examines_replaced_attributes_twice(cache_folder: Path, m
     assert len(looks) == 3  # code from the cache
 
 
-def test_code_compiled_with_replaced_attributes_is_not_cached(
+def test_code_compiled_while_attributes_of_linkwork_are_replaced_is_not_cached(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as replaced:
@@ -69,7 +71,9 @@ class _Wrapper:
         return lambda factor: 2.0 * self.wrapped(vector, factor)
 
 
-def test_wrappers_that_are_equal_to_functions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replaced_functions_of_linkwork_are_detected_even_if_they_compare_equal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     before = own_code.state_of_attributes()
     monkeypatch.setattr(lw.spatial.Vec3, "dot", _Wrapper(lw.spatial.Vec3.dot))
     monkeypatch.setattr(own_code, "_looked_at", -1)  # as after an import of a module of linkwork

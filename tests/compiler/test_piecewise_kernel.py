@@ -25,7 +25,7 @@ def expected(t, s, starts, table, common):
 
 
 @pytest.mark.parametrize("level", levels())
-def test_piecewise_kernels_evaluate_each_position_with_its_row(level, monkeypatch):
+def test_piecewise_kernels_evaluate_each_position_with_its_table_row(level, monkeypatch):
     monkeypatch.setenv("LINKWORK_SIMD", level)
     kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     for columns, rows in ((1, 1), (7, 2), (7, 33), (8, 100), (13, 5)):
@@ -45,7 +45,7 @@ def test_piecewise_kernels_evaluate_each_position_with_its_row(level, monkeypatc
                     assert all(np.array_equal(x[k], y[0]) for x, y in zip(values, alone, strict=True))
 
 
-def test_piecewise_kernels_write_only_their_results():
+def test_piecewise_kernels_write_no_memory_beyond_their_results():
     kernel, rng = compile_piecewise(two, "two", 1, 2), np.random.default_rng(0)
     for columns in (1, 3, 5, 7):
         along = PiecewiseKernel(kernel, np.array([0.0, 0.5]), rng.normal(size=(2, columns, 2)), np.ones(1))

@@ -35,14 +35,14 @@ def polynomial() -> Program:
     return Program.of("polynomial", [(Port("x", (2,)), x), (Port("y", ()), y)], [(Port("z", (3,)), elements)])
 
 
-def test_ports_have_a_size_and_print_as_calls() -> None:
+def test_ports_of_a_program_have_a_size_and_print_like_arguments() -> None:
     assert Port("pose", (4, 4)).size == 16
     assert Port("energy", ()).size == 1
     assert Port("nothing", (3, 0)).size == 0
     assert str(Port("pose", (4, 4))) == "pose(4, 4)"
 
 
-def test_instructions_of_a_program_come_before_their_use() -> None:
+def test_instructions_of_a_traced_program_come_before_their_uses() -> None:
     program = polynomial()
     assert [i.operation.name for i in program.instructions] == ["input", "input", "input", "mul", "add", "constant"]
     assert all(a < k for k, i in enumerate(program.instructions) for a in i.args)
@@ -50,7 +50,7 @@ def test_instructions_of_a_program_come_before_their_use() -> None:
     assert program.instructions[2].value == 2
 
 
-def test_programs_leave_out_unneeded_expressions() -> None:
+def test_traced_programs_leave_out_unneeded_expressions() -> None:
     graph = Graph()
     x = graph.inputs("x", (3,))
     f.sin(x[1])
@@ -59,7 +59,7 @@ def test_programs_leave_out_unneeded_expressions() -> None:
     assert program.operations == {"mul": 1}
 
 
-def test_programs_keep_both_zeros_and_share_equal_constants() -> None:
+def test_traced_programs_distinguish_signed_zeros_and_share_equal_constants() -> None:
     program = Program.of("numbers", [], [(Port("z", (5,)), [0.0, -0.0, 1, 0.0, np.float32(1.0)])])
     assert [i.value for i in program.instructions] == [0.0, -0.0, 1.0]
     assert program.results == (0, 1, 2, 0, 2)
@@ -67,20 +67,20 @@ def test_programs_keep_both_zeros_and_share_equal_constants() -> None:
     assert bits_equal(z, np.array([0.0, -0.0, 1.0, 0.0, 1.0]))
 
 
-def test_programs_refuse_symbols_that_are_not_inputs() -> None:
+def test_programs_with_symbols_that_are_not_inputs_raise_an_error() -> None:
     graph = Graph()
     x, foreign = graph.input("x"), graph.input("other")
     with pytest.raises(ValueError, match="'other' is used but is not among the inputs"):
         Program.of("foreign", [(Port("x", ()), [x])], [(Port("z", ()), [x + foreign])])
 
 
-def test_programs_refuse_symbols_of_two_traces() -> None:
+def test_programs_with_symbols_of_two_traces_raise_an_error() -> None:
     x, y = Graph().input("x"), Graph().input("y")
     with pytest.raises(ValueError, match="more than one trace"):
         Program.of("mixed", [(Port("x", ()), [x])], [(Port("z", (2,)), [x, y])])
 
 
-def test_values_are_alive_up_to_their_last_use() -> None:
+def test_program_values_are_alive_until_their_last_use() -> None:
     x = [Instruction(INPUT, (), 0), Instruction(CONSTANT, (), 2.0)]
     body = [
         Instruction(MUL, (0, 1)),  # value 2, which waits for the last instruction
@@ -93,7 +93,7 @@ def test_values_are_alive_up_to_their_last_use() -> None:
     assert Program("nothing", (), (), (), ()).alive() == [0]
 
 
-def test_programs_count_operations_and_arithmetic() -> None:
+def test_programs_count_all_operations_and_arithmetic_operations() -> None:
     x = [Instruction(INPUT, (), k) for k in range(3)]
     body = [Instruction(MUL, (0, 1)), Instruction(ADD, (3, 2)), Instruction(SUB, (4, 3)), Instruction(SINCOS, (5,))]
     fused = [Instruction(o, (0, 1, 2)) for o in (FMA, FMS, FNMA)]
@@ -103,14 +103,14 @@ def test_programs_count_operations_and_arithmetic() -> None:
     assert program.arithmetic == 9
 
 
-def test_rebuilt_programs_keep_name_and_ports() -> None:
+def test_rebuilt_programs_have_the_original_name_and_ports() -> None:
     program = polynomial()
     rebuilt = program.rebuilt(list(program.instructions), list(program.results))
     assert rebuilt == program
     assert isinstance(rebuilt.instructions, tuple) and isinstance(rebuilt.results, tuple)
 
 
-def test_programs_interpret_single_samples_and_batches() -> None:
+def test_program_interpreter_evaluates_single_samples_and_batches() -> None:
     program = polynomial()
     (single,) = program.interpret([2.0, 3.0], 1.0)
     assert single.shape == (3,) and single.tolist() == [7.0, 6.0, 3.0]
@@ -121,7 +121,7 @@ def test_programs_interpret_single_samples_and_batches() -> None:
     assert np.array_equal(many, np.stack([product + y, product, np.full((4, 3), 3.0)], axis=-1))
 
 
-def test_interpreted_results_are_new_arrays() -> None:
+def test_program_interpreter_returns_new_arrays() -> None:
     program = Program("same", (Port("x", (2,)),), (Port("z", (2,)),), (Instruction(INPUT, (), 1),), (0, 0))
     x = np.arange(2.0)
     (z,) = program.interpret(x)
@@ -130,12 +130,12 @@ def test_interpreted_results_are_new_arrays() -> None:
 
 
 @pytest.mark.parametrize("batch", [(0,), (2, 0), (0, 3)])
-def test_programs_interpret_empty_batches(batch: tuple[int, ...]) -> None:
+def test_program_interpreter_accepts_empty_batches(batch: tuple[int, ...]) -> None:
     (z,) = polynomial().interpret(np.ones((*batch, 2)), 1.0)
     assert z.shape == (*batch, 3)
 
 
-def test_programs_interpret_empty_ports() -> None:
+def test_program_interpreter_accepts_empty_ports() -> None:
     ports = (Port("x", (0, 2)),), (Port("y", (3, 0)), Port("z", ()))
     program = Program("empty", *ports, (Instruction(CONSTANT, (), 4.0),), (0,))
     y, z = program.interpret(np.zeros((5, 0, 2)))
@@ -144,19 +144,19 @@ def test_programs_interpret_empty_ports() -> None:
 
 
 @pytest.mark.parametrize("x", [1.0, [1.0], [[1.0], [2.0]], [1.0, 2.0, 3.0], np.ones((2, 1))])
-def test_interpreting_refuses_wrong_shapes(x: object) -> None:
+def test_program_interpreter_refuses_wrong_shapes(x: object) -> None:
     with pytest.raises(ValueError, match=r"x: expected an array of shape"):
         polynomial().interpret(x, 1.0)
     with pytest.raises(ValueError, match="argument 2"):
         polynomial().interpret([1.0, 2.0])
 
 
-def test_interpreting_refuses_batches_that_do_not_broadcast() -> None:
+def test_program_interpreter_raises_an_error_for_batches_that_do_not_broadcast() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         polynomial().interpret(np.ones((4, 2)), np.ones(3))
 
 
-def test_interpreting_causes_no_warnings() -> None:
+def test_program_interpreter_causes_no_floating_point_warnings() -> None:
     instructions = (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1), Instruction(BY_NAME["div"], (0, 1)))
     program = Program("div", (Port("x", (2,)),), (Port("z", ()),), instructions, (2,))
     with np.errstate(all="raise"):
@@ -164,7 +164,7 @@ def test_interpreting_causes_no_warnings() -> None:
     assert z[0] == np.inf and np.isnan(z[1]) and z[2] == np.inf
 
 
-def test_programs_interpret_fused_operations_and_sincos_pairs() -> None:
+def test_program_interpreter_evaluates_fused_operations_and_sincos_pairs() -> None:
     x = [Instruction(INPUT, (), k) for k in range(3)]
     body = [Instruction(FMA, (0, 1, 2)), Instruction(FMS, (0, 1, 2)), Instruction(FNMA, (0, 1, 2))]
     pair = [Instruction(SINCOS, (0,)), Instruction(SIN_OF, (6,)), Instruction(COS_OF, (6,))]

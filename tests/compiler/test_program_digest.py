@@ -77,7 +77,7 @@ def variants(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("program", [PROGRAM, optimize(PROGRAM), LOOP], ids=["traced", "optimised", "loops in loops"])
-def test_a_change_of_any_field_changes_the_digest(program: Program) -> None:
+def test_changing_any_field_of_a_program_changes_its_digest(program: Program) -> None:
     changed = variants(program)
     names = [content(program_variant) for program_variant in (program, *changed)]
     assert names.count(names[0]) == 1 and len(changed) > 500
@@ -86,19 +86,19 @@ def test_a_change_of_any_field_changes_the_digest(program: Program) -> None:
         assert program_variant == by_name.setdefault(name, program_variant)  # two that share a name are the same change
 
 
-def test_names_of_programs_and_ports_do_not_change_the_digest() -> None:
+def test_names_of_a_program_and_its_ports_do_not_change_its_digest() -> None:
     ports = tuple(replace(port, name=f"other_{port.name}") for port in PROGRAM.inputs)
     assert content(replace(PROGRAM, name="two", inputs=ports)) == content(PROGRAM)
 
 
-def test_signed_zeros_integers_and_booleans_have_different_digests() -> None:
+def test_programs_with_signed_zeros_integers_and_booleans_have_different_digests() -> None:
     def of(value: Any) -> str:
         return content(Program("x", (), (Port("y", ()),), (Instruction(CONSTANT, (), value),), (0,)))
 
     assert len({of(value) for value in (0.0, -0.0, 0, False, None, "0", (0,))}) == 7
 
 
-def test_new_fields_of_programs_are_part_of_the_digest() -> None:
+def test_fields_added_to_programs_or_instructions_become_part_of_the_digest() -> None:
     """Fields that are added to a program or an instruction need no line in the digest."""
 
     @dataclass(frozen=True)
@@ -111,6 +111,6 @@ def test_new_fields_of_programs_are_part_of_the_digest() -> None:
     assert len({content(replace(PROGRAM, instructions=instructions)) for instructions in longer}) == 3  # type: ignore[arg-type]
 
 
-def test_the_digest_refuses_unknown_kinds_of_values() -> None:
+def test_digest_of_a_program_with_unknown_kinds_of_values_raises_an_error() -> None:
     with pytest.raises(TypeError, match=r"a program's content: expected numbers"):
         content(replace(PROGRAM, guards={1}))  # type: ignore[arg-type]

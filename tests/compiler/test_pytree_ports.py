@@ -78,14 +78,14 @@ def same(result: Any, expected: Any) -> None:
         np.testing.assert_allclose(value, reference, rtol=1e-14)
 
 
-def test_ports_are_named_by_their_paths(kernel: lw.Kernel) -> None:
+def test_kernel_ports_are_named_by_their_paths_in_the_nested_arguments(kernel: lw.Kernel) -> None:
     inputs = "state_q state_v gains_stiffness gains_damping goals_a goals_b_0 goals_b_1 t"
     assert [port.name for port in kernel.inputs] == inputs.split()
     assert [port.name for port in kernel.outputs] == ["next_q", "next_v", "work_0", "work_1"]
     assert list(inspect.signature(kernel).parameters) == ["state", "gains", "goals", "t", "out"]
 
 
-def test_nested_kernels_take_and_return_the_values_of_their_function(kernel: lw.Kernel) -> None:
+def test_kernels_of_nested_arguments_accept_and_return_the_functions_nested_values(kernel: lw.Kernel) -> None:
     """One state, a batch, by name, interpreted, call_python, and composed in another function."""
     arrays = arguments()
     expected = nested(*arrays)
@@ -120,7 +120,7 @@ def arguments_of(many: tuple[Any, ...], k: int) -> tuple[Any, ...]:
     return State(state.q[k], state.v[k]), Gains(gains.stiffness[k], gains.damping[k]), goal, t[k]
 
 
-def test_wrongly_nested_arguments_are_refused(kernel: lw.Kernel) -> None:
+def test_wrongly_nested_kernel_arguments_are_refused(kernel: lw.Kernel) -> None:
     state, gains, goals, t = arguments()
     wrong: list[tuple[tuple[Any, ...], str]] = [
         (
@@ -142,14 +142,14 @@ def test_wrongly_nested_arguments_are_refused(kernel: lw.Kernel) -> None:
         kernel(State(np.zeros(3), state.v), gains, goals, t)
 
 
-def test_ports_with_equal_names_are_refused() -> None:
+def test_nested_kernel_ports_with_equal_names_are_refused() -> None:
     with pytest.raises(ValueError, match="two arrays would be called 'a_b'"):
         trace(lambda a, a_b: a_b, "f", {"a": {"b": 2}, "a_b": 2})
     with pytest.raises(TypeError, match="expected entries named by identifiers, got 'a_b c'"):
         trace(lambda a: a, "f", {"a": {"b c": 2}})
 
 
-def test_flat_outputs_stay_named_tuples() -> None:
+def test_unnested_kernel_outputs_are_returned_as_named_tuples() -> None:
     Pair = namedtuple("Pair", ["x", "y"])
     for returned in (lambda q: (q, q), lambda q: Pair(q, q), lambda q: {"x": q, "y": q}):
         result = lw.compile(returned, q=2)([1.0, 2.0])
@@ -162,7 +162,7 @@ def test_flat_outputs_stay_named_tuples() -> None:
     assert lw.compile(lambda q: ({"only": 2.0 * q},), q=())(2.0) == ({"only": 4.0},)
 
 
-def test_compile_is_also_a_decorator() -> None:
+def test_compile_can_be_used_as_a_decorator() -> None:
     @lw.compile(x=(3,), k=())
     def spring(x: Any, k: Any) -> Any:
         """A spring."""
@@ -179,7 +179,7 @@ def test_compile_is_also_a_decorator() -> None:
         lw.compile(3)  # type: ignore[call-overload]
 
 
-def test_variables_of_closures_are_constants() -> None:
+def test_closure_variables_of_a_compiled_function_are_constants() -> None:
     scale, table = 2.0, np.array([1.0, 2.0, 3.0])
     kernel = lw.compile(lambda x: scale * table * x, x=3)
     expected = [2.0, 4.0, 6.0]
@@ -203,7 +203,7 @@ UNCOMPILED: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", UNCOMPILED)
-def test_call_python_runs_the_original_function(kind: str) -> None:
+def test_kernel_call_python_runs_the_original_function(kind: str) -> None:
     function, shapes = UNCOMPILED[kind]
     kernel = lw.compile(function, **shapes)
     rng = np.random.default_rng(0)
@@ -220,7 +220,7 @@ def test_call_python_runs_the_original_function(kind: str) -> None:
         assert [np.shape(x) for x in result] == [np.shape(x) for x in expected]
 
 
-def test_kernels_without_a_python_function_say_so() -> None:
+def test_call_python_of_a_kernel_without_a_python_function_raises_an_error() -> None:
     kernel = lw.load("arm7").compile("gravity_force")
     with pytest.raises(TypeError, match=r"not compiled from a Python function; `interpret`"):
         kernel.call_python(np.zeros(7))

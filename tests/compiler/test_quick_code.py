@@ -76,7 +76,7 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @pytest.mark.slow(every=3)
-def test_quick_code_gives_the_same_results_as_the_best_code(cache_folder: Path, source: str) -> None:
+def test_quick_code_gives_the_same_results_as_optimized_code(cache_folder: Path, source: str) -> None:
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (64,))
     single_result, many, single = quick(x, y), quick(xs, ys), quick(xs.astype(np.float32), ys.astype(np.float32))
     call = quick.__call__
@@ -89,7 +89,7 @@ def test_quick_code_gives_the_same_results_as_the_best_code(cache_folder: Path, 
 
 
 @pytest.mark.slow(every=3)
-def test_long_batches_and_precompilation_wait_for_the_best_code(
+def test_long_batches_and_precompilation_wait_for_optimized_code(
     monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
     """Calls with an effort in the environment wait, too."""
@@ -103,7 +103,7 @@ def test_long_batches_and_precompilation_wait_for_the_best_code(
 
 
 @pytest.mark.slow(every=3)
-def test_effort_0_makes_only_quick_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_effort_0_compiles_only_quick_code(monkeypatch: pytest.MonkeyPatch) -> None:
     (x, y), (xs, ys) = arguments(), arguments(1, (64,))
     monkeypatch.setenv(target.EFFORT, "2")
     best = kernel()
@@ -115,7 +115,7 @@ def test_effort_0_makes_only_quick_code(monkeypatch: pytest.MonkeyPatch) -> None
     assert not is_quick(quick)  # nothing is to replace it
 
 
-def test_a_process_that_ends_early_leaves_quick_code_for_the_next(
+def test_process_that_ends_early_leaves_quick_code_for_the_next_process(
     monkeypatch: pytest.MonkeyPatch, cache_folder: Path, source: str
 ) -> None:
     """The next process does not wait for the best code."""
@@ -135,7 +135,7 @@ def test_a_process_that_ends_early_leaves_quick_code_for_the_next(
 
 
 @pytest.mark.slow(every=3)
-def test_results_stay_equal_while_code_is_replaced() -> None:
+def test_results_stay_equal_while_quick_code_is_replaced_by_optimized_code() -> None:
     """Threads that call without end see the same results from both kinds of code."""
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (40,))
     expected, many = quick(x, y), quick(xs, ys)
@@ -157,7 +157,7 @@ def test_results_stay_equal_while_code_is_replaced() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_code_is_compiled_in_the_background_before_its_first_call(cache_folder: Path) -> None:
+def test_code_compiled_in_the_background_is_optimized_code_and_is_cached(cache_folder: Path) -> None:
     """The best code is made without quick code; a second kernel loads it from the cache, and calls raise its errors."""
     (x, y), expected = arguments(), kernel("first")(*arguments())
     assert lw.wait_for_compiler(timeout=60.0)
@@ -180,7 +180,9 @@ def test_code_is_compiled_in_the_background_before_its_first_call(cache_folder: 
     assert lw.wait_for_compiler(timeout=60.0)
 
 
-def test_a_call_does_not_wait_for_the_background(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+def test_kernel_call_does_not_wait_for_background_compilation(
+    monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(background_emit._background, "submit", waiting.append)
     later, (x, y) = compile_later("urgent"), arguments()
@@ -195,7 +197,9 @@ def test_a_call_does_not_wait_for_the_background(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("trouble", ["dies", "cannot start", "other versions", "error of LLVM"])
-def test_failures_of_the_compiling_process_leave_kernels_usable(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
+def test_failures_of_the_compiling_child_process_leave_kernels_usable(
+    monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
     """A child that cannot be started is replaced by this process; one that fails leaves the quick code in use."""
     monkeypatch.setattr(background_emit, "_background", background_emit._Background())
     if trouble == "dies":
@@ -229,7 +233,7 @@ def _failed(*_: Any) -> Any:
     raise RuntimeError("LLVM could not")
 
 
-def test_wait_for_compiler_checks_its_timeout() -> None:
+def test_wait_for_compiler_refuses_a_negative_or_nan_timeout() -> None:
     for wrong in (-1.0, np.nan):
         with pytest.raises(ValueError, match="timeout: expected a number >= 0"):
             lw.wait_for_compiler(wrong)
@@ -269,7 +273,7 @@ def ended(more: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow(every=9)
-def test_an_exit_does_not_wait_for_the_writer_of_the_best_code(cache_folder: Path) -> None:
+def test_exiting_process_does_not_wait_for_the_writer_of_optimized_code(cache_folder: Path) -> None:
     """The next process writes it."""
     slow = """
     from linkwork.compiler import code_parts, kernel_code
@@ -294,7 +298,7 @@ def test_an_exit_does_not_wait_for_the_writer_of_the_best_code(cache_folder: Pat
 
 
 @pytest.mark.slow(every=9)
-def test_an_ending_process_leaves_no_child(cache_folder: Path) -> None:
+def test_ending_process_leaves_no_compiling_child_process(cache_folder: Path) -> None:
     """A process that exits or is interrupted while code is compiled keeps its own exit code."""
     tail = """
     pids = [child.process.pid for child in background_emit._background.children]
@@ -326,7 +330,7 @@ def _is_gone(pid: int) -> bool:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_process_gets_the_best_code_too(cache_folder: Path) -> None:
+def test_forked_process_gets_optimized_code_too(cache_folder: Path) -> None:
     """Both processes get it, each from its own children."""
     done = ended(
         """
@@ -344,7 +348,7 @@ def test_a_forked_process_gets_the_best_code_too(cache_folder: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_disabled_and_damaged_caches_do_not_prevent_the_best_code(
+def test_disabled_and_damaged_caches_do_not_prevent_optimized_code(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Off, too small, damaged: the best code comes all the same."""
@@ -399,7 +403,7 @@ print(all(np.array_equal(one, other) for one, other in zip(quick, best)))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mmap of Linux")
 @pytest.mark.slow(every=3)
-def test_code_that_is_loaded_far_from_other_code_calls_it(tmp_path):
+def test_machine_code_loaded_far_from_other_code_can_call_it(tmp_path):
     environment = {key: value for key, value in os.environ.items() if key != "LINKWORK_EFFORT"}
     done = subprocess.run(
         [sys.executable, "-c", FAR],
@@ -410,7 +414,7 @@ def test_code_that_is_loaded_far_from_other_code_calls_it(tmp_path):
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 
 
-def test_blocks_take_little_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_blocks_that_copy_loop_values_need_little_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that only copy a loop's inputs and results, however many, take no memory on the stack."""
     sizes = []
 

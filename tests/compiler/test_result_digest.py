@@ -67,7 +67,7 @@ def _values(**changed: object) -> dict[str, object]:
     return space["VALUES"]  # type: ignore[return-value]
 
 
-def test_code_of_users_and_its_variables_change_the_digest() -> None:
+def test_result_digest_depends_on_users_code_and_the_variables_it_reads() -> None:
     digests = {name: result_digest(value) for name, value in _values().items()}
     assert digests == {name: result_digest(value) for name, value in _values().items()} and len(
         {*digests.values()}
@@ -90,14 +90,14 @@ def test_code_of_users_and_its_variables_change_the_digest() -> None:
         assert changed == names, choice
 
 
-def test_values_are_digested_by_content_and_not_by_type() -> None:
+def test_result_digest_depends_on_content_and_not_on_number_or_sequence_type() -> None:
     assert result_digest(1, [2.0, 0.0], True) == result_digest(1.0, (2, -0.0), True)
     spheres = lw.shapes.Sphere(1.0), lw.shapes.Sphere(2.0)
     values = (1, 1.5, True, "1", None, 2**60, 2**60 + 1, {"a": 1}, {"a": 2}, *spheres)
     assert len({result_digest(value) for value in values}) == len(values)
 
 
-def test_digests_are_equal_in_every_process(tmp_path: Path) -> None:
+def test_result_digests_are_equal_in_every_process(tmp_path: Path) -> None:
     (tmp_path / "of_a_user.py").write_text(SOURCE.format(**CHOICES))
     code = """
 import linkwork as lw

@@ -127,7 +127,7 @@ PROGRAMS = {"wide": trace(wide, "wide", {"x": 2}), "until": trace(until, "until"
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("level", [*LEVELS, "scalar"])
-def test_standalone_code_needs_no_library_and_has_the_same_bits(level: str, tmp_path: Path) -> None:
+def test_exported_code_needs_no_library_and_gives_equal_bits(level: str, tmp_path: Path) -> None:
     vectors = LEVELS["sse2" if level == "scalar" else level]
     rng = np.random.default_rng(1)
     for name, program in PROGRAMS.items():
@@ -148,7 +148,7 @@ def test_standalone_code_needs_no_library_and_has_the_same_bits(level: str, tmp_
             assert (call.not_finite_calls, call.off_calls, call.failed_calls) == (0, 0, 0)
 
 
-def test_each_standalone_call_has_its_own_status_and_counters(tmp_path: Path) -> None:
+def test_each_call_of_exported_code_has_its_own_status_and_counters(tmp_path: Path) -> None:
     library = Library(PROGRAMS["wide"], host(), tmp_path)
     memory = ctypes.create_string_buffer(library.memory)
     x = np.ones((11, 2))
@@ -165,7 +165,7 @@ def test_each_standalone_call_has_its_own_status_and_counters(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("lanes", "real"), [(2, SINGLE), (2, DOUBLE), (1, DOUBLE)])
-def test_guards_set_the_status_of_standalone_calls(lanes: int, real: FloatType, tmp_path: Path) -> None:
+def test_guards_set_the_status_of_calls_of_exported_code(lanes: int, real: FloatType, tmp_path: Path) -> None:
     library = Library(guarded(), replace(LEVELS["sse2"], lanes=lanes), tmp_path, real)
     for count in (1, 40):
         for off in (False, True):

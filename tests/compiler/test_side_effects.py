@@ -153,7 +153,7 @@ def reports(call: Callable[[], Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("effect", REPORTED)
-def test_side_effects_during_a_trace_are_reported_once(effect: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_side_effects_of_a_traced_function_are_reported_once(effect: str, capsys: pytest.CaptureFixture[str]) -> None:
     function, remedy = REPORTED[effect]
     reported = reports(lambda: trace(function, "f", {"q": 3}))
     assert len(reported) == 1, reported
@@ -195,7 +195,7 @@ def unread(q: Any) -> Any:
     return q * UNREADABLE if UNREADABLE > 1.0 else PROXY.factor
 
 
-def test_variables_that_change_to_the_same_number_are_all_reported() -> None:
+def test_all_variables_that_a_traced_function_changes_are_reported() -> None:
     first, second = 0, 0
 
     def counting(q: Any) -> Any:
@@ -207,7 +207,7 @@ def test_variables_that_change_to_the_same_number_are_all_reported() -> None:
     assert [x for x in reported if "first" in x] and [x for x in reported if "second" in x], reported
 
 
-def test_constants_are_not_reported() -> None:
+def test_constants_read_by_a_traced_function_are_not_reported_as_side_effects() -> None:
     law = Law()
     drawn = GENERATOR.normal(size=3)
 
@@ -225,7 +225,7 @@ def test_constants_are_not_reported() -> None:
     assert law.matrix is not None
 
 
-def test_a_profiler_of_the_user_stays_active() -> None:
+def test_profiler_set_by_the_user_stays_active_after_tracing() -> None:
     events: list[str] = []
 
     def profiler(frame: Any, event: str, argument: Any) -> None:
@@ -244,7 +244,7 @@ def test_a_profiler_of_the_user_stays_active() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_side_effects_in_controllers_and_laws_are_reported() -> None:
+def test_side_effects_in_controllers_and_control_laws_are_reported() -> None:
     rng, robot = np.random.default_rng(3), lw.load("double_pendulum")
     q, zero_velocity = robot.neutral(), np.zeros(ARM.nv)
 
@@ -266,7 +266,7 @@ def test_side_effects_in_controllers_and_laws_are_reported() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_side_effects_in_rewards_and_observations_are_reported() -> None:
+def test_side_effects_in_rewards_and_observations_of_environments_are_reported() -> None:
     pytest.importorskip("gymnasium")
     from linkwork.environments import TASKS, VectorEnvironment
 

@@ -70,7 +70,7 @@ def check(kernel: Kernel, batch: int, at_end: bool, dtype: Any) -> None:
 @every_level
 @every_type
 @cut_or_not
-def test_all_simd_levels_stay_inside_of_arrays(level: str, real: FloatType, cut: bool) -> None:
+def test_kernels_at_all_simd_levels_do_not_access_memory_outside_arrays(level: str, real: FloatType, cut: bool) -> None:
     lanes = LEVELS[level].lanes_of(real)
     for size in sorted({1, 2, 3, 7, lanes - 1, lanes + 1, 2 * lanes + 3}):
         kernel = kernel_of(size, level, cut)
@@ -81,7 +81,7 @@ def test_all_simd_levels_stay_inside_of_arrays(level: str, real: FloatType, cut:
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="no mprotect here")
-def test_access_beyond_a_guarded_float32_array_ends_the_process() -> None:
+def test_access_beyond_a_float32_array_before_a_guard_page_ends_the_process() -> None:
     code = (
         "import ctypes, numpy as np\nfrom compiler.guarded import Guarded\n"
         "a = Guarded().array((5,), at_end=True, dtype=np.float32)\na[:] = 1.0\nprint(a.sum(), flush=True)\n"
@@ -97,7 +97,7 @@ def test_access_beyond_a_guarded_float32_array_ends_the_process() -> None:
 @every_type
 @cut_or_not
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name not in ("float32", "unaligned by four")])
-def test_inputs_and_outputs_of_all_layouts_are_right_at_all_levels(
+def test_inputs_and_outputs_of_all_layouts_give_correct_results_at_all_simd_levels(
     layout: str, level: str, real: FloatType, cut: bool
 ) -> None:
     kernel = transposing(level, cut)
@@ -146,7 +146,7 @@ def expected(x: np.ndarray) -> np.ndarray:
 @every_level
 @every_type
 @cut_or_not
-def test_outputs_may_overlap_inputs_at_all_levels(level: str, real: FloatType, cut: bool) -> None:
+def test_outputs_may_overlap_inputs_at_all_simd_levels(level: str, real: FloatType, cut: bool) -> None:
     with sizes(whole=3 if cut else 2000, most=6 if cut else 600, worth=0.0):
         kernel = Kernel(
             trace(lambda a, b: (a[::-1] + 2.0 * b, b - a), "two", {"a": 5, "b": 5}), backend=CPUBackend(LEVELS[level])
@@ -170,7 +170,7 @@ def test_outputs_may_overlap_inputs_at_all_levels(level: str, real: FloatType, c
             assert np.array_equal(swapped[1], right[0]) and np.array_equal(swapped[0], right[1])
 
 
-def test_an_output_may_overlap_an_input_of_another_rank() -> None:
+def test_kernel_output_may_overlap_an_input_of_another_rank() -> None:
     """Each sample of s reads all of m, and writes a row of it."""
     kernel = Kernel(trace(lambda m, s: m[0] * s + m[-1] + m[5], "rows", {"m": (40, 40), "s": ()}))
     m, s = np.arange(1600.0).reshape(40, 40), np.arange(40.0)
@@ -184,7 +184,7 @@ def test_an_output_may_overlap_an_input_of_another_rank() -> None:
 
 
 @every_type
-def test_levels_with_fused_operations_agree_and_so_do_levels_without(real: FloatType) -> None:
+def test_simd_levels_agree_bit_for_bit_with_and_without_fused_multiply_add(real: FloatType) -> None:
     def function(x: Any) -> Any:
         return np.array([f.sin(x[0]) * x[1] + x[2], f.exp(-x[1] * x[1]) / x[2], f.atan2(x[0], x[1] * x[2] - x[0])])
 
@@ -200,7 +200,7 @@ def test_levels_with_fused_operations_agree_and_so_do_levels_without(real: Float
 
 
 @pytest.mark.best_code
-def test_the_environment_chooses_the_simd_level(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variable_chooses_the_simd_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     best = host()
     for level, target in levels().items():
@@ -223,7 +223,9 @@ def test_the_environment_chooses_the_simd_level(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.slow(every=9)
 @every_level
 @every_type
-def test_results_do_not_depend_on_the_effort(level: str, real: FloatType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_the_compilation_effort(
+    level: str, real: FloatType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Vectors, remaining samples and single samples; straight-line code, and a loop with varying iterations."""
 
     def function(x: Any) -> Any:
@@ -243,7 +245,7 @@ def test_results_do_not_depend_on_the_effort(level: str, real: FloatType, monkey
     assert all(bits_equal(r, results[0]) for r in results)
 
 
-def test_an_unknown_effort_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_compilation_effort_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(EFFORT, "3")
     with pytest.raises(ValueError, match="LINKWORK_EFFORT: expected one of 0, 1, 2, got '3'"):
         Kernel(program_of(3))

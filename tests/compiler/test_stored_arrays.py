@@ -9,7 +9,7 @@ from linkwork.compiler.cache.disk_cache import Cache, CacheWarning, Entry
 from linkwork.compiler.cache.stored_arrays import stored_array
 
 
-def test_a_stored_array_is_computed_once_for_equal_arguments(cache_folder, monkeypatch) -> None:
+def test_stored_array_is_computed_once_for_equal_arguments(cache_folder, monkeypatch) -> None:
     calls = []
 
     def array_of(values, shape=(2, 3)):
@@ -29,7 +29,7 @@ def test_a_stored_array_is_computed_once_for_equal_arguments(cache_folder, monke
     assert len(calls) == 5
 
 
-def test_a_damaged_stored_array_is_computed_again(cache_folder) -> None:
+def test_damaged_file_of_a_stored_array_is_computed_again(cache_folder) -> None:
     assert stored_array("example", (1,), lambda: np.ones(2)).tolist() == [1.0, 1.0]
     (path,) = cache_folder.iterdir()
     Cache(cache_folder, 1 << 20).store(path.name.removesuffix(".linkwork"), Entry({"shape": [3]}, b"12345678"))

@@ -113,14 +113,14 @@ DIFFERENT = [
 ]
 
 
-def test_values_of_different_content_have_different_digests() -> None:
+def test_values_with_different_content_have_different_digests() -> None:
     digests = [content_digest(value) for value in DIFFERENT]
     twice = [value for value, content in zip(DIFFERENT, digests, strict=True) if digests.count(content) > 1]
     assert twice == []
     assert content_digest(1, 2) != content_digest((1, 2)) != content_digest(1) != content_digest()
 
 
-def test_values_of_equal_content_have_equal_digests() -> None:
+def test_values_with_equal_content_have_equal_digests() -> None:
     whole = "".join(["sim", "ulate"])
     same = [
         (("simulate", 1), (whole, 1)),
@@ -140,7 +140,7 @@ def test_values_of_equal_content_have_equal_digests() -> None:
     assert content_digest((shared, shared)) == content_digest(((1, 2), (*range(1, 3),)))
 
 
-def test_digests_of_edited_robots_differ() -> None:
+def test_digests_of_differently_edited_robots_differ() -> None:
     arm = lw.load("arm7")
     edited = [
         arm,
@@ -156,7 +156,7 @@ class Theirs(lw.joints.Revolute):
     """A user's joint type, whose code is unknown."""
 
 
-def test_code_outside_of_linkwork_has_no_digest() -> None:
+def test_objects_with_code_outside_of_linkwork_have_no_digest() -> None:
     def holds_itself():
         value = Plain(None)
         value.a = value
@@ -181,7 +181,7 @@ def test_code_outside_of_linkwork_has_no_digest() -> None:
             content_digest(value)
 
 
-def test_recursive_functions_have_a_digest() -> None:
+def test_recursive_functions_have_a_content_digest() -> None:
     @ours
     def factorial(n):
         return 1 if n == 0 else n * factorial(n - 1)
@@ -220,7 +220,7 @@ def nested(factor):
     return function
 
 
-def test_the_second_kernel_of_a_function_is_not_traced(traces) -> None:
+def test_second_kernel_of_an_equal_function_is_not_traced(traces) -> None:
     x, k = np.array([1.0, 2.0]), np.array(3.0)
     first = compile_later(nested(2.0), name="f", x=2, k=())
     expected = first(x, k)
@@ -235,7 +235,7 @@ def test_the_second_kernel_of_a_function_is_not_traced(traces) -> None:
     assert again.operations == first.operations and traces.count("f") == 3  # needs the program
 
 
-def test_derivatives_of_a_stored_trace_are_not_traced(traces) -> None:
+def test_derivatives_of_a_stored_trace_are_not_traced_again(traces) -> None:
     def compiled():
         return compile_later(scaled(2.0), name="f", x=3, shift=()).jacobian("x")
 
@@ -243,7 +243,7 @@ def test_derivatives_of_a_stored_trace_are_not_traced(traces) -> None:
     assert np.array_equal(compiled()([1.0, 2.0, 3.0], 0.5), expected) and traces == ["f"]
 
 
-def test_guards_are_part_of_the_key(traces) -> None:
+def test_guards_are_part_of_the_key_of_a_stored_trace(traces) -> None:
     @ours
     def guards(x):
         return [x[0]]
@@ -261,7 +261,7 @@ def test_traces_of_users_functions_are_not_stored(traces, cache_folder) -> None:
     assert traces == ["f", "f"]
 
 
-def test_damaged_and_unreadable_traces_are_replaced(traces, cache_folder) -> None:
+def test_damaged_and_unreadable_stored_traces_are_replaced(traces, cache_folder) -> None:
     def entry():
         (path,) = cache_folder.glob("*-trace.linkwork")
         return path
@@ -284,7 +284,7 @@ def test_damaged_and_unreadable_traces_are_replaced(traces, cache_folder) -> Non
     assert traces == ["f"] * 5
 
 
-def test_stored_traces_are_compared_with_new_ones_in_debug_mode(traces, cache_folder, monkeypatch) -> None:
+def test_stored_traces_are_compared_with_new_traces_in_debug_mode(traces, cache_folder, monkeypatch) -> None:
     monkeypatch.setenv("LINKWORK_DEBUG", "1")
     compile_later(scaled(2.0), name="f", x=3, shift=())
     compile_later(scaled(2.0), name="f", x=3, shift=())

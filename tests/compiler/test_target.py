@@ -15,7 +15,7 @@ from linkwork.compiler.passes import optimize
 
 
 @pytest.mark.best_code
-def test_the_host_target_has_a_triple_processor_and_lanes() -> None:
+def test_host_target_has_a_triple_a_processor_and_simd_lanes() -> None:
     target = host()
     assert target is host()
     assert target.lanes in (2, 4, 8)
@@ -24,7 +24,7 @@ def test_the_host_target_has_a_triple_processor_and_lanes() -> None:
 
 
 @pytest.mark.best_code
-def test_targets_compare_by_value_and_are_immutable() -> None:
+def test_compilation_targets_compare_by_value_and_cannot_be_changed() -> None:
     target = host()
     same = Target(target.triple, target.cpu, target.features, target.lanes, target.fma)
     assert same == target and hash(same) == hash(target)
@@ -34,7 +34,7 @@ def test_targets_compare_by_value_and_are_immutable() -> None:
 
 
 @every_target
-def test_llvm_knows_the_targets(target: Target) -> None:
+def test_llvm_creates_a_machine_for_every_test_target(target: Target) -> None:
     machine = target.machine()
     assert machine.triple == target.triple
     assert str(machine.target_data)
@@ -48,7 +48,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_code_for_foreign_processors_assembles(name: str) -> None:
+def test_code_for_other_processor_families_assembles(name: str) -> None:
     target = FOREIGN[name]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -58,6 +58,6 @@ def test_code_for_foreign_processors_assembles(name: str) -> None:
         assert len(target.machine().emit_object(module)) > 1000
 
 
-def test_tests_have_older_processors_of_the_family_as_targets() -> None:
+def test_test_targets_include_older_processors_of_the_hosts_family() -> None:
     if platform.machine().lower() in ("x86_64", "amd64"):
         assert TARGETS["sse2"].lanes == 2 and not TARGETS["sse2"].fma

@@ -46,7 +46,7 @@ def splitting(level: str, *, cut: bool = False) -> Kernel:
 @every_level
 @pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_batches_have_the_same_bits_for_all_thread_counts_and_splits(level: str, cut: bool, dtype: type) -> None:
+def test_batches_have_equal_bits_for_all_thread_counts_and_splits(level: str, cut: bool, dtype: type) -> None:
     kernel = splitting(level, cut=cut)
     x = np.random.default_rng(3).normal(size=(1003, 3)).astype(dtype)
     x[::97, 1], x[::31, 0] = np.inf, -0.0
@@ -112,7 +112,7 @@ def printed(code: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_number_of_started_threads_is_limited_by_the_setting_and_the_work() -> None:
+def test_count_of_started_threads_is_limited_by_the_setting_and_the_work() -> None:
     lanes = host().lanes
     code = f"""
     kernel = made(worth=0.0)
@@ -126,7 +126,7 @@ def test_the_number_of_started_threads_is_limited_by_the_setting_and_the_work() 
 
 
 @pytest.mark.slow
-def test_batches_finish_when_threads_cannot_be_started() -> None:
+def test_batches_finish_if_threads_cannot_be_started() -> None:
     code = """
     kernel = made(worth=0.0)
     refused = lambda asked: asked % 2 == 1
@@ -141,7 +141,7 @@ def test_batches_finish_when_threads_cannot_be_started() -> None:
 
 
 @every_level
-def test_a_call_with_nan_in_several_threads_is_counted_once(level: str) -> None:
+def test_batch_with_nan_in_several_threads_is_counted_once(level: str) -> None:
     kernel = splitting(level)
     x = np.ones((515, 3))
     for dtype in (np.float64, np.float32):
@@ -158,7 +158,7 @@ def test_a_call_with_nan_in_several_threads_is_counted_once(level: str) -> None:
                 assert np.isnan(result).any(axis=1).nonzero()[0].tolist() == list(indices)
 
 
-def test_a_robot_refuses_nan_that_another_thread_met() -> None:
+def test_robot_function_raises_an_error_for_nan_in_another_threads_share_of_a_batch() -> None:
     with sizes(worth=0.0):
         robot = lw.load("arm7")
         q = np.zeros((600, 7))
@@ -171,7 +171,7 @@ def test_a_robot_refuses_nan_that_another_thread_met() -> None:
             assert bits_equal(robot.gravity_force(q), expected)
 
 
-def test_worker_threads_cause_no_warnings() -> None:
+def test_worker_threads_cause_no_floating_point_warnings() -> None:
     kernel = splitting(next(reversed(LEVELS)))
     x = np.zeros((999, 3))
     with num_threads(4), np.errstate(all="raise"):
@@ -182,7 +182,7 @@ def test_worker_threads_cause_no_warnings() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_python_threads_may_call_one_kernel_together(dtype: type) -> None:
+def test_python_threads_can_call_one_kernel_simultaneously(dtype: type) -> None:
     """The first calls compile float32's loop, and the number of threads changes meanwhile."""
     with sizes(worth=0.0):
         kernel = Kernel(trace(wave, "wave", {"x": 3}))
@@ -221,7 +221,7 @@ def without_float32(source: Any, parts: Any, real: Any, best: bool, compiled: An
     return compiled(source, parts, real, best)
 
 
-def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loop_over_float32_samples_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
     original = kernel_code.compiled
 
@@ -246,7 +246,7 @@ def test_the_loop_over_float32_is_compiled_once(monkeypatch: pytest.MonkeyPatch)
     assert compiled == ["float"]
 
 
-def test_a_failed_float32_compilation_raises_and_is_retried(
+def test_failed_float32_compilation_raises_an_error_and_is_retried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kernel, original = Kernel(trace(wave, "wave", {"x": 3})), kernel_code.compiled
@@ -260,7 +260,9 @@ def test_a_failed_float32_compilation_raises_and_is_retried(
     assert kernel(x).dtype == np.float32
 
 
-def test_a_failed_call_raises_though_another_thread_succeeds_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_kernel_call_raises_its_error_though_another_thread_succeeds_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Another thread's whole call runs before this one reads its status."""
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
     ufunc, results = kernel.ufunc, []
@@ -282,7 +284,7 @@ def test_a_failed_call_raises_though_another_thread_succeeds_meanwhile(monkeypat
         assert len(results) == k + 1 and np.array_equal(results[k], ufunc(np.ones((5, 3))))
 
 
-def test_a_call_succeeds_though_another_thread_fails_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_call_succeeds_though_another_thread_fails_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Kernel(trace(wave, "wave", {"x": 3}))
     ufunc, refused = kernel.ufunc, []
 
@@ -312,7 +314,7 @@ def test_a_call_succeeds_though_another_thread_fails_meanwhile(monkeypatch: pyte
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_process_forked_after_threads_started_computes() -> None:
+def test_process_forked_after_worker_threads_started_can_compute() -> None:
     kernel = splitting(next(reversed(LEVELS)))
     x = np.random.default_rng(6).normal(size=(2000, 3))
     with num_threads(4):
@@ -333,7 +335,7 @@ def test_a_process_forked_after_threads_started_computes() -> None:
 # -- the setting
 
 
-def test_the_number_of_threads_is_an_integer_from_1_to_256() -> None:
+def test_set_num_threads_accepts_integers_from_1_to_256_only() -> None:
     before = threads.get_num_threads()
     for right in (1, 256, np.int64(7), np.uint8(3)):
         with num_threads(right):
@@ -347,7 +349,7 @@ def test_the_number_of_threads_is_an_integer_from_1_to_256() -> None:
     assert threads.get_num_threads() == before
 
 
-def test_the_environment_sets_the_initial_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variable_sets_the_initial_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for text, count in (("1", 1), ("256", 256), (" 3 ", 3)):
         monkeypatch.setenv(threads.VARIABLE, text)
         assert threads._from_environment() == count
@@ -363,7 +365,7 @@ def test_the_environment_sets_the_initial_number_of_threads(monkeypatch: pytest.
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "5\n"
 
 
-def test_the_check_for_signals_is_registered_once_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_for_signals_is_registered_once_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second registration would free the first one's function, to which loaded code refers."""
     registered: list[Any] = []
     two = threading.Event()

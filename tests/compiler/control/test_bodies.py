@@ -24,7 +24,7 @@ def changed(program: Program, change: Any) -> Program:
     return program.rebuilt(instructions, program.results)
 
 
-def test_verifier_accepts_valid_bodies_and_refuses_broken_ones() -> None:
+def test_verifier_of_loop_bodies_accepts_valid_bodies_and_refuses_broken_ones() -> None:
     broken = {
         "is not defined before it": lambda b: b.rebuilt([*b.instructions[1:], b.instructions[0]], b.results),
         "expected a body of": lambda b: replace(b, takes=b.takes + 1),

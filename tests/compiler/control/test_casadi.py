@@ -31,7 +31,7 @@ def check(case: Case, name: str) -> str:
 
 
 @pytest.mark.parametrize(("most", "kind"), [(10_000, "SXFunction"), (0, "MXFunction")])
-def test_casadi_functions_with_control_flow_equal_the_interpreter(
+def test_casadi_conversions_of_programs_with_control_flow_equal_the_interpreter(
     most: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(casadi_control, "MAX_EXPANDED", most)
@@ -47,7 +47,7 @@ def roll_out(x: Any, u: Any) -> Any:
     return {"last": last, "kept": saved}
 
 
-def test_long_loops_become_casadi_loops_and_are_differentiated() -> None:
+def test_long_loops_are_converted_to_casadi_loops_and_can_be_differentiated() -> None:
     kernel = lw.compile(roll_out, x=(), u=(400,))
     function = kernel.to_casadi()
     assert function.class_name() == "MXFunction" and function.n_instructions() < 2000
@@ -61,7 +61,7 @@ def test_long_loops_become_casadi_loops_and_are_differentiated() -> None:
     np.testing.assert_allclose(np.array(slope(x, u)).ravel(), ours(x, u), rtol=1e-10, atol=1e-14)
 
 
-def test_programs_without_loops_and_compiled_programs_convert_to_casadi() -> None:
+def test_programs_without_loops_can_be_converted_to_casadi() -> None:
     plain = lw.compile(lambda x: take(np.array([2.0, 3.0, 5.0]), x) * x, x=())
     function = plain.to_casadi()
     assert function.class_name() == "SXFunction"
@@ -73,7 +73,7 @@ def test_programs_without_loops_and_compiled_programs_convert_to_casadi() -> Non
         assert float(got) == pytest.approx(float(right), rel=1e-14)
 
 
-def test_casadi_refuses_loops_of_unknown_length() -> None:
+def test_conversion_to_casadi_rejects_loops_of_unknown_length() -> None:
     def inside(x):
         return fori_loop(
             0, 3, lambda k, s: while_loop(lambda t: t > 1.0, lambda t: 0.5 * t, s, max_iterations=9).state, x

@@ -73,7 +73,7 @@ def check(kernel: Kernel, samples: list[np.ndarray], *, sizes: range = range(1, 
 
 
 @pytest.mark.slow(every=3)
-def test_single_calls_and_batches_give_equal_bits() -> None:
+def test_kernels_with_control_flow_give_equal_bits_in_single_calls_and_batches() -> None:
     for name, case in CASES.items():
         samples = case.samples(np.random.default_rng(5), MANY)
         samples[0][3] = np.nan
@@ -81,7 +81,7 @@ def test_single_calls_and_batches_give_equal_bits() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_broadcast_inputs_equal_copied_inputs() -> None:
+def test_kernels_with_loops_give_equal_results_for_broadcast_and_copied_inputs() -> None:
     def table_lookup_loop(x: Any, table: Any) -> Any:
         def step(s: Any) -> Any:
             return s[0] + 1.0, s[1] + sin(s[1] * take(table, s[0])[1]) + cos(sin(s[1]) * take(table, s[1])[2])
@@ -103,7 +103,7 @@ def test_broadcast_inputs_equal_copied_inputs() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_control_flow_is_equal_for_all_thread_counts_and_targets() -> None:
+def test_kernels_with_control_flow_give_equal_bits_for_all_thread_counts_and_targets() -> None:
     case = CASES["everything"]
     program = trace(case.function, "everything", case.shapes)
     samples = case.samples(np.random.default_rng(6), 700)
@@ -120,7 +120,7 @@ def test_control_flow_is_equal_for_all_thread_counts_and_targets() -> None:
                 lw.set_num_threads(1)
 
 
-def test_float32_results_are_near_float64_results() -> None:
+def test_float32_kernels_with_loops_are_close_to_float64_kernels() -> None:
     case = CASES["swing"]
     kernel = lw.compile(case.function, **case.shapes)
     samples = [x.astype(np.float32) for x in case.samples(np.random.default_rng(7), MANY)]
@@ -139,7 +139,7 @@ def long_line(x: Any, y: Any, terms: int) -> Any:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("terms", [60, 170])
-def test_long_loop_bodies_are_cut_into_segments(terms: int) -> None:
+def test_long_loop_bodies_are_compiled_in_several_segments(terms: int) -> None:
     def condition(s: Any, y: Any) -> Any:
         return abs(s[0]) > 0.05 + 1e-3 * abs(long_line(s[0], y, terms))
 
@@ -165,7 +165,7 @@ def test_long_loop_bodies_are_cut_into_segments(terms: int) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_scan_outputs_larger_than_the_stack_are_stored_on_the_heap() -> None:
+def test_scan_outputs_larger_than_the_stack_limit_are_stored_on_the_heap() -> None:
     def function(x: Any, u: Any) -> Any:
         last, (states, products) = scan(lambda s, c: (0.99 * s + c, (s, s * c)), x, u)
         return {"last": last, "states": states, "products": products}
@@ -178,7 +178,7 @@ def test_scan_outputs_larger_than_the_stack_are_stored_on_the_heap() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_gradients_of_long_scans_equal_differences() -> None:
+def test_gradients_of_long_scans_equal_finite_differences_with_and_without_segments() -> None:
     """Scans with and without segments have the same gradient."""
 
     def cost(x: Any, u: Any, segments: int | None) -> Any:
@@ -200,7 +200,7 @@ def test_gradients_of_long_scans_equal_differences() -> None:
     np.testing.assert_allclose(gradients[0][0][151], (ahead - behind) / 2e-6, rtol=1e-6)
 
 
-def test_scans_of_zero_and_one_step_return_the_initial_and_the_next_state() -> None:
+def test_scans_of_zero_and_one_step_return_the_initial_state_and_the_next_state() -> None:
     def last(x: Any, u: Any) -> Any:
         return scan(lambda s, c: (s * (c + 2.0), s - c), x, u)
 
@@ -218,7 +218,7 @@ def test_scans_of_zero_and_one_step_return_the_initial_and_the_next_state() -> N
         assert kernel(x[1], np.full(steps, 0.5)).whole == x[1] * factor
 
 
-def test_a_loop_and_its_derivative_share_a_kernel() -> None:
+def test_loop_and_its_derivative_are_compiled_in_one_kernel() -> None:
     """Loops with equal arguments are compared for fusion; one carries constants where another carries results."""
 
     def function(x: Any) -> Any:
@@ -235,7 +235,7 @@ def test_a_loop_and_its_derivative_share_a_kernel() -> None:
     np.testing.assert_allclose(values.second, (above.first - below.first) / 2e-6, rtol=1e-8)
 
 
-def test_inactive_lanes_do_not_run_loops_of_untaken_branches() -> None:
+def test_inactive_simd_lanes_do_not_run_loops_of_branches_not_taken() -> None:
     """Loops in branches, in called functions and in loops that lanes have left would not end for inactive lanes."""
 
     def counted_down(x: Any) -> Any:
@@ -254,7 +254,7 @@ def test_inactive_lanes_do_not_run_loops_of_untaken_branches() -> None:
     np.testing.assert_array_equal(result.outer, -np.abs(x))
 
 
-def test_a_nan_condition_ends_the_loop_of_its_lane_alone() -> None:
+def test_nan_loop_condition_ends_the_loop_of_its_simd_lane_only() -> None:
     def function(x: Any) -> Any:
         grow = lambda s: (where(s[1] < 2.5, s[0] + 1.0, sqrt(-1.0 - s[0] * s[0])), s[1] + 1.0)  # noqa: E731
         result = while_loop(lambda s: s[0] < 9.0, grow, (x, 0.0 * x), max_iterations=20)
@@ -273,7 +273,7 @@ def test_a_nan_condition_ends_the_loop_of_its_lane_alone() -> None:
     assert kernel(np.nan) == (pytest.approx(np.nan, nan_ok=True), 0.0, 2.0)
 
 
-def test_guards_count_values_from_inputs_and_from_results_of_loops() -> None:
+def test_guards_count_out_of_range_samples_for_inputs_and_for_results_of_loops() -> None:
     """A guard counts whether it is computed from inputs or from the result of a loop."""
     traced = trace(
         lambda x: (fori_loop(0, 4, lambda k, s: s + k, x), fori_loop(0, 3, lambda k, s: 2.0 * s, x) - 8.0),
@@ -293,7 +293,7 @@ def test_guards_count_values_from_inputs_and_from_results_of_loops() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_wide_tables_and_shared_loop_conditions_are_computed_right_in_segments() -> None:
+def test_wide_tables_and_shared_loop_conditions_are_correct_in_split_loop_bodies() -> None:
     """The instructions that read one result of several stay in the segment of their instruction."""
     wide = np.random.default_rng(11).normal(size=(3, 50))
 
@@ -312,7 +312,7 @@ def test_wide_tables_and_shared_loop_conditions_are_computed_right_in_segments()
         assert program.instructions[segment.start].operation is not PART
 
 
-def test_trimmed_loops_of_zero_steps_return_their_inputs() -> None:
+def test_optimized_loops_of_zero_steps_return_their_inputs() -> None:
     x = (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1))
     loop = Loop(Region(3, x, (1,)), 1, 2, 0, 0)
     whole = (x[0], Instruction(LOOP, (0,), loop), Instruction(PART, (1,), 0))
@@ -320,7 +320,7 @@ def test_trimmed_loops_of_zero_steps_return_their_inputs() -> None:
     np.testing.assert_array_equal(kernel(np.arange(9.0)), np.arange(9.0))
 
 
-def test_branches_inside_scans_read_rows_of_their_tables() -> None:
+def test_branches_inside_scans_read_the_correct_table_rows() -> None:
     table = np.random.default_rng(0).normal(size=(3, 4))
 
     def function(x, rows):

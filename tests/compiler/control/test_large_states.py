@@ -23,7 +23,7 @@ def both(x, y):
 
 
 @pytest.mark.slow(every=9)
-def test_loops_with_hundreds_of_values_are_right_in_every_lane():
+def test_loops_over_hundreds_of_state_values_are_correct_in_every_simd_lane():
     kernel = lw.compile(both, name="large_state", x=N, y=())
     rng = np.random.default_rng(0)
     x, y = rng.uniform(0.0, 2.0, (37, N)), rng.uniform(0.0, 2.0, 37)
@@ -39,7 +39,7 @@ def test_loops_with_hundreds_of_values_are_right_in_every_lane():
     np.testing.assert_array_equal(single[3], expected[3])
 
 
-def test_moves_between_adjacent_slots_are_joined_and_single_moves_stay():
+def test_copies_between_adjacent_state_slots_are_merged_into_block_copies():
     adjacent = [(500 + k, 20 + k) for k in range(100)]
     few = [(900 + k, 300 + k) for k in range(10)]
     runs, single_moves = long_runs([*few, *adjacent, (600, 121), *few])
@@ -62,7 +62,7 @@ def turned(A, y):
     return result.state[0], result.state[1], result.state[2], result.iterations, result.status
 
 
-def test_values_that_the_condition_ignores_are_updated_in_place():
+def test_loop_state_that_the_condition_does_not_read_is_updated_in_place():
     n = 11
     kernel = lw.compile(turned, name="turned", A=(n, n), y=n)
     rng = np.random.default_rng(1)

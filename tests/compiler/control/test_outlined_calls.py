@@ -40,7 +40,7 @@ def samples(count: int) -> list[np.ndarray]:
 
 
 @pytest.mark.slow(every=9)
-def test_outlined_code_gives_equal_bits_for_all_calls_and_targets(marked: Program) -> None:
+def test_outlined_code_gives_equal_bits_for_single_calls_batches_and_targets(marked: Program) -> None:
     for target in TARGETS.values():
         with outlining():
             kernel = Kernel(marked, backend=CPUBackend(target))
@@ -62,7 +62,7 @@ def test_outlined_code_gives_equal_bits_with_several_threads(marked: Program) ->
             np.testing.assert_array_equal(first, second)
 
 
-def test_outlined_code_counts_samples_beyond_its_guards(marked: Program) -> None:
+def test_outlined_code_counts_samples_that_violate_guards(marked: Program) -> None:
     with outlining():
         kernel = Kernel(marked)
         x, y = samples(20)

@@ -27,7 +27,7 @@ def sieve(n: Any, *, length: int) -> dict[str, Any]:
     return {"prime": result.state[0], "iterations": result.iterations, "status": result.status}
 
 
-def test_a_sieve_in_a_loop_marks_the_primes() -> None:
+def test_kernel_with_a_sieve_in_a_loop_marks_the_primes() -> None:
     kernel = lw.compile(lambda n: sieve(n, length=60), n=())
     n = np.array([60.0, 3.0, 37.0, 10.0, 58.0, 2.0, 25.0, 26.0, 49.0])
     values = kernel(n)
@@ -38,7 +38,7 @@ def test_a_sieve_in_a_loop_marks_the_primes() -> None:
     check(kernel, [n], sizes=range(1, 10))
 
 
-def test_a_table_update_costs_the_same_in_short_and_long_tables() -> None:
+def test_cost_of_a_table_update_does_not_depend_on_the_tables_length() -> None:
     counts, stores, loads = [], [], []
     for length in (40, 400):
         kernel = lw.compile(lambda n, length=length: sieve(n, length=length), n=(), name="sieve")
@@ -82,7 +82,7 @@ def rings_in_numpy(x: float, u: np.ndarray) -> list[Any]:
 
 
 @pytest.mark.slow(every=3)
-def test_a_ring_buffer_in_a_scan_equals_numpys() -> None:
+def test_ring_buffer_updated_in_a_scan_equals_numpys_result() -> None:
     rng = np.random.default_rng(0)
     x, u = rng.normal(size=21), rng.uniform(-2.5, 2.5, (21, 45))
     kernel = lw.compile(rings, x=(), u=(45,))
@@ -93,7 +93,7 @@ def test_a_ring_buffer_in_a_scan_equals_numpys() -> None:
             np.testing.assert_array_equal(got[k], right)
 
 
-def test_writes_outside_of_a_table_are_dropped_and_nan_entries_end_the_loop() -> None:
+def test_writes_outside_a_table_are_dropped_and_a_written_nan_ends_the_loop() -> None:
     """A NaN ends the loop if it is written, and not if it is out of range or overwritten."""
 
     def function(x: Any, index: Any, again: Any) -> Any:
@@ -145,7 +145,7 @@ def test_tables_that_cannot_be_updated_in_place_are_copied() -> None:
     check(kernel, [rng.uniform(-1.0, 6.0, 17), rng.uniform(-2.0, 9.0, 17)], sizes=range(1, 18, 5))
 
 
-def test_lanes_that_start_new_samples_keep_their_tables() -> None:
+def test_simd_lanes_that_start_new_samples_have_independent_tables() -> None:
     """A heap is filled and emptied in each step; samples need different numbers of steps."""
 
     def function(u: Any) -> Any:
@@ -187,7 +187,7 @@ def test_lanes_that_start_new_samples_keep_their_tables() -> None:
     assert all_same([kernel(row) for row in u[:5]], np.sort(u)[:5])
 
 
-def test_constants_of_nested_loops_reach_the_result_unchanged() -> None:
+def test_constants_of_nested_loops_are_returned_unchanged() -> None:
     def function(x: Any, y: Any) -> Any:
         a, b = fori_loop(0, 3, lambda k, s: (s[0] + k, s[1]), (x, y))
         c, d, _ = fori_loop(0, 2, lambda k, s: (s[0] * a, s[1], s[2] + a), (b, b, a))
@@ -220,7 +220,7 @@ def test_put_and_take_refuse_invalid_tables_and_values() -> None:
         lw.compile(lambda x: take(np.array([x > 0.0, x < 1.0], dtype=object), x), x=())
 
 
-def test_rows_of_long_constant_tables_are_read_for_equal_and_different_indices() -> None:
+def test_rows_of_constant_tables_are_read_for_equal_and_different_indices_in_simd_lanes() -> None:
     table = np.random.default_rng(5).normal(size=(6, 40))
     kernel = lw.compile(lambda k: {"row": take(table, k), "index": k}, k=())
     for k in (np.full(11, 3.0), np.array([0.0, 5.0, 2.0, 2.0, -1.0, 9.0, 1.5, 3.0, 4.0, 0.0, 5.0])):

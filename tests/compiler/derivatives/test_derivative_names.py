@@ -37,7 +37,7 @@ def ports(kernel: lw.Kernel) -> list[str]:
     return [", ".join(map(str, side)) for side in (kernel.inputs, kernel.outputs)]
 
 
-def test_derivatives_name_ports_after_the_kernels_ports(flat: lw.Kernel) -> None:
+def test_ports_of_derivative_kernels_are_named_after_the_kernels_ports(flat: lw.Kernel) -> None:
     assert ports(flat.jvp("y")) == ["x(2), y(3), d_y(3)", "d_a(2), d_b()"]
     assert ports(flat.vjp(of="b")) == ["x(2), y(3), w_b()", "grad_x(2), grad_y(3)"]
     assert ports(flat.jacobian("y", "x", of=["b"])) == ["x(2), y(3)", "d_b_d_y(3), d_b_d_x(2)"]
@@ -50,17 +50,17 @@ def test_derivatives_name_ports_after_the_kernels_ports(flat: lw.Kernel) -> None
     assert flat.jacobian().name == "f_jacobian" and flat.jvp().vjp().name == "f_jvp_vjp"
 
 
-def test_a_repeated_port_name_gets_a_number(flat: lw.Kernel) -> None:
+def test_repeated_port_name_of_a_second_derivative_gets_a_number(flat: lw.Kernel) -> None:
     twice = flat.jvp("x").jvp("x", of="d_b")
     assert ports(twice) == ["x(2), y(3), d_x(2), d2_x(2)", "d_d_b()"]
     assert "d3_x" in [port.name for port in twice.jvp().inputs]
 
 
-def test_equal_derivatives_are_the_same_kernel(flat: lw.Kernel) -> None:
+def test_requesting_an_equal_derivative_returns_the_same_kernel_object(flat: lw.Kernel) -> None:
     assert flat.jvp("x", of=["a"]) is flat.jvp("x", of=("a",)) and flat.jvp("x") is not flat.jvp("y")
 
 
-def test_nested_inputs_have_nested_directions(nested: lw.Kernel) -> None:
+def test_derivatives_by_nested_inputs_take_nested_directions(nested: lw.Kernel) -> None:
     jvp = nested.jvp("state", of="energy")
     x, v, dx, dv = np.arange(8.0).reshape(4, 2)
     rate = jvp(State(x, v), 2.0, State(dx, dv))
@@ -75,7 +75,7 @@ def test_nested_inputs_have_nested_directions(nested: lw.Kernel) -> None:
     assert gradient._fields == ("energy", "grad_state_x", "grad_state_v", "grad_k")
 
 
-def test_unknown_ports_are_refused_with_the_known_ones(flat: lw.Kernel, nested: lw.Kernel) -> None:
+def test_unknown_ports_of_derivatives_are_refused_with_the_existing_ports(flat: lw.Kernel, nested: lw.Kernel) -> None:
     for kernel, by, of, text in (
         (flat, ("z",), None, "'x', 'y'"),
         (flat, ("a",), None, "of='...'"),
@@ -87,7 +87,7 @@ def test_unknown_ports_are_refused_with_the_known_ones(flat: lw.Kernel, nested: 
             kernel.jacobian(*by, of=of)
 
 
-def test_invalid_arguments_of_derivatives_are_refused_with_a_remedy(flat: lw.Kernel) -> None:
+def test_invalid_arguments_of_jvp_and_vjp_are_refused_with_a_remedy(flat: lw.Kernel) -> None:
     for by, options, text in (
         ((["x", "y"],), {}, "as separate arguments, as in vjp"),
         ((0,), {}, "got 0"),
@@ -120,7 +120,7 @@ def test_invalid_arguments_of_derivatives_are_refused_with_a_remedy(flat: lw.Ker
         ambiguous.jacobian()
 
 
-def test_spaces_of_outputs_are_checked(flat: lw.Kernel) -> None:
+def test_derivative_kernels_check_the_shapes_of_points_of_output_spaces(flat: lw.Kernel) -> None:
     space = lw.load("arm7").configuration_space
     with pytest.raises(ValueError, match=r"a has shape \(2,\), but a point of <Space .*shape \(7,\)"):
         flat.jvp(of={"a": space})
@@ -128,7 +128,7 @@ def test_spaces_of_outputs_are_checked(flat: lw.Kernel) -> None:
         flat.jvp(of={"a": 3})  # type: ignore[dict-item]
 
 
-def test_a_bound_call_of_a_derivative_compiles_once(flat: lw.Kernel) -> None:
+def test_repeated_calls_of_one_derivative_compile_it_once(flat: lw.Kernel) -> None:
     """It raises an error after its kernel is deleted."""
     derivative = flat.vjp()
     call = derivative.__call__

@@ -19,7 +19,7 @@ def pendulum(q: Any, v: Any) -> Any:
     return np.stack([v[0] * cos(q[1]), where(q[0] > v[1], sin(q[0]), q[1] * v[1])])
 
 
-def test_derivatives_from_the_cache_are_not_traced(cache_folder: Path) -> None:
+def test_derivative_kernels_loaded_from_the_cache_are_not_traced_again(cache_folder: Path) -> None:
     def derivative_kernels() -> list[lw.Kernel]:
         robot, user_kernel = lw.load("double_pendulum").compile("forward_dynamics"), lw.compile(pendulum, q=2, v=2)
         return [
@@ -41,7 +41,7 @@ def test_derivatives_from_the_cache_are_not_traced(cache_folder: Path) -> None:
             np.testing.assert_array_equal(left, right)
 
 
-def test_the_cache_distinguishes_derivatives_by_different_inputs(cache_folder: Path) -> None:
+def test_cache_distinguishes_derivatives_of_one_kernel_by_different_inputs(cache_folder: Path) -> None:
     """Names are not part of the key, and both kernels have the same program."""
     by_x = lw.compile(lambda x, y: sin(x) * y * y, x=(), y=(), name="f")
     by_y = lw.compile(lambda y, x: sin(y) * x * x, y=(), x=(), name="f")
@@ -51,7 +51,7 @@ def test_the_cache_distinguishes_derivatives_by_different_inputs(cache_folder: P
     assert by_x.hessian("y")(0.3, 2.0) == pytest.approx(np.sin(0.3) * 2.0)
 
 
-def test_derivatives_are_compiled_at_their_first_call() -> None:
+def test_derivative_kernels_are_compiled_at_their_first_call() -> None:
     kernel = lw.compile(pendulum, q=2, v=2).vjp("q")
     source, code = source_and_code(kernel)
     second = kernel.jvp("q")
@@ -65,14 +65,14 @@ def test_derivatives_are_compiled_at_their_first_call() -> None:
         kernel([0.1], [0.3, 0.4], [1.0, 2.0])
 
 
-def test_jacobians_convert_to_casadi() -> None:
+def test_jacobian_kernels_can_be_converted_to_casadi() -> None:
     pytest.importorskip("casadi")
     kernel = lw.compile(pendulum, q=2, v=2).jacobian("q")
     q, v = [0.1, 0.2], [0.3, 0.4]
     np.testing.assert_allclose(np.array(kernel.to_casadi()(q, v)), kernel(q, v), rtol=1e-14)
 
 
-def test_automatic_mode_takes_the_derivative_with_fewer_operations() -> None:
+def test_jacobian_in_automatic_mode_uses_the_mode_with_fewer_operations() -> None:
     many_in = lw.compile(lambda x: sin(x @ x) * x[0], x=9)
     many_out = lw.compile(lambda t: np.stack([sin(t * k) for k in range(1, 9)]), t=())
     for kernel, best_mode, worst_mode in ((many_in, "reverse", "forward"), (many_out, "forward", "reverse")):
@@ -83,13 +83,13 @@ def test_automatic_mode_takes_the_derivative_with_fewer_operations() -> None:
         assert auto == best < worse or (auto == best and best_mode == "forward")
 
 
-def test_estimated_operations_equal_those_of_the_products_and_sums() -> None:
+def test_estimated_operations_of_a_jacobian_equal_the_count_of_its_products_and_sums() -> None:
     kernel = lw.compile(lambda x: np.stack([x[0] * x[1], x[1] * x[2] + x[0]]), x=3)
     result = estimate(source_and_code(kernel)[0].traced, {k: 1 << k for k in range(3)}, [1, 2])
     assert result == (4, 4)  # two products have four partial derivatives
 
 
-def test_sparsity_patterns_compare_by_value_and_are_immutable() -> None:
+def test_sparsity_patterns_compare_by_value_and_cannot_be_changed() -> None:
     pattern = Pattern((2, 3), [1, 5])
     assert pattern == Pattern((2, 3), [1, 5]) != Pattern((3, 2), [1, 5]) and hash(pattern) == hash(copy.copy(pattern))
     np.testing.assert_array_equal(pattern.indices, [[0, 1], [1, 2]])

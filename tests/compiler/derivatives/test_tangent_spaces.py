@@ -86,7 +86,7 @@ def close(result: Any, expected: Any, tolerance: float = 1e-12) -> None:
 
 @pytest.mark.slow
 @every_kind
-def test_first_and_second_derivatives_are_exact_near_singular_formulas(kind: type[JointType]) -> None:
+def test_first_and_second_derivatives_of_joints_are_exact_near_removable_singularities(kind: type[JointType]) -> None:
     case_of_kind, rng = case(kind), np.random.default_rng(5)
     n = case_of_kind.robot.nv
     jacobian, hessian = (
@@ -126,7 +126,7 @@ def test_first_and_second_derivatives_are_exact_near_singular_formulas(kind: typ
 
 
 @every_kind
-def test_gradients_are_transposed_jacobians_in_both_spaces(kind: type[JointType]) -> None:
+def test_gradients_of_vjp_equal_transposed_jacobians_in_tangent_and_coordinate_spaces(kind: type[JointType]) -> None:
     case_of_kind, rng = case(kind), np.random.default_rng(6)
     q, v = case_of_kind.robot.random_configuration(seed=8), rng.normal(size=case_of_kind.robot.nv)
     for space, of in (("tangent", case_of_kind.of), ("coordinates", None)):
@@ -148,7 +148,7 @@ def test_gradients_are_transposed_jacobians_in_both_spaces(kind: type[JointType]
     close(by_tangent, by_numbers @ np.array([case_of_kind.space.q_dot(q, unit) for unit in units]).T)
 
 
-def test_kernels_of_robots_differentiate_along_their_configuration_space() -> None:
+def test_robot_kernels_are_differentiated_by_tangent_vectors_of_the_configuration() -> None:
     robot = robot_of(TREES["mixed_0"])
     nq, nv = robot.nq, robot.nv
     assert nq != nv
@@ -163,7 +163,7 @@ def test_kernels_of_robots_differentiate_along_their_configuration_space() -> No
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_1"])
-def test_derivatives_of_robot_kernels_equal_derivatives_of_user_functions(name: str) -> None:
+def test_derivatives_of_robot_kernels_equal_derivatives_of_equal_user_functions(name: str) -> None:
     tree = TREES[name]
     robot = robot_of(tree)
     q, v, a = state(tree)
@@ -181,7 +181,7 @@ def test_derivatives_of_robot_kernels_equal_derivatives_of_user_functions(name: 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["mixed_0", "mixed_star", "coupled_0", "rerooted_coupled"])
-def test_derivatives_of_kernels_equal_the_recursive_derivatives(name: str) -> None:
+def test_derivatives_of_robot_kernels_equal_recursively_computed_derivatives(name: str) -> None:
     tree, robot = TREES[name], robot_of(TREES[name])
     state_of = state(tree, size=3)
     for function in ("inverse_dynamics", "forward_dynamics"):
@@ -193,7 +193,7 @@ def test_derivatives_of_kernels_equal_the_recursive_derivatives(name: str) -> No
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["spherical_chain", "coupled_0", "mixed_1"])
-def test_derivatives_of_forward_dynamics_follow_from_its_equation(name: str, drawn: Any) -> None:
+def test_implicit_derivatives_of_forward_dynamics_equal_derivatives_of_its_operations(name: str, drawn: Any) -> None:
     """They equal the derivatives of its operations, which functions of the user have, with fewer operations."""
     tree, robot = TREES[name], robot_of(TREES[name])
     q, v, tau = state(tree, size=2)
@@ -229,7 +229,7 @@ def test_derivatives_of_forward_dynamics_follow_from_its_equation(name: str, dra
 
 
 @pytest.mark.slow(every=3)
-def test_rates_of_gradients_are_hessians() -> None:
+def test_jvp_of_a_robot_functions_gradient_equals_its_hessian() -> None:
     robot = robot_of(TREES["mixed_0"])
     q, v, _ = state(TREES["mixed_0"])
     kernel = robot.compile("potential_energy")
@@ -242,7 +242,7 @@ def test_rates_of_gradients_are_hessians() -> None:
     close(np.einsum("bij,bj->bi", hessian, v), kernel.hessian("q", vector=True)(q, v))
 
 
-def test_nested_states_contain_points_of_spaces() -> None:
+def test_nested_kernel_inputs_may_contain_configurations() -> None:
     robot = robot_of(TREES["spherical_chain"])
     space, nv = robot.configuration_space, robot.nv
     kernel = lw.compile(lambda s: robot.kinetic_energy(s["q"], s["v"]), s={"q": space, "v": nv})
@@ -254,7 +254,7 @@ def test_nested_states_contain_points_of_spaces() -> None:
     close(kernel.jvp()({"q": q, "v": v}, direction), np.einsum("bi,bi->b", by_q, v))
 
 
-def test_spaces_compare_by_value_and_convert_rates() -> None:
+def test_configuration_spaces_compare_by_value_and_convert_rates_to_tangent_vectors() -> None:
     robot, joint = robot_of(TREES["mixed_0"]), robot_of(TREES["spherical_chain"]).joints[0]
     space = robot.configuration_space
     assert isinstance(space, Space) and space == robot.configuration_space and hash(space) == hash(space)
@@ -278,7 +278,7 @@ def test_derivatives_of_a_robot_without_degrees_of_freedom_are_empty() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_long_robots_are_outlined() -> None:
+def test_derivative_kernels_of_long_chains_are_outlined() -> None:
     """Steps that repeat are marked in derivatives too."""
     tree = random_tree(np.random.default_rng(0), 12, types=[joints.Revolute], shape="chain")
     for kernel in map(lw.Robot(tree).compile, ("inverse_dynamics", "forward_dynamics")):

@@ -68,7 +68,9 @@ def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
     )
 
 
-def test_first_derivatives_equal_dual_number_derivatives(function: Callable[..., Any], kernel: lw.Kernel) -> None:
+def test_first_derivatives_of_kernels_equal_dual_number_derivatives(
+    function: Callable[..., Any], kernel: lw.Kernel
+) -> None:
     x, y, dx, dy, w = states()
     jvp = kernel.jvp()(x, y, dx, dy)
     for k in range(len(x)):
@@ -83,7 +85,7 @@ def test_first_derivatives_equal_dual_number_derivatives(function: Callable[...,
         close(gradient, np.einsum("bij,bi->bj", whole, w))
 
 
-def test_second_derivatives_are_rates_of_first_derivatives(kernel: lw.Kernel) -> None:
+def test_hessian_kernels_equal_directional_derivatives_of_jacobian_kernels(kernel: lw.Kernel) -> None:
     x, y, dx, dy, w = states()
     hessian = kernel.hessian(weights=True)
     xx, xy, yy = hessian(x, y, w)
@@ -106,7 +108,7 @@ def test_second_derivatives_are_rates_of_first_derivatives(kernel: lw.Kernel) ->
     close(np.einsum("bijk,bi->bjk", whole, w), xx)
 
 
-def test_sparse_derivatives_are_the_nonzero_dense_derivatives(kernel: lw.Kernel) -> None:
+def test_sparse_derivatives_equal_the_nonzero_entries_of_dense_derivatives(kernel: lw.Kernel) -> None:
     x, y, _, _, w = states()
     for dense, sparse, patterns in (
         (kernel.jacobian()(x, y), kernel.jacobian(sparse=True)(x, y), kernel.jacobian_pattern()),
@@ -124,7 +126,7 @@ def test_sparse_derivatives_are_the_nonzero_dense_derivatives(kernel: lw.Kernel)
             assert (np.diff(flat) > 0).all()
 
 
-def test_derivative_kernels_take_batches_outputs_and_interpretation(kernel: lw.Kernel) -> None:
+def test_derivative_kernels_accept_batches_and_output_arrays_and_can_be_interpreted(kernel: lw.Kernel) -> None:
     x, y, _, _, w = states(300)
     vjp = kernel.vjp()
     by_x, by_y = vjp(x, y, w)
@@ -143,7 +145,7 @@ def test_derivative_kernels_take_batches_outputs_and_interpretation(kernel: lw.K
         vjp.call_python(x, y, w)
 
 
-def test_derivatives_run_on_symbols() -> None:
+def test_derivative_kernels_can_be_called_with_symbols() -> None:
     kernel = lw.compile(smooth, x=3, y=2)
     jacobian = kernel.jacobian("x")
     outer = lw.compile(lambda x, y, d: jacobian(x, y) @ d, x=3, y=2, d=3)
@@ -154,7 +156,7 @@ def test_derivatives_run_on_symbols() -> None:
     assert constant.vjp()(np.zeros(0), [1.0, 1.0]).shape == (0,)
 
 
-def test_while_loops_are_differentiated_in_forward_mode_only() -> None:
+def test_while_loops_can_be_differentiated_in_forward_mode_only() -> None:
     def newton(a: Any) -> Any:
         def step(z: Any) -> Any:
             return 0.5 * (z + a[0] / z)
@@ -171,7 +173,7 @@ def test_while_loops_are_differentiated_in_forward_mode_only() -> None:
             reverse(*[a, np.ones(2)][: len(reverse.inputs)])
 
 
-def test_reverse_mode_passes_a_shared_linear_solve_once() -> None:
+def test_reverse_mode_solves_a_shared_linear_system_once() -> None:
     """Several outputs cost little more than one; derivatives are finite where an output ignores a NaN solution."""
 
     def both(x: Any, y: Any) -> Any:

@@ -34,7 +34,7 @@ def kinds(program: Program) -> list[str]:
 @pytest.mark.slow(every=3)
 @settings(max_examples=examples(200))
 @given(program=programs(OPERATIONS), seed=st.integers(0, 1000))
-def test_moving_signs_into_constants_keeps_all_results(program: Program, seed: int) -> None:
+def test_outlining_pass_that_moves_signs_into_constants_preserves_results(program: Program, seed: int) -> None:
     after = moved(program)
     verify(after)
     arrays = [np.random.default_rng(seed).normal(size=(9, *port.shape)) for port in program.inputs]
@@ -42,7 +42,7 @@ def test_moving_signs_into_constants_keeps_all_results(program: Program, seed: i
         np.testing.assert_array_equal(first, second)
 
 
-def test_steps_that_differ_in_signs_get_the_same_form() -> None:
+def test_program_steps_that_differ_only_in_signs_get_equal_forms_for_outlining() -> None:
     def step(c: np.ndarray) -> Program:
         def f(x, y):
             first = c[0] * x[0] - c[1] * x[1] + x[2]
@@ -62,7 +62,7 @@ def test_steps_that_differ_in_signs_get_the_same_form() -> None:
     assert len(forms_before) > 10 and len(forms) == 1
 
 
-def test_moving_signs_keeps_marks_before_their_instructions() -> None:
+def test_moving_signs_into_constants_keeps_step_marks_at_their_instructions() -> None:
     program = trace(lambda x: (-2.0 * x[0] + x[1], x[1] - x[0] * 3.0), "f", {"x": (2,)})
     instructions, _, marks = signs_moved(
         program.instructions, program.results, [0, len(program.instructions) - 1, len(program.instructions)]

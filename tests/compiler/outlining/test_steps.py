@@ -16,7 +16,7 @@ def inputs(count: int) -> list[Instruction]:
     return [Instruction(INPUT, (), k) for k in range(count)]
 
 
-def test_steps_with_other_operands_in_another_order_have_the_same_form() -> None:
+def test_program_steps_with_reordered_operands_get_the_same_form_for_outlining() -> None:
     listing = [
         *inputs(4),
         Instruction(MUL, (0, 1)),  # 4
@@ -32,7 +32,7 @@ def test_steps_with_other_operands_in_another_order_have_the_same_form() -> None
     assert first.values == [4, 5] and second.values == [6, 7]
 
 
-def test_comparisons_of_earlier_steps_are_repeated_in_later_steps() -> None:
+def test_outlined_steps_repeat_comparisons_of_earlier_steps() -> None:
     listing = [
         *inputs(3),
         Instruction(LT, (0, 1)),  # 3
@@ -45,7 +45,7 @@ def test_comparisons_of_earlier_steps_are_repeated_in_later_steps() -> None:
     assert second.form[0] is LT and second.operands == [0, 1, 1, 2, 4]
 
 
-def test_long_steps_are_split() -> None:
+def test_outlining_splits_long_program_steps() -> None:
     count = 2 * steps._MAX_LENGTH + 3
     listing = [*inputs(2), *(Instruction(ADD, (0, 1 + k)) for k in range(count))]
     parts = steps_of(listing, [2])
@@ -53,7 +53,7 @@ def test_long_steps_are_split() -> None:
     assert len(parts) == 3 and max(len(step.values) for step in parts) <= steps._MAX_LENGTH
 
 
-def test_marks_without_instructions_between_them_make_no_steps() -> None:
+def test_step_marks_without_instructions_in_between_define_no_steps() -> None:
     assert steps_of(inputs(3), [0, 1, 3]) == []
     (step,) = steps_of([*inputs(1), Instruction(ADD, (0, 0))], [0, 0, 1, 1, 2])
     assert step.values == [1] and np.array_equal(step.operands, [0, 0])

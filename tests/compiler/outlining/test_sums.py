@@ -18,7 +18,7 @@ from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
 
 
-def test_terms_of_sums_have_one_order_for_all_signs() -> None:
+def test_outlining_sorts_the_terms_of_sums_equally_for_all_signs() -> None:
     forms: list[Form] = [
         (MUL, OF_VALUE, OF_VALUE, ADD, OF_VALUE, 0),
         (MUL, OF_VALUE, OF_VALUE, SUB, OF_VALUE, 0),
@@ -30,7 +30,7 @@ def test_terms_of_sums_have_one_order_for_all_signs() -> None:
     assert all(total.order is None for total in sums)
 
 
-def test_operands_are_reordered_with_their_terms() -> None:
+def test_outlining_reorders_the_operands_of_sums_with_their_terms() -> None:
     difference, total = unsigned((SUB, OF_VALUE, OF_CONSTANT)), unsigned((ADD, OF_CONSTANT, OF_VALUE))
     assert difference.form == total.form
     assert difference.order == (1, 0) and difference.signs == (-1.0, 1.0)
@@ -54,7 +54,7 @@ def walked(signs: Sequence[Sequence[float]]) -> Program:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_sums_with_different_signs_share_an_outlined_body(seed: int) -> None:
+def test_program_steps_with_sums_that_differ_in_signs_share_one_outlined_function(seed: int) -> None:
     rng = np.random.default_rng(seed)
     program = walked(rng.choice([-1.0, 1.0], size=(24, 3)))
     with outlining():

@@ -29,7 +29,7 @@ def interpreted_alike(before: Program, after: Program, seed: int) -> bool:
 @every_pass
 @settings(max_examples=examples(60))
 @given(program=programs(), seed=seeds)
-def test_a_single_pass_keeps_results_to_the_last_bit(one_pass: Pass, program: Program, seed: int) -> None:
+def test_each_compiler_pass_preserves_results_to_the_last_bit(one_pass: Pass, program: Program, seed: int) -> None:
     after = one_pass(program)
     verify(after)
     assert (after.name, after.inputs, after.outputs) == (program.name, program.inputs, program.outputs)
@@ -39,7 +39,9 @@ def test_a_single_pass_keeps_results_to_the_last_bit(one_pass: Pass, program: Pr
 
 @settings(max_examples=examples(60))
 @given(program=programs(), order=st.permutations(ALL), seed=seeds)
-def test_passes_in_any_order_keep_results_to_the_last_bit(program: Program, order: list[Pass], seed: int) -> None:
+def test_compiler_passes_in_any_order_preserve_results_to_the_last_bit(
+    program: Program, order: list[Pass], seed: int
+) -> None:
     after = program
     for one_pass in order:
         after = one_pass(after)
@@ -49,13 +51,15 @@ def test_passes_in_any_order_keep_results_to_the_last_bit(program: Program, orde
 
 @settings(max_examples=examples(100))
 @given(program=programs(), without=st.sets(st.sampled_from([p.__name__ for p in ALL])), seed=seeds)
-def test_all_passes_together_keep_results_to_the_last_bit(program: Program, without: set[str], seed: int) -> None:
+def test_optimize_with_all_compiler_passes_preserves_results_to_the_last_bit(
+    program: Program, without: set[str], seed: int
+) -> None:
     after = optimize(program, without=sorted(without), debug=True)
     assert interpreted_alike(program, after, seed)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_passes_keep_the_results_of_sample_programs_and_add_no_operations(name: str) -> None:
+def test_compiler_passes_preserve_results_of_sample_programs_and_add_no_operations(name: str) -> None:
     program = sample(name)
     after = optimize(program, debug=True)
     assert interpreted_alike(program, after, 1)
@@ -64,12 +68,12 @@ def test_passes_keep_the_results_of_sample_programs_and_add_no_operations(name: 
 
 
 @every_pass
-def test_an_empty_program_stays_empty_in_every_pass(one_pass: Pass) -> None:
+def test_compiler_passes_leave_an_empty_program_empty(one_pass: Pass) -> None:
     empty = Program("empty", (), (), (), ())
     assert one_pass(empty) == empty
 
 
-def test_passes_are_left_out_by_name() -> None:
+def test_optimize_leaves_out_the_passes_named_in_without() -> None:
     program = sample("chain of rotations")
     assert "sincos" not in optimize(program, without=["pair_sincos"]).operations
     assert optimize(program, without=[p.__name__ for p in ALL]) == program
@@ -77,7 +81,7 @@ def test_passes_are_left_out_by_name() -> None:
         optimize(program, without=["nothing", "dead"])
 
 
-def test_debug_mode_names_a_pass_that_breaks_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimize_in_debug_mode_names_the_pass_that_makes_a_program_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks(program: Program) -> Program:
         last = Instruction(program.instructions[-1].operation, (10**6,) * 2)
         return program.rebuilt([*program.instructions[:-1], last], program.results)
@@ -89,7 +93,7 @@ def test_debug_mode_names_a_pass_that_breaks_a_program(monkeypatch: pytest.Monke
         optimize(program, debug=True)
 
 
-def test_debug_mode_verifies_the_input_program() -> None:
+def test_optimize_in_debug_mode_verifies_the_input_program() -> None:
     program = sample("matrix product")
     with pytest.raises(InvalidProgramError, match="the results do not fill the outputs"):
         optimize(program.rebuilt(program.instructions, program.results[:-1]), debug=True)

@@ -28,14 +28,14 @@ def test_dead_code_elimination_keeps_needed_instructions_in_order() -> None:
     assert needed.instructions[0].value == 1
 
 
-def test_dead_code_elimination_removes_all_instructions_of_a_program_without_results() -> None:
+def test_dead_code_elimination_empties_a_program_without_results() -> None:
     program = Program("none", (Port("x", (1,)),), (Port("z", (0,)),), (Instruction(INPUT, (), 0),), ())
     assert dead_code(program).instructions == ()
 
 
 @settings(max_examples=examples(60))
 @given(programs())
-def test_dead_code_elimination_is_idempotent_and_leaves_used_values_alone(program: Program) -> None:
+def test_dead_code_elimination_is_idempotent_and_keeps_used_values(program: Program) -> None:
     needed = dead_code(program)
     used = {*needed.results, *(a for instruction in needed.instructions for a in instruction.args)}
     assert used == {*range(len(needed.instructions))}

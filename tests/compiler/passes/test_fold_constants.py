@@ -22,7 +22,7 @@ def of_constants(operation: Operation, *values: float) -> Program:
 
 
 @pytest.mark.parametrize("operation", [*REAL, FMA], ids=lambda operation: operation.name)
-def test_folded_operations_equal_the_interpreters_results(operation: Operation) -> None:
+def test_constants_folded_by_the_compiler_equal_the_interpreters_results(operation: Operation) -> None:
     program = of_constants(operation, *(low + 0.3 * (high - low) for low, high in operation.domain))
     folded = fold_constants(program)
     assert folded.instructions[-1].operation is CONSTANT
@@ -33,13 +33,13 @@ def test_folded_operations_equal_the_interpreters_results(operation: Operation) 
 @pytest.mark.parametrize(
     ("name", "values"), [("div", (1.0, 0.0)), ("log", (-1.0,)), ("sqrt", (-4.0,)), ("exp", (1e3,))]
 )
-def test_operations_with_infinite_or_nan_results_are_not_folded(name: str, values: tuple[float, ...]) -> None:
+def test_constant_operations_with_infinite_or_nan_results_are_not_folded(name: str, values: tuple[float, ...]) -> None:
     program = of_constants(BY_NAME[name], *values)
     with np.errstate(all="raise"):
         assert fold_constants(program) == program
 
 
-def test_chains_of_constants_fold_and_keep_the_sign_of_zero() -> None:
+def test_constant_folding_of_chains_preserves_the_sign_of_zero() -> None:
     instructions = (
         Instruction(CONSTANT, (), 0.0),
         Instruction(BY_NAME["neg"], (0,)),
@@ -53,7 +53,7 @@ def test_chains_of_constants_fold_and_keep_the_sign_of_zero() -> None:
     assert folded.instructions[4] == instructions[4]
 
 
-def test_comparisons_and_sincos_pairs_are_not_folded() -> None:
+def test_constant_folding_skips_comparisons_and_sincos_pairs() -> None:
     instructions = (
         Instruction(CONSTANT, (), 1.0),
         Instruction(BY_NAME["lt"], (0, 0)),

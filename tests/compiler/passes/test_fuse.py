@@ -22,7 +22,7 @@ def fused(function: Any, **shapes: Any) -> dict[str, int]:
     return dict(dead_code(fuse(trace(function, "f", shapes))).operations)
 
 
-def test_products_in_sums_and_differences_are_fused() -> None:
+def test_products_in_sums_and_differences_are_compiled_to_fused_multiply_add() -> None:
     shapes = {"a": (), "b": (), "c": ()}
     assert fused(lambda a, b, c: a * b + c, **shapes) == {"fma": 1}
     assert fused(lambda a, b, c: c + a * b, **shapes) == {"fma": 1}
@@ -30,17 +30,17 @@ def test_products_in_sums_and_differences_are_fused() -> None:
     assert fused(lambda a, b, c: c - a * b, **shapes) == {"fnma": 1}
 
 
-def test_one_of_two_products_in_a_sum_is_fused() -> None:
+def test_only_one_of_two_products_in_a_sum_is_fused() -> None:
     assert fused(lambda a, b: a[0] * b[0] + a[1] * b[1], a=2, b=2) == {"fma": 1, "mul": 1}
     assert fused(lambda a, b: a[0] * b[0] - a[1] * b[1], a=2, b=2) in ({"fms": 1, "mul": 1}, {"fnma": 1, "mul": 1})
 
 
-def test_a_product_that_is_used_elsewhere_is_not_fused() -> None:
+def test_product_that_has_a_further_use_is_not_fused_into_a_sum() -> None:
     assert fused(lambda a, b: (a * b, a * b + 1.0), a=(), b=()) == {"add": 1, "mul": 1}
     assert fused(lambda a, b: (a * b) / (a * b + 1.0), a=(), b=()) == {"add": 1, "div": 1, "mul": 1}
 
 
-def test_a_product_in_several_sums_is_fused_in_all_or_none() -> None:
+def test_product_in_several_sums_is_fused_into_all_of_them_or_none() -> None:
     assert fused(lambda a, b, c: (a * b + c[0], a * b - c[1], c[2] - a * b), a=(), b=(), c=3) == {
         "fma": 1,
         "fms": 1,
@@ -50,7 +50,7 @@ def test_a_product_in_several_sums_is_fused_in_all_or_none() -> None:
     assert five == {"add": 5, "mul": 1}
 
 
-def test_a_product_on_both_sides_of_a_sum_is_not_fused() -> None:
+def test_product_on_both_sides_of_a_sum_is_not_fused() -> None:
     program = trace(lambda a, b, c: a * b + c, "f", {"a": (), "b": (), "c": ()})
     instructions = list(program.instructions)
     product = next(k for k, instruction in enumerate(instructions) if instruction.operation.name == "mul")
@@ -60,7 +60,7 @@ def test_a_product_on_both_sides_of_a_sum_is_not_fused() -> None:
     assert {"add": 1, "mul": 1}.items() <= dict(twice.operations).items()
 
 
-def test_matrix_products_and_polynomials_are_fused_completely() -> None:
+def test_matrix_products_and_polynomials_are_compiled_to_fused_operations_completely() -> None:
     product = dead_code(fuse(sample("matrix product"))).operations
     assert product == {"fma": 180, "mul": 36}
     assert dead_code(fuse(sample("horner"))).operations == {"add": 1, "fma": 19}
@@ -68,7 +68,7 @@ def test_matrix_products_and_polynomials_are_fused_completely() -> None:
 
 @settings(max_examples=examples(60))
 @given(programs())
-def test_fusing_adds_no_operations(program: Program) -> None:
+def test_fusing_products_into_sums_adds_no_operations(program: Program) -> None:
     before = dead_code(program)
     after = dead_code(fuse(before))
     assert after.arithmetic == before.arithmetic
@@ -77,7 +77,7 @@ def test_fusing_adds_no_operations(program: Program) -> None:
 
 @pytest.mark.skipif(not host().fma, reason="no fused operations here")
 @pytest.mark.parametrize("name", ["chain of rotations", "planar dynamics", "matrix product", "horner"])
-def test_fused_code_differs_by_roundings_only(name: str) -> None:
+def test_fused_and_unfused_code_differ_by_rounding_only(name: str) -> None:
     """The values are positive, so each omitted rounding changes a result by at most some units in the last place."""
     program = sample(name)
     rng = np.random.default_rng(3)

@@ -51,7 +51,7 @@ def marked() -> Program:
     return replace(program, marks=tuple(k + 1 for k in sines))
 
 
-def test_bodies_have_at_least_as_many_instructions_as_estimated(
+def test_outlined_functions_have_at_least_the_estimated_count_of_instructions(
     marked: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound decides before the table is written; here steps are alike, so both are far below the program's size."""
@@ -69,7 +69,9 @@ EXACT = tuple(operation for operation in OPERATIONS if operation.name not in ("s
 
 @settings(max_examples=examples(150))
 @given(program=programs(EXACT), data=st.data(), seed=st.integers(0, 1000))
-def test_positions_of_marks_do_not_change_outlined_results(program: Program, data: st.DataObject, seed: int) -> None:
+def test_results_of_outlined_programs_do_not_depend_on_positions_of_step_marks(
+    program: Program, data: st.DataObject, seed: int
+) -> None:
     count = len(program.instructions)
     marks = tuple(sorted(data.draw(st.sets(st.integers(0, count), min_size=1, max_size=12))))
     with outlining():
@@ -80,7 +82,7 @@ def test_positions_of_marks_do_not_change_outlined_results(program: Program, dat
         np.testing.assert_array_equal(first, second)
 
 
-def test_equal_steps_share_a_body_and_slots_are_reused(marked: Program) -> None:
+def test_equal_program_steps_share_an_outlined_function_and_reuse_slots(marked: Program) -> None:
     with outlining():
         rows = rows_in(optimize(marked, debug=True))
     often = sorted(times for _, times in rows.runs)
@@ -106,14 +108,14 @@ def test_only_long_programs_with_repeated_steps_are_outlined(marked: Program) ->
         assert not any(i.operation is OUTLINED_CALLS for i in optimize(marked, without=["outline"]).instructions)
 
 
-def test_operations_of_outlined_programs_count_every_call(marked: Program) -> None:
+def test_operation_counts_of_outlined_programs_include_every_call(marked: Program) -> None:
     with outlining():
         after = outline(marked)
     assert after.operations["sin"] == marked.operations["sin"] == 30
     assert after.arithmetic == marked.arithmetic
 
 
-def test_verifier_names_faults_of_outlined_calls(marked: Program) -> None:
+def test_program_verifier_names_the_fault_of_a_wrong_outlined_call(marked: Program) -> None:
     with outlining():
         after = outline(marked)
     rows = rows_in(after)
@@ -135,7 +137,7 @@ def with_rows(program: Program, rows: OutlinedCalls) -> Program:
     return program.rebuilt(changed, program.results)
 
 
-def test_outlined_programs_run_on_symbols_as_straight_line_code(marked: Program) -> None:
+def test_outlined_programs_evaluated_on_symbols_equal_straight_line_programs(marked: Program) -> None:
     with outlining():
         after = outline(marked)
     graph = Graph()

@@ -15,7 +15,7 @@ from linkwork.expr.scalar import functions as f
 
 @settings(max_examples=examples(60))
 @given(programs())
-def test_sine_and_cosine_of_one_argument_become_one_pair(program: Program) -> None:
+def test_sine_and_cosine_of_one_argument_become_one_sincos_operation(program: Program) -> None:
     paired = pair_sincos(program)
     arguments = [i.args for i in paired.instructions if i.operation is SINCOS]
     assert len(arguments) == len(set(arguments))
@@ -27,12 +27,12 @@ def test_sine_and_cosine_of_one_argument_become_one_pair(program: Program) -> No
     assert pair_sincos(paired) == paired
 
 
-def test_a_chain_of_rotations_has_one_sincos_for_each_joint() -> None:
+def test_chain_of_rotations_has_one_sincos_operation_for_each_joint() -> None:
     paired = pair_sincos(sample("chain of rotations"))
     assert paired.operations["sincos"] == 8
     assert paired.operations["sin_of"] == paired.operations["cos_of"] == 8
 
 
-def test_a_sine_without_its_cosine_is_also_a_pair() -> None:
+def test_sine_without_a_cosine_becomes_a_sincos_operation_too() -> None:
     paired = pair_sincos(trace(lambda x: f.sin(f.cos(x)), "nested", {"x": ()}))
     assert paired.operations == {"cos_of": 1, "sin_of": 1, "sincos": 2}

@@ -49,7 +49,9 @@ def values(program: Program) -> Counter[object]:
 @pytest.mark.parametrize("order", [schedule, trace_order])
 @settings(max_examples=examples(100))
 @given(programs())
-def test_scheduling_permutes_the_needed_instructions(order: Callable[[Program], Program], program: Program) -> None:
+def test_instruction_scheduling_permutes_the_needed_instructions(
+    order: Callable[[Program], Program], program: Program
+) -> None:
     before = optimize(program, without=["schedule"])
     after = order(before)
     assert len(after.instructions) == len(before.instructions)
@@ -57,7 +59,7 @@ def test_scheduling_permutes_the_needed_instructions(order: Callable[[Program], 
     assert order(before) == after
 
 
-def test_the_quick_schedule_starts_with_conditions_and_sines() -> None:
+def test_quick_instruction_schedule_starts_with_conditions_and_sines() -> None:
     x, y = Graph().inputs("x", (2,))
     region = Region.of([x * y * 2.0, sin(x) + y, x - y], [x, y])
     used = replace(region, results=region.results[:2])
@@ -69,7 +71,7 @@ def test_the_quick_schedule_starts_with_conditions_and_sines() -> None:
 
 @settings(max_examples=examples(50))
 @given(programs())
-def test_scheduling_drops_only_unused_inputs_and_constants(program: Program) -> None:
+def test_instruction_scheduling_drops_only_unused_inputs_and_constants(program: Program) -> None:
     after = schedule(program)
     missing = values(program) - values(after)
     assert all(name in ("input", "constant") for name, *_ in missing)
@@ -77,21 +79,21 @@ def test_scheduling_drops_only_unused_inputs_and_constants(program: Program) -> 
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_scheduling_keeps_no_more_values_alive_than_the_trace(name: str) -> None:
+def test_instruction_scheduling_needs_at_most_as_many_live_values_as_the_traced_order(name: str) -> None:
     """Sines and cosines of inputs, which come first, are not counted."""
     before = optimize(sample(name), without=["schedule"])
     early = sum(i.operation in (SIN_OF, COS_OF) for i in before.instructions)
     assert max_live_values(schedule(before)) <= max_live_values(before) + early
 
 
-def test_scheduling_reduces_the_values_that_are_alive_together() -> None:
+def test_instruction_scheduling_reduces_the_count_of_live_values() -> None:
     program = sample("wide then narrow")
     assert max_live_values(program) == 39
     assert max_live_values(optimize(program)) == 1
     assert max_live_values(schedule(program)) <= 3
 
 
-def test_inputs_and_constants_stand_before_their_first_use() -> None:
+def test_instruction_scheduling_moves_inputs_and_constants_just_before_their_first_use() -> None:
     after = schedule(dead_code(sample("elimination")))
     first_use: dict[int, int] = {}
     for k, instruction in enumerate(after.instructions):

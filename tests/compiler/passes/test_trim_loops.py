@@ -32,7 +32,7 @@ def rolled(clipped: bool, segments: int | None) -> lw.Kernel:
     return lw.compile(cost, x=2, u=12)
 
 
-def test_unused_flags_of_clipped_terms_are_not_carried_by_loops() -> None:
+def test_loops_do_not_carry_unused_flags_of_clipped_terms() -> None:
     for segments in (None, 3):
         plain, clipped = rolled(False, segments), rolled(True, segments)
         assert frame(clipped.value_and_gradient()) <= frame(plain.value_and_gradient())

@@ -72,7 +72,7 @@ def kernels() -> Iterator[lw.Kernel]:
 
 
 @pytest.mark.slow(every=3)
-def test_a_loaded_kernel_has_the_same_program_and_results(tmp_path: Path, drawn: Any) -> None:
+def test_kernel_loaded_from_a_file_has_the_same_program_and_results(tmp_path: Path, drawn: Any) -> None:
     rng = np.random.default_rng(0)
     for kernel in drawn([*kernels()]):
         path = tmp_path / f"{kernel.name}.kernel"
@@ -92,7 +92,7 @@ def test_a_loaded_kernel_has_the_same_program_and_results(tmp_path: Path, drawn:
         assert kernel_bytes(kernel_of_bytes(kernel_bytes(loaded))) == kernel_bytes(loaded)
 
 
-def test_a_failed_save_leaves_the_earlier_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_save_of_a_kernel_leaves_the_earlier_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.kernel"
     kernel = lw.compile(lambda x: x + 2.5, x=())
     kernel.save(path)
@@ -107,7 +107,7 @@ def test_a_failed_save_leaves_the_earlier_file(tmp_path: Path, monkeypatch: pyte
     assert path.read_bytes() == before and [*tmp_path.iterdir()] == [path]
 
 
-def test_files_that_are_no_kernels_are_refused_by_name(tmp_path: Path) -> None:
+def test_files_that_are_not_saved_kernels_are_refused(tmp_path: Path) -> None:
     kernel = lw.compile(lambda x: x + 3.5, x=())
     whole = kernel_bytes(kernel)
     first = whole.index(b"\n") + 1
@@ -137,7 +137,7 @@ def test_files_that_are_no_kernels_are_refused_by_name(tmp_path: Path) -> None:
         kernel.save(tmp_path / "none" / "x")
 
 
-def test_saving_refuses_kernels_with_code_of_the_user(tmp_path: Path) -> None:
+def test_saving_a_kernel_with_derivative_rules_of_the_user_raises_an_error(tmp_path: Path) -> None:
     ruled = lw.compile(lambda x: apply_rule(Half(), [x])[0], x=(), name="halved")
     with pytest.raises(TypeError, match=r"Kernel\.save: kernel 'halved': .*Half.* pickle the kernel instead"):
         ruled.save(tmp_path / "x.kernel")
@@ -150,7 +150,7 @@ def test_saving_refuses_kernels_with_code_of_the_user(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-def test_loading_a_file_imports_no_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_a_kernel_file_imports_no_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = lw.compile(lambda x: x.first, x=Named((), ()), name="named")
     data = kernel_bytes(kernel)
     assert kernel_of_bytes(data)(Named(1.0, 2.0)) == 1.0
@@ -220,7 +220,7 @@ def hostile() -> Iterator[tuple[str, Any]]:
     yield "doubling calls", program(Instruction(CALL, (0,), Subroutine(doubled)), part)
 
 
-def test_loading_refuses_hostile_programs() -> None:
+def test_loading_a_kernel_file_rejects_malicious_programs() -> None:
     for name, program in hostile():
         try:
             kernel_of_bytes(sealed((HEAD, program, SPACES)))
@@ -229,7 +229,7 @@ def test_loading_refuses_hostile_programs() -> None:
         pytest.fail(f"accepted: {name}")
 
 
-def test_values_and_bodies_in_others_are_read_up_to_a_depth() -> None:
+def test_nested_values_in_kernel_files_are_read_up_to_a_maximum_depth() -> None:
     values: tuple[Any, ...] = ()
     for _ in range(99):
         values = (values,)
@@ -248,13 +248,13 @@ def test_values_and_bodies_in_others_are_read_up_to_a_depth() -> None:
         kernel_of_bytes(sealed((HEAD.replace("[2]", "[]"), programs[50], SPACES)))
 
 
-def test_loading_accepts_a_valid_program_in_the_form_of_the_hostile_ones() -> None:
+def test_loading_accepts_the_valid_program_that_malicious_test_programs_modify() -> None:
     ports = (Port("x", (2,)),), (Port("y", ()),)
     program = Program("f", *ports, (Instruction(INPUT, (), 0), Instruction(INPUT, (), 1)), (1,))
     assert kernel_of_bytes(sealed((HEAD, program, SPACES)))([2.0, 3.0]) == 3.0
 
 
-def test_loading_refuses_hostile_bytes() -> None:
+def test_loading_a_kernel_file_rejects_malicious_bytes() -> None:
     packed = b"\xff\xff\xff\xff\x0f" + zlib.compress(bytes(1 << 20))
     with pytest.raises(DamagedBytesError, match="would have a content of"):
         decompressed(packed)
@@ -323,16 +323,16 @@ def fuzzed(count: int) -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory by Linux's units")
-def test_corrupted_files_are_refused_or_load_a_kernel() -> None:
+def test_corrupted_kernel_files_are_refused_or_load_a_kernel() -> None:
     fuzzed(400)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="measures memory by Linux's units")
-def test_many_corrupted_files_are_refused_or_load_a_kernel() -> None:
+def test_thousands_of_corrupted_kernel_files_are_refused_or_load_a_kernel() -> None:
     fuzzed(20_000)
 
 
-def test_compressed_bytes_decompress_to_themselves() -> None:
+def test_decompressed_kernel_bytes_equal_the_bytes_before_compression() -> None:
     for data in (b"", bytes(10), bytes(1 << 22), os.urandom(1000)):
         assert decompressed(compressed(data)) == data

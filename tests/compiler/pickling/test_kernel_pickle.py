@@ -127,7 +127,7 @@ def as_in_another_process(kernel: lw.Kernel, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_unpickled_kernel_has_the_same_results_and_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpickled_kernel_has_the_same_results_and_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = EXAMPLES[name]()
     loaded = as_in_another_process(kernel, monkeypatch)
     assert (loaded.name, loaded.inputs, loaded.outputs, repr(loaded)) == (
@@ -147,7 +147,9 @@ def test_an_unpickled_kernel_has_the_same_results_and_derivatives(name: str, mon
         loaded.function  # noqa: B018
 
 
-def test_nested_values_have_the_classes_of_the_loading_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nested_outputs_of_an_unpickled_kernel_have_the_classes_of_the_loading_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def work(state: Any, k: Any) -> Any:
         return Result(k["low"] * state.speed @ state.speed, {"at": -k["high"][1] * state.position})
 
@@ -164,7 +166,7 @@ def test_nested_values_have_the_classes_of_the_loading_process(monkeypatch: pyte
         pickle.loads(data)
 
 
-def test_kernels_with_joints_of_the_user_are_pickled_as_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_with_joint_types_of_the_user_are_pickled_as_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     links = [lw.Link("base"), lw.Link("arm", mass=1.0)]
     robot = lw.Robot.build("one", links, [lw.Joint.of(Turn(), name="turn", parent="base", child="arm")])
     kernel = robot.compile(("pose", "arm"))
@@ -188,7 +190,9 @@ print(json.dumps([[packed(kernel).digest.hex() for kernel in made],
 
 
 @pytest.mark.slow
-def test_digests_and_results_are_equal_in_all_processes(tmp_path: Path) -> None:
+def test_kernel_digests_and_results_are_equal_in_processes_with_other_hash_seeds_and_simd_levels(
+    tmp_path: Path,
+) -> None:
     """Compare processes with several hash seeds and SIMD levels."""
     tip = lw.compile(lambda q: ARM.pose(q, "hand")[:3, 3], q=ARM.configuration_space, name="tip")
     kernels = [ARM.compile("forward_dynamics"), ARM.compile("mass_matrix").jacobian("q"), tip]
@@ -213,7 +217,7 @@ def test_digests_and_results_are_equal_in_all_processes(tmp_path: Path) -> None:
             np.testing.assert_allclose(value, np.ravel(reference), rtol=1e-12, atol=1e-12)
 
 
-def test_unpickling_refuses_a_pickle_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpickling_a_kernel_of_another_linkwork_version_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pickle.dumps(lw.compile(lambda x: x + 1.25, x=()))
     monkeypatch.setattr(kernel_pickle, "_loaded", type(kernel_pickle._loaded)())
     monkeypatch.setattr(kernel_pickle, "_recent", type(kernel_pickle._recent)())
@@ -222,7 +226,7 @@ def test_unpickling_refuses_a_pickle_of_another_version(monkeypatch: pytest.Monk
         pickle.loads(data)
 
 
-def test_pickling_refuses_a_kernel_of_a_backend_of_the_user() -> None:
+def test_pickling_a_kernel_compiled_by_a_users_backend_raises_an_error() -> None:
     from linkwork.compiler.backends import default_backend
 
     class ForeignBackend(type(default_backend())):  # type: ignore[misc]
@@ -235,7 +239,7 @@ def test_pickling_refuses_a_kernel_of_a_backend_of_the_user() -> None:
         pickle.dumps(kernel)
 
 
-def test_dask_gives_equal_kernels_equal_names() -> None:
+def test_dask_computes_equal_tokens_for_equal_kernels() -> None:
     dask = pytest.importorskip("dask.base")
 
     def scaled(factor: float) -> lw.Kernel:
@@ -248,7 +252,7 @@ def test_pickled_kernels_are_smaller_than_20_kB() -> None:
     assert max(len(pickle.dumps(EXAMPLES[name]())) for name in ("pose", "ruled", "derivative", "loop")) < 20_000
 
 
-def test_a_pickled_robot_kernel_contains_no_shapes() -> None:
+def test_pickled_robot_kernel_contains_no_collision_shapes() -> None:
     kernel = lw.load("arm7").compile("gravity_force")
     kernel_again = pickle.loads(pickle.dumps(kernel))
     assert kernel_again is kernel
@@ -258,7 +262,7 @@ def test_a_pickled_robot_kernel_contains_no_shapes() -> None:
     assert not any(frame.visuals or frame.collisions for frame in tree.frames)
 
 
-def test_programs_of_all_operations_survive_writing_and_reading() -> None:
+def test_programs_with_every_operation_are_equal_after_writing_and_reading() -> None:
     from linkwork.compiler.cache.program_digest import content
     from linkwork.compiler.checks.sample_programs import programs
 
