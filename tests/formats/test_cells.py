@@ -73,6 +73,8 @@ WRONG = (
     ({"robots": [{"name": "a", "file": "arm6", "mimic": "some"}]}, "CELL", "mimic: expected"),
     ({"robots": [{"name": "a", "file": "arm6", "prefix": 1}]}, "BAD_NAME", "prefix: expected a string"),
     ({"robots": [{"name": "a", "file": "cell.json"}]}, "CELL", "another cell"),
+    ({"$schema": 1}, "BAD_NAME", "schema: expected a name"),
+    ({"robots": [{"name": "a", "file": "arm6", "base": {"quaternion_xyzw": [1, 1, 0, 0]}}]}, "QUAT_NORM", "x, y, z, w"),
 )
 
 
@@ -92,6 +94,10 @@ def test_a_cell_with_another_first_key_is_explained(folder):
         lw.load("cell.json")
     assert caught.value.issues[0].code == "WRONG_FORMAT"
     assert lw.load("cell.json", format="cell").name == "work"
+    Path("cell.json").write_text(
+        json.dumps({"$schema": "docs/cell.schema.json", "cell": 1, "robots": robots}, indent=2)
+    )
+    assert lw.load("cell.json").nq == 6
     Path("cell.json").write_text(json.dumps({"cell": 1, "robots": robots}), encoding="utf-8-sig")
     assert lw.load("cell.json").nq == 6
 

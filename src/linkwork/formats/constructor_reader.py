@@ -125,8 +125,8 @@ class PlainReader:
     def pose(self, value: Value) -> Pose:
         """Return the pose that an object states by ``xyz`` [m] and at most one form of the rotation.
 
-        The forms are ``rpy`` [rad], ``quaternion_wxyz`` and ``rotation``, a matrix. Parts that are not stated are
-        zero.
+        The forms are ``rpy`` [rad], ``quaternion_wxyz``, ``quaternion_xyzw`` and ``rotation``, a matrix. Parts that are
+        not stated are zero.
         """
         if not self.is_object(value, str(value.step)):
             return Pose.identity()
@@ -148,10 +148,17 @@ class PlainReader:
         return Rotation.from_rpy(*self.number_list(value, 3))
 
     def _quaternion_wxyz(self, value: Value) -> Rotation:
-        wxyz = self.number_list(value, 4)
+        w, x, y, z = self.number_list(value, 4)
+        return self._unit_quaternion(value, "(w, x, y, z)", w, x, y, z)
+
+    def _quaternion_xyzw(self, value: Value) -> Rotation:
+        x, y, z, w = self.number_list(value, 4)
+        return self._unit_quaternion(value, "(x, y, z, w)", w, x, y, z)
+
+    def _unit_quaternion(self, value: Value, order: str, *wxyz: float) -> Rotation:
         norm = math.hypot(*wxyz)
         if abs(norm - 1.0) > 1e-6:
-            self.error(value, "QUAT_NORM", f"expected a unit quaternion (w, x, y, z), its norm is {norm:.9g}")
+            self.error(value, "QUAT_NORM", f"expected a unit quaternion {order}, its norm is {norm:.9g}")
             return Rotation.identity()
         w, x, y, z = (part / norm for part in wxyz)
         return Rotation.from_quaternion(w, x, y, z)
@@ -367,7 +374,7 @@ def plain_value(value: Value) -> Any:
     return value.content
 
 
-_ROTATIONS = ("rpy", "quaternion_wxyz", "rotation")
+_ROTATIONS = ("rpy", "quaternion_wxyz", "quaternion_xyzw", "rotation")
 BOUNDS = {"lower": "lower", "upper": "upper", "velocity": "velocity_bound", "effort": "effort"}  # LoopJoint's names
 RESISTING = ("damping", "friction", "static_friction", "friction_velocity", "stiffness", "rest")
 OF_Q = ("lower", "upper", "rest")  # have values for q; the others have nonnegative values for v

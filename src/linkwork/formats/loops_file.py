@@ -131,7 +131,7 @@ class _Document:
 
 _KEYS: Collection[str] = (
     *("version", "frames", "points", "directions", "loops", "constraints", "force_elements"),
-    *("actuators", "named_configurations"),
+    *("actuators", "named_configurations", "$schema"),
 )
 
 

@@ -187,6 +187,7 @@ def find_format(path: str | os.PathLike[str]) -> Format:
         raise ModelError(Issue("XACRO", message, Location(path_text(path)), XACRO_HINT))
     root = _root_element(start)
     dense = b"".join(start[:_HEAD].removeprefix(codecs.BOM_UTF8).split())  # as JSON permits blanks
+    dense = _SCHEMA.sub(b"{", dense)
     by_content = [one for one in FORMATS if root in one.roots or (one.starts and dense.startswith(one.starts))]
     both = [one for one in by_suffix if one in by_content]
     if both:
@@ -249,6 +250,7 @@ def _unknown_format(where: Location, suffix: str, start: bytes, root: str) -> Mo
     return ModelError(Issue("UNKNOWN_FORMAT", message, where, hint))
 
 
+_SCHEMA = re.compile(rb'\A\{"\$schema":"[^"\\]*",')  # which editors expect as the first key of a JSON document
 _BLANK = b" \t\r\n"
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _ROOT = re.compile(r"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\])?\s*>)*+<([^\s<>/!?]+)", re.DOTALL)

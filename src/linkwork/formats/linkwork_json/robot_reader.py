@@ -389,7 +389,7 @@ def _some(names: Collection[str]) -> str:
 _KEYS = (
     *("linkwork", "name", "gravity", "inertias_ignored", "bodies", "frames", "stacking", "points", "directions"),
     *("constraints", "force_elements", "actuators", "named_configurations"),
-    *("disabled_collisions", "enabled_collisions"),
+    *("disabled_collisions", "enabled_collisions", "$schema"),
 )
 _BODY_KEYS = (
     *("name", "parent", "joint", "placement", "rotor", "limits", "damping", "friction"),

@@ -36,7 +36,7 @@ from linkwork.shapes import (
 )
 from linkwork.spatial import Pose
 
-__all__ = ["SHAPES", "geometry_entry", "read_geometry"]
+__all__ = ["SHAPES", "geometry_entry", "read_geometry", "read_shape"]
 
 _KINDS: tuple[type[Shape], ...] = (
     *(Box, Capsule, Compound, Cone, Cylinder, DistanceField, Ellipsoid, HalfSpace, HeightField, Mesh, PointCloud),
@@ -88,7 +88,7 @@ def read_geometry(reader: PlainReader, value: Value) -> Geometry | None:
         Geometry,
         more=("origin",),
         readers={
-            "shape": lambda item: _read_shape(reader, item),
+            "shape": lambda item: read_shape(reader, item),
             "material": lambda item: _read_material(reader, item),
         },
     )
@@ -98,7 +98,8 @@ def read_geometry(reader: PlainReader, value: Value) -> Geometry | None:
     return result
 
 
-def _read_shape(reader: PlainReader, value: Value) -> Shape | None:
+def read_shape(reader: PlainReader, value: Value) -> Shape | None:
+    """Return the shape that an entry describes; None after an error (SHAPE_TYPE, SHAPE, and those of its values)."""
     if not reader.is_object(value, str(value.step)):
         return None
     errors = len(reader.findings.errors)
@@ -115,7 +116,7 @@ def _read_shape(reader: PlainReader, value: Value) -> Shape | None:
         more=("type",),
         readers={
             **dict.fromkeys(_ARRAYS, plain_value),
-            "shape": lambda item: _read_shape(reader, item),
+            "shape": lambda item: read_shape(reader, item),
             "parts": lambda item: _read_parts(reader, item),
         },
     )

@@ -10,18 +10,15 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import numpy as np
-
 from linkwork import robots
-from linkwork._util.file_budget import LOOPS, MODEL, Budget
+from linkwork._util.file_budget import LOOPS, Budget
 from linkwork._util.file_search import FileSearchError, Folders
 from linkwork._util.messages import did_you_mean
-from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.constructor_reader import PlainReader
-from linkwork.formats.data_values import Value, values_of
-from linkwork.formats.file_reading import path_text, process_failed, read_regular
-from linkwork.formats.json_and_yaml import parse_json, parse_yaml
+from linkwork.formats.data_documents import read_document
+from linkwork.formats.data_values import Value
+from linkwork.formats.file_reading import path_text
 from linkwork.formats.registry import find_format, format_named
 from linkwork.formats.resource_paths import resource_paths, search_issue
 from linkwork.model.joined_trees import added, empty_world, mounted, placed
@@ -30,14 +27,11 @@ from linkwork.robot.construction.robot_loading import Options, read_robot
 from linkwork.robot.joining import with_paths
 from linkwork.spatial import Pose
 
-__all__ = ["KEYS", "OPTIONS", "ROBOT_KEYS", "document_of_request", "prepare_process", "read_cell"]
+__all__ = ["KEYS", "OPTIONS", "ROBOT_KEYS", "read_cell"]
 
-KEYS = ("cell", "name", "robots")
+KEYS = ("cell", "name", "robots", "$schema")
 OPTIONS = ("format", "loops", "floating_base", "mimic", "continuous", "inertia", "model")  # of `linkwork.load`
 ROBOT_KEYS = ("name", "file", "base", "at", "pose", "prefix", *OPTIONS)
-
-_TASKS = "linkwork.robot.construction.cell_file"
-_YAML = (".yaml", ".yml")
 
 
 def read_cell(
@@ -55,53 +49,11 @@ def read_cell(
     cannot be read.
     """
     findings, file = Findings(strict=strict), path_text(path)
-    root = _document(path, file, trusted, findings)
+    root = read_document(path, findings, LOOPS, trusted=trusted)
     cell = _Cell(PlainReader(file, findings), package_dirs, trusted)
     cell.check(root)
     shared = {"strict": strict, "gravity": gravity, "package_dirs": package_dirs, "trusted": trusted, "budget": budget}
     return cell.tree(root, shared)
-
-
-def _document(path: Any, file: str, trusted: bool, findings: Findings) -> Value:
-    """Return the content of a file; PyYAML reads a file that is not trusted in another process."""
-    data = read_regular(path, LOOPS)
-    if os.path.splitext(file)[1].lower() not in _YAML:
-        return parse_json(data, file, findings, LOOPS)
-    if trusted:
-        return parse_yaml(data, file, findings, LOOPS)
-    try:
-        answer = read_isolated(
-            (_TASKS, "yaml"), f"{_TASKS}:document_of_request", {"file": file}, budget=MODEL, data=data
-        )
-    except ReaderEnded as ended:
-        raise process_failed(ended, Location(file)) from None
-    except ReaderError as error:
-        if error.kind == "ModelError":
-            raise ModelError(
-                [Issue(str(code), str(message), Location(file)) for code, message, *_ in error.issues]
-            ) from None
-        raise error.of(ImportError, TypeError) from None
-    return values_of(answer.data["document"], file, findings, LOOPS)
-
-
-def prepare_process() -> None:
-    """Import the modules that reading of YAML needs, before a process reads an untrusted file."""
-    parse_yaml("cell: 1", None, Findings(), LOOPS)
-
-
-def document_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the content of a YAML document as plain data."""
-    findings = Findings()
-    root = parse_yaml(data, str(request["file"]), findings, LOOPS)
-    findings.raise_errors()
-    return {"document": _plain(root)}, {}
-
-
-def _plain(value: Value) -> Any:
-    content = value.content
-    if isinstance(content, dict):
-        return {key: _plain(item) for key, item in content.items()}
-    return [_plain(item) for item in value.items] if isinstance(content, list) else content
 
 
 class _Cell:
@@ -122,8 +74,9 @@ class _Cell:
         reader.known(root, KEYS)
         if (version := content["cell"]).content != 1.0 or isinstance(version.content, bool):
             reader.error(version, "VERSION", f"expected version 1 of a cell, got {version.kind}")
-        if "name" in content:
-            reader.text(root, "name")
+        for key in ("name", "$schema"):
+            if key in content:
+                reader.text(root, key)
         entries = reader.required(root, "robots")
         if entries is not None and not (isinstance(entries.content, list) and entries.content):
             reader.error(entries, "DATA_TYPE", f"robots: expected a list of robots, got {entries.kind}")
