@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
-from linkwork.compiler.codegen.jit import emit, is_object_file, link
+from linkwork.compiler.codegen.jit import emit, link
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.quick.block_assembler import (
@@ -23,6 +23,7 @@ from linkwork.compiler.codegen.quick.block_assembler import (
 from linkwork.compiler.codegen.quick.elementary_functions import elementary_function
 from linkwork.compiler.codegen.quick.object_file import object_file
 from linkwork.compiler.codegen.target import host
+from linkwork.compiler.codegen.target_system import is_object_file
 from linkwork.compiler.program import FMA, FMS, FNMA
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.operations import BY_NAME

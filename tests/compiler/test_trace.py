@@ -25,7 +25,7 @@ from linkwork.expr.scalar.symbol import Graph, Symbol
 Pair = namedtuple("Pair", ["sum", "difference"])
 
 
-def test_examples_in_the_documentation_of_compile_run() -> None:
+def test_docstring_examples_of_compile_run() -> None:
     results = doctest.testmod(trace_module)
     assert results.attempted >= 3 and results.failed == 0
 
@@ -33,7 +33,7 @@ def test_examples_in_the_documentation_of_compile_run() -> None:
 # -- what goes in
 
 
-def test_inputs_are_arrays_of_symbols_in_the_declared_order() -> None:
+def test_traced_functions_receive_arrays_of_symbols_in_the_declared_order() -> None:
     arguments: dict[str, Any] = {}
 
     def function(**arrays: Any) -> float:
@@ -50,31 +50,31 @@ def test_inputs_are_arrays_of_symbols_in_the_declared_order() -> None:
     assert [x.value for x in arguments["a"].ravel()] == ["a[0]", "a[1]", "a[2]", "a[3]"]
 
 
-def test_comparisons_and_choices_of_scalars_compile() -> None:
+def test_comparisons_and_where_on_scalars_can_be_compiled() -> None:
     kernel = compile(lambda x, y: f.where(x < y, f.fmin(x, 1.0), f.copysign(y, -x)), x=(), y=())
     assert kernel([0.5, 3.0, 3.0], [4.0, 4.0, 2.0]).tolist() == [0.5, 1.0, -2.0]
 
 
 @pytest.mark.parametrize("shape", [3, (3,), [3], np.int64(3), np.array([3]), (np.int32(3),)])
-def test_shapes_may_be_integers_tuples_or_arrays(shape: Any) -> None:
+def test_shapes_of_compiled_inputs_may_be_integers_tuples_or_arrays(shape: Any) -> None:
     assert trace(lambda q: q, "f", {"q": shape}).inputs == (Port("q", (3,)),)
 
 
 @pytest.mark.light
 @pytest.mark.parametrize("shape", [-1, (2, -3), 3.0, (3.0,), "3", "ab", None, (None,), {}, {"n": -1}, 1j])
-def test_invalid_shapes_are_refused(shape: Any) -> None:
+def test_invalid_shapes_of_compiled_inputs_are_refused(shape: Any) -> None:
     with pytest.raises(ValueError, match=r"^compile: q.*: expected .*shape.* got"):
         compile(lambda q: q, q=shape)
 
 
-def test_names_of_options_are_refused_as_inputs() -> None:
+def test_compiled_inputs_named_as_options_of_compile_are_refused() -> None:
     with pytest.raises(TypeError, match="an input cannot be called 'name'"):
         compile(lambda name: name, name=(3,))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="an input cannot be called 'out'"):
         compile(lambda out: out, out=(3,))
 
 
-def test_inputs_must_match_the_functions_arguments() -> None:
+def test_input_names_that_are_not_arguments_of_the_compiled_function_raise_an_error() -> None:
     with pytest.raises(TypeError, match=r"^compile: .*unexpected keyword argument 'r'; inputs are .* compile\(f, q="):
         compile(lambda q: q, q=3, r=3)
     with pytest.raises(TypeError, match=r"missing a required argument: 'q'; .* as in compile\(f, q=\(3,\), p=\(3,\)\)"):
@@ -82,7 +82,7 @@ def test_inputs_must_match_the_functions_arguments() -> None:
     assert compile(lambda **arrays: arrays["q"], q=2)([1.0, 2.0]).tolist() == [1.0, 2.0]
 
 
-def test_functions_without_inputs_and_with_unused_inputs_compile() -> None:
+def test_functions_without_inputs_or_with_unused_inputs_can_be_compiled() -> None:
     assert compile(lambda: [1.0, 2.0])().tolist() == [1.0, 2.0]
     kernel = compile(lambda q, unused: q * 2.0, q=(), unused=(3,))
     assert kernel(2.0, np.zeros(3)) == 4.0
@@ -112,7 +112,7 @@ RETURNED: dict[str, tuple[Callable[[Any], Any], list[tuple[str, tuple[int, ...]]
 
 @pytest.mark.light
 @pytest.mark.parametrize("kind", RETURNED)
-def test_returned_values_become_named_outputs(kind: str) -> None:
+def test_values_returned_by_a_compiled_function_become_named_outputs(kind: str) -> None:
     function, ports = RETURNED[kind]
     program = trace(function, "f", {"q": 3})
     assert [(port.name, port.shape) for port in program.outputs] == ports
@@ -154,12 +154,14 @@ def test_returned_values_become_named_outputs(kind: str) -> None:
         (lambda q: f.where(q[0] < 1.0, q[1] < 1.0, q[2] < 1.0) + 1.0, r"expected arguments \('truth', 'number', 'num"),
     ],
 )
-def test_results_of_other_types_than_float_are_refused(function: Callable[[Any], Any], message: str) -> None:
+def test_compiled_functions_that_return_other_values_than_floats_are_refused(
+    function: Callable[[Any], Any], message: str
+) -> None:
     with pytest.raises(TypeError, match=f"^wrong: .*{message}"):
         compile(function, name="wrong", q=3)
 
 
-def test_numeric_conditions_are_refused_also_inside_robot_functions() -> None:
+def test_python_conditions_on_symbols_are_refused_also_in_callbacks_of_robot_functions() -> None:
     """A task, a law and a field of force are traced within linkwork's own functions, in bodies of loops too."""
     arm, wrong = lw.load("arm6"), r"expected arguments \('truth', 'number', 'number'\).*x != 0.0 converts a number"
     task = lw.ik.FunctionTask("f", lambda k, z: f.where(k.point("tool")[2], z, 2.0), shape=(), weight=1.0)
@@ -171,7 +173,7 @@ def test_numeric_conditions_are_refused_also_inside_robot_functions() -> None:
         arm.simulate(np.zeros(6), controller=lambda t, q, v: -v * (q[0] < 1.0), duration=0.1, dt=0.01)
 
 
-def test_branching_on_a_symbol_is_refused_with_the_remedy() -> None:
+def test_if_statement_on_a_symbol_is_refused_with_where_as_the_remedy() -> None:
     with pytest.raises(TypeError, match=r"write where\(condition, a, b\) instead of if"):
         compile(lambda q: q if q[0] > 0.0 else -q, q=3)
 
@@ -179,7 +181,7 @@ def test_branching_on_a_symbol_is_refused_with_the_remedy() -> None:
 # -- names
 
 
-def test_the_kernel_is_named_after_its_function() -> None:
+def test_kernel_is_named_after_its_function() -> None:
     def length(x: Any) -> Any:
         """Length of x."""
         return f.sqrt(x @ x)
@@ -205,7 +207,7 @@ def symbols_alive() -> int:
 
 
 @pytest.mark.slow
-def test_a_kernel_keeps_no_symbols() -> None:
+def test_compiled_kernel_leaves_no_symbols_in_memory() -> None:
     before = symbols_alive()
     kernel = compile(lambda q: (f.sin(q[0]) * q[1], q), q=3)
     assert symbols_alive() <= before  # what other tests left may be gone by now
@@ -213,7 +215,7 @@ def test_a_kernel_keeps_no_symbols() -> None:
 
 
 @pytest.mark.slow
-def test_a_failing_function_leaves_no_symbols_and_the_collector_on() -> None:
+def test_failed_trace_leaves_no_symbols_in_memory_and_the_garbage_collector_on() -> None:
     before = symbols_alive()
 
     def fails(q: Any) -> Any:
@@ -229,7 +231,7 @@ def test_a_failing_function_leaves_no_symbols_and_the_collector_on() -> None:
     assert symbols_alive() <= before  # what other tests left may be gone by now
 
 
-def test_the_collector_stays_off_if_it_was_off() -> None:
+def test_compile_leaves_the_garbage_collector_off_if_it_was_off() -> None:
     gc.disable()
     try:
         compile(lambda q: q, q=3)
@@ -240,7 +242,7 @@ def test_the_collector_stays_off_if_it_was_off() -> None:
     assert gc.isenabled()
 
 
-def test_objects_frozen_by_the_user_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile_does_not_unfreeze_objects_frozen_by_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     for name in ("freeze", "unfreeze"):
         monkeypatch.setattr(gc, name, lambda name=name: calls.append(name))
@@ -256,7 +258,7 @@ def test_objects_frozen_by_the_user_stay_frozen(monkeypatch: pytest.MonkeyPatch)
         assert calls == expected
 
 
-def test_the_function_is_freed_with_the_kernel() -> None:
+def test_compiled_function_is_freed_with_its_kernel() -> None:
     class Function:
         def __call__(self, q: Any) -> Any:
             return q
@@ -273,7 +275,7 @@ def test_the_function_is_freed_with_the_kernel() -> None:
 # -- traces inside of traces
 
 
-def test_a_traced_function_may_compile_and_call_another() -> None:
+def test_traced_function_may_compile_and_call_another_function() -> None:
     def outer(q: Any) -> Any:
         inner = compile(lambda x: x @ x, x=2)
         assert not gc.isenabled()
@@ -284,7 +286,7 @@ def test_a_traced_function_may_compile_and_call_another() -> None:
     assert gc.isenabled()
 
 
-def test_symbols_of_an_outer_trace_are_refused() -> None:
+def test_symbols_of_an_outer_trace_in_an_inner_trace_are_refused() -> None:
     def outer(q: Any, make: Callable[[Any, Any], Any]) -> Any:
         compile(lambda x: make(x, q), x=2)
         return q
@@ -299,7 +301,7 @@ def test_symbols_of_an_outer_trace_are_refused() -> None:
     assert gc.isenabled()
 
 
-def test_a_kernel_is_named_by_an_identifier() -> None:
+def test_kernel_names_must_be_identifiers() -> None:
     assert compile(lambda x: x, name="same", x=(2,)).name == "same"
     assert compile(lambda x: x, x=(2,)).name == "function"
     with pytest.raises(ValueError, match="expected an identifier as the kernel's name, got 'two words'"):

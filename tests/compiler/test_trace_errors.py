@@ -85,7 +85,7 @@ REFUSED: dict[Any, tuple[type[Exception], str]] = {
 
 @pytest.mark.light
 @pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
-def test_errors_name_the_users_line(function: Any) -> None:
+def test_errors_during_a_trace_name_the_users_line_of_code(function: Any) -> None:
     kind, text = REFUSED[function]
     with pytest.raises(kind, match=f"(?s){text}") as caught:
         trace(lambda q: function(q), "f", {"q": 3})
@@ -96,7 +96,7 @@ def test_errors_name_the_users_line(function: Any) -> None:
         assert file.read().splitlines()[int(location[2]) - 1].strip() == location[4]
 
 
-def test_foreign_errors_keep_their_message_and_get_a_note() -> None:
+def test_users_exceptions_during_a_trace_keep_their_message_and_get_a_note() -> None:
     def fails(q: Any) -> Any:
         raise LookupError("mine")
 
@@ -108,7 +108,7 @@ def test_foreign_errors_keep_their_message_and_get_a_note() -> None:
     assert unknown.value.__notes__
 
 
-def test_errors_after_the_trace_name_the_function() -> None:
+def test_errors_after_a_trace_name_the_traced_function() -> None:
     def wrong(q: Any) -> Any:
         return q[0] < 1.0, q
 
@@ -123,7 +123,7 @@ def test_errors_after_the_trace_name_the_function() -> None:
         trace(adds, "adds", {"q": 3})
 
 
-def test_symbols_that_leak_between_traces_name_both_functions() -> None:
+def test_error_for_a_symbol_that_leaks_between_traces_names_both_functions() -> None:
     stored: list[Any] = []
 
     def leaks(q: Any) -> Any:
@@ -162,7 +162,7 @@ def keeps_globally(q: Any) -> Any:
     return q
 
 
-def test_side_effects_are_reported_with_variable_and_line() -> None:
+def test_side_effects_of_traced_functions_are_reported_with_variable_and_line() -> None:
     last: Any = None
     values: dict[str, Any] = {}
     constants: set[Any] = set()
@@ -208,7 +208,7 @@ def _messages(function: Any) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def test_reading_variables_is_not_reported() -> None:
+def test_reading_outer_variables_in_a_traced_function_is_not_reported() -> None:
     table, robot, cell = [1.0, 2.0, 3.0], ARM, {"k": 2.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -139,7 +139,9 @@ def digest_of(value: Any) -> str | None:
 
 
 @pytest.mark.parametrize("is_imported", [False, True])
-def test_code_that_reads_other_values_has_another_digest(is_imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_code_that_reads_different_values_has_different_digests(
+    is_imported: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Functions and objects of users never have the digest, nor the state, of those that read other values."""
     pairs, unknown = 0, 0
     for name in MODULES:
@@ -194,7 +196,7 @@ def changes() -> Iterator[tuple[str, Callable[[dict[str, Any]], None]]]:
     yield "constant", lambda objects: setattr(objects["constant"], "__code__", objects["lambda_"].__code__)
 
 
-def test_a_kernel_is_rebuilt_when_its_function_reads_another_value() -> None:
+def test_kernel_is_recompiled_if_its_function_reads_a_changed_value() -> None:
     for name, change in changes():
         objects = module_of("mine", 1.0)
         value = objects[name]
@@ -209,7 +211,7 @@ def test_a_kernel_is_rebuilt_when_its_function_reads_another_value() -> None:
         assert cached_value() == expected and (expected != 1.0 or name == "constant"), name
 
 
-def test_replaced_code_of_linkwork_has_other_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replacing_functions_of_linkwork_changes_digests_of_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The digest is the original one again when the replacement is taken back."""
     from linkwork.joints import Revolute
     from linkwork.spatial import Rotation, Vec3
@@ -245,7 +247,7 @@ def test_replaced_code_of_linkwork_has_other_digests(monkeypatch: pytest.MonkeyP
     assert own_code.is_own(Rotation) and not own_code.is_own(object)
 
 
-def test_plain_calls_examine_no_user_code_and_trace_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_of_robot_methods_examine_no_user_code_and_trace_once(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = lw.load("double_pendulum")
     q, states = np.zeros(2), []
     monkeypatch.setattr(kernel_cache, "user_state", lambda key: states.append(user_state(key)) or states[-1])
@@ -258,7 +260,7 @@ def test_plain_calls_examine_no_user_code_and_trace_once(monkeypatch: pytest.Mon
     assert compilations() == before and {*states[count_before:]} <= {None}
 
 
-def test_changes_outside_of_a_functions_variables_cause_no_trace() -> None:
+def test_changes_of_variables_that_a_function_does_not_read_cause_no_new_trace() -> None:
     class App:
         def __init__(self) -> None:
             self.gain, self.results, self.count = 2.0, [], 0
@@ -278,7 +280,7 @@ def test_changes_outside_of_a_functions_variables_cause_no_trace() -> None:
     assert user_state(app.law) != before
 
 
-def test_watched_modules_pickle_and_one_finder_records_imports() -> None:
+def test_modules_watched_for_replacements_can_be_pickled_and_imports_are_recorded_once() -> None:
     assert pickle.loads(pickle.dumps(lw.spatial)) is lw.spatial
     own_code.record_imports()
     assert [type(finder).__name__ for finder in sys.meta_path].count("_Recorder") == 1
@@ -306,7 +308,7 @@ print(json.dumps([np.asarray(x).tolist() for x in results]))
 
 
 @pytest.mark.slow(every=3)
-def test_an_edited_file_of_the_user_is_traced_again(tmp_path: Path) -> None:
+def test_function_in_a_source_file_edited_by_the_user_is_traced_again(tmp_path: Path) -> None:
     """The file has the name of a module of Python; results are those without a cache."""
     cached, uncached = [], []
     for gain in (1.0, 5.0):

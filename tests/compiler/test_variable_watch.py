@@ -123,7 +123,7 @@ def reported(call: Callable[..., Any], *arguments: Any) -> list[str]:
     return [str(x.message) for x in caught]
 
 
-def test_changed_variables_of_each_kind_are_reported_by_name() -> None:
+def test_changed_variables_of_a_kernels_function_are_reported_by_name() -> None:
     x = np.ones(3)
     kernels = {kind: lw.compile(function, name="law", x=3) for kind, (function, _, _) in KINDS.items()}
     assert reported(lambda k: [kernel(x) for kernel in kernels.values()], *range(20)) == []
@@ -139,7 +139,7 @@ def test_changed_variables_of_each_kind_are_reported_by_name() -> None:
         assert (kernel(x) == old).all(), kind
 
 
-def test_batches_derivatives_and_nested_arguments_report_changes() -> None:
+def test_batches_derivatives_and_nested_arguments_report_changed_variables() -> None:
     row = np.ones(3)
     kernel = lw.compile(lambda x: row * x, name="law", x=3)
     nested = lw.compile(lambda s: row * s["x"], name="nested", s={"x": 3})
@@ -154,7 +154,9 @@ def test_batches_derivatives_and_nested_arguments_report_changes() -> None:
     assert not reported(kernel, *np.ones((5, 3)))
 
 
-def test_variables_are_compared_at_calls_1_2_4_and_so_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_read_by_a_kernels_function_are_compared_at_calls_1_2_4_and_so_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     row = np.ones(3)
     kernel = lw.compile(lambda x: row * x, x=3)
     watch = kernel._watch
@@ -168,7 +170,7 @@ def test_variables_are_compared_at_calls_1_2_4_and_so_on(monkeypatch: pytest.Mon
     assert compared == [2**k for k in range(17)] + [2**17]
 
 
-def test_unread_variables_are_not_reported() -> None:
+def test_changes_of_variables_that_a_kernels_function_does_not_read_are_not_reported() -> None:
     law = Law()
     kernel = lw.compile(lambda x: law.gain * law(x), name="law", x=3)
 
@@ -181,7 +183,7 @@ def test_unread_variables_are_not_reported() -> None:
     assert reported(run, *range(20)) == []
 
 
-def test_attributes_are_distinguished_from_global_variables_of_the_same_name() -> None:
+def test_changed_attributes_are_distinguished_from_global_variables_of_the_same_name() -> None:
     class Pair:
         UNREAD = 2.0
 
@@ -195,7 +197,7 @@ def test_attributes_are_distinguished_from_global_variables_of_the_same_name() -
     assert reported(run, *range(1, 9)) == [] and result_digest(kernel.function) == digest
 
 
-def test_an_unreadable_variable_does_not_stop_a_call() -> None:
+def test_variable_that_cannot_be_read_does_not_stop_a_kernel_call() -> None:
     class Table(dict[str, float]):
         changes = False
 
@@ -213,7 +215,7 @@ def test_an_unreadable_variable_does_not_stop_a_call() -> None:
     assert message.startswith("law: table has changed")
 
 
-def test_changes_are_reported_without_fastcall(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_variables_are_reported_without_the_fastcall_extension(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastcall, "available", lambda: False)
     row = np.ones(3)
     kernel = lw.compile(lambda x: row * x, name="law", x=3)

@@ -36,7 +36,7 @@ def program(*instructions: Instruction, results: tuple[int, ...] = (0,)) -> Prog
 
 @settings(max_examples=examples(50))
 @given(programs())
-def test_valid_programs_pass(good: Program) -> None:
+def test_program_verifier_accepts_valid_programs(good: Program) -> None:
     before = (good.instructions, good.results)
     verify(good)
     assert (good.instructions, good.results) == before
@@ -70,19 +70,19 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_each_broken_rule_is_named(case: str) -> None:
+def test_program_verifier_names_each_broken_rule(case: str) -> None:
     broken, message = BROKEN[case]
     with pytest.raises(InvalidProgramError, match=f"^broken: .*{message}"):
         verify(broken)
 
 
 @pytest.mark.parametrize("results", [(), (0,), (0, 0, 0)])
-def test_results_must_fill_the_outputs(results: tuple[int, ...]) -> None:
+def test_program_verifier_requires_as_many_results_as_outputs(results: tuple[int, ...]) -> None:
     with pytest.raises(InvalidProgramError, match="do not fill the outputs"):
         verify(Program("broken", (Port("x", (1,)),), (Port("z", (2,)),), (X,), results))
 
 
-def test_sincos_pairs_and_their_parts_are_valid() -> None:
+def test_program_verifier_accepts_sincos_pairs_and_their_components() -> None:
     pair = Instruction(SINCOS, (0,))
     good = program(X, pair, Instruction(SIN_OF, (1,)), Instruction(COS_OF, (1,)), results=(2, 3))
     verify(good)

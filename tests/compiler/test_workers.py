@@ -99,7 +99,7 @@ START_METHODS = " ".join(["fork", "spawn", "forkserver"] if hasattr(os, "fork") 
 
 
 @pytest.mark.slow(every=3)
-def test_workers_of_all_start_methods_compute_the_same_on_one_thread(tmp_path: Path) -> None:
+def test_worker_processes_of_all_start_methods_compute_equal_results_on_one_thread(tmp_path: Path) -> None:
     by_method = results_in_workers(tmp_path, START_METHODS, "")
     _, said, expected = by_method.pop("here")
     assert not said and len(by_method) == len(START_METHODS.split())
@@ -113,19 +113,19 @@ def test_workers_of_all_start_methods_compute_the_same_on_one_thread(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["loky", "ray"])
-def test_workers_of_joblib_and_ray_compute_on_one_thread(library: str, tmp_path: Path) -> None:
+def test_worker_processes_of_joblib_and_ray_compute_on_one_thread(library: str, tmp_path: Path) -> None:
     pytest.importorskip({"loky": "joblib"}.get(library, library))
     results = results_in_workers(tmp_path, "", library)
     assert results[library] == [1, results["here"][2]]
 
 
 @pytest.mark.slow
-def test_the_environment_sets_the_threads_of_workers(tmp_path: Path) -> None:
+def test_environment_variable_sets_the_threads_of_worker_processes(tmp_path: Path) -> None:
     results = results_in_workers(tmp_path, "fork" if hasattr(os, "fork") else "spawn", "", LINKWORK_NUM_THREADS="3")
     assert [(threads, said) for threads, said, _ in results.values()] == [(3, []), (3, [])]
 
 
-def test_workers_are_recognized_by_their_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_processes_are_recognized_by_their_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     class Process:
         _inheriting = False
 

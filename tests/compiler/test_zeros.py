@@ -19,7 +19,7 @@ def scattered(x):
     return np.array(first, dtype=object).reshape(8, 5), np.zeros((4, 4)), np.array([-0.0] * 6)
 
 
-def test_constant_zeros_are_written_in_all_kinds_of_calls():
+def test_constant_zeros_in_outputs_are_written_in_all_kinds_of_kernel_calls():
     x = np.random.default_rng(0).normal(size=(37, 3))
     for whole in (2000, 10):
         with sizes(whole=whole, most=10):
@@ -36,7 +36,7 @@ def test_constant_zeros_are_written_in_all_kinds_of_calls():
         assert all_bits_equal([part[3] for part in single], kernel(x[3].astype(np.float32)))
 
 
-def test_thousands_of_zeros_are_written_by_one_instruction():
+def test_thousands_of_constant_zeros_are_written_by_one_instruction():
     def corner(x):
         array = np.zeros((70, 70), dtype=object)
         array[0, 0] = x * 2.0
@@ -48,7 +48,7 @@ def test_thousands_of_zeros_are_written_by_one_instruction():
     assert kernel(1.5)[0, 0] == 3.0 and np.count_nonzero(kernel(1.5)) == 1
 
 
-def test_zeros_between_values_are_written_by_one_instruction():
+def test_constant_zeros_between_values_are_written_by_one_instruction():
     def banded(x):
         array = np.zeros((40, 40), dtype=object)
         for k in range(40):
@@ -68,7 +68,7 @@ def test_zeros_between_values_are_written_by_one_instruction():
 
 
 @pytest.mark.slow(every=9)
-def test_repeated_values_are_copied_by_a_table():
+def test_repeated_output_values_are_copied_by_a_table():
     def repeated(x):
         rows = [[x[0] * x[1], x[1] * 3.0, 0.0, float(k % 7), x[2] * (k + 1.0)] for k in range(1000)]
         return np.array(rows, dtype=object), x * 2.0

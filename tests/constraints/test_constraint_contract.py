@@ -45,13 +45,13 @@ TRIED: tuple[tuple[constraints.Constraint, lw.Robot], ...] = (
 
 
 @pytest.mark.parametrize(("constraint", "robot"), TRIED, ids=lambda x: type(x).__name__)
-def test_the_librarys_constraints_satisfy_the_constraint_contract(
+def test_all_constraints_of_the_library_satisfy_the_constraint_contract(
     constraint: constraints.Constraint, robot: lw.Robot
 ) -> None:
     check_constraint(constraint, robot).raise_if_failed()
 
 
-def test_biases_of_all_constraints_are_rates() -> None:
+def test_acceleration_biases_of_constraints_equal_the_rates_of_their_velocity_errors() -> None:
     """γ is the rate of G v + σ along q ⊕ v t, by differences of fourth order of the code on floats."""
     rng, h = np.random.default_rng(0), 1e-4
     for constraint, robot in TRIED:
@@ -74,7 +74,7 @@ def test_biases_of_all_constraints_are_rates() -> None:
         )
 
 
-def test_couplings_of_two_joints_satisfy_their_equations() -> None:
+def test_couplings_of_two_joints_enforce_their_equations_with_every_option() -> None:
     """Without options, and with each."""
     turn, slide, spin = q = np.array([0.37, -0.61, 0.83])
     for coupling, error in (
@@ -97,7 +97,7 @@ def test_couplings_of_two_joints_satisfy_their_equations() -> None:
         assert [float(x) for x in coupling.error(k)] == pytest.approx([error], abs=1e-15), coupling
 
 
-def test_check_constraint_runs_over_all_public_constraints() -> None:
+def test_contract_tests_cover_all_public_constraints() -> None:
     assert set(constraints.ALL) == {type(constraint) for constraint, _ in TRIED}
 
 
@@ -231,7 +231,7 @@ class Misnamed(Height):
         return self
 
 
-def test_a_users_constraint_satisfies_the_constraint_contract() -> None:
+def test_constraint_class_of_a_user_satisfies_the_constraint_contract() -> None:
     check_constraint(Height(), ARM).raise_if_failed()
 
 
@@ -246,7 +246,7 @@ def test_a_users_constraint_satisfies_the_constraint_contract() -> None:
         (Heavy, "uses_inertia", 3e-7, 1e-8),
     ],
 )
-def test_check_constraint_names_a_requirement_that_is_broken_slightly(
+def test_check_constraint_names_a_requirement_broken_by_a_small_error(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda make: check_constraint(make(), ARM), kind, line, noticed, allowed)
@@ -264,13 +264,13 @@ def test_check_constraint_names_a_requirement_that_is_broken_slightly(
         (Misnamed, "attributes"),
     ],
 )
-def test_check_constraint_names_the_broken_requirement(kind: type[Height], line: str) -> None:
+def test_check_constraint_names_the_broken_requirement_of_a_constraint(kind: type[Height], line: str) -> None:
     report = check_constraint(kind(), ARM)
     assert line in [failure.name for failure in report.failures], str(report)
     with pytest.raises(ContractError, match=f"constraint {kind.__name__} breaks the contract"):
         report.raise_if_failed()
 
 
-def test_check_constraint_refuses_values_that_are_no_constraint() -> None:
+def test_check_constraint_rejects_values_that_are_not_constraints() -> None:
     with pytest.raises(TypeError, match="check_constraint: constraint: expected"):
         check_constraint("weld", ARM)  # type: ignore[arg-type]

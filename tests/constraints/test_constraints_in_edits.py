@@ -73,7 +73,7 @@ def every_kind():
 
 
 @pytest.mark.slow(every=3)
-def test_constrained_robots_with_another_root_are_the_same_mechanism():
+def test_constrained_robots_with_another_root_link_describe_the_same_mechanism():
     robot = arm().with_constraints(*every_kind())
     q, v = np.array([0.3, -0.7, 0.4]), np.array([0.2, 0.5, -0.3])
     for root in ("rod2", "tip", "pedestal"):
@@ -88,7 +88,7 @@ def test_constrained_robots_with_another_root_are_the_same_mechanism():
     assert not any("world" in c.references.frames for c in robot.with_root("rod2").constraints)
 
 
-def test_constraints_to_the_world_survive_a_floating_base():
+def test_constraints_to_the_world_are_preserved_when_the_base_becomes_floating():
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="pedestal")
     robot = lw.Robot.build("free", lw.Link("pedestal", mass=1.0, inertia=(1, 1, 1)), free)
     robot = robot.with_constraints(lw.constraints.Ball("pedestal", point=(0, 0, 1)))
@@ -96,7 +96,7 @@ def test_constraints_to_the_world_survive_a_floating_base():
     assert robot.with_root("pedestal").constraints == robot.constraints
 
 
-def test_locked_joints_are_removed_from_constraints():
+def test_with_locked_removes_locked_joints_from_constraints():
     robot = arm().with_constraints(
         lw.constraints.Gear("wrist", "elbow", -2.0), lw.constraints.Distance("world", "tip", 1.3)
     )
@@ -111,7 +111,7 @@ def test_locked_joints_are_removed_from_constraints():
         cam_robot.with_locked_joints(["elbow"])
 
 
-def test_edited_robots_keep_their_constraints():
+def test_edited_robots_have_the_constraints_of_the_original():
     robot = arm().with_constraints(
         lw.constraints.Gear("wrist", "elbow", -2.0),
         lw.constraints.CenterOfMass(z=0.1),
@@ -137,7 +137,7 @@ def test_edited_robots_keep_their_constraints():
     np.testing.assert_allclose(coupled.constraint_jacobian([0.2, 0.3]), G @ E, rtol=0, atol=1e-13)
 
 
-def test_parameters_of_the_robot_affect_constraint_rows():
+def test_parameters_of_the_robot_affect_constraint_jacobians():
     robot = arm().with_constraints(
         lw.constraints.Distance("corner", "world", 1.3),
         lw.constraints.PointOnLine("tip", "up"),
@@ -204,7 +204,7 @@ def test_robots_with_function_constraints_are_compared_by_value():
 
 
 @pytest.mark.slow(every=9)
-def test_cached_machine_code_is_not_shared_between_equal_names_of_functions():
+def test_constraint_functions_with_equal_names_do_not_share_cached_machine_code():
     """Two processes with different functions of one name: neither gets the other's code from the cache."""
     code = (
         "import linkwork as lw; r = lw.load('arm7');"

@@ -33,7 +33,7 @@ def test_cam_motion_laws_have_the_published_peak_velocities_and_accelerations():
     )
 
 
-def test_geneva_wheels_have_the_published_rates():
+def test_geneva_wheels_have_the_published_velocities_and_accelerations():
     """f′ and f″ at their peaks and where the pin enters (Bickford, Mechanisms for Intermittent Motion, 1972)."""
     for slots in (3, 4, 5, 6, 8):
         wheel, half, m = Curve.geneva(slots), np.pi / 2 - np.pi / slots, 1.0 / np.sin(np.pi / slots)
@@ -52,7 +52,7 @@ def test_geneva_wheels_have_the_published_rates():
             np.testing.assert_allclose(np.diff(curve(turns)), curve.y[-1], rtol=0, atol=1e-14)
 
 
-def test_the_geneva_pin_stays_in_its_slot():
+def test_pin_of_a_geneva_wheel_moves_along_its_slot():
     """A pin on the crank, in the coordinates of the wheel, moves along the slot that it entered."""
     for slots, side in ((5, 1.0), (6, -1.0)):  # the wheel beside the crank, and around it
         half = np.pi / 2 - side * np.pi / slots
@@ -63,7 +63,7 @@ def test_the_geneva_pin_stays_in_its_slot():
         np.testing.assert_allclose(slot.imag, 0.0, rtol=0, atol=1e-14)
 
 
-def test_spline_curves_equal_scipys():
+def test_spline_curves_of_couplings_equal_scipys():
     x = np.linspace(0.0, 2.5, 301)
     natural, periodic = Curve(KNOTS, VALUES), Curve(KNOTS, VALUES, periodic=True)
     steps = [(natural, CubicSpline(KNOTS, VALUES, bc_type="natural"), x)]
@@ -85,7 +85,7 @@ def test_spline_curves_equal_scipys():
 
 
 @pytest.mark.slow(every=3)
-def test_curves_evaluate_equally_on_arrays_and_in_compiled_code():
+def test_coupling_curves_have_equal_values_on_arrays_and_in_compiled_code():
     """The segment is searched on floats by NumPy and in compiled code by bisection: both agree, at knots as well."""
     rng = np.random.default_rng(0)
     for count in (2, 3, 4, 5, 9, 360):
@@ -117,7 +117,7 @@ GENEVA_4 = Curve.geneva(4)
 
 
 @pytest.mark.slow(every=3)
-def test_every_function_supports_couplings_by_curves(tmp_path):
+def test_every_robot_function_supports_couplings_by_curves(tmp_path):
     robot = train(CurveCoupling("valve", "cam", LIFT, unit="m"), CurveCoupling("wheel", "cam", GENEVA_4))
     bare = train()
     assert bare.with_loops_document(robot.loops_document()) == robot == pickle.loads(pickle.dumps(robot))
@@ -147,7 +147,7 @@ def test_every_function_supports_couplings_by_curves(tmp_path):
     np.testing.assert_allclose(back.a, motion.a, rtol=0, atol=1e-9)
 
 
-def test_a_follower_leaves_its_cam_at_the_published_speed():
+def test_cam_follower_leaves_its_cam_at_the_published_speed():
     """An eccentric cam, y = e (1 − cos x), a spring k and its preload P: contact until ω² = (2 k e + P)/(m e).
 
     Source: Uicker, Pennock and Shigley, Theory of Machines and Mechanisms, 2017, on rigid eccentric cams.
@@ -169,7 +169,7 @@ def test_a_follower_leaves_its_cam_at_the_published_speed():
 
 
 @pytest.mark.slow(every=3)
-def test_a_follower_with_a_gap_leaves_its_cam():
+def test_cam_follower_with_a_gap_constraint_leaves_its_cam_above_the_jump_speed():
     """A light shoe and a gap ≥ 0 are the contact: the rod stays on it below the jump speed, and flies above that."""
     e, m, k, P = 0.01, 0.5, 4000.0, 20.0
     lift = Curve([0.0, np.pi, 2 * np.pi], [0.0, 2 * e, 0.0], "harmonic", periodic=True)
@@ -201,7 +201,7 @@ def test_a_follower_with_a_gap_leaves_its_cam():
         np.testing.assert_allclose(run.q[run.q[:, 0] > left, 2], y - lift(angle), rtol=0, atol=0.01 * gap)
 
 
-def test_invalid_curves_are_refused():
+def test_invalid_coupling_curves_are_refused():
     for arguments, options, error, message in (
         (([0.0], [1.0]), {}, ValueError, "x: expected at least two increasing numbers"),
         (([0.0, 0.0], [1.0, 2.0]), {}, ValueError, "x: expected at least two increasing numbers"),
@@ -254,7 +254,7 @@ def test_invalid_curves_are_refused():
 
 
 @pytest.mark.slow(every=9)
-def test_every_simulation_method_turns_a_cam_and_a_geneva_wheel():
+def test_every_simulation_method_turns_a_cam_and_a_geneva_wheel_as_energy_requires():
     """Without forces, x′ is proportional to the inverse root of the inertia about the camshaft; constraints hold."""
     robot = train(CurveCoupling("valve", "cam", LIFT, unit="m"), CurveCoupling("wheel", "cam", GENEVA_4))
     start, speed = 0.3, 6.0
@@ -281,7 +281,7 @@ def test_every_simulation_method_turns_a_cam_and_a_geneva_wheel():
         robot.simulate(q, v, duration=0.1, method="mujoco_euler")
 
 
-def test_a_function_is_tabulated_with_bounded_error():
+def test_function_tabulated_as_a_curve_has_an_error_below_the_tolerance():
     """Its curve is that of the function to the tolerance, beyond the period too, and is read from a file as it was."""
 
     def eccentric(x):

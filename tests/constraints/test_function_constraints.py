@@ -15,7 +15,7 @@ def differences(f, q):
 
 
 @pytest.mark.slow(every=3)
-def test_rates_of_a_function_constraint_are_its_derivatives():
+def test_jacobian_and_bias_of_a_function_constraint_are_its_derivatives():
     def f(k):
         X = k.pose("hand", "world")
         return np.array(
@@ -42,7 +42,7 @@ def test_rates_of_a_function_constraint_are_its_derivatives():
     np.testing.assert_allclose(G @ a, -robot.constraint_bias(q, v, time=t), rtol=0, atol=1e-9)
 
 
-def test_invalid_functions_are_refused_as_constraints():
+def test_invalid_functions_of_constraints_are_refused():
     robot = lw.load("arm7")
     for function, message in (
         (lambda k: 1 / 0, "raised ZeroDivisionError: division by zero\n    at .*test_function_constraints.py"),

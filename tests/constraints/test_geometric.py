@@ -83,7 +83,7 @@ def case(seed):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", range(2))
-def test_rows_of_geometric_constraints_are_derivatives_of_errors(seed):
+def test_jacobians_of_geometric_constraints_are_derivatives_of_their_errors(seed):
     tree, q, v, constraints = case(seed)
     tree = with_constraints(tree, constraints)
     scale = 1e-5
@@ -129,7 +129,7 @@ def test_rows_of_geometric_constraints_are_derivatives_of_errors(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_rates_of_geometric_constraints_equal_for_all_kinds_of_scalars():
+def test_rates_of_geometric_constraints_are_equal_for_batches_and_compiled_code():
     """Batches, and machine code of the robot as it is and of the lighter one that dynamics is traced on."""
     tree, q, v, constraints = case(0)
     rng = np.random.default_rng(5)

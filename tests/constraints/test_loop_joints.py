@@ -24,7 +24,7 @@ PAIRS = [(Revolute, Spherical), (Cylindrical, Spherical), (Universal, Planar), (
 
 
 @pytest.mark.parametrize("kinds", [*PAIRS, (SphericalEuler, Planar)], ids=lambda kinds: kinds[0].type_name())
-def test_losses_of_a_joint_in_the_tree_equal_those_of_the_joint_that_closes_the_loop(
+def test_losses_of_a_joint_are_equal_if_it_is_in_the_tree_or_closes_the_loop(
     kinds: tuple[type[JointType], type[JointType]],
 ) -> None:
     """A ring opened at the joint with damping, friction and springs, and at another: the same accelerations.
@@ -62,7 +62,7 @@ def types_pose(m: Mechanism, q: list[float]) -> list[float]:
     return [float(x) for x in m.tree.constraints[0].joint.X(q).elements()]
 
 
-def test_loop_joints_state_angle_rate_error_and_wrench() -> None:
+def test_loop_joints_report_their_angle_rate_error_and_wrench() -> None:
     """A four-bar's pin: angle, rate, error and wrench, in a batch; limits, and what resists."""
     robot = fourbars(1, HINGE).without_constraints("C1")
     robot = robot.with_loop("pin", "end1", "tip1", HINGE, lower=-2.0, upper=1.0, effort=3.0, velocity=4.0, **RESISTING)
@@ -86,7 +86,7 @@ def test_loop_joints_state_angle_rate_error_and_wrench() -> None:
         robot.joint("pinn")
 
 
-def test_the_wrench_of_a_loop_joint_acts_on_its_bodies() -> None:
+def test_wrench_of_a_loop_joint_replaces_the_loop_joint_when_applied_to_its_bodies() -> None:
     """Cut open, and the wrench put on both of its frames, the robot accelerates as it did with the loop."""
     robot = fourbars(1, HINGE)
     (loop,) = robot.loops
@@ -108,7 +108,7 @@ def test_the_wrench_of_a_loop_joint_acts_on_its_bodies() -> None:
     assert np.allclose(opened, a, atol=1e-11)
 
 
-def test_loop_joints_lead_from_the_first_named_frame_to_the_second() -> None:
+def test_loop_joints_lead_from_the_first_to_the_second_named_frame() -> None:
     """F is the frame that is named first: a joint that is not the same from both ends tells."""
     joint = Universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     robot = lw.Robot.build(
@@ -141,7 +141,7 @@ def test_invalid_loop_joints_are_refused() -> None:
         fourbars(1).constrained_forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), loop_forces=np.zeros(2))
 
 
-def test_losses_in_loops_count_in_derivatives() -> None:
+def test_derivatives_of_accelerations_include_losses_in_loop_joints() -> None:
     """∂a/∂q and ∂a/∂v with passive joints, against differences along feasible and other directions."""
     (_, m), rates, _ = ring((Universal, Spherical), 5, **RESISTING)
     v, tau, h = rates[1], np.zeros(m.tree.nv), 1e-6
@@ -162,7 +162,7 @@ def test_losses_in_loops_count_in_derivatives() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_coordinates_of_a_composite_loop_joint_are_iterated_in_the_kernel() -> None:
+def test_coordinates_of_a_composite_loop_joint_are_computed_by_iteration_in_the_kernel() -> None:
     """A composite's configuration comes from a loop in the kernel: accelerations and its numbers, in a batch."""
     m = mechanism(Composite, 3)
     robot, v, tau = lw.Robot(m.tree), m.feasible(), np.ones(m.tree.nv)
@@ -174,7 +174,7 @@ def test_coordinates_of_a_composite_loop_joint_are_iterated_in_the_kernel() -> N
     assert np.allclose(q, loop_configuration(m.tree, m.q), atol=1e-12) and joint.nq == q.shape[-1]
 
 
-def test_loops_files_state_limits_and_losses_of_a_joint() -> None:
+def test_loops_files_contain_limits_and_losses_of_loop_joints() -> None:
     tree = lw.load("fourbar").without_constraints()
     loop = '"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "rocker_tip", "other": "coupler_tip"'
     text = f'{{"version": 1, "loops": [{{{loop}, "damping": 0.3, "limits": {{"lower": -1.0}}}}]}}'
@@ -190,7 +190,7 @@ def test_loops_files_state_limits_and_losses_of_a_joint() -> None:
             tree.with_loops_document(text.replace("0.3", wrong))
 
 
-def test_losses_in_loops_count_in_reduced_dynamics() -> None:
+def test_reduced_dynamics_include_losses_in_loop_joints() -> None:
     robot = fourbars(1, HINGE).without_constraints().with_loop("pin", "end1", "tip1", HINGE, **RESISTING)
     q, v = (x.tolist() for x in parallel(robot, 0.6, 0.9))
     arguments = (robot.tree, q, v, [0.3, 0.1, -0.2])

@@ -25,7 +25,7 @@ def slope(function, x, step=1e-6):
     )
 
 
-def test_the_contact_point_is_the_lowest_point_of_the_rim():
+def test_contact_point_of_a_rolling_wheel_is_the_lowest_point_of_the_rim():
     rng = np.random.default_rng(0)
     for axis in ((0, 1, 0), (1.0, -2.0, 0.5)):
         robot = disc(axis=axis)
@@ -53,7 +53,7 @@ def turntable(radius=0.2):
 
 
 @pytest.mark.parametrize("robot", [disc(), disc(axis=(0.3, 0.2, -1.0)), turntable()])
-def test_rolling_rows_are_rates_and_biases_are_their_rates(robot):
+def test_rolling_constraint_jacobians_are_velocities_and_biases_are_their_rates(robot):
     rng = np.random.default_rng(1)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
 
@@ -67,7 +67,7 @@ def test_rolling_rows_are_rates_and_biases_are_their_rates(robot):
     np.testing.assert_allclose(moved, robot.constraint_bias(q, v), atol=1e-8)
 
 
-def test_the_contact_constraint_is_added_and_removed_with_rolling():
+def test_contact_constraint_of_a_wheel_is_added_and_removed_with_its_rolling_constraint():
     robot = disc()
     assert [c.name for c in robot.constraints] == ["disc rolls", "disc rolls: contact"]
     free = robot.without_constraints("disc rolls")
@@ -76,7 +76,7 @@ def test_the_contact_constraint_is_added_and_removed_with_rolling():
     assert len(alone.constraints) == 1 and alone.constraint_error(alone.neutral()).shape == (0,)
 
 
-def test_invalid_wheels_are_refused():
+def test_invalid_rolling_wheels_are_refused():
     for make, message in (
         (lambda: Rolling("disc", radius=0.0), "Rolling: radius: expected a length > 0"),
         (lambda: Rolling("disc", radius=float("nan")), "radius: expected a length"),
@@ -149,7 +149,7 @@ def flow(robot):
     return lambda x: np.concatenate([x[robot.nv :], robot.forward_dynamics(x[: robot.nv], x[robot.nv :], tau)])
 
 
-def test_a_leaning_disc_rolls_steadily_in_circles():
+def test_leaning_disc_rolls_steadily_in_circles():
     robot = coin()
     for lean, turn in ((0.3, 2.0), (-0.8, 3.5), (1.2, -6.0)):
         w = steady_spin(lean, turn)
@@ -164,7 +164,7 @@ def test_a_leaning_disc_rolls_steadily_in_circles():
     np.testing.assert_allclose(x[6:], v, rtol=0, atol=1e-8)
 
 
-def test_a_rolling_disc_conserves_energy_and_stays_on_the_ground():
+def test_rolling_disc_conserves_energy_and_stays_on_the_ground():
     robot = coin()
     q, v = rolling_at(robot, 0.4, np.array([1.0, 0.5, 6.0]))
     x = runge_kutta(flow(robot), np.concatenate([q, v]), 5e-4, 2000)
@@ -177,7 +177,7 @@ def test_a_rolling_disc_conserves_energy_and_stays_on_the_ground():
     assert np.abs(robot.constraint_jacobian(x[:6]) @ x[6:]).max() < 1e-10
 
 
-def test_upright_discs_are_stable_above_the_critical_speed():
+def test_upright_rolling_discs_are_stable_above_the_critical_speed():
     """λ² = (g r − 3 v²)/(5/4 r²) of a thin uniform disc, so that it is stable for v² > g r/3."""
     robot = coin()
 
@@ -198,7 +198,7 @@ def test_upright_discs_are_stable_above_the_critical_speed():
         assert (values.real.max() < 1e-7) == (factor > 1)
 
 
-def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
+def test_ball_on_a_turntable_circles_at_two_sevenths_of_the_tables_rate():
     rate, radius, mass = 1.7, 0.2, 0.6
     parts = [
         lw.Link("disk", mass=1.0, inertia=(1.0, 1.0, 2.0)),
@@ -227,7 +227,7 @@ def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
         assert abs(power - forces[3] * rate) < 1e-12 and abs(forces[:3] @ J[:3] @ v) < 1e-13
 
 
-def test_a_disc_lying_flat_has_finite_rows():
+def test_disc_lying_flat_has_a_finite_rolling_jacobian():
     """Its rows mean nothing there, and beside it they are those of a disc that leans."""
     robot = disc(axis=(0, 0, 1))
     q = robot.neutral()

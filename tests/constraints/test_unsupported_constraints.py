@@ -7,7 +7,7 @@ import linkwork as lw
 from helpers.fourbars import HINGE, fourbars, parallel
 
 
-def test_functions_that_would_ignore_constraint_forces_are_refused() -> None:
+def test_functions_that_would_ignore_constraint_forces_of_loops_are_refused() -> None:
     robot = fourbars(1).without_constraints().with_loop("pin", "end1", "tip1", HINGE, stiffness=3.0, damping=0.2)
     q, v = parallel(robot, 1.0, rate=0.5)
     for name, arguments in (
@@ -26,7 +26,7 @@ def test_functions_that_would_ignore_constraint_forces_are_refused() -> None:
         lw.identify.base_parameters(robot, np.tile(q, (9, 1)), np.tile(v, (9, 1)), np.zeros((9, 3)), np.zeros((9, 3)))
 
 
-def test_constraint_forces_without_actuators_are_computed() -> None:
+def test_constraint_forces_of_robots_without_actuators_are_computed() -> None:
     """Columns of G that are zero up to rounding: a body that hangs from a rod, and moves as it falls."""
     body = lw.Link("b", mass=2.0, inertia=(0.3, 0.2, 0.4))
     free = lw.Robot.build("h", body, lw.Joint.of(lw.joints.Floating(), name="F", parent="world", child="b"))
@@ -44,14 +44,14 @@ def test_constraint_forces_without_actuators_are_computed() -> None:
         robot.constrained_inverse_dynamics(q, v, a + 1.0)
 
 
-def test_a_loop_joint_with_six_freedoms_adds_no_rows() -> None:
+def test_loop_joint_with_six_degrees_of_freedom_adds_no_constraints() -> None:
     robot = lw.load("double_pendulum").with_loop("bushing", "world", "tip", lw.joints.Floating(), damping=0.5)
     q, v = robot.project([0.3, 0.4], [1.0, 2.0])
     np.testing.assert_array_equal(q, [0.3, 0.4])
     np.testing.assert_array_equal(v, [1.0, 2.0])
 
 
-def test_contradictory_velocities_are_reported_and_coordinates_may_depend_on_time() -> None:
+def test_contradictory_constraint_velocities_are_reported_and_coordinates_may_depend_on_time() -> None:
     robot = lw.load("double_pendulum")
     names = [joint.name for joint in robot.joints]
     slow = lw.constraints.Pfaffian("slow", lambda k: k.v(names[0]) - 1.0)
@@ -64,7 +64,7 @@ def test_contradictory_velocities_are_reported_and_coordinates_may_depend_on_tim
     np.testing.assert_allclose(minimal.expand([0.2], time=0.7), [0.7, 0.2], rtol=0, atol=1e-12)
 
 
-def test_parameters_of_constrained_dynamics_out_of_bounds_are_refused() -> None:
+def test_out_of_range_parameters_of_constrained_dynamics_are_refused() -> None:
     robot = fourbars(1)
     q, v = parallel(robot, 1.0, rate=0.5)
     for T in (0.0, -1.0, [0.1, -0.1]):

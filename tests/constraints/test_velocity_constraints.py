@@ -50,7 +50,7 @@ KINDS = (
 )
 
 
-def test_closed_form_velocity_constraints_equal_differentiated_ones():
+def test_closed_form_velocity_constraints_equal_constraints_differentiated_from_functions():
     robot, rng = skater(), np.random.default_rng(0)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
     state = KinematicState(robot.tree, list(q), list(v))
@@ -65,7 +65,7 @@ def test_closed_form_velocity_constraints_equal_differentiated_ones():
 
 
 @pytest.mark.slow(every=3)
-def test_rows_drifts_and_biases_of_functions_are_derivatives():
+def test_jacobians_drifts_and_biases_of_pfaffian_functions_are_derivatives():
     robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
     q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7
     (constraint,) = robot.constraints
@@ -85,7 +85,7 @@ def test_rows_drifts_and_biases_of_functions_are_derivatives():
     np.testing.assert_allclose(gamma, result.bias, rtol=0, atol=1e-13)
 
 
-def test_the_state_of_a_constraint_function_agrees_with_the_robots_methods():
+def test_state_passed_to_a_constraint_function_agrees_with_the_robots_methods():
     robot, rng = skater(), np.random.default_rng(4)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
     for options in (
@@ -100,7 +100,7 @@ def test_the_state_of_a_constraint_function_agrees_with_the_robots_methods():
         np.testing.assert_allclose(put.constraint_jacobian(q) @ v, expected, rtol=0, atol=1e-13)
 
 
-def test_knife_edge_no_slip_and_pfaffian_constraints_of_a_blade_are_equal():
+def test_knife_edge_no_slip_and_pfaffian_constraints_of_a_skate_blade_agree():
     robot, rng = skater(), np.random.default_rng(2)
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)
     rows = [
@@ -158,7 +158,7 @@ def test_invalid_velocity_constraints_are_refused():
             make()
 
 
-def test_chaplygins_sleigh_follows_its_closed_form():
+def test_chaplygin_sleigh_follows_its_closed_form_motion():
     """v = V tanh(k t), ω = V √(m/J) / cosh(k t) with k = a V m/J, J about the blade, for a mass ahead of it by a."""
     m, inertia, ahead, V = 1.4, 0.3, 0.25, 1.1
     J = inertia + m * ahead**2
@@ -200,7 +200,7 @@ def test_chaplygins_sleigh_follows_its_closed_form():
     assert abs(robot.kinetic_energy(x[:3], x[3:]) - m * V**2 / 2) < 1e-11
 
 
-def test_blades_and_soles_do_no_work():
+def test_knife_edge_and_no_slip_constraints_do_no_work():
     robot, rng = skater(), np.random.default_rng(3)
     robot = robot.with_constraints(KnifeEdge("runner"), NoSlip("heel", ("world.x", "world.z")))
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
@@ -213,7 +213,7 @@ def test_blades_and_soles_do_no_work():
 
 
 @pytest.mark.slow(every=3)
-def test_velocity_constraints_that_hold_a_hand_give_the_accelerations_of_a_weld():
+def test_velocity_constraints_that_fix_a_hand_give_the_accelerations_of_a_weld():
     robot, rng = skater(), np.random.default_rng(6)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
     welded = robot.with_constraints(lw.constraints.Weld("hand", pose=robot.pose(q, "hand")))

@@ -35,7 +35,9 @@ def _derivatives(f: Callable[[float], np.ndarray], h: float = 2e-3) -> tuple[np.
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("size", [0.0, 1e-9, 0.7])
 @pytest.mark.parametrize("kind", TYPES)
-def test_rates_of_errors_and_of_shifted_targets_equal_differences(kind: type[JointType], size: float) -> None:
+def test_rates_of_rotation_errors_and_of_shifted_targets_equal_finite_differences(
+    kind: type[JointType], size: float
+) -> None:
     """Against differences along motions with these velocities and accelerations, at errors of 0, 1e-9 and 0.7."""
     robot, rng = _robot(kind), np.random.default_rng(2)
     tree, nv = robot.tree, robot.nv
@@ -74,7 +76,9 @@ def test_rates_of_errors_and_of_shifted_targets_equal_differences(kind: type[Joi
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("kind", TYPES)
-def test_rotation_errors_obey_the_stated_equation(kind: type[JointType], drawn: Any) -> None:
+def test_rotation_errors_under_task_control_obey_the_stated_differential_equation(
+    kind: type[JointType], drawn: Any
+) -> None:
     """A target that turns ever faster, from an error of a radian or a metre: ë + 14 ė + 40 e = 0, roots −4 and −10."""
     robot, rng = _robot(kind), np.random.default_rng(3)
     w, e0, v0 = rng.normal(size=(3, robot.nv))
@@ -117,7 +121,7 @@ def _laws(robot: Any) -> list[tuple[Any, list[str], int]]:
     return [(law, [name, *(f"{inputs[name]}_{x}" for x in ("v", "a"))], count) for law, name, count in laws]
 
 
-def test_joint_impedance_of_a_spherical_joint_obeys_its_equation() -> None:
+def test_joint_impedance_of_a_spherical_joint_obeys_its_equation_of_motion() -> None:
     """M_d ν̇ + D ν + K e = −τ_ext with the target's velocity relative to the body, in its axes: R v_d − v."""
     robot, rng = _robot(Spherical), np.random.default_rng(0)
     q, target = robot.random_configuration(seed=0, size=2)
@@ -143,7 +147,7 @@ def test_joint_impedance_of_a_spherical_joint_obeys_its_equation() -> None:
     assert np.allclose(tau, K * e + D * gap + along, rtol=1e-9, atol=1e-9)
 
 
-def test_admittance_shifts_the_targets_twist_with_its_pose() -> None:
+def test_admittance_control_shifts_the_targets_twist_with_its_pose() -> None:
     """The impedance's target is exp(x) R with its own angular velocity and acceleration, not with ẋ and ẍ."""
     arm: Any = lw.load("arm7")
     rng = np.random.default_rng(0)

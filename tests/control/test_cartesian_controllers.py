@@ -33,7 +33,7 @@ PLANE = {"axes": "reference", "tolerance": (1e-6, 1e-6, np.inf)}  # x and y of t
 
 
 @pytest.mark.slow(every=3)
-def test_operational_space_tasks_accelerate_by_priority() -> None:
+def test_operational_space_tasks_are_accelerated_by_priority() -> None:
     robot, rng = _planar(), np.random.default_rng(0)
     tip, turn = PositionTask(TIP, **PLANE), JointTask(robot.v_names[0], level=1)
     posture = PostureTask(level=2, target=Q)
@@ -65,7 +65,7 @@ def test_operational_space_tasks_accelerate_by_priority() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_operational_space_errors_obey_the_stated_equation() -> None:
+def test_operational_space_control_errors_obey_the_stated_differential_equation() -> None:
     """ë + k_d ė + k_p e = 0 of errors themselves, by their second differences, in any axes, near and far, and while the
     target moves and turns."""
     arm: Any = lw.load("arm7")
@@ -160,7 +160,7 @@ def test_operational_space_forces_are_bounded_at_singularities() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_impedance_acts_as_a_spring_at_a_frame() -> None:
+def test_impedance_control_acts_as_a_spring_at_a_frame() -> None:
     robot, rng = _planar(), np.random.default_rng(1)
     q, v = Q + 0.1, rng.normal(size=4)
     target = robot.pose(Q, TIP)
@@ -195,7 +195,7 @@ def test_impedance_acts_as_a_spring_at_a_frame() -> None:
     assert np.abs(again - tau).max() < 1e-9 * np.abs(tau).max()
 
 
-def test_admittance_yields_to_a_measured_force_as_stated() -> None:
+def test_admittance_control_yields_to_a_measured_force_as_stated() -> None:
     """M ẍ + D ẋ + K x = F, which the robot under computed torque follows."""
     robot, h = _planar(), 1e-3
     law = Admittance(
@@ -215,7 +215,7 @@ def test_admittance_yields_to_a_measured_force_as_stated() -> None:
     assert np.allclose(carried[6:], h / (1.0 + h)) and np.allclose(carried[:6], h * carried[6:])
 
 
-def test_hybrid_control_regulates_the_force_on_a_wall() -> None:
+def test_hybrid_control_applies_the_desired_force_to_a_wall() -> None:
     """12 N along x while the tip goes up along the wall, without a measurement."""
     robot, h = _planar(), 1e-3
     start = robot.pose(Q, TIP)
@@ -289,7 +289,7 @@ def test_invalid_arguments_of_cartesian_controllers_are_refused() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_unreachable_targets_are_approached_within_effort_limits() -> None:
+def test_task_controllers_approach_unreachable_targets_within_effort_limits() -> None:
     """Effort limits scale the pull without changing its direction, so the arm stretches and rests."""
     robot = _planar()
     for name, effort in zip(robot.v_names, (60.0, 25.0, 12.0, 5.0), strict=True):
@@ -311,7 +311,7 @@ def test_unreachable_targets_are_approached_within_effort_limits() -> None:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["arm6", "arm7"])
-def test_arms_come_to_rest_at_reachable_and_unreachable_targets(name: str) -> None:
+def test_arms_under_task_control_come_to_rest_at_reachable_and_unreachable_targets(name: str) -> None:
     """Targets within and out of reach, alone and with a rotation, with and without limits and friction: all come to
     rest, those within reach at the target."""
     arm: Any = lw.load(name)
@@ -361,7 +361,7 @@ def _kinds_of_tasks() -> list[Any]:
 
 
 @pytest.mark.slow(every=9)
-def test_all_operational_space_tasks_obey_the_stated_equation(drawn: Any) -> None:
+def test_all_operational_space_tasks_obey_the_stated_equation_of_their_errors(drawn: Any) -> None:
     """ë + k_d ė + k_p e = 0, for targets and axes that move: by differences along the motion that forces cause."""
     arm: Any = lw.load("arm7")
     for task in drawn(_kinds_of_tasks()):
@@ -418,7 +418,7 @@ def _left_of_equation(arm: Any, law: OperationalSpace) -> tuple[np.ndarray, floa
     return left[np.isfinite(task.tolerances)], float(np.abs(second).max())
 
 
-def test_impedance_without_desired_inertia_solves_no_system_for_friction() -> None:
+def test_impedance_control_without_desired_inertia_solves_no_system_for_friction() -> None:
     """The forces of damping and friction cancel in the law, so it costs as much as one without them."""
     robot: Any = lw.load("arm7").with_joint_dynamics(stiffness=np.full(7, 0.5), rest=np.full(7, 0.1))
     q, v = 0.3 * np.ones(7), 0.1 * np.sin(np.arange(7.0))

@@ -39,7 +39,7 @@ CONTROLLERS = {
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", CONTROLLERS)
 @pytest.mark.filterwarnings("ignore:simulate. dt")  # random states that are stiff
-def test_every_controller_satisfies_the_controller_contract(name: str) -> None:
+def test_every_controller_of_the_library_satisfies_the_controller_contract(name: str) -> None:
     report = check_controller(CONTROLLERS[name](), samples=3)
     assert report.success, str(report)
     report.raise_if_failed()
@@ -171,7 +171,7 @@ BROKEN = {
 }
 
 
-def test_a_users_controller_satisfies_the_controller_contract() -> None:
+def test_controller_class_of_a_user_satisfies_the_controller_contract() -> None:
     report = check_controller(Sound(), samples=3, inputs={"gain": lambda rng: rng.uniform(1.0, 2.0)})
     assert report.success, str(report)
     assert str(report).startswith("controller Sound keeps the contract\nok")
@@ -190,7 +190,7 @@ def test_a_users_controller_satisfies_the_controller_contract() -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_check_controller_names_a_requirement_that_is_broken_slightly(
+def test_check_controller_names_a_requirement_broken_by_a_small_error(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     gain = {"gain": lambda rng: rng.uniform(50.0, 60.0)}
@@ -199,7 +199,7 @@ def test_check_controller_names_a_requirement_that_is_broken_slightly(
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_check_controller_names_the_broken_requirement(kind: type[Sound]) -> None:
+def test_check_controller_names_the_broken_requirement_of_a_controller(kind: type[Sound]) -> None:
     report = check_controller(kind(), samples=3)
     assert not report.success
     assert BROKEN[kind] in [line.name for line in report.failures], str(report)
@@ -207,7 +207,7 @@ def test_check_controller_names_the_broken_requirement(kind: type[Sound]) -> Non
         report.raise_if_failed()
 
 
-def test_check_controller_refuses_values_that_are_no_controller() -> None:
+def test_check_controller_rejects_values_that_are_not_controllers() -> None:
     with pytest.raises(TypeError, match=r"controller: expected a linkwork\.control\.ControlLaw, got"):
         check_controller(lambda t, q, v: q)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="gian"):

@@ -16,7 +16,7 @@ from mechanisms.mechanisms import KINDS, mechanism, mechanisms
 from oracles.trees import TREES, robot_of
 
 
-def test_computed_torque_errors_obey_a_linear_equation() -> None:
+def test_computed_torque_control_errors_obey_a_linear_differential_equation() -> None:
     rng = np.random.default_rng(0)
     # with a motor a joint
     robot: Any = lw.load("double_pendulum")
@@ -66,7 +66,7 @@ def _arm(effort: float | None = None) -> Any:
     return lw.Robot.from_dh("arm", rows, convention="standard")
 
 
-def test_feedforward_control_follows_a_sinusoid() -> None:
+def test_joint_control_with_feedforward_follows_a_sinusoid() -> None:
     """Three joints, 200 and 20, 0.5 Hz at 1 kHz: below half a degree with it, and far off without."""
     robot = _arm()
     h, count = 1e-3, 2000
@@ -82,7 +82,7 @@ def test_feedforward_control_follows_a_sinusoid() -> None:
     assert left["dynamics"] < 0.5 and 3.0 < left["none"] < 15.0, left
 
 
-def test_integrators_of_pid_controllers_do_not_wind_up() -> None:
+def test_integrators_of_pid_controllers_do_not_wind_up_at_effort_limits() -> None:
     """A step that motors cannot follow at once: both anti-windup options overshoot less and reach the target."""
     robot, h = _arm(30.0), 2e-3
     aim = np.array([1.5, 0.3, 0.4])
@@ -98,7 +98,7 @@ def test_integrators_of_pid_controllers_do_not_wind_up() -> None:
     assert max(over["clamping"], over["back_calculation"]) < 0.5 * over["none"], over
 
 
-def test_controllers_address_joints_by_name() -> None:
+def test_joint_controllers_accept_gains_by_joint_name_and_leave_the_floating_base_free() -> None:
     robot: Any = lw.load("quadruped", floating_base=True)
     q, rng = robot.neutral(), np.random.default_rng(0)
     legs = [joint.name for joint in robot.joints if joint.nv == 1]
@@ -135,7 +135,7 @@ def test_invalid_arguments_of_joint_controllers_are_refused() -> None:
         robot.simulate(robot.neutral(), controller=law, duration=0.01, constants={"target_q": np.zeros(3)})
 
 
-def test_joint_impedance_realises_the_desired_inertia() -> None:
+def test_joint_impedance_control_realises_the_desired_inertia() -> None:
     """External forces move joints as masses on springs: in one state, over time, and with one of two joints driven."""
     robot, rng = _arm(), np.random.default_rng(3)
     M_d = np.diag([2.0, 1.0, 0.5]) + 0.2
@@ -187,7 +187,7 @@ def test_joint_impedance_realises_the_desired_inertia() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_lqr_controllers_are_controllers_of_simulations() -> None:
+def test_lqr_controllers_can_be_controllers_of_simulations() -> None:
     """Controllers of `track` and `hold`, in kernels and on arrays: before, in and after the motion, with few motors."""
     robot: Any = lw.load("double_pendulum")
     trajectory = robot.spline([0.0, 0.1], [np.zeros(2), np.array([0.5, -0.3])], boundary="clamped")
@@ -202,7 +202,7 @@ def test_lqr_controllers_are_controllers_of_simulations() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_robots_with_losses_follow_references_by_default() -> None:
+def test_controllers_of_robots_with_losses_follow_references_by_default() -> None:
     """Springs, damping and friction count in laws as in simulations, also if a step does not resolve friction."""
     for name in ("arm6", "arm7", "arm7_gripper"):
         robot: Any = lw.load(name)
@@ -231,7 +231,7 @@ def test_robots_with_losses_follow_references_by_default() -> None:
     assert np.isclose(measured[5], -40.0 * V[5], rtol=1e-6) and np.isclose(measured[3], -20.0 * V[3], rtol=1e-6)
 
 
-def test_cartesian_impedance_realises_the_desired_mass() -> None:
+def test_cartesian_impedance_control_realises_the_desired_mass() -> None:
     """M A = F − D V at the target, whatever the velocity and the wrench."""
     arm: Any = lw.load("arm6")
     rng = np.random.default_rng(0)
@@ -246,7 +246,7 @@ def test_cartesian_impedance_realises_the_desired_mass() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_controllers_of_a_frame_leave_joints_without_actuators_free() -> None:
+def test_controllers_of_a_frame_exert_no_force_on_joints_without_actuators() -> None:
     robot: Any = lw.load("arm7_gripper")
     arm = list(robot.v_names[:7])
     q = np.r_[0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0, 0.01, 0.01]
@@ -272,7 +272,7 @@ def test_controllers_of_a_frame_leave_joints_without_actuators_free() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_joint_controllers_drive_every_kind_of_loop_to_its_target(drawn: Any) -> None:
+def test_joint_controllers_drive_loops_with_every_joint_type_to_their_target(drawn: Any) -> None:
     """Joints with several velocities are actuated as a whole, in loops and in the targets of an admittance."""
     for kind in drawn(list(KINDS.values())):
         mechanism_robot = mechanism(kind)
@@ -299,7 +299,7 @@ def test_whole_body_control_compensates_losses_in_loop_joints() -> None:
     assert answer.found and np.allclose(a, answer.acceleration, atol=1e-6 * (1.0 + np.abs(a).max()))
 
 
-def test_joint_controllers_account_for_the_time_of_driven_joints() -> None:
+def test_joint_controllers_evaluate_prescribed_joints_at_the_current_time() -> None:
     robot: Any = lw.load("double_pendulum")
     driven, free = robot.v_names
     robot = robot.with_constraints(lw.constraints.Prescribed(driven, lambda t: 0.2 + 0.3 * lw.expr.sin(t)))
@@ -315,7 +315,7 @@ def test_joint_controllers_account_for_the_time_of_driven_joints() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_redundant_actuators_of_a_mechanism_satisfy_the_error_equation() -> None:
+def test_redundant_actuators_of_a_mechanism_give_accelerations_that_satisfy_the_control_law() -> None:
     """Motions that constraints and actuators leave free follow from no force, as those of a bicycle that falls."""
     coupled_robot = mechanisms()["couplings and a floating body"]
     loops, bicycle = lw.Robot(coupled_robot.tree), lw.load("bicycle")

@@ -39,7 +39,7 @@ def _arm() -> Any:
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("braking", [INF, 30.0, 2.0])
 @pytest.mark.parametrize("velocity", [INF, 3.0])
-def test_accelerations_within_bounds_never_cross_a_position_limit(braking: float, velocity: float) -> None:
+def test_joints_with_bounded_accelerations_never_cross_a_position_limit(braking: float, velocity: float) -> None:
     """10⁴ joints at once, by exact and by semi-implicit steps up to half the horizon, from speeds up to s(d)."""
     tree, count = lw.Robot.build("arm", *_slide()).tree, 10_000
     speeds = frozenset(k for k in range(1) if velocity < INF)
@@ -64,7 +64,7 @@ def test_accelerations_within_bounds_never_cross_a_position_limit(braking: float
         assert q.min() > 1.0 - 1e-2 - 2.0 * 1e-4 * horizon**2 and hardest < 1.1 * braking + 1.0
 
 
-def test_weak_motors_brake_at_their_limit_and_report_it() -> None:
+def test_weak_motors_brake_before_position_limits_at_their_limit_and_report_it() -> None:
     """Near a limit the bound asks for more than the motor has: its limit holds, and the answer says so."""
     robot: Any = lw.Robot.build("slide", *_slide())
     law = WholeBody(robot, JointTask("slide"), 100.0, effort_limits=1.0)
@@ -77,7 +77,7 @@ def test_weak_motors_brake_at_their_limit_and_report_it() -> None:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("error::linkwork.errors.SimulationWarning")
-def test_whole_body_control_stays_within_position_limits() -> None:
+def test_whole_body_control_keeps_joints_within_position_limits() -> None:
     """10⁴ runs from starts near limits, with targets beyond them.
 
     Half of them are from rest, with motors of 5 N·m, of which gravity needs 4.7.
@@ -96,7 +96,7 @@ def test_whole_body_control_stays_within_position_limits() -> None:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("error::linkwork.errors.SimulationWarning")
-def test_friction_that_changes_within_a_step_violates_no_limit() -> None:
+def test_friction_that_changes_within_a_time_step_causes_no_violation_of_position_limits() -> None:
     """Short and long steps, with friction that stops joints within a step, with and without motor limits."""
     for damping, friction, efforts in ((0.5, 0.3, INF), (20.0, 3.0, INF), (0.5, 0.3, (6.0, 2.0))):
         robot = _arm()
@@ -114,7 +114,7 @@ def test_friction_that_changes_within_a_step_violates_no_limit() -> None:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.SimulationWarning")
-def test_accelerations_that_vary_within_a_step_violate_no_limit() -> None:
+def test_accelerations_that_vary_within_a_time_step_cause_no_violation_of_position_limits() -> None:
     """Commands that are held for several steps, and methods in whose steps accelerations are not constant."""
     smooth, rng, n = _arm(), np.random.default_rng(1), 1000
     resisting = smooth
@@ -135,7 +135,7 @@ def test_accelerations_that_vary_within_a_step_violate_no_limit() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_friction_in_whole_body_control_is_that_at_the_end_of_the_step() -> None:
+def test_whole_body_control_uses_friction_at_the_end_of_the_time_step() -> None:
     """A simulation realises the planned accelerations; a law with a step of its own refuses others."""
     robot = _arm()
     for joint in robot.joints:

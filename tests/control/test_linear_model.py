@@ -33,7 +33,7 @@ def _model(**options: Any) -> Any:
     return linear_model(_cart_pole(), [0.0, 0.0], inputs="rail", **options)
 
 
-def test_a_cart_pole_has_the_matrices_poles_and_frequency_responses_of_the_textbook() -> None:
+def test_linear_model_of_a_cart_pole_has_the_textbooks_matrices_poles_and_frequency_responses() -> None:
     """(M + m) ẍ + m l θ̈ + c ẋ = F and ẍ + l θ̈ = g θ."""
     model = _model(outputs=["q", "a:rail", "position:pole"])
     ml = CART * LENGTH
@@ -63,7 +63,7 @@ def test_a_cart_pole_has_the_matrices_poles_and_frequency_responses_of_the_textb
         model.frequency_response([0.0])
 
 
-def test_a_regulator_of_the_cart_pole_satisfies_kalmans_identity_with_the_textbooks_transfer_function() -> None:
+def test_lqr_of_the_cart_pole_satisfies_kalmans_identity() -> None:
     """|1 + K (iω − A)⁻¹ B|² = 1 + |G(iω)|², where the outputs y = G u have the cost yᵀy and u the cost u²."""
     model = _model()
     K = lqr(model.A, model.B, np.diag([1.0, 1.0, 0.0, 0.0]), np.eye(1)).K
@@ -75,7 +75,7 @@ def test_a_regulator_of_the_cart_pole_satisfies_kalmans_identity_with_the_textbo
     assert np.allclose(np.abs(loop) ** 2, 1.0 + np.abs(cart) ** 2 + np.abs(angle) ** 2, rtol=1e-9)
 
 
-def test_models_convert_to_python_control_and_scipy() -> None:
+def test_linear_models_can_be_converted_to_python_control_and_scipy() -> None:
     ct = pytest.importorskip("control", reason="python-control is not installed")
     model, omega = _model(outputs=["q"]), np.array([0.5, 3.0])
     for system in (model, model.discretized(0.01, input_delay=0.015)):
@@ -99,7 +99,7 @@ def test_models_convert_to_python_control_and_scipy() -> None:
         linear_model(_cart_pole(), [[0.0, 0.0]] * 2, inputs="rail").to_control()
 
 
-def test_zero_order_hold_with_delays_equals_the_piecewise_exact_motion() -> None:
+def test_zero_order_hold_of_delayed_inputs_equals_the_exact_piecewise_motion() -> None:
     """The continuous motion is integrated from each change of an input to the next by the matrix exponential."""
     robot = lw.load("double_pendulum")
     model = linear_model(robot, [0.4, -0.7], [0.3, 0.5], tau=[0.0, 0.0], outputs=["q:elbow", "a"])
@@ -140,7 +140,7 @@ def test_zero_order_hold_with_delays_equals_the_piecewise_exact_motion() -> None
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["mixed_0", "mixed_chain", "floating_chain"])
-def test_models_are_the_derivatives_of_simulations(name: str) -> None:
+def test_discrete_linear_models_are_the_derivatives_of_simulation_steps(name: str) -> None:
     """At rest, a step of the exact model is the derivative of the motion over that step, outputs included."""
     robot = robot_of(TREES[name])
     nv, h, step = robot.nv, 0.002, 1e-5
@@ -178,7 +178,7 @@ def test_models_are_the_derivatives_of_simulations(name: str) -> None:
     assert np.abs(np.hstack([model.C, model.D]) - slopes).max() < 1e-6 * scale
 
 
-def test_models_of_mechanisms_are_those_of_minimal_coordinates() -> None:
+def test_linear_models_of_mechanisms_are_those_of_minimal_coordinates() -> None:
     four_bar = lw.load("fourbar")
     drive = four_bar.minimal_coordinates("crank_hinge")
     q, v = drive.expand([1.0], [10.0], near=four_bar.neutral())
@@ -208,7 +208,7 @@ def test_models_of_mechanisms_are_those_of_minimal_coordinates() -> None:
     assert np.allclose(model.C[:, 0], (ends[0] - ends[1]) / (2.0 * step), atol=1e-6) and not model.C[:, 1].any()
 
 
-def test_a_batch_of_operating_points_equals_its_models() -> None:
+def test_linear_models_of_a_batch_of_operating_points_equal_single_models() -> None:
     robot = lw.load("double_pendulum")
     grid = np.stack(np.meshgrid([0.0, 0.5, 1.0], [-0.4, 0.3], indexing="ij"), axis=-1)
     models = linear_model(robot, grid, outputs=["q", "twist:tip"])
@@ -225,7 +225,7 @@ def test_a_batch_of_operating_points_equals_its_models() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(models)).A, models.A)
 
 
-def test_inputs_are_joints_and_motors() -> None:
+def test_inputs_of_linear_models_are_joints_or_motors() -> None:
     robot = lw.load("double_pendulum")
     motor = lw.Actuator.motor("drive", "elbow", gear=3.0)
     servo = lw.Actuator.position("servo", "elbow", stiffness=10.0)

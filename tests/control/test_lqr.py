@@ -33,7 +33,7 @@ def _systems(seed: int, many: int, n: int, m: int, discrete: bool) -> list[np.nd
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_lqr_equals_scipys_solution_and_stabilises(discrete: bool) -> None:
+def test_lqr_equals_scipys_solution_and_stabilises_the_system(discrete: bool) -> None:
     solver = solve_discrete_are if discrete else solve_continuous_are
     A, B, Q, R, N = _systems(0, 40, *_SIZES, discrete)
     regulator = lqr(A, B, Q, R, N, discrete=discrete)
@@ -55,7 +55,7 @@ def test_lqr_equals_scipys_solution_and_stabilises(discrete: bool) -> None:
     assert np.abs(plain.X - solver(A[0], B[0], Q[0], R[0])).max() < 1e-8 * np.abs(plain.X).max()
 
 
-def test_lqr_equals_closed_forms_in_any_units() -> None:
+def test_lqr_equals_closed_form_solutions_in_any_units() -> None:
     # a pushed mass: X = [[√3, 1], [1, √3]]; times and lengths in other units change nothing but units
     for time in (1e-3, 1.0, 1e3):
         A, B = [[0.0, 1.0 / time], [0.0, 0.0]], [[0.0], [1.0 / time]]
@@ -70,7 +70,7 @@ def test_lqr_equals_closed_forms_in_any_units() -> None:
     assert abs(regulator.K[0, 0]) < 1e-12 and regulator.residual < 1e-9
 
 
-def test_finite_horizon_lqr_has_the_stated_cost() -> None:
+def test_finite_horizon_lqr_attains_the_stated_cost() -> None:
     n, m = _SIZES
     A, B, Q, R, N = _systems(1, 12, n, m, True)  # twelve steps
     end = np.diag([1.0, 2.0, 3.0])
@@ -96,7 +96,7 @@ def test_finite_horizon_lqr_has_the_stated_cost() -> None:
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_derivatives_of_lqr_equal_those_of_the_solution(discrete: bool) -> None:
+def test_derivatives_of_lqr_equal_finite_differences_of_the_solution(discrete: bool) -> None:
     n, m = 2, 1
     shapes = [(n, n), (n, m), (n, n), (m, m), (n, m)]
     ends = np.cumsum([a * b for a, b in shapes])
@@ -122,7 +122,7 @@ def test_derivatives_of_lqr_equal_those_of_the_solution(discrete: bool) -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("discrete", [False, True])
-def test_second_derivatives_of_lqr_are_right_at_zero_first_derivatives(discrete: bool) -> None:
+def test_second_derivatives_of_lqr_are_correct_where_first_derivatives_are_zero(discrete: bool) -> None:
     """A state apart from the others costs nothing: X = q/(1 − a²) or −q/(2a) of it, twice differentiated at q = 0."""
     a = 0.8 if discrete else -0.8
     A, B, Q, R = np.diag([0.5, a]), np.array([[1.0], [0.0]]), np.diag([1.0, 0.0]), np.eye(1)
@@ -137,7 +137,7 @@ def test_second_derivatives_of_lqr_are_right_at_zero_first_derivatives(discrete:
     np.testing.assert_allclose(lw.compile(mixed, A=(2, 2), Q=(2, 2))(A, Q), [expected, expected, 0.0], atol=1e-12)
 
 
-def test_lqr_of_an_arm_returns_to_the_state() -> None:
+def test_lqr_controller_returns_an_arm_to_the_reference_state() -> None:
     arm = lw.load("arm6")
     n = arm.nv
     q, v = arm.random_configuration(seed=0), np.zeros(n)
@@ -151,7 +151,7 @@ def test_lqr_of_an_arm_returns_to_the_state() -> None:
     assert np.abs(arm.difference(q, at)).max() < 1e-4 and np.abs(rate).max() < 1e-4
 
 
-def test_invalid_and_unstabilisable_systems_are_refused() -> None:
+def test_invalid_and_unstabilisable_systems_of_lqr_are_refused() -> None:
     A, B, Q, R = np.diag([1.0, -1.0]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1)
     for how in ({}, {"discrete": True}):
         with pytest.raises(ValueError, match="eigenvalue 1 of A does not decay and is not controllable"):
@@ -196,7 +196,7 @@ def test_invalid_and_unstabilisable_systems_are_refused() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_rapidly_growing_systems_with_small_costs_have_a_regulator() -> None:
+def test_lqr_of_fast_growing_systems_with_small_costs_is_computed() -> None:
     """Systems whose motions grow fourfold in a step, of which one state costs something; and what has none still."""
     n = 14
     draws = []
@@ -229,7 +229,7 @@ def test_rapidly_growing_systems_with_small_costs_have_a_regulator() -> None:
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_systems_beyond_the_kernels_size_equal_scipys_solution(discrete: bool) -> None:
+def test_lqr_of_systems_too_large_for_a_kernel_equals_scipys_solution(discrete: bool) -> None:
     """Systems beyond the kernels' size, alone and in batches, are SciPy's to rounding."""
     solver = solve_discrete_are if discrete else solve_continuous_are
     for n, m in ((14, 7), (39, 13)):
@@ -245,7 +245,7 @@ def test_systems_beyond_the_kernels_size_equal_scipys_solution(discrete: bool) -
 
 
 @pytest.mark.slow(every=3)
-def test_lqr_accepts_costs_that_are_semidefinite() -> None:
+def test_lqr_accepts_semidefinite_costs() -> None:
     """Inputs may cost zero in discrete time, and states if A's motions grow by themselves."""
     rng = np.random.default_rng(5)
     for n in (1, 3, 14):
@@ -291,7 +291,7 @@ def test_lqr_accepts_costs_that_are_semidefinite() -> None:
     assert np.allclose(kernel(np.array([0.5, 2.0])), [1.0, 4.0])
 
 
-def test_powers_of_a_matrix_bound_its_largest_eigenvalue() -> None:
+def test_powers_of_a_matrix_bound_the_largest_modulus_of_its_eigenvalues() -> None:
     rng = np.random.default_rng(2)
     for scale in (1e-3, 1.0, 1e4):
         M = scale * rng.normal(size=(30, 30))
@@ -307,7 +307,7 @@ def test_powers_of_a_matrix_bound_its_largest_eigenvalue() -> None:
         assert _sizes(np.triu(np.ones((4, 4)), 1))[0] >= 1e-3
 
 
-def test_the_lqr_algorithm_for_large_systems_gives_the_same_solution() -> None:
+def test_lqr_algorithm_for_large_systems_gives_the_same_solution() -> None:
     """Bounds by powers change the transform's γ; the regulator is the same."""
     for discrete in (False, True):
         A, B, Q, R, N = (M[0] for M in _systems(6, 1, 14, 3, discrete))
@@ -337,7 +337,7 @@ def test_lqr_gains_do_not_depend_on_units() -> None:
             assert np.allclose(lqr(A, B, s * Q, s * R).K, K, rtol=1e-6, atol=1e-8 * np.abs(K).max()), (n, s)
 
 
-def test_lqr_of_a_four_bar_equals_that_of_its_crank() -> None:
+def test_lqr_of_a_four_bar_equals_the_lqr_of_its_crank() -> None:
     """A four-bar with a motor at its crank: the pin bears its share, and gains are those of the crank's angle alone."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
@@ -365,7 +365,7 @@ def test_lqr_of_a_four_bar_equals_that_of_its_crank() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_lqr_of_loops_holds_states_and_follows_trajectories() -> None:
+def test_lqr_controllers_of_loops_keep_states_and_follow_trajectories() -> None:
     """A four-bar at rest and along a trajectory, what is refused, and a Delta robot in minimal coordinates."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
@@ -403,7 +403,7 @@ def test_lqr_of_loops_holds_states_and_follows_trajectories() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_trajectories_that_open_redundant_loops_have_the_regulators_of_closed_ones() -> None:
+def test_lqr_along_trajectories_that_violate_redundant_loops_slightly_equals_that_of_closed_loops() -> None:
     """Quintics between states of Bennett's linkage open it by 1e-4: its constraints are not redundant there."""
     robot: Any = bennett()
     times = np.linspace(0.0, 1.0, 5)

@@ -33,7 +33,7 @@ def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count:
 
 
 @pytest.mark.slow(every=3)
-def test_lqr_about_a_state_stabilises_with_all_or_few_motors() -> None:
+def test_lqr_about_a_state_stabilises_a_robot_with_all_or_few_motors() -> None:
     robot = lw.load("double_pendulum")
     q = np.array([np.pi, 0.0])
     for how in ({}, {"dt": 0.005}):
@@ -57,7 +57,7 @@ def test_lqr_about_a_state_stabilises_with_all_or_few_motors() -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(regulator)).K, regulator.K)
 
 
-def test_lqr_controllers_run_in_simulations() -> None:
+def test_lqr_about_a_state_can_be_a_controller_of_a_simulation() -> None:
     robot, q, v = lw.load("double_pendulum"), np.array([0.1, 0.2]), np.ones(2)
     regulator = lqr_about_state(robot, np.zeros(2))
     for same in (regulator(3.0, q, v), regulator(q=q, v=v), regulator(q, v=v)):
@@ -82,7 +82,7 @@ def _constant_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray,
 
 
 @pytest.mark.slow(every=3)
-def test_lqr_along_a_trajectory_follows_it(tmp_path: Path) -> None:
+def test_lqr_about_a_trajectory_follows_it(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     trajectory = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")
     along = lqr_about_trajectory(robot, trajectory, Q=(100.0, 1.0), R=0.01, dt=0.01)
@@ -114,7 +114,7 @@ def test_lqr_along_a_trajectory_follows_it(tmp_path: Path) -> None:
         TVLQRController.load(tmp_path / "way.npz", robot=robot)
 
 
-def test_deviations_of_free_bodies_are_tangent_vectors_of_their_manifold() -> None:
+def test_lqr_measures_deviations_of_free_bodies_as_tangent_vectors() -> None:
     robot = lw.load("double_pendulum", floating_base=True)
     q, n = robot.random_configuration(seed=1), robot.nv
     zeros, K = np.zeros(n), np.random.default_rng(0).normal(size=(n, 2 * n))
@@ -128,7 +128,7 @@ def test_deviations_of_free_bodies_are_tangent_vectors_of_their_manifold() -> No
         lqr_about_state(robot, q)
 
 
-def test_invalid_arguments_of_lqr_of_robots_are_refused() -> None:
+def test_invalid_arguments_of_lqr_about_states_and_trajectories_are_refused() -> None:
     robot = lw.load("double_pendulum")
     first, second = robot.v_names
     trajectory = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
@@ -155,7 +155,7 @@ def test_invalid_arguments_of_lqr_of_robots_are_refused() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_two_weights_of_lqr_apply_to_positions_and_velocities(n: int) -> None:
+def test_lqr_accepts_separate_weights_of_positions_and_velocities(n: int) -> None:
     whole = np.diag(np.repeat([10.0, 2.0], n))
     position_weights, velocity_weights = np.full(n, 10.0), np.full(n, 2.0)
     for value in (
@@ -174,7 +174,7 @@ def test_two_weights_of_lqr_apply_to_positions_and_velocities(n: int) -> None:
         state_cost("f", "Q", [1.0, np.ones(n + 1)], n)
 
 
-def test_time_steps_that_are_not_positive_are_refused() -> None:
+def test_lqr_time_steps_that_are_not_positive_are_refused() -> None:
     robot, at_rest = lw.load("double_pendulum"), np.zeros(2)
     for step in (-0.01, 0.0, np.nan):
         with pytest.raises(ValueError, match="linearize: dt"):
@@ -183,7 +183,7 @@ def test_time_steps_that_are_not_positive_are_refused() -> None:
             lw.control.lqr_about_state(robot, at_rest, dt=step)
 
 
-def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lqr_of_large_robots_linearises_along_directions_with_equal_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the kernel of A and B, whose code grows with the square of the number of joints, they are the same."""
     robot = lw.load("double_pendulum")
     rng = np.random.default_rng(5)
@@ -204,7 +204,7 @@ def test_large_robots_are_linearised_along_directions(monkeypatch: pytest.Monkey
     assert _by_directions(lw.Robot.build("none", *parts), *np.zeros((3, 1)), None, "euler", False) is None
 
 
-def test_passive_forces_count_in_lqr() -> None:
+def test_lqr_includes_springs_and_damping_but_no_dry_friction() -> None:
     """A mass on a spring and a damper, against its matrices; dry friction has no part in gains."""
     k, d, m = 100.0, 40.0, 1.5
     losses = {"stiffness": k, "damping": d, "armature": 0.5}
@@ -230,7 +230,7 @@ def test_passive_forces_count_in_lqr() -> None:
         assert np.allclose(along.K[0], stay.K, rtol=1e-6) and along.feedforward(0.5) == pytest.approx(30.0)
 
 
-def test_forces_of_lqr_controllers_are_within_limits() -> None:
+def test_forces_of_lqr_controllers_stay_within_effort_limits() -> None:
     robot = lw.load("double_pendulum")
     start = np.array([np.pi + 0.4, 0.0])
     rest_trajectory = robot.spline([0.0, 1.0], [[np.pi, 0.0]] * 2, boundary="clamped")
@@ -258,7 +258,7 @@ def test_forces_of_lqr_controllers_are_within_limits() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_lqr_along_trajectories_of_loops_equals_that_of_the_crank() -> None:
+def test_lqr_about_a_trajectory_of_a_four_bar_equals_the_lqr_of_its_crank() -> None:
     """Gains equal those of the crank's angle, up to the error of time steps; the four-bar returns to its trajectory."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]

@@ -58,7 +58,7 @@ def _regulator(last: float = 1.0) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_mpc_of_a_linear_robot_equals_the_regulator(problem: Any) -> None:
+def test_mpc_of_a_linear_robot_equals_the_lqr(problem: Any) -> None:
     K, robot, of_path = _regulator(), problem.robot, _regulator(0.5)
     controller = problem.controller(max_iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)
     q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
@@ -84,7 +84,7 @@ def test_mpc_respects_limits_and_follows_references(problem: Any) -> None:
     assert np.abs(q - [4.0, -1.0]).max() < 1e-3 and 1.99 < fastest < 2.0 + 1e-3
 
 
-def test_the_warm_start_of_mpc_is_shifted_in_time(problem: Any) -> None:
+def test_mpc_shifts_its_warm_start_in_time(problem: Any) -> None:
     controller = problem.controller()
     controller.step((np.array([3.0, -1.0]), np.array([1.9, 0.0])))
     planner, search = controller.planner, controller._search
@@ -103,7 +103,7 @@ def test_the_warm_start_of_mpc_is_shifted_in_time(problem: Any) -> None:
     assert again.iterations == 3 and np.abs(controller.plan.q[0] - path.q[1]).max() == 0.0
 
 
-def test_mpc_without_time_continues_the_last_plan_and_then_brakes(
+def test_mpc_without_computing_time_continues_the_last_plan_and_then_brakes(
     problem: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     robot, controller = problem.robot, problem.controller(time_limit=0.0, fallback_braking_time=0.25)
@@ -134,7 +134,7 @@ def test_mpc_without_time_continues_the_last_plan_and_then_brakes(
     assert command.status == "shortened" and command.iterations == 1 and np.isfinite(command.torque).all()
 
 
-def test_mpc_environments_are_independent(problem: Any, tmp_path: Path) -> None:
+def test_mpc_of_several_environments_computes_each_independently(problem: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     q, v = 0.3 * rng.normal(size=(3, 2)), 0.1 * rng.normal(size=(3, 2))
     q[1] = 5.0  # it takes more iterations until its path is as slow as it has to be
@@ -164,7 +164,7 @@ def test_mpc_environments_are_independent(problem: Any, tmp_path: Path) -> None:
     assert command.torque.shape == (3, 2) and set(statuses) == {"planned", "failed"}
 
 
-def test_mpc_references_have_the_axes_of_environments(problem: Any) -> None:
+def test_mpc_accepts_a_reference_for_each_environment(problem: Any) -> None:
     rng = np.random.default_rng(1)
     q, aims = rng.normal(size=(2, 3, 2)), rng.normal(size=(2, 3, 2))
     together = problem.controller().step((q, 0.0 * q), {"place": aims})
@@ -199,7 +199,7 @@ def test_mpc_accepts_a_users_planner(problem: Any) -> None:
     assert calls[0] == ["y"] and calls[1].tolist() == [4.0, 4.0] and calls[2] is True
 
 
-def test_iterative_lqr_plans_for_mpc(problem: Any) -> None:
+def test_mpc_can_plan_by_iterative_lqr(problem: Any) -> None:
     robot = problem.robot
     free = lw.TrajectoryProblem(robot, num_steps=STEPS, duration=STEPS * TAU).add(
         "configuration", "least_squares", scale=3.0, name="place"
@@ -219,7 +219,9 @@ def test_iterative_lqr_plans_for_mpc(problem: Any) -> None:
         q, v = _moved(robot, q, v, command.torque)
 
 
-def test_a_failed_ilqr_environment_restarts_without_affecting_others(problem: Any, tmp_path: Path) -> None:
+def test_failed_iterative_lqr_of_one_mpc_environment_restarts_without_affecting_others(
+    problem: Any, tmp_path: Path
+) -> None:
     """One of two environments exceeds a limit: it has no plan and restarts."""
     hasty = lw.TrajectoryProblem(problem.robot, num_steps=STEPS, duration=STEPS * TAU).add(
         "configuration", "least_squares", scale=3.0
@@ -241,7 +243,7 @@ def test_a_failed_ilqr_environment_restarts_without_affecting_others(problem: An
     assert pickle.loads(pickle.dumps(copy.planner))._options["control_limits"][1].tolist() == [5.0, 5.0]
 
 
-def test_iterative_lqr_plans_with_the_available_motors() -> None:
+def test_iterative_lqr_of_mpc_plans_with_the_available_motors() -> None:
     """A cart with a pole has one motor, and it plans with that: what it plans is what the cart does."""
     cart = lw.Robot.build(
         "cart",

@@ -37,7 +37,7 @@ def _moved(robot: lw.Robot, q: Any, v: Any, tau: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("robot_limits", [False, True])
-def test_mpc_plans_respect_effort_limits(robot_limits: bool) -> None:
+def test_mpc_plans_within_effort_limits(robot_limits: bool) -> None:
     """A weak motor of the robot, or of the controller: no command is cut."""
     robot = _cart(15.0 if robot_limits else 100.0)
     options = {} if robot_limits else {"effort_limits": 15.0}
@@ -54,7 +54,7 @@ def test_mpc_plans_respect_effort_limits(robot_limits: bool) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_the_search_with_effort_limits_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mpc_search_with_effort_limits_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINKWORK_EFFORT", raising=False)
     robot = _cart(15.0)
     controller, same = (_reach(robot, 7).controller() for _ in range(2))
@@ -66,7 +66,7 @@ def test_the_search_with_effort_limits_is_compiled_in_the_background(monkeypatch
     assert early.torque == late.torque == [15.0]
 
 
-def test_inactive_effort_limits_do_not_change_commands() -> None:
+def test_inactive_effort_limits_do_not_change_mpc_commands() -> None:
     weak, strong = (_reach(_cart(effort)).controller() for effort in (15.0, np.inf))
     q, v = np.zeros(1), np.zeros(1)
     for _ in range(5):
@@ -77,7 +77,7 @@ def test_inactive_effort_limits_do_not_change_commands() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_effort_limits_apply_to_actuator_forces() -> None:
+def test_effort_limits_of_mpc_apply_to_actuator_forces() -> None:
     """A swinging arm with centrifugal forces, until limits become inactive."""
     controller, status = _reach(TWO, 6).controller(), []
     q, v = np.array([0.1, 0.2]), np.zeros(2)
@@ -96,7 +96,7 @@ def test_effort_limits_apply_to_actuator_forces() -> None:
     assert status[0] == ("planned", True) and status[-1] == ("planned", False)
 
 
-def test_cut_commands_are_reported() -> None:
+def test_mpc_reports_commands_clipped_at_effort_limits() -> None:
     """A search that ends too early asks for more than there is."""
     command = _reach(_cart(15.0)).controller(first_max_iterations=1).step(([0.0], [0.0]), {"place": [5.0]})
     assert command.status == "saturated" and command.torque.tolist() == [15.0]
@@ -127,7 +127,7 @@ def test_mpc_environments_reach_effort_limits_independently(tmp_path: Path) -> N
 
 
 @pytest.mark.slow(every=3)
-def test_joints_without_motor_exert_no_force_in_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_joints_without_motor_exert_no_force_in_mpc_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cart with a pole: its hinge exerts nothing in the plan, and the cart goes where it leads."""
     rail = lw.Joint.of(SLIDE, name="rail", parent="world", child="cart", effort=8.0)
     pole = lw.Link("pole", mass=0.2, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3))
@@ -147,7 +147,7 @@ def test_joints_without_motor_exert_no_force_in_the_plan(monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow(every=3)
-def test_loops_and_motors_together_produce_the_planned_motion() -> None:
+def test_loop_forces_and_motors_together_produce_the_motion_planned_by_mpc() -> None:
     """A four-bar with a weak motor at its crank: the loop and the motor exert what the plan's motion takes."""
     robot = lw.load("fourbar")
     start, free = robot.assemble(robot.neutral()).q, robot.without_constraints()
@@ -167,7 +167,7 @@ def test_loops_and_motors_together_produce_the_planned_motion() -> None:
         assert np.abs(left - G.T @ np.linalg.lstsq(G.T, left, rcond=1e-9)[0]).max() < 1e-6
 
 
-def test_problems_that_constrain_motorless_joints_are_accepted_as_stated() -> None:
+def test_mpc_accepts_problems_that_constrain_motorless_joints_themselves() -> None:
     robot = _cart(np.inf)
     problem = _reach(robot)
     assert problem.controller().planner._own.prepared.problem is problem

@@ -23,7 +23,7 @@ def _problem(scale: float = 0.1) -> Any:
 
 
 @pytest.mark.slow(every=3)
-def test_features_that_return_nan_make_the_robot_brake() -> None:
+def test_mpc_brakes_if_a_feature_of_its_problem_returns_nan() -> None:
     """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
     features: dict[str, Any] = {
         "value": (lambda w: sqrt(1.0 - w.q(back=1)[0]), 2.0, "'odd' is nan in step 0, component 'odd'"),
@@ -51,7 +51,7 @@ def test_features_that_return_nan_make_the_robot_brake() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_controller_prints_and_explains_its_calls() -> None:
+def test_mpc_repr_and_explain_describe_its_calls() -> None:
     controller = _problem().controller()
     assert repr(controller) == "<ModelPredictiveController of 'double_pendulum': 4 steps, period 0.05 s>"
     with pytest.raises(
@@ -62,7 +62,7 @@ def test_a_controller_prints_and_explains_its_calls() -> None:
         lw.control.ModelPredictiveController(TWO)
 
 
-def test_fallback_commands_are_within_limits() -> None:
+def test_fallback_commands_of_mpc_are_within_effort_limits() -> None:
     rail = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass", effort=2.0)
     mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), rail)
     problem = lw.TrajectoryProblem(mass, num_steps=STEPS, duration=STEPS * TAU).add(
@@ -76,7 +76,7 @@ def test_fallback_commands_are_within_limits() -> None:
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_multipliers_of_limits_are_warm_started(solver: str) -> None:
+def test_mpc_warm_starts_the_multipliers_of_limits(solver: str) -> None:
     """A speed limit that bounds the plan: with its last multiplier, a step of one iteration respects it."""
     problem = _problem(0.01).add("velocity", "inequality", lower=-1.0, upper=1.0, name="slow")
     controller, target = problem.controller(solver=solver, max_iterations=2), {"place": [2.0, 0.0]}

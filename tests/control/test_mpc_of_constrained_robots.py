@@ -37,7 +37,7 @@ def _stands(**contact: Any) -> Any:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path) -> None:
+def test_standing_leg_supports_its_trunk_under_mpc(solver: str, tmp_path: Path) -> None:
     """The hip carries the trunk by a new plan, by the last one if time is up, and while braking; K is that of LQR."""
     problem = _stands()
     if solver == "augmented":
@@ -69,7 +69,7 @@ def test_a_standing_leg_carries_its_trunk_under_mpc(solver: str, tmp_path: Path)
 
 
 @pytest.mark.slow(every=3)
-def test_mpc_of_a_four_bar_equals_that_with_loop_forces_as_unknowns() -> None:
+def test_mpc_of_a_four_bar_does_not_depend_on_loop_forces_as_decision_variables() -> None:
     """The crank moves equally with and without loop forces among the unknowns."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
@@ -115,7 +115,7 @@ def test_mpc_with_sliding_contacts_is_refused() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_contact_phases_of_mpc_advance_in_time(solver: str) -> None:
+def test_contact_phases_of_mpc_can_change_at_each_call(solver: str) -> None:
     """A hop whose stance and flight are said anew in each step is planned as the problem is that has them so."""
 
     def hops(stance: tuple[int, int], down: tuple[int, int]) -> Any:

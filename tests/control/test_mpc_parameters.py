@@ -66,7 +66,7 @@ def test_mpc_with_a_payload_parameter_equals_mpc_of_the_edited_robot(solver: str
     assert np.allclose(plain.torque[2], ARM.inverse_dynamics(q[2], v[2] + 0.5, a), atol=1e-9)
 
 
-def test_parameters_of_the_problem_apply_if_a_step_states_none() -> None:
+def test_mpc_uses_the_problems_parameters_if_a_call_passes_none() -> None:
     """Also by environment; other names are refused, and axes that are not the state's."""
     parameters = {"inertia:payload": LOADS[1:], "gravity": [0.0, 0.0, -1.62]}
     both, said = _reach(ARM, parameters=parameters), _reach(ARM, parameters=[*parameters])
@@ -86,7 +86,7 @@ def test_parameters_of_the_problem_apply_if_a_step_states_none() -> None:
 
 
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_a_standing_leg_carries_the_trunks_current_mass(solver: str) -> None:
+def test_mpc_of_a_standing_leg_supports_the_trunks_current_mass(solver: str) -> None:
     standing, trunks = np.array([0.5, -0.5]), np.multiply.outer([TRUNK, 6.0], [1.0] + [0.0] * 9)
     problem = lw.TrajectoryProblem(HOPPER, num_steps=4, duration=0.2)
     problem = problem.add_contact("foot", friction=None, effort=0.0)
@@ -107,7 +107,7 @@ def test_a_standing_leg_carries_the_trunks_current_mass(solver: str) -> None:
     assert (braking.status == "braking").all() and np.allclose(braking.torque, expected, atol=1e-9)
 
 
-def test_a_users_planner_receives_the_parameters() -> None:
+def test_mpc_planner_class_of_a_user_receives_the_parameters() -> None:
     """The maker receives the parameters, and ``numbers`` their values."""
     calls: list[Any] = []
 

@@ -23,7 +23,7 @@ def _problem(robot: Any, scale: float = 1.0, far: float = 2.0) -> Any:
 
 
 @pytest.mark.slow(every=9)
-def test_saved_controllers_and_simulations_are_read_for_their_robot_only(tmp_path: Path) -> None:
+def test_saved_controllers_and_simulations_can_be_loaded_for_their_robot_only(tmp_path: Path) -> None:
     joint = ARM.joints[1]
     robots = (
         ARM.with_payload("load", "tip", 0.1),

@@ -36,7 +36,7 @@ def _acceleration(robot, q, v, tau, frame):
 
 
 @pytest.mark.slow(every=9)
-def test_controlled_frames_of_mechanisms_accelerate_as_stated(drawn):
+def test_task_controllers_of_mechanisms_give_the_stated_accelerations(drawn):
     """Operational space: ë + k_d ė + k_p e = 0; impedance: Λ_d A = K e − D V + F; hybrid: on its motion axes."""
     rng = np.random.default_rng(6)
     for name, (frame, motors, tolerance) in drawn(CASES.items()):
@@ -78,7 +78,7 @@ def test_controlled_frames_of_mechanisms_accelerate_as_stated(drawn):
         np.testing.assert_allclose(K.T @ tau, K.T @ needed, rtol=0, atol=1e-9 * (1.0 + abs(needed).max()))
 
 
-def test_integrators_do_not_wind_up_at_saturated_motors_of_other_chains():
+def test_integrators_of_mechanism_control_do_not_wind_up_at_saturated_motors_of_other_chains():
     """The force on an end exceeds the effort of one hip; the frame's own chain has the other one."""
     robot, motors, integral = five_bar(), ["left_hip", "right_hip"], {"integral_gain": 1.0, "dt": 1e-3}
     q = robot.assemble([0.2, 0.4, 0.3, 0.2]).q
@@ -93,7 +93,7 @@ def test_integrators_do_not_wind_up_at_saturated_motors_of_other_chains():
             assert abs(law(0.0, q, np.zeros(4), np.array([z]), wrench=measured, **state)[1]) < abs(z)
 
 
-def test_frames_loaded_by_bodies_without_actuators_are_refused_by_name():
+def test_controlled_frames_loaded_by_bodies_without_actuators_are_refused_by_name():
     """A body that falls from a crank pushes it, though its joint does not move the crank's frame."""
     links = [lw.Link(name, mass=1.0, com=(0.3, 0.0, 0.0), inertia=(0.1, 0.2, 0.2)) for name in ("crank", "other", "b")]
     placed = {"a": (0.0, 0.0, 0.0), "c": (1.0, 0.0, 0.0)}

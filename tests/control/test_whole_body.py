@@ -37,7 +37,7 @@ def _carrier() -> Any:
 
 
 @pytest.mark.slow(every=3)
-def test_the_sparse_qp_equals_another_solver() -> None:
+def test_sparse_qp_of_whole_body_control_equals_another_solver() -> None:
     """Random sparse ones, of few and of many active rows, and rows that depend on each other."""
     rng = np.random.default_rng(0)
     active = []
@@ -94,7 +94,7 @@ def test_the_sparse_qp_equals_another_solver() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_whole_body_accelerations_satisfy_the_dynamics() -> None:
+def test_whole_body_control_accelerations_satisfy_the_equations_of_motion() -> None:
     robot, rng = _carrier(), np.random.default_rng(0)
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
     tasks = [JointTask("shoulder"), JointTask("elbow", weight=2.0)]
@@ -135,7 +135,7 @@ def test_whole_body_accelerations_satisfy_the_dynamics() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_humanoid_stands_in_a_simulation_while_its_arm_moves() -> None:
+def test_humanoid_under_whole_body_control_stands_while_its_arm_moves() -> None:
     robot = _carrier()
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
     law = WholeBody(robot, [JointTask("shoulder"), JointTask("elbow")], 100.0, contacts=ground)
@@ -154,7 +154,7 @@ def test_a_humanoid_stands_in_a_simulation_while_its_arm_moves() -> None:
 
 
 @pytest.mark.slow
-def test_rotating_feet_stay_on_the_ground() -> None:
+def test_rotating_feet_under_whole_body_control_stay_on_the_ground() -> None:
     """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""
     robot: Any = lw.load("humanoid", floating_base=True)
     feet, corners = ("left_foot", "right_foot"), [(x, y, -0.01) for x in (-0.05, 0.12) for y in (-0.04, 0.04)]
@@ -186,7 +186,7 @@ def test_rotating_feet_stay_on_the_ground() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_soles_on_legs_with_few_joints_stay_on_the_ground() -> None:
+def test_soles_on_legs_with_few_joints_stay_on_the_ground_under_whole_body_control() -> None:
     """Soles have more equations than their legs have joints: in motion those of one sole contradict the other's, and
     what is left of all points' p̈ + k ṗ is not far from the least that joints allow."""
     leg = lw.joints.Revolute((0, 1, 0))
@@ -224,7 +224,7 @@ def test_soles_on_legs_with_few_joints_stay_on_the_ground() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("units", [(1e3, 1e3, 1e3), (1e3, 1.0, 1.0), (1.0, 1e-3, 1e3), (1e-3, 1.0, 1e-3)])
-def test_whole_body_programs_do_not_depend_on_units(units: tuple[float, float, float]) -> None:
+def test_whole_body_control_does_not_depend_on_units(units: tuple[float, float, float]) -> None:
     """A standing robot with limits of motors, positions and a slide, in other units of length, mass and time."""
     results = []
     for L, m, t in ((1.0, 1.0, 1.0), units):
@@ -261,7 +261,7 @@ def test_whole_body_programs_do_not_depend_on_units(units: tuple[float, float, f
         assert np.abs(answer_value - scaled_value).max() < 1e-6 * np.abs(answer_value).max()
 
 
-def test_priority_levels_and_speed_limits_hold() -> None:
+def test_whole_body_control_satisfies_priority_levels_and_speed_limits() -> None:
     """A level keeps what it reaches whatever the next one asks for; and speeds are kept ahead of time."""
     robot: Any = lw.load("double_pendulum")
     first = robot.v_names[0]
@@ -305,7 +305,7 @@ def test_invalid_arguments_of_whole_body_control_are_refused() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_motions_that_no_task_controls_come_to_rest() -> None:
+def test_motions_that_no_whole_body_task_controls_come_to_rest() -> None:
     """An arm whose damping and friction are compensated does not turn about its hand forever."""
     arm: Any = lw.load("arm7")
     q = np.array([0.1, 0.5, 0.0, -1.5, 0.0, 1.8, 0.0])

@@ -42,7 +42,7 @@ def check(r, M, h, q, v, a):
     assert_close(r.forward_dynamics(q, v, tau), a, solving_bound(M, (tau, h), a), core=1)
 
 
-def test_dynamics_of_a_pendulum_are_the_textbooks():
+def test_dynamics_of_a_pendulum_equal_the_textbooks():
     """(I + m l²) θ̈ + m g l sin θ = τ."""
     m, l, I, g = 1.3, 0.7, 0.05, 9.81
     r = robot(("continuous", "0 1 0", "0 0 0", m, f"0 0 {-l}", (I, I, I)))
@@ -51,7 +51,7 @@ def test_dynamics_of_a_pendulum_are_the_textbooks():
     check(r, M, m * g * l * np.sin(q), q, v, a)
 
 
-def test_dynamics_of_a_double_pendulum_are_the_textbooks():
+def test_dynamics_of_a_double_pendulum_equal_the_textbooks():
     """Spong, Hutchinson and Vidyasagar, Robot Modeling and Control, section 7.3, with angles from the vertical."""
     m1, m2, l1, c1, c2, I1, I2, g = 1.3, 0.8, 0.7, 0.3, 0.4, 0.05, 0.02, 9.81
     r = robot(
@@ -70,7 +70,7 @@ def test_dynamics_of_a_double_pendulum_are_the_textbooks():
     check(r, M, np.stack([h1, b * v1**2 + g2], axis=-1), q, v, a)
 
 
-def test_dynamics_of_a_cart_pole_are_the_textbooks():
+def test_dynamics_of_a_cart_pole_equal_the_textbooks():
     """Tedrake, Underactuated Robotics, section 3.2: θ is zero where the pole hangs."""
     m_cart, m, l, I, g = 2.0, 0.5, 0.6, 0.01, 9.81
     r = robot(
@@ -85,7 +85,7 @@ def test_dynamics_of_a_cart_pole_are_the_textbooks():
     check(r, np.moveaxis(M, -1, 0), h, q, v, a)
 
 
-def test_a_free_rigid_body_satisfies_euler_and_newton():
+def test_free_rigid_body_satisfies_the_equations_of_newton_and_euler():
     """Euler: I ω̇ = −ω × I ω; Newton, for velocities in the body's own axes: v̇ = Rᵀ g − ω × v."""
     moments = (0.3, 0.4, 0.6)
     r = robot(("floating", "1 0 0", "0 0 0", 1.7, "0 0 0", moments))
@@ -99,7 +99,7 @@ def test_a_free_rigid_body_satisfies_euler_and_newton():
     assert_close(r.mass_matrix(q), np.broadcast_to(np.diag([*moments, 1.7, 1.7, 1.7]), (50, 6, 6)), ROUNDING, core=2)
 
 
-def test_kinematics_of_a_planar_arm_are_the_textbooks():
+def test_kinematics_of_a_planar_arm_equal_the_textbooks():
     """The hand of two links: p = l₁ (cos, sin)(q₁) + l₂ (cos, sin)(q₁ + q₂), and its Jacobian."""
     l1, l2 = 0.5, 0.25  # exact in binary, so that even the sums of angles are the only roundings
     r = robot(

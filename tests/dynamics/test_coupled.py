@@ -104,13 +104,13 @@ def check(robot, q, v, a):
 
 @pytest.mark.slow
 @every_made
-def test_dynamics_of_coupled_trees_equal_projected_and_constrained_ones(tree):
+def test_dynamics_of_coupled_trees_equal_projected_and_constrained_dynamics(tree):
     check(Robot(tree), *state(tree))
 
 
 @pytest.mark.slow
 @every_gripper
-def test_dynamics_of_grippers_equal_projected_and_constrained_ones(name):
+def test_dynamics_of_grippers_equal_projected_and_constrained_dynamics(name):
     robot = robot_of_gripper(name)
     rng = np.random.default_rng(1)
     check(robot, spread(robot), *rng.normal(size=(2, 3, robot.nv)))
@@ -118,7 +118,7 @@ def test_dynamics_of_grippers_equal_projected_and_constrained_ones(name):
 
 @pytest.mark.slow
 @every_made
-def test_kinematics_of_coupled_trees_equal_those_of_the_tree_without_couplings(tree):
+def test_kinematics_of_coupled_trees_equal_those_of_the_uncoupled_tree(tree):
     q, v, a = state(tree)
     robot, full = Robot(tree), Constrained(tree)
     free, Q, V, A = Robot(full.free), full.q(q), full.v(v), full.v(a)
@@ -133,7 +133,7 @@ def test_kinematics_of_coupled_trees_equal_those_of_the_tree_without_couplings(t
 
 
 @every_gripper
-def test_jacobians_of_grippers_equal_projected_free_jacobians(name):
+def test_jacobians_of_grippers_equal_projected_jacobians_of_the_uncoupled_tree(name):
     robot = robot_of_gripper(name)
     full, q = Constrained(robot.tree), spread(robot)
     frame = next(b.name for b in reversed(robot.tree.bodies) if b.coupling is not None)
@@ -142,7 +142,7 @@ def test_jacobians_of_grippers_equal_projected_free_jacobians(name):
 
 
 @every_made
-def test_steps_of_coupled_configurations_equal_those_of_the_tree_without_couplings(tree):
+def test_integrate_and_difference_of_coupled_trees_equal_those_of_the_uncoupled_tree(tree):
     q, v, _ = state(tree)
     robot, full = Robot(tree), Constrained(tree)
     free = Robot(full.free)
@@ -155,7 +155,7 @@ def test_steps_of_coupled_configurations_equal_those_of_the_tree_without_couplin
 
 
 @pytest.mark.parametrize("kind", ["floats", "batch", "casadi"])
-def test_coupled_dynamics_run_on_other_scalars(kind):
+def test_dynamics_of_coupled_trees_can_be_evaluated_on_other_scalars(kind):
     if kind == "casadi":
         pytest.importorskip("casadi")
     tree = COUPLED_TREES["branching"]
@@ -186,7 +186,7 @@ def test_simplified_grippers_have_the_same_dynamics(name):
     assert_same_dynamics(robot.tree, simplify_tree(robot.tree), spread(robot), *rng.normal(size=(2, 3, robot.nv)))
 
 
-def test_a_coupled_chain_conserves_energy():
+def test_coupled_chain_conserves_energy():
     """Free motion by the Runge–Kutta method: the error is of fourth order."""
     tree = COUPLED_TREES["chain_of_three"]
     robot = Robot(tree)
@@ -215,7 +215,7 @@ def test_a_coupled_chain_conserves_energy():
     assert fine < coarse / 10.0
 
 
-def test_couplings_add_few_operations():
+def test_joint_couplings_add_few_operations():
     """Two bound fingers cost no more operations than free ones; long chains of bound pairs grow linearly."""
 
     def count(coupled_pairs):
@@ -233,7 +233,7 @@ def test_couplings_add_few_operations():
     assert of_pairs(40) < 2.2 * of_pairs(20)
 
 
-def test_massless_followers_are_allowed_and_massless_pairs_are_refused_by_name():
+def test_massless_followers_are_accepted_and_massless_coupled_pairs_are_refused_by_name():
     tree = random_tree(np.random.default_rng(4), 3, types=[Revolute], shape="star")
     light = [replace(b, inertia=Inertia.zero()) if i else b for i, b in enumerate(tree.bodies)]
     frames = [replace(f, inertia=Inertia.zero()) if f.body else f for f in tree.frames]
@@ -251,7 +251,7 @@ def test_massless_followers_are_allowed_and_massless_pairs_are_refused_by_name()
 
 
 @pytest.mark.slow(every=3)
-def test_every_function_of_the_table_runs_with_couplings(drawn):
+def test_every_robot_function_accepts_coupled_joints(drawn):
     robot = Robot(COUPLED_TREES["branching"])
     q = robot.random_configuration(seed=0, size=2)
     values = {"nq": q, "nv": np.ones((2, robot.nv))}
@@ -280,7 +280,7 @@ def test_dynamics_of_random_coupled_trees_equal_the_textbooks(seed, bodies, shap
     assert_close(f.forward_dynamics(q, v, tau), a, solving_bound(M, (tau, f.bias_force(q, v)), a))
 
 
-def test_a_joint_reports_its_coupling():
+def test_joint_object_reports_its_coupling():
     robot = lw.load("arm7_gripper", mimic="coupled")
     follower, master = robot.joint("right_finger_slide"), robot.joint("left_finger_slide")
     assert follower.coupling.joint == master.name and master.coupling is None

@@ -30,7 +30,7 @@ def state(robot):
 
 
 @every_gripper
-def test_dynamics_of_grippers_equal_pinocchios(name):
+def test_dynamics_of_grippers_with_couplings_equal_pinocchios(name):
     robot, pin = both(name)
     q, v, a = state(robot)
     assert_close(robot.mass_matrix(q), pin.mass_matrix(q), 1e-13, core=2)
@@ -41,7 +41,7 @@ def test_dynamics_of_grippers_equal_pinocchios(name):
 
 @pytest.mark.slow
 @every_gripper
-def test_kinematics_of_grippers_equal_pinocchios(name):
+def test_kinematics_of_grippers_with_couplings_equal_pinocchios(name):
     robot, pin = both(name)
     q, v, a = state(robot)
     assert_close(robot.forward_kinematics(q), pin.forward_kinematics(q), 1e-14, core=2)

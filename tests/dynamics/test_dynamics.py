@@ -47,7 +47,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
 
 
 @with_functions
-def test_the_bias_force_is_inverse_dynamics_without_acceleration(tree, f):
+def test_bias_force_is_inverse_dynamics_without_acceleration(tree, f):
     q, v, a = state(tree)
     M, h = f.mass_matrix(q), f.bias_force(q, v)
     assert_close(h, f.inverse_dynamics(q, v, np.zeros_like(v)), rounding(tree), core=1)

@@ -28,7 +28,7 @@ every_floating_tree = pytest.mark.parametrize("tree", [floating_tree(seed) for s
 
 @every_floating_tree
 @pytest.mark.parametrize("muscles", [0.0, 10.0], ids=["limp", "with joint forces"])
-def test_the_centre_of_mass_of_a_floating_robot_falls(tree, muscles):
+def test_centre_of_mass_of_a_floating_robot_accelerates_with_gravity(tree, muscles):
     q, v, tau = state(tree)
     tau = muscles * tau
     tau[:, :6] = 0.0
@@ -43,7 +43,7 @@ def test_the_centre_of_mass_of_a_floating_robot_falls(tree, muscles):
 
 
 @every_floating_tree
-def test_the_base_force_of_a_robot_at_rest_carries_its_weight(tree):
+def test_base_force_of_a_robot_at_rest_balances_its_weight(tree):
     """At rest, the base of a robot needs a force that carries its weight, no more."""
     q, _, _ = state(tree)
     tau = robot_of(tree).gravity_force(q)

@@ -19,7 +19,7 @@ FULL = FULL.with_gear_ratio(-100.0).with_stiffness(3.0, rest=0.4).with_damping(0
 ARM = lw.load("arm7_gripper", mimic="coupled")
 
 
-def test_default_joint_dynamics_are_zero() -> None:
+def test_joint_dynamics_parameters_are_zero_by_default() -> None:
     joint = EVERY["ball"] if "ball" in EVERY else EVERY["spherical"]
     assert joint.armature.tolist() == joint.stiffness.tolist() == [0.0] * 3
     assert joint.gear_ratio.tolist() == [1.0] * 3
@@ -30,7 +30,7 @@ def test_default_joint_dynamics_are_zero() -> None:
         joint.armature[0] = 1.0
 
 
-def test_joint_dynamics_are_set_at_creation_and_by_edits() -> None:
+def test_joint_dynamics_parameters_can_be_set_at_creation_and_by_edits() -> None:
     said = {"friction": 0.5, "static_friction": 0.8, "friction_velocity": 0.1, "armature": 0.2, "gear_ratio": -100.0}
     said |= {"stiffness": 3.0, "rest": 0.4, "damping": 0.7}
     created = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow", **said)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def test_joint_dynamics_are_set_at_creation_and_by_edits() -> None:
     assert moved.with_stiffness(2.0).rest.tolist() == moved.rest.tolist()
 
 
-def test_static_friction_follows_kinetic_friction_until_it_is_set() -> None:
+def test_static_friction_equals_kinetic_friction_until_it_is_set() -> None:
     assert HINGE.with_friction(0.3).static_friction.tolist() == [0.3]
     assert FULL.with_friction(0.1).static_friction.tolist() == [0.8]
     with pytest.raises(
@@ -55,7 +55,7 @@ def test_static_friction_follows_kinetic_friction_until_it_is_set() -> None:
 
 
 @every_joint
-def test_joints_with_dynamics_compare_copy_and_reverse(joint: lw.Joint) -> None:
+def test_joints_with_dynamics_parameters_can_be_compared_copied_and_reversed(joint: lw.Joint) -> None:
     edited = joint.with_armature(0.3).with_stiffness(2.0)
     assert (edited == joint) == (joint.nv == 0)
     for again in (pickle.loads(pickle.dumps(edited)), copy.deepcopy(edited)):
@@ -64,7 +64,7 @@ def test_joints_with_dynamics_compare_copy_and_reverse(joint: lw.Joint) -> None:
     assert there_and_back.armature.tolist() == edited.armature.tolist()
 
 
-def test_changing_the_joint_type_resets_its_dynamics() -> None:
+def test_changing_the_joint_type_resets_the_joint_dynamics_parameters() -> None:
     assert FULL.with_axis((1, 0, 0)).stiffness.tolist() == [3.0]
     spherical = FULL.with_type(lw.joints.Spherical())
     assert spherical.stiffness.tolist() == spherical.armature.tolist() == [0.0] * 3
@@ -73,7 +73,7 @@ def test_changing_the_joint_type_resets_its_dynamics() -> None:
     assert sincos.rest.tolist() == [0.0, 1.0]
 
 
-def test_invalid_joint_dynamics_are_refused_by_joint() -> None:
+def test_invalid_joint_dynamics_parameters_are_refused_by_joint() -> None:
     edits = {
         "armature": HINGE.with_armature,
         "stiffness": HINGE.with_stiffness,
@@ -101,7 +101,7 @@ def test_invalid_joint_dynamics_are_refused_by_joint() -> None:
 # -- of a robot
 
 
-def test_joint_dynamics_of_robots_may_be_scalars_arrays_or_dicts() -> None:
+def test_with_joint_dynamics_accepts_scalars_arrays_and_dicts() -> None:
     n = ARM.nv
     robot = ARM.with_joint_dynamics(
         armature=np.arange(n),
@@ -133,13 +133,13 @@ def test_rotor_inertia_and_gear_ratio_set_the_armature() -> None:
         ARM.with_joint_dynamics(armature={"elbow": 1.0}, rotor_inertia={"elbow": 1.0})
 
 
-def test_scalars_do_not_apply_to_floating_joints() -> None:
+def test_with_joint_dynamics_does_not_apply_scalars_to_floating_joints() -> None:
     robot = lw.load("quadruped", floating_base=True).with_joint_dynamics(armature=0.5)
     assert robot.armature.tolist() == [0.0] * 6 + [0.5] * (robot.nv - 6)
     assert robot.with_joint_dynamics(armature={"floating_base": 0.1}).armature[:6].tolist() == [0.1] * 6
 
 
-def test_joint_dynamics_of_followers_act_on_their_masters() -> None:
+def test_joint_dynamics_of_mimic_followers_act_on_their_masters() -> None:
     """Armature and damping count by the square of the ratio, springs at their own rest position."""
     chain = lw.Robot.build(
         "two",
@@ -159,7 +159,7 @@ def test_joint_dynamics_of_followers_act_on_their_masters() -> None:
     assert force.tolist() == [pytest.approx(-9.0 * 2.0 * 0.7 + 3.0 * 5.0 * (-0.9 + 0.5 - 0.2), rel=1e-14)]
 
 
-def test_edits_keep_joint_dynamics() -> None:
+def test_robot_edits_preserve_joint_dynamics_parameters() -> None:
     robot = ARM.with_joint_dynamics(armature=0.1, stiffness=2.0, friction=0.2, static_friction=0.4)
     assert robot != ARM and pickle.loads(pickle.dumps(robot)) == robot
     assert hash(pickle.loads(pickle.dumps(robot))) == hash(robot)
@@ -179,14 +179,14 @@ def test_edits_keep_joint_dynamics() -> None:
     assert lw.Robot.build("r", *parts).joint("elbow").rest.tolist() == [0.4]
 
 
-def test_default_joint_dynamics_are_not_stored() -> None:
+def test_default_joint_dynamics_parameters_are_not_stored() -> None:
     """Robots with equal properties are then equal."""
     robot = ARM.with_joint_dynamics(armature=0.0, gear_ratio=1.0, stiffness=0.0, friction_velocity=0.01)
     robot = robot.with_joint_dynamics(static_friction=ARM.friction, rest=np.zeros(ARM.nq))
     assert robot == ARM and all(body.drive == Drive() for body in robot.tree.bodies)
 
 
-def test_invalid_joint_dynamics_are_refused_by_robot() -> None:
+def test_invalid_joint_dynamics_parameters_are_refused_by_robot() -> None:
     for key in ("armature", "damping", "friction", "static_friction", "stiffness", "friction_velocity"):
         for value, message in (
             (-1.0, f"joint '.*': {key}: expected .*non-negative"),

@@ -145,7 +145,7 @@ def test_dynamics_of_joint_types_equal_those_of_simpler_joints(name: str, body: 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("joint", [SphericalMRP(), SphericalEuler("yzx"), Spherical(scalar_last=True)], ids=str)
-def test_rotations_in_all_coordinates_are_one_mechanism(joint: JointType, body: int) -> None:
+def test_rotation_joints_in_all_coordinates_have_equal_dynamics(joint: JointType, body: int) -> None:
     """A quaternion, modified Rodrigues parameters and Euler angles of the same rotation at the same ω."""
     first, second = Robot(with_joint(Spherical(), body)), Robot(with_joint(joint, body))
     rng = np.random.default_rng(6)
@@ -216,7 +216,7 @@ def simulated(robot: Robot, q: np.ndarray, v: np.ndarray, time: float, steps: in
 
 
 @pytest.mark.parametrize("name", MOVING)
-def test_every_joint_type_conserves_energy_to_fourth_order(name: str) -> None:
+def test_every_joint_type_conserves_energy_in_free_motion(name: str) -> None:
     joint = MOVING[name]
     robot = robot_of(with_joint(joint, 1))
     rng = np.random.default_rng(8)

@@ -31,7 +31,7 @@ def test_placements_of_stator_and_rotor_compose_the_link_transform() -> None:
             joint.with_placements(wrong)
 
 
-def test_a_rotation_leaves_its_axis_unchanged() -> None:
+def test_rotation_of_a_joint_leaves_its_axis_unchanged() -> None:
     """R e = e: the axis has the same coordinates in stator and rotor; and Ṙ = q̇ e × R."""
     joint = lw.Joint.of(lw.joints.Revolute(AXIS))
     q = np.array([[0.3], [-2.0]])
@@ -42,7 +42,7 @@ def test_a_rotation_leaves_its_axis_unchanged() -> None:
 
 
 @every_joint
-def test_the_joint_force_is_the_projection_on_the_axes(joint) -> None:
+def test_joint_force_is_the_projection_of_the_wrench_on_the_motion_subspace(joint) -> None:
     """S (SᵀS)⁻¹ Sᵀ w; for one unit column s it is (s · w) s."""
     q, w = state(joint)[0], wrenches()
     S, split = joint.motion_subspace(q), joint.split_wrench(q, w)
@@ -54,7 +54,7 @@ def test_the_joint_force_is_the_projection_on_the_axes(joint) -> None:
 
 
 @every_joint
-def test_the_internal_force_does_no_work(joint) -> None:
+def test_internal_force_of_a_joint_does_no_work(joint) -> None:
     """It does no work on any motion of the joint, and the two forces add up to the wrench."""
     q, w = state(joint)[0], wrenches()
     split = joint.split_wrench(q, w)
@@ -63,7 +63,7 @@ def test_the_internal_force_does_no_work(joint) -> None:
 
 
 @pytest.mark.parametrize("name", ["fixed", "revolute", "floating", "swivel"])
-def test_wrenches_split_equally_in_the_world(name) -> None:
+def test_joint_wrenches_split_into_equal_components_in_the_world_frame(name) -> None:
     """Both forces are at the world's origin in its axes; s · w does not depend on the frame."""
     joint = EVERY[name]
     q, w = state(joint)[0], wrenches()
@@ -74,7 +74,7 @@ def test_wrenches_split_equally_in_the_world(name) -> None:
 
 
 @every_joint
-def test_the_reaction_on_the_parent_is_opposite(joint) -> None:
+def test_reaction_wrench_on_the_parent_link_is_opposite(joint) -> None:
     """Newton's third law: the wrench on the parent link is opposite, and so is its torque."""
     q, w = state(joint)[0], wrenches()
     reaction = joint.reaction(q, w)
@@ -83,7 +83,7 @@ def test_the_reaction_on_the_parent_is_opposite(joint) -> None:
     near(joint.torque(q, back), -joint.torque(q, w), 1e-12)
 
 
-def test_the_joint_torque_accelerates_the_link_as_forward_dynamics() -> None:
+def test_joint_torque_alone_accelerates_the_link_as_forward_dynamics() -> None:
     """The joint force τ s accelerates the child; the internal force does not."""
     robot = lw.load("double_pendulum")
     q, v, tau = robot.random_configuration(seed=0), np.array([0.5, -1.0]), np.array([2.0, -0.7])
@@ -96,7 +96,7 @@ def test_the_joint_torque_accelerates_the_link_as_forward_dynamics() -> None:
 
 
 @every_joint
-def test_link_velocities_add_up_from_motion_subspaces(joint) -> None:
+def test_link_velocities_are_sums_of_motion_subspaces_times_joint_velocities(joint) -> None:
     """v_i = v_λ(i) + S q̇: a robot's Jacobian stacks these terms for each joint."""
     q, v, _ = state(joint)
     V = np.random.default_rng(1).normal(size=(SAMPLES, 6))

@@ -53,7 +53,7 @@ def test_inverse_dynamics_satisfies_lagranges_equations():
 
 
 @every_moving_tree
-def test_the_derivative_of_acceleration_by_torque_is_the_inverse_mass_matrix(tree):
+def test_derivative_of_acceleration_by_torque_is_the_inverse_mass_matrix(tree):
     t, (q, v, tau) = traced(tree), state(tree)
     rows = jacobian(ROBOT["forward_dynamics"].compute(tree, t.q, t.v, t.a), t.a)
     inverse = t.values([x for row in rows for x in row], q, v, tau).reshape(-1, tree.nv, tree.nv)

@@ -29,7 +29,7 @@ def chain_text(links):
 
 
 @pytest.mark.slow
-def test_a_chain_of_thousands_of_links_loads_and_traces():
+def test_chain_of_thousands_of_links_can_be_loaded_and_traced():
     robot = Robot.from_urdf_string(chain_text(LINKS))
     assert robot.nv == LINKS
     requests = {"inverse_dynamics": read_request(robot_owner(robot.tree), "inverse_dynamics")}
@@ -42,7 +42,7 @@ def test_a_chain_of_thousands_of_links_loads_and_traces():
 
 
 @pytest.mark.slow(every=3)
-def test_dynamics_of_a_chain_of_a_thousand_links_are_right():
+def test_dynamics_of_a_chain_of_a_thousand_links_equal_the_closed_form():
     """A line of 0.01 kg every 0.01 m, straight in x; gravity along −y bends its hinges about z."""
     robot = Robot.from_urdf_string(chain_text(FEWER_LINKS), gravity=(0.0, -9.81, 0.0))
     zero = [0.0] * FEWER_LINKS
@@ -60,7 +60,7 @@ def test_dynamics_of_a_chain_of_a_thousand_links_are_right():
 
 
 @pytest.mark.slow
-def test_random_chains_of_a_thousand_links_compute_and_trace():
+def test_random_chains_of_a_thousand_links_can_be_computed_and_traced():
     tree = random_tree(np.random.default_rng(0), FEWER_LINKS, types=[Revolute, Prismatic], shape="chain")
     assert [body.parent for body in tree.bodies[:3]] == [-1, 0, 1]
     q = [0.01] * tree.nq

@@ -27,7 +27,7 @@ def outcomes(f, q, v, a):
 
 
 @pytest.mark.parametrize("name", ROBOT)
-def test_a_massless_frame_does_not_change_the_program(name):
+def test_adding_a_massless_frame_does_not_change_the_compiled_program(name):
     """The compiled program is the same."""
     tree = TREES["mixed_2"]
     extra = Frame("extra", 3, random_pose(np.random.default_rng(1)))

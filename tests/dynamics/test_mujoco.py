@@ -43,6 +43,6 @@ def test_dynamics_and_kinematics_of_robots_equal_mujocos(example):
         assert_close(value, expected[name], 1e-10, name, core=core)
 
 
-def test_at_least_two_compared_robots_have_a_floating_base():
+def test_at_least_two_robots_compared_with_mujoco_have_a_floating_base():
     assert sum(example.floating for example in ROBOTS) >= 2
     assert len(ROBOTS) >= 5

@@ -101,7 +101,7 @@ def test_integrate_and_difference_of_robots_equal_pinocchios(example):
     assert_close(result, expected, 1e-12, "difference", core=1)
 
 
-def test_compared_robots_cover_all_kinds_of_joints():
+def test_robots_compared_with_pinocchio_cover_all_kinds_of_joints():
     """Fixed and floating bases; prismatic, revolute and continuous joints, and coupled joints."""
     joints = [joint for example in EXAMPLES for joint in example.robot().joints]
     assert {joint.type_name for joint in joints} >= {"revolute", "prismatic", "floating"}

@@ -55,7 +55,7 @@ def bound(tree, name, arrays, expected):
 
 @pytest.mark.slow
 @few_trees
-def test_floats_batches_and_compiled_code_agree(tree):
+def test_dynamics_on_floats_batches_and_compiled_code_agree(tree):
     """One function in eight on each tree, so that each runs on two or three; inverse and forward dynamics on all."""
     turn = [*TREES.values()].index(tree) // 2
     for name in {*share(turn, 8), "inverse_dynamics", "forward_dynamics"}:
@@ -94,7 +94,7 @@ def agree(results, expected, tolerance, label=""):
 
 @pytest.mark.slow
 @every_function
-def test_functions_on_casadi_scalars_agree_with_batches(name):
+def test_robot_functions_on_casadi_scalars_agree_with_batches(name):
     pytest.importorskip("casadi")
     tree = TREES[["mixed_0", "floating_chain"][[*ROBOT].index(name) % 2]]
     tree = few_bodies(tree) if name in SECOND_ORDER else tree
@@ -106,7 +106,7 @@ def test_functions_on_casadi_scalars_agree_with_batches(name):
 
 @pytest.mark.best_code
 @every_function
-def test_compiled_functions_agree_with_the_interpreter(name):
+def test_compiled_robot_functions_agree_with_the_interpreter(name):
     tree = few_bodies(TREES["mixed_1"]) if name in SECOND_ORDER else TREES["mixed_1"]
     arrays, frame = arguments_of(tree, name)
     kernel = Robot(tree).compile((name, *frame))

@@ -30,7 +30,7 @@ def without_mass(tree, *bodies):
 
 
 @pytest.mark.parametrize("kind", MOVING, ids=lambda kind: kind.type_name())
-def test_inverse_dynamics_with_a_massless_end_is_right_and_forward_dynamics_refused(kind):
+def test_inverse_dynamics_accepts_a_massless_last_link_and_forward_dynamics_is_refused(kind):
     last = random_tree(np.random.default_rng(1), 1, types=[kind]).bodies[0]
     tree = random_tree(np.random.default_rng(0), 3, types=MOVING, shape="chain")
     joint = {"joint": last.joint, "limits": last.limits, "damping": last.damping, "friction": last.friction}
@@ -51,14 +51,14 @@ def test_inverse_dynamics_with_a_massless_end_is_right_and_forward_dynamics_refu
         robot.compile(["mass_matrix", "forward_dynamics"])
 
 
-def test_the_refused_joint_is_the_last_massless_one():
+def test_forward_dynamics_names_the_last_massless_joint_in_refused_robots():
     tree = without_mass(random_tree(np.random.default_rng(3), 4, types=MOVING, shape="chain"), 2, 3)
     q, v, a = state(tree)
     with pytest.raises(SingularInertiaError, match="joint3"):
         Robot(tree).forward_dynamics(q, v, a)
 
 
-def test_massless_bodies_in_the_middle_have_forward_dynamics():
+def test_massless_bodies_before_heavy_bodies_have_forward_dynamics():
     simple = [kind for kind in MOVING if kind.example(np.random.default_rng(0)).nv == 1]
     tree = without_mass(random_tree(np.random.default_rng(3), 4, types=simple, shape="chain"), 0, 2)
     q, v, a = state(tree)
@@ -68,7 +68,7 @@ def test_massless_bodies_in_the_middle_have_forward_dynamics():
     assert_close(Robot(tree).forward_dynamics(q, v, tau), a, bound, core=1)
 
 
-def test_dependent_motions_are_distinguished_from_missing_inertia():
+def test_errors_distinguish_dependent_joint_velocities_from_missing_inertia():
     """At gimbal lock a body of mass moves in two directions for three rates."""
     tree = random_tree(np.random.default_rng(3), 1, types=[SphericalEuler])
     for placement in (tree.bodies[0].placement, Pose.identity()):
@@ -84,7 +84,7 @@ def test_dependent_motions_are_distinguished_from_missing_inertia():
         assert not caught.value.motions
 
 
-def test_dependent_motions_beside_coupled_joints_are_refused_by_name():
+def test_dependent_joint_velocities_of_robots_with_couplings_are_refused_by_name():
     rod = {"mass": 1.0, "com": (0.1, 0.2, -0.5), "inertia": (0.08, 0.09, 0.01)}
     kinds = {"one": Revolute((0, 0, 1)), "two": Revolute((1, 0, 0)), "wrist": SphericalEuler("xyx")}
     for order in (("one", "wrist", "two"), ("one", "two", "wrist"), ("wrist", "one", "two")):
@@ -112,14 +112,14 @@ POINT = """
 </robot>"""
 
 
-def test_dynamics_of_a_point_mass_on_an_arm_are_right():
+def test_dynamics_of_a_point_mass_on_an_arm_equal_the_closed_form():
     robot = Robot.from_urdf_string(POINT.format(x=0.5))
     assert robot.mass_matrix(np.array([0.3])).item() == pytest.approx(2.0 * 0.25, rel=1e-15)
     a = robot.forward_dynamics(np.array([0.0]), np.array([0.0]), np.array([0.0]))
     assert a.item() == pytest.approx(9.81 / 0.5, rel=1e-15)  # rotation about +y takes +x down
 
 
-def test_a_point_mass_on_the_axis_has_no_forward_dynamics():
+def test_point_mass_on_the_axis_of_its_hinge_has_no_forward_dynamics():
     """The hinge moves no inertia: everything else is defined."""
     robot = Robot.from_urdf_string(POINT.format(x=0.0))
     q = np.array([0.3])
@@ -129,7 +129,7 @@ def test_a_point_mass_on_the_axis_has_no_forward_dynamics():
         robot.forward_dynamics(q, q, q)
 
 
-def test_a_link_without_inertial_element_is_a_massless_frame():
+def test_link_without_inertial_element_is_a_massless_frame():
     tip = """<link name="tip"/><joint name="t" type="fixed"><parent link="arm"/><child link="tip"/>
              <origin xyz="1 0 0"/></joint></robot>"""
     text = POINT.format(x=0.5).replace("</robot>", tip)
@@ -139,7 +139,7 @@ def test_a_link_without_inertial_element_is_a_massless_frame():
     assert robot.pose(robot.neutral(), "tip")[0, 3] == 1.0
 
 
-def test_singular_inertias_are_recognized_in_any_unit_of_length():
+def test_singular_inertias_are_detected_in_any_unit_of_length():
     """Robots of 0.1 µm and of 10⁶ km: inertias are compared with inertias about axes, masses with masses."""
     for name in ("double_pendulum", "arm7_gripper", "quadruped"):
         tree = lw.load(name).tree

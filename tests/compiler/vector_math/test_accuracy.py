@@ -34,7 +34,7 @@ def exact(code: str, name: str) -> list[tuple[mpmath.mpf, ...]]:
 
 @every_variant
 @pytest.mark.parametrize(("code", "name"), RANGES)
-def test_vector_functions_are_right_to_one_unit_in_the_last_place(variant: Variant, code: str, name: str) -> None:
+def test_vector_functions_are_accurate_to_one_unit_in_the_last_place(variant: Variant, code: str, name: str) -> None:
     x = arguments(code, 64, SAMPLES)[name]
     bound = 0.85 if name == "subnormal" else BOUND.get(code, 0.85)
     for k, got in enumerate(compiled(code, 64, variant).functions[8](*x)):
@@ -44,7 +44,7 @@ def test_vector_functions_are_right_to_one_unit_in_the_last_place(variant: Varia
 
 @every_variant
 @every_code
-def test_float32_functions_are_near_float64_functions(variant: Variant, code: str) -> None:
+def test_float32_vector_functions_are_close_to_float64_functions(variant: Variant, code: str) -> None:
     for name, x in arguments(code, 32, 3000).items():
         wide = compiled(code, 64, variant).functions[8](*(a.astype(np.float64) for a in x))
         for got, true in zip(compiled(code, 32, variant).functions[16](*x), wide, strict=True):
@@ -57,7 +57,7 @@ def test_float32_functions_are_near_float64_functions(variant: Variant, code: st
             assert error.max() < (0.9 if code == "sincos" else 0.505), (name, [a[error.argmax()] for a in x])
 
 
-def test_errors_are_measured_in_units_in_the_last_place() -> None:
+def test_error_in_ulp_measures_errors_in_units_in_the_last_place() -> None:
     assert error_in_ulp(1.0 + 2.0**-52, mpmath.mpf(1)) == 1.0
     assert error_in_ulp(5e-324, mpmath.ldexp(1, -1075)) == 0.5
     assert error_in_ulp(np.inf, mpmath.ldexp(1, 1024)) == 0.0

@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Sequence[float], float, Function, Callable[[mpmath.mpf], 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_polynomials_have_the_stated_errors(name: str) -> None:
+def test_polynomial_coefficients_of_vector_functions_have_the_stated_errors(name: str) -> None:
     coefficients, end, approximation, true, bound = CASES[name]
     # e^r is approximated on both sides of 0, with the error relative to r
     start = -end if name.startswith("exp") else 0.0
@@ -69,13 +69,13 @@ def test_polynomials_have_the_stated_errors(name: str) -> None:
         assert mpmath.log(worst, 2) > bound - 1.5  # nor are the statements idle
 
 
-def test_the_first_guess_of_the_cube_root_has_the_stated_error() -> None:
+def test_initial_guess_of_the_cube_root_has_the_stated_error() -> None:
     m = np.linspace(0.5**0.5, 2.0**0.5, 1001)
     error = np.abs(np.polyval(piecewise.CBRT[::-1], m) / np.cbrt(m) - 1.0).max()
     assert -13.8 < np.log2(error) < -13.7
 
 
-def test_split_constants_add_up_to_their_value() -> None:
+def test_constants_split_into_several_floats_sum_to_their_value() -> None:
     with mpmath.workprec(300):
         third, fifth = map(mpmath.mpf, power._TWO_THIRDS), map(mpmath.mpf, power._TWO_FIFTHS)
         sums = {
@@ -99,7 +99,7 @@ def test_split_constants_add_up_to_their_value() -> None:
     assert (math.ldexp(inverse._EIGHTH[0], 51)).is_integer()
 
 
-def test_half_pi_for_float32_adds_up_to_its_value() -> None:
+def test_half_pi_split_into_float32_values_sums_to_half_pi() -> None:
     with mpmath.workprec(300):
         for ends in (circular32._ENDS_FMA, circular32._ENDS_PLAIN):
             parts = reduction.half_pi_parts(ends)

@@ -24,7 +24,7 @@ INTRINSICS = {"fma", "fabs", "sqrt", "ctlz", "fshl", "copysign"}
 @every_code
 @both_precisions
 @pytest.mark.parametrize("lanes", LANES)
-def test_a_vector_function_defines_its_helpers_once(code: str, bits: int, lanes: int) -> None:
+def test_emitted_vector_function_defines_its_helper_functions_once(code: str, bits: int, lanes: int) -> None:
     function, text = vector_function(code, lanes, bits, True), IrModule()
     text.add(function)
     text.add(function)
@@ -36,7 +36,7 @@ def test_a_vector_function_defines_its_helpers_once(code: str, bits: int, lanes:
 
 @every_code
 @both_precisions
-def test_no_instruction_of_a_vector_function_allows_fast_math(code: str, bits: int) -> None:
+def test_emitted_vector_functions_have_no_fast_math_flags(code: str, bits: int) -> None:
     for fma in (True, False):
         assert not re.search(r"\b(fast|nnan|ninf|nsz|arcp|contract|afn|reassoc)\b", module_text(code, bits, fma))
 
@@ -44,7 +44,7 @@ def test_no_instruction_of_a_vector_function_allows_fast_math(code: str, bits: i
 @every_code
 @both_precisions
 @every_variant
-def test_vector_functions_call_no_external_function(code: str, bits: int, variant: Variant) -> None:
+def test_emitted_vector_functions_call_no_external_function(code: str, bits: int, variant: Variant) -> None:
     text = module_text(code, bits, variant.fma)
     declared = set(re.findall(r"@llvm\.([a-z]+)\.", text))
     assert declared <= INTRINSICS
@@ -53,7 +53,7 @@ def test_vector_functions_call_no_external_function(code: str, bits: int, varian
     assert called and all("lw." in target for target in called)
 
 
-def test_unknown_vector_functions_lanes_and_bits_are_refused() -> None:
+def test_unknown_vector_functions_and_counts_of_lanes_and_bits_are_refused() -> None:
     with pytest.raises(ValueError, match="got 'gamma'"):
         vector_function("gamma", 4, 64, True)
     with pytest.raises(ValueError, match="lanes"):

@@ -32,7 +32,9 @@ def many(code: str, bits: int) -> tuple[np.ndarray, ...]:
 @both_precisions
 @every_code
 @pytest.mark.parametrize("lanes", LANES[1:])
-def test_results_do_not_depend_on_the_number_of_lanes(variant: Variant, bits: int, code: str, lanes: int) -> None:
+def test_results_of_vector_functions_do_not_depend_on_the_count_of_lanes(
+    variant: Variant, bits: int, code: str, lanes: int
+) -> None:
     x = many(code, bits)
     functions = compiled(code, bits, variant).functions
     assert same_bits(functions[lanes](*x), functions[1](*x))
@@ -41,7 +43,7 @@ def test_results_do_not_depend_on_the_number_of_lanes(variant: Variant, bits: in
 @pytest.mark.skipif(SKIPS["sse2"], reason="no sse2 here")
 @both_precisions
 @every_code
-def test_results_do_not_depend_on_the_processor(bits: int, code: str) -> None:
+def test_results_of_vector_functions_do_not_depend_on_the_processor(bits: int, code: str) -> None:
     x = many(code, bits)
     results = [compiled(code, bits, VARIANTS[name]).functions[8](*x) for name in ("sse2", "no-fma")]
     assert same_bits(*results)
@@ -50,7 +52,9 @@ def test_results_do_not_depend_on_the_processor(bits: int, code: str) -> None:
 @every_variant
 @both_precisions
 @every_code
-def test_results_do_not_depend_on_neighbouring_lanes(variant: Variant, bits: int, code: str) -> None:
+def test_results_of_vector_functions_do_not_depend_on_neighbouring_lanes(
+    variant: Variant, bits: int, code: str
+) -> None:
     x = many(code, bits)
     run = compiled(code, bits, variant).functions[16]
     expected = run(*x)

@@ -91,7 +91,9 @@ def all_arguments() -> np.ndarray:
 
 @every_variant
 @pytest.mark.parametrize("name", RANGES)
-def test_sine_and_cosine_are_right_to_three_quarters_of_a_unit_in_the_last_place(variant: Variant, name: str) -> None:
+def test_sine_and_cosine_are_accurate_to_three_quarters_of_a_unit_in_the_last_place(
+    variant: Variant, name: str
+) -> None:
     sine, cosine = compiled(variant).functions[8](ranges()[name])
     with mpmath.workprec(160):
         for x, s, c, (true_s, true_c) in zip(ranges()[name], sine, cosine, exact(name), strict=True):
@@ -101,7 +103,7 @@ def test_sine_and_cosine_are_right_to_three_quarters_of_a_unit_in_the_last_place
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES)
-def test_sine_and_cosine_of_zeros_infinities_and_nan_are_right(variant: Variant, lanes: int) -> None:
+def test_sine_and_cosine_of_zeros_infinities_and_nan_equal_the_standards_values(variant: Variant, lanes: int) -> None:
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan])
     sine, cosine = compiled(variant).functions[lanes](x)
     assert np.array_equal(sine[:2], [0.0, 0.0]) and np.array_equal(np.signbit(sine[:2]), [False, True])
@@ -111,7 +113,7 @@ def test_sine_and_cosine_of_zeros_infinities_and_nan_are_right(variant: Variant,
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES)
-def test_the_sine_of_tiny_arguments_is_the_argument(variant: Variant, lanes: int) -> None:
+def test_sine_of_tiny_arguments_is_the_argument(variant: Variant, lanes: int) -> None:
     x = np.concatenate([ranges()["subnormal"], [5e-324, -5e-324, 2.0**-1022, 1e-300, 1e-100, -1e-9]])
     sine, cosine = compiled(variant).functions[lanes](x)
     assert np.array_equal(sine, x)
@@ -120,7 +122,7 @@ def test_the_sine_of_tiny_arguments_is_the_argument(variant: Variant, lanes: int
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES[1:])
-def test_sine_and_cosine_do_not_depend_on_the_number_of_lanes(variant: Variant, lanes: int) -> None:
+def test_sine_and_cosine_do_not_depend_on_the_count_of_simd_lanes(variant: Variant, lanes: int) -> None:
     x = all_arguments()
     functions = compiled(variant).functions
     assert same_bits(functions[lanes](x), functions[1](x))
@@ -134,7 +136,7 @@ def test_sine_and_cosine_do_not_depend_on_the_processor() -> None:
 
 @every_variant
 @pytest.mark.parametrize("lanes", [2, 4, 8])
-def test_large_arguments_do_not_change_neighbouring_lanes(variant: Variant, lanes: int) -> None:
+def test_large_arguments_of_sine_and_cosine_do_not_change_neighbouring_lanes(variant: Variant, lanes: int) -> None:
     run = compiled(variant).functions[lanes]
     rng = np.random.default_rng(11)
     near, far = rng.uniform(-50, 50, lanes), log_uniform(rng, 1e7, 1e300, lanes)
@@ -166,12 +168,12 @@ def test_sine_and_cosine_call_no_external_function(variant: Variant) -> None:
     assert called and all("lw." in target for target in called)
 
 
-def test_no_instruction_of_sincos_allows_fast_math() -> None:
+def test_emitted_sine_and_cosine_have_no_fast_math_flags() -> None:
     for fma in (True, False):
         assert not re.search(r"\b(fast|nnan|ninf|nsz|arcp|contract|afn|reassoc)\b", module_text("sincos", 64, fma))
 
 
-def test_stored_bits_of_pi_are_right() -> None:
+def test_stored_bits_of_two_over_pi_and_pi_are_correct() -> None:
     with mpmath.workprec(1400):
         assert int(mpmath.floor(mpmath.ldexp(2 / mpmath.pi, 1216))) == reduction.TWO_OVER_PI
         assert int(mpmath.floor(mpmath.ldexp(mpmath.pi / 2, 255))) == reduction.HALF_PI

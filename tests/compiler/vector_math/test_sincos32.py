@@ -42,7 +42,7 @@ def errors(x: np.ndarray, got: np.ndarray, true: np.ndarray) -> np.ndarray:
 
 
 @every_variant
-def test_float32_sine_and_cosine_are_right_to_nine_tenths_of_a_unit_in_the_last_place(variant: Variant) -> None:
+def test_float32_sine_and_cosine_are_accurate_to_nine_tenths_of_a_unit_in_the_last_place(variant: Variant) -> None:
     x = arguments()
     true = compiled("sincos", 64, variant).functions[8](x.astype(np.float64))
     for got, exact in zip(single(variant).functions[16](x), true, strict=True):
@@ -52,7 +52,9 @@ def test_float32_sine_and_cosine_are_right_to_nine_tenths_of_a_unit_in_the_last_
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES)
-def test_float32_sine_and_cosine_of_zeros_infinities_and_nan_are_right(variant: Variant, lanes: int) -> None:
+def test_float32_sine_and_cosine_of_zeros_infinities_and_nan_equal_the_standards_values(
+    variant: Variant, lanes: int
+) -> None:
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan], dtype=np.float32)
     sine, cosine = single(variant).functions[lanes](x)
     assert np.array_equal(sine[:2], [0.0, 0.0]) and np.array_equal(np.signbit(sine[:2]), [False, True])
@@ -61,7 +63,7 @@ def test_float32_sine_and_cosine_of_zeros_infinities_and_nan_are_right(variant: 
 
 
 @every_variant
-def test_the_float32_sine_of_tiny_arguments_is_the_argument(variant: Variant) -> None:
+def test_float32_sine_of_tiny_arguments_is_the_argument(variant: Variant) -> None:
     x = neighbours([1e-45, 1e-40, 2.0**-126, 1e-30, 1e-6], 0, 32)
     sine, cosine = single(variant).functions[8](np.concatenate([x, -x]))
     assert np.array_equal(sine, np.concatenate([x, -x]))
@@ -70,7 +72,7 @@ def test_the_float32_sine_of_tiny_arguments_is_the_argument(variant: Variant) ->
 
 @every_variant
 @pytest.mark.parametrize("lanes", LANES[1:])
-def test_float32_sine_and_cosine_do_not_depend_on_the_number_of_lanes(variant: Variant, lanes: int) -> None:
+def test_float32_sine_and_cosine_do_not_depend_on_the_count_of_simd_lanes(variant: Variant, lanes: int) -> None:
     x = np.random.default_rng(1).permutation(arguments())
     functions = single(variant).functions
     assert same_bits(functions[lanes](x), functions[1](x))
@@ -83,7 +85,7 @@ def test_float32_sine_and_cosine_do_not_depend_on_the_processor() -> None:
 
 
 @every_variant
-def test_large_float32_arguments_do_not_change_neighbouring_lanes(variant: Variant) -> None:
+def test_large_arguments_of_float32_sine_and_cosine_do_not_change_neighbouring_lanes(variant: Variant) -> None:
     run = single(variant).functions[8]
     rng = np.random.default_rng(11)
     near, far = rng.uniform(-50, 50, 8), rng.uniform(1e5, 1e30, 8)

@@ -109,7 +109,9 @@ def test_vector_functions_of_special_values_equal_numpys(variant: Variant, bits:
     ],
 )
 @every_variant
-def test_named_special_cases_are_exact(variant: Variant, code: str, x: tuple[float, ...], result: float) -> None:
+def test_vector_functions_are_exact_in_listed_special_cases(
+    variant: Variant, code: str, x: tuple[float, ...], result: float
+) -> None:
     (got,) = compiled(code, 64, variant).functions[4](*(np.array([v]) for v in x))
     assert np.array_equal(got, [result], equal_nan=True)
     assert np.isnan(result) or np.signbit(got[0]) == np.signbit(result)

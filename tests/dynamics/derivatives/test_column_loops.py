@@ -16,7 +16,9 @@ from oracles.trees import TREES, state
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "per_velocity"), [("mixed_0", 24), ("floating_chain", 1), ("coupled_0", 24)])
-def test_columns_in_loops_equal_unrolled_columns(name: str, per_velocity: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inverse_mass_matrix_columns_computed_in_loops_equal_unrolled_columns(
+    name: str, per_velocity: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Columns from rows of L⁻¹, by articulated bodies, and by the factors of M for coupled joints."""
     tree = TREES[name]
     q, v, tau = state(tree, 3, 5)

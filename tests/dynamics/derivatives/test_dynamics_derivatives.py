@@ -40,7 +40,7 @@ VARIANTS = ({}, wrenched, {"passive": True})
 
 
 @pytest.mark.slow(every=3)
-def test_inverse_dynamics_derivatives_equal_dual_numbers(drawn):
+def test_inverse_dynamics_derivatives_equal_dual_number_derivatives(drawn):
     """Half of all trees and robots, plain, with wrenches, and with passive joint forces in turns."""
     rng = np.random.default_rng(0)
     # of each joint type there is a chain, and then a random tree
@@ -54,7 +54,7 @@ def test_inverse_dynamics_derivatives_equal_dual_numbers(drawn):
 
 
 @pytest.mark.slow(every=9)
-def test_forward_dynamics_derivatives_equal_dual_numbers(drawn):
+def test_forward_dynamics_derivatives_equal_dual_number_derivatives(drawn):
     """The other half, and derivatives by wrenches; trees with a regular mass matrix."""
     rng = np.random.default_rng(1)
     for k, case in drawn((k, case) for k, case in enumerate(cases()) if k % 4 in (1, 2) and case.cond <= 1e8):
@@ -111,7 +111,7 @@ def special(tree, rng) -> np.ndarray:
     return np.stack([zero, f("integrate", zero, 1e-12 * rng.normal(size=tree.nv)), f("integrate", zero, turn)])
 
 
-def test_derivatives_at_zero_and_near_half_a_turn_are_exact(drawn):
+def test_dynamics_derivatives_at_zero_and_near_half_turn_rotations_are_exact(drawn):
     """Every joint type whose coordinates are regular there."""
     rng = np.random.default_rng(4)
     for name, tree in drawn(TREES.items()):
@@ -131,7 +131,7 @@ def test_derivatives_at_zero_and_near_half_a_turn_are_exact(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_in_float32_are_within_a_thousandth():
+def test_dynamics_derivatives_in_float32_are_accurate_to_a_thousandth():
     """Within 1e-3 of double precision."""
     rng = np.random.default_rng(5)
     for example in SHIPPED[:2]:
@@ -146,7 +146,7 @@ def test_derivatives_in_float32_are_within_a_thousandth():
                 assert_close(actual, exact, 1e-3, f"{example}: {function}", core=2)
 
 
-def test_derivatives_by_wrenches_are_named_by_frame_and_axes():
+def test_derivatives_of_acceleration_by_wrenches_equal_the_inverse_mass_matrix_times_jacobians():
     """They equal M⁻¹ Jᵀ, compiled."""
     robot = SHIPPED[0].robot()
     frame = robot.tree.bodies[-1].name

@@ -76,7 +76,7 @@ def stepped(tree, step, at, u):
 
 
 @every_moving_type
-def test_linear_systems_of_steps_equal_dual_numbers(tree):
+def test_linearized_time_steps_equal_dual_number_derivatives(tree):
     """Every integrator in turns, along random directions."""
     turn = [*TREES.values()].index(tree)
     q, v, tau = (x[0] for x in state(tree, 3, 1))
@@ -89,7 +89,7 @@ def test_linear_systems_of_steps_equal_dual_numbers(tree):
 
 
 @every_moving_type
-def test_the_continuous_linear_system_equals_differences_of_flows(tree):
+def test_continuous_linear_system_equals_finite_differences_of_motions(tree):
     """Tangent vectors from one motion to a neighbouring one, at two times."""
     f, n = Direct(tree), tree.nv
     q, v, tau = (x[0] for x in state(tree, 3, 1))
@@ -110,7 +110,7 @@ def test_the_continuous_linear_system_equals_differences_of_flows(tree):
     assert_close(change[n:], expected[1], 1e-6)
 
 
-def test_the_linear_system_of_a_floating_body_has_the_twist_cross_product():
+def test_linear_system_of_a_floating_body_contains_the_cross_product_of_its_twist():
     """The block of A for δ̇ by δ is −V ×, of the twist in the body's own axes."""
     tree = TREES["floating_chain"]
     q, v, tau = (x[0] for x in state(tree, 0, 1))
@@ -120,7 +120,7 @@ def test_the_linear_system_of_a_floating_body_has_the_twist_cross_product():
 
 
 @pytest.mark.slow(every=3)
-def test_linear_systems_with_wrenches_gravity_and_springs_equal_differences():
+def test_linear_systems_with_wrenches_gravity_and_springs_equal_finite_differences():
     """A step of the whole robot is compared with its own functions; each sample has its own step length."""
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
@@ -149,7 +149,7 @@ def test_linear_systems_with_wrenches_gravity_and_springs_equal_differences():
 
 
 @every_moving_type
-def test_derivatives_of_integrate_equal_dual_numbers(tree):
+def test_derivatives_of_integrate_equal_dual_number_derivatives(tree):
     q, v, _ = (x[0] for x in state(tree, 5, 1))
     f, n = Direct(tree), tree.nv
     u = np.random.default_rng(n).normal(size=2 * n)

@@ -48,7 +48,7 @@ def inputs_of(name, state):
 
 
 @every_moving_type
-def test_named_derivatives_equal_dual_numbers_along_random_directions(tree):
+def test_named_derivatives_equal_dual_number_derivatives_along_random_directions(tree):
     """One direction of all inputs; functions of frames take turns."""
     turn = [*TREES.values()].index(tree)
     at, moving = state(tree, 1, 3), np.random.default_rng(2).normal(size=(3, 3, tree.nv))
@@ -82,7 +82,7 @@ def test_derivatives_by_velocity_and_acceleration_are_jacobians_and_momentum_mat
 
 
 @pytest.mark.slow(every=3)
-def test_named_derivatives_at_zero_and_near_half_a_turn_equal_differences(drawn):
+def test_named_derivatives_at_zero_and_near_half_turn_rotations_equal_finite_differences(drawn):
     """Every joint type, against differences of 120 digits along the joint's manifold: two functions in turns."""
     for seed, kind in drawn(enumerate(joints.ALL)):
         joint = kind.example(np.random.default_rng(seed))
@@ -122,7 +122,7 @@ def _differences(tree, name, q, arguments, options):
 
 
 @pytest.mark.slow(every=9)
-def test_dual_numbers_take_no_more_operations_than_differentiation_of_the_graph():
+def test_dual_number_derivatives_need_no_more_operations_than_differentiated_graphs():
     """Derivatives of three functions by all inputs, with a margin of 2 %."""
     for name, tree in (
         ("inverse_dynamics", "mixed_0"),
@@ -149,7 +149,7 @@ def test_dual_numbers_take_no_more_operations_than_differentiation_of_the_graph(
         assert counts[0] <= 1.02 * counts[1], (name, counts)
 
 
-def test_named_derivatives_in_float32_are_within_a_thousandth():
+def test_named_derivatives_in_float32_are_accurate_to_a_thousandth():
     """float32 within 1e-3 of float64, relative to the size of the derivative."""
     tree = TREES["floating_random"]
     f, (q, v, a) = robot_of(tree), state(tree)
@@ -163,7 +163,7 @@ def test_named_derivatives_in_float32_are_within_a_thousandth():
             assert np.linalg.norm(single - double) <= 1e-3 * np.linalg.norm(double)
 
 
-def test_unknown_frames_and_wrong_shapes_are_refused():
+def test_unknown_frames_and_wrong_shapes_of_derivative_methods_are_refused():
     f = Robot(TREES["mixed_0"])
     with pytest.raises(KeyError, match="frame"):
         f.twist_derivatives(f.neutral(), np.zeros(f.nv), "nowhere")

@@ -36,7 +36,7 @@ def traced(tree, row, many) -> Program:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_reverse_derivatives_equal_forward_derivatives(row, drawn):
+def test_reverse_mode_derivatives_of_dynamics_equal_forward_mode_derivatives(row, drawn):
     rng = np.random.default_rng(0)
     for name, tree in drawn([*TREES.items()][::4]):
         if not tree.nv or not any(frame.name == "tool1" for frame in tree.frames):
@@ -53,7 +53,7 @@ def test_reverse_derivatives_equal_forward_derivatives(row, drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_a_chain_grow_linearly_with_its_length():
+def test_operations_of_a_chains_reverse_derivatives_grow_linearly_with_its_length():
     counts = []
     for n in (50, 100):
         tree = random_tree(np.random.default_rng(1), n, types=[Revolute], shape="chain")
@@ -61,7 +61,7 @@ def test_derivatives_of_a_chain_grow_linearly_with_its_length():
     assert counts[1] < 2.2 * counts[0]
 
 
-def test_distinct_symbols_alone_are_independent():
+def test_only_distinct_symbols_count_as_independent_inputs():
     x, y = Graph().inputs("x", (2,))
     assert are_independent([x, y]) and are_independent([])
     assert not are_independent([x, x]) and not are_independent([x, 2.0 * y]) and not are_independent([x, 1.0])

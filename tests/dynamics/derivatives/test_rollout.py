@@ -28,7 +28,7 @@ def motion_of(robot):
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_a_rollout_equal_products_of_linear_systems():
+def test_derivatives_of_a_rollout_equal_products_of_linearized_steps():
     """A floating body with two joints: jvp in random directions against linear systems, vjp against jvp."""
     robot = lw.load("double_pendulum", floating_base=True)
     move, n = motion_of(robot), robot.nv
@@ -61,7 +61,7 @@ def test_derivatives_of_a_rollout_equal_products_of_linear_systems():
     assert_close(total, w @ np.concatenate(along), 1e-11)
 
 
-def test_a_gradient_of_a_rollout_costs_at_most_four_rollouts():
+def test_gradient_of_a_rollout_needs_at_most_four_times_the_operations_of_the_rollout():
     """The cost of reverse mode does not depend on the number of controls."""
     move = motion_of(lw.load("arm7"))
     assert move.vjp().arithmetic <= 4.0 * move.arithmetic

@@ -33,7 +33,7 @@ def taylor(tree, name, at, weights, u, **options):
 
 
 @every_moving_type
-def test_hessians_of_dynamics_equal_nested_dual_numbers(tree):
+def test_hessians_of_dynamics_equal_nested_dual_number_derivatives(tree):
     """uᵀ H u is the second derivative of the function along u: inverse and forward dynamics in turns."""
     name = [*LAST][[*TREES.values()].index(tree) // 2 % 2]
     q, v, x = (y[0] for y in state(tree, 6, 1))
@@ -51,7 +51,7 @@ def test_hessians_of_dynamics_equal_nested_dual_numbers(tree):
 
 
 @every_moving_type
-def test_hessians_of_dynamics_equal_differences_of_first_derivatives(tree):
+def test_hessians_of_dynamics_equal_finite_differences_of_first_derivatives(tree):
     """Every block, in a random direction: to 1e-6 of its size; by q twice the symmetric part."""
     turn = [*TREES.values()].index(tree)
     name = [*LAST][1 - turn // 2 % 2]
@@ -77,7 +77,7 @@ def test_hessians_of_dynamics_equal_differences_of_first_derivatives(tree):
 
 
 @pytest.mark.slow(every=9)
-def test_contracted_second_derivatives_equal_hessians():
+def test_contracted_second_derivatives_of_dynamics_equal_hessians():
     for key in ("coupled_chain", "floating_random"):
         tree = TREES[key]
         f, (q, v, x) = Direct(tree, "floats"), (y[0] for y in state(tree, 9, 1))
@@ -90,7 +90,7 @@ def test_contracted_second_derivatives_equal_hessians():
 
 
 @pytest.mark.slow(every=3)
-def test_hessians_at_zero_and_near_half_a_turn_equal_nested_dual_numbers(drawn):
+def test_hessians_of_dynamics_at_zero_and_near_half_turn_rotations_equal_dual_number_derivatives(drawn):
     """Every joint type: uᵀ H u where formulas of rotations change from one form to another."""
     for seed, kind in drawn(enumerate(joints.ALL)):
         joint = kind.example(np.random.default_rng(seed))
@@ -119,7 +119,7 @@ def test_hessians_at_zero_and_near_half_a_turn_equal_nested_dual_numbers(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_hessians_with_wrenches_springs_and_gravity_equal_differences():
+def test_hessians_of_dynamics_with_wrenches_springs_and_gravity_equal_finite_differences():
     """Wrenches in axes of another frame, and passive joint forces, in both precisions."""
     robot = lw.load("arm7").with_joint_dynamics(stiffness=2.0, damping=0.5, friction=0.1, armature=0.01)
     rng = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from oracles.trees import every_moving_tree, state
 
 
 @every_moving_tree
-def test_the_jacobian_sum_equals_inverse_dynamics(tree):
+def test_newton_euler_terms_projected_by_jacobians_sum_to_inverse_dynamics(tree):
     q, v, a = state(tree)
     f = ActedOn(tree)
     gravity = np.random.default_rng(0).normal(size=(4, 3))
@@ -32,7 +32,7 @@ def test_the_jacobian_sum_equals_inverse_dynamics(tree):
 
 
 @every_moving_tree
-def test_body_terms_at_the_centre_of_mass_are_newton_euler_equations(tree):
+def test_newton_euler_terms_at_the_centre_of_mass_are_the_equations_of_a_rigid_body(tree):
     """Moved to the centre of mass they are the Newton-Euler equations of a body:
     M = diag(Ī, m 1), c = M J̇ v + (ω × Ī ω; 0) and g = (0; −m g)."""
     q, v, _ = state(tree)
@@ -70,7 +70,7 @@ def test_body_terms_at_the_centre_of_mass_are_newton_euler_equations(tree):
         assert np.array_equal(M[:, i], np.swapaxes(M[:, i], -1, -2))
 
 
-def test_compiled_body_terms_equal_interpreted_ones():
+def test_compiled_newton_euler_terms_equal_interpreted_ones():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random_configuration(rng, size=5), rng.normal(size=(2, 5, 7))

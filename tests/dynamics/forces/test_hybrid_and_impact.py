@@ -25,7 +25,7 @@ def moved_by(tree, joints):
 
 
 @every_moving_type
-def test_hybrid_dynamics_recovers_accelerations_and_forces(tree):
+def test_hybrid_dynamics_recovers_unknown_accelerations_and_forces(tree):
     """Any half of a motion with its forces gives the other half; unused inputs may be anything."""
     if any(b.drive.static_friction for b in tree.bodies):  # with it more than one motion may obey Coulomb's law
         bodies = [replace(b, drive=replace(b.drive, static_friction=())) for b in tree.bodies]
@@ -53,7 +53,7 @@ def test_hybrid_dynamics_recovers_accelerations_and_forces(tree):
 
 
 @pytest.mark.slow(every=3)
-def test_hybrid_dynamics_without_and_with_all_joints_is_forward_and_inverse_dynamics():
+def test_hybrid_dynamics_of_no_or_all_prescribed_joints_is_forward_or_inverse_dynamics():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     q, (v, a, tau) = robot.random_configuration(rng, size=3), rng.normal(size=(3, 3, 7))
@@ -74,7 +74,7 @@ def test_hybrid_dynamics_without_and_with_all_joints_is_forward_and_inverse_dyna
     assert alone < robot.compile("forward_dynamics").arithmetic  # what is given is eliminated nowhere
 
 
-def test_hybrid_dynamics_refuses_unknown_and_coupled_joints():
+def test_hybrid_dynamics_rejects_unknown_and_coupled_joints():
     tree = TREES["coupled_chain"]
     robot = lw.Robot(tree)
     q, v, a = state(tree, size=1)
@@ -109,7 +109,7 @@ def test_impulses_change_velocities_by_the_inverse_mass_matrix(tree):
     assert np.array_equal(f.impact(q, v), v)
 
 
-def test_a_rod_hit_at_its_centre_of_percussion_leaves_the_hinge_unloaded():
+def test_rod_hit_at_its_centre_of_percussion_leaves_the_hinge_unloaded():
     """A rod on a hinge, hit at its centre of percussion: the hinge bears nothing."""
     m, length = 2.0, 0.9
     inertia = (0.0, m * length**2 / 12.0, m * length**2 / 12.0)
@@ -138,7 +138,7 @@ def test_a_rod_hit_at_its_centre_of_percussion_leaves_the_hinge_unloaded():
 
 
 @pytest.mark.slow(every=3)
-def test_massless_joints_need_a_prescribed_acceleration():
+def test_hybrid_dynamics_of_joints_without_inertia_requires_prescribed_accelerations():
     """A hinge that moves no inertia has no acceleration under a force."""
     base = lw.Link("arm", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
     joints = [
@@ -160,7 +160,7 @@ def test_massless_joints_need_a_prescribed_acceleration():
 
 
 @pytest.mark.slow
-def test_impacts_equal_pinocchios(drawn):
+def test_velocity_changes_by_impulses_equal_pinocchios(drawn):
     pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import ALIGNED, Pinocchio
 

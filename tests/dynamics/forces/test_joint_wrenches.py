@@ -41,7 +41,7 @@ def in_world(X, w):
 
 
 @every_moving_tree
-def test_joint_wrenches_project_to_joint_forces(tree):
+def test_joint_wrenches_projected_on_motion_subspaces_are_joint_forces(tree):
     """τ = Σ Sᵀ w, and the internal force does no work; both are the joint's own split."""
     q, v, a = state(tree)
     f = ActedOn(tree)
@@ -61,7 +61,7 @@ def test_joint_wrenches_project_to_joint_forces(tree):
 
 
 @every_moving_tree
-def test_wrenches_of_the_world_change_the_total_momentum(tree):
+def test_joint_wrenches_on_the_world_equal_the_rate_of_momentum_less_external_wrenches(tree):
     """The wrenches across joints on the world equal the rate of momentum less weight and external wrenches."""
     q, v, a = state(tree)
     rng = np.random.default_rng(1)
@@ -86,7 +86,7 @@ def test_wrenches_of_the_world_change_the_total_momentum(tree):
 
 
 @pytest.mark.parametrize("tree", [TREES[k] for k in ("mixed_0", "mixed_chain", "coupled_0", "rerooted_coupled")])
-def test_joint_wrenches_are_one_wrench_in_every_view(tree):
+def test_joint_wrenches_on_parent_and_child_are_opposite_in_axes_of_any_frame(tree):
     """The reaction on the parent is opposite; axes may be of any frame."""
     q, v, a = state(tree)
     f = ActedOn(tree)
@@ -114,7 +114,7 @@ def test_joint_wrenches_are_one_wrench_in_every_view(tree):
             assert_close(reactions[n, i], expected, 1e-13)
 
 
-def test_at_rest_the_first_joint_bears_the_weight_of_the_robot():
+def test_first_joint_of_a_robot_at_rest_bears_the_robots_weight():
     """Compiled code: the wrench across the first joint carries the weight."""
     for name in ("arm7", "humanoid"):
         robot = lw.load(name, floating_base=name == "humanoid")
@@ -129,7 +129,7 @@ def test_at_rest_the_first_joint_bears_the_weight_of_the_robot():
             assert_close(internal[:, 0], np.zeros((3, 6)), 1e-10, core=1)
 
 
-def test_joint_wrenches_of_an_accelerated_door_are_right():
+def test_joint_wrenches_of_an_accelerated_door_equal_the_closed_form():
     """A plate of 2 kg, its centre 0.5 m from a vertical hinge, rotates at 3 rad/s and accelerates by 4 rad/s²."""
     plate = lw.Link("door", mass=2.0, com=(0.5, 0.0, 0.2), inertia=(0.1, 0.2, 0.3))
     hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge", parent="world", child="door")
@@ -166,7 +166,7 @@ def test_joint_wrenches_equal_pinocchios(example):
     assert_close(robot.joint_wrenches(q, v, a), np.array(theirs), 1e-12, core=2)
 
 
-def test_joint_wrenches_refuse_unknown_frames_and_missing_inertias():
+def test_joint_wrenches_rejects_unknown_frames_and_missing_inertias():
     robot = lw.load("double_pendulum")
     q = robot.neutral()
     with pytest.raises(ValueError, match="joint_wrenches: on: expected one of child, parent, got 'both'"):

@@ -59,7 +59,7 @@ def asks(robot, q):
 
 
 @pytest.mark.slow(every=9)
-def test_coaxial_joints_without_inertia_between_them_are_refused_by_name():
+def test_coaxial_joints_with_no_inertia_between_them_are_refused_by_name():
     """About any axis: the trace has values near zero, and no exact zeros."""
     for seed, where in ((0, 0), (1, 1), (2, 2)):
         tree = twice_coaxial(seed, where=where)
@@ -83,7 +83,7 @@ def test_coaxial_joints_without_inertia_between_them_are_refused_by_name():
         assert_close(robot.inverse_dynamics(q, q, result.a), result.tau, 1e-10)
 
 
-def test_a_massless_leaf_about_any_axis_is_refused_by_name():
+def test_massless_last_link_is_refused_by_forward_dynamics_with_its_name():
     for kind in (Revolute, Prismatic, Spherical):
         tree = random_tree(np.random.default_rng(5), 3, types=[kind], shape="chain")
         bodies = (*tree.bodies[:2], replace(tree.bodies[2], inertia=Inertia.zero()))
@@ -103,7 +103,7 @@ def test_a_massless_leaf_about_any_axis_is_refused_by_name():
         assert np.abs(basis[: -basis.shape[1]]).max() <= 1e-12
 
 
-def test_coupled_joints_that_cancel_each_other_are_refused():
+def test_coupled_joints_with_opposite_motions_of_a_body_are_refused_by_forward_dynamics():
     """A master and its follower rotate a body back: it does not move."""
     links = [lw.Link("a"), lw.Link("b", **ROD), lw.Link("c", **ROD)]
     axis = (0.6, 0.0, 0.8)
@@ -139,7 +139,7 @@ def wrist(*more):
 
 
 @pytest.mark.slow(every=3)
-def test_singular_configurations_warn_with_the_joints_names():
+def test_singular_mass_matrices_give_warnings_with_the_joints_names():
     """Single calls, batches and float32 warn; regular configurations do not."""
     robot = wrist()
     v, tau = np.zeros(3), np.array([0.1, 0.2, 0.3])
@@ -180,7 +180,7 @@ def test_singular_configurations_warn_with_the_joints_names():
         robot.mass_matrix_null_space(np.stack([bent, straight]))
 
 
-def test_singular_configurations_of_robots_with_couplings_warn():
+def test_singular_mass_matrices_of_robots_with_couplings_give_warnings():
     robot = wrist("d", "e").with_couplings({"to_e": ("to_d", -2.0, 0.1)})
     v = np.zeros(4)
     assert np.isfinite(robot.forward_dynamics([0.1, 0.5, 0.2, 0.0], v, v)).all()
@@ -188,7 +188,7 @@ def test_singular_configurations_of_robots_with_couplings_warn():
         robot.forward_dynamics([0.1, 0.0, 0.2, 0.3], v, v + 1.0)
 
 
-def test_robots_with_regular_mass_matrices_have_no_guards(drawn):
+def test_robots_with_regular_mass_matrices_have_no_singularity_guards(drawn):
     """Every joint is resisted by its own body, or pivots show that the matrix is regular."""
     for example in drawn((*EXAMPLES, *SHIPPED)):
         subject = robot_owner(example.robot().tree)
@@ -209,7 +209,7 @@ def test_robots_with_regular_mass_matrices_have_no_guards(drawn):
 
 
 @every_moving_tree
-def test_the_product_of_pivots_is_the_determinant_of_the_mass_matrix(tree):
+def test_product_of_mass_matrix_pivots_is_the_determinant(tree):
     """Their product is its determinant, and none comes near to rounding."""
     q = state(tree, size=1)[0][0].tolist()
     M = Direct(tree).mass_matrix(np.array(q))
@@ -223,7 +223,7 @@ def test_the_product_of_pivots_is_the_determinant_of_the_mass_matrix(tree):
 
 
 @pytest.mark.slow(every=9)
-def test_pivots_of_chains_of_2000_bodies_are_computed():
+def test_mass_matrix_pivots_of_chains_of_2000_bodies_are_computed():
     tree = random_tree(np.random.default_rng(0), 2000, types=[Revolute], shape="chain")
     subject = robot_owner(tree)
     refuse_singular_inertia(subject, read_request(subject, "forward_dynamics"))

@@ -26,7 +26,7 @@ def chain(*kinds, step=(0.4, 0.0, 0.0)):
 
 
 @every_moving_tree
-def test_wrenches_of_joint_forces_have_least_norm(tree):
+def test_wrench_from_torque_has_the_least_norm(tree):
     """Against NumPy's pseudoinverse of the transposed Jacobian, on every tree; few move frames in all directions."""
     q, _, tau = state(tree)
     f = ActedOn(tree)
@@ -43,7 +43,7 @@ def test_wrenches_of_joint_forces_have_least_norm(tree):
 
 
 @every_moving_tree
-def test_wrenches_of_static_torques_reproduce_the_torques(tree):
+def test_wrench_from_torque_reproduces_the_static_torques(tree):
     """The wrench that a wrench's joint forces make does the same to the joints, and nothing is left."""
     q, _, _ = state(tree)
     f = ActedOn(tree)
@@ -56,7 +56,7 @@ def test_wrenches_of_static_torques_reproduce_the_torques(tree):
     assert np.all(np.linalg.norm(back, axis=-1) <= np.linalg.norm(w, axis=-1) * (1.0 + 1e-9))
 
 
-def test_power_of_a_wrench_equals_power_of_its_joint_forces():
+def test_power_of_a_wrench_equals_the_power_of_its_joint_forces():
     """u · v = w · V."""
     robot = lw.load("arm6")
     rng = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def test_power_of_a_wrench_equals_power_of_its_joint_forces():
     assert np.array_equal(robot.static_torque(q), np.zeros((5, 6)))
 
 
-def test_static_torques_of_a_planar_arm_are_right():
+def test_static_torques_of_a_planar_arm_equal_the_closed_form():
     """Two hinges and bars of 0.4 m, straight along x: a force f_y at the tip makes the torques 0.8 f_y and 0.4 f_y."""
     robot = chain(Revolute((0, 0, 1)), Revolute((0, 0, 1)))
     q = np.zeros(2)
@@ -90,7 +90,7 @@ def test_static_torques_of_a_planar_arm_are_right():
     assert_close(w, [0, 0, 2.0, 0, 0, 0], 1e-13)
 
 
-def test_rank_deficient_wrenches_in_float32_ignore_rounding():
+def test_wrench_from_torque_in_float32_treats_a_rank_deficient_jacobian_as_float64_does():
     """A planar arm's Jacobian has rank 3."""
     robot = chain(*[Revolute((0, 0.6, 0.8))] * 4)
     rng = np.random.default_rng(0)
@@ -107,7 +107,7 @@ def test_rank_deficient_wrenches_in_float32_ignore_rounding():
     assert_close(remainder, residual, 1e-4, core=1)
 
 
-def test_wrenches_on_fixed_frames_are_zero_and_unknown_frames_refused():
+def test_wrench_from_torque_at_fixed_frames_is_zero_and_unknown_frames_are_refused():
     robot = lw.load("double_pendulum")
     w, residual = robot.wrench_from_torque([0.1, 0.2], [1.0, 2.0], "world")
     assert np.array_equal(w, np.zeros(6)) and np.array_equal(residual, [1.0, 2.0])
@@ -117,7 +117,7 @@ def test_wrenches_on_fixed_frames_are_zero_and_unknown_frames_refused():
         robot.wrench_from_torque([0.1, 0.2], [1.0, 2.0, 3.0], "tip")
 
 
-def test_derivatives_of_wrenches_from_torques_equal_differences():
+def test_derivatives_of_wrench_from_torque_equal_finite_differences():
     robot = lw.load("arm6")
     q, tau = robot.random_configuration(seed=3), np.arange(6.0)
 

@@ -22,7 +22,7 @@ def times(matrix, v):
 
 
 @every_tree
-def test_the_coriolis_matrix_times_velocity_is_the_bias_force_without_gravity(tree):
+def test_coriolis_matrix_times_velocity_is_the_bias_force_without_gravity(tree):
     q, v, _ = state(tree)
     f = Direct(tree)
     C = f.coriolis_matrix(q, v)
@@ -32,13 +32,13 @@ def test_the_coriolis_matrix_times_velocity_is_the_bias_force_without_gravity(tr
 
 
 @every_tree
-def test_the_rate_of_the_mass_matrix_is_the_coriolis_matrix_plus_its_transpose(tree):
+def test_rate_of_the_mass_matrix_is_the_coriolis_matrix_plus_its_transpose(tree):
     q, v, _ = state(tree)
     C = Direct(tree).coriolis_matrix(q, v)
     assert_close(C + transposed(C), rate_of(tree, "mass_matrix", q, v), 1e-12, core=2)
 
 
-def test_differences_of_the_mass_matrix_equal_the_coriolis_matrix_plus_its_transpose():
+def test_finite_differences_of_the_mass_matrix_equal_the_coriolis_matrix_plus_its_transpose():
     for name in ("mixed_0", "coupled_chain", "rerooted_coupled", "floating_chain"):
         tree, h = TREES[name], 1e-5
         q, v, _ = state(tree)
@@ -53,7 +53,7 @@ def of_coordinates(tree):
     return tree.nq == tree.nv and all(type(body.joint).q_dot is JointType.q_dot for body in tree.bodies)
 
 
-def test_the_coriolis_matrix_consists_of_christoffel_symbols():
+def test_coriolis_matrix_consists_of_christoffel_symbols():
     """C(q, v) w = C(q, w) v, and Ṁ = C + Cᵀ, where q̇ = v: only the Christoffel symbols of M have both."""
     trees = {name: tree for name, tree in TREES.items() if tree.nv and of_coordinates(tree)}
     assert {"revolute_chain", "spherical (Euler)_random", "coupled_chain", "prismatic_chain"} <= trees.keys()
@@ -63,7 +63,7 @@ def test_the_coriolis_matrix_consists_of_christoffel_symbols():
         assert_close(times(f.coriolis_matrix(q, v), w), times(f.coriolis_matrix(q, w), v), 1e-12, name, core=1)
 
 
-def test_the_coriolis_matrix_of_a_double_pendulum_is_the_textbooks():
+def test_coriolis_matrix_of_a_double_pendulum_equals_the_textbooks():
     """C = m₂ l₁ c₂ sin q₂ [[−v₂, −(v₁ + v₂)], [v₁, 0]], as every text has it."""
     axis = Revolute((0.0, 1.0, 0.0))
     links = [
@@ -88,7 +88,7 @@ def test_compiled_coriolis_matrices_equal_interpreted_ones():
         assert_close(robot_of(tree).coriolis_matrix(q, v), Direct(tree).coriolis_matrix(q, v), 1e-13, name, core=2)
 
 
-def test_coriolis_matrix_refuses_velocities_of_wrong_shape():
+def test_coriolis_matrix_rejects_velocities_of_wrong_shape():
     robot = robot_of(TREES["mixed_0"])
     q, v, _ = state(robot.tree)
     with pytest.raises(ValueError, match="coriolis_matrix: v: expected an array of shape"):

@@ -27,7 +27,7 @@ def times(matrix, v):
 
 
 @every_moving_tree
-def test_inverse_mass_matrices_equal_numpys(tree):
+def test_inverse_mass_matrices_equal_numpys_inverses(tree):
     q, x, _ = state(tree)
     f = Direct(tree)
     M, inverse = f.mass_matrix(q), f.mass_matrix_inverse(q)
@@ -40,7 +40,7 @@ def test_inverse_mass_matrices_equal_numpys(tree):
 
 
 @every_moving_tree
-def test_inverse_mass_matrices_with_armature_equal_numpys(tree):
+def test_inverse_mass_matrices_with_armature_equal_numpys_inverses(tree):
     rng = np.random.default_rng(2)
     heavier = replace(tree, bodies=tuple(_with_rotors(body, rng) for body in tree.bodies))
     q, x, _ = state(tree)
@@ -85,7 +85,7 @@ def without_mass(tree, *bodies):
     return replace(tree, bodies=tuple(lightened), frames=tuple(frames))
 
 
-def test_a_massless_body_at_the_end_is_refused_by_name():
+def test_massless_last_body_is_refused_by_mass_matrix_inverse_with_its_name():
     for kind in MOVING:
         tree = random_tree(np.random.default_rng(0), 3, types=[kind], shape="chain")
         tree = without_mass(tree, 2)
@@ -97,7 +97,7 @@ def test_a_massless_body_at_the_end_is_refused_by_name():
                 assert (caught.value.joint, caught.value.motions) == ("joint2", False), kind
 
 
-def test_coaxial_joints_without_inertia_between_them_are_refused():
+def test_coaxial_joints_with_no_inertia_between_them_are_refused_by_mass_matrix_inverse():
     axis = Revolute((0.0, 0.0, 1.0))
     links = [Link("base"), Link("between"), Link("end", mass=1.0, com=(0.3, 0.0, 0.0), inertia=(0.1, 0.1, 0.1))]
     joints = [
@@ -116,7 +116,7 @@ def test_coaxial_joints_without_inertia_between_them_are_refused():
     assert_close(geared.mass_matrix_inverse([0.1, 0.2], passive=True), np.linalg.inv(M), 1e-13)
 
 
-def test_dependent_motions_of_a_joint_are_refused_by_name():
+def test_dependent_velocities_of_one_joint_are_refused_by_mass_matrix_inverse():
     tree = random_tree(np.random.default_rng(3), 1, types=[SphericalEuler])
     body = replace(tree.bodies[0], joint=SphericalEuler("xyx"), placement=Pose.identity(), rotor=Pose.identity())
     with pytest.raises(SingularInertiaError, match="joint 'joint0': its motions depend on each other"):

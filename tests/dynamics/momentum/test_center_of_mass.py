@@ -36,7 +36,7 @@ def test_centres_of_mass_of_robots_equal_the_textbooks(tree):
 
 
 @pytest.mark.parametrize("name", ["mixed_0", "coupled_0", "mixed_chain", "rerooted_coupled"])
-def test_centres_of_mass_of_subtrees_equal_the_textbooks_in_every_view(name):
+def test_centres_of_mass_of_subtrees_equal_the_textbooks_in_every_frame_and_axes(name):
     """Every part with every observer, in all axes in turn."""
     tree = TREES[name]
     q, v, a = state(tree, size=2)
@@ -49,7 +49,7 @@ def test_centres_of_mass_of_subtrees_equal_the_textbooks_in_every_view(name):
         check(f, book, q, v, a, subtree=subtree, relative_to=A, expressed_in=E)
 
 
-def test_joints_outside_of_a_subtree_have_zero_columns():
+def test_centre_of_mass_jacobian_of_a_subtree_has_zero_columns_for_outside_joints():
     robot = shipped("humanoid")
     q = robot.random_configuration(seed=3)
     moving = {
@@ -67,7 +67,7 @@ def test_joints_outside_of_a_subtree_have_zero_columns():
             assert not known or "wrist_yaw" in joint.name or np.any(J[:, joint.v_slice]), (subtree, A, joint.name)
 
 
-def test_the_subtree_of_a_fixed_frame_is_the_whole_robot():
+def test_subtree_of_a_frame_fixed_to_the_world_is_the_whole_robot():
     tree = TREES["rerooted"]
     q, _, _ = state(tree)
     f = Direct(tree)
@@ -100,7 +100,7 @@ def test_compiled_centres_of_mass_equal_the_textbooks():
         check(robot_of(tree), Textbook(tree, q, v, a), q, v, a, subtree=tree.frames[2].name, relative_to=frame)
 
 
-def test_center_of_mass_refuses_unknown_frames():
+def test_center_of_mass_rejects_unknown_frames():
     robot = robot_of(TREES["mixed_0"])
     q, v, a = state(robot.tree)
     for name, arrays in zip(FUNCTIONS, [(q,), (q, v), (q, v, a), (q,)], strict=True):
@@ -113,7 +113,7 @@ def test_center_of_mass_refuses_unknown_frames():
             method(*arrays, subtree=q)
 
 
-def test_a_massless_subtree_has_no_centre_of_mass():
+def test_center_of_mass_of_a_massless_subtree_raises_an_error():
     links = [lw.Link("base"), lw.Link("arm", mass=1.0, inertia=(0.1, 0.1, 0.1)), lw.Link("flag")]
     hinge = lw.joints.Revolute((0.0, 0.0, 1.0))
     joints = [
@@ -132,7 +132,7 @@ def test_a_massless_subtree_has_no_centre_of_mass():
             getattr(rock, name)([])
 
 
-def test_inertial_functions_refuse_a_robot_without_inertias():
+def test_inertial_functions_of_a_robot_without_inertias_raise_an_error():
     robot = lw.load("arm7", inertia="ignore")
     q = robot.neutral()
     for name in ("center_of_mass", "potential_energy", "locked_inertia", "kinetic_energy", "mass_matrix_inverse"):

@@ -20,7 +20,7 @@ from oracles.trees import TREES, every_moving_tree, every_tree, robot_of, state
 
 
 @every_tree
-def test_energies_equal_the_textbooks(tree):
+def test_kinetic_and_potential_energies_equal_the_textbooks(tree):
     q, v, _ = state(tree)
     f, book = Direct(tree), Textbook(tree, q, v)
     T, U = f.kinetic_energy(q, v), f.potential_energy(q)
@@ -55,7 +55,7 @@ def test_kinetic_energy_includes_armature(tree):
 
 
 @every_moving_tree
-def test_the_rate_of_energy_equals_joint_and_wrench_power_less_dissipation(tree):
+def test_rate_of_energy_equals_joint_and_wrench_power_less_dissipation(tree):
     """d/dt (T + U) = joints + wrenches − dissipated, along the motion of forward dynamics."""
     full = resisted(tree)
     q, v, tau = state(full)
@@ -105,7 +105,7 @@ def test_power_of_wrenches_is_wrench_times_twist():
         assert not np.any(again.wrenches) and not np.any(robot.power(q, v, tau).dissipated)
 
 
-def test_potential_energy_takes_gravity_as_an_argument():
+def test_potential_energy_accepts_gravity_as_an_argument():
     robot = lw.load("arm7")
     q, v = robot.random_configuration(seed=1, size=3), np.ones(7)
     g = np.array([1.0, -2.0, 3.0])
@@ -140,7 +140,7 @@ def test_energies_have_the_shape_of_the_batch():
     assert robot.kinetic_energy(np.zeros((4, 1, 2)), np.zeros((3, 2))).shape == (4, 3)
 
 
-def test_power_refuses_unknown_frames_friction_and_shapes():
+def test_power_rejects_unknown_frames_laws_of_friction_and_wrong_shapes():
     robot = lw.load("arm7")
     q = np.zeros(7)
     with pytest.raises(UnknownNameError, match="no frame named 'nowhere'"):

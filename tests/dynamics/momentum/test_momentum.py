@@ -43,7 +43,7 @@ def test_momentum_and_locked_inertia_equal_the_textbooks(tree):
 
 
 @every_tree
-def test_the_centroidal_momentum_matrix_and_its_rate_are_exact(tree):
+def test_centroidal_momentum_matrix_and_its_rate_equal_derivatives_of_momentum(tree):
     q, v, a = state(tree)
     f = Direct(tree)
     A, rate = f.centroidal_momentum_matrix(q), f.centroidal_momentum_matrix_rate(q, v)
@@ -73,7 +73,7 @@ FLOATING = [floating_tree(seed) for seed in range(3)]
 
 
 @pytest.mark.parametrize("tree", FLOATING, ids=["0", "1", "2"])
-def test_external_wrenches_and_weight_change_the_momentum(tree):
+def test_external_wrenches_and_weight_equal_the_rate_of_momentum(tree):
     q, v, tau = state(tree)
     tau[:, :6] = 0.0
     f = Direct(tree)
@@ -92,7 +92,7 @@ def test_external_wrenches_and_weight_change_the_momentum(tree):
 
 
 @pytest.mark.parametrize("tree", FLOATING, ids=["0", "1", "2"])
-def test_in_free_fall_the_centre_of_mass_falls_and_spin_is_conserved(tree):
+def test_centre_of_mass_in_free_fall_accelerates_with_gravity_and_spin_is_conserved(tree):
     """Gravity is the only force, and the ground reaction is zero."""
     q, v, _ = state(tree)
     f = Direct(tree)
@@ -137,7 +137,7 @@ def test_centroidal_quantities_do_not_depend_on_the_position_of_the_base():
 
 
 @every_tree
-def test_the_ground_reaction_has_no_tipping_moment_about_the_zero_moment_point(tree):
+def test_ground_reaction_has_no_tipping_moment_about_the_zero_moment_point(tree):
     tilted = replace(tree, gravity=Vec3(3.0, -2.0, 5.0))
     q, v, a = state(tree)
     f, book, g = Direct(tilted), Textbook(tilted, q, v, a), np.array([3.0, -2.0, 5.0])
@@ -152,7 +152,7 @@ def test_the_ground_reaction_has_no_tipping_moment_about_the_zero_moment_point(t
     assert np.all(np.abs(p @ g) <= 1e-13 * np.maximum(1.0, np.linalg.norm(p, axis=-1)) * 10.0)
 
 
-def test_at_rest_the_zero_moment_point_is_below_the_centre_of_mass():
+def test_zero_moment_point_of_a_robot_at_rest_is_below_the_centre_of_mass():
     robot = lw.load("humanoid", floating_base=True)
     q = robot.random_configuration(seed=2, size=3)
     zero = np.zeros(robot.nv)
@@ -162,7 +162,7 @@ def test_at_rest_the_zero_moment_point_is_below_the_centre_of_mass():
     assert_close(robot.zero_moment_point(q, zero, zero, gravity=up), below, 1e-13, core=1)
 
 
-def test_without_gravity_the_zero_moment_point_is_infinite():
+def test_zero_moment_point_without_gravity_is_infinite():
     robot = robot_of(TREES["mixed_0"])
     q, v, a = state(robot.tree)
     assert np.array_equal(robot.zero_moment_point(q, v, a, gravity=np.zeros(3)), np.full((4, 3), np.inf))
@@ -190,7 +190,7 @@ def test_momentum_rotates_with_the_world(tree):
     assert_close(rotated.center_of_mass_velocity(q, v), original.center_of_mass_velocity(q, v) @ R.T, 1e-12, core=1)
 
 
-def test_a_floating_joint_equals_three_slides_and_a_ball():
+def test_floating_joint_has_the_momentum_of_three_slides_and_a_ball():
     free = random_tree(np.random.default_rng(1), 1, types=[Floating])
     body = replace(free.bodies[0], parent=WORLD)
     axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))

@@ -59,7 +59,7 @@ def certify(tree, f, q, v, tau, single=False):
 
 @pytest.mark.slow
 @with_few_functions
-def test_accelerations_satisfy_coulombs_law(tree, f):
+def test_accelerations_with_dry_friction_satisfy_coulombs_law(tree, f):
     if tree.nv == 0:
         return
     sticking, starting = certify(tree, f, *at_rest(tree))
@@ -67,7 +67,7 @@ def test_accelerations_satisfy_coulombs_law(tree, f):
 
 
 @pytest.mark.slow(every=9)
-def test_joints_stick_and_start_under_coulombs_law():
+def test_joints_stick_and_start_as_coulombs_law_requires():
     counts = np.sum([certify(tree, Direct(tree), *at_rest(tree, 4)) for tree in TREES.values() if tree.nv], axis=0)
     assert np.all(counts > 200)
 
@@ -86,7 +86,7 @@ def with_friction(tree, friction, static=None):
 
 
 @pytest.mark.parametrize("name", ["revolute_chain", "mixed_1", "coupled_chain", "planar_chain"])
-def test_with_equal_bounds_coulombs_law_has_one_solution(name):
+def test_coulombs_law_with_equal_static_and_kinetic_friction_has_one_solution(name):
     """All 3ⁿ guesses of sticking and sliding directions that are consistent give one acceleration."""
     tree = with_friction(TREES[name], 1.5)
     f = Direct(tree)
@@ -114,7 +114,7 @@ def test_with_equal_bounds_coulombs_law_has_one_solution(name):
         assert_close(a[sample], consistent[0], 1e-9)
 
 
-def test_samples_at_rest_do_not_depend_on_the_batch():
+def test_accelerations_of_joints_at_rest_do_not_depend_on_the_batch():
     tree = TREES["mixed_0"]
     q, v, tau = at_rest(tree)
     robot = robot_of(tree)
@@ -123,7 +123,7 @@ def test_samples_at_rest_do_not_depend_on_the_batch():
         assert np.array_equal(robot.forward_dynamics(q[k], v[k], tau[k], passive=True, friction="coulomb"), together[k])
 
 
-def test_without_dry_friction_coulombs_law_equals_smooth_friction():
+def test_coulombs_law_without_dry_friction_equals_smooth_friction():
     tree = with_friction(TREES["mixed_0"], 0.0)
     q, v, tau = at_rest(tree)
     f = Direct(tree)
@@ -131,7 +131,7 @@ def test_without_dry_friction_coulombs_law_equals_smooth_friction():
     assert np.array_equal(f.forward_dynamics(q, v, tau, passive=True, friction="coulomb"), expected)
 
 
-def test_derivatives_follow_from_the_sets_of_sticking_and_sliding_joints():
+def test_derivatives_of_accelerations_under_coulombs_law_follow_from_sticking_and_sliding_joints():
     """∂a/∂τ, by adjoints and tangents: M⁻¹ of the moving joints, and zero where joints stick."""
     tree = TREES["revolute_chain"]
     q, v, tau = at_rest(tree, 8)
@@ -177,7 +177,7 @@ def blocks():
     )
 
 
-def test_a_block_on_a_block_sticks_and_starts_as_in_closed_form():
+def test_block_on_a_block_sticks_and_starts_as_in_closed_form():
     """A joint within the static bound sticks; it starts with the kinetic friction, and may move the body below."""
     robot = blocks()
     q, zero_velocity = np.zeros(2), np.zeros(2)
@@ -199,7 +199,7 @@ def test_a_block_on_a_block_sticks_and_starts_as_in_closed_form():
     assert robot.passive_force(q, [3.0, -2.0], friction="coulomb").tolist() == [-5.0, 1.0]
 
 
-def test_the_regressor_includes_the_friction_of_starting_joints():
+def test_regressor_includes_the_friction_of_joints_that_start_to_move():
     tree = TREES["mixed_0"]
     q, v, _ = at_rest(tree)
     a = np.random.default_rng(0).normal(size=v.shape)
@@ -209,7 +209,7 @@ def test_the_regressor_includes_the_friction_of_starting_joints():
     assert_close(Y @ parameters, f.inverse_dynamics(q, v, a, passive=True, friction="coulomb"), 1e-12, core=1)
 
 
-def test_a_joint_without_inertia_and_armature_is_refused_by_name():
+def test_joint_without_inertia_and_armature_is_refused_by_name():
     tree = random_tree(np.random.default_rng(5), 3, types=[lw.joints.Revolute], shape="chain")
     massless = type(tree.bodies[-1].inertia).zero()
     light = [replace(frame, inertia=massless) if frame.body == 2 else frame for frame in tree.frames]
@@ -221,7 +221,7 @@ def test_a_joint_without_inertia_and_armature_is_refused_by_name():
             f.forward_dynamics(q, v, tau, passive=True, friction="coulomb")
 
 
-def test_coulombs_law_in_float32_is_near_float64():
+def test_accelerations_under_coulombs_law_in_float32_are_close_to_float64():
     tree = TREES["mixed_0"]
     q, v, tau = at_rest(tree, 40)
     robot = robot_of(tree)

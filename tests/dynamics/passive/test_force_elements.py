@@ -41,7 +41,7 @@ def lists(*arrays):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_spring_forces_are_gradients_of_energy_and_dampers_dissipate(seed):
+def test_spring_forces_are_negative_energy_gradients_and_dampers_dissipate(seed):
     for element in ELEMENTS:
         robot, q, v, _ = sprung(seed, [element])
         none = robot.without_force_elements().tree
@@ -64,7 +64,7 @@ def test_spring_forces_are_gradients_of_energy_and_dampers_dissipate(seed):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_force_elements_act_as_wrenches_on_both_ends(seed):
+def test_force_elements_act_as_opposite_wrenches_on_both_ends(seed):
     """Joint space, the simplified tree, in bodies, and in exact derivatives by dual numbers."""
     robot, q, v, a = sprung(seed)
     free, tree = robot.without_force_elements(), robot.tree
@@ -89,7 +89,7 @@ def test_force_elements_act_as_wrenches_on_both_ends(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_force_elements_keep_the_power_balance_and_load_joints():
+def test_force_elements_satisfy_the_power_balance_and_load_joints():
     """d/dt (T + U) = vᵀ τ − D, with U of springs; joint wrenches include the elements."""
     robot, q, v, _ = sprung(3)
     tau, h = np.random.default_rng(1).normal(size=robot.nv), 1e-6
@@ -120,7 +120,7 @@ def oscillator(**element):
 
 
 @pytest.mark.slow(every=3)
-def test_a_spring_damper_oscillates_as_in_closed_form(drawn):
+def test_spring_damper_oscillates_as_in_closed_form_by_every_simulation_method(drawn):
     """z̈ = −g − (k z + c ż)/m by every method, at its order; energy is conserved without damping."""
     k, c, m, T = 50.0, 1.0, 2.0, 0.4
     robot = oscillator(stiffness=k, damping=c)
@@ -167,7 +167,7 @@ def test_springs_in_mechanisms_conserve_energy_and_have_an_equilibrium():
 
 
 @pytest.mark.slow(every=3)
-def test_robots_with_force_elements_compare_pickle_and_can_be_edited():
+def test_robots_with_force_elements_can_be_compared_pickled_and_edited():
     robot, q, v, a = sprung(4)
     again = pickle.loads(pickle.dumps(robot))
     assert again == robot and hash(again) == hash(robot) and robot != robot.without_force_elements()
@@ -188,7 +188,7 @@ def test_robots_with_force_elements_compare_pickle_and_can_be_edited():
     )
 
 
-def test_files_of_loops_contain_force_elements():
+def test_loops_files_contain_force_elements():
     robot = lw.load("fourbar").with_force_elements(
         lw.force_elements.SpringDamper("crank", "rocker", stiffness=20.0, rest_length=0.1),
         lw.force_elements.Bushing(

@@ -67,7 +67,7 @@ def without_springs(tree):
 
 
 @every_moving_tree
-def test_passive_forces_of_damping_and_friction_follow_their_law(tree):
+def test_passive_forces_of_damping_and_friction_follow_their_stated_laws(tree):
     q, v, _ = state(tree)
     for law in LAWS:
         force = direct(without_springs(tree)).passive_force(q, v, friction=law)
@@ -77,7 +77,7 @@ def test_passive_forces_of_damping_and_friction_follow_their_law(tree):
 
 
 @every_moving_tree
-def test_spring_forces_are_gradients_of_their_energy(tree):
+def test_joint_spring_forces_are_negative_gradients_of_their_energy(tree):
     """Every velocity, by central differences of the energy over a motion at that velocity."""
     f = direct(tree)
     q, v, _ = state(tree)
@@ -91,7 +91,7 @@ def test_spring_forces_are_gradients_of_their_energy(tree):
 
 
 @every_moving_tree
-def test_spring_forces_at_rest_and_half_a_turn_away_are_gradients(tree):
+def test_joint_spring_forces_at_rest_and_half_a_turn_away_are_negative_gradients_of_their_energy(tree):
     """At rest they are zero, near rest −K φ, and near π they are the gradient."""
     f = direct(tree)
     rest_configuration = np.concatenate([body.drive.rest for _, body in tree.stacked()])
@@ -173,7 +173,7 @@ def test_forward_dynamics_with_passive_forces_inverts_inverse_dynamics(tree, f):
 
 
 @every_moving_tree
-def test_energy_changes_by_the_power_of_joints_less_dissipation(tree):
+def test_rate_of_energy_is_the_power_of_joints_less_dissipation(tree):
     """d/dt (½ vᵀ (M + armature) v + springs) = (τ − damping − friction) · v, by differences along a motion."""
     weightless = replace(tree, gravity=tree.gravity * 0.0)
     f = direct(weightless)
@@ -206,7 +206,7 @@ def test_joints_with_dynamics_none_have_no_damping_and_friction():
     assert np.array_equal(f.mass_matrix(q, passive=True), direct(tree).mass_matrix(q, passive=True))
 
 
-def test_armature_makes_a_massless_leaf_movable():
+def test_armature_makes_joints_without_inertia_movable():
     """The equation of a massless leaf with a rotor is armature · a = τ."""
     tree = random_tree(np.random.default_rng(5), 3, types=[joints.Revolute], shape="chain")
     massless = type(tree.bodies[-1].inertia).zero()

@@ -24,7 +24,7 @@ def of_tree(tree: Tree, seed: int, samples: int = 20) -> tuple[BaseParameters, n
 
 
 @every_moving_tree
-def test_base_parameters_give_the_joint_forces(tree: Tree) -> None:
+def test_base_parameters_times_reduced_regressor_are_the_joint_forces(tree: Tree) -> None:
     """At other states than those of the analysis; the choice does not depend on these states."""
     (base, _), (second, Y) = of_tree(tree, 5), of_tree(tree, 6)
     assert base.columns.tolist() == second.columns.tolist() and base.unidentifiable == second.unidentifiable
@@ -43,7 +43,7 @@ def test_base_parameters_give_the_joint_forces(tree: Tree) -> None:
         assert base.rank == left
 
 
-def test_counts_of_base_parameters_are_those_of_gautier_and_khalil() -> None:
+def test_counts_of_base_parameters_equal_those_of_gautier_and_khalil() -> None:
     """A hinge identifies seven of its parameters, and a vertical first hinge one."""
     counts = {"panda": 43, "ur5": 36}
     for example in EXAMPLES:
@@ -58,7 +58,7 @@ def test_counts_of_base_parameters_are_those_of_gautier_and_khalil() -> None:
     assert of_tree(sliding, 0)[0].names == ("body0.m", "body1.m", "body2.m")
 
 
-def test_base_parameters_of_a_planar_arm_are_right() -> None:
+def test_base_parameters_of_a_planar_arm_equal_the_closed_form() -> None:
     """Two hinges in a vertical plane, the second at the end of a rod of length l: m_2 acts through the first."""
     robot = lw.load("double_pendulum")
     base = robot.base_parameters()
@@ -81,7 +81,7 @@ def test_base_parameters_of_a_planar_arm_are_right() -> None:
     assert base.grouping.shape == (6, 14)
 
 
-def test_a_floating_base_identifies_all_its_parameters() -> None:
+def test_floating_base_makes_all_its_inertial_parameters_identifiable() -> None:
     robot = shipped("quadruped")
     base = robot.base_parameters()
     assert base.rank == 10 + 7 * 12 and base.unidentifiable == ()
@@ -91,7 +91,7 @@ def test_a_floating_base_identifies_all_its_parameters() -> None:
     assert_close(robot.base_parameters(seed=3).matrix, base.matrix, 1e-10)
 
 
-def test_base_parameters_include_joint_dynamics() -> None:
+def test_base_parameters_include_damping_friction_and_armature() -> None:
     """Damping and friction of a hinge are identified separately; the first armature only with its moment of inertia."""
     robot = lw.load("double_pendulum")
     base = robot.base_parameters(passive=True)
@@ -105,7 +105,7 @@ def test_base_parameters_include_joint_dynamics() -> None:
     assert_close(base.regressor(Y) @ base.values(robot.inertial_parameters(passive=True)), tau, 1e-12, core=1)
 
 
-def test_few_samples_reduce_the_rank_and_bad_counts_are_refused() -> None:
+def test_base_parameters_from_few_samples_have_lower_rank_and_bad_counts_are_refused() -> None:
     robot = lw.load("double_pendulum")
     assert robot.base_parameters(samples=1).rank <= 2
     for wrong in (0, -3):

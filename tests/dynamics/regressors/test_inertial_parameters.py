@@ -30,7 +30,7 @@ EVERY = [  # what no body has, and a word of why
 
 
 @given(THETA)
-def test_every_log_cholesky_vector_is_a_physical_body(theta: list[float]) -> None:
+def test_every_log_cholesky_vector_gives_a_physical_inertia(theta: list[float]) -> None:
     pi = parameters.from_log_cholesky(theta)
     assert pi[0] == pytest.approx(math.exp(2.0 * theta[0]), rel=1e-15)
     assert_close(pi[1:4], pi[0] * np.array(theta[7:]), 1e-14)
@@ -41,7 +41,7 @@ def test_every_log_cholesky_vector_is_a_physical_body(theta: list[float]) -> Non
     assert_close(parameters.pseudo_inertia(pi), math.exp(2.0 * theta[0]) * U @ U.T, 1e-14)
 
 
-def test_log_cholesky_and_pseudo_inertia_are_inverted() -> None:
+def test_log_cholesky_and_pseudo_inertia_are_inverted_by_their_inverse_functions() -> None:
     theta = parameters.log_cholesky(BODIES)
     assert_close(parameters.from_log_cholesky(theta), BODIES, 1e-12, core=1)
     drawn = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 10))
@@ -53,7 +53,7 @@ def test_log_cholesky_and_pseudo_inertia_are_inverted() -> None:
         assert_close(Inertia.of_parameters(pi.tolist()).parameters(), pi, 0.0)
 
 
-def test_log_cholesky_runs_on_any_scalar_with_a_regular_jacobian() -> None:
+def test_log_cholesky_accepts_any_scalar_and_has_a_regular_jacobian() -> None:
     """Floats, symbols in a kernel, and dual numbers."""
     theta = parameters.log_cholesky(BODIES[0])
 
@@ -74,7 +74,7 @@ def test_log_cholesky_runs_on_any_scalar_with_a_regular_jacobian() -> None:
         assert_close([parts(x)[1] for x in log_cholesky(values)], np.eye(10)[k], 1e-10)
 
 
-def test_physical_bodies_are_accepted_and_others_explained() -> None:
+def test_physical_inertias_are_accepted_and_others_are_explained() -> None:
     assert parameters.is_physical(BODIES).all() and parameters.is_physical(BODIES, definite=True).all()
     assert parameters.explain(BODIES[0]) == parameters.explain(BODIES[0], definite=True) == ()
     for pi, why in EVERY:
@@ -88,7 +88,7 @@ def test_physical_bodies_are_accepted_and_others_explained() -> None:
         parameters.log_cholesky(table)
 
 
-def test_points_rods_and_plates_are_physical_but_not_definite() -> None:
+def test_inertias_of_points_rods_and_plates_are_physical_but_not_definite() -> None:
     """The pseudo-inertia has zero eigenvalues, and no negative one."""
     point = [2.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 0.5, 0.0, 0.0]
     rod, plate = [1.0, 0, 0, 0, 1, 0, 0, 1, 0, 0], [1.0, 0, 0, 0, 1, 0, 0, 2, 0, 3]

@@ -28,7 +28,7 @@ def with_passive(law: str) -> dict[str, Any]:
 
 
 @every_tree
-def test_the_regressor_times_parameters_is_inverse_dynamics(tree: Tree) -> None:
+def test_regressor_times_inertial_parameters_is_inverse_dynamics(tree: Tree) -> None:
     """Invariant 28, with couplings and passive joint forces."""
     robot, f, (q, v, a) = robot_of(tree), Direct(tree), state(tree)
     torque = f.inverse_dynamics_regressor(q, v, a) @ robot.inertial_parameters()
@@ -41,7 +41,7 @@ def test_the_regressor_times_parameters_is_inverse_dynamics(tree: Tree) -> None:
 
 
 @every_tree
-def test_regressors_of_energies_and_momentum_times_parameters_are_the_functions(tree: Tree) -> None:
+def test_regressors_of_energies_and_momentum_times_parameters_are_energies_and_momentum(tree: Tree) -> None:
     robot, f, (q, v, _) = robot_of(tree), Direct(tree), state(tree)
     pi, everything, book = robot.inertial_parameters(), robot.inertial_parameters(passive=True), Textbook(tree, q, v)
     unit_batch = np.ones(len(q))
@@ -71,7 +71,7 @@ def momentum(book: Textbook, samples: int) -> np.ndarray:
 
 
 @every_tree
-def test_spring_columns_of_regressors_are_forces_and_energies(tree: Tree) -> None:
+def test_spring_columns_of_regressors_are_spring_forces_and_energies(tree: Tree) -> None:
     """The gradient of the energy along the joints' velocities is the force, without gravity."""
     f, (q, _, _) = Direct(replace(tree, gravity=Vec3.zero())), state(tree, seed=2)
     zero = np.zeros((len(q), tree.nv))
@@ -88,7 +88,7 @@ def test_spring_columns_of_regressors_are_forces_and_energies(tree: Tree) -> Non
 
 
 @few_trees
-def test_columns_of_a_link_give_the_effect_of_its_inertia(tree: Tree) -> None:
+def test_regressor_columns_of_a_link_give_the_effect_of_its_inertia(tree: Tree) -> None:
     """A robot with another inertia of a link is the reference."""
     robot, (q, v, a) = robot_of(tree), state(tree)
     for link in (tree.frames[0], tree.frames[-4]):
@@ -103,7 +103,7 @@ def test_columns_of_a_link_give_the_effect_of_its_inertia(tree: Tree) -> None:
         assert not np.any(np.delete(change, range(k, k + 10)))
 
 
-def test_columns_of_a_joint_give_the_effect_of_its_parameters() -> None:
+def test_regressor_columns_of_a_joint_give_the_effect_of_its_passive_parameters() -> None:
     """Followers are included."""
     tree = TREES["coupled_0"]
     q, v, a = state(tree)
@@ -134,7 +134,7 @@ def add(values: tuple[float, ...], increments: list[float]) -> tuple[float, ...]
     return tuple(x + y for x, y in zip(values, increments, strict=True))
 
 
-def test_inactive_damping_is_zero_in_the_parameters() -> None:
+def test_damping_of_joints_without_dynamics_is_zero_in_the_inertial_parameters() -> None:
     tree = TREES["revolute_chain"]
     idle = replace(tree, bodies=tuple(replace(body, dynamics="none") for body in tree.bodies))
     q, v, a = state(tree)
@@ -145,7 +145,7 @@ def test_inactive_damping_is_zero_in_the_parameters() -> None:
     assert_close(torque, Direct(idle).inverse_dynamics(q, v, a, passive=True), 1e-12, core=1)
 
 
-def test_compiled_regressors_take_options_and_gravity() -> None:
+def test_compiled_regressors_accept_options_and_gravity() -> None:
     tree = TREES["coupled_chain"]
     robot, (q, v, a) = robot_of(tree), state(tree)
     pi, g = robot.inertial_parameters(passive=True), np.array([3.0, -2.0, 5.0])
@@ -157,7 +157,7 @@ def test_compiled_regressors_take_options_and_gravity() -> None:
     assert kernel(q, v, a).shape == (4, tree.nv, len(pi))
 
 
-def test_names_and_values_of_inertial_parameters_are_right() -> None:
+def test_parameter_names_and_values_of_inertial_parameters_have_equal_order() -> None:
     robot = lw.load("double_pendulum")
     names, pi = robot.parameter_names(passive=True), robot.inertial_parameters(passive=True)
     assert names[:12] == (*(f"upper_rod.{x}" for x in lw.parameters.NAMES), "lower_rod.m", "lower_rod.h_x")
@@ -176,7 +176,7 @@ def test_names_and_values_of_inertial_parameters_are_right() -> None:
     assert bare.inverse_dynamics_regressor(q, q, q).shape == (7, 70)  # which needs none
 
 
-def test_unit_wrenches_add_up_to_the_wrench_of_a_body() -> None:
+def test_newton_euler_terms_of_unit_wrenches_sum_to_the_wrench_of_a_body() -> None:
     rng = np.random.default_rng(0)
     R = Rotation.from_rpy(0.3, -1.2, 2.0)
     for _ in range(5):
