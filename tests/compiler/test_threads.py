@@ -69,10 +69,10 @@ def test_batches_have_equal_bits_for_all_thread_counts_and_splits(level: str, cu
 
 STARTED = """
 import ctypes, sys
-import llvmlite.binding as llvm
 import numpy as np
 import linkwork as lw
 from compiler.knobs import sizes
+from linkwork.compiler.codegen import jit
 from linkwork.compiler.trace.trace import compile
 
 real = ctypes.CDLL(None).pthread_create
@@ -86,7 +86,7 @@ def create(*arguments):
     asked += 1
     return 11 if refused(asked) else real(*arguments)  # EAGAIN
 
-llvm.add_symbol("pthread_create", ctypes.cast(create, ctypes.c_void_p).value)
+jit._registered["pthread_create"] = ctypes.cast(create, ctypes.c_void_p).value
 x = np.random.default_rng(0).normal(size=(100_000, 2))
 expected = x[:, 0] * 2.0 + x[:, 1] * 4.0
 

@@ -49,7 +49,7 @@ def pulled(tree, q, wrenches, axes):
 
 
 @every_moving_tree
-def test_wrenches_act_as_joint_forces_of_the_transposed_jacobian(tree):
+def test_external_wrenches_act_as_joint_forces_of_the_transposed_jacobian(tree):
     q, v, a = state(tree)
     f = ActedOn(tree)
     for seed in range(3):
@@ -71,7 +71,7 @@ def test_wrenches_act_as_joint_forces_of_the_transposed_jacobian(tree):
 
 
 @every_moving_tree
-def test_gravity_as_an_argument_equals_gravity_of_the_robot(tree):
+def test_gravity_passed_as_an_argument_has_the_effect_of_the_robots_own_gravity(tree):
     q, v, a = state(tree)
     f = ActedOn(tree)
     gravity = np.random.default_rng(1).normal(size=(4, 3)) * 5.0
@@ -92,7 +92,7 @@ def test_gravity_as_an_argument_equals_gravity_of_the_robot(tree):
 
 
 @pytest.mark.parametrize("tree", [TREES["mixed_0"], TREES["coupled_0"], TREES["rerooted_coupled"]])
-def test_rotating_the_world_rotates_gravity_and_wrenches(tree):
+def test_rotating_the_world_rotates_gravity_and_wrenches_in_world_axes(tree):
     """Wrenches in a body's axes stay; wrenches in the world's axes and gravity rotate."""
     q, v, a = state(tree)
     turn = Rotation.from_rpy(0.3, -0.7, 1.1)
@@ -122,7 +122,7 @@ def test_rotating_the_world_rotates_gravity_and_wrenches(tree):
         assert_close(torque, expected, 1e-12, E, core=1)
 
 
-def test_several_wrenches_act_together_in_compiled_code():
+def test_several_external_wrenches_act_together_in_compiled_code():
     """Two on one body, axes of other moving bodies, batches that broadcast, any order of the dict, float32."""
     robot = ARM
     rng = np.random.default_rng(0)
@@ -152,7 +152,7 @@ def test_several_wrenches_act_together_in_compiled_code():
     assert np.array_equal(into, tau)
 
 
-def test_kernels_take_wrenches_gravity_and_passive_forces():
+def test_kernels_of_dynamics_accept_wrenches_gravity_and_passive_forces():
     kernel = ARM.compile(
         [
             ("inverse_dynamics", {"wrenches": ["hand"], "gravity": True, "passive": True}),
@@ -174,7 +174,7 @@ def test_kernels_take_wrenches_gravity_and_passive_forces():
     assert_close(results.forward_dynamics, second, 1e-11, core=1)
 
 
-def test_wrenches_and_gravity_may_be_symbols():
+def test_external_wrenches_and_gravity_may_be_symbols_and_are_differentiated():
     """They are computed in the traced function and differentiated."""
     q, v = ARM.random_configuration(seed=0), np.linspace(-1.0, 1.0, 7)
 
@@ -201,7 +201,7 @@ UNUSUAL_NAMES = {
 }
 
 
-def test_wrenches_act_on_frames_with_any_names():
+def test_external_wrenches_can_act_on_frames_with_any_names():
     robot = Robot(unusual_frame_names(ARM.tree))
     q = robot.random_configuration(seed=0)
     w = dict(zip(UNUSUAL_NAMES, np.random.default_rng(0).normal(size=(len(UNUSUAL_NAMES), 6)), strict=True))
@@ -219,7 +219,7 @@ def test_wrenches_act_on_frames_with_any_names():
         robot.compile([("static_torque", {"wrenches": ["left hand"]}), ("gravity_force", {"wrenches": ["left-hand"]})])
 
 
-def test_cached_kernels_depend_on_frames_axes_gravity_and_options():
+def test_cached_dynamics_kernels_depend_on_frames_axes_gravity_and_options_of_wrenches():
     """Frames that a request does not name do not matter."""
     subject, moved = robot_owner(ARM.tree), robot_owner(unusual_frame_names(ARM.tree))
     requests = [
@@ -259,7 +259,7 @@ def compile_content(subject, request):
     return _content(subject, {request.label: request})
 
 
-def test_invalid_wrenches_are_refused():
+def test_invalid_external_wrenches_are_refused():
     q = ARM.neutral()
     w = np.zeros(6)
     bad = (
@@ -310,7 +310,7 @@ def test_invalid_wrenches_are_refused():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_wrenches_in_dynamics_equal_pinocchios(example):
+def test_dynamics_with_external_wrenches_equal_pinocchios(example):
     pin = pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
 

@@ -18,7 +18,7 @@ from linkwork.environments import TASKS, SingleEnvironment, VectorEnvironment  #
 
 @pytest.mark.light
 @pytest.mark.parametrize("name", TASKS)
-def test_a_single_environment_is_a_vector_environment_of_one(name: str) -> None:
+def test_single_environment_equals_a_vector_environment_with_one_environment(name: str) -> None:
     single, vector = SingleEnvironment(name), VectorEnvironment(name, 1)
     with pytest.raises(RuntimeError, match=r"SingleEnvironment.step: call reset\(\) first"):
         single.step(single.action_space.sample())
@@ -48,7 +48,7 @@ def test_a_single_environment_is_a_vector_environment_of_one(name: str) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_gymnasium_makes_single_environments_without_a_prior_import_and_checks_them() -> None:
+def test_gymnasium_make_creates_single_environments_without_a_prior_import() -> None:
     code = (
         "import gymnasium; print(gymnasium.make('linkwork.environments:linkwork/cart_pole-v0').reset(seed=0)[0].shape)"
     )
@@ -62,7 +62,7 @@ def test_gymnasium_makes_single_environments_without_a_prior_import_and_checks_t
 
 
 @pytest.mark.slow(every=9)
-def test_stable_baselines_accepts_single_environments_and_its_vectors_of_them() -> None:
+def test_stable_baselines_accepts_single_environments() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its imports
         baselines = pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")

@@ -15,7 +15,7 @@ from linkwork.environments import TASKS, ControlTask, VectorEnvironment
 
 
 @pytest.mark.slow(every=3)
-def test_environments_of_all_tasks_are_independent():
+def test_vector_environments_of_all_tasks_are_independent_of_each_other():
     rng = np.random.default_rng(5)
     for name, make in TASKS.items():
         task = replace(make(), horizon=9)
@@ -37,7 +37,7 @@ def test_environments_of_all_tasks_are_independent():
         assert np.array_equal(again[:1], same), name
 
 
-def test_masses_and_lengths_of_the_tasks_are_as_stated():
+def test_masses_and_lengths_of_environment_tasks_are_as_documented():
     """Forces that hold each robot with its rods along x, in a gravity of 1 m/s²: sums of masses and levers."""
     thigh, shank, sole = 1.0 * 0.175, 0.7 * np.array([0.525, 0.175]), 0.3 * np.array([0.72, 0.37, 0.02])
     legs = [thigh + shank[0] + sole[0], shank[1] + sole[1], sole[2]]
@@ -59,7 +59,7 @@ def test_masses_and_lengths_of_the_tasks_are_as_stated():
     assert abs(TASKS["pendulum"]().robot.mass_matrix([0.3])[0, 0] - inertia - 0.25 * rod) < 1e-12
 
 
-def test_actions_are_constant_limited_torques_for_one_step():
+def test_environment_actions_are_limited_torques_constant_over_one_step():
     task = TASKS["reacher"]()
     envs = VectorEnvironment(task, num_envs=3)
     envs.reset(seed=0)
@@ -78,7 +78,7 @@ def test_actions_are_constant_limited_torques_for_one_step():
         assert np.allclose(envs.state[1][k], run.v[-1], rtol=0, atol=1e-12)
 
 
-def test_failed_environments_reset_with_the_next_action():
+def test_failed_vector_environments_reset_at_the_next_action():
     envs = VectorEnvironment("cart_pole", num_envs=4)
     envs.reset(seed=2)
     push = np.array([[1.0], [-1.0], [0.0], [1.0]])
@@ -97,7 +97,7 @@ def test_failed_environments_reset_with_the_next_action():
         pytest.fail("pushed to a side, a pole falls")
 
 
-def test_seeds_are_those_of_environments_and_of_gymnasium():
+def test_seeds_give_each_environment_its_own_reproducible_start_state():
     envs = VectorEnvironment("cart_pole", num_envs=3)
     same, _ = envs.reset(seed=4)
     draws = envs.np_random.random(3)
@@ -112,7 +112,7 @@ def test_seeds_are_those_of_environments_and_of_gymnasium():
         envs.reset(options={"x": 1})
 
 
-def test_invalid_tasks_and_actions_are_refused():
+def test_invalid_tasks_and_actions_of_environments_are_refused():
     task = TASKS["pendulum"]()
     envs = VectorEnvironment(task, num_envs=2)
     for call, error, words in (
@@ -134,7 +134,7 @@ def test_invalid_tasks_and_actions_are_refused():
     assert isinstance(task, ControlTask)
 
 
-def test_invalid_start_states_are_refused():
+def test_invalid_start_states_of_environments_are_refused():
     task = TASKS["reacher"]()
     nq, nv = task.robot.nq, task.robot.nv
     for start, message in (
@@ -148,7 +148,7 @@ def test_invalid_start_states_are_refused():
         VectorEnvironment(replace(task, goal=lambda rng: [np.inf, 0.0]))
 
 
-def test_gymnasium_makes_and_renders_the_environments():
+def test_gymnasium_make_vec_creates_and_renders_the_environments():
     """Environments by name equal those of direct construction."""
     gymnasium = pytest.importorskip("gymnasium")
     for name in TASKS:
@@ -166,7 +166,7 @@ def test_gymnasium_makes_and_renders_the_environments():
 
 
 @pytest.mark.slow(every=3)
-def test_mechanisms_move_from_assembled_starts_as_in_simulations():
+def test_environments_of_mechanisms_start_assembled_and_move_as_in_simulations():
     robot = lw.load("fourbar")
     q0 = robot.assemble(hold={"crank_hinge": 0.4}).q
     task = ControlTask(

@@ -28,7 +28,7 @@ def sample_values(function: Callable[..., Any], name: str, *arguments: str) -> A
 
 @every_level
 @every_type
-def test_integer_powers_and_roots_are_exact(level: str, dtype: Any) -> None:
+def test_integer_powers_and_roots_of_floats_are_exact(level: str, dtype: Any) -> None:
     """The true values are numbers of the type."""
     program = sample_values(
         lambda x, n: [
@@ -68,7 +68,7 @@ def remainders(x: Any, y: Any) -> list[Any]:
 
 @every_level
 @every_type
-def test_remainders_are_exact(level: str, dtype: Any) -> None:
+def test_remainders_of_floats_are_exact(level: str, dtype: Any) -> None:
     """The reference divides integers of any length."""
     rng = np.random.default_rng(1)
     top = 290.0 if dtype is np.float64 else 36.0
@@ -149,7 +149,7 @@ KINKS: list[tuple[Callable[..., Any], tuple[float, ...], list[float]]] = [
 
 
 @pytest.mark.parametrize(("function", "x", "expected"), KINKS)
-def test_derivatives_at_kinks_follow_the_conventions(
+def test_derivatives_of_functions_at_kinks_follow_the_documented_conventions(
     function: Callable[..., Any], x: tuple[float, ...], expected: list[float]
 ) -> None:
     """Forward, reverse and dual numbers agree."""
@@ -162,13 +162,13 @@ def test_derivatives_at_kinks_follow_the_conventions(
     assert np.array_equal(actual, expected * 2), actual
 
 
-def test_dual_numbers_at_kinks_follow_the_conventions() -> None:
+def test_dual_numbers_of_functions_at_kinks_follow_the_documented_conventions() -> None:
     for function, x, expected in ((c.hypot, (0.0, 0.0), 0.0), (c.asinh, (0.0,), 1.0), (c.mod, (0.0, 3.0), 1.0)):
         moving = seeded([*x], [1.0, 0.0][: len(x)])
         assert parts(function(*moving))[1] == expected
 
 
-def test_powers_with_variable_exponents_are_differentiated() -> None:
+def test_powers_with_variable_exponents_have_exact_derivatives() -> None:
     """First to third derivative of xⁿ by x, and the mixed one, at x = 0 and elsewhere."""
 
     def derivatives(x: Any, n: Any) -> list[Any]:

@@ -47,7 +47,7 @@ def steps(x: list[Symbol], y: list[Symbol], w: list[Symbol], derivatives: list[A
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
-def test_steps_of_derivatives_repeat_as_the_functions_steps(trace: Any, mode: str) -> None:
+def test_derivatives_have_step_marks_that_repeat_as_the_functions_steps(trace: Any, mode: str) -> None:
     graph, x, y, back = trace
     if mode == "reverse":
         w = graph.inputs("w", (len(back),))
@@ -62,7 +62,7 @@ def test_steps_of_derivatives_repeat_as_the_functions_steps(trace: Any, mode: st
     assert max(sum(step.form == form for step in listed) for form in forms) >= STEPS - 3
 
 
-def test_marks_do_not_change_derivatives(trace: Any) -> None:
+def test_step_marks_do_not_change_derivatives(trace: Any) -> None:
     def of(graph: Graph, x: list[Symbol], y: list[Symbol], back: list[Any]) -> list[Any]:
         symbols = [*x, *y]
         derivatives = [*adjoint(back, symbols, [1.0] * len(back)), *tangent(back, symbols, [1.0] * len(symbols))]
@@ -78,7 +78,7 @@ def test_marks_do_not_change_derivatives(trace: Any) -> None:
     assert not graph.marks
 
 
-def test_derivatives_through_loops_keep_marks_ordered() -> None:
+def test_derivatives_through_loops_have_step_marks_in_order() -> None:
     graph = Graph()
     x, y = graph.inputs("x", (2,)), graph.inputs("y", (STEPS,))
 

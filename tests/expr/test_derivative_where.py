@@ -57,7 +57,7 @@ every_case = pytest.mark.parametrize(("function", "gradient"), CASES.values(), i
 
 @every_case
 @pytest.mark.parametrize("mode", ["jacobian", "tangent", "adjoint"])
-def test_gradients_equal_those_of_the_chosen_branch(
+def test_gradients_of_where_equal_those_of_the_selected_branch(
     function: Callable[[Any, Any], Any], gradient: tuple[float, float], mode: str
 ) -> None:
     graph = Graph()
@@ -79,7 +79,7 @@ def test_gradients_equal_those_of_the_chosen_branch(
 
 @every_case
 @pytest.mark.parametrize("number", [float, np.float64])
-def test_dual_numbers_take_the_chosen_branch(
+def test_dual_numbers_of_where_equal_those_of_the_selected_branch(
     function: Callable[[Any, Any], Any], gradient: tuple[float, float], number: Callable[[float], Any]
 ) -> None:
     with np.errstate(all="ignore"):
@@ -89,7 +89,7 @@ def test_dual_numbers_take_the_chosen_branch(
 
 
 @every_case
-def test_second_derivatives_of_a_choice_are_finite(
+def test_second_derivatives_of_where_are_finite(
     function: Callable[[Any, Any], Any], gradient: tuple[float, float]
 ) -> None:
     graph = Graph()
@@ -102,14 +102,14 @@ def test_second_derivatives_of_a_choice_are_finite(
         assert [float(v) for v in evaluate(second, {x: 0.0, y: 2.0})] == values
 
 
-def test_the_condition_of_a_choice_has_no_derivative() -> None:
+def test_condition_of_where_has_no_derivative() -> None:
     x, y = Graph().inputs("x", (2,))
     output = f.where(f.sqrt(x) < 1.0, y, 2.0 * y)
     assert jacobian([output], [x])[0] == [0.0]
     assert adjoint([output], [x], [1.0]) == [0.0]
 
 
-def test_a_weight_in_both_branches_is_one_choice() -> None:
+def test_gradient_by_a_factor_in_both_branches_of_where_needs_one_selection() -> None:
     """x in both branches costs one ``where`` in reverse as it does forward."""
     x, y = Graph().inputs("x", (2,))
     output = f.where(y < 0.0, f.sin(x), f.cos(x))

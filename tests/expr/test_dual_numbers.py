@@ -64,7 +64,7 @@ def assert_close(actual: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_binary_operations_of_duals_equal_differences(name: str) -> None:
+def test_binary_operations_of_dual_numbers_equal_finite_differences(name: str) -> None:
     """Both arguments are dual, or one alone, in either order."""
     function = BINARY[name]
     by_x, by_y = symbolic_jacobian(lambda x: [function(x[0], x[1])], [X, Y])[0]
@@ -82,7 +82,7 @@ def test_binary_operations_of_duals_equal_differences(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_unary_operations_of_duals_equal_differences(name: str) -> None:
+def test_unary_operations_of_dual_numbers_equal_finite_differences(name: str) -> None:
     function = UNARY[name]
     (slope,) = differences(lambda x: [function(x[0])], [X], [1.0])
     result = function(Dual(X, 3.0))
@@ -91,7 +91,7 @@ def test_unary_operations_of_duals_equal_differences(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*BINARY, *UNARY])
-def test_batches_of_duals_equal_single_duals(name: str) -> None:
+def test_dual_numbers_of_batches_equal_single_dual_numbers(name: str) -> None:
     xs, ys, dx, dy = np.array([0.6, 0.3]), np.array([1.7, 0.2]), np.array([3.0, 1.0]), np.array([-2.0, 1.0])
     if name in BINARY:
         result = BINARY[name](Dual(xs, dx), Dual(ys, dy))
@@ -105,7 +105,7 @@ def test_batches_of_duals_equal_single_duals(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*BINARY, *UNARY])
-def test_duals_of_symbols_equal_duals_of_floats(name: str) -> None:
+def test_dual_numbers_of_symbols_equal_dual_numbers_of_floats(name: str) -> None:
     x, y, dx, dy = Graph().inputs("x", (4,))
     a, b, da, db = [X, Y, 3.0, -2.0]
     duals = (Dual(x, dx), Dual(y, dy)) if name in BINARY else (Dual(x, dx),)
@@ -116,7 +116,7 @@ def test_duals_of_symbols_equal_duals_of_floats(name: str) -> None:
     assert_close(slope, function(*float_duals).tangent)
 
 
-def test_duals_combine_with_symbols_arrays_and_casadi() -> None:
+def test_dual_numbers_can_be_combined_with_symbols_arrays_and_casadi_scalars() -> None:
     s = Graph().input("s")
     for function in BINARY.values():
         assert isinstance(function(s, Dual(s, 1.0)), Dual)
@@ -133,7 +133,7 @@ def test_duals_combine_with_symbols_arrays_and_casadi() -> None:
         assert_close(value, expected)
 
 
-def test_comparisons_of_duals_compare_values() -> None:
+def test_comparisons_of_dual_numbers_compare_values() -> None:
     a, b = Dual(1.0, 5.0), Dual(2.0, -5.0)
     assert (a < b, a <= b, a > b, a >= b, a == b, a != b) == (True, True, False, False, False, True)
     assert (a < 1.0, a <= 1.0, b > 1.0, b <= 1.0, a == 1.0, a != 1.0) == (False, True, True, False, True, False)
@@ -150,7 +150,7 @@ def test_comparisons_of_duals_compare_values() -> None:
     assert len({a, a, b}) == 2
 
 
-def test_where_takes_the_tangent_of_the_selected_branch() -> None:
+def test_where_of_dual_numbers_has_the_tangent_of_the_selected_branch() -> None:
     a, b = Dual(1.0, 5.0), Dual(2.0, -5.0)
     assert parts(f.where(True, a, b)) == (1.0, 5.0)
     assert parts(f.where(a < b, 7.0, b)) == (7.0, 0.0)
@@ -160,7 +160,7 @@ def test_where_takes_the_tangent_of_the_selected_branch() -> None:
     assert np.array_equal(chosen.tangent, [5.0, -5.0])
 
 
-def test_the_other_branch_of_where_may_be_infinite() -> None:
+def test_branch_of_where_not_selected_may_have_an_infinite_dual_number() -> None:
     for zero in (0.0, np.float64(0.0), np.zeros(2)):
         with np.errstate(all="ignore"):
             for function in (f.sqrt, f.log, lambda x: f.acos(1.0 - x), lambda x: f.hypot(x, 0.0)):
@@ -170,19 +170,19 @@ def test_the_other_branch_of_where_may_be_infinite() -> None:
                 assert np.all(parts(parts(nested, 2)[1], 1)[0] == 3.0)
 
 
-def test_infinite_derivatives_of_duals_are_infinite_on_floats() -> None:
+def test_infinite_derivatives_of_dual_numbers_are_infinite_on_floats() -> None:
     assert f.sqrt(Dual(0.0, 1.0)).tangent == np.inf
     assert f.acos(Dual(1.0, 1.0)).tangent == -np.inf
     assert f.sqrt(Dual(0.0, 0.0)).tangent == 0.0
 
 
 @pytest.mark.parametrize("zero", [0.0, np.float64(0.0)])
-def test_integer_powers_of_zero_have_right_tangents(zero: float) -> None:
+def test_integer_powers_of_a_zero_dual_number_have_exact_tangents(zero: float) -> None:
     for n, slope in ((0, 0.0), (1, 1.0), (2, 0.0), (3, 0.0)):
         assert parts(Dual(zero, 1.0) ** n) == (0.0**n, slope)
 
 
-def test_powers_of_negative_duals_are_real() -> None:
+def test_integer_powers_of_negative_dual_numbers_are_real() -> None:
     result = Dual(-2.0, 1.0) ** 3
     assert parts(result) == (-8.0, 12.0)
     assert parts(Dual(-2.0, 1.0) ** -1) == (-0.5, -0.25)
@@ -198,7 +198,7 @@ def derivative(function: Callable[[Any], Any], x: Any) -> Any:
     return parts(function(moving), moving.level)[1]
 
 
-def test_nested_perturbations_are_not_confused() -> None:
+def test_nested_dual_numbers_do_not_confuse_their_perturbations() -> None:
     """d/dx (x · d/dy (x + y)) = 1 and not 2 (Siskind and Pearlmutter's example)."""
     assert derivative(lambda x: x * derivative(lambda y: x + y, 1.0), 1.0) == 1.0
     assert derivative(lambda x: x * derivative(lambda y: x * y, 2.0), 3.0) == 6.0
@@ -209,7 +209,7 @@ def test_nested_perturbations_are_not_confused() -> None:
 
 
 @pytest.mark.parametrize("x", [0.3, np.array([0.3, -1.2]), np.float64(0.3)])
-def test_nested_duals_give_higher_derivatives(x: Any) -> None:
+def test_nested_dual_numbers_give_higher_derivatives(x: Any) -> None:
     assert np.allclose(derivative(lambda a: derivative(f.sin, a), x), -np.sin(x), rtol=4 * EPS, atol=0.0)
     third = derivative(lambda a: derivative(lambda b: derivative(lambda c: f.exp(2.0 * c), b), a), x)
     assert np.allclose(third, 8.0 * np.exp(2.0 * x), rtol=8 * EPS, atol=0.0)
@@ -217,7 +217,7 @@ def test_nested_duals_give_higher_derivatives(x: Any) -> None:
     assert np.allclose(mixed, np.exp(2.0 * x) * (2.0 * x + 2.0 * x * x), rtol=8 * EPS, atol=0.0)
 
 
-def test_combined_duals_have_the_higher_level() -> None:
+def test_combined_dual_numbers_have_the_higher_level() -> None:
     inner, two = Dual(2.0, 1.0), Dual(Dual(3.0, 0.0), Dual(1.0, 0.0))
     assert (inner.level, two.level) == (1, 2)
     for product in (inner * two, two * inner):
@@ -227,7 +227,7 @@ def test_combined_duals_have_the_higher_level() -> None:
     assert f.hypot(inner, two).level == 2
 
 
-def test_duals_seeded_together_share_a_level() -> None:
+def test_dual_numbers_seeded_together_have_an_equal_new_level() -> None:
     """The level is above all earlier ones, also where some values are dual already."""
     (outer,) = seeded([Dual(2.0, 1.0)], [1.0])
     for values, tangents in (([outer, 3.0], [1.0, 0.0]), ([3.0, 4.0], [outer, 0.0]), ([3.0, outer], [outer, outer])):
@@ -238,7 +238,7 @@ def test_duals_seeded_together_share_a_level() -> None:
         seeded([1.0], [1.0, 2.0])
 
 
-def test_parts_of_a_dual_are_those_of_the_level() -> None:
+def test_value_and_tangent_of_a_nested_dual_number_are_those_of_the_level() -> None:
     inner = Dual(2.0, 1.0)
     two = Dual(inner, 5.0)
     assert parts(3.0) == (3.0, 0.0)
@@ -249,7 +249,7 @@ def test_parts_of_a_dual_are_those_of_the_level() -> None:
     assert repr(inner) == "Dual(2.0, 1.0)"
 
 
-def test_casadi_scalars_have_derivatives_through_where() -> None:
+def test_casadi_scalars_can_be_differentiated_through_where() -> None:
     """Classes of other libraries have attributes of any name, such as ``row``."""
     casadi = pytest.importorskip("casadi")
     x = casadi.SX.sym("x")

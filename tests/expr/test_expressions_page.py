@@ -44,7 +44,7 @@ def table() -> str:
     return HEAD + "".join(lines)
 
 
-def test_the_expressions_page_has_the_current_table(update_golden: bool) -> None:
+def test_expressions_page_has_the_current_table_of_functions(update_golden: bool) -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.split(HEAD)
     rows = after[: after.index("\n\n") + 1] if not after.startswith("\n") else ""
@@ -54,7 +54,7 @@ def test_the_expressions_page_has_the_current_table(update_golden: bool) -> None
     assert HEAD + rows == table(), "python -m pytest tests/expr/test_expressions_page.py --update-golden writes it anew"
 
 
-def test_the_expressions_page_names_every_function() -> None:
+def test_expressions_page_names_every_function() -> None:
     text = PAGE.read_text(encoding="utf-8")
     loops = (PAGE.parent / "control_flow.md").read_text(encoding="utf-8")
     assert all(

@@ -18,7 +18,7 @@ from linkwork.expr.scalar.precision import float_limits_of
 TYPES = [np.float64, np.float32]
 
 
-def test_limits_fit_their_float_type() -> None:
+def test_constants_of_float_limits_agree_with_numpys_finfo() -> None:
     for limits, kind in ((FLOAT64, DOUBLE), (FLOAT32, SINGLE)):
         info = np.finfo(kind.dtype)
         assert kind.limits is limits
@@ -29,7 +29,7 @@ def test_limits_fit_their_float_type() -> None:
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_compiled_code_uses_the_limits_of_its_type(dtype: Any) -> None:
+def test_compiled_code_uses_the_limits_of_its_float_type(dtype: Any) -> None:
     kernel = lw.compile(lambda x: tuple(asdict(float_limits_of([1.0, x])).values()), x=())
     expected = [dtype(limit) for limit in asdict(FLOAT64 if dtype is np.float64 else FLOAT32).values()]
     for x in (dtype(2.0), np.array([0.0, np.nan, np.inf, 1.0], dtype)):
@@ -39,7 +39,7 @@ def test_compiled_code_uses_the_limits_of_its_type(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_bounds_from_rounding_units_follow_the_type_of_the_code(dtype: Any) -> None:
+def test_tolerances_derived_from_rounding_units_depend_on_the_float_type(dtype: Any) -> None:
     """The bound is the same power of the rounding unit, or as near to an end of the range; factors are allowed."""
     bounds = [2.0**-52, 2.0**-104, 1e-14, -1e-14, 1e9, 1e-300, 1e-150, 1e300]
     single = [2.0**-23, 2.0**-46, 1e-14 ** (23 / 52), -(1e-14 ** (23 / 52)), 1e9 ** (23 / 52), 1e-36, 1e-18, 1e36]
@@ -69,7 +69,7 @@ def programs(kind: str) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize(
     ("kind", "status", "least"), [("no costs", 0, 200), ("no linear term", 0, 200), ("flat", 4, 150)]
 )
-def test_quadratic_programs_have_the_same_status_in_both_types(kind: str, status: int, least: int) -> None:
+def test_quadratic_programs_have_equal_statuses_in_float32_and_float64(kind: str, status: int, least: int) -> None:
     def solve(H: Any, g: Any, A: Any, b: Any) -> Any:
         solution = lw.quadratic_program(H, g, A=A, upper=b)
         return solution.x, solution.status
@@ -83,7 +83,7 @@ def test_quadratic_programs_have_the_same_status_in_both_types(kind: str, status
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_riccati_equations_without_costs_are_solved_in_both_types(dtype: Any) -> None:
+def test_riccati_equations_without_costs_are_solved_in_float32_and_float64(dtype: Any) -> None:
     def gains(A: Any, B: Any) -> Any:
         zeros = [[0.0] * 2 for _ in range(2)]
         solution = riccati(LinearQuadratic(A.tolist(), B.tolist(), zeros, [[1.0]], [[0.0], [0.0]]), continuous=True)
@@ -98,7 +98,7 @@ def test_riccati_equations_without_costs_are_solved_in_both_types(dtype: Any) ->
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_pseudoinverses_have_the_rank_of_their_type(dtype: Any) -> None:
+def test_pseudoinverses_have_the_numerical_rank_of_their_float_type(dtype: Any) -> None:
     kernel = lw.compile(lambda x, y: np.linalg.pinv(x[:, None] * y), x=3, y=2)
     x, y = np.random.default_rng(4).normal(size=(2, 50, 3))
     P = kernel(x.astype(dtype), y[:, :2].astype(dtype))

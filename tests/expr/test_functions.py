@@ -18,7 +18,7 @@ SCALARS = [2, True, 2.0, np.float64(2.0), np.float32(2.0), np.int64(2), np.bool_
 
 
 @pytest.mark.parametrize("x", SCALARS, ids=lambda x: type(x).__name__)
-def test_functions_of_python_and_numpy_scalars_return_floats(x: Any) -> None:
+def test_scalar_functions_of_python_and_numpy_scalars_return_floats(x: Any) -> None:
     assert type(f.sin(x)) is float
     assert f.sin(x) == math.sin(x)
     assert f.atan2(x, 1) == math.atan2(x, 1.0)
@@ -28,7 +28,7 @@ def test_functions_of_python_and_numpy_scalars_return_floats(x: Any) -> None:
 
 
 @pytest.mark.parametrize("x", SCALARS, ids=lambda x: type(x).__name__)
-def test_symbols_combine_with_every_scalar_type(x: Any) -> None:
+def test_symbols_can_be_combined_with_every_scalar_type(x: Any) -> None:
     s = Graph().input("s")
     value = float(x)
     assert f.atan2(s, x) is f.atan2(s, value)
@@ -45,13 +45,13 @@ def test_symbols_combine_with_every_scalar_type(x: Any) -> None:
     assert f.where(s < 0.0, x, s) is f.where(s < 0.0, value, s)
 
 
-def test_zero_dimensional_arrays_are_scalars() -> None:
+def test_zero_dimensional_arrays_are_treated_as_scalars() -> None:
     s = Graph().input("s")
     assert s * np.array(3.0) is s * 3.0
     assert f.hypot(s, np.array(3)) is f.hypot(s, 3.0)
 
 
-def test_functions_of_arrays_equal_numpys() -> None:
+def test_scalar_functions_of_arrays_equal_numpys() -> None:
     x = np.linspace(-1.0, 1.0, 7)
     assert np.array_equal(f.sin(x), np.sin(x))
     assert np.array_equal(f.atan2(x, 2.0), np.arctan2(x, 2.0))
@@ -62,14 +62,14 @@ def test_functions_of_arrays_equal_numpys() -> None:
     assert f.hypot(np.zeros((3, 1)), np.zeros(4)).shape == (3, 4)
 
 
-def test_functions_of_float32_arrays_return_float32() -> None:
+def test_scalar_functions_of_float32_arrays_return_float32() -> None:
     x = np.linspace(-1.0, 1.0, 7, dtype=np.float32)
     assert f.sin(x).dtype == np.float32
     assert f.hypot(x, 1.0).dtype == np.float32
     assert f.where(x < 0.0, x, 1.0).dtype == np.float32
 
 
-def test_object_arrays_of_symbols_are_mapped_elementwise() -> None:
+def test_scalar_functions_map_object_arrays_of_symbols_elementwise() -> None:
     x, y = Graph().inputs("x", (2,))
     result = f.sin(np.array([x, y], dtype=object))
     assert result[0] is f.sin(x)
@@ -77,7 +77,7 @@ def test_object_arrays_of_symbols_are_mapped_elementwise() -> None:
 
 
 @pytest.mark.parametrize("bad", ["a", None, [1.0], object(), 1j])
-def test_arguments_that_are_no_scalars_are_refused(bad: Any) -> None:
+def test_arguments_of_scalar_functions_that_are_not_scalars_are_refused(bad: Any) -> None:
     s = Graph().input("s")
     with pytest.raises(TypeError, match="sin: x: expected a number"):
         f.sin(bad)
@@ -87,7 +87,7 @@ def test_arguments_that_are_no_scalars_are_refused(bad: Any) -> None:
         s * bad
 
 
-def test_refusals_name_the_operation_and_the_type() -> None:
+def test_type_errors_of_scalar_functions_name_the_operation_and_the_type() -> None:
     class Strange:
         pass
 
@@ -97,7 +97,7 @@ def test_refusals_name_the_operation_and_the_type() -> None:
         f.atan2(Graph().input("s"), Strange())
 
 
-def test_mixed_arguments_take_the_type_of_highest_precedence() -> None:
+def test_mixed_scalar_arguments_give_results_of_the_type_with_highest_precedence() -> None:
     s = Graph().input("s")
     both = f.hypot(s, Dual(s, 1.0))
     assert isinstance(both, Dual)
@@ -106,7 +106,7 @@ def test_mixed_arguments_take_the_type_of_highest_precedence() -> None:
     assert isinstance(f.hypot(Dual(np.ones(3), 1.0), np.arange(3.0)), Dual)
 
 
-def test_foreign_scalars_take_part_by_two_attributes() -> None:
+def test_foreign_scalar_classes_take_part_by_defining_two_attributes() -> None:
     """A class that defines ``_apply`` and ``_precedence`` is a scalar."""
     (result,) = precisely(lambda x: [f.exp(f.sin(x[0])) * f.where(x[0] < 0.0, 1.0, x[1])], [0.5, 3.0])
     assert abs(float(result) - 3.0 * math.exp(math.sin(0.5))) < 1e-15
@@ -126,7 +126,7 @@ class ForeignArray:
         return Namespace()
 
 
-def test_foreign_arrays_call_their_namespace_by_numpys_names() -> None:
+def test_scalar_functions_of_foreign_arrays_call_numpys_function_names_of_their_namespace() -> None:
     foreign = ForeignArray()
     for operation in BY_NAME.values():
         if operation.arity == 0 or operation.composition is not None:
@@ -137,7 +137,7 @@ def test_foreign_arrays_call_their_namespace_by_numpys_names() -> None:
 
 
 @pytest.mark.parametrize("kind", ["SX", "MX", "DM"])
-def test_functions_of_casadi_scalars_equal_those_of_floats(kind: str) -> None:
+def test_scalar_functions_of_casadi_scalars_equal_those_of_floats(kind: str) -> None:
     casadi = pytest.importorskip("casadi")
 
     def function(x: Any, y: Any) -> Any:

@@ -55,13 +55,13 @@ LENGTH = 100_000
         lambda a, b: adjoint([a * a], [a], [b]),
     ],
 )
-def test_symbols_of_two_traces_do_not_mix(mix: Any) -> None:
+def test_combining_symbols_of_two_traces_raises_an_error(mix: Any) -> None:
     a, b = Graph().input("a"), Graph().input("b")
     with pytest.raises(ValueError, match="trace"):
         mix(a, b)
 
 
-def test_a_refused_mixture_leaves_both_traces_unchanged() -> None:
+def test_refused_combination_of_two_traces_symbols_leaves_both_traces_unchanged() -> None:
     first, second = Graph(), Graph()
     a, b = first.input("a"), second.input("b")
     with pytest.raises(ValueError, match="two traces"):
@@ -71,7 +71,7 @@ def test_a_refused_mixture_leaves_both_traces_unchanged() -> None:
     assert b * b is b * b
 
 
-def test_constant_outputs_belong_to_every_trace() -> None:
+def test_constant_outputs_can_be_evaluated_with_any_trace() -> None:
     a = Graph().input("a")
     assert evaluate([1.0], {a: 2.0}) == [1.0]
     assert evaluate([], {a: 2.0}) == []
@@ -104,13 +104,13 @@ def module_state() -> dict[str, Any]:
     return state
 
 
-def test_a_trace_is_freed_with_its_last_reference() -> None:
+def test_expression_graph_is_freed_with_its_last_reference() -> None:
     reference = work()
     gc.collect()
     assert reference() is None
 
 
-def test_a_symbol_keeps_its_trace_alive() -> None:
+def test_symbol_keeps_its_expression_graph_alive() -> None:
     s = Graph().input("s")
     reference = weakref.ref(s.graph)
     gc.collect()
@@ -121,7 +121,7 @@ def test_a_symbol_keeps_its_trace_alive() -> None:
 
 
 @pytest.mark.slow
-def test_traces_leave_no_objects_behind() -> None:
+def test_expression_graphs_leave_no_objects_in_memory() -> None:
     work()
     gc.collect()
     before, objects = module_state(), gc.get_objects()
@@ -136,7 +136,7 @@ def test_traces_leave_no_objects_behind() -> None:
     assert len(gc.get_objects()) - count < 50
 
 
-def test_a_trace_does_not_depend_on_earlier_traces() -> None:
+def test_expression_graph_does_not_depend_on_earlier_traces() -> None:
     def shape() -> list[tuple[Any, ...]]:
         graph = Graph()
         x, y = graph.inputs("x", (2,))
@@ -158,7 +158,7 @@ def chain(graph: Graph, length: int) -> tuple[Symbol, Symbol]:
 
 
 @pytest.mark.slow
-def test_a_chain_of_many_operations_is_evaluated_differentiated_and_freed() -> None:
+def test_long_chains_of_operations_are_evaluated_differentiated_and_freed_without_recursion() -> None:
     graph = Graph()
     x, last = chain(graph, LENGTH)
     assert len(graph.nodes) >= LENGTH
@@ -179,7 +179,7 @@ def test_a_chain_of_many_operations_is_evaluated_differentiated_and_freed() -> N
 @pytest.mark.parametrize(
     "step", [lambda x, c: f.sin(x) * c, lambda x, c: x * c + c, lambda x, c: f.where(x < 1.0, x * c, x)]
 )
-def test_chains_of_various_operations_are_differentiated(step: Any) -> None:
+def test_long_chains_of_various_operations_can_be_differentiated(step: Any) -> None:
     graph = Graph()
     x = graph.input("x")
     node: Any = x
@@ -191,7 +191,7 @@ def test_chains_of_various_operations_are_differentiated(step: Any) -> None:
 
 
 @pytest.mark.slow
-def test_nodes_with_many_uses_and_sums_of_many_terms_work() -> None:
+def test_sum_of_thousands_of_terms_can_be_differentiated() -> None:
     """A node that many others use, and a sum of many terms."""
     graph = Graph()
     x = graph.input("x")

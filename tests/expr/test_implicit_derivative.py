@@ -47,7 +47,7 @@ class _Root(ImplicitDerivative):
         return [right[0] / (3.0 * at.results[0] * at.results[0])]
 
 
-def test_derivatives_of_an_implicit_solution_are_exact() -> None:
+def test_derivatives_of_an_implicitly_defined_solution_are_exact() -> None:
     def root(start: Any, p: Any) -> Any:
         x, steps = apply_rule(_Root(), [start, p])
         return np.array([x, steps])

@@ -14,7 +14,7 @@ from linkwork.expr.scalar.interpreter import evaluate, instructions_of, reachabl
 from linkwork.expr.scalar.symbol import Graph
 
 
-def test_floats_evaluate_to_scalars() -> None:
+def test_expressions_evaluated_with_floats_give_scalars() -> None:
     x = Graph().input("x")
     outputs = [x, f.sin(x), f.where(x < 1.0, x, 2.0), x < 1.0, 3.0]
     values = evaluate(outputs, {x: 0.5})
@@ -22,7 +22,7 @@ def test_floats_evaluate_to_scalars() -> None:
     assert all(np.ndim(v) == 0 for v in values)
 
 
-def test_arrays_evaluate_to_broadcast_batches() -> None:
+def test_expressions_evaluated_with_arrays_give_broadcast_batches() -> None:
     x, y = Graph().inputs("x", (2,))
     (value,) = evaluate([x * y + 1.0], {x: np.arange(3.0)[:, None], y: np.arange(4.0)})
     assert np.array_equal(value, np.arange(3.0)[:, None] * np.arange(4.0) + 1.0)
@@ -30,7 +30,7 @@ def test_arrays_evaluate_to_broadcast_batches() -> None:
     assert empty.shape == (0,)
 
 
-def test_permuting_the_batch_permutes_the_result() -> None:
+def test_permuting_a_batch_permutes_the_values_of_an_expression() -> None:
     x, y = Graph().inputs("x", (2,))
     rng = np.random.default_rng(0)
     a, b, order = rng.normal(size=100), rng.normal(size=100), rng.permutation(100)
@@ -40,7 +40,7 @@ def test_permuting_the_batch_permutes_the_result() -> None:
     assert np.array_equal(permuted, original[order])
 
 
-def test_a_nan_sample_does_not_change_its_neighbours() -> None:
+def test_nan_sample_does_not_change_the_values_of_neighbouring_samples() -> None:
     x = Graph().input("x")
     expression = [f.sqrt(x) / (x - 1.0)]
     good = np.array([0.25, 4.0, 9.0])
@@ -50,7 +50,7 @@ def test_a_nan_sample_does_not_change_its_neighbours() -> None:
     assert np.isnan(mixed[[0, 2]]).all() and np.isinf(mixed[6])
 
 
-def test_evaluation_follows_ieee_754() -> None:
+def test_evaluation_of_expressions_follows_ieee_754() -> None:
     """Infinities and NaN appear where Python's floats would raise."""
     x = Graph().input("x")
     values = evaluate([1.0 / x, f.log(x), f.sqrt(x - 1.0), f.exp(1000.0 + x), x / x], {x: 0.0})
@@ -58,7 +58,7 @@ def test_evaluation_follows_ieee_754() -> None:
     assert np.isnan(values[2]) and np.isnan(values[4])
 
 
-def test_only_needed_inputs_must_have_values() -> None:
+def test_evaluation_of_an_expression_requires_values_of_its_own_inputs_only() -> None:
     x, y = Graph().inputs("x", (2,))
     f.sin(y)
     assert float(evaluate([x + 1.0], {x: 1.0})[0]) == 2.0
@@ -67,7 +67,7 @@ def test_only_needed_inputs_must_have_values() -> None:
         evaluate([x + y], {x: 1.0})
 
 
-def test_evaluation_does_not_modify_its_inputs() -> None:
+def test_evaluation_of_an_expression_does_not_modify_its_inputs() -> None:
     x = Graph().input("x")
     a = np.arange(4.0)
     (same,) = evaluate([x], {x: a})
@@ -75,7 +75,7 @@ def test_evaluation_does_not_modify_its_inputs() -> None:
     assert np.array_equal(a, np.arange(4.0)) and np.array_equal(same, a)
 
 
-def test_reachable_nodes_appear_once_after_their_arguments() -> None:
+def test_reachable_graph_nodes_are_listed_once_after_their_arguments() -> None:
     graph = Graph()
     x, y = graph.inputs("x", (2,))
     product = x * y
@@ -89,7 +89,7 @@ def test_reachable_nodes_appear_once_after_their_arguments() -> None:
     assert reachable([]) == []
 
 
-def test_one_instruction_list_serves_values_traces_derivatives_and_counts() -> None:
+def test_instruction_list_can_be_evaluated_retraced_differentiated_and_counted() -> None:
     """The same instructions give values, another trace's nodes, derivatives and counts, as `apply` has it."""
     x, y = Graph().inputs("x", (2,))
     instructions, results = instructions_of([f.sin(x * y) / y, f.where(x < y, x, 2.0), 2.0], [x, y])
@@ -107,7 +107,7 @@ def test_one_instruction_list_serves_values_traces_derivatives_and_counts() -> N
     assert [depth[r] for r in results] == [3, 2, 0]
 
 
-def test_any_node_may_be_an_input_of_instructions() -> None:
+def test_instruction_lists_may_have_intermediate_nodes_as_inputs() -> None:
     x, y = Graph().inputs("x", (2,))
     u = x * x + y
     instructions, results = instructions_of([f.sin(u) * u], [u])

@@ -137,7 +137,7 @@ def first_derivatives(function: Callable[[Any, Any], Any]) -> Iterator[list[Any]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_are_those_of_the_selected_branch_in_every_mode(name: str) -> None:
+def test_gradients_of_masked_terms_are_those_of_the_selected_branch_in_every_mode(name: str) -> None:
     function, gradient = CASES[name]
     for result in first_derivatives(function):
         for part, expected in zip(result, gradient, strict=True):
@@ -169,7 +169,7 @@ def test_second_derivatives_of_masked_terms_agree_and_are_finite(name: str) -> N
         np.testing.assert_allclose(values, evaluate(results[0], {x: 0.0, y: 2.0}), rtol=1e-14)
 
 
-def test_conditionals_of_batches_have_derivatives() -> None:
+def test_cond_on_batches_can_be_differentiated() -> None:
     (x,) = seeded([np.array([0.25, 4.0])], [1.0])
     np.testing.assert_array_equal(parts(cond(x > 1.0, lambda: 3.0 * x, lambda: sqrt(x)))[1], [1.0, 3.0])
 
@@ -188,7 +188,7 @@ class SquareAndRoot(CustomDerivative):
         return [2.0 * inputs[0] * weights[0] + 0.5 * weights[1] / results[1]]
 
 
-def test_results_of_a_rule_are_masked_by_their_own_conditions() -> None:
+def test_results_of_a_derivative_rule_are_masked_by_their_own_conditions() -> None:
     (x,) = Graph().inputs("x", (1,))
     square, root_of = apply_rule(SquareAndRoot(), [x])
     cases = ((square + where(x > 1.0, root_of, 2.0), [0.0, 8.25]), (where(x > 1.0, root_of, square), [0.0, 0.25]))
@@ -211,7 +211,7 @@ class Roots(CustomDerivative):
         return [0.5 * w / r for w, r in zip(weights, results, strict=True)]
 
 
-def test_results_of_a_rule_may_have_many_conditions() -> None:
+def test_results_of_a_derivative_rule_may_have_many_conditions() -> None:
     x = Graph().inputs("x", (6,))
     output = sum(where(y > 1.0, root_of, y) for y, root_of in zip(x, apply_rule(Roots(), x), strict=True))
     for result in (jacobian([output], x)[0], adjoint([output], x, [1.0])):
@@ -220,7 +220,7 @@ def test_results_of_a_rule_may_have_many_conditions() -> None:
         )
 
 
-def test_conditions_of_masks_are_simplified() -> None:
+def test_complementary_and_implied_mask_conditions_are_simplified() -> None:
     """A mask costs one selection where the conditions of two terms are complements, or one implies the other."""
     graph = Graph()
     x, y = graph.inputs("x", (2,))
@@ -233,7 +233,7 @@ def test_conditions_of_masks_are_simplified() -> None:
 
 
 @pytest.mark.parametrize("method", ["jvp", "vjp", "jacobian"])
-def test_derivative_kernels_of_an_unselected_solve_are_finite(method: str) -> None:
+def test_derivative_kernels_of_a_linear_solve_in_the_branch_not_taken_are_finite(method: str) -> None:
     kernel = lw.compile(lambda x, b: where(x[0] > 1.0, lw.solve(matrix(x[0]), b)[1], x[1] * b[0]), x=2, b=2)
     x, b = np.array([[0.0, 2.0], [2.0, 0.5]]), np.array([3.0, 4.0])
     more = {"jvp": (np.array([0.0, 1.0]),), "vjp": (1.0,), "jacobian": ()}[method]

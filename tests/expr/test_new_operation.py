@@ -46,7 +46,7 @@ def whole() -> Iterator[Any]:
     remove(whole.operation)
 
 
-def test_a_new_operation_is_in_the_table_with_name_and_documentation(whole: Any) -> None:
+def test_user_defined_operation_is_in_the_table_with_name_and_documentation(whole: Any) -> None:
     assert BY_NAME["whole"] is whole.operation
     assert (whole.__name__, whole.__doc__, whole.operation.doc) == (
         "whole",
@@ -59,13 +59,13 @@ def test_a_new_operation_is_in_the_table_with_name_and_documentation(whole: Any)
             whole(*wrong)
 
 
-def test_a_new_operation_works_on_floats_and_arrays(whole: Any) -> None:
+def test_user_defined_operation_can_be_evaluated_on_floats_and_arrays(whole: Any) -> None:
     assert (whole(-2.7), whole(3), whole(np.float32(2.5))) == (-3.0, 3.0, 2.0)
     assert math.isinf(whole(math.inf)) and math.isnan(whole(math.nan))  # where round raises
     assert np.array_equal(whole(X), np.rint(X))
 
 
-def test_a_new_operation_works_on_symbols_and_by_numpys_function(whole: Any) -> None:
+def test_user_defined_operation_can_be_applied_to_symbols_also_by_numpys_function(whole: Any) -> None:
     x = Graph().input("x")
     assert isinstance(whole(x), Symbol) and whole(x).op is whole.operation
     assert (-whole(-x)) is whole(x)
@@ -73,14 +73,14 @@ def test_a_new_operation_works_on_symbols_and_by_numpys_function(whole: Any) -> 
     assert x.round_() is whole(x)
 
 
-def test_a_new_operation_is_differentiated(whole: Any) -> None:
+def test_user_defined_operation_can_be_differentiated(whole: Any) -> None:
     assert parts(whole(Dual(2.7, 1.0)) * Dual(3.0, 1.0)) == (9.0, 3.0)
     assert parts(np.rint(np.array([Dual(2.7, 1.0)]))[0]) == (3.0, 0.0)
     x = Graph().input("x")
     assert jacobian([whole(x) * x], [x]) == [[whole(x)]]
 
 
-def test_a_new_operation_is_compiled(whole: Any) -> None:
+def test_user_defined_operation_can_be_compiled(whole: Any) -> None:
     kernel = compile(lambda x: 3.0 * whole(x) + np.rint(2.0 * x), x=len(X))
     expected = 3.0 * np.rint(X) + np.rint(2.0 * X)
     for values in (kernel(X), kernel.interpret(X), kernel(np.tile(X, (40, 1)))[-1]):
@@ -91,7 +91,7 @@ def test_a_new_operation_is_compiled(whole: Any) -> None:
     )
 
 
-def test_a_new_operation_converts_to_casadi_and_back(whole: Any) -> None:
+def test_user_defined_operation_can_be_converted_to_casadi_and_back(whole: Any) -> None:
     pytest.importorskip("casadi")
     kernel = compile(lambda x: whole(x) + 0.5, x=len(X))
     function = kernel.to_casadi()
@@ -99,7 +99,7 @@ def test_a_new_operation_converts_to_casadi_and_back(whole: Any) -> None:
     assert np.array_equal(from_casadi(function)(X), np.rint(X) + 0.5)
 
 
-def test_a_program_with_a_new_operation_runs_in_another_trace(whole: Any) -> None:
+def test_program_with_a_user_defined_operation_can_be_inlined_in_another_trace(whole: Any) -> None:
     """Inlining: a program runs on symbols as on any scalars."""
     inner = compile(lambda x, y: x * whole(y), x=(), y=()).program
     outer = Graph()
@@ -111,7 +111,7 @@ def test_a_program_with_a_new_operation_runs_in_another_trace(whole: Any) -> Non
     assert kernel([2.7, 1.0]) == 3.7 * 3.0 - 1.0
 
 
-def test_a_removed_operation_leaves_the_table_unchanged(whole: Any) -> None:
+def test_removing_a_user_defined_operation_restores_the_table(whole: Any) -> None:
     with pytest.raises(ValueError, match="the operation 'sin' already exists"):
         operation(np.sin, math.sin, None, "@sin", name="sin")(lambda x: x)
     remove(whole.operation)
@@ -119,7 +119,7 @@ def test_a_removed_operation_leaves_the_table_unchanged(whole: Any) -> None:
     BY_NAME["whole"] = whole.operation  # for the fixture to take out
 
 
-def test_published_functions_are_those_of_the_table() -> None:
+def test_published_scalar_functions_are_those_of_the_operation_table() -> None:
     """Operations with a Python operator, or a NumPy function on symbols, need no function.
 
     To publish one, name it in linkwork/expr/__init__.py.

@@ -386,7 +386,7 @@ def test_numpy_functions_of_special_values_equal_numpys() -> None:
     np.testing.assert_allclose(results, expected, rtol=1e-15, atol=0.0)
 
 
-def test_numpy_functions_of_object_arrays_of_batches_are_right() -> None:
+def test_numpy_functions_of_object_arrays_of_batches_equal_those_of_each_sample() -> None:
     """Elements are arrays of all samples."""
     rng = np.random.default_rng(0)
     samples = {key: rng.uniform(-1.0, 1.0, (5, *shape)) for key, shape in SHAPES.items()}
@@ -514,7 +514,7 @@ def table() -> str:
     return text + "".join(f"| {listed(names)} | {why} |\n" for why, names in remedies.items())
 
 
-def test_the_compiler_page_has_the_table_of_numpy_functions(update_golden: bool) -> None:
+def test_compiler_page_has_the_current_table_of_numpy_functions(update_golden: bool) -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, following = text.split(BEGIN)
     old, after = following.split(END)

@@ -68,7 +68,7 @@ def exact_partials(name: str, x: np.ndarray) -> list[float]:
 
 @every_operation
 @every_scalar
-def test_operations_have_equal_values_on_all_scalars(name: str, run: Any) -> None:
+def test_operations_have_equal_values_on_all_scalar_types(name: str, run: Any) -> None:
     points = samples(name)
     values = run(lambda x: [call(name, x)], points)[:, 0]
     expected = np.array([exact(name, x) for x in points])
@@ -77,7 +77,7 @@ def test_operations_have_equal_values_on_all_scalars(name: str, run: Any) -> Non
 
 
 @every_operation
-def test_scalar_functions_of_operations_equal_their_numpy_functions(name: str) -> None:
+def test_python_and_numpy_functions_of_an_operation_agree_also_outside_the_domain(name: str) -> None:
     """Values at and beyond the edges of the domain are included, where Python's math would raise."""
     operation = BY_NAME[name]
     arguments_to_try: list[Any] = [True, False] if "n" not in BY_NAME[name].kinds else SPECIAL
@@ -100,7 +100,7 @@ def test_scalar_functions_of_operations_equal_their_numpy_functions(name: str) -
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 @pytest.mark.parametrize("kind", ["float", "array", "symbol", "dual"])
-def test_partial_derivatives_are_right_on_all_scalars(name: str, kind: str) -> None:
+def test_partial_derivatives_of_operations_are_exact_on_all_scalar_types(name: str, kind: str) -> None:
     operation = BY_NAME[name]
     points = samples(name, n=12)
     columns = list(points.T)
@@ -121,7 +121,7 @@ def test_partial_derivatives_are_right_on_all_scalars(name: str, kind: str) -> N
         assert np.all(np.abs(np.array(partials, dtype=float) - expected) <= 8.0 * EPS * scale), x
 
 
-def test_partial_derivatives_of_floats_raise_no_errors() -> None:
+def test_partial_derivatives_of_operations_on_floats_never_raise() -> None:
     """Partial derivatives divide as IEEE 754 does, where Python's operator raises ZeroDivisionError."""
     for name in DIFFERENTIABLE:
         operation = BY_NAME[name]
@@ -136,7 +136,7 @@ def test_partial_derivatives_of_where_select_a_branch() -> None:
 
 
 @pytest.mark.parametrize("name", ["asin", "acos", "sqrt", "log", "atan", "sinh", "hypot"])
-def test_partial_derivatives_near_the_ends_of_the_domain_are_accurate(name: str) -> None:
+def test_partial_derivatives_of_operations_near_the_ends_of_the_domain_are_accurate(name: str) -> None:
     ends = [1.0 - 1e-6, 1.0 - 1e-12, 1e-12 - 1.0] if name in ("asin", "acos") else [1e-12, 1e-6, 500.0]
     for x in ends:
         point = np.array([x] * BY_NAME[name].arity)
@@ -158,7 +158,7 @@ def test_partial_derivatives_near_the_ends_of_the_domain_are_accurate(name: str)
         ("floor", (1.0,), 0, (0.0, 0.0)),
     ],
 )
-def test_the_derivative_at_a_kink_lies_between_the_one_sided_derivatives(
+def test_derivative_of_an_operation_at_a_kink_lies_between_the_one_sided_derivatives(
     name: str, point: tuple[float, ...], k: int, sides: tuple[float, float]
 ) -> None:
     operation = BY_NAME[name]
@@ -166,7 +166,7 @@ def test_the_derivative_at_a_kink_lies_between_the_one_sided_derivatives(
     assert sides[0] <= partial <= sides[1]
 
 
-def test_partial_derivatives_of_fmin_and_fmax_add_up_to_one() -> None:
+def test_partial_derivatives_of_fmin_and_fmax_sum_to_one() -> None:
     """fmin(x, x) then has the derivative of x."""
     for name in ("fmin", "fmax"):
         for point in ((1.0, 2.0), (2.0, 1.0), (2.0, 2.0)):
@@ -210,7 +210,7 @@ def test_logical_operations_return_booleans(name: str) -> None:
 
 
 @every_operation
-def test_entries_of_the_table_are_complete_and_pickle_by_name(name: str) -> None:
+def test_entries_of_the_operation_table_are_complete_and_pickled_by_name(name: str) -> None:
     operation = BY_NAME[name]
     assert operation.name == name
     assert operation.arity == len(operation.domain) == len(operation.kinds)
@@ -221,7 +221,7 @@ def test_entries_of_the_table_are_complete_and_pickle_by_name(name: str) -> None
     assert name in repr(operation)
 
 
-def test_inputs_and_constants_have_no_machine_code() -> None:
+def test_input_and_constant_operations_have_no_machine_code() -> None:
     for name in ("input", "constant"):
         assert BY_NAME[name].arity == 0
         assert BY_NAME[name].lowering.kind == "none"

@@ -62,7 +62,7 @@ def assert_within(actual: np.ndarray, expected: np.ndarray, bound: np.ndarray) -
 
 @often
 @given(recipes(KINKED), points(N))
-def test_tracing_and_folding_keep_the_value(recipe: Recipe, x: list[float]) -> None:
+def test_tracing_and_constant_folding_preserve_the_value_of_random_expressions(recipe: Recipe, x: list[float]) -> None:
     try:
         direct = build(recipe, [Bounded(a) for a in x], [Bounded(c) for c in CONSTANTS])
     except UndecidedError:
@@ -78,7 +78,7 @@ def test_tracing_and_folding_keep_the_value(recipe: Recipe, x: list[float]) -> N
 
 @often
 @given(recipes(KINKED))
-def test_an_expression_traced_twice_is_one_node(recipe: Recipe) -> None:
+def test_random_expression_traced_twice_is_the_same_graph_node(recipe: Recipe) -> None:
     graph = Graph()
     symbols = graph.inputs("x", (N,))
     first = build(recipe, symbols)
@@ -90,7 +90,7 @@ def test_an_expression_traced_twice_is_one_node(recipe: Recipe) -> None:
 
 @often
 @given(recipes(KINKED))
-def test_traces_contain_no_foldable_nodes(recipe: Recipe) -> None:
+def test_traces_of_random_expressions_contain_no_foldable_nodes(recipe: Recipe) -> None:
     """The graph has no nodes such as 2 + 3, x · 1 or −(−x), which folding replaces."""
     graph = Graph()
     build(recipe, graph.inputs("x", (N,)))
@@ -109,7 +109,9 @@ def test_traces_contain_no_foldable_nodes(recipe: Recipe) -> None:
 
 @seldom
 @given(recipes(KINKED), st.lists(points(N), min_size=2, max_size=5))
-def test_a_batch_equals_a_loop_over_samples(recipe: Recipe, samples: list[list[float]]) -> None:
+def test_batch_values_of_random_expressions_equal_those_of_single_samples(
+    recipe: Recipe, samples: list[list[float]]
+) -> None:
     symbols = Graph().inputs("x", (N,))
     expression = [build(recipe, symbols)]
     rows = np.array(samples)
@@ -121,7 +123,7 @@ def test_a_batch_equals_a_loop_over_samples(recipe: Recipe, samples: list[list[f
 
 @seldom
 @given(recipes(SMOOTH), points(N))
-def test_first_derivatives_of_random_expressions_equal_differences(recipe: Recipe, x: list[float]) -> None:
+def test_first_derivatives_of_random_expressions_equal_finite_differences(recipe: Recipe, x: list[float]) -> None:
     symbols = Graph().inputs("x", (N,))
     values = dict(zip(symbols, x, strict=True))
     exact = difference_jacobian(lambda x: [build(recipe, x)], x)[0]
@@ -175,7 +177,7 @@ def test_dual_numbers_of_random_expressions_equal_tangents(recipe: Recipe, x: li
 
 @seldom
 @given(recipes(SMOOTH, most=5), points(N))
-def test_second_derivatives_of_random_expressions_equal_differences(recipe: Recipe, x: list[float]) -> None:
+def test_second_derivatives_of_random_expressions_equal_finite_differences(recipe: Recipe, x: list[float]) -> None:
     symbols = Graph().inputs("x", (N,))
     values = dict(zip(symbols, x, strict=True))
     gradient = jacobian([build(recipe, symbols)], symbols)[0]
@@ -189,7 +191,7 @@ def test_second_derivatives_of_random_expressions_equal_differences(recipe: Reci
 
 @seldom
 @given(recipes(SMOOTH, most=5), points(N))
-def test_nested_duals_of_random_expressions_give_second_derivatives(recipe: Recipe, x: list[float]) -> None:
+def test_nested_dual_numbers_of_random_expressions_give_second_derivatives(recipe: Recipe, x: list[float]) -> None:
     symbols = Graph().inputs("x", (N,))
     values = dict(zip(symbols, x, strict=True))
     rows = jacobian(jacobian([build(recipe, symbols)], symbols)[0], symbols)
@@ -205,7 +207,7 @@ def test_nested_duals_of_random_expressions_give_second_derivatives(recipe: Reci
 
 
 @pytest.mark.parametrize("name", KINKED)
-def test_random_expressions_are_finite_in_their_domain(name: str) -> None:
+def test_random_expressions_of_the_tests_are_finite_in_their_domain(name: str) -> None:
     """They are finite at zero and at some large arguments."""
     arity, function = KINKED[name]
     for x in (0.0, 30.0, -30.0):

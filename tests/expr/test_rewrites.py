@@ -135,7 +135,7 @@ def values_differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("keeps", "name"), CASES)
-def test_a_rewrite_keeps_the_property_of_its_table(keeps: str, name: str) -> None:
+def test_expression_rewrites_preserve_the_property_stated_in_their_table(keeps: str, name: str) -> None:
     function = TABLES[keeps][name]
     graph = Graph()
     symbols = graph.inputs("x", (2,))
@@ -157,13 +157,13 @@ def test_a_rewrite_keeps_the_property_of_its_table(keeps: str, name: str) -> Non
             np.testing.assert_allclose(a[moderate], b[moderate], rtol=1e-15)
 
 
-def test_the_page_lists_every_rewrite_that_changes_bits() -> None:
+def test_expressions_page_lists_every_rewrite_that_changes_bits() -> None:
     page = (Path(__file__).parents[2] / "docs" / "expressions.md").read_text(encoding="utf-8")
     assert [name for keeps, name in CASES if keeps != "bits" and f"| {name} |" not in page] == []
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_compiled_rewrites_keep_all_bits_in_both_float_types(dtype: Any) -> None:
+def test_compiled_exact_rewrites_preserve_all_bits_in_both_float_types(dtype: Any) -> None:
     program = trace(
         lambda x, y: tuple(z for g in EXACT.values() for z in listed(g(x, y))), "rewrites", {"x": (), "y": ()}
     )
@@ -180,7 +180,7 @@ def test_compiled_rewrites_keep_all_bits_in_both_float_types(dtype: Any) -> None
 
 
 @pytest.mark.parametrize("one_pass", ALL, ids=lambda one_pass: one_pass.__name__)
-def test_each_pass_keeps_all_bits_of_the_interpreter(one_pass: Callable[[Any], Any]) -> None:
+def test_each_compiler_pass_preserves_all_bits_of_the_interpreter(one_pass: Callable[[Any], Any]) -> None:
     """Code of `fuse` rounds once where the interpreter rounds twice; `outline` moves signs in long programs only."""
 
     def function(x: Any, y: Any) -> Any:
@@ -194,7 +194,7 @@ def test_each_pass_keeps_all_bits_of_the_interpreter(one_pass: Callable[[Any], A
         assert not bits_differ(np.asarray(a), np.asarray(b)).any()
 
 
-def test_conversion_to_casadi_and_back_keeps_values() -> None:
+def test_conversion_to_casadi_and_back_preserves_values_of_rewritten_expressions() -> None:
     """CasADi itself moves minus signs, combines constants and has one zero among constants."""
     pytest.importorskip("casadi")
     names = [name for name in EXACT if name not in OBSERVED and "factor" not in name]

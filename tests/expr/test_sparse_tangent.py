@@ -52,7 +52,7 @@ def moved(x):
 
 
 @FUNCTIONS
-def test_all_columns_equal_derivatives_in_single_directions(function):
+def test_sparse_tangents_of_all_inputs_equal_derivatives_in_single_directions(function):
     """Floats are compared with differences, and batches and symbols with floats."""
     inputs = moved(X)
     J = np.array(rows(function(inputs), inputs[0].level, 3), dtype=float)
@@ -75,7 +75,7 @@ def test_all_columns_equal_derivatives_in_single_directions(function):
 
 
 @FUNCTIONS
-def test_nested_duals_give_second_derivatives(function):
+def test_nested_dual_numbers_with_sparse_tangents_give_second_derivatives(function):
     """They are symmetric, and the differences of the first."""
     outer = moved(X)
     inner = moved(outer)
@@ -89,7 +89,7 @@ def test_nested_duals_give_second_derivatives(function):
         np.testing.assert_allclose(H[:, :, k], change / (2.0 * step), rtol=1e-7, atol=1e-7)
 
 
-def test_constants_and_comparisons_are_no_dual_numbers():
+def test_constants_and_comparisons_do_not_become_dual_numbers_with_sparse_tangents():
     graph = Graph()
     x, y = moved(graph.inputs("x", (2,)))
     assert isinstance(x - x, float)
@@ -101,7 +101,7 @@ def test_constants_and_comparisons_are_no_dual_numbers():
     assert isinstance(f.where(x < y, 1.0, 2.0), Symbol)
 
 
-def test_sparse_tangents_add_and_scale_as_vectors():
+def test_sparse_tangents_are_added_and_scaled_as_vectors():
     d, e = SparseTangent({"a": 2.0, "b": 0.0}), SparseTangent({"b": 1.0})
     assert [*d] == ["a"]
     assert (d + e).row == {"a": 2.0, "b": 1.0}
@@ -118,7 +118,7 @@ def test_sparse_tangents_add_and_scale_as_vectors():
         f.where(True, d, 1.0)
 
 
-def test_dual_numbers_are_the_same_for_equal_levels_and_tangents():
+def test_dual_numbers_compare_equal_for_equal_levels_values_and_sparse_tangents():
     graph = Graph()
     x, y = graph.inputs("x", (2,))
     first, second = Dual(x, SparseTangent({0: y}), 7), Dual(x * 1.0, SparseTangent({0: y}), 7)
@@ -130,7 +130,7 @@ def test_dual_numbers_are_the_same_for_equal_levels_and_tangents():
     assert not is_same(1.0, 2.0)
 
 
-def test_tangents_of_different_levels_scale_each_other():
+def test_sparse_tangents_of_different_levels_can_be_multiplied_and_divided():
     """A term with derivatives in many directions is multiplied and divided by a value that varies at another level."""
     (inner,) = seeded([2.0], [3.0])
     (term,) = seeded([inner], [SparseTangent({"a": 5.0})])

@@ -52,7 +52,7 @@ BINARY = [
 
 
 @pytest.mark.parametrize("function", UNARY)
-def test_repeated_functions_are_one_node(graph: Graph, x: Symbol, function: Any) -> None:
+def test_repeated_function_of_a_symbol_is_the_same_graph_node(graph: Graph, x: Symbol, function: Any) -> None:
     first = function(x)
     size = len(graph.nodes)
     assert function(x) is first
@@ -60,7 +60,9 @@ def test_repeated_functions_are_one_node(graph: Graph, x: Symbol, function: Any)
 
 
 @pytest.mark.parametrize("function", BINARY)
-def test_repeated_operations_are_one_node(graph: Graph, x: Symbol, y: Symbol, function: Any) -> None:
+def test_repeated_binary_operation_of_symbols_is_the_same_graph_node(
+    graph: Graph, x: Symbol, y: Symbol, function: Any
+) -> None:
     for a, b in ((x, y), (y, x), (x, 3.5), (3.5, x)):
         first = function(a, b)
         size = len(graph.nodes)
@@ -69,7 +71,9 @@ def test_repeated_operations_are_one_node(graph: Graph, x: Symbol, y: Symbol, fu
 
 
 @pytest.mark.parametrize("name", [name for name, row in BY_NAME.items() if row.commutative])
-def test_commutative_operations_share_both_orders(x: Symbol, y: Symbol, name: str) -> None:
+def test_commutative_operations_of_symbols_in_either_order_are_the_same_graph_node(
+    x: Symbol, y: Symbol, name: str
+) -> None:
     a, b = (x < 0.0, y < 0.0) if name in ("and_", "or_") else (x, y)
     operators = {"add": operator.add, "mul": operator.mul}
     function = operators.get(name) or getattr(f, name)
@@ -78,14 +82,14 @@ def test_commutative_operations_share_both_orders(x: Symbol, y: Symbol, name: st
         assert function(x, 2.5) is function(2.5, x)
 
 
-def test_operations_that_do_not_commute_keep_their_order(x: Symbol, y: Symbol) -> None:
+def test_operations_of_symbols_that_do_not_commute_keep_their_order(x: Symbol, y: Symbol) -> None:
     assert f.atan2(x, y) is not f.atan2(y, x)
     assert (x / y) is not (y / x)
     assert (x < y) is not (y < x)
     assert (x <= y) is not (x < y)
 
 
-def test_comparisons_share_both_spellings(x: Symbol, y: Symbol) -> None:
+def test_comparison_of_symbols_and_its_mirror_image_are_the_same_graph_node(x: Symbol, y: Symbol) -> None:
     assert (x < y) is (y > x)
     assert (x <= y) is (y >= x)
     assert (x == y) is (y == x)
@@ -94,21 +98,21 @@ def test_comparisons_share_both_spellings(x: Symbol, y: Symbol) -> None:
     assert operator.lt(0.5, x) is (x > 0.5)
 
 
-def test_nested_expressions_are_shared(x: Symbol, y: Symbol) -> None:
+def test_repeated_nested_expressions_are_the_same_graph_node(x: Symbol, y: Symbol) -> None:
     def build() -> Any:
         return f.sin(x * y + 2.0) / f.hypot(y, x) - f.where(x < y, x, y)
 
     assert build() is build()
 
 
-def test_constants_are_shared_and_the_two_zeros_are_not(graph: Graph) -> None:
+def test_equal_constants_are_one_graph_node_and_signed_zeros_are_two(graph: Graph) -> None:
     assert graph.constant(2.5) is graph.constant(2.5)
     assert graph.constant(2) is graph.constant(2.0)
     assert graph.constant(0.0) is not graph.constant(-0.0)
     assert math.copysign(1.0, graph.constant(-0.0).value) == -1.0
 
 
-def test_inputs_are_never_shared(graph: Graph) -> None:
+def test_inputs_of_equal_names_are_different_graph_nodes(graph: Graph) -> None:
     assert graph.input("x") is not graph.input("x")
     names = [s.value for s in graph.inputs("q", (2, 3))]
     assert names == [f"q[{k}]" for k in range(6)]
@@ -116,7 +120,7 @@ def test_inputs_are_never_shared(graph: Graph) -> None:
     assert len(graph.inputs("scalar", ())) == 1
 
 
-def test_arguments_come_before_their_nodes(graph: Graph, x: Symbol, y: Symbol) -> None:
+def test_graph_nodes_come_after_their_arguments(graph: Graph, x: Symbol, y: Symbol) -> None:
     f.sin(x * y) / (f.cos(y) + 2.0) ** 3
     assert [node.index for node in graph.nodes] == list(range(len(graph.nodes)))
     assert all(a.index < node.index for node in graph.nodes for a in node.args)
@@ -125,7 +129,7 @@ def test_arguments_come_before_their_nodes(graph: Graph, x: Symbol, y: Symbol) -
 # -- folding: sums
 
 
-def test_adding_zero_returns_the_symbol(x: Symbol) -> None:
+def test_adding_zero_to_a_symbol_returns_the_symbol(x: Symbol) -> None:
     for zero in (0.0, -0.0, 0, False, np.float64(0.0)):
         assert x + zero is x
         assert zero + x is x
@@ -149,7 +153,7 @@ def test_adding_an_expression_to_itself_doubles_it(x: Symbol, y: Symbol) -> None
     assert (-x) + (-x) is -(2.0 * x)
 
 
-def test_opposite_differences_share_a_node(graph: Graph, x: Symbol, y: Symbol) -> None:
+def test_opposite_differences_of_symbols_share_a_graph_node(graph: Graph, x: Symbol, y: Symbol) -> None:
     difference = 3.0 * x - y
     opposite = y - 3.0 * x
     assert opposite.op.name == "neg" and opposite.args[0] is difference
@@ -158,7 +162,7 @@ def test_opposite_differences_share_a_node(graph: Graph, x: Symbol, y: Symbol) -
     assert (y - x).op is (x - y).op is difference.op  # those of inputs have the signs of zeros of IEEE 754
 
 
-def test_minus_signs_in_sums_become_differences(x: Symbol, y: Symbol) -> None:
+def test_minus_signs_in_sums_of_symbols_become_differences(x: Symbol, y: Symbol) -> None:
     assert x + (-y) is x - y
     assert (-y) + x is x - y
     assert x - (-y) is x + y
@@ -173,7 +177,7 @@ def test_minus_signs_in_sums_become_differences(x: Symbol, y: Symbol) -> None:
 # -- folding: products and quotients
 
 
-def test_products_by_zero_one_and_minus_one_are_simplified(x: Symbol) -> None:
+def test_products_of_symbols_with_zero_one_and_minus_one_are_simplified(x: Symbol) -> None:
     for zero in (0.0, -0.0, 0, False):
         for product in (x * zero, zero * x):
             assert type(product) is float and product == 0.0
@@ -187,13 +191,13 @@ def test_products_by_zero_one_and_minus_one_are_simplified(x: Symbol) -> None:
         assert x / minus_one is -x
 
 
-def test_two_minus_signs_cancel(x: Symbol, y: Symbol) -> None:
+def test_two_minus_signs_of_a_symbol_cancel(x: Symbol, y: Symbol) -> None:
     assert -(-x) is x  # noqa: B002
     assert (-x) * (-y) is x * y
     assert (-x) / (-y) is x / y
 
 
-def test_minus_signs_move_out_of_products_and_quotients(x: Symbol, y: Symbol) -> None:
+def test_minus_signs_of_symbols_move_out_of_products_and_quotients(x: Symbol, y: Symbol) -> None:
     assert (-x) * y is -(x * y)
     assert y * (-x) is -(x * y)
     assert (-x) / y is -(x / y)
@@ -205,21 +209,23 @@ def test_minus_signs_move_out_of_products_and_quotients(x: Symbol, y: Symbol) ->
     assert (-x) * -3.0 is x * 3.0
 
 
-def test_constant_factors_combine(x: Symbol) -> None:
+def test_constant_factors_of_a_symbol_are_multiplied_together(x: Symbol) -> None:
     assert 2.0 * x * 3.0 is x * 6.0
     assert 2.0 * (-(3.0 * x)) is -(x * 6.0)
     assert (x * 4.0) * 0.25 is x
 
 
 @pytest.mark.parametrize(("first", "second"), [(1e-200, 1e-200), (1e200, 1e200), (-1e200, 1e200), (1e-200, -1e-200)])
-def test_constant_factors_combine_only_without_overflow_and_underflow(x: Symbol, first: float, second: float) -> None:
+def test_constant_factors_of_a_symbol_are_not_combined_if_they_overflow_or_underflow(
+    x: Symbol, first: float, second: float
+) -> None:
     start = 1e150 if first > 0.0 and first < 1.0 else 1e-150
     (value,) = evaluate([x * first * second], {x: start})
     assert value == pytest.approx(start * first * second, rel=1e-15)
     assert value != 0.0 and np.isfinite(value)
 
 
-def test_division_by_a_power_of_two_becomes_a_product(x: Symbol) -> None:
+def test_division_of_a_symbol_by_a_power_of_two_becomes_a_product(x: Symbol) -> None:
     assert x / 2.0 is x * 0.5
     assert x / 0.125 is x * 8.0
     assert x / -4.0 is -(x * 0.25)
@@ -228,14 +234,14 @@ def test_division_by_a_power_of_two_becomes_a_product(x: Symbol) -> None:
 
 
 @pytest.mark.parametrize("divisor", [3.0, 0.1, 7e-5, 2.0**-1070, 5e-324, 1e308, 2.0**1023])
-def test_division_keeps_its_rounding(x: Symbol, divisor: float) -> None:
+def test_division_of_a_symbol_is_rounded_as_in_floats(x: Symbol, divisor: float) -> None:
     values = np.array([1.0, 1 / 3, 0.7, 12345.678, 1e-10])
     (quotients,) = evaluate([x / divisor], {x: values})
     with np.errstate(over="ignore"):
         assert np.array_equal(quotients, values / divisor)
 
 
-def test_division_by_zero_gives_infinity_and_nan(x: Symbol) -> None:
+def test_division_of_a_symbol_by_zero_gives_infinity_and_nan(x: Symbol) -> None:
     (quotient,) = evaluate([x / 0.0], {x: np.array([1.0, -1.0, 0.0])})
     assert quotient[0] == math.inf and quotient[1] == -math.inf and np.isnan(quotient[2])
 
@@ -248,7 +254,7 @@ def test_zero_divided_by_a_symbol_is_zero(x: Symbol) -> None:
 # -- folding: powers
 
 
-def test_integer_powers_become_products(x: Symbol) -> None:
+def test_integer_powers_of_a_symbol_become_products(x: Symbol) -> None:
     assert x**0 == 1.0
     assert x**1 is x
     assert x**2 is x * x
@@ -261,14 +267,14 @@ def test_integer_powers_become_products(x: Symbol) -> None:
 
 
 @pytest.mark.parametrize("n", [-64, -7, -3, 0, 1, 2, 3, 5, 7, 10, 33, 64])
-def test_integer_powers_have_the_right_value(x: Symbol, n: int) -> None:
+def test_integer_powers_of_a_symbol_have_exact_values(x: Symbol, n: int) -> None:
     values = np.array([-1.7, -0.3, 0.9, 1.1, 2.0])
     (powers,) = evaluate([x**n], {x: values})
     np.testing.assert_allclose(np.broadcast_to(powers, 5), values ** float(n), rtol=abs(n) * 4e-16)
 
 
 @pytest.mark.parametrize("exponent", [0.3, -1.5, 65, 1e3, math.inf, -math.inf])
-def test_fractional_powers_stay_powers(x: Symbol, exponent: float) -> None:
+def test_fractional_powers_of_a_symbol_stay_powers(x: Symbol, exponent: float) -> None:
     power = x**exponent
     assert power.op.name == "pow"
     values = np.array([0.5, 1.0, 1.01])
@@ -276,7 +282,7 @@ def test_fractional_powers_stay_powers(x: Symbol, exponent: float) -> None:
     np.testing.assert_allclose(powers, values**exponent, rtol=1e-14)
 
 
-def test_powers_with_symbolic_exponents_stay_powers(x: Symbol, y: Symbol) -> None:
+def test_powers_with_a_symbolic_exponent_stay_powers(x: Symbol, y: Symbol) -> None:
     assert x**y is f.pow(x, y)
     assert 2.0**y is f.pow(2.0, y)
     assert (x ** float("nan")).op.name == "pow"
@@ -286,21 +292,21 @@ def test_powers_with_symbolic_exponents_stay_powers(x: Symbol, y: Symbol) -> Non
 
 
 @pytest.mark.parametrize("function", [f.sin, f.tan, f.asin, f.atan, f.sinh, f.tanh])
-def test_antisymmetric_functions_move_the_minus_sign_out(x: Symbol, function: Any) -> None:
+def test_antisymmetric_functions_of_a_negated_symbol_move_the_minus_sign_out(x: Symbol, function: Any) -> None:
     assert function(-x) is -function(x)
 
 
 @pytest.mark.parametrize("function", [f.cos, f.cosh, f.fabs, abs])
-def test_symmetric_functions_drop_the_minus_sign(x: Symbol, function: Any) -> None:
+def test_symmetric_functions_of_a_negated_symbol_drop_the_minus_sign(x: Symbol, function: Any) -> None:
     assert function(-x) is function(x)
 
 
 @pytest.mark.parametrize("function", [f.exp, f.log, f.sqrt, f.acos, f.floor, f.sign])
-def test_functions_without_symmetry_keep_the_minus_sign(x: Symbol, function: Any) -> None:
+def test_functions_without_symmetry_preserve_the_minus_sign_of_a_symbol(x: Symbol, function: Any) -> None:
     assert function(-x).args[0] is -x
 
 
-def test_where_folds_constant_conditions_and_equal_branches(x: Symbol, y: Symbol) -> None:
+def test_where_on_symbols_folds_constant_conditions_and_equal_branches(x: Symbol, y: Symbol) -> None:
     assert f.where(True, x, y) is x
     assert f.where(False, x, y) is y
     assert f.where(np.bool_(False), x, 1.0) == 1.0
@@ -309,7 +315,7 @@ def test_where_folds_constant_conditions_and_equal_branches(x: Symbol, y: Symbol
     assert f.where(x < y, 2.0, 3.0).op.name == "where"
 
 
-def test_logical_operations_take_python_booleans(x: Symbol) -> None:
+def test_logical_operations_on_symbols_accept_python_booleans(x: Symbol) -> None:
     condition = x < 1.0
     for truth in (True, False, np.bool_(True)):
         values = evaluate([f.and_(condition, truth), f.or_(truth, condition)], {x: np.array([0.0, 2.0])})
@@ -320,7 +326,7 @@ def test_logical_operations_take_python_booleans(x: Symbol) -> None:
 # -- what a symbol is not
 
 
-def test_a_symbol_has_no_truth_value(x: Symbol) -> None:
+def test_truth_value_of_a_symbol_raises_an_error(x: Symbol) -> None:
     for attempt in (lambda: bool(x), lambda: bool(x < 1.0), lambda: x and 1.0, lambda: 1.0 if x > 0.0 else 2.0):
         with pytest.raises(TypeError, match="no truth value while a function is traced"):
             attempt()
@@ -328,7 +334,7 @@ def test_a_symbol_has_no_truth_value(x: Symbol) -> None:
         max(x, x + 1.0)
 
 
-def test_a_symbol_cannot_be_converted_to_a_number(x: Symbol) -> None:
+def test_converting_a_symbol_to_a_number_raises_an_error(x: Symbol) -> None:
     for convert in (float, math.sin, np.float64):
         with pytest.raises(TypeError, match="no numeric value"):
             convert(x)
@@ -337,21 +343,21 @@ def test_a_symbol_cannot_be_converted_to_a_number(x: Symbol) -> None:
             convert(x)
 
 
-def test_a_symbol_has_no_foreign_attributes(x: Symbol) -> None:
+def test_symbol_has_no_attributes_of_arrays_or_graphs(x: Symbol) -> None:
     for name in ("nonsense", "input", "constant", "__array_interface__", "dtype", "ndim"):
         assert not hasattr(x, name)
     with pytest.raises(AttributeError, match="nonsense"):
         x.nonsense  # noqa: B018
 
 
-def test_a_symbol_is_unequal_to_none_and_strings(x: Symbol) -> None:
+def test_symbol_compares_unequal_to_none_and_strings(x: Symbol) -> None:
     assert (x == None) is False  # noqa: E711
     assert (x != "x") is True
     with pytest.raises(TypeError, match="'<' not supported between"):
         x < "x"  # noqa: B015
 
 
-def test_symbols_are_hashable_and_print_their_name(x: Symbol, y: Symbol) -> None:
+def test_symbols_are_hashable_and_their_repr_shows_their_name(x: Symbol, y: Symbol) -> None:
     assert {x: 1, y: 2}[x] == 1
     assert repr(x) == "<symbol x>"
     assert repr(x * y) == f"<symbol mul #{(x * y).index}>"

@@ -48,7 +48,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_of_symbol_arrays_equal_those_of_float_arrays(name: str) -> None:
+def test_numpy_functions_of_symbol_arrays_equal_those_of_float_arrays(name: str) -> None:
     graph = Graph()
     inputs = {key: np.array(graph.inputs(key, x.shape), dtype=object).reshape(x.shape) for key, x in POINT.items()}
     traced = np.array(FUNCTIONS[name](**inputs), dtype=object)
@@ -74,7 +74,7 @@ def test_comparing_a_numpy_scalar_with_a_symbol_gives_a_symbol() -> None:
     assert isinstance(np.float64(0.5) == s, Symbol)
 
 
-def test_symbols_combine_with_arrays_element_by_element() -> None:
+def test_symbols_are_combined_with_arrays_element_by_element() -> None:
     s = Graph().input("s")
     array = np.array([2.0, 3.0])
     for result in (s * array, array * s):
@@ -100,7 +100,7 @@ def test_symbols_combine_with_arrays_element_by_element() -> None:
         ("exp", 1),
     ],
 )
-def test_functions_map_symbol_arrays_element_by_element(name: str, arguments: int) -> None:
+def test_scalar_functions_broadcast_symbol_arrays_with_symbols_and_floats(name: str, arguments: int) -> None:
     """Arrays of symbols and numbers and single symbols broadcast together in any order."""
     function = getattr(expr, name)
     rng = np.random.default_rng(4)
@@ -120,7 +120,7 @@ def test_functions_map_symbol_arrays_element_by_element(name: str, arguments: in
         assert np.allclose(np.array(evaluate(list(result), values), float), function(y, k), rtol=1e-15)
 
 
-def test_arrays_of_symbols_are_compared_by_functions() -> None:
+def test_comparison_functions_accept_arrays_of_symbols() -> None:
     graph = Graph()
     symbols = np.array(graph.inputs("x", (4,)), dtype=object)
     values = dict(zip(symbols, [-1.0, 0.0, 1.0, 2.0], strict=True))

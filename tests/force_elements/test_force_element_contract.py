@@ -25,12 +25,12 @@ ELEMENTS = (
 
 
 @pytest.mark.parametrize("element", ELEMENTS, ids=lambda x: type(x).__name__)
-def test_the_librarys_force_elements_satisfy_the_contract(element: ForceElement) -> None:
+def test_all_force_elements_of_the_library_satisfy_the_contract(element: ForceElement) -> None:
     check_force_element(element, ARM).raise_if_failed()
 
 
 @pytest.mark.parametrize("element", ELEMENTS, ids=lambda x: type(x).__name__)
-def test_dampers_exert_the_stated_resistances(element: ForceElement) -> None:
+def test_damping_forces_of_force_elements_equal_the_sum_over_their_resistances(element: ForceElement) -> None:
     """F = −Σ d (F_i · V) F_i over resistances F_i of damping d."""
     B, A = element.ends(ARM.tree)
     for q, v in np.random.default_rng(0).normal(size=(5, 2, 2)):
@@ -43,7 +43,7 @@ def test_dampers_exert_the_stated_resistances(element: ForceElement) -> None:
         assert np.allclose(element.damper_wrench(ARM.tree, X, V).elements(), expected, rtol=0.0, atol=1e-13)
 
 
-def test_check_force_element_runs_over_all_public_elements() -> None:
+def test_contract_tests_cover_all_public_force_elements() -> None:
     assert set(force_elements.ALL) == {type(element) for element in ELEMENTS}
 
 
@@ -143,7 +143,7 @@ class Branching(Slight):
         return result if isinstance(result.force.x, float) else result * (1.0 + self.by)
 
 
-def test_a_users_force_element_satisfies_the_contract() -> None:
+def test_force_element_class_of_a_user_satisfies_the_contract() -> None:
     check_force_element(Gravity("base", "tip"), ARM).raise_if_failed()
 
 
@@ -159,7 +159,7 @@ def test_a_users_force_element_satisfies_the_contract() -> None:
         (Branching, "compiled", 3e-8, 3e-9),
     ],
 )
-def test_check_force_element_names_a_requirement_that_is_broken_slightly(
+def test_check_force_element_names_a_requirement_broken_by_a_small_error(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda make: check_force_element(make("base", "tip"), ARM), kind, line, noticed, allowed)
@@ -173,12 +173,12 @@ def test_check_force_element_names_a_requirement_that_is_broken_slightly(
         (Nameless, "names .*name: expected a non-empty string, got ''"),
     ],
 )
-def test_check_force_element_names_the_broken_requirement(kind: type[Gravity], line: str) -> None:
+def test_check_force_element_names_the_broken_requirement_of_an_element(kind: type[Gravity], line: str) -> None:
     report = check_force_element(kind("base", "tip"), ARM)
     with pytest.raises(ContractError, match=f"(?s)force element {kind.__name__} breaks the contract.*FAIL  {line}"):
         report.raise_if_failed()
 
 
-def test_check_force_element_refuses_values_that_are_no_element() -> None:
+def test_check_force_element_rejects_values_that_are_not_force_elements() -> None:
     with pytest.raises(TypeError, match="check_force_element: element: expected"):
         check_force_element("spring", ARM)  # type: ignore[arg-type]

@@ -78,7 +78,7 @@ def test_loops_files_store_actuators_of_joints_with_several_coordinates():
     assert entry["actuators"][0]["gear"] == gear and entry["named_configurations"][0]["q"] == {base.name: q}
 
 
-def test_each_actuator_is_written_as_the_kind_that_restores_it():
+def test_actuators_are_written_to_loops_files_as_the_kind_that_restores_them():
     """Signs, gains and offsets with which the usual kinds would be another actuator."""
     joint = (("elbow", (1.0,)),)
     for gain in ((1.0, 0.0, 0.0), (2.0, 0.0, 0.0), (-2.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.5, 0.0)):
@@ -111,7 +111,7 @@ range_of = st.tuples(finite | st.just(-math.inf), finite | st.just(math.inf)).fi
     st.dictionaries(st.sampled_from(["shoulder", "elbow"]), finite),
     st.none() | finite,
 )
-def test_random_actuators_and_configurations_survive_a_loops_file(
+def test_random_actuators_and_configurations_are_equal_after_writing_and_reading_a_loops_file(
     gears, gain, bias, control_range, force_range, offset, q, control
 ):
     tendon = Actuator("t", tuple((k, (x,)) for k, x in gears.items()), None, (), None, gain, bias)
@@ -122,7 +122,7 @@ def test_random_actuators_and_configurations_survive_a_loops_file(
     assert PENDULUM.with_loops_document(robot.loops_document()) == robot
 
 
-def test_a_configuration_in_a_loops_file_keeps_sine_and_cosine():
+def test_configurations_in_loops_files_restore_sine_and_cosine_coordinates():
     text = lw.robots.path("double_pendulum").read_text().replace('type="revolute"', 'type="continuous"')
     robot = lw.Robot.from_urdf_string(text, continuous="sincos")
     assert isinstance(robot.joint("elbow").type, joints.UnboundedRevolute)
@@ -194,7 +194,7 @@ def check(text, code, words, key):
     assert issue.where.line == 3 and f"{key}[" in str(issue.where)
 
 
-def test_the_schema_of_loops_files_lists_the_arguments_of_all_actuator_kinds():
+def test_schema_of_loops_files_lists_the_arguments_of_all_actuator_kinds():
     schema = json.loads((Path(__file__).parents[2] / "docs" / "loops.schema.json").read_text(encoding="utf-8"))
     entry = schema["$defs"]["actuator"]
     assert entry["properties"]["kind"]["enum"] == [*ACTUATOR_KINDS]

@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_cell_equals_the_robots_joined_in_python(folder):
+def test_robots_of_a_cell_file_equal_robots_joined_in_python(folder):
     left = lw.load("arm6", base=lw.pose((0, 0.4, 0.8), rpy=(0, 0, 1.5)))
     right, linkage = lw.load("arm7_gripper", mimic="coupled"), lw.load("fourbar", base=(1, 0, 0))
     alone = lw.join_robots({"left": left}, name="workcell").with_mounted(GRIPPER, "left_tool", (0, 0, 0.1))
@@ -79,7 +79,7 @@ WRONG = (
 
 
 @pytest.mark.parametrize(("change", "code", "message"), WRONG)
-def test_errors_of_a_cell_name_the_line_and_the_robot(change, code, message, folder):
+def test_errors_of_a_cell_file_name_the_line_and_the_robot(change, code, message, folder):
     Path("cell.json").write_text(json.dumps({**CELL, **change}, indent=1))
     with pytest.raises(ModelError, match=message) as caught:
         lw.load("cell.json")
@@ -87,7 +87,7 @@ def test_errors_of_a_cell_name_the_line_and_the_robot(change, code, message, fol
     assert issue.where.file == "cell.json" and issue.where.line
 
 
-def test_a_cell_with_another_first_key_is_explained(folder):
+def test_cell_file_with_the_wrong_first_key_gives_an_explaining_error(folder):
     robots = [{"name": "a", "file": "arm6"}]
     Path("cell.json").write_text(json.dumps({"name": "work", "cell": 1, "robots": robots}))
     with pytest.raises(ModelError, match=r"a cell has the first key .*format=.cell.") as caught:
@@ -102,7 +102,7 @@ def test_a_cell_with_another_first_key_is_explained(folder):
     assert lw.load("cell.json").nq == 6
 
 
-def test_an_untrusted_cell_opens_no_file_outside_of_its_folder(folder):
+def test_untrusted_cell_file_opens_no_file_outside_its_folder(folder):
     Path("elsewhere.json").write_text(Path("parts/gripper.json").read_text())
     document = {"cell": 1, "robots": [{"name": "a", "file": "../elsewhere.json"}]}
     for name in ("cell.json", "cell.yaml"):
@@ -113,7 +113,7 @@ def test_an_untrusted_cell_opens_no_file_outside_of_its_folder(folder):
             lw.load(path, trusted=False)
 
 
-def test_the_schema_of_cells_has_the_keys_of_the_reader():
+def test_schema_of_cell_files_has_the_keys_of_the_reader():
     schema = json.loads((Path(__file__).parents[2] / "docs" / "cell.schema.json").read_text(encoding="utf-8"))
     assert set(schema["properties"]) == set(cell_file.KEYS)
     assert set(schema["$defs"]["robot"]["properties"]) == set(cell_file.ROBOT_KEYS)

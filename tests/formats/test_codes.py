@@ -37,7 +37,7 @@ def codes(folder: Path) -> Iterator[str]:
                         yield str(part.value)
 
 
-def test_every_issue_code_is_explained_on_the_page() -> None:
+def test_every_issue_code_of_readers_is_explained_on_its_page() -> None:
     source = Path(linkwork.__file__).parent
     said = {code for room in ("_util", "formats", "model", "robot/construction") for code in codes(source / room)}
     table = re.findall(r"^\| `([A-Z_0-9]+)` \| ([EWN, ]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)

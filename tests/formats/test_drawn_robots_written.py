@@ -333,7 +333,7 @@ CHECKS = (check_saved, check_urdf, check_sdf, check_mujoco, check_pinocchio)
 
 @pytest.mark.parametrize("check_file", CHECKS)
 @every_kind
-def test_a_drawn_robot_in_a_file_is_the_same_or_a_finding_names_the_difference(
+def test_random_robot_written_to_a_file_is_read_equal_or_a_finding_names_the_difference(
     kind: type[joints.JointType], form: str, check_file: Callable[..., None]
 ) -> None:
     for seed in range(2):
@@ -342,7 +342,7 @@ def test_a_drawn_robot_in_a_file_is_the_same_or_a_finding_names_the_difference(
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("check_file", CHECKS)
-def test_hundreds_of_drawn_robots_in_files_are_the_same(check_file: Callable[..., None], drawn: Any) -> None:
+def test_hundreds_of_random_robots_written_to_files_are_read_equal(check_file: Callable[..., None], drawn: Any) -> None:
     for seed in drawn(range(2, 6)):
         for kind, form in KINDS:
             check_file(*drawn_robot(kind, form, seed))
@@ -350,7 +350,7 @@ def test_hundreds_of_drawn_robots_in_files_are_the_same(check_file: Callable[...
 
 @pytest.mark.parametrize("form", ["alone", "part"])
 @pytest.mark.parametrize("kind", [joints.Floating, joints.FloatingMRP])
-def test_named_configurations_beside_a_urdf_have_the_poses_of_the_robot(
+def test_named_configurations_saved_beside_a_urdf_have_the_poses_of_the_robot(
     kind: type[joints.JointType], form: str
 ) -> None:
     """Also those of joints whose coordinates are others in a URDF."""
@@ -373,7 +373,7 @@ class DoubledHinge(joints.Revolute):
         return super().X([2.0 * q[0]])
 
 
-def test_joints_that_users_derive_from_linkworks_are_refused() -> None:
+def test_writing_joint_types_derived_by_users_is_refused() -> None:
     tree, *_ = drawn_robot(joints.Revolute, "alone", 0)
     body = tree.bodies[0]
     hinge = DoubledHinge(body.joint.axis)

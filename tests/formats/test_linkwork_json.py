@@ -45,7 +45,7 @@ def issues(document: Any) -> tuple[Issue, ...]:
 
 
 @pytest.mark.slow(every=3)
-def test_saved_bundled_and_random_robots_are_restored_to_the_bit() -> None:
+def test_saved_bundled_and_random_robots_are_restored_bit_for_bit() -> None:
     for name in lw.robots.names():
         restored(lw.load(name).tree)
     restored(lw.load("humanoid", floating_base=True).tree)
@@ -53,7 +53,7 @@ def test_saved_bundled_and_random_robots_are_restored_to_the_bit() -> None:
         restored(random_tree(np.random.default_rng(seed), 2 * len(joints.ALL)))
 
 
-def test_a_saved_robot_with_every_kind_of_content_is_restored_to_the_bit() -> None:
+def test_saved_robot_with_every_kind_of_content_is_restored_bit_for_bit() -> None:
     robot = everything()
     back = restored(robot.tree)
     shape = back.frames[-1].visuals[10].shape
@@ -64,7 +64,7 @@ def test_a_saved_robot_with_every_kind_of_content_is_restored_to_the_bit() -> No
     assert {type(body.joint) for body in back.bodies} == set(joints.ALL)
 
 
-def test_saved_edited_robots_are_restored_to_the_bit() -> None:
+def test_saved_edited_robots_are_restored_bit_for_bit() -> None:
     arm = lw.load("arm7_gripper")
     joint = arm.joints[2].name
     for robot in (
@@ -78,7 +78,7 @@ def test_saved_edited_robots_are_restored_to_the_bit() -> None:
         restored(robot.tree)
 
 
-def test_robots_are_saved_to_files_and_loaded(tmp_path: Path) -> None:
+def test_robots_saved_to_json_files_are_loaded_equal(tmp_path: Path) -> None:
     robot = everything()
     path = tmp_path / "robot.json"
     path.write_text("old")
@@ -164,7 +164,7 @@ def test_saved_robots_of_version_1_are_read() -> None:
     assert robot == pickle.loads(pickle.dumps(robot))
 
 
-def test_json_files_that_are_no_saved_robots_are_errors_with_a_hint(tmp_path: Path) -> None:
+def test_json_files_without_a_saved_robot_are_errors_with_a_hint(tmp_path: Path) -> None:
     for text, code, hint in (
         ('{"version": 1, "loops": []}', "WRONG_FORMAT", "loops="),
         ('{"name": "r"}', "WRONG_FORMAT", "Robot.save"),
@@ -265,12 +265,12 @@ def test_suspicious_inertias_of_saved_robots_are_reported(tmp_path: Path) -> Non
         parse_robot(json.dumps(document), strict=True)
 
 
-def test_a_denormal_mass_of_a_saved_robot_is_suspicious() -> None:
+def test_denormal_mass_of_a_saved_robot_is_reported_as_suspicious() -> None:
     document = edited("frames 1 inertia", {"mass": 1e-320, "moment": [0, 0, 0], "about": [0] * 6})
     assert [issue.code for issue in parse_robot(json.dumps(document)).report.warnings] == ["MAGNITUDE"]
 
 
-def test_named_configurations_outside_of_limits_are_reported() -> None:
+def test_named_configurations_of_saved_robots_outside_of_limits_are_reported() -> None:
     document = edited("bodies 0 limits", {"lower": -1, "upper": 1})
     states = [{"name": name, "q": {"shoulder": x}} for name, x in (("in", 1.0), ("rounded", 1.00001), ("out", -3))]
     document["named_configurations"] = states
@@ -291,7 +291,7 @@ def test_reading_saved_robots_leaves_no_reference_cycles() -> None:
     assert len(gc.get_objects()) - before < 1000
 
 
-def test_the_schema_of_saved_robots_lists_all_fields_of_the_reader() -> None:
+def test_schema_of_saved_robots_lists_all_fields_of_the_reader() -> None:
     schema = json.loads((FOLDER.parents[1] / "docs" / "robot.schema.json").read_text(encoding="utf-8"))
     kinds = schema["$defs"]
     assert set(schema["properties"]) == set(robot_reader._KEYS)

@@ -79,7 +79,7 @@ def check(text: str | bytes) -> Tree | None:
     return tree
 
 
-def test_saved_robots_that_earlier_fuzzing_broke_are_read_or_refused() -> None:
+def test_saved_robot_files_that_once_crashed_the_reader_are_read_or_refused() -> None:
     for path in FILES:
         check(path.read_bytes())
 
@@ -98,6 +98,6 @@ def test_randomly_changed_saved_robots_with_every_kind_of_content_are_read_or_re
 
 
 @given(st.binary(max_size=200))
-def test_random_bytes_are_no_saved_robot(data: bytes) -> None:
+def test_random_bytes_are_not_read_as_a_saved_robot(data: bytes) -> None:
     assert check(data) is None
     assert check(b'{"linkwork": 1, "name": ' + data) is None

@@ -26,7 +26,7 @@ LENGTH = 5000
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_reading_a_urdf_takes_work_in_proportion_to_its_size(name: str):
+def test_work_of_reading_a_urdf_is_proportional_to_its_size(name: str):
     def work(n: int):
         text = ROBOTS[name](n)
         return lambda: build_tree(parse_urdf(text))
@@ -36,7 +36,7 @@ def test_reading_a_urdf_takes_work_in_proportion_to_its_size(name: str):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["chain", "welded chain", "materials"])
-def test_saving_and_loading_a_robot_take_work_in_proportion_to_its_size(name: str):
+def test_work_of_saving_and_loading_a_robot_is_proportional_to_its_size(name: str):
     def work(n: int):
         tree = build_tree(parse_urdf(ROBOTS[name](n)))
         return lambda: robot_text(tree)  # which reads the text as well
@@ -46,7 +46,7 @@ def test_saving_and_loading_a_robot_take_work_in_proportion_to_its_size(name: st
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("write", [urdf_text, sdf_text])
-def test_writing_urdf_and_sdf_takes_work_in_proportion_to_the_robots_size(write: Any):
+def test_work_of_writing_urdf_and_sdf_is_proportional_to_the_robots_size(write: Any):
     def work(n: int):
         tree = build_tree(parse_urdf(ROBOTS["chain"](n)))
         return lambda: write(tree)
@@ -56,7 +56,7 @@ def test_writing_urdf_and_sdf_takes_work_in_proportion_to_the_robots_size(write:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", SDF)
-def test_reading_sdf_takes_work_in_proportion_to_its_size(name: str):
+def test_work_of_reading_sdf_is_proportional_to_its_size(name: str):
     def work(n: int):
         text = SDF[name](n)
         return lambda: build_tree(parse_sdf(text))
@@ -65,7 +65,7 @@ def test_reading_sdf_takes_work_in_proportion_to_its_size(name: str):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_parsing_xml_takes_work_in_proportion_to_its_size(name: str):
+def test_work_of_parsing_xml_is_proportional_to_its_size(name: str):
     def work(n: int):
         text = DOCUMENTS[name](n)
         return lambda: parse(text)
@@ -74,7 +74,7 @@ def test_parsing_xml_takes_work_in_proportion_to_its_size(name: str):
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_reading_loops_files_takes_work_in_proportion_to_their_size(name: str):
+def test_work_of_reading_loops_files_is_proportional_to_their_size(name: str):
     tree = build_tree(parse_urdf(ROBOTS["chain"](3)))
 
     def work(n: int):
@@ -90,7 +90,7 @@ def test_reading_loops_files_takes_work_in_proportion_to_their_size(name: str):
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_reading_a_scene_takes_work_in_proportion_to_its_size(name: str):
+def test_work_of_reading_a_scene_is_proportional_to_its_size(name: str):
     def work(n: int):
         text = SCENES[name](n)
 
@@ -103,7 +103,7 @@ def test_reading_a_scene_takes_work_in_proportion_to_its_size(name: str):
     assert grows_in_proportion(work, N)
 
 
-def test_lines_of_a_one_line_document_are_counted_in_one_pass():
+def test_lines_of_a_document_in_a_single_line_are_counted_in_one_pass():
     class Counted(str):
         looked_at = 0
 
@@ -118,7 +118,7 @@ def test_lines_of_a_one_line_document_are_counted_in_one_pass():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_messages_about_long_files_are_short(name: str):
+def test_messages_about_long_robot_files_are_short(name: str):
     try:
         said = str(build_tree(parse_urdf(ROBOTS[name](LENGTH))).report.warnings[:100])
     except ModelError as error:
@@ -126,7 +126,7 @@ def test_messages_about_long_files_are_short(name: str):
     assert len(said) < 50_000
 
 
-def test_the_test_of_proportional_work_detects_quadratic_work():
+def test_measurement_of_proportional_work_detects_quadratic_work():
     def square(n: int):
         def work() -> None:
             for _ in range(n):

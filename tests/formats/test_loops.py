@@ -126,7 +126,7 @@ def test_every_joint_type_closes_a_loop_in_a_loops_file(drawn):
     assert result.joint == joints.Planar.across(joints.Revolute((0, 1, 0)).axis)
 
 
-def test_a_loop_in_a_file_has_limits_damping_and_stiffness():
+def test_loops_in_files_may_have_limits_damping_and_stiffness():
     more = '"limits": {"lower": -1, "upper": null, "velocity": 3}, "damping": 0.1, "stiffness": [5], "rest": -0.2'
     text = '{"version": 1, "loops": [' + LOOP.replace("}", ", " + more + "}") + "]}"
     robot = PENDULUM.with_loops_document(text)
@@ -164,7 +164,7 @@ def test_a_loop_in_a_file_has_limits_damping_and_stiffness():
         assert issues[0].code == code, wrong
 
 
-def test_frames_in_a_loops_file_are_restored():
+def test_frames_in_a_loops_file_are_restored_bit_for_bit():
     """On links that other joints moved or welded: to the bit where they were put on, or on their body."""
     rng = np.random.default_rng(1)
     for seed in range(5):
@@ -238,7 +238,7 @@ def test_frames_in_a_loops_file_are_restored():
         ('{"version": 1, "constraints": [{"kind": "rolling", "wheel": "x", "radius": 1}]}', "UNKNOWN_FRAME", "'x'"),
     ],
 )
-def test_errors_of_loops_files_state_line_and_path(text, code, said):
+def test_errors_of_loops_files_state_line_and_element_path(text, code, said):
     issues = codes(text)
     assert issues[0].code == code, [str(issue) for issue in issues]
     assert said in str(issues[0])
@@ -275,7 +275,7 @@ LOOP = '{"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "base", 
         ("}", "}, " + LOOP, "DUPLICATE_NAME", "on line 1"),
     ],
 )
-def test_errors_of_a_loop_in_a_file_state_its_index(old, new, code, said):
+def test_errors_of_a_loop_in_a_loops_file_state_its_index(old, new, code, said):
     text = '{"version": 1, "loops": [' + LOOP.replace(old, new) + "]}"
     assert len(PENDULUM.with_loops_document('{"version": 1, "loops": [' + LOOP + "]}").constraints) == 1
     issues = codes(text)
@@ -325,11 +325,11 @@ def test_all_errors_of_a_loops_file_are_reported_together():
         ("a: \x01", "DATA_SYNTAX"),
     ],
 )
-def test_invalid_yaml_in_loops_files_is_an_error(text, code):
+def test_invalid_yaml_in_loops_files_gives_an_error(text, code):
     assert codes(text, form="yaml")[0].code == code
 
 
-def test_loops_files_beyond_the_budget_are_refused():
+def test_loops_files_beyond_the_size_budget_are_refused():
     small = Budget(max_bytes=100, max_elements=10, max_depth=4)
     for text, code in (
         (" " * 101, "TOO_LARGE"),
@@ -347,7 +347,7 @@ def test_loops_files_beyond_the_budget_are_refused():
                 parse_loops(data, form=form)
 
 
-def test_paths_that_are_no_loops_files_are_refused(tmp_path):
+def test_paths_that_are_not_loops_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no.json"):
         lw.load("double_pendulum", loops=tmp_path / "no.json")
     for path, code in ((JSON, "NOT_A_PATH"), (tmp_path / "a.txt", "WRONG_FORMAT"), ("a\0.json", "NOT_A_FILE")):
@@ -366,7 +366,7 @@ def test_paths_that_are_no_loops_files_are_refused(tmp_path):
     assert caught.value.file == str(tmp_path / "a.json") and caught.value.line == 1
 
 
-def test_reading_yaml_names_the_extra_that_it_needs(monkeypatch):
+def test_reading_yaml_without_its_extra_names_the_extra(monkeypatch):
     real = builtins.__import__
 
     def without(name, *args, **more):
@@ -445,7 +445,7 @@ def test_every_constraint_kind_of_plain_data_is_written_to_loops_files():
     assert loaded_robot == constraints.Coupling({a: 1.0, b: 2.0})
 
 
-def test_the_schema_of_loops_files_lists_all_fields_of_the_reader():
+def test_schema_of_loops_files_lists_all_fields_of_the_reader():
     schema = json.loads((Path(__file__).parents[2] / "docs" / "loops.schema.json").read_text(encoding="utf-8"))
     assert set(schema["$defs"]["joint"]["properties"]["type"]["enum"]) == set(TYPES)
     assert set(schema["$defs"]["kind"]["enum"]) == {"loop", *(word for word, kind in KINDS.items() if is_plain(kind))}
@@ -465,7 +465,7 @@ def test_the_schema_of_loops_files_lists_all_fields_of_the_reader():
     st.integers(0, 12),
     st.sampled_from(["", "[", "}", '"', "1e9", "null", ":", "\\u0000", "\n", "ü"]),
 )
-def test_a_randomly_changed_loops_file_is_read_or_refused(at, length, put):
+def test_randomly_changed_loops_file_is_read_or_refused(at, length, put):
     for form, text in (("json", JSON), ("yaml", YAML)):
         broken = text[:at] + put + text[at + length :]
         try:
@@ -475,7 +475,7 @@ def test_a_randomly_changed_loops_file_is_read_or_refused(at, length, put):
         assert PENDULUM.with_loops_document(robot.loops_document()) == robot
 
 
-def test_frames_that_have_the_names_of_a_loops_ends_keep_their_poses():
+def test_frames_named_as_the_ends_of_a_loop_have_their_own_poses_after_reading():
     """Readers add the ends "pin_F" and "pin_M" of a loop "pin", under other names where the file has these."""
     rng = np.random.default_rng(0)
     at_zero = frame_poses(PENDULUM.tree, [0.0, 0.0])

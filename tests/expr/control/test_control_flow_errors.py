@@ -28,7 +28,7 @@ def whiled(condition: Any, step: Any, max_iterations: Any = 5, start: Any = lamb
     return lambda x: while_loop(condition, step, start(x), max_iterations=max_iterations).state
 
 
-def test_conditions_that_are_not_boolean_are_refused() -> None:
+def test_loop_conditions_that_are_not_boolean_are_refused() -> None:
     for condition in (lambda s: s, lambda s: None, lambda s: "yes"):
         refused(
             whiled(condition, lambda s: s),
@@ -43,7 +43,7 @@ def test_conditions_that_are_not_boolean_are_refused() -> None:
     refused(several, TypeError, "cond: pred: expected a truth value", floats=False)
 
 
-def test_steps_that_return_another_structure_are_refused() -> None:
+def test_loop_steps_that_return_another_structure_are_refused() -> None:
     for step, start, difference in (
         (lambda s: (s, s), lambda x: x, r"expected a number, got tuple\(0: a number, 1: a number\)"),
         (lambda s: s < 1.0, lambda x: x, "a number became a truth value"),
@@ -69,7 +69,7 @@ def test_steps_that_return_another_structure_are_refused() -> None:
     refused(whiled(lambda s: True, lambda s: s, start=lambda x: (x, "a")), TypeError, r"init\[1\]: expected arrays and")
 
 
-def test_bodies_with_wrong_signatures_are_refused() -> None:
+def test_loop_body_functions_with_wrong_signatures_are_refused() -> None:
     for body in (int, str, lambda x: x):
         refused(lambda x, f=body: fori_loop(0, 3, f, x), TypeError, r"^fori_loop: body_fun: expected a .*\(k, state\)")
         refused(lambda x, f=body: scan(f, x, length=3), TypeError, r"^scan: f: expected a function of \(carry, x\)")
@@ -78,7 +78,7 @@ def test_bodies_with_wrong_signatures_are_refused() -> None:
         refused(whiled(body, lambda s: s), TypeError, "^while_loop: cond_fun: expected a function of the state")
 
 
-def test_bounds_that_are_no_known_integers_are_refused() -> None:
+def test_loop_bounds_that_are_not_integer_constants_are_refused() -> None:
     with pytest.raises(TypeError, match="max_iterations"):
         while_loop(lambda s: True, lambda s: s, 1.0)  # type: ignore[call-arg]
     known = "expected an integer >= 0 that is known at trace time, got"
@@ -97,7 +97,7 @@ def test_bounds_that_are_no_known_integers_are_refused() -> None:
         )
 
 
-def test_loops_that_would_store_too_much_are_refused() -> None:
+def test_loops_that_would_store_too_much_for_derivatives_are_refused() -> None:
     """Long loops are refused only if they store something of every step."""
     many = 10**9
     outputs = lambda x: scan(lambda s, _: (s * s, s), x, length=many)[1]  # noqa: E731
@@ -110,7 +110,7 @@ def test_loops_that_would_store_too_much_are_refused() -> None:
         lw.compile(lambda x, d=derivative: (linear(x), d([linear(x)], [x], [1.0])[0]), x=())
 
 
-def test_inputs_of_different_lengths_are_refused_by_scan() -> None:
+def test_scan_inputs_of_different_lengths_are_refused() -> None:
     def step(s, u):
         return (s, None)
 
@@ -127,7 +127,7 @@ def test_inputs_of_different_lengths_are_refused_by_scan() -> None:
     )
 
 
-def test_branches_that_return_different_structures_are_refused() -> None:
+def test_cond_branches_that_return_different_structures_are_refused() -> None:
     for branch, message in (
         (lambda x: (x, x), "expected a number, got tuple"),
         (lambda x: x > 0.0, "one returns a truth value"),
@@ -151,7 +151,7 @@ def test_symbols_of_other_traces_are_refused_in_loops() -> None:
         refused(function, ValueError, "symbols of two traces cannot be combined", floats=False)
 
 
-def test_symbols_that_leave_their_loop_are_refused() -> None:
+def test_symbols_used_outside_of_their_loop_are_refused() -> None:
     def leaving(run: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
         def function(x: Any) -> Any:
             leaked: list[Any] = []
@@ -177,7 +177,7 @@ def test_symbols_that_leave_their_loop_are_refused() -> None:
         refused(lambda x, f=inside: fori_loop(0, 2, lambda k, s: f(s), x), ValueError, message, floats=False)
 
 
-def test_python_conditions_indices_and_recursion_are_refused() -> None:
+def test_python_conditions_indices_and_recursion_on_symbols_are_refused_in_loops() -> None:
     def step(s: Any) -> Any:
         return s - 1.0 if s > 3.0 else s - 2.0
 
@@ -203,7 +203,7 @@ def test_python_conditions_indices_and_recursion_are_refused() -> None:
     assert float(lw.compile(lambda x: call(abs, x), x=())(-2.0)) == 2.0
 
 
-def test_invalid_tables_and_arguments_are_refused() -> None:
+def test_invalid_tables_and_arguments_of_take_are_refused() -> None:
     for table, kind, got in (
         (np.zeros(0), ValueError, r"an array of shape \(0,\)"),
         (2.0, ValueError, "a number"),

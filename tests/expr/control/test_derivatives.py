@@ -29,7 +29,7 @@ def differences(outputs: Sequence[Any], inputs: Sequence[Any], at: np.ndarray, d
 
 
 @pytest.mark.slow(every=3)
-def test_forward_derivatives_of_control_flow_equal_differences_and_dual_numbers() -> None:
+def test_forward_derivatives_of_control_flow_equal_finite_differences_and_dual_numbers() -> None:
     for name, case in CASES.items():
         outputs, inputs = case.traced()
         rng = np.random.default_rng(2)
@@ -43,7 +43,7 @@ def test_forward_derivatives_of_control_flow_equal_differences_and_dual_numbers(
         np.testing.assert_allclose([parts(x)[1] for x in duals], rates, rtol=1e-11, atol=1e-12, err_msg=name)
 
 
-def test_reverse_and_second_derivatives_of_control_flow_equal_differences() -> None:
+def test_reverse_and_second_derivatives_of_control_flow_equal_finite_differences() -> None:
     for name, case in CASES.items():
         if not case.reverse:
             continue
@@ -65,7 +65,7 @@ def test_reverse_and_second_derivatives_of_control_flow_equal_differences() -> N
             np.testing.assert_allclose(values(second_order, inputs, at), second, rtol=1e-10, atol=1e-12, err_msg=name)
 
 
-def test_nested_scans_and_segments_have_the_same_gradient() -> None:
+def test_gradients_of_nested_scans_do_not_depend_on_segments() -> None:
     def cost(x: Any, u: np.ndarray, segments: int | None) -> Any:
         def inner(s, v):
             return ((0.8 * s + v * s * s * 0.1), s * v)
@@ -89,7 +89,7 @@ def test_nested_scans_and_segments_have_the_same_gradient() -> None:
     np.testing.assert_allclose(computed_values[0], expected, rtol=1e-6, atol=1e-7)
 
 
-def test_constant_gradients_are_folded_for_short_loops() -> None:
+def test_constant_gradients_of_short_loops_are_folded_at_trace_time() -> None:
     """Gradients of long loops are computed when the code runs."""
     for steps in (50, 5000):
         graph = Graph()
@@ -102,7 +102,7 @@ def test_constant_gradients_are_folded_for_short_loops() -> None:
             np.testing.assert_allclose(value, 0.999**steps, rtol=1e-11)
 
 
-def test_while_loops_refuse_reverse_derivatives() -> None:
+def test_reverse_derivatives_of_while_loops_raise_an_error() -> None:
     graph = Graph()
     x = graph.input("x")
     loop = while_loop(lambda s: s < 9.0, lambda s: s * s, x, max_iterations=5)
@@ -114,7 +114,7 @@ def test_while_loops_refuse_reverse_derivatives() -> None:
     assert tangent([loop.iterations, loop.status], [x], [1.0]) == [0.0, 0.0]
 
 
-def test_a_counted_loop_in_segments_has_the_same_gradient() -> None:
+def test_gradients_of_fori_loops_do_not_depend_on_segments() -> None:
     def cost(x: Any, segments: int | None) -> Any:
         return fori_loop(0, 11, lambda k, s: 0.9 * sin(s) + x * k, x, segments=segments)
 

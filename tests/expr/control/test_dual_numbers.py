@@ -46,7 +46,7 @@ def bend(x: Any, u: Any) -> Any:
     return parts(parts(mixed(inner, u), inner.level)[1], outer.level)[1]
 
 
-def test_dual_numbers_differentiate_control_flow_twice() -> None:
+def test_dual_numbers_differentiate_control_flow_to_second_order() -> None:
     shapes: dict[str, Any] = {"x": (), "u": (5,)}
     first, second, graph = (
         lw.compile(function, **shapes) for function in (slope, bend, lambda x, u: tangent([mixed(x, u)], [x], [1.0])[0])
@@ -59,7 +59,7 @@ def test_dual_numbers_differentiate_control_flow_twice() -> None:
         assert second(x, u) == pytest.approx((first(x + h, u) - first(x - h, u)) / (2 * h), rel=1e-8)
 
 
-def test_a_derivative_that_is_no_number_ends_no_loop() -> None:
+def test_nan_derivative_does_not_end_a_while_loop() -> None:
     """It is the state that is looked at: on floats, compiled, and by the derivative of the loop."""
 
     def a_nan_derivative_does_not_end_a_loop(x: Any) -> Any:
@@ -78,7 +78,7 @@ def test_a_derivative_that_is_no_number_ends_no_loop() -> None:
     )
 
 
-def test_a_function_with_a_key_is_traced_once_for_all_kernels() -> None:
+def test_shared_function_with_a_key_is_traced_once_for_all_kernels() -> None:
     """Its properties and its values are those of `call`; dual numbers are traced on their own."""
     counter = itertools.count()
 

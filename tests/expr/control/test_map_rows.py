@@ -19,13 +19,13 @@ def mixed(x: Any, y: Any) -> Any:
     return map_rows(lambda r: [r[0] * y[0] + r[1], f.cos(r[2]) * y[1], r[3] * r[0]], rows, in_loops=True)
 
 
-def test_map_rows_maps_floats_one_after_another() -> None:
+def test_map_rows_on_floats_calls_the_function_for_each_row() -> None:
     for in_loops in (False, True):
         assert map_rows(lambda row: [row[0] + row[1]], [[1.0, 2.0], [3.0, 4.0]], in_loops=in_loops) == [[3.0], [7.0]]
         assert map_rows(lambda row: row, [], in_loops=in_loops) == []
 
 
-def test_map_rows_traces_one_loop_for_rows_with_equal_zeros() -> None:
+def test_map_rows_traces_one_loop_for_rows_with_equal_zero_entries() -> None:
     kernel = lw.compile(lambda x, y: np.array(mixed(x, y), dtype=object), x=(3,), y=(2,))
     assert [i.operation.name for i in kernel.program.instructions if i.operation.arity < 0] == ["loop"] * 2
     rng = np.random.default_rng(0)

@@ -32,7 +32,7 @@ def total(result: Pair) -> Any:
     return sum((y for row in result.rows for y in row), 0.0) + result.by_index[3] * result.by_index[1]
 
 
-def test_shared_code_returns_structures_with_their_values():
+def test_shared_structure_returns_nested_results_of_a_function_traced_once():
     traced = count()
 
     def counted(x: list[Any], scale: Any) -> Pair:
@@ -58,7 +58,7 @@ def test_shared_code_returns_structures_with_their_values():
     np.testing.assert_allclose(kernel(x, y), expected, rtol=1e-15)
 
 
-def test_floats_and_dual_numbers_call_the_function_directly():
+def test_shared_structure_calls_its_function_directly_on_floats_and_dual_numbers():
     shared = SharedStructure(pair)
     assert shared([1.0, 2.0], 3.0) == pair([1.0, 2.0], 3.0)
     moving = seeded([1.0, 2.0], [1.0, 0.0])

@@ -42,7 +42,7 @@ def swept(x, y, start):
     return while_loop(lambda state: state[2] < 3.0, step, (x, start, 0.0), max_iterations=5).state[:2]
 
 
-def test_stored_rows_equal_passed_arrays_in_all_calls():
+def test_rows_stored_by_a_scan_equal_passed_arrays_in_all_kinds_of_calls():
     kernel = lw.compile(swept, name="swept", **SHAPES)
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(11, *shape)) for shape in SHAPES.values()]
@@ -56,7 +56,7 @@ def test_stored_rows_equal_passed_arrays_in_all_calls():
         assert all(np.allclose(a, b, rtol=0.0, atol=1e-14) for a, b in zip(single_result, known, strict=True))
 
 
-def test_stored_rows_are_one_value_of_the_trace():
+def test_rows_stored_by_a_scan_are_one_value_of_the_trace():
     def sums(x, c):
         c, (rows, _) = scan_storing(lambda c, row: (c + row[0], (row * c, ())), c, x)
         return scan_stored(lambda c, row: (c + (row[0] * row[0]).sum(), None), c, rows)[0]
@@ -74,7 +74,7 @@ def test_stored_rows_are_one_value_of_the_trace():
     assert np.isclose(traced(x, 1.0), c[-1] + ((x * c[:-1, None]) ** 2).sum(), rtol=1e-14, atol=0.0)
 
 
-def test_stored_rows_refuse_derivatives_and_inner_scans():
+def test_rows_stored_by_a_scan_raise_errors_in_derivatives_and_inner_scans():
     def differentiated(x):
         c, (rows, _) = scan_storing(lambda c, row: (c + row, (array([row * c]), ())), 0.0, x)
         return np.array(jacobian([scan_stored(lambda c, row: (c + row[0][0], None), c, rows)[0]], list(x)))

@@ -17,7 +17,7 @@ MANY = 40
 
 
 @pytest.mark.slow(every=3)
-def test_control_flow_agrees_on_floats_batches_and_the_interpreter() -> None:
+def test_control_flow_gives_equal_results_on_floats_batches_and_in_the_interpreter() -> None:
     for name, case in CASES.items():
         samples = case.samples(np.random.default_rng(1), MANY)
         program = trace(case.function, name, case.shapes)
@@ -34,7 +34,7 @@ def test_control_flow_agrees_on_floats_batches_and_the_interpreter() -> None:
                 np.testing.assert_allclose(together, columns, rtol=1e-12, atol=1e-12, err_msg=f"{name}: {output}")
 
 
-def test_while_loops_end_by_condition_limit_or_nan() -> None:
+def test_while_loops_end_by_condition_by_iteration_limit_or_at_nan() -> None:
     def halve(x):
         return while_loop(lambda s: s > 1.0, lambda s: 0.5 * s, x, max_iterations=8)
 
@@ -44,7 +44,7 @@ def test_while_loops_end_by_condition_limit_or_nan() -> None:
     np.testing.assert_array_equal(np.stack(halve(np.array(starts)), axis=-1), expected)
 
 
-def test_nan_in_one_sample_ends_the_loop_of_that_sample_alone() -> None:
+def test_nan_in_one_sample_ends_the_while_loop_of_that_sample_only() -> None:
     def step(s: Any) -> Any:
         return {"x": where(lt(s["n"], 2.5), s["x"] - 1.0, np.nan * s["x"]), "n": s["n"] + 1.0}
 
@@ -59,7 +59,7 @@ def test_nan_in_one_sample_ends_the_loop_of_that_sample_alone() -> None:
         assert np.isnan(alone.state["x"]) == np.isnan(together.state["x"][k]) == bool(k)
 
 
-def test_states_with_samples_in_leading_dimensions_end_independently() -> None:
+def test_while_loops_over_batched_states_end_for_each_sample_independently() -> None:
     def grow(x):
         return while_loop(lambda s: (s * s).sum(-1) < 50.0, lambda s: 1.5 * s, x, max_iterations=30)
 
@@ -71,14 +71,14 @@ def test_states_with_samples_in_leading_dimensions_end_independently() -> None:
         assert alone.iterations == together.iterations[k]
 
 
-def test_outputs_of_zero_steps_have_the_structure_of_one_step() -> None:
+def test_scan_outputs_of_zero_steps_have_the_structure_of_one_step() -> None:
     step = lambda s, u: (s + u[0], {"row": u, "both": (s, u[1] > 0.0)})  # noqa: E731
     last, outputs = scan(step, 1.0, np.zeros((0, 3)))
     assert last == 1.0 and outputs["row"].shape == (0, 3) and outputs["both"][0].shape == (0,)
     assert scan(lambda s, u: (s, None), 2.0, np.zeros((0,))) == (2.0, None)
 
 
-def test_object_arrays_of_batches_run_through_control_flow() -> None:
+def test_control_flow_accepts_object_arrays_of_batches() -> None:
     """Iterations and outputs of a loop or branch are batches as its state is, and combine with batches."""
     functions: list[Any] = [
         lambda x, u: while_loop(lambda s: s < x, lambda s: s + 1.0, 0.0, max_iterations=9).iterations * x,
@@ -98,7 +98,7 @@ def test_object_arrays_of_batches_run_through_control_flow() -> None:
         np.testing.assert_allclose(together.reshape(alone.shape), alone, rtol=1e-14, atol=1e-14)
 
 
-def test_a_step_may_write_to_its_state_in_place() -> None:
+def test_loop_step_may_write_to_its_state_in_place() -> None:
     def count(s: Any) -> Any:
         s[..., 0] += 1.0
         return s
@@ -119,7 +119,7 @@ def test_a_step_may_write_to_its_state_in_place() -> None:
     np.testing.assert_array_equal(scan(lambda s, u: (np.sqrt(s + u), None), [3.0, 8.0], np.ones((1, 2)))[0], [2.0, 3.0])
 
 
-def test_a_loop_without_state_may_have_an_outer_condition() -> None:
+def test_while_loop_without_state_may_have_a_condition_of_outer_values() -> None:
     def f(x: Any) -> Any:
         return {"n": while_loop(lambda s: x < 0.0, lambda s: s, (), max_iterations=5).iterations}
 
@@ -127,7 +127,7 @@ def test_a_loop_without_state_may_have_an_outer_condition() -> None:
     np.testing.assert_array_equal(iterations, [5.0, 0.0])
 
 
-def test_loops_take_thousands_of_outer_comparisons() -> None:
+def test_loops_may_use_thousands_of_outer_comparisons() -> None:
     def f(x: Any) -> Any:
         first, second, low = x > 0.0, x > 1.0, x > -1.0
         for k in range(60):  # of each, both are made: 2^60 ways to the first
@@ -140,7 +140,7 @@ def test_loops_take_thousands_of_outer_comparisons() -> None:
     np.testing.assert_array_equal(values, [-1.0, 5.5, 5.0])
 
 
-def test_take_clamps_the_index_to_the_table() -> None:
+def test_take_clips_the_index_to_the_table() -> None:
     table = np.array([2.0, 3.0, 5.0])
     assert take([[1, 2], [3, 4]], 1).dtype == float
     index = np.array([-np.inf, -1.0, -0.5, 0.0, 0.99, 1.0, 2.5, 3.0, 1e300, np.inf])

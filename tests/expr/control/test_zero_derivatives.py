@@ -105,7 +105,7 @@ def check(program: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_second_derivatives_at_zero_of_single_steps_equal_mpmaths(kind: str) -> None:
+def test_second_derivatives_at_zero_of_single_operations_equal_mpmaths(kind: str) -> None:
     for program in ((kind,), (kind, "square"), ("square", kind), ("square", kind, "product")):
         check(program)
 

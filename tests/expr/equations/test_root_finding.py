@@ -57,7 +57,7 @@ def values(outputs: Sequence[Any], inputs: Sequence[Any], point: Any) -> np.ndar
     return np.array(evaluate(outputs, dict(zip(inputs, point, strict=True))), dtype=float)
 
 
-def test_roots_solve_their_equation_on_floats_batches_symbols_and_in_kernels() -> None:
+def test_roots_satisfy_their_equation_on_floats_batches_symbols_and_in_kernels() -> None:
     rng = np.random.default_rng(0)
     p = rng.normal(size=(20, 3))
     kernel = lw.compile(lambda p: root(equations(p), array([0.0, 0.0, 0.0])), p=(3,))
@@ -78,7 +78,7 @@ def test_roots_solve_their_equation_on_floats_batches_symbols_and_in_kernels() -
     np.testing.assert_allclose(single.value, solution.value, atol=2e-6)
 
 
-def test_roots_have_nested_unknowns_and_broadcast_batches() -> None:
+def test_root_accepts_nested_unknowns_and_broadcasts_batches() -> None:
     c = np.linspace(1.0, 3.0, 7)
     solution = root(lambda x: {"p": x["a"] * x["a"] - c, "q": x["b"] + x["a"] - 4.0}, {"a": 1.0, "b": 0.0})
     np.testing.assert_allclose(solution.value["a"], np.sqrt(c), rtol=1e-14)
@@ -91,7 +91,7 @@ def test_roots_have_nested_unknowns_and_broadcast_batches() -> None:
     np.testing.assert_allclose(point.value[1], 2.0 * c, rtol=1e-11)
 
 
-def test_roots_end_with_the_right_status() -> None:
+def test_root_returns_the_status_of_solved_and_unsolved_equations() -> None:
     cases: list[tuple[Any, float, float, Any]] = [
         (lambda x: x * x - 2.0, 1.0, 0, 2.0**0.5),
         (lambda x: x * x + 1.0, 2.0, 1, None),
@@ -117,7 +117,7 @@ def test_roots_end_with_the_right_status() -> None:
     assert fixed_point(lambda x: sqrt(x - 3.0), 1.0) == (1.0, 1, 2)
 
 
-def test_derivatives_of_roots_equal_the_exact_solutions() -> None:
+def test_derivatives_of_roots_equal_those_of_exact_solutions() -> None:
     """First and second order, forward and reverse; they do not depend on the start of the search."""
     graph = Graph()
     p, start = graph.inputs("p", (3,)), graph.inputs("start", (3,))
@@ -148,7 +148,7 @@ def test_derivatives_of_roots_equal_the_exact_solutions() -> None:
         np.testing.assert_allclose(values(second, inputs, at), expected, atol=1e-8)
 
 
-def test_roots_of_nested_dual_numbers_and_symbols_are_right() -> None:
+def test_derivatives_of_roots_on_nested_dual_numbers_and_symbols_are_exact() -> None:
     rng = np.random.default_rng(2)
     at, direction = rng.normal(size=(2, 3)).tolist()
     graph = Graph()
@@ -187,7 +187,7 @@ def implicit_euler(x: Any, u: Any) -> Any:
     return last + states[1]
 
 
-def test_roots_inside_loops_branches_and_calls_are_differentiated() -> None:
+def test_roots_inside_loops_branches_and_calls_can_be_differentiated() -> None:
     graph = Graph()
     x, u = graph.input("x"), graph.inputs("u", (4,))
     inputs = [x, *u]
@@ -208,7 +208,7 @@ def test_roots_inside_loops_branches_and_calls_are_differentiated() -> None:
     np.testing.assert_array_equal(kernel(at[0], at[1:]), together[7])
 
 
-def test_a_root_of_a_root_is_differentiated() -> None:
+def test_root_of_a_function_that_contains_a_root_can_be_differentiated() -> None:
     def outer(c: Any) -> Any:
         inner: Any = lambda x: root(lambda y: y * y * y + y - x * c, 0.0).value  # noqa: E731
         return root(lambda x: inner(x) + x - 2.0, 1.0).value
@@ -223,7 +223,7 @@ def test_a_root_of_a_root_is_differentiated() -> None:
     assert parts(outer(Dual(1.5, 1.0)))[1] == pytest.approx(slope, rel=1e-11)
 
 
-def test_sharply_bent_equations_are_solved_from_far_away() -> None:
+def test_root_converges_from_far_away_for_strongly_curved_equations() -> None:
     """Newton's full steps would alternate: shortened steps converge, also with a similar Jacobian."""
 
     def left(w: Any, v: Any) -> Any:
@@ -251,12 +251,12 @@ def test_sharply_bent_equations_are_solved_from_far_away() -> None:
     assert np.allclose(pulled, kernel.jacobian()(far)[0], rtol=1e-9)
 
 
-def test_gradients_of_roots_need_no_iterations() -> None:
+def test_gradients_of_roots_are_computed_without_iterations() -> None:
     program = lw.compile(lambda p: array(adjoint(list(solution(p)), list(p), [1.0, 2.0, 3.0])), p=(3,)).program
     assert [i.operation.name for i in program.instructions if isinstance(i.value, MultiResult)] == ["loop"]
 
 
-def test_root_refuses_invalid_functions_starts_and_tolerances() -> None:
+def test_root_refuses_invalid_functions_initial_values_and_tolerances() -> None:
     cases: list[tuple[Any, Any, type[Exception], str]] = [
         (
             lambda x: (x, x),
@@ -283,7 +283,7 @@ def test_root_refuses_invalid_functions_starts_and_tolerances() -> None:
             fixed_point(lambda x: x, 1.0, tolerance=tolerance)
 
 
-def test_a_residual_is_traced_once():
+def test_residual_function_of_root_is_traced_once():
     traced = count()
 
     def solution(start: Any, p: Any) -> Any:

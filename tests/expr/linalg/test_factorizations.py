@@ -19,7 +19,7 @@ def transposed(a: np.ndarray) -> np.ndarray:
     return a.swapaxes(-1, -2)
 
 
-def test_products_of_factors_equal_the_matrix() -> None:
+def test_products_of_cholesky_and_ldl_factors_equal_the_matrix() -> None:
     for n in (0, 1, 2, 3, 6):
         for a in (positive(n, 4, n=n), positive(n, n=n), hilbert(n)):
             bound = 10 * max(n, 1) * EPS * np.abs(a).max(initial=1.0)
@@ -37,7 +37,7 @@ def test_products_of_factors_equal_the_matrix() -> None:
     np.testing.assert_allclose(cholesky(a), np.linalg.cholesky(a), rtol=1e-13, atol=1e-15)
 
 
-def test_lu_pivots_any_matrix() -> None:
+def test_lu_factorization_pivots_matrices_with_zero_leading_entries() -> None:
     zeros_first = np.array([[0.0, 0.0, 2.0], [0.0, 3.0, 1.0], [4.0, 5.0, 6.0]])
     for a in (random(1, 3, 5, 5), random(2, 4, 4), zeros_first, np.eye(3)[::-1], np.ones((1, 1)), np.zeros((0, 0))):
         lower, upper, p = lu(a)
@@ -51,11 +51,11 @@ def test_lu_pivots_any_matrix() -> None:
 
 
 @pytest.mark.parametrize("factored", [cholesky, ldl, ltdl, lu], ids=lambda f: f.__name__)
-def test_derivatives_of_factors_equal_differences(factored: Callable[..., Any]) -> None:
+def test_derivatives_of_matrix_factors_equal_finite_differences(factored: Callable[..., Any]) -> None:
     check_derivatives(factored, positive(3, n=3))
 
 
-def test_failed_pivots_raise_or_set_the_status() -> None:
+def test_failed_pivots_of_factorizations_raise_an_error_or_set_the_status() -> None:
     not_positive = np.diag([1.0, 2.0, -3.0])
     with pytest.raises(SingularMatrixError, match="cholesky: the matrix is not positive definite: pivot 2"):
         cholesky(not_positive)
@@ -71,7 +71,7 @@ def test_failed_pivots_raise_or_set_the_status() -> None:
     assert kernel(batch)[1].tolist() == [0.0, 3.0, 1.0]
 
 
-def test_factors_of_a_branched_mass_matrix_have_no_fill_in() -> None:
+def test_ltdl_factors_of_a_branched_mass_matrix_have_no_fill_in() -> None:
     """Two arms of three joints on one joint: LᵀDL has no fill-in, and LDLᵀ fills the block between them."""
     parent = [-1, 0, 1, 2, 0, 4, 5]
     ancestors = [[k] for k in range(7)]
@@ -93,7 +93,7 @@ def test_factors_of_a_branched_mass_matrix_have_no_fill_in() -> None:
     assert (lower[~np.tril(coupled)] == 0.0).all()
 
 
-def test_solving_with_a_mass_matrix_equals_forward_dynamics() -> None:
+def test_solving_with_a_factored_mass_matrix_equals_forward_dynamics() -> None:
     """Solving with the mass matrix is forward dynamics at rest without gravity's and velocity's share."""
     for name in lw.robots.names()[:3]:
         robot = lw.load(name)
@@ -107,7 +107,7 @@ def test_solving_with_a_mass_matrix_equals_forward_dynamics() -> None:
         np.testing.assert_allclose(cholesky(m), np.linalg.cholesky(m), rtol=0.0, atol=1e-12 * np.abs(m).max())
 
 
-def test_pivots_of_indefinite_matrices_may_change_sign_or_be_dropped() -> None:
+def test_pivots_of_indefinite_factorizations_may_change_sign_or_be_dropped() -> None:
     """Unchanged pivots solve indefinite equations; a dropped pivot removes its row."""
     A, b = random(5, 5, 5) + transposed(random(5, 5, 5)), np.arange(1.0, 6.0)
     rows = [row[: i + 1].tolist() for i, row in enumerate(A)]

@@ -57,7 +57,7 @@ def known(pivots, A, stretch, counts, rows=None, weights=None, sides=None):
 
 
 @pytest.mark.parametrize(("n", "pivots", "r"), [(23, 10, 6), (37, 37, 0), (9, 0, 5), (6, 3, 1)])
-def test_frontal_elimination_equals_numpys(n, pivots, r):
+def test_solutions_of_frontal_elimination_equal_numpys(n, pivots, r):
     text = stated(n, pivots)
     kernel = lw.compile(lambda **arrays: text(**arrays), name="front", **shapes(n, r))
     arrays = drawn(n, r, 0, (21,))
@@ -78,7 +78,7 @@ def test_frontal_elimination_equals_numpys(n, pivots, r):
             assert np.allclose(np.asarray(x, dtype=float), batch[name][0], rtol=1e-12, atol=1e-12)
 
 
-def test_nonpositive_pivots_and_ignored_rows_are_handled():
+def test_frontal_elimination_handles_nonpositive_pivots_and_ignored_rows():
     kernel = lw.compile(stated(20, 5), name="front", **shapes(20, 1))
     arrays = drawn(20, 1, 1)
     A = arrays["A"]
@@ -91,7 +91,7 @@ def test_nonpositive_pivots_and_ignored_rows_are_handled():
         assert float(kernel(**arrays).positive) == 0.0
 
 
-def test_derivatives_of_a_front_equal_differences():
+def test_derivatives_of_frontal_elimination_equal_finite_differences():
     n = 4
     text = stated(n, 2)
     arrays = drawn(n, 1, 2)

@@ -12,7 +12,7 @@ from linkwork.expr import adjoint
 from linkwork.expr.linalg import det, inv, pinv, slogdet
 
 
-def test_inverses_equal_numpys() -> None:
+def test_inverses_of_matrices_equal_numpys() -> None:
     for n in (0, 1, 2, 4, 7):
         for assume, a in (("gen", random(n, 5, n, n)), ("pos", positive(n, 5, n=n)), ("sym", positive(n, 5, n=n))):
             inverse, expected = inv(a, assume=assume), np.linalg.inv(a)
@@ -28,7 +28,7 @@ def test_inverses_equal_numpys() -> None:
     assert inv(np.ones((2, 2)), status=True)[1] == 2.0
 
 
-def test_determinants_equal_numpys() -> None:
+def test_determinants_of_matrices_equal_numpys() -> None:
     for n in (0, 1, 2, 3, 4, 6):
         a = np.concatenate([random(n, 4, n, n), np.zeros((1, n, n)), np.eye(n)[None, ::-1]])
         np.testing.assert_allclose(det(a), np.linalg.det(a), rtol=1e-12, atol=1e-15)
@@ -47,14 +47,14 @@ def test_determinants_equal_numpys() -> None:
 
 
 @pytest.mark.parametrize("assume", ["gen", "pos", "upper"])
-def test_derivatives_of_inverses_and_determinants_equal_differences(assume: str) -> None:
+def test_derivatives_of_inverses_and_determinants_equal_finite_differences(assume: str) -> None:
     for n in (2, 4):
         a = positive(4, n=n) if assume == "pos" else random(4, n, n) + 2.0 * np.eye(n)
         for function in (inv, det, slogdet):
             check_derivatives(lambda a, function=function: function(a, assume=assume), a, rtol=1e-7)
 
 
-def test_the_derivative_of_a_zero_determinant_is_the_adjugate() -> None:
+def test_derivative_of_a_zero_determinant_is_the_adjugate() -> None:
     """Explicit formulas and pivoting agree; with an assumption about the matrix it is not finite."""
 
     def gradient(a: np.ndarray, assume: str = "gen") -> np.ndarray:
@@ -73,7 +73,7 @@ def test_third_derivatives_of_determinants_are_finite_at_rank_n_minus_3() -> Non
     np.testing.assert_allclose(third, 12.0 * np.linalg.det(a[:3, :3]), rtol=1e-12)
 
 
-def test_pseudoinverses_equal_numpys() -> None:
+def test_pseudoinverses_of_matrices_equal_numpys() -> None:
     low = random(1, 5, 2) @ random(2, 2, 4)
     for a in (random(3, 4, 3), random(4, 3, 4), low, low.T, hilbert(4), np.zeros((2, 3)), np.ones((3, 3))):
         inverse, expected = pinv(a), np.linalg.pinv(a, rtol=1e-14)
@@ -94,6 +94,6 @@ def test_pseudoinverses_equal_numpys() -> None:
         pinv(np.eye(2), rtol=-1)
 
 
-def test_pseudoinverses_of_rank_one_are_differentiated() -> None:
+def test_pseudoinverses_of_rank_one_matrices_can_be_differentiated() -> None:
     """u vᵀ keeps its rank when u and v change."""
     check_derivatives(lambda u, v: pinv(u[:, None] * v[None, :]), random(6, 3), random(7, 2), rtol=1e-7)

@@ -20,7 +20,7 @@ def damped(a: np.ndarray, b: np.ndarray, damping: float) -> np.ndarray:
     return np.linalg.lstsq(np.vstack([a, damping * np.eye(n)]), np.concatenate([b, below]))[0]
 
 
-def test_least_squares_equal_numpys() -> None:
+def test_least_squares_solutions_equal_numpys() -> None:
     for m, n in SHAPES:
         a, b, c = random(m, 6, m, n), random(n + 9, 6, m), random(n + 19, 6, m, 2)
         solution, columns = lstsq(a, b), lstsq(a, c)
@@ -39,7 +39,7 @@ def test_least_squares_equal_numpys() -> None:
             np.testing.assert_allclose(alone, expected, rtol=1e-12, atol=1e-13)
 
 
-def test_derivatives_of_least_squares_equal_differences() -> None:
+def test_derivatives_of_least_squares_solutions_equal_finite_differences() -> None:
     for m, n in ((3, 2), (2, 3)):
         check_derivatives(lstsq, random(1, m, n), random(2, m), rtol=1e-7)
         check_derivatives(lstsq, random(1, m, n), random(3, m, 2), rtol=1e-7)
@@ -61,20 +61,20 @@ def test_rank_deficient_least_squares_need_damping_or_the_pseudoinverse() -> Non
         lstsq(a[None], b[None], damping=np.zeros(1))
 
 
-def test_least_squares_of_ill_conditioned_matrices_lose_few_digits() -> None:
+def test_least_squares_solutions_of_ill_conditioned_matrices_lose_few_digits() -> None:
     """QR: the error grows with the condition number, not with its square, where the residual is small."""
     a = np.vander(np.linspace(0.0, 1.0, 12), 7)
     x = np.ones(7)
     assert np.abs(lstsq(a, a @ x) - x).max() <= 50 * EPS * np.linalg.cond(a)
 
 
-def test_least_squares_factor_the_smaller_gram_matrix() -> None:
+def test_damped_least_squares_factor_the_smaller_gram_matrix() -> None:
     tall = lw.compile(lambda a, b: lstsq(a, b, damping=0.1), name="tall", a=(8, 2), b=8)
     wide = lw.compile(lambda a, b: lstsq(a, b, damping=0.1), name="wide", a=(2, 8), b=2)
     assert tall.operations["div"] == wide.operations["div"] == 2
 
 
-def test_lstsq_refuses_wrong_shapes_and_damping() -> None:
+def test_lstsq_refuses_wrong_shapes_and_wrong_damping() -> None:
     with pytest.raises(ValueError, match=r"lstsq: b: expected .* 3 rows.* got the shape \(2,\)"):
         lstsq(np.ones((3, 2)), np.ones(2))
     with pytest.raises(ValueError, match=r"lstsq: A: expected a matrix.* got the shape \(3,\)"):

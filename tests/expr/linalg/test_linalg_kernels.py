@@ -51,14 +51,14 @@ def test_compiled_linear_algebra_equals_the_interpreter(kernel: lw.Kernel) -> No
             np.testing.assert_array_equal(getattr(alone, name), getattr(results, name)[k])  # to the bit
 
 
-def test_linear_algebra_in_float32_is_near_float64(kernel: lw.Kernel) -> None:
+def test_linear_algebra_kernels_in_float32_are_close_to_float64(kernel: lw.Kernel) -> None:
     single = kernel(MATRICES.astype(np.float32), SIDES.astype(np.float32))
     for first, second in zip(single, kernel(MATRICES, SIDES), strict=True):
         assert first.dtype == np.float32
         np.testing.assert_allclose(first, second, rtol=0.0, atol=3e-5 * max(1.0, float(np.abs(second).max())))
 
 
-def test_nested_kernels_use_the_derivative_rules() -> None:
+def test_kernels_called_inside_kernels_use_derivative_rules_of_linear_algebra() -> None:
     inner = lw.compile(lambda A, b: linalg.solve(A, b), name="inner", A=(3, 3), b=3)
 
     def gradient(solve: Any) -> lw.Kernel:
@@ -76,7 +76,7 @@ def test_nested_kernels_use_the_derivative_rules() -> None:
     np.testing.assert_array_equal(through(MATRICES, SIDES, weights), direct(MATRICES, SIDES, weights))
 
 
-def test_linear_algebra_converts_to_casadi(kernel: lw.Kernel) -> None:
+def test_linear_algebra_can_be_converted_to_casadi(kernel: lw.Kernel) -> None:
     pytest.importorskip("casadi")
     function = kernel.to_casadi()
     results = function(MATRICES[0], SIDES[0])
@@ -85,7 +85,7 @@ def test_linear_algebra_converts_to_casadi(kernel: lw.Kernel) -> None:
         np.testing.assert_allclose(value.full(), expected, rtol=1e-12, atol=1e-13)
 
 
-def test_solutions_in_loops_are_differentiated() -> None:
+def test_linear_solutions_in_loops_can_be_differentiated() -> None:
     def filtered(a: Any, b: Any) -> Any:
         return fori_loop(0, 3, lambda k, x: linalg.solve(a, x + b, assume="pos"), b)
 
@@ -97,7 +97,7 @@ def loops(kernel: lw.Kernel) -> int:
     return sum(instruction.operation is LOOP for instruction in kernel.program.instructions)
 
 
-def test_eigenvalue_sweeps_compile_to_loops() -> None:
+def test_sweeps_of_the_eigenvalue_algorithm_are_compiled_to_loops() -> None:
     """They equal the unrolled sweeps on floats, also in their derivatives."""
     a = positive(4, 5, n=6)
     kernel = lw.compile(lambda A: (linalg.eigvalsh(A), linalg.svdvals(A)), name="kernel", A=(6, 6))
@@ -114,7 +114,7 @@ def test_eigenvalue_sweeps_compile_to_loops() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_elimination_of_large_matrices_compiles_to_loops() -> None:
+def test_elimination_of_large_matrices_is_compiled_to_loops() -> None:
     """For 18 rows: with row exchanges, the status of a pivot, and the gradient."""
     n = 18
     orders = np.random.default_rng(1).permuted(np.tile(np.arange(n), (5, 1)), axis=1)

@@ -42,7 +42,7 @@ def test_linear_solutions_on_floats_batches_and_symbols_equal_numpys() -> None:
             np.testing.assert_allclose(alone, expected[0], rtol=0.0, atol=bound)
 
 
-def test_triangles_that_an_assumption_excludes_are_not_read() -> None:
+def test_solve_does_not_read_the_triangle_that_its_assumption_excludes() -> None:
     """numpy.linalg.cholesky and scipy.linalg.solve_triangular have the same convention."""
     a, b = positive(0, n=4), random(1, 4)
     spoilt = np.tril(a) + np.triu(np.full((4, 4), np.nan), 1)
@@ -51,7 +51,7 @@ def test_triangles_that_an_assumption_excludes_are_not_read() -> None:
     np.testing.assert_array_equal(solve(spoilt.T, b, assume="upper"), solve(np.triu(a), b, assume="upper"))
 
 
-def test_triangular_equations_are_solved() -> None:
+def test_triangular_linear_equations_are_solved() -> None:
     a, b = positive(3, 6, n=5), random(4, 6, 5)
     for lower in (False, True):
         for transposed in (False, True):
@@ -65,17 +65,17 @@ def test_triangular_equations_are_solved() -> None:
 
 
 @pytest.mark.parametrize("assume", ASSUMED)
-def test_derivatives_of_solutions_equal_differences(assume: str) -> None:
+def test_derivatives_of_linear_solutions_equal_finite_differences(assume: str) -> None:
     check_derivatives(lambda a, b: solve(a, b, assume=assume), suited(assume, 5, n=3), random(6, 3))
     check_derivatives(lambda a, b: solve(a, b, assume=assume), suited(assume, 7, n=2), random(8, 2, 3))
 
 
-def test_derivatives_with_row_exchanges_equal_differences() -> None:
+def test_derivatives_of_linear_solutions_with_row_exchanges_equal_finite_differences() -> None:
     a = np.array([[0.0, 2.0, 1.0], [1e-3, 1.0, -1.0], [4.0, 0.5, 0.25]])
     check_derivatives(solve, a, random(9, 3))
 
 
-def test_the_derivative_rule_equals_differentiated_elimination() -> None:
+def test_derivative_rule_of_linear_solutions_equals_differentiated_elimination() -> None:
     """The reference is the same elimination without a rule."""
     inputs, outputs = traced(lambda a, b: solve(a, b), random(10, 2, 2), random(11, 2))
     a, b, c, d, e, f = inputs
@@ -86,7 +86,7 @@ def test_the_derivative_rule_equals_differentiated_elimination() -> None:
     np.testing.assert_allclose(derivatives, evaluate(adjoint(by_hand, inputs, weights), values), rtol=1e-12)
 
 
-def test_a_gradient_costs_at_most_twice_the_solution() -> None:
+def test_gradient_of_a_linear_solution_needs_at_most_twice_its_operations() -> None:
     def costs(assume: str) -> tuple[int, int]:
         alone = lw.compile(lambda a, b: solve(a, b, assume=assume), name="alone", a=(7, 7), b=7)
 
@@ -101,7 +101,7 @@ def test_a_gradient_costs_at_most_twice_the_solution() -> None:
         assert both <= most * alone
 
 
-def test_equal_matrices_are_factored_once() -> None:
+def test_equal_matrices_of_several_linear_solves_are_factored_once() -> None:
     def count(*sides: int) -> int:
         kernel = lw.compile(
             lambda a, b: tuple(solve(a, b[:, k], assume="pos") for k in sides), name="k", a=(6, 6), b=(6, 2)
@@ -126,7 +126,7 @@ def test_block_diagonal_matrices_cost_no_more_than_their_blocks() -> None:
     np.testing.assert_allclose(whole(a, b)[:2], np.linalg.solve(a[:2, :2], b[:2]), rtol=1e-12)
 
 
-def test_backward_errors_are_small_for_ill_conditioned_matrices() -> None:
+def test_backward_errors_of_linear_solutions_are_small_for_ill_conditioned_matrices() -> None:
     """‖A x − b‖ ≤ c ε ‖A‖ ‖x‖, whatever the condition number is."""
     cases = {f"Hilbert {n}": (hilbert(n), ("gen", "pos")) for n in (4, 8, 12)}
     cases["zero pivots first"] = (np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), ("gen",))
@@ -140,7 +140,7 @@ def test_backward_errors_are_small_for_ill_conditioned_matrices() -> None:
             assert residual <= 20 * len(a) * EPS, (name, assume)
 
 
-def test_a_singular_matrix_raises_an_error_on_floats() -> None:
+def test_solving_with_a_singular_matrix_of_floats_raises_an_error() -> None:
     batch = np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0]), np.diag([1.0, 1.0, np.nan])])
     b = np.ones((3, 3))
     with pytest.raises(
@@ -158,7 +158,7 @@ def test_a_singular_matrix_raises_an_error_on_floats() -> None:
         solve_triangular(np.diag([0.0, 1.0]), np.ones(2))
 
 
-def test_kernels_return_the_status_of_a_solution() -> None:
+def test_kernels_return_the_status_of_a_linear_solution() -> None:
     kernel = lw.compile(lambda a, b: solve(a, b, status=True), name="kernel", a=(3, 3), b=3)
     batch = np.stack([np.eye(3), np.diag([1.0, 0.0, 0.0]), np.diag([2.0, 1.0, np.inf]), np.full((3, 3), np.nan)])
     x, status = kernel(batch, np.ones((4, 3)))
@@ -169,7 +169,7 @@ def test_kernels_return_the_status_of_a_solution() -> None:
     assert not np.isfinite(without[1]).all()  # IEEE's answer, as of any other formula
 
 
-def test_a_pivot_that_is_always_zero_raises_while_tracing() -> None:
+def test_pivot_that_is_zero_for_all_inputs_raises_an_error_while_tracing() -> None:
     x = Graph().input("x")
     a = np.array([[x, 0.0], [1.0, 0.0]], dtype=object)
     with pytest.raises(SingularMatrixError, match=r"solve: the matrix is singular .* pivot 1"):
@@ -177,7 +177,7 @@ def test_a_pivot_that_is_always_zero_raises_while_tracing() -> None:
     assert evaluate([solve(a, np.ones(2), status=True)[1]], {x: 3.0}) == [2.0]
 
 
-def test_wrong_shapes_and_types_are_refused_by_solve() -> None:
+def test_wrong_shapes_and_types_of_solve_are_refused() -> None:
     wrong = [
         (lambda: solve(np.ones((2, 3)), np.ones(2)), r"A: expected a square matrix.*got the shape \(2, 3\)"),
         (lambda: solve(np.ones(3), np.ones(3)), r"A: expected a square matrix.*got the shape \(3,\)"),
@@ -193,14 +193,14 @@ def test_wrong_shapes_and_types_are_refused_by_solve() -> None:
         solve(np.eye(2) * 1j, np.ones(2))
 
 
-def test_solutions_have_the_float_type_of_the_matrix() -> None:
+def test_linear_solutions_have_the_float_type_of_the_matrix() -> None:
     for kind in (np.float32, np.longdouble):
         assert solve(np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
         assert solve(np.ones((3, 2, 2), dtype=kind) + np.eye(2, dtype=kind), np.ones(2, dtype=kind)).dtype == kind
     assert solve([[2, 1], [1, 3]], [3, 4]).tolist() == [1.0, 1.0]
 
 
-def test_object_arrays_of_batches_are_solved() -> None:
+def test_linear_systems_with_object_arrays_of_batches_are_solved() -> None:
     """Elements of the array are arrays, with an entry for each sample."""
     a, b = random(1, 6, 2, 2), random(2, 6, 2)
     wide, side = np.empty((2, 2), object), np.empty(2, object)

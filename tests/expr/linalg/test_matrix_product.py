@@ -15,7 +15,7 @@ def multiplied(A, B):
 
 
 @pytest.mark.parametrize("shape", [(37, 23, 41), (6, 50, 13), (1, 45, 46)])
-def test_matrix_products_equal_numpys(shape):
+def test_compiled_matrix_products_equal_numpys(shape):
     rows, inner, columns = shape
     kernel = lw.compile(multiplied, name="product", A=(rows, inner), B=(inner, columns))
     assert [i.value for i in kernel.program.instructions if i.operation.name == "matrix_product"]
@@ -29,7 +29,7 @@ def test_matrix_products_equal_numpys(shape):
     assert kernel.operations == {"mul": rows * columns * inner, "add": rows * columns * (inner - 1)}
 
 
-def test_matrix_products_in_loops_equal_numpys():
+def test_matrix_products_in_compiled_loops_equal_numpys():
     def powers(A, B):
         def step(X, row):
             X = multiplied(X, A) + row

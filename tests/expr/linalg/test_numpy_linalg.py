@@ -33,13 +33,13 @@ SAME: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_numpy_linalg_on_symbols_equals_numpy_on_floats(name: str) -> None:
+def test_functions_of_numpy_linalg_on_symbols_equal_numpy_on_floats(name: str) -> None:
     function = SAME[name]
     kernel = lw.compile(function, name="kernel", a=(3, 3), b=(3, 2))
     np.testing.assert_allclose(kernel(A, B), function(A, B), rtol=1e-12, atol=1e-13)
 
 
-def test_numpy_linalg_options_that_symbols_lack_are_refused() -> None:
+def test_options_of_numpy_linalg_without_an_implementation_on_symbols_are_refused() -> None:
     refused: dict[str, Callable[[Any], Any]] = {
         r"np\.linalg\.qr: mode: expected 'reduced' on symbols, got 'complete'": lambda b: np.linalg.qr(b, "complete"),
         r"np\.linalg\.svd: full_matrices: expected False on symbols": lambda b: np.linalg.svd(b),

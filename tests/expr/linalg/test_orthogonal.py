@@ -22,7 +22,7 @@ def assert_orthonormal(columns: np.ndarray, bound: float = 1e-14) -> None:
     np.testing.assert_allclose(product, np.broadcast_to(np.eye(columns.shape[-1]), product.shape), rtol=0.0, atol=bound)
 
 
-def test_qr_equals_numpys() -> None:
+def test_qr_factorizations_equal_numpys() -> None:
     cases = [random(1, 4, m, n) for m, n in ((3, 3), (5, 2), (2, 5), (1, 1), (4, 1), (0, 2), (2, 0))]
     cases += [np.eye(3), np.diag([-1.0, 2.0, -3.0]), np.zeros((3, 2)), np.triu(random(2, 4, 4)), np.ones((3, 3))]
     for a in cases:
@@ -100,7 +100,7 @@ def test_eigenvalues_on_symbols_and_in_kernels_equal_those_on_floats() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("n", [2, 3])
-def test_derivatives_of_eigenvalues_and_singular_values_equal_differences(n: int) -> None:
+def test_derivatives_of_eigenvalues_and_singular_values_equal_finite_differences(n: int) -> None:
     for function in (eigh, eigvalsh):
         check_derivatives(function, positive(7, n=n), rtol=1e-7)
     for function in (svd, svdvals):
@@ -121,7 +121,7 @@ def test_derivatives_at_equal_eigenvalues_are_finite() -> None:
     assert evaluate(sums, values) == [1.0, 0.0, 0.0, 1.0]  # the trace's, in any direction
 
 
-def test_forward_derivatives_of_eigenvalues_use_their_rule() -> None:
+def test_forward_derivatives_of_eigenvalues_use_a_derivative_rule() -> None:
     graph = Graph()
     x = graph.inputs("x", (4, 4))
     values = list(eigvalsh(objects(x, (4, 4))))
@@ -130,7 +130,7 @@ def test_forward_derivatives_of_eigenvalues_use_their_rule() -> None:
     assert len(graph.nodes) - steps < 0.5 * steps  # the sweeps' derivatives would be 20 times as many
 
 
-def test_eigenvalues_alone_cost_less_than_with_eigenvectors() -> None:
+def test_eigenvalues_alone_need_fewer_operations_than_with_eigenvectors() -> None:
     values = lw.compile(lambda a: eigvalsh(a), name="values", a=(3, 3))
     both = lw.compile(lambda a: eigh(a), name="both", a=(3, 3))
     assert sum(values.operations.values()) < 0.7 * sum(both.operations.values())

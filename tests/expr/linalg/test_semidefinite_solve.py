@@ -14,7 +14,7 @@ def case(rng, rows, rank, columns=8):
 
 
 @pytest.mark.parametrize(("rows", "rank"), [(1, 1), (5, 5), (5, 2), (6, 3), (12, 6), (4, 0)])
-def test_semidefinite_solutions_have_least_norm(rows, rank):
+def test_solutions_of_semidefinite_systems_have_the_least_norm(rows, rank):
     rng = np.random.default_rng(rows + rank)
     for _ in range(5):
         A, b = case(rng, rows, rank)
@@ -27,7 +27,7 @@ def test_semidefinite_solutions_have_least_norm(rows, rank):
         np.testing.assert_allclose(least, expected, rtol=0, atol=1e-9 * max(1.0, np.abs(expected).max()))
 
 
-def test_zero_rows_are_left_out_of_the_factorization():
+def test_semidefinite_factorization_leaves_out_zero_rows():
     A = [[2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 3.0, 0.0], [1.0, 0.0, 0.0, 2.0]]
     solver = Semidefinite.of(A)
     assert sorted(solver.order) == [0, 2, 3] and sum(map(len, solver.L)) == 1
@@ -36,7 +36,7 @@ def test_zero_rows_are_left_out_of_the_factorization():
     np.testing.assert_allclose(np.delete(x, 1), 1.0, rtol=1e-15)
 
 
-def test_the_unknown_of_a_vanishing_row_is_zero():
+def test_semidefinite_solution_is_zero_for_vanishing_rows():
     batch = [np.array([1.0, 0.0, 4.0]), np.array([0.0, 0.0, 1.0]), np.array([2.0, 2.0, 2.0])]
     solver = Semidefinite.of([[batch[0], 0.0], [batch[1], batch[2]]])
     x, y = solver.solved([batch[0] * 3.0, batch[2] * 0.5])
@@ -45,7 +45,7 @@ def test_the_unknown_of_a_vanishing_row_is_zero():
     assert np.isfinite(x).all() and np.isfinite(y).all()
 
 
-def test_accuracy_near_a_singularity_is_as_stated():
+def test_semidefinite_solutions_near_a_singularity_have_the_stated_accuracy():
     """The error in a direction of relative eigenvalue σ is (μ/(μ + σ))³, or rounding over σ."""
     for sine in (1e-1, 1e-2, 1e-3, 1e-4):
         U = np.array([[1.0, 0.0], [np.sqrt(1.0 - sine * sine), sine]])
@@ -55,7 +55,7 @@ def test_accuracy_near_a_singularity_is_as_stated():
         assert np.abs(x - expected).max() < 1e-15 / sine**2 + 10.0 * (1e-9 / (1e-9 + 0.5 * sine**2)) ** 3
 
 
-def test_elimination_in_a_loop_gives_the_same_bits():
+def test_semidefinite_elimination_in_a_loop_gives_equal_bits():
     A, b = case(np.random.default_rng(5), 14, 9)
     results = []
     for in_loop in (False, True):
@@ -70,7 +70,7 @@ def test_elimination_in_a_loop_gives_the_same_bits():
     np.testing.assert_allclose(results[1][1], results[0][1], rtol=1e-9, atol=1e-9 * np.abs(results[0][1]).max())
 
 
-def test_solutions_of_least_norm_have_no_component_in_the_null_space() -> None:
+def test_least_norm_solutions_have_no_component_in_the_null_space() -> None:
     """b may have components out of range; sizes of rows are the weights of the norm."""
     rng = np.random.default_rng(0)
     for n, rank in ((6, 4), (5, 5)):

@@ -34,7 +34,7 @@ def all_are_large(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [1, 6, 43])
-def test_sparse_solutions_equal_numpys(n):
+def test_solutions_with_sparse_factors_equal_numpys(n):
     A, indices = sparse_matrix(n)
     order = np.random.default_rng(1).permutation(n).tolist()
 
@@ -59,7 +59,7 @@ def test_sparse_solutions_equal_numpys(n):
     assert np.allclose(kernel.interpret(elements[0], b[0]), [x[0] for x in both], rtol=0.0, atol=1e-13)
 
 
-def test_sparse_factors_work_in_loops():
+def test_sparse_factorizations_can_be_used_in_loops():
     n, steps = 17, 3
     A, indices = sparse_matrix(n, seed=4)
 
@@ -74,7 +74,7 @@ def test_sparse_factors_work_in_loops():
     assert np.allclose(kernel(np.array([A[i, j] for i, j in indices]), b), x, rtol=0.0, atol=1e-12)
 
 
-def test_derivatives_of_sparse_solutions_are_exact():
+def test_derivatives_of_solutions_with_sparse_factors_are_exact():
     n = 5
     A, indices = sparse_matrix(n, seed=6, few=0.4)
     weights = np.linspace(1.0, 2.0, n)
@@ -96,7 +96,7 @@ def test_derivatives_of_sparse_solutions_are_exact():
     assert np.allclose(gradient, weights @ J, rtol=0.0, atol=1e-12)
 
 
-def test_sparse_factors_count_the_operations_of_the_unrolled_code():
+def test_compiled_sparse_factorization_counts_the_operations_of_unrolled_code():
     n = 12
     _, indices = sparse_matrix(n, seed=8)
 
@@ -112,7 +112,7 @@ def test_sparse_factors_count_the_operations_of_the_unrolled_code():
     assert factored["sub"] >= written["sub"]  # of zeros where the elimination fills in
 
 
-def test_zero_pivots_have_the_solution_zero():
+def test_zero_pivots_of_sparse_factorizations_give_zero_solutions():
     pattern = SparseFactorization((0, 1, 2), *column_pattern((0, 1, 2), [[1], [], []]))
     kernel = lw.compile(lambda a: np.array(pattern(list(a))), name="factored", a=(pattern.taken,))
     for samples in (1, 9):
@@ -120,7 +120,7 @@ def test_zero_pivots_have_the_solution_zero():
         assert values.tolist() == [[0.5, 0.4, 0.0, 0.5]] * samples
 
 
-def test_runs_of_adjacent_indices_and_patterns_of_columns_are_right():
+def test_helpers_of_sparse_patterns_find_runs_of_adjacent_indices_and_columns():
     assert runs([0, 1, 2, 3, 5], [7, 8, 9, 10, 11], (4, 2, 1)) == [(0, 4), (4, 1)]
     assert runs([0, 1, 2], [0, 2, 3], (2, 1)) == [(0, 1), (1, 2)]
     assert column_pattern((2, 0, 1), [[0, 1], [], []]) == ((0, 2, 3, 3), (0, 1, 1))  # the elimination fills in (1, 0)

@@ -433,7 +433,9 @@ DEFINED += [("eigh", linalg.eigh), ("eigvalsh", linalg.eigvalsh), ("det", linalg
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("name", "function"), DEFINED, ids=[name for name, _ in DEFINED])
-def test_derivatives_are_finite_where_values_are_finite(name: str, function: Callable[..., Any], drawn: Any) -> None:
+def test_derivatives_of_linear_algebra_are_finite_if_values_are_finite(
+    name: str, function: Callable[..., Any], drawn: Any
+) -> None:
     """Kinks, such as the norm of zero, and matrices with arbitrary eigenvectors are included."""
     points = each(SQUARE, SINGULAR, POSITIVE, {} if name in ("eigh", "eigvalsh", "det") else TALL)
     case, derived = Case(name, function, lambda a: [], points), dict[Any, Derived]()
@@ -445,7 +447,7 @@ def test_derivatives_are_finite_where_values_are_finite(name: str, function: Cal
         assert np.isfinite(np.array(values, dtype=float)).all(), (name, a.tolist())
 
 
-def test_gradients_at_kinks_follow_the_conventions() -> None:
+def test_gradients_of_linear_algebra_at_kinks_follow_the_documented_conventions() -> None:
     """The gradient of a norm of zero is zero, and that of a singular value is along its vectors."""
 
     def gradient(function: Callable[..., Any], a: Array) -> Array:
@@ -460,7 +462,7 @@ def test_gradients_at_kinks_follow_the_conventions() -> None:
     np.testing.assert_array_equal(np.abs(smallest), [0.0, 0.0, 0.0, 1.0])
 
 
-def test_every_function_of_linear_algebra_has_a_case() -> None:
+def test_every_function_of_linear_algebra_has_a_special_matrix_test() -> None:
     """A new function of linear algebra needs a case."""
     tested = " ".join(case.name for case in CASES) + " svd eigh"
     missing = [name for name in (*linalg.__all__, *numpy_linalg.__all__) if name[0].islower() and name not in tested]

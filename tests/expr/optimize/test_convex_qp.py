@@ -27,13 +27,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("n", "m", "how"), CASES)
-def test_solutions_satisfy_the_kkt_conditions(n, m, how):
+def test_solutions_of_quadratic_programs_satisfy_the_kkt_conditions(n, m, how):
     rng = np.random.default_rng(n + 10 * m)
     program = random_program(rng, n, m, batch=(200,), **how)
     satisfied(program, lw.quadratic_program(**program))
 
 
-def test_infeasible_programs_return_a_certificate():
+def test_infeasible_quadratic_programs_return_a_certificate():
     rng = np.random.default_rng(3)
     program = random_program(rng, 4, 7, batch=(100,), box=True)
     low, high = program["lower"], program["upper"]
@@ -50,7 +50,7 @@ def test_infeasible_programs_return_a_certificate():
     assert np.all(value < 0.0)
 
 
-def test_unbounded_programs_return_a_direction():
+def test_unbounded_quadratic_programs_return_a_direction_of_descent():
     rng = np.random.default_rng(4)
     program = random_program(rng, 4, 2, batch=(50,), rank=1, definite=False)
     solution = lw.quadratic_program(**program)
@@ -70,7 +70,7 @@ DERIVED = [
 
 
 @pytest.mark.parametrize(("n", "m", "how"), DERIVED)
-def test_derivatives_of_quadratic_programs_equal_differences(n, m, how):
+def test_derivatives_of_quadratic_programs_equal_finite_differences(n, m, how):
     rng = np.random.default_rng(n)
     program = random_program(rng, n, m, **how)
 
@@ -92,7 +92,7 @@ def test_derivatives_of_quadratic_programs_equal_differences(n, m, how):
     np.testing.assert_allclose(total, np.concatenate(weights) @ derivatives, rtol=1e-10)
 
 
-def test_linear_programs_and_least_squares_equal_scipys():
+def test_linear_programs_and_bounded_least_squares_equal_scipys_solutions():
     """Independent solvers: of the linear program HiGHS, of bounded least squares SciPy's."""
     rng = np.random.default_rng(6)
     for _ in range(10):
@@ -131,7 +131,7 @@ def enumerated(program):
     return best
 
 
-def test_small_programs_equal_enumerated_active_sets():
+def test_solutions_of_small_quadratic_programs_equal_enumeration_of_active_sets():
     rng = np.random.default_rng(8)
     for n, m in ((2, 3), (3, 2)):
         program = random_program(rng, n, m, batch=(6,), box=True)
@@ -141,7 +141,7 @@ def test_small_programs_equal_enumerated_active_sets():
             np.testing.assert_allclose(solution.x[k], expected, rtol=0, atol=1e-8)
 
 
-def test_degenerate_programs_are_solved():
+def test_degenerate_quadratic_programs_are_solved():
     """Many rows through the solution, repeated rows, dependent equations, fixed variables."""
     rng = np.random.default_rng(9)
     program = random_program(rng, 4, 9, batch=(100,))
@@ -175,7 +175,7 @@ def test_degenerate_programs_are_solved():
 
 
 @pytest.mark.slow(every=3)
-def test_solutions_do_not_depend_on_batches_and_threads():
+def test_solutions_of_quadratic_programs_do_not_depend_on_batches_and_threads():
     rng = np.random.default_rng(10)
     program = random_program(rng, 5, 9, batch=(300,), box=True)
     whole = lw.quadratic_program(**program)
@@ -193,7 +193,7 @@ def test_solutions_do_not_depend_on_batches_and_threads():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("n", "m"), [(12, 34), (46, 3)])
-def test_large_programs_in_loops_satisfy_the_kkt_conditions(n, m):
+def test_solutions_of_large_quadratic_programs_in_loops_satisfy_the_kkt_conditions(n, m):
     """Large programs compile to loops whose states are moved by tables; single samples equal the batch."""
     rng = np.random.default_rng(11)
     program = random_program(rng, n, m, batch=(24,), equalities=2)
@@ -204,7 +204,7 @@ def test_large_programs_in_loops_satisfy_the_kkt_conditions(n, m):
 
 
 @pytest.mark.slow(every=3)
-def test_a_warm_start_takes_fewer_changes_of_the_active_set():
+def test_warm_started_quadratic_programs_need_fewer_changes_of_the_active_set():
     rng = np.random.default_rng(12)
     program = random_program(rng, 6, 6, batch=(100,), box=True)
     cold = lw.quadratic_program(**program)
@@ -218,7 +218,7 @@ def test_a_warm_start_takes_fewer_changes_of_the_active_set():
     np.testing.assert_allclose(misled.x, cold.x, rtol=0, atol=1e-7)
 
 
-def test_quadratic_programs_in_float32_are_near_float64():
+def test_quadratic_programs_in_float32_are_close_to_float64():
     rng = np.random.default_rng(13)
     program = {name: x.astype(np.float32) for name, x in random_program(rng, 4, 4, batch=(100,), box=True).items()}
     solution = lw.quadratic_program(**program)
@@ -227,7 +227,7 @@ def test_quadratic_programs_in_float32_are_near_float64():
     assert abs(solution.x - expected.x).max() < 1e-4
 
 
-def test_nan_and_nonconvex_programs_have_their_own_status():
+def test_quadratic_programs_with_nan_or_nonconvex_costs_have_their_own_statuses():
     H, g = np.eye(2), np.ones(2)
     for bad in (
         {"g": [1.0, np.nan]},
@@ -243,7 +243,7 @@ def test_nan_and_nonconvex_programs_have_their_own_status():
     assert lw.quadratic_program(H, g, np.zeros((1, 2)), lower=[1.0]).status == 3.0
 
 
-def test_empty_programs_are_solved():
+def test_quadratic_programs_without_variables_are_solved():
     assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0)).x.shape == (0,)
     assert lw.quadratic_program(np.zeros((0, 0)), np.zeros(0), np.zeros((1, 0)), [1.0], [2.0]).status == 3.0
     solution = lw.quadratic_program(np.eye(2), [1.0, 2.0], np.zeros((0, 2)), np.zeros(0), np.zeros(0))
@@ -279,7 +279,7 @@ def test_quadratic_program_refuses_invalid_arguments(arguments, error, words):
         lw.quadratic_program(**{"H": np.eye(2), "g": np.ones(2)} | arguments)
 
 
-def test_bounds_are_checked_in_every_call():
+def test_bounds_of_quadratic_programs_are_checked_in_every_call():
     """Repeated calls with arrays of equal shapes are checked, too."""
     low, high = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
     for shape in ((2,), (3, 2)):
@@ -294,7 +294,7 @@ def test_bounds_are_checked_in_every_call():
                 lw.quadratic_program(np.eye(2), np.array([3.0, 0.0]), x_lower=lower, x_upper=upper)
 
 
-def test_a_quadratic_program_inside_a_kernel_solves_an_ik_step():
+def test_quadratic_program_inside_a_kernel_solves_a_differential_ik_step():
     """Differential inverse kinematics within limits, on symbols, floats and batches."""
 
     def step(J, v):

@@ -67,7 +67,7 @@ CONTEXTS: dict[str, Callable[[Function], Function]] = {
 
 @every_case
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_derivatives_at_special_points_equal_mpmaths(case: Case, dtype: type) -> None:
+def test_derivatives_of_functions_at_special_points_equal_mpmaths(case: Case, dtype: type) -> None:
     """First to third derivatives of functions of one argument, first and second of two, forward and reverse."""
     number = len(orders_of(case.arguments))
     with np.errstate(all="ignore"):
@@ -93,7 +93,7 @@ def test_derivatives_at_special_points_equal_mpmaths(case: Case, dtype: type) ->
 
 @every_level
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_values_at_special_points_equal_mpmaths(level: str, dtype: type) -> None:
+def test_values_of_functions_at_special_points_equal_mpmaths(level: str, dtype: type) -> None:
     """They are right on each instruction set, within 4 units in the last place of the type."""
     eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).smallest_subnormal)
     for arguments in (1, 2):
@@ -119,7 +119,7 @@ def test_values_at_special_points_equal_mpmaths(level: str, dtype: type) -> None
 
 @every_case
 @pytest.mark.parametrize("context", [name for name in CONTEXTS if name != "alone"])
-def test_derivatives_inside_control_flow_equal_those_outside(case: Case, context: str) -> None:
+def test_derivatives_at_special_points_inside_control_flow_equal_those_outside(case: Case, context: str) -> None:
     """Kinks are included."""
     points = np.transpose(case.points)
 
@@ -136,7 +136,7 @@ def test_derivatives_inside_control_flow_equal_those_outside(case: Case, context
 
 
 @every_case
-def test_branches_that_are_not_selected_do_not_change_derivatives(case: Case) -> None:
+def test_branches_not_taken_do_not_change_derivatives_at_special_points(case: Case) -> None:
     """The value and the derivatives of the other branch may be infinite or NaN."""
 
     def of(*x: Any) -> list[Any]:

@@ -70,7 +70,7 @@ COUPLED = f"""<mujoco><worldbody><body><joint name="first" axis="1 2 3"/><geom s
   <actuator><general site="r" refsite="s" gear="1 2 3 4 5 6" {AFFINE}/></actuator></mujoco>"""
 
 
-def test_an_actuator_between_two_frames_moves_only_joints_between_them_also_where_these_share_a_coordinate():
+def test_actuator_between_two_frames_moves_only_joints_between_them():
     """The third joint, which is between the frames, follows the first, which moves both."""
     model = mujoco.MjModel.from_xml_string(COUPLED)
     if int(mujoco.__version__.split(".")[0]) < 4:
@@ -84,7 +84,7 @@ def test_an_actuator_between_two_frames_moves_only_joints_between_them_also_wher
     np.testing.assert_allclose(actuator_torque(robot, q, v, [0.7]), theirs, rtol=0, atol=1e-13 * abs(theirs).max())
 
 
-def test_mjcf_actuators_have_the_kinds_and_ranges_of_the_file():
+def test_mjcf_actuators_have_the_kinds_and_ranges_stated_in_the_file():
     robot = lw.Robot.from_mujoco(compiled("".join(TAKEN)))
     kinds = [actuator.kind for actuator in robot.actuators]
     assert kinds[3:7] == ["position", "position", "velocity", "motor"]
@@ -106,7 +106,7 @@ NAMED = {
 }
 
 
-def test_mjcf_actuators_without_counterpart_are_reported():
+def test_mjcf_actuators_without_a_counterpart_are_reported():
     for line, reason in NAMED.items():
         robot = lw.Robot.from_mujoco(compiled(line + '<motor name="y" joint="h"/>'))
         (issue,) = robot.report.repairs
@@ -116,7 +116,7 @@ def test_mjcf_actuators_without_counterpart_are_reported():
         lw.Robot.from_mujoco(compiled('<muscle name="x" joint="h" lengthrange="0 1"/>'), strict=True)
 
 
-def test_mjcf_activations_are_reported_and_the_control_acts_directly():
+def test_mjcf_activation_dynamics_are_reported_and_the_control_acts_directly():
     line = '<general name="x" joint="h" dyntype="{}" dynprm=".3" gainprm="2"/>'
     for kind, of in (("filter", "with the time constant 0.3 s"), ("filterexact", "0.3 s"), ("integrator", "")):
         robot = lw.Robot.from_mujoco(compiled(line.format(kind)))

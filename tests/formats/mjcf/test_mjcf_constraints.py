@@ -87,7 +87,7 @@ def test_linear_mjcf_couplings_can_also_be_read_as_mimic_joints():
     np.testing.assert_allclose(maps.q(maps.qpos(q)), q)
 
 
-def test_coordinates_of_followers_are_those_of_the_joint_that_they_follow():
+def test_mimic_followers_of_mjcf_have_coordinates_computed_from_the_followed_joint():
     """Fingers with a ratio of 1, which differ in MuJoCo when they grip."""
     slide = '<body name="{0}"><joint name="{0}" type="slide"/><geom size=".1"/></body>'
     grip = f"<worldbody>{slide.format('l')}{slide.format('r')}</worldbody>"
@@ -178,7 +178,7 @@ def pairs_of_mujoco(model):
         '<contact><pair geom1="t" geom2="k"/><pair geom1="t" geom2="h"/></contact>',
     ],
 )
-def test_checked_collision_pairs_of_mjcf_are_those_of_mujoco(contact):
+def test_collision_pairs_of_mjcf_are_those_that_mujoco_checks(contact):
     text = LEGS.replace('<freejoint/><geom size=".1"/>', '<freejoint/><geom name="t" size=".1"/>')
     text = text.replace('axis="0 1 0"/><geom', 'axis="0 1 0"/><geom name="k"').replace(
         'contype="0"', 'name="h" contype="0"'
@@ -221,7 +221,7 @@ def random_masks(rng):
     return f"<mujoco>{option}<worldbody>{text}</worldbody><contact>{''.join(sorted(lines))}</contact></mujoco>"
 
 
-def test_robots_of_mjcf_check_the_pairs_of_geoms_that_mujoco_checks():
+def test_robots_read_from_mjcf_check_the_pairs_of_geoms_that_mujoco_checks():
     rng, separated = np.random.default_rng(3), 0
     assert not lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string("<mujoco/>")).collision_pairs
     for _ in range(40):

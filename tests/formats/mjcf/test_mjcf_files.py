@@ -47,7 +47,7 @@ def test_included_mjcf_files_are_read(tmp_path):
     assert robot.frames == ("world", "rod") and robot.gravity.tolist() == [0.0, 0.0, -9.81]
 
 
-def test_mjcf_files_outside_of_the_folder_are_not_opened(tmp_path):
+def test_mjcf_files_outside_the_models_folder_are_not_opened(tmp_path):
     outside = written(tmp_path, "outside/bodies.xml", f"<mujoco>{BODY}</mujoco>")
     written(tmp_path, "outside/wood.png", "no picture")
     folder = tmp_path / "model"
@@ -161,7 +161,7 @@ def test_mjcf_values_that_no_robot_can_have_are_errors():
         lw.Robot.from_mujoco(model)
 
 
-def test_the_report_of_an_mjcf_file_names_ignored_content(tmp_path):
+def test_report_of_an_mjcf_file_names_ignored_content(tmp_path):
     text = """<mujoco><option density="1000" wind="1 0 0"/><custom><numeric name="kept" data="1"/></custom>
       <worldbody><light name="lamp"/><camera name="eye"/>
       <body name="rod" gravcomp="1">
@@ -194,7 +194,7 @@ def test_suspicious_mjcf_ranges_and_keyframes_are_reported(tmp_path):
             lw.load(tmp_path / "rod.xml", strict=True)
 
 
-def test_mjcf_findings_state_the_line_of_the_named_element(tmp_path):
+def test_findings_of_an_mjcf_file_state_the_line_of_the_named_element(tmp_path):
     joint = '<joint name="hinge" type="ball" limited="true" range="0 30"/>'
     path = written(
         tmp_path, "rod.xml", "<mujoco>\n" + BODY.replace('<joint name="hinge"/>', f"\n  {joint}") + "</mujoco>"
@@ -206,7 +206,7 @@ def test_mjcf_findings_state_the_line_of_the_named_element(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_reading_mjcf_writes_no_files_and_importing_linkwork_imports_no_mujoco(tmp_path):
+def test_reading_mjcf_writes_no_files_and_importing_linkwork_does_not_import_mujoco(tmp_path):
     """Warnings of MuJoCo are in the report, the folder stays as it is, and linkwork itself imports no mujoco."""
     path = written(tmp_path, "model.xml", f'<mujoco><compiler settotalmass="3"/>{BODY}</mujoco>')
     code = f"""
@@ -222,14 +222,14 @@ print(len(robot.report.warnings))
     assert run.stderr == "" and os.listdir(tmp_path) == ["model.xml"]
 
 
-def test_reading_mjcf_without_the_package_mujoco_names_the_package(monkeypatch):
+def test_reading_mjcf_without_mujoco_installed_names_the_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     for call in (lw.Robot.from_mujoco, sensors_of_mujoco, partial(lw.formats.MujocoCoordinates, lw.load("arm6"))):
         with pytest.raises(ImportError, match=r'need the package mujoco.*pip install "linkwork\[mujoco\]"'):
             call(None)
 
 
-def test_mjcf_files_of_the_models_package_are_opened(tmp_path):
+def test_mjcf_files_in_the_package_of_the_model_are_opened(tmp_path):
     """Files beside the model's folder belong to it if a folder above has a mark of a package."""
     written(tmp_path, "secret.xml", f"<mujoco>{BODY}</mujoco>")
     written(tmp_path, "robots/objects/parts/arm.xml", f"<mujoco>{BODY}</mujoco>")
@@ -248,7 +248,7 @@ def test_mjcf_files_of_the_models_package_are_opened(tmp_path):
         (tmp_path / "robots" / mark).unlink()
 
 
-def test_mjcf_file_names_that_mujoco_reads_differently_are_not_opened(tmp_path):
+def test_mjcf_file_names_that_mujoco_would_interpret_differently_are_not_opened(tmp_path):
     """XML takes line breaks as blanks and knows encodings, MuJoCo does not; and it opens the meshes of URDF."""
     secret = written(tmp_path, "secret.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
     mesh = '<?xml version="1.0" encoding="{}"?><mujoco><asset><mesh name="m" {}/></asset><worldbody><body name="rod">'
@@ -277,7 +277,7 @@ ARM_WITH_MESH = """<robot name="r"><mujoco><compiler strippath="false"/></mujoco
 <collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>"""
 
 
-def test_mjcf_that_is_no_valid_xml_is_read_as_mujoco_reads_it(tmp_path):
+def test_mjcf_text_that_is_not_valid_xml_is_read_as_mujoco_reads_it(tmp_path):
     text = '<mujoco model="a"><!-- - a -- b -----><include\nfile="b.xml"/><!--->-->'
     text += '<option gravity="0 0 -1"timestep=".1"/><worldbody><site name="a & b<c&amp;"/></worldbody></mujoco>'
     written(tmp_path, "b.xml", f"<mujoco>{BODY}</mujoco>".replace('name="rod"', 'name="rod"pos="1 0 0"'))
@@ -332,7 +332,7 @@ def test_mjcf_solver_parameters_and_flags_are_reported():
     assert len(plain) == 1 and "time step" in plain[0].message
 
 
-def test_every_mjcf_integer_that_states_a_size_counts_in_the_budget() -> None:
+def test_every_size_in_an_mjcf_file_counts_in_the_memory_budget() -> None:
     """A later version of MuJoCo may have further integers: each is a size that is counted, or states no size."""
     from linkwork.formats.mjcf.model_size import SIZES
 

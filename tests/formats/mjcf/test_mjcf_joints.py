@@ -20,7 +20,7 @@ def read(text, **options):
 BALL = '<geom size=".1"/>'
 
 
-def test_mjcf_names_are_those_of_the_file_and_unique():
+def test_names_of_robots_from_mjcf_are_those_of_the_file_and_unique():
     robot = read(
         f"""<worldbody><site name="world"/><body name="trunk"><joint name="roll"/><joint name="trunk" axis="0 1 0"/>
         <joint axis="1 0 0"/>
@@ -36,7 +36,7 @@ def test_mjcf_names_are_those_of_the_file_and_unique():
     assert sites == ["world", "roll", "world_site", "roll_site", "trunk_site", "site3"]
 
 
-def test_mjcf_limits_are_converted_to_linkworks_units():
+def test_joint_limits_of_mjcf_are_read_in_si_units_or_reported():
     robot = read(
         f"""<default><joint range="-90 45"/></default><worldbody><body><joint name="a"/>{BALL}
         <body><joint name="b" limited="false"/>{BALL}<body>
@@ -53,7 +53,7 @@ def test_mjcf_limits_are_converted_to_linkworks_units():
         read(f'<worldbody><body><joint type="ball" limited="true" range="0 60"/>{BALL}</body></worldbody>', strict=True)
 
 
-def test_an_asymmetric_mjcf_force_range_bounds_the_only_actuator():
+def test_asymmetric_mjcf_force_range_of_a_joint_bounds_its_only_actuator():
     text = f"""<worldbody><body><joint name="a" actuatorfrcrange="-6 4"/>{BALL}</body></worldbody>
     <actuator><motor name="m" joint="a" gear="-2" forcerange="-1.5 5"/></actuator>"""
     robot = read(text)
@@ -66,7 +66,7 @@ FREE = f"""<worldbody><body name="trunk" pos="1 2 3" euler="90 0 0"><freejoint n
 <body name="leg"><joint name="hip"/>{BALL}</body></body></worldbody>"""
 
 
-def test_the_floating_base_of_mjcf_follows_the_file_and_the_option():
+def test_floating_base_of_an_mjcf_robot_depends_on_the_file_and_the_option():
     fixed = FREE.replace('<freejoint name="root"/>', "")
     assert (
         [j.name for j in read(FREE).joints]
@@ -103,7 +103,7 @@ def test_mjcf_keyframes_become_named_configurations():
     assert states["home"].controls.tolist() == [0.3] and states["key1"].v is None
 
 
-def test_maps_between_mujocos_qpos_and_configurations_invert_each_other():
+def test_conversions_between_mujocos_qpos_and_configurations_are_inverse():
     text = FREE.replace(
         "</worldbody>", f'<body><joint name="s" type="slide"/><joint name="b" type="ball"/>{BALL}</body></worldbody>'
     )

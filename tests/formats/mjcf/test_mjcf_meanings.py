@@ -151,13 +151,13 @@ def poses_of_parts(robot):
     return np.array([[*map(float, X.elements())] for X in poses]), np.array([[x.xx, x.xy, x.zz] for x in inertias])
 
 
-def test_an_mjcf_field_that_the_installed_mujoco_lacks_has_its_default():
+def test_fields_missing_in_the_installed_mujoco_have_their_default_values():
     source = CompiledModel(mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"))
     assert source.array("no_such_field", [3]) == [3] and source.array("nbody", [3]) == 1
     assert source.array("body_mass") == [0.0]
 
 
-def test_quaternions_of_a_compiled_mujoco_model_are_unit_quaternions():
+def test_quaternions_read_from_a_compiled_mujoco_model_are_normalized():
     fields = {"body_quat": 2, "body_iquat": 2, "geom_quat": 1, "site_quat": 0, "eq_data": (0, slice(6, 10))}
     fields |= {"qpos0": slice(3, 7), "key_qpos": (0, slice(7, 11))}
     for name, at in fields.items():

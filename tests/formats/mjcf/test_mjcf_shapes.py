@@ -43,7 +43,7 @@ def test_mjcf_geoms_become_shapes_with_friction_and_color():
     assert isinstance(floor, HalfSpace) and isinstance(ground, HeightField)
 
 
-def test_mjcf_height_fields_have_rows_along_y():
+def test_rows_of_mjcf_height_fields_are_along_y():
     model = mujoco.MjModel.from_xml_string(f"<mujoco>{GEOMS}</mujoco>")
     ground = lw.Robot.from_mujoco(model).tree.frame("world").collisions[1].shape
     assert ground.heights.shape == (3, 2)
@@ -120,7 +120,7 @@ def test_contacts_of_mjcf_robots_use_the_friction_of_their_geoms():
     assert friction(ContactMaterial(0.7)) == pytest.approx(0.7)
 
 
-def test_mjcf_sensors_have_counterparts_or_are_reported():
+def test_mjcf_sensors_are_converted_or_reported():
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body name="s"><joint name="j"/><geom size=".1"/>
     <site name="s"/></body></worldbody>
       <sensor><jointpos name="angle" joint="j" noise=".1"/><jointvel joint="j"/>

@@ -27,7 +27,7 @@ def cases(drawn: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> Iterator[tu
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_no_attribute_of_mjcf_is_silent(drawn: Any) -> None:
+def test_every_mjcf_attribute_is_read_or_reported(drawn: Any) -> None:
     rows = [*cases(drawn)]
     assert [f"{element} {name}: {outcome}" for element, name, outcome in rows if outcome.startswith("silent")] == []
     if mujoco.__version__ == read()["mujoco"]["version"]["is"]:
@@ -35,7 +35,7 @@ def test_no_attribute_of_mjcf_is_silent(drawn: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_the_report_names_elements_of_mjcf_that_are_not_read() -> None:
+def test_report_names_the_mjcf_elements_that_are_not_read() -> None:
     named = set(re.findall(r'<(\w+) name="(\w+\d)"', mjcf_content.NAMED))
     issues = lw.Robot.from_mujoco(mjcf_content.mujoco.MjModel.from_xml_string(mjcf_content.NAMED)).report.warnings
     messages = " ".join(issue.message for issue in issues if issue.code in NOT_READ)
@@ -49,7 +49,7 @@ def test_the_report_names_elements_of_mjcf_that_are_not_read() -> None:
     assert whole - inside - sensors - {"flexstrain"} <= tags
 
 
-def test_every_attribute_of_mjcf_is_in_a_document_or_on_a_list() -> None:
+def test_every_mjcf_attribute_occurs_in_a_test_document_or_on_a_list_of_exceptions() -> None:
     assert mjcf_content.untested() == []
     record = read()["mjcf"]
     unchanged = {f"{x}@{name}" for x, items in record.items() for name in items if items[name] == "compiler"}

@@ -96,7 +96,7 @@ def stripped(tree):
 
 
 @pytest.mark.slow(every=3)
-def test_mujoco_reads_written_joints_of_all_its_types():
+def test_mujoco_reads_written_joints_of_all_its_joint_types():
     rng = np.random.default_rng(0)
     for kind in KINDS:
         written = 0
@@ -125,7 +125,7 @@ def test_mujoco_reads_bundled_robots_written_as_mjcf():
 SCENE = (Path(__file__).parent / "every_element.xml").read_text()
 
 
-def test_a_written_mjcf_file_is_read_as_the_same_robot():
+def test_written_mjcf_file_is_read_as_the_same_robot():
     first = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(SCENE)).tree
     text, report = mjcf_text(first)
     second = lw.Robot.from_mujoco(mujoco.MjModel.from_xml_string(text)).tree
@@ -175,7 +175,7 @@ def test_polynomial_couplings_with_references_are_written_to_mjcf():
         assert rows == pytest.approx([0.0], abs=1e-15)
 
 
-def test_written_mjcf_checks_the_same_pairs_of_links():
+def test_written_mjcf_has_the_same_collision_pairs_of_links():
     for name in ("arm7", "arm7_gripper", "humanoid", "stewart"):
         tree = lw.load(name).tree
         text, report = mjcf_text(tree)
@@ -188,7 +188,7 @@ def near(X, Y):
     return [*Y.elements()] == pytest.approx([*X.elements()], rel=1e-15, abs=1e-15)
 
 
-def test_links_on_further_frames_are_written_with_their_mass(tmp_path):
+def test_links_fixed_to_other_frames_are_written_to_mjcf_with_their_mass(tmp_path):
     arm = lw.load("arm6").with_frame("camera", "tool", (0, 0, 0.1)).with_frame("eye", "camera", (0.1, 0, 0))
     loaded = arm.with_payload("load", "eye", 2.0)
     loaded.to_mjcf(tmp_path / "arm.xml")
