@@ -170,7 +170,7 @@ def test_loop_forces_and_motors_together_produce_the_motion_planned_by_mpc() -> 
 def test_mpc_accepts_problems_that_constrain_motorless_joints_themselves() -> None:
     robot = _cart(np.inf)
     problem = _reach(robot)
-    assert problem.controller().planner._own.prepared.problem is problem
+    assert problem.controller().planner._plain.prepared.problem is problem
     ball = lw.Joint.of(lw.joints.Spherical(), name="ball", parent="world", child="head")
     head = lw.Robot.build("head", lw.Link("head", mass=1.0, inertia=(0.1, 0.1, 0.1)), ball)
     turning = _reach(head)

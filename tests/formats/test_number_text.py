@@ -33,7 +33,7 @@ from linkwork.formats.number_text import BadNumber, parse_number, parse_number_l
         ("1.7976931348623157e308", 1.7976931348623157e308),
     ],
 )
-def test_valid_text_is_parsed_as_the_float_that_it_states(text: str, value: float):
+def test_valid_number_text_in_files_is_parsed_as_the_stated_float(text: str, value: float):
     assert parse_number(text) == value
 
 
@@ -49,7 +49,7 @@ NO_NUMBERS = [
 
 @pytest.mark.light
 @pytest.mark.parametrize("text", NO_NUMBERS)
-def test_text_that_is_no_number_is_refused(text: str):
+def test_text_in_files_that_is_not_a_number_is_refused(text: str):
     with pytest.raises(BadNumber, match=re.escape(repr(text.strip(" ")))) as caught:
         parse_number(text)
     assert caught.value.code == "NUMBER"
@@ -57,7 +57,7 @@ def test_text_that_is_no_number_is_refused(text: str):
         parse_number(text, infinite=True)
 
 
-def test_a_decimal_comma_in_a_number_is_refused_with_a_hint():
+def test_number_with_a_decimal_comma_in_a_file_is_refused_with_a_hint():
     with pytest.raises(BadNumber, match="expected a number, got '1,5'") as caught:
         parse_number("1,5")
     assert caught.value.hint == "the decimal separator is a point"
@@ -65,13 +65,13 @@ def test_a_decimal_comma_in_a_number_is_refused_with_a_hint():
 
 @pytest.mark.light
 @pytest.mark.parametrize("text", ["nan", "NaN", "-NAN", "INF", "-Infinity", "+inf", "1e400", "-1e400", "9" * 400])
-def test_text_of_nan_and_infinity_is_refused(text: str):
+def test_nan_and_infinity_in_files_are_refused(text: str):
     with pytest.raises(BadNumber, match=r"expected a finite number|beyond the range of float64") as caught:
         parse_number(text)
     assert caught.value.code == "NOT_FINITE" and caught.value.is_word == (text.lstrip("+-")[0] not in "19")
 
 
-def test_text_of_infinity_is_parsed_where_it_is_allowed():
+def test_infinity_in_files_is_parsed_if_it_is_allowed():
     assert parse_number("inf", infinite=True) == math.inf
     assert parse_number(" -INF ", infinite=True) == -math.inf
     for text in ("nan", "1e400"):
@@ -79,7 +79,7 @@ def test_text_of_infinity_is_parsed_where_it_is_allowed():
             parse_number(text, infinite=True)
 
 
-def test_text_of_a_vector_has_exactly_the_expected_length():
+def test_vectors_in_files_must_have_exactly_the_expected_length():
     assert parse_number_list(" 1\t2\n 3 ", 3) == (1.0, 2.0, 3.0)
     for text, code in {
         "1 2": "ARITY",
@@ -98,26 +98,26 @@ def test_text_of_a_vector_has_exactly_the_expected_length():
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_float_is_parsed_exactly_from_its_text(value: float):
+def test_every_float_written_as_text_is_parsed_exactly(value: float):
     assert parse_number(repr(value)) == value
     assert parse_number(f"{value:.17e}") == value
 
 
 @pytest.mark.slow(every=9)
 @given(st.text())
-def test_any_text_is_parsed_as_a_finite_number_or_refused(text: str):
+def test_any_text_in_files_is_parsed_as_a_finite_number_or_refused(text: str):
     with contextlib.suppress(BadNumber):
         assert math.isfinite(parse_number(text))
     assert printable(text).isprintable()
     assert quoted(text).isprintable()
 
 
-def test_messages_shorten_and_escape_text_of_a_file():
+def test_messages_about_files_shorten_and_escape_their_text():
     assert printable("x" * 99) == "x" * 77 + "..."
     assert printable("a\nb") == "a\\nb"
 
 
-def test_refusing_a_list_of_too_many_values_takes_little_memory() -> None:
+def test_refusing_a_list_with_too_many_values_takes_little_memory() -> None:
     """A list of the words of a text would take fifty times the memory of the text."""
     small = Budget(max_elements=10)
     for text, read in (

@@ -79,7 +79,7 @@ def inertial_values_of_pinocchio(inertia: pin.Inertia) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_real_urdf_files_with_faults_are_refused_by_their_code(name: str):
+def test_urdf_files_of_published_robots_with_faults_are_refused_by_their_code(name: str):
     if name not in ROBOTS:
         pytest.skip("this version of example-robot-data does not have it")
     code, _ = BAD[name]
@@ -89,7 +89,7 @@ def test_real_urdf_files_with_faults_are_refused_by_their_code(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name, (_, options) in BAD.items() if options])
-def test_real_urdf_files_with_faults_load_with_the_option_that_repairs_them(name: str):
+def test_urdf_files_of_published_robots_with_faults_load_with_the_repairing_option(name: str):
     """Placements are Pinocchio's, and so are inertias but for bodies with links that are listed as repaired."""
     if name not in ROBOTS:
         pytest.skip("this version of example-robot-data does not have it")
@@ -107,7 +107,7 @@ def test_real_urdf_files_with_faults_load_with_the_option_that_repairs_them(name
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_warnings_of_real_urdf_files_have_known_codes(name: str):
+def test_warnings_of_published_robots_urdf_files_have_known_codes(name: str):
     codes = {issue.code for issue in tree(name).report.warnings}
     assert codes <= KNOWN_CODES
     if name.startswith("linkwork/"):
@@ -117,7 +117,7 @@ def test_warnings_of_real_urdf_files_have_known_codes(name: str):
 
 @pytest.mark.parametrize("floating_base", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", GOOD)
-def test_real_robots_have_the_joints_bodies_and_frames_of_pinocchio(name: str, floating_base: bool):
+def test_published_robots_have_the_joints_bodies_and_frames_of_pinocchio(name: str, floating_base: bool):
     if floating_base and tree(name).frame("world") in tree(name).frames:
         with pytest.raises(ModelError, match="the root link is named 'world'"):
             tree(name, floating_base)
@@ -183,7 +183,7 @@ def check_frames(ours: Tree, theirs: pin.Model) -> None:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_real_robots_have_the_total_mass_of_their_links(name: str):
+def test_published_robots_have_the_total_mass_of_their_links(name: str):
     links = read_urdf(ROBOTS[name]).links
     total = sum(link.inertia.mass for link in links)
     fixed = tree(name)

@@ -34,7 +34,7 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def test_every_format_names_a_reader_that_takes_its_options() -> None:
+def test_every_registered_format_names_a_reader_that_accepts_its_options() -> None:
     for entry in registry.FORMATS:
         parameters = inspect.signature(entry.function()).parameters
         assert {"strict", *entry.options} <= set(parameters), entry.name
@@ -44,7 +44,7 @@ def test_every_format_names_a_reader_that_takes_its_options() -> None:
     assert len({entry.name for entry in registry.FORMATS}) == len(registry.FORMATS)
 
 
-def test_the_page_lists_all_file_formats_with_their_suffixes() -> None:
+def test_formats_page_lists_all_file_formats_with_their_suffixes() -> None:
     header = "| format | `format=` | suffixes | extra to install | written by | what is read |\n"
     lines = PAGE.read_text(encoding="utf-8").partition(header)[2].partition("\n\n")[0].splitlines()[1:]
     table = {cells[1]: cells for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
@@ -73,14 +73,14 @@ def test_the_page_lists_all_file_formats_with_their_suffixes() -> None:
         ("arm", ROW_TEXT, ("base", "upper", "lower")),
     ],
 )
-def test_the_suffix_or_the_content_selects_the_format(
+def test_suffix_or_content_of_a_robot_file_selects_its_format(
     tmp_path: Path, name: str, content: str | bytes, links: tuple[str, ...]
 ) -> None:
     assert lw.load(written(tmp_path, name, content)).frames == links
 
 
 @pytest.mark.usefixtures("rows")
-def test_the_option_format_overrides_suffix_and_content(tmp_path: Path) -> None:
+def test_option_format_of_load_overrides_suffix_and_content(tmp_path: Path) -> None:
     path = written(tmp_path, "arm.urdf", "a line\nupper 0.5 2")
     assert lw.load(path, format="rows").frames == ("base", "upper")
     with pytest.raises(ModelError, match="not XML"):
@@ -91,13 +91,13 @@ def test_the_option_format_overrides_suffix_and_content(tmp_path: Path) -> None:
         lw.load(path, format=3)  # type: ignore[arg-type]
 
 
-def test_a_users_format_is_read_without_registration(tmp_path: Path) -> None:
+def test_file_format_defined_by_a_user_is_read_without_registration(tmp_path: Path) -> None:
     user_format = replace(ROWS, reader=read_rows)
     assert lw.load(written(tmp_path, "arm.txt", ROW_TEXT), format=user_format).nv == 2
 
 
 @pytest.mark.usefixtures("rows")
-def test_content_that_contradicts_the_suffix_is_refused(tmp_path: Path) -> None:
+def test_robot_file_with_content_that_contradicts_its_suffix_is_refused(tmp_path: Path) -> None:
     for name, content, said in (
         (
             "arm.urdf",
@@ -131,7 +131,9 @@ def test_content_that_contradicts_the_suffix_is_refused(tmp_path: Path) -> None:
         ("a.urdf", "<mujoco/>", "WRONG_FORMAT", "but the root element <mujoco> is that of an MJCF file"),
     ],
 )
-def test_files_of_no_known_format_are_refused(tmp_path: Path, name: str, content: str, code: str, said: str) -> None:
+def test_files_of_no_known_robot_format_are_refused(
+    tmp_path: Path, name: str, content: str, code: str, said: str
+) -> None:
     with pytest.raises(ModelError, match=re.escape(said)) as caught:
         lw.load(written(tmp_path, name, content))
     assert caught.value.code == code and said in str(caught.value)
@@ -146,7 +148,9 @@ def test_load_options_that_a_format_does_not_take_are_refused_by_name(tmp_path: 
     assert lw.load(path, floating_base=True, continuous="angle").nv == 8
 
 
-def test_a_format_that_lacks_its_package_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_a_format_with_a_missing_package_names_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     missing = replace(ROWS, package="not_there_at_all", extra="rows")
     monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, missing))
     with pytest.raises(ImportError, match=r'needs the package not_there_at_all: pip install "linkwork\[rows\]"'):
@@ -154,7 +158,7 @@ def test_a_format_that_lacks_its_package_names_the_package(tmp_path: Path, monke
 
 
 @pytest.mark.slow(every=3)
-def test_a_format_is_imported_when_a_file_of_it_is_read(tmp_path: Path) -> None:
+def test_reader_of_a_format_is_imported_when_a_file_of_it_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, "arm.rows", ROW_TEXT)
     program = (
         "import sys, linkwork as lw\nfrom linkwork.formats import registry\n"
@@ -168,7 +172,7 @@ def test_a_format_is_imported_when_a_file_of_it_is_read(tmp_path: Path) -> None:
     assert ran.stdout.split() == ["False", "True"]
 
 
-def test_recognising_a_hostile_document_takes_linear_time(tmp_path: Path) -> None:
+def test_recognising_the_format_of_a_malicious_document_takes_linear_time(tmp_path: Path) -> None:
     """Nested ways to match 40 000 comments would never end."""
     path = written(tmp_path, "arm.xml", "<!-- a -->" * 40_000 + "<!")
     with pytest.raises(ModelError, match="XML_SYNTAX"):

@@ -44,7 +44,7 @@ def code(home: Path, name: str, environment: dict[str, str] | None = None, **opt
     return caught.value.code
 
 
-def test_file_names_are_resolved_beside_the_file_and_in_its_package(home: Path):
+def test_mesh_file_names_are_resolved_beside_the_robot_file_and_in_its_package(home: Path):
     for name in ("near.stl", "./near.stl", "file://near.stl", "package://arm/robots/near.stl", "../robots/near.stl"):
         assert resolved(home, name) == "ws/arm/robots/near.stl", name
     absolute = (home / "ws/arm/robots/near.stl").as_posix()
@@ -55,7 +55,9 @@ def test_file_names_are_resolved_beside_the_file_and_in_its_package(home: Path):
     assert resolved(home, "../meshes/link 1.stl") == "ws/arm/meshes/link 1.stl"  # inside the package
 
 
-def test_the_package_of_a_file_is_the_nearest_folder_with_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_package_of_a_robot_file_is_the_nearest_folder_with_a_package_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """The nearest folder with a mark counts, the outermost of Python packages, and never the home directory."""
     folder = tmp_path / "user" / "project" / "pack" / "inner" / "assets" / "urdf"
     folder.mkdir(parents=True)
@@ -108,7 +110,7 @@ def test_packages_are_searched_in_package_dirs_and_in_folders_of_the_environment
         resource_paths(None, [home / "none"], {})
 
 
-def test_files_outside_of_the_allowed_folders_are_not_resolved(home: Path):
+def test_mesh_files_outside_of_the_allowed_folders_are_not_resolved(home: Path):
     os.symlink(home / "secret.stl", home / "ws/arm/robots/link.stl")
     os.symlink(home, home / "ws/arm/robots/up")
     secret = (home / "secret.stl").as_posix()
@@ -130,7 +132,7 @@ def test_files_outside_of_the_allowed_folders_are_not_resolved(home: Path):
     assert code(home, "package://..\\secret.stl/x") == "PATH_ESCAPE"
 
 
-def test_unresolved_file_names_are_errors_with_code_and_hint(home: Path):
+def test_unresolved_mesh_file_names_are_errors_with_code_and_hint(home: Path):
     for name in ("http://a/b.stl", "https://a/b.stl", "ftp://a", "x://y", "data://text"):
         assert code(home, name) == "URI_SCHEME", name
     for name in ("", "  ", "a\0b", "a%00b", "\ud800", "package:///a.stl"):

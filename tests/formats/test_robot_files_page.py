@@ -19,7 +19,7 @@ def as_listed(row: Row) -> bool:
     return LISTED[row.file].startswith(f"| {' | '.join(row.cells()[:8])} |")
 
 
-def test_the_projects_own_robot_files_are_read_as_the_page_states():
+def test_bundled_robot_files_are_read_as_the_page_of_robot_files_states():
     assert len(LISTED) > 200 and f"| {' | '.join(HEADER)} |" in PAGE and f"| {' | '.join(TOTALS_HEADER)} |" in PAGE
     folder = Path(lw.robots.path("double_pendulum")).parents[1]
     results = [*rows(folder, 1), *(file_row for path in TESTS[:2] for file_row in rows(path, 1))]
@@ -32,7 +32,7 @@ def test_the_projects_own_robot_files_are_read_as_the_page_states():
     assert {file_row.format for file_row in results} == {"urdf", "sdf", "linkwork"}
 
 
-def test_models_in_the_mujoco_package_are_read_as_documented(tmp_path: Path):
+def test_models_in_the_mujoco_package_are_read_as_the_page_of_robot_files_states(tmp_path: Path):
     """The page's rows of the package, as far as this version of it has the same files."""
     mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     results = [row for row in rows(Path(mujoco.__file__).parent, 2) if row.format == "mjcf"]
@@ -48,7 +48,7 @@ def test_models_in_the_mujoco_package_are_read_as_documented(tmp_path: Path):
     assert summary([part, whole]).startswith("1 files, and 1 that are not counted; linkwork loads 1 (100.0 %)")
 
 
-def test_refused_files_are_counted_and_files_without_a_robot_are_not(
+def test_page_of_robot_files_counts_refused_files_and_omits_files_without_a_robot(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     for name, text in (

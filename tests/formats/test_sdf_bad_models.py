@@ -243,7 +243,7 @@ def test_suspicious_sdf_is_reported_with_its_code(name: str):
     assert error(text, strict=True).code == code
 
 
-def test_ignored_sdf_content_is_reported_once_per_kind():
+def test_ignored_sdf_content_is_reported_once_for_each_kind():
     lights = '<light name="l"/>' * 30
     sensors = "".join(link(f"l{i}", f'{INERTIAL}<sensor name="s" type="imu"><x/></sensor>') for i in range(30))
     tree = read(world(model(sensors), lights, "<gui/><scene/>"), strict=True)
@@ -281,7 +281,7 @@ def test_sdf_of_a_chain_of_20000_links_is_read():
     assert tree.nv == n + 5 and tree.bodies[-1].name == f"l{n - 1}"
 
 
-def test_paths_that_are_no_sdf_files_are_refused(tmp_path):
+def test_paths_that_are_not_sdf_files_are_refused(tmp_path):
     for path, kind in ((tmp_path, ModelError), (tmp_path / "none.sdf", FileNotFoundError)):
         with pytest.raises(kind, match=r"NOT_A_FILE|none.sdf"):
             read_sdf(path)

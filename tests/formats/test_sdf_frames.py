@@ -142,7 +142,7 @@ def test_sdf_inertias_equal_those_of_libsdformat(name: str):
         np.testing.assert_allclose(about, moments, atol=1e-15 * 4)
 
 
-def test_an_unknown_sdf_frame_is_named_with_its_scope(tmp_path: Path) -> None:
+def test_unknown_sdf_frame_is_reported_with_its_scope(tmp_path: Path) -> None:
     model = '<model name="m">{}<link name="l">{}</link></model>'
     pose, file = '<pose relative_to="nope">0 0 0 0 0 0</pose>', tmp_path / "unknown.sdf"
     for text, scope in (

@@ -40,7 +40,7 @@ def body(inner: str | None = None, kind: str = "revolute", version: str = "1.9",
     return loaded_robot
 
 
-def test_sdf_joint_types_are_read():
+def test_joint_types_of_sdf_are_read():
     y = axis(xyz="0 1 0")
     assert body(y).joint == body(y, "continuous").joint == Revolute(Vec3(0.0, 1.0, 0.0))
     assert body(y, "continuous", continuous="sincos").joint == UnboundedRevolute(Vec3(0.0, 1.0, 0.0))
@@ -64,7 +64,7 @@ def test_sdf_joint_types_are_read():
         ("", 1.0),
     ],
 )
-def test_sdf_screw_joints_have_the_stated_pitch(inner: str, advance: float):
+def test_screw_joints_of_sdf_have_the_stated_pitch(inner: str, advance: float):
     result = body(axis() + inner, "screw", "1.10").joint
     assert isinstance(result, Helical) and result.pitch * 2.0 * math.pi == pytest.approx(advance, rel=1e-15)
 
@@ -91,7 +91,7 @@ def test_sdf_joint_limits_and_dynamics_are_read():
     assert note.code == "IGNORED"
 
 
-def test_an_sdf_joint_off_the_origin_of_its_child_has_the_right_kinematics():
+def test_sdf_joint_off_the_origin_of_its_child_has_the_stated_kinematics():
     text = arm("<pose>0.5 0 0 0 0.25 0</pose>" + axis(xyz="0 0 1"))
     result = body("<pose>0.5 0 0 0 0.25 0</pose>" + axis(xyz="0 0 1"))
     assert not result.rotor.is_identity and result.joint == Revolute((0.0, 0.0, 1.0))
@@ -104,7 +104,7 @@ def test_an_sdf_joint_off_the_origin_of_its_child_has_the_right_kinematics():
     assert turned.rotor.is_identity and turned.joint.axis == pytest.approx(Vec3(*a))  # type: ignore[attr-defined]
 
 
-def test_sdf_mimic_joints_are_read_with_reference():
+def test_mimic_joints_of_sdf_are_read_with_their_reference_position():
     leader = link("c") + joint("k", "b", "c", inner=axis())
     text = arm(axis('<mimic joint="k"><multiplier>2</multiplier><offset>1</offset><reference>3</reference></mimic>'),
                version="1.11", more=leader)  # fmt: skip
@@ -129,7 +129,7 @@ def test_sdf_initial_positions_become_a_named_configuration():
 # -- graphs
 
 
-def test_sdf_loops_are_closed_by_the_last_joint():
+def test_loops_of_sdf_joints_are_closed_by_the_last_joint():
     """A four-bar: the joint that finds its child carried already closes it, with its limits and damping."""
     inner = axis("<limit><lower>-2</lower></limit><dynamics><damping>0.25</damping></dynamics>", "0 1 0")
     text = sdf(
@@ -149,7 +149,7 @@ def test_sdf_loops_are_closed_by_the_last_joint():
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_an_sdf_joint_from_child_to_parent_is_reversed_unless_it_closes_a_loop(first: bool):
+def test_sdf_joint_from_child_to_parent_is_reversed_unless_it_closes_a_loop(first: bool):
     """b is the child of a and of c, and c floats or is fixed to the world: the tree goes from there to a."""
     joints = [joint("jab", "a", "b", inner=axis(LIMITS)), joint("jcb", "c", "b", inner=axis(xyz="0 1 0"))]
     base = joint("w", "world", "c", "fixed", "")
@@ -163,7 +163,7 @@ def test_an_sdf_joint_from_child_to_parent_is_reversed_unless_it_closes_a_loop(f
     assert [body.name for body in cycle.bodies] == ["a", "b"] and len(cycle.constraints) == 1
 
 
-def test_sdf_joints_that_cannot_move_are_reported():
+def test_sdf_joints_without_freedom_to_move_are_reported():
     twice = arm("", "fixed", more=joint("again", "a", "b"))
     (note,) = warnings(twice)
     assert note.code == "IGNORED" and "'again'" in note.message and read(twice).constraints == ()
@@ -202,7 +202,7 @@ def test_sdf_gearboxes_couple_two_joints():
 FLOATS = model("<pose>0 0 2 0 0 0</pose>", link("a"), link("b"), joint("j", "a", "b"))
 
 
-def test_an_sdf_model_floats_unless_it_is_fixed():
+def test_sdf_model_is_floating_unless_it_is_fixed():
     tree = read(sdf(FLOATS))
     assert [body.joint_name for body in tree.bodies] == ["floating_base", "j"] and tree.nv == 7
     assert isinstance(tree.bodies[0].joint, Floating) and tree.bodies[0].placement.translation.z == 2.0
@@ -222,7 +222,7 @@ def test_an_sdf_model_floats_unless_it_is_fixed():
         assert caught.value.code == "FLOATING_BASE"
 
 
-def test_models_of_an_sdf_world_prefix_the_names_of_their_links():
+def test_links_of_models_in_an_sdf_world_have_the_models_name_as_prefix():
     floor = model("<static>1</static>", link("floor", ""), name="ground")
     tree = read(world("<gravity>0 0 -1.5</gravity>", FLOATS, FLOATS.replace('"m"', '"n"'), floor))
     assert tree.name == "w" and tuple(tree.gravity) == (0.0, 0.0, -1.5)
@@ -249,7 +249,7 @@ def test_joints_between_models_of_an_sdf_world_are_read():
     assert {"a", "world::a", "f"} <= {frame.name for frame in read(world(FLOATS, frames)).frames}
 
 
-def test_duplicate_sdf_names_end_with_an_underscore():
+def test_duplicate_names_of_sdf_joints_get_an_underscore_at_the_end():
     text = sdf(model(link("a"), link("b"), joint("floating_base", "a", "b")))
     assert [body.joint_name for body in read(text).bodies] == ["floating_base_", "floating_base"]
     assert isinstance(parse_sdf(arm()).joints[0].joint, Fixed) and INERTIAL in arm()

@@ -33,7 +33,7 @@ def first(text: str, **options) -> LinkDescription:
     return parse_sdf(text, **options).links[1]
 
 
-def test_sdf_shapes_are_read():
+def test_shapes_of_sdf_links_are_read():
     parts = "".join(
         f'<{tag} name="{tag}{i}"><pose>0 0 {i} 0 0 0</pose><geometry>{shape}</geometry></{tag}>'
         for i, shape in enumerate(SHAPES)
@@ -48,7 +48,7 @@ def test_sdf_shapes_are_read():
     assert first(one(INERTIAL + empty)).visuals == ()
 
 
-def test_an_sdf_plane_is_rotated_to_its_normal():
+def test_normal_of_an_sdf_plane_rotates_the_half_space():
     for normal in ((1.0, 0.0, 0.0), (0.0, 0.0, -2.0), (1.0, -2.0, 3.0)):
         plane = f"<plane><normal>{' '.join(map(str, normal))}</normal></plane>"
         (result,) = first(one(INERTIAL + f'<collision name="c"><geometry>{plane}</geometry></collision>')).collisions
@@ -73,7 +73,7 @@ def test_sdf_materials_and_poses_relative_to_frames_are_read():
     )
 
 
-def test_sdf_friction_coefficients_are_read():
+def test_friction_coefficients_of_sdf_collisions_are_read():
     collision = (
         '<collision name="c"><geometry><plane/></geometry><surface><friction>{}<torsional/></friction>'
         "<contact/></surface></collision>"
@@ -89,7 +89,7 @@ def test_sdf_friction_coefficients_are_read():
     assert errors(one(INERTIAL + collision.format("<ode><mu>-1</mu></ode>")))[0].code == "NEGATIVE"
 
 
-def test_automatic_inertia_of_sdf_follows_from_shapes_and_densities():
+def test_automatic_inertia_of_sdf_links_is_computed_from_shapes_and_densities():
     """A box of its own density and a sphere of the link's: the sum of both, and the same scaled to a mass."""
 
     def text(mass: str, version: str = "1.11") -> str:
@@ -136,7 +136,7 @@ def include(uri: str, more: str = "", version: str = "1.9") -> str:
 HAND = sdf(model(link("palm"), name="hand"))
 
 
-def test_models_that_sdf_includes_are_resolved(tmp_path: Path):
+def test_included_sdf_models_are_resolved(tmp_path: Path):
     write(tmp_path, robot__main_sdf=include("hand.sdf"), robot__hand_sdf=HAND, models__hand__model_sdf=HAND)
     assert [frame.name for frame in lw.load(tmp_path / "robot" / "main.sdf").tree.frames] == ["world", "hand::palm"]
     uri = include("model://hand", "<name>left</name>")
@@ -230,19 +230,19 @@ def test_meshes_of_included_sdf_models_are_named_relative_to_the_main_file(tmp_p
     assert mesh_name[0].shape.uri == "meshes/a.stl"  # type: ignore[attr-defined]
 
 
-def test_an_sdf_include_outside_of_a_model_and_a_world_is_not_followed():
+def test_sdf_include_outside_of_a_model_and_a_world_is_not_followed():
     text = sdf(model(link("a")), "<include><uri>model://a</uri></include>")
     (issue,) = warnings(text)
     assert issue.code == "UNKNOWN_TAG" and len(read(text).frames) == 2
 
 
-def test_missing_sdf_lights_are_only_reported():
+def test_missing_sdf_light_models_are_reported_without_an_error():
     text = world(model(link("a")), "<include><uri>model://sun</uri></include>")
     (note,) = warnings(text)
     assert note.code == "IGNORED" and read(text, strict=True).nv == 6
 
 
-def test_sdf_is_recognised_by_suffix_and_root_element(tmp_path: Path):
+def test_sdf_files_are_recognised_by_suffix_and_root_element(tmp_path: Path):
     for name in ("a.sdf", "a.world", "a.xml", "a"):
         (tmp_path / name).write_text(arm())
         assert lw.load(tmp_path / name).nv == 1

@@ -41,7 +41,7 @@ def matrix(pose: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", sorted(ROBOTS))
-def test_real_sdf_robots_equal_the_content_of_their_files(name: str):
+def test_published_sdf_robots_equal_the_content_of_their_files(name: str):
     model = ElementTree.parse(ROBOTS[name]).getroot().find("model")
     assert model is not None
     description = read_sdf(ROBOTS[name])

@@ -133,12 +133,12 @@ def check(tree: Tree, text: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_written_sdf_has_the_poses_of_random_robots(seed: int) -> None:
+def test_random_robots_written_to_sdf_have_equal_poses(seed: int) -> None:
     tree = ordered_tree(seed, 12, (*TYPES, *CHAINS))
     check(tree, sdf_text(tree)[0], seed)
 
 
-def test_written_sdf_has_the_poses_of_bundled_robots() -> None:
+def test_bundled_robots_written_to_sdf_have_equal_poses() -> None:
     for name in ("arm7_gripper", "humanoid", "fourbar", "differential_drive"):
         tree = lw.load(name).tree
         text, report = sdf_text(tree)
@@ -149,7 +149,7 @@ def test_written_sdf_has_the_poses_of_bundled_robots() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_bundled_robots_written_to_sdf_are_read_back() -> None:
+def test_bundled_robots_written_to_sdf_are_read_as_equal_robots() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():
         for floating in (False, True):
@@ -179,7 +179,7 @@ def test_bundled_robots_written_to_sdf_are_read_back() -> None:
                 assert body_again.drive.stiffness == body.drive.stiffness and body_again.drive.rest == body.drive.rest
 
 
-def test_planes_and_friction_written_to_sdf_are_read_back() -> None:
+def test_planes_and_friction_written_to_sdf_are_read_as_equal_shapes() -> None:
     tree = lw.load("double_pendulum").tree
     shapes = tuple(replace(shape.at((0, 0, -1)), friction=0.25) for shape in (HalfSpace(), Sphere(0.1)))
     text, report = sdf_text(replace(tree, frames=(*tree.frames[:-1], replace(tree.frames[-1], collisions=shapes))))
@@ -221,7 +221,7 @@ def test_content_that_sdf_cannot_represent_is_listed_and_refused_if_strict(tmp_p
         robot.to_sdf(tmp_path / "arm.urdf")
 
 
-def test_sdf_writes_friction_of_collision_shapes_only() -> None:
+def test_friction_is_written_to_sdf_for_collision_shapes_only() -> None:
     """A collision keeps its coefficient, also zero; a visual has no surface in SDF."""
     box = Geometry(Box((1.0, 2.0, 3.0)), Pose.identity())
     shapes = tuple(replace(box, name=f"box{mu}", friction=mu) for mu in (None, 0.0, 0.1, 1.0 / 3.0))
@@ -250,7 +250,7 @@ def test_names_written_to_sdf_are_unique() -> None:
     assert "written as 'a_b', 'upper_rod_2' (at 2 places: 'link[a::b]', 'joint[upper_rod]')" in lost
 
 
-def test_joints_that_sdf_cannot_represent_are_errors() -> None:
+def test_joint_types_that_sdf_cannot_represent_are_errors_when_written() -> None:
     for kind in (joints.Planar, joints.Ellipsoid):
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save"):
             sdf_text(random_tree(np.random.default_rng(0), 2, types=(kind,)))
@@ -263,7 +263,7 @@ def test_loops_read_from_sdf_are_written_with_the_frames_that_readers_add() -> N
     assert [loop.name for loop in again.constraints] == [loop.name for loop in tree.constraints] == ["d"]
 
 
-def test_bounds_that_are_none_in_sdf_are_reported() -> None:
+def test_joint_bounds_that_sdf_treats_as_infinite_are_reported_when_written() -> None:
     tree = lw.load("double_pendulum").tree
     limits = replace(tree.bodies[0].limits, lower=(-1e16,), upper=(2.0,))
     text, report = sdf_text(replace(tree, bodies=(replace(tree.bodies[0], limits=limits), *tree.bodies[1:])))
@@ -271,7 +271,7 @@ def test_bounds_that_are_none_in_sdf_are_reported() -> None:
     assert build_tree(parse_sdf(text)).bodies[0].limits.lower == (-math.inf,)
 
 
-def test_a_link_that_moves_freely_has_no_joint_in_sdf_and_its_resistance_is_lost() -> None:
+def test_floating_link_has_no_joint_in_written_sdf_and_its_damping_is_reported_as_lost() -> None:
     for kind in (joints.Floating, joints.FloatingMRP, joints.FloatingEuler):
         text, report = sdf_text(random_tree(np.random.default_rng(0), 1, types=(kind,)))
         assert "joint0" not in text and isinstance(build_tree(parse_sdf(text)).bodies[0].joint, joints.Floating)
@@ -279,7 +279,7 @@ def test_a_link_that_moves_freely_has_no_joint_in_sdf_and_its_resistance_is_lost
         assert "with other coordinates: its pose in that at zero" in str(report)
 
 
-def test_loops_that_carry_a_link_which_moves_freely_are_reported_in_sdf() -> None:
+def test_loops_with_a_floating_tree_joint_are_reported_when_written_to_sdf() -> None:
     """Readers have such a joint in the tree, in place of the six coordinates of the link."""
     tree = lw.load("double_wishbone").tree
     text, report = sdf_text(tree)
@@ -294,7 +294,7 @@ def test_loops_that_carry_a_link_which_moves_freely_are_reported_in_sdf() -> Non
         np.testing.assert_allclose(after[name], pose, atol=1e-15)
 
 
-def test_lost_springs_of_a_floating_base_are_reported() -> None:
+def test_springs_of_a_floating_base_lost_in_written_sdf_are_reported() -> None:
     tree = lw.load("double_pendulum", floating_base=True).tree
     sprung = replace(tree.bodies[0], drive=replace(tree.bodies[0].drive, stiffness=(1.0,) * 6))
     tree = replace(tree, bodies=(sprung, *tree.bodies[1:]))

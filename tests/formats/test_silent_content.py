@@ -153,7 +153,7 @@ CASES = {name: partial(cases, name) for name in FORMATS}
         pytest.param("sdf", marks=pytest.mark.slow(every=9)),
     ],
 )
-def test_no_content_of_an_xml_file_is_silent(name: str, drawn: Any) -> None:
+def test_all_content_of_xml_robot_files_is_read_or_reported(name: str, drawn: Any) -> None:
     _, documents, schema, root = FORMATS[name]
     assert missing_content(documents, schema, root) == []
     rows = [*cases(name, drawn)]
@@ -161,5 +161,5 @@ def test_no_content_of_an_xml_file_is_silent(name: str, drawn: Any) -> None:
     assert disagreements(name, rows) == []
 
 
-def test_the_page_of_elements_has_the_recorded_outcomes() -> None:
+def test_page_of_file_elements_shows_the_recorded_outcomes() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(read())

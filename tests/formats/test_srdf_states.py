@@ -29,7 +29,7 @@ def test_srdf_group_states_become_named_configurations():
     assert again.named_configurations["home"].joints == ("elbow", "wrist_roll")
 
 
-def test_srdf_states_of_equal_name_are_distinguished_by_group():
+def test_srdf_states_of_equal_name_are_distinguished_by_their_group():
     other_state = '<group_state name="home" group="fingers"><joint name="left_finger_slide" value="0"/></group_state>'
     robot = GRIPPER.with_srdf_document(TEXT.format(more="", others=other_state))
     assert [state.name for state in robot.named_configurations] == ["arm/home", "open", "fingers/home"]
@@ -42,7 +42,7 @@ def test_srdf_values_of_locked_and_coupled_joints_are_ignored():
     assert home.joints == () and home.q.tolist() == bound.neutral().tolist()
 
 
-def test_srdf_angles_of_continuous_joints_are_converted():
+def test_srdf_angles_of_continuous_joints_become_sine_and_cosine():
     robot = lw.Robot.build(
         "wheel",
         lw.Joint.of(lw.joints.UnboundedRevolute((0, 0, 1)), name="spin", parent="world", child="rim"),

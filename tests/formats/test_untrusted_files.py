@@ -64,7 +64,7 @@ def require_equal(first: lw.Robot, second: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_an_untrusted_model_is_read_as_the_same_robot(tmp_path: Path) -> None:
+def test_untrusted_model_read_in_another_process_is_the_same_robot(tmp_path: Path) -> None:
     path = model_with_mesh(tmp_path)
     loops = tmp_path / "more.yaml"
     loops.write_text("version: 1\nframes:\n- {name: end, on: b, placement: {xyz: [0, 0, 0.1]}}\n")
@@ -73,7 +73,7 @@ def test_an_untrusted_model_is_read_as_the_same_robot(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_an_untrusted_usd_stage_is_read_as_the_same_robot(tmp_path: Path) -> None:
+def test_untrusted_usd_stage_read_in_another_process_is_the_same_robot(tmp_path: Path) -> None:
     Sdf = pytest.importorskip("pxr.Sdf")
     from usd_texts import body, joint, stage
 
@@ -85,7 +85,9 @@ def test_an_untrusted_usd_stage_is_read_as_the_same_robot(tmp_path: Path) -> Non
         require_equal(*both(tmp_path / name))
 
 
-def test_formats_with_linkworks_own_readers_start_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untrusted_files_with_linkworks_own_readers_start_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import linkwork.robot.construction.isolated_loading as isolated
 
     monkeypatch.setattr(isolated, "read_in_process", None)
@@ -121,7 +123,7 @@ def test_errors_of_untrusted_files_equal_those_of_trusted_files(tmp_path: Path) 
 
 
 @pytest.mark.slow(every=9)
-def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
+def test_untrusted_mesh_file_has_the_same_triangles(tmp_path: Path) -> None:
     from linkwork._util.file_search import FileSearch
     from linkwork.shapes import Mesh
     from linkwork.viewer.mesh_surfaces import mesh_surfaces
@@ -150,7 +152,7 @@ def test_an_untrusted_mesh_has_the_same_triangles(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_hostile_files_are_refused_in_both_modes(tmp_path: Path, drawn: Any) -> None:
+def test_malicious_files_are_refused_in_this_and_in_a_separate_process(tmp_path: Path, drawn: Any) -> None:
     """`python -m benchmarks.fuzz.hostile_run` measures time and memory of all of them, in both modes."""
     for package in ("mujoco", "pxr", "trimesh", "collada", "zarr"):
         pytest.importorskip(package)
@@ -168,7 +170,7 @@ def test_hostile_files_are_refused_in_both_modes(tmp_path: Path, drawn: Any) -> 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
-def test_no_reader_opens_a_file_outside_of_its_folder() -> None:
+def test_no_reader_opens_a_file_outside_of_the_models_folder() -> None:
     for package in ("mujoco", "pxr", "trimesh"):
         pytest.importorskip(package)
     number, opened = opened_outside(True)
@@ -177,7 +179,7 @@ def test_no_reader_opens_a_file_outside_of_its_folder() -> None:
     assert number == 3 and not opened, opened
 
 
-def test_an_exceeded_budget_names_its_option(tmp_path: Path) -> None:
+def test_error_of_a_file_beyond_its_budget_names_the_option_of_the_budget(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     path = tmp_path / "model.xml"
     texture = '<texture name="t" type="2d" builtin="flat" width="{0}" height="{0}"/>'

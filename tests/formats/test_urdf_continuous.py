@@ -23,7 +23,7 @@ def text(inner=""):
     )
 
 
-def test_a_continuous_urdf_joint_is_one_angle_by_default():
+def test_continuous_urdf_joint_has_one_angle_as_coordinate_by_default():
     loaded_robot = lw.Robot.from_urdf_string(text())
     assert loaded_robot == lw.Robot.from_urdf_string(text(), continuous="angle")
     assert loaded_robot.nq == loaded_robot.nv == 3
@@ -33,7 +33,7 @@ def test_a_continuous_urdf_joint_is_one_angle_by_default():
             lw.load("arm7", continuous=wrong)
 
 
-def test_a_continuous_urdf_joint_is_sine_and_cosine_on_request():
+def test_continuous_urdf_joint_has_sine_and_cosine_as_coordinates_on_request():
     angle, sincos = (lw.Robot.from_urdf_string(text(), continuous=how) for how in ("angle", "sincos"))
     assert (sincos.nq, sincos.nv) == (5, 3)
     spin = sincos.joint("spin")
@@ -50,7 +50,7 @@ def test_a_continuous_urdf_joint_is_sine_and_cosine_on_request():
     assert sincos != angle
 
 
-def test_mimic_joints_are_refused_for_sine_and_cosine():
+def test_mimic_of_a_continuous_joint_with_sine_and_cosine_is_refused():
     document = text('<mimic joint="spin"/>')
     assert lw.Robot.from_urdf_string(document, mimic="coupled").nq == 2
     for mimic in ("free", "coupled"):

@@ -71,7 +71,7 @@ def test_joint_springs_are_read_from_urdf_extensions() -> None:
     assert note.message.startswith("<gazebo> in <robot>, but for springs of joints, is ignored")
 
 
-def test_transmissions_of_several_joints_or_motors_are_ignored() -> None:
+def test_urdf_transmissions_of_several_joints_or_motors_are_ignored() -> None:
     two = transmission(inside='<joint name="k"/>' + reduction(7))
     without = transmission(inside=reduction(7)).replace('name="j"', "")
     for more in (two, without, "<gazebo><springStiffness>1</springStiffness></gazebo>", "<transmission/>"):
@@ -80,7 +80,7 @@ def test_transmissions_of_several_joints_or_motors_are_ignored() -> None:
         assert body_of(with_more(more)).drive == Drive()
 
 
-def test_contradictory_drives_in_a_urdf_are_ignored_or_errors_if_strict() -> None:
+def test_contradictory_urdf_drives_are_ignored_or_errors_if_strict() -> None:
     for more in (
         transmission(actuator=reduction(2), of_joint=reduction(3)),
         transmission(actuator=reduction(2)) + transmission(actuator=reduction(3)),
@@ -93,7 +93,7 @@ def test_contradictory_drives_in_a_urdf_are_ignored_or_errors_if_strict() -> Non
         assert errors(with_more(more), strict=True)[0].code == "DRIVE_CONFLICT"
 
 
-def test_meaningless_drives_in_a_urdf_are_reported() -> None:
+def test_urdf_drives_with_meaningless_values_are_reported() -> None:
     issues = [issue.code for issue in warnings(with_more(transmission(reduction(0))))]
     assert issues == ["IGNORED", "DRIVE_ZERO"]
     rotor = '<drake:rotor_inertia value="1"/>'

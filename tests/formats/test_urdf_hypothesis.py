@@ -92,13 +92,13 @@ def check(text: str | bytes) -> Tree | None:
     return trees[-1] if trees else None
 
 
-def test_the_urdf_text_that_is_mutated_is_valid():
+def test_unmodified_text_of_the_urdf_mutation_tests_is_valid():
     tree = check(GOOD)
     assert tree is not None and len(tree.bodies) == 5 and "".join(TOKENS) == GOOD
 
 
 @given(st.binary(max_size=400))
-def test_random_bytes_are_no_urdf(data: bytes):
+def test_random_bytes_are_not_read_as_urdf(data: bytes):
     assert check(data) is None
     assert check(b"<" + data) is None
 
@@ -165,7 +165,7 @@ def test_random_values_in_a_urdf_are_read_or_refused(data: st.DataObject):
 
 
 @given(st.integers(1, 12), st.data())
-def test_random_graphs_of_links_and_joints_are_read_or_refused(n: int, data: st.DataObject):
+def test_random_graphs_of_urdf_links_and_joints_are_read_or_refused(n: int, data: st.DataObject):
     names = st.integers(0, n).map(lambda i: f"l{i}")  # the last one does not exist
     kinds = st.sampled_from(["revolute", "prismatic", "fixed", "floating", "continuous"])
     joints = data.draw(st.lists(st.tuples(names, names, kinds), max_size=n))

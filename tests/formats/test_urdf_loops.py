@@ -31,7 +31,7 @@ URDF_PLUS = (
 )
 
 
-def test_all_urdf_forms_of_a_loop_are_read_as_the_same_loop():
+def test_all_urdf_notations_of_a_loop_are_read_as_the_same_loop():
     texts = [
         loop(ends() + AXIS),
         loop(AXIS + ends(second="link1")),  # as Isaac Sim's documentation has it

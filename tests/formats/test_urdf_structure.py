@@ -16,7 +16,7 @@ from linkwork.model.tree_builder import build_tree
 from urdf_texts import LIMIT, arm, error, errors, joint, link, read, robot, warnings
 
 
-def test_a_urdf_without_links_is_refused():
+def test_urdf_without_links_is_refused():
     issue = error('<robot name="r"/>')
     assert issue.code == "NO_LINKS" and "one link" in str(issue.hint)
     assert errors(robot(joint("j", "a", "b")))[0].code == "NO_LINKS"
@@ -24,21 +24,21 @@ def test_a_urdf_without_links_is_refused():
     assert (lower.where.line, lower.where.column, lower.where.element) == (3, 3, "robot[r]")
 
 
-def test_two_urdf_links_of_one_name_are_refused():
+def test_two_urdf_links_with_one_name_are_refused():
     issue = error(robot(link("a"), link("b"), link("a"), joint("j", "a", "b")))
     assert issue.code == "DUPLICATE_NAME"
     assert "links" in issue.message and "'a' (on line 2 and on line 4)" in issue.message
     assert (issue.where.line, issue.where.element) == (4, "robot[r]/link[a]")
 
 
-def test_two_urdf_joints_of_one_name_are_refused():
+def test_two_urdf_joints_with_one_name_are_refused():
     issue = error(robot(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "b", "c")))
     assert issue.code == "DUPLICATE_NAME"
     assert "joints" in issue.message and "(on line 5 and on line 6)" in issue.message
     assert (issue.where.line, issue.where.element) == (6, "robot[r]/joint[j]")
 
 
-def test_a_urdf_link_and_a_joint_may_share_a_name():
+def test_urdf_link_and_joint_may_have_the_same_name():
     tree = read(robot(link("a"), link("b"), joint("b", "a", "b")))
     assert (tree.bodies[0].name, tree.bodies[0].joint_name) == ("b", "b")
 
@@ -71,13 +71,13 @@ def test_urdf_joints_of_unknown_links_are_refused(end: str):
     assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[wrist]")
 
 
-def test_a_urdf_joint_from_a_link_to_itself_is_refused():
+def test_urdf_joint_from_a_link_to_itself_is_refused():
     issue = error(robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "b")))
     assert issue.code == "SELF_JOINT" and "'k'" in issue.message and "'b'" in issue.message
     assert issue.where.line == 5
 
 
-def test_a_cycle_of_urdf_joints_is_refused():
+def test_cycle_of_urdf_joints_is_refused():
     joints = [joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a"), joint("m", "c", "d")]
     issue = error(robot(*map(link, "abcd"), *joints))
     assert issue.code == "CYCLE"
@@ -85,7 +85,7 @@ def test_a_cycle_of_urdf_joints_is_refused():
     assert issue.where.line == 8
 
 
-def test_cycles_beside_the_urdf_tree_are_each_reported():
+def test_every_cycle_outside_the_urdf_tree_is_reported():
     beside = robot(*map(link, "abc"), joint("k", "b", "c"), joint("l", "c", "b"))
     assert error(beside).code == "CYCLE"
     links = [link(f"{end}{i}", "") for i in range(100) for end in "ab"]
@@ -95,14 +95,14 @@ def test_cycles_beside_the_urdf_tree_are_each_reported():
 
 
 @pytest.mark.slow
-def test_a_long_cycle_of_urdf_joints_is_printed_shortened():
+def test_long_cycle_of_urdf_joints_is_printed_shortened():
     n = 20_000
     joints = [joint(f"j{i}", f"l{i}", f"l{(i + 1) % n}") for i in range(n)]
     issue = error(robot(*(link(f"l{i}", "") for i in range(n)), *joints))
     assert issue.code == "CYCLE" and "more" in issue.message and len(issue.message) < 2000
 
 
-def test_a_urdf_link_with_two_parents_is_refused():
+def test_urdf_link_with_two_parents_is_refused():
     joints = [joint("j", "a", "b"), joint("k", "a", "c"), joint("l", "b", "d"), joint("m", "c", "d")]
     issue = error(robot(*map(link, "abcd"), *joints))
     assert issue.code == "TWO_PARENTS"
@@ -112,14 +112,14 @@ def test_a_urdf_link_with_two_parents_is_refused():
     assert issue.where.line == 9
 
 
-def test_a_urdf_with_two_roots_is_refused():
+def test_urdf_with_two_root_links_is_refused():
     issue = error(robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d")))
     assert issue.code == "MULTIPLE_ROOTS"
     assert "'a', 'c', 'e'" in issue.message and "3 links" in issue.message
     assert issue.where.line == 4
 
 
-def test_a_urdf_with_two_roots_is_read_on_request():
+def test_urdf_with_two_root_links_is_read_with_option_multi_root():
     text = robot(*map(link, "abcde"), joint("j", "a", "b"), joint("k", "c", "d"))
     tree = build_tree(parse_urdf(text), multi_root=True)
     assert [body.name for body in tree.bodies] == ["b", "d"]
@@ -130,7 +130,7 @@ def test_a_urdf_with_two_roots_is_read_on_request():
 
 
 @pytest.mark.slow
-def test_a_urdf_of_a_long_chain_is_read():
+def test_urdf_of_a_long_chain_is_read():
     n = 20_000
     text = robot(*(link(f"l{i}", "") for i in range(n)), *(joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1)))
     tree = read(text)
@@ -139,7 +139,7 @@ def test_a_urdf_of_a_long_chain_is_read():
 
 
 @pytest.mark.slow
-def test_long_chains_of_fixed_joints_and_of_mimics_are_read():
+def test_long_chains_of_fixed_joints_and_of_mimic_joints_are_read():
     n = 5_000
     links = [link(f"l{i}") for i in range(n)]
     welded = [joint(f"j{i}", f"l{i}", f"l{i + 1}", "fixed", '<origin xyz="0 0 1"/>') for i in range(n - 1)]
@@ -168,7 +168,7 @@ def test_unknown_urdf_joint_types_are_refused(kind: str, message: str, hint: str
     assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[j]")
 
 
-def test_a_urdf_joint_without_a_type_is_refused():
+def test_urdf_joint_without_a_type_is_refused():
     issue = error(arm().replace(' type="revolute"', ""))
     assert issue.code == "JOINT_TYPE" and "needs the attribute 'type'" in issue.message
 
@@ -183,41 +183,41 @@ def three(first: str = "", second: str = "", third: str = "", kind: str = "revol
     return robot(*map(link, "abcd"), *joints)
 
 
-def test_a_mimic_of_an_unknown_joint_is_refused():
+def test_mimic_of_an_unknown_urdf_joint_is_refused():
     issue = error(three(first='<mimic joint="j9"/>'))
     assert issue.code == "MIMIC_UNKNOWN" and "'j9'" in issue.message and "'j0', 'j1', 'j2'" in str(issue.hint)
     assert (issue.where.line, issue.where.element) == (6, "robot[r]/joint[j0]")
     assert error(three(first="<mimic/>")).code == "BAD_NAME"
 
 
-def test_a_mimic_of_the_joint_itself_is_refused():
+def test_mimic_of_the_urdf_joint_itself_is_refused():
     issue = error(three(second='<mimic joint="j1"/>'))
     assert issue.code == "MIMIC_SELF" and "itself" in issue.message and issue.where.line == 7
 
 
-def test_cyclic_mimics_are_refused():
+def test_cyclic_mimic_relations_of_urdf_joints_are_refused():
     issue = error(three('<mimic joint="j1"/>', '<mimic joint="j2"/>', '<mimic joint="j1"/>'))
     assert issue.code == "MIMIC_CYCLE" and "'j1' -> 'j2' -> 'j1'" in issue.message and issue.where.line == 7
     assert error(three('<mimic joint="j1"/>', '<mimic joint="j0"/>')).code == "MIMIC_CYCLE"
 
 
-def test_a_mimic_of_a_fixed_joint_is_refused():
+def test_mimic_of_a_fixed_urdf_joint_is_refused():
     issue = error(three(first='<mimic joint="j2"/>', kind="fixed"))
     assert issue.code == "MIMIC_FIXED" and "'j2', which is fixed" in issue.message and issue.where.line == 6
 
 
-def test_mimics_of_joints_with_several_coordinates_are_refused():
+def test_mimic_relations_of_urdf_joints_with_several_coordinates_are_refused():
     assert error(three(first='<mimic joint="j2"/>', kind="floating").replace(LIMIT, "")).code == "MIMIC_TYPE"
     assert error(three(third='<mimic joint="j1"/>', kind="floating").replace(LIMIT, "")).code == "MIMIC_TYPE"
 
 
-def test_a_fixed_joint_that_mimics_is_reported():
+def test_mimic_element_of_a_fixed_urdf_joint_is_reported():
     *_, issue = warnings(three(third='<mimic joint="nobody"/>', kind="fixed"))
     assert issue.code == "IGNORED" and issue.where.line == 8 and "mimic" in issue.message
     assert read(three(third='<mimic joint="j1"/>', kind="fixed"), strict=True).bodies[1].mimic is None
 
 
-def test_chains_of_mimics_are_flattened():
+def test_chains_of_mimic_relations_refer_to_the_first_joint_after_reading():
     text = three('<mimic joint="j1" multiplier="2" offset="3"/>', '<mimic joint="j2" multiplier="-5" offset="7"/>')
     tree = read(text, strict=True)
     first, second, third = (body.mimic for body in tree.bodies)
@@ -228,14 +228,14 @@ def test_chains_of_mimics_are_flattened():
     assert plain is not None and (plain.ratio, plain.offset) == (1.0, 0.0)
 
 
-def test_a_mimic_with_multiplier_zero_is_reported():
+def test_mimic_relation_with_multiplier_zero_is_reported():
     text = three('<mimic joint="j1" multiplier="0" offset="0.5"/>')
     issues, _ = warnings(text)
     assert error(text, strict=True).code == issues.code
     assert issues.code == "MIMIC_ZERO" and "never moves" in issues.message
 
 
-def test_mimics_that_move_freely_are_reported():
+def test_mimic_joints_read_as_free_joints_are_reported():
     (issue,) = warnings(three('<mimic joint="j1"/>'))
     assert issue.code == "MIMIC_FREE" and "joint 'j0' moves freely" in issue.message
     assert 'mimic="coupled"' in str(issue.hint) and issue.where.line == 6
@@ -244,7 +244,7 @@ def test_mimics_that_move_freely_are_reported():
     assert read(three('<mimic joint="j1"/>'), strict=True).nv == 3
 
 
-def test_mimic_multipliers_that_overflow_are_refused():
+def test_mimic_multipliers_with_an_overflowing_product_are_refused():
     large = '<mimic joint="j{}" multiplier="1e15"/>'
     result = error(three(large.format(1), large.format(2)))
     assert result.code == "MAGNITUDE" and "'j0'" in result.message

@@ -53,11 +53,11 @@ def test_every_element_of_a_urdf_link_is_read():
     assert (only.where.file, only.where.line, only.where.element) == ("arm.urdf", 2, "robot[r]/link[a]")
 
 
-def test_a_good_urdf_has_no_warnings():
+def test_correct_urdf_has_no_warnings():
     assert warnings(arm(f'<origin xyz="0 0 1"/><axis xyz="0 0 1"/><dynamics damping="1" friction="2"/>{LIMIT}')) == ()
 
 
-def test_urdf_materials_are_read():
+def test_materials_of_urdf_shapes_are_read():
     text = robot(
         '<material name="red"><color rgba="1 0 0 1"/></material>',
         '<material name="skin"><texture filename="skin.png"/></material>',
@@ -117,14 +117,14 @@ def test_urdf_orientations_are_read_from_quaternions_in_version_1_1():
         assert str(issue.where.element).endswith("joint[j]/origin")
 
 
-def test_a_urdf_with_byte_order_mark_and_crlf_reads_the_same():
+def test_urdf_with_byte_order_mark_and_crlf_is_read_as_the_same_robot():
     text = arm('<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>' + LIMIT)
     tree = read(text)
     assert read(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()) == tree
     assert read(text.encode("utf-16")) == tree
 
 
-def test_urdf_with_namespaces_reads_the_same():
+def test_urdf_with_xml_namespaces_is_read_as_the_same_robot():
     tree = read(arm())
     assert read(arm().replace("<robot", '<robot xmlns="http://www.ros.org"')) == tree
     assert read(arm().replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')) == tree
@@ -147,7 +147,7 @@ def test_urdf_with_namespaces_reads_the_same():
         ('<robot name="r"><group name="arm"/></robot>', "SRDF"),
     ],
 )
-def test_files_of_other_formats_are_refused(text: str, message: str):
+def test_files_of_other_formats_are_refused_by_the_urdf_reader(text: str, message: str):
     issue = error("\n" + text)
     assert issue.code == "WRONG_FORMAT" and message in str(issue)
     assert "expected" in issue.message
@@ -155,7 +155,7 @@ def test_files_of_other_formats_are_refused(text: str, message: str):
 
 
 @pytest.mark.parametrize("tag", ["xi:include", "include"])
-def test_urdf_includes_are_refused(tag: str):
+def test_include_elements_in_urdf_are_refused(tag: str):
     issue = error(robot(link("a"), f'<{tag} href="../../etc/passwd"/>'))
     assert issue.code == "PATH_ESCAPE" and tag in issue.message
     assert (issue.where.line, issue.where.element) == (3, f"robot[r]/{tag}")
@@ -172,12 +172,12 @@ def test_urdf_includes_are_refused(tag: str):
         robot('<link name="${prefix}a"/>'),
     ],
 )
-def test_unexpanded_xacro_is_refused(text: str):
+def test_unexpanded_xacro_is_refused_by_the_urdf_reader(text: str):
     issue = error(text)
     assert issue.code == "XACRO" and "expand" in str(issue.hint)
 
 
-def test_many_uses_of_xacro_are_one_error():
+def test_many_uses_of_unexpanded_xacro_are_one_error():
     assert (
         "(60 times" in error(robot(*(link(f"${{p}}{i}", INERTIAL.replace('"2"', '"${m}"')) for i in range(30)))).message
     )
@@ -251,7 +251,7 @@ NAMES = ["héllo wörld", "关节", "../../etc/passwd", "<script>alert(1)</scrip
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_any_urdf_name_is_preserved(name: str):
+def test_every_urdf_name_is_preserved(name: str):
     from xml.sax.saxutils import quoteattr
 
     quoted = quoteattr(name, {"\n": "&#10;"})[1:-1]
@@ -312,13 +312,13 @@ def test_invalid_urdf_mesh_scales_are_refused(scale: str, code: str):
 
 
 @pytest.mark.parametrize("inner", ["<visual/>", "<visual><geometry/></visual>", "<collision><geometry/></collision>"])
-def test_a_urdf_shape_without_geometry_is_refused(inner: str):
+def test_urdf_shape_without_geometry_is_refused(inner: str):
     issue = error(one(inner))
     assert issue.code == "ELEMENT_MISSING" and "geometry" in issue.message
     assert str(issue.where.element).startswith("robot[r]/link[a]/")
 
 
-def test_an_unknown_urdf_shape_is_refused_with_a_hint():
+def test_unknown_urdf_shape_is_refused_with_a_hint():
     (missing,) = errors(one(visual("<shere radius='1'/>")))
     assert missing.code == "ELEMENT_MISSING" and missing.hint == "did you mean 'sphere'?"
 
@@ -333,7 +333,7 @@ def file(tmp_path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def test_a_urdf_file_is_read_by_string_or_path(file: pathlib.Path):
+def test_urdf_file_is_read_by_a_string_or_a_path(file: pathlib.Path):
     assert read_urdf(str(file)) == read_urdf(file) == parse_urdf(arm(), source=str(file))
     assert read_urdf(file).source == str(file)
 
@@ -347,7 +347,7 @@ def test_messages_about_a_urdf_name_the_file(tmp_path: pathlib.Path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs the files of Unix")
-def test_paths_that_are_no_regular_files_are_refused(tmp_path: pathlib.Path):
+def test_paths_that_are_not_regular_files_are_refused_by_the_urdf_reader(tmp_path: pathlib.Path):
     os.mkfifo(tmp_path / "pipe")
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(tmp_path / "s"))
@@ -363,12 +363,12 @@ def test_paths_that_are_no_regular_files_are_refused(tmp_path: pathlib.Path):
         read_urdf("a\0b")
 
 
-def test_a_link_to_a_urdf_file_is_read(file: pathlib.Path):
+def test_symbolic_link_to_a_urdf_file_is_read(file: pathlib.Path):
     (file.parent / "link.urdf").symlink_to(file)
     assert [each.name for each in read_urdf(file.parent / "link.urdf").links] == ["a", "b"]
 
 
-def test_a_urdf_file_larger_than_the_budget_is_refused(file: pathlib.Path):
+def test_urdf_file_larger_than_the_budget_is_refused(file: pathlib.Path):
     with pytest.raises(ModelError, match="more bytes than the limit of 10") as caught:
         read_urdf(file, budget=Budget(max_bytes=10))
     assert caught.value.code == "TOO_LARGE"
@@ -378,7 +378,7 @@ def test_a_urdf_file_larger_than_the_budget_is_refused(file: pathlib.Path):
         assert caught.value.code == "TOO_LARGE"
 
 
-def test_operating_system_errors_propagate(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+def test_operating_system_errors_of_reading_urdf_propagate(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(FileNotFoundError, match=r"none.urdf"):
         read_urdf(file.parent / "none.urdf")
 
@@ -391,21 +391,21 @@ def test_operating_system_errors_propagate(file: pathlib.Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("text", [arm(), "  \n" + arm(), "\ufeff<?xml version='1.0'?>"])
-def test_a_urdf_text_where_a_path_is_expected_is_refused(text: str):
+def test_urdf_text_passed_as_a_path_is_refused(text: str):
     with pytest.raises(ModelError, match=r"Robot\.from_urdf_string") as caught:
         read_urdf(text)
     assert caught.value.code == "NOT_A_PATH"
 
 
 @pytest.mark.parametrize("path", ["arm.urdf", "/home/me/arm", pathlib.Path("arm.urdf")])
-def test_a_path_where_a_urdf_text_is_expected_is_refused(path: str):
+def test_path_passed_as_a_urdf_text_is_refused(path: str):
     with pytest.raises(ModelError, match=r"linkwork\.load") as caught:
         parse_urdf(path)
     assert caught.value.code == "NOT_TEXT"
 
 
 @pytest.mark.parametrize("value", [None, 3, ["<robot/>"]])
-def test_values_that_are_no_path_or_text_are_refused(value: str):
+def test_urdf_arguments_that_are_not_a_path_or_text_are_refused(value: str):
     with pytest.raises(TypeError, match="expected"):
         parse_urdf(value)
     with pytest.raises(TypeError, match="expected"):
@@ -426,6 +426,6 @@ def test_errors_of_a_urdf_are_reported_up_to_a_limit():
     assert len(errors(robot(*["<link/>\n"] * 100))) == MOST_ISSUES
 
 
-def test_an_unknown_urdf_version_is_reported():
+def test_unknown_version_of_urdf_is_reported():
     assert warnings(arm().replace("<robot", '<robot version="1.0"')) == ()
     assert warning(arm().replace("<robot", '<robot version="3.0"')).code == "VERSION"

@@ -39,7 +39,7 @@ def inertia(text: str) -> Inertia:
 # -- joints
 
 
-def test_urdf_joint_types_are_read():
+def test_joint_types_of_urdf_are_read():
     assert read(arm('<axis xyz="0 1 0"/>' + LIMIT)).bodies[0].joint == Revolute(Vec3(0.0, 1.0, 0.0))
     assert read(arm('<axis xyz="0 1 0"/>' + LIMIT, "continuous")).bodies[0].joint == Revolute(Vec3(0.0, 1.0, 0.0))
     assert read(arm('<axis xyz="0 0 -1"/>' + LIMIT, "prismatic")).bodies[0].joint == Prismatic(Vec3(0.0, 0.0, -1.0))
@@ -49,18 +49,18 @@ def test_urdf_joint_types_are_read():
 
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
-def test_a_zero_urdf_axis_is_refused(kind: str):
+def test_urdf_axis_of_length_zero_is_refused(kind: str):
     issue = error(arm('\n<axis xyz="0 -0 0"/>' + LIMIT, kind))
     assert issue.code == "AXIS_ZERO"
     assert (issue.where.line, issue.where.element) == (5, "robot[r]/joint[j]/axis")
 
 
-def test_a_zero_axis_of_a_fixed_urdf_joint_is_accepted():
+def test_fixed_urdf_joint_may_have_an_axis_of_length_zero():
     assert [issue.code for issue in warnings(arm('<axis xyz="0 0 0"/>', "fixed"))] == ["IGNORED"]
 
 
 @pytest.mark.parametrize("axis", ["0 0 2", "0 0 1.00001", "0 0 1e-200", "0 0 1e-320", "0 0 5e-324", "0 0 1e308"])
-def test_a_urdf_axis_that_is_not_unit_is_normalised_with_a_warning(axis: str):
+def test_urdf_axis_of_other_than_unit_length_is_normalised_with_a_warning(axis: str):
     text = arm(f'<axis xyz="{axis}"/>' + LIMIT, "prismatic")
     issue = warning(text)
     assert issue.code == "AXIS_NORM" and "normalised" in issue.message
@@ -75,7 +75,7 @@ def test_very_long_and_short_urdf_axes_are_normalised(axis: str):
     assert all(abs(a - 3**-0.5) < 1e-15 for a in joint.axis)
 
 
-def test_a_urdf_axis_that_is_unit_up_to_rounding_has_no_warning():
+def test_urdf_axis_of_unit_length_up_to_rounding_has_no_warning():
     text = arm('<axis xyz="0.7071068 0.7071068 0"/>' + LIMIT)
     assert warnings(text) == ()
     joint = read(text).bodies[0].joint
@@ -86,7 +86,7 @@ AXES = {"nan 0 0": "NUMBER", "0 inf 0": "NUMBER", "1 0": "ARITY", "1 0 0 0": "AR
 
 
 @pytest.mark.parametrize(("axis", "code"), AXES.items())
-def test_a_urdf_axis_without_three_components_is_refused(axis: str, code: str):
+def test_urdf_axis_without_three_components_is_refused(axis: str, code: str):
     issue = error(arm(f'<axis xyz="{axis}"/>' + LIMIT))
     assert issue.code == code and issue.message.startswith("xyz: ")
     assert issue.where.element == "robot[r]/joint[j]/axis"
@@ -126,7 +126,7 @@ print(ascii(parse_urdf(sys.argv[2])))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["de_DE", "tr_TR"])
-def test_the_locale_does_not_affect_urdf_values(name: str, tmp_path: pathlib.Path):
+def test_locale_of_the_process_does_not_affect_urdf_values(name: str, tmp_path: pathlib.Path):
     compiler = shutil.which("localedef")
     if compiler is None:
         pytest.skip("localedef is not installed")
@@ -166,7 +166,7 @@ def test_urdf_origins_become_joint_placements():
     assert placement.elements() == (0, -1, 0, 1, 1, 0, 0, -2, 0, 0, 1, 0.3, 0, 0, 0, 1)
 
 
-def test_a_planar_urdf_joint_moves_across_its_axis():
+def test_planar_urdf_joint_moves_perpendicular_to_its_axis():
     planes = {
         "0 0 1": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
         "1 0 0": ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -187,7 +187,7 @@ def test_a_planar_urdf_joint_moves_across_its_axis():
 # -- limits
 
 
-def test_urdf_limits_are_read():
+def test_limits_of_urdf_joints_are_read():
     for kind in ("revolute", "prismatic"):
         assert read(arm(LIMIT, kind)).bodies[0].limits == Limits((-1.0,), (2.0,), (4.0,), (3.0,))
     tree = read(arm('<limit effort="3" velocity="4"/>', "continuous"), strict=True)
@@ -232,7 +232,7 @@ def test_urdf_limits_of_acceleration_and_jerk_are_read_compared_and_written(tmp_
 
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic"])
-def test_a_urdf_joint_without_a_limit_is_unlimited_with_a_warning(kind: str):
+def test_urdf_joint_without_a_limit_is_unlimited_with_a_warning(kind: str):
     issue = warning(arm("", kind))
     assert issue.code == "LIMIT_MISSING" and "unlimited" in issue.message
     assert (issue.where.line, issue.where.element) == (4, "robot[r]/joint[j]")
@@ -256,7 +256,7 @@ def test_position_bounds_of_a_continuous_urdf_joint_are_reported():
 
 
 @pytest.mark.parametrize(("lower", "upper"), [("1", "0.5"), ("inf", "1"), ("1", "-inf"), ("inf", "inf")])
-def test_a_lower_urdf_limit_above_the_upper_is_refused(lower: str, upper: str):
+def test_lower_urdf_limit_above_the_upper_limit_is_refused(lower: str, upper: str):
     issue = error(arm(f'\n<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'))
     assert issue.code == "LIMIT_ORDER"
     assert (issue.where.line, issue.where.element) == (5, "robot[r]/joint[j]/limit")
@@ -305,7 +305,7 @@ def test_dynamics_and_limits_of_a_floating_urdf_joint_are_reported(inner: str):
 # -- inertia
 
 
-def test_urdf_inertia_is_expressed_about_the_link_frame():
+def test_urdf_inertia_is_converted_to_the_link_frame():
     assert inertia(INERTIAL).mass == 2.0
     result = inertia(inertial("2", "1 0 0 2 0 2.5", '<origin xyz="0 0 3" rpy="0 0 1.5707963267948966"/>'))
     assert result.moment == Vec3(0.0, 0.0, 6.0)
@@ -320,23 +320,23 @@ def test_urdf_masses_of_suspicious_magnitude_are_reported():
         assert issue.where.element == "robot[r]/link[a]/inertial"
 
 
-def test_a_negative_urdf_mass_is_refused():
+def test_negative_urdf_mass_is_refused():
     issue = error(one("\n" + inertial(mass="-1")))
     assert issue.code == "MASS_NEGATIVE" and "-1" in issue.message
     assert (issue.where.line, issue.where.element) == (3, "robot[r]/link[a]/inertial")
 
 
-def test_a_urdf_point_mass_is_read():
+def test_urdf_point_mass_is_read():
     assert warnings(one(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))) == ()
     result = inertia(inertial(moments="0 0 0 0 0 0", origin='<origin xyz="0 0 2"/>'))
     assert result.about.elements() == (4.0, 0.0, 0.0, 4.0, 0.0, 0.0)
 
 
-def test_a_urdf_link_without_inertial_element_has_no_mass():
+def test_urdf_link_without_inertial_element_has_no_mass():
     assert inertia("") == Inertia.zero() and warnings(one("")) == ()
 
 
-def test_a_massless_urdf_leaf_is_accepted():
+def test_last_urdf_link_may_be_massless():
     assert read(arm(LIMIT).replace(INERTIAL, ""), strict=True).bodies[0].inertia == Inertia.zero()
 
 
@@ -371,7 +371,7 @@ def test_urdf_inertias_in_wrong_units_are_reported():
     assert warnings(one(inertial(mass="1", moments="1 0 0 1 0 1") + box + mesh)) == ()
 
 
-def test_a_urdf_centre_of_mass_far_from_the_shapes_is_reported():
+def test_urdf_centre_of_mass_far_from_the_shapes_is_reported():
     box = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
     moments = "0.001 0 0 0.001 0 0.001"
     issue = warning(one(inertial(moments=moments, origin='<origin xyz="0 0 50"/>') + box))
@@ -385,7 +385,7 @@ def test_urdf_moments_without_mass_are_reported():
     assert warnings(one(inertial(mass="0", moments="0 0 0 0 0 0"))) == ()
 
 
-def test_a_urdf_inertial_element_without_mass_is_refused():
+def test_urdf_inertial_element_without_mass_is_refused():
     issue = error(one(re.sub("<mass [^>]*>", "", inertial())))
     assert issue.code == "ELEMENT_MISSING" and "<mass>" in issue.message
 
@@ -437,7 +437,7 @@ def test_urdf_limits_beyond_1e20_are_unlimited():
     assert not warnings(text) and read(text).bodies[0].limits == Limits((-INF,), (INF,), (INF,), (INF,))
 
 
-def test_urdf_limits_that_seem_to_be_degrees_are_reported():
+def test_urdf_limits_that_seem_to_be_in_degrees_are_reported():
     def limits(lower: float, upper: float) -> str:
         return f'<limit lower="{lower}" upper="{upper}" effort="3" velocity="4"/>'
 
@@ -456,7 +456,7 @@ def test_urdf_limits_that_seem_to_be_degrees_are_reported():
     assert warnings(arm(limits(-170, 170), "prismatic")) == ()
 
 
-def test_a_urdf_axis_element_without_xyz_means_the_x_axis_with_a_warning():
+def test_urdf_axis_element_without_xyz_is_the_x_axis_with_a_warning():
     issue = warning(arm("<axis/>" + LIMIT))
     assert issue.code == "ATTRIBUTE_MISSING" and "1 0 0" in issue.message
     assert issue.where.element == "robot[r]/joint[j]/axis"
@@ -466,7 +466,7 @@ def test_a_urdf_axis_element_without_xyz_means_the_x_axis_with_a_warning():
 
 @pytest.mark.parametrize("length", [1.0, 1e20])
 @pytest.mark.parametrize("mimic", ["free", "coupled"])
-def test_functions_of_robots_with_the_largest_readable_values_are_finite(length: float, mimic: str):
+def test_functions_of_robots_with_the_largest_readable_urdf_values_are_finite(length: float, mimic: str):
     """Lengths, masses and moments at their bounds; accelerations may be refused by name, as those of unequal masses."""
     x = repr(length)
     moments = repr(0.1e20 * length**2)
@@ -489,7 +489,7 @@ def test_functions_of_robots_with_the_largest_readable_values_are_finite(length:
     assert all(map(math.isfinite, a)) and (a or length > 1.0)
 
 
-def test_a_urdf_mass_without_moments_is_a_point_mass():
+def test_urdf_mass_without_moments_is_a_point_mass():
     text = robot(link("a", '<inertial><origin xyz="0 0 2"/><mass value="3"/></inertial>'))
     assert warning(text).code == "ELEMENT_MISSING"
     inertia = read(text).frames[0].inertia

@@ -40,7 +40,7 @@ def codes(report: Report) -> set[str]:
 
 
 @pytest.mark.slow(every=3)
-def test_bundled_robots_written_to_urdf_are_read_back() -> None:
+def test_bundled_robots_written_to_urdf_are_read_as_equal_robots() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():
         for floating in (False, True):
@@ -62,7 +62,7 @@ def test_bundled_robots_written_to_urdf_are_read_back() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_robots_written_to_urdf_are_read_back(seed: int) -> None:
+def test_random_robots_written_to_urdf_are_read_as_equal_robots(seed: int) -> None:
     tree = ordered_tree(seed, 15, (*SIMPLE, *CHAINS))
     text, report = urdf_text(tree)
     again = back(text, mimic="coupled", gravity=tree.gravity)
@@ -111,19 +111,19 @@ def check_example(name: str, text: str) -> None:
         ), name
 
 
-def test_a_few_real_robots_written_to_urdf_are_read_back() -> None:
+def test_sample_of_published_robots_written_to_urdf_is_read_as_equal_robots() -> None:
     texts = example_texts()
     for name in [*texts][::12]:
         check_example(name, texts[name])
 
 
 @pytest.mark.slow
-def test_all_real_robots_written_to_urdf_are_read_back() -> None:
+def test_all_published_robots_written_to_urdf_are_read_as_equal_robots() -> None:
     for name, text in example_texts().items():
         check_example(name, text)
 
 
-def test_pinocchio_computes_the_same_mass_matrix_from_written_urdf() -> None:
+def test_pinocchio_and_mujoco_compute_equal_mass_matrices_from_written_urdf() -> None:
     pin = pytest.importorskip("pinocchio", reason="reads URDF independently")
     mujoco = pytest.importorskip("mujoco", reason="reads URDF independently")
     rng = np.random.default_rng(0)
@@ -173,7 +173,7 @@ def test_rotations_written_to_urdf_are_exact_also_at_gimbal_lock() -> None:
     assert rpy_of(Rotation.from_rpy(0.1, -0.2, 3.0)) == (0.1, -0.2, 3.0)  # with the digits of the file
 
 
-def test_inertias_written_to_urdf_keep_their_digits() -> None:
+def test_inertias_written_to_urdf_have_all_their_digits() -> None:
     rng = np.random.default_rng(2)
     for _ in range(50):
         mass, center, about = inertial_values(inertia := random_inertia(rng))
@@ -216,7 +216,7 @@ def test_content_that_urdf_cannot_represent_is_listed_and_refused_if_strict(tmp_
     assert (tmp_path / "arm.urdf").read_bytes() == before and os.listdir(tmp_path) == ["arm.urdf"]
 
 
-def test_joints_that_urdf_cannot_represent_are_errors(tmp_path: Path) -> None:
+def test_joint_types_that_urdf_cannot_represent_are_errors_when_written(tmp_path: Path) -> None:
     for kind in (joints.Spherical, joints.SphericalMRP, joints.FloatingEuler, joints.Ellipsoid):
         tree = random_tree(np.random.default_rng(0), 2, types=(kind,))
         with pytest.raises(ModelError, match=r"NOT_WRITTEN.*\n.*robot.save") as caught:
@@ -224,7 +224,7 @@ def test_joints_that_urdf_cannot_represent_are_errors(tmp_path: Path) -> None:
         assert caught.value.issues[0].where.element == "robot[random_random_2]/joint[joint0]"
 
 
-def test_couplings_and_mimics_written_to_urdf_are_read_back() -> None:
+def test_couplings_and_mimic_joints_written_to_urdf_are_read_as_equal_ones() -> None:
     gripper = lw.load("arm7_gripper", mimic="coupled").tree
     text, report = urdf_text(gripper)
     assert back(text, mimic="coupled").bodies == gripper.bodies
@@ -294,14 +294,14 @@ def test_relative_mesh_names_written_to_urdf_are_reported(tmp_path: Path) -> Non
         assert len(robot.to_urdf(tmp_path / "b.urdf").warnings) == 0
 
 
-def test_all_further_losses_of_a_written_urdf_are_listed() -> None:
+def test_all_content_lost_in_a_written_urdf_is_listed() -> None:
     robot = everything()
     with pytest.raises(ModelError, match="NOT_WRITTEN") as caught:
         urdf_text(robot.tree)
     assert all(issue.code == "NOT_WRITTEN" for issue in caught.value.issues)
 
 
-def test_loops_that_urdf_cannot_represent_are_listed() -> None:
+def test_loops_that_urdf_cannot_represent_are_listed_when_written() -> None:
     robot = lw.load("fourbar").with_constraints(
         constraints.LoopJoint("slider", joints.Cylindrical((0, 0, 1)), "coupler", "ground")
     )
@@ -309,7 +309,7 @@ def test_loops_that_urdf_cannot_represent_are_listed() -> None:
     assert [i.message for i in report.warnings if i.code == "NOT_WRITTEN"] == ["URDF has no constraints: 'slider'"]
 
 
-def test_a_urdf_with_capsules_declares_the_version_that_has_them() -> None:
+def test_written_urdf_declares_the_version_that_its_capsules_and_limits_need() -> None:
     """Urdfdom drops all capsules of a file of version 1.0."""
     tree = lw.load("double_pendulum").with_collisions("tip", shapes.Capsule(0.1, 0.2)).tree
     text, _ = urdf_text(tree)

@@ -37,7 +37,7 @@ def one_joint(kind: type[joints.JointType]) -> Tree:
     return replace(tree, bodies=(replace(body, limits=body.limits.none(joint)),))
 
 
-def test_the_page_lists_the_joint_types_of_each_writer() -> None:
+def test_writing_robots_page_lists_the_joint_types_of_each_writer() -> None:
     rows = {name: cells for name, *cells in ROW.findall(PAGE)}
     assert [*rows] == [kind.__name__ for kind in joints.ALL]
     for kind in joints.ALL:
@@ -61,12 +61,12 @@ def test_the_page_lists_the_joint_types_of_each_writer() -> None:
                 assert len(types) == 1 and types[0] in cell, (kind, types)
 
 
-def test_the_page_lists_the_keys_of_saved_robots() -> None:
+def test_writing_robots_page_lists_the_keys_of_saved_robots() -> None:
     named = {key for row in re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
     assert set(robot_reader._KEYS) <= named
     assert all(f"`{key}`" in PAGE for key in (*robot_reader._BODY_KEYS, *robot_reader._FRAME_KEYS))
 
 
-def test_writing_robots_md_names_all_methods_that_write_files() -> None:
+def test_writing_robots_page_names_all_methods_that_write_files() -> None:
     for name in ("save", "to_urdf", "to_mjcf", "to_sdf"):
         assert f"robot.{name}(path)" in PAGE and hasattr(lw.Robot, name)

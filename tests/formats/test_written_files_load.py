@@ -106,7 +106,7 @@ def test_mujoco_loads_written_mjcf() -> None:
         mujoco.MjModel.from_xml_string(text)
 
 
-def test_mujoco_loads_written_shapes_and_ranges() -> None:
+def test_mujoco_loads_shapes_and_ranges_of_written_mjcf() -> None:
     mujoco = pytest.importorskip("mujoco")
     robot = lw.load("arm6")
     tip = robot.links[-1].name
@@ -129,7 +129,7 @@ def test_mujoco_loads_written_shapes_and_ranges() -> None:
         assert words in str(report), words
 
 
-def test_readers_load_robots_with_names_that_formats_reserve() -> None:
+def test_readers_load_written_robots_with_names_reserved_by_the_format() -> None:
     """Links, joints and robots of names that SDF reserves are written by other names."""
     rng = np.random.default_rng(1)
     tree = random_tree(rng, len(NAMES), types=(joints.Revolute,), shape="chain")
@@ -157,7 +157,7 @@ def test_readers_load_robots_with_names_that_formats_reserve() -> None:
         assert build_tree(parse_sdf(robot_name)).name
 
 
-def test_readers_load_written_urdf_and_sdf() -> None:
+def test_pinocchio_and_mujoco_load_written_urdf_and_sdf() -> None:
     pinocchio, rng = pytest.importorskip("pinocchio"), np.random.default_rng(2)
     mujoco = pytest.importorskip("mujoco")
     for kind in KINDS:

@@ -43,7 +43,7 @@ def error_of(path: Path, **options: object) -> ModelError:
     return caught.value
 
 
-def test_a_xacro_file_is_expanded_only_on_request(tmp_path: Path) -> None:
+def test_xacro_file_is_expanded_only_on_request(tmp_path: Path) -> None:
     path, mark = packaged(tmp_path), tmp_path / "mark"
     error = error_of(path)
     assert error.code == "XACRO" and "load(path, xacro=True)" in str(error.hint)
@@ -52,7 +52,7 @@ def test_a_xacro_file_is_expanded_only_on_request(tmp_path: Path) -> None:
     assert (robot.frames, robot.mass, robot.tree.source) == (("base",), 2.0, f"{path} (expanded)")
 
 
-def test_a_file_with_suffix_xacro_needs_expansion_also_without_macros(tmp_path: Path) -> None:
+def test_file_with_suffix_xacro_needs_expansion_even_without_macros(tmp_path: Path) -> None:
     for name in ("robot.urdf.xacro", "robot.XACRO"):
         path = xacro(tmp_path, '<link name="a"/>', name)
         error = error_of(path)
@@ -63,7 +63,7 @@ def test_a_file_with_suffix_xacro_needs_expansion_also_without_macros(tmp_path: 
 
 
 @pytest.mark.slow(every=3)
-def test_xacro_expansion_takes_arguments_and_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_xacro_expansion_accepts_arguments_and_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = packaged(tmp_path)
     arguments = {"prefix": "left_", "mass": 1.5, "hand": True}
     robot = lw.load(path, xacro=True, arguments=arguments, package_dirs={"arm_pkg": tmp_path / "arm_pkg"})
@@ -76,12 +76,12 @@ def test_xacro_expansion_takes_arguments_and_packages(tmp_path: Path, monkeypatc
         assert lw.load(path, xacro=True, floating_base=True, arguments={"prefxi": "left_", "mass": 2}).nv == 6
 
 
-def test_a_urdf_file_without_macros_is_read_without_expansion(tmp_path: Path) -> None:
+def test_urdf_file_without_xacro_macros_is_read_without_expansion(tmp_path: Path) -> None:
     path = lw.robots.path("double_pendulum")
     assert lw.load(path, xacro=True).tree.bodies == lw.load(path).tree.bodies
 
 
-def test_a_xacro_file_that_expands_to_sdf_is_read(tmp_path: Path) -> None:
+def test_xacro_file_that_expands_to_sdf_is_read(tmp_path: Path) -> None:
     path = tmp_path / "arm.sdf.xacro"
     model = '<model name="m"><link name="${1 + 1}"/></model>'
     path.write_text(f'<sdf version="1.9" {NAMESPACE}>{model}</sdf>')
@@ -109,7 +109,7 @@ def test_errors_of_an_expanded_xacro_file_name_the_file(tmp_path: Path, content:
     assert error.code == code and text in error.message and str(error.file).startswith(str(path))
 
 
-def test_an_error_in_an_included_xacro_file_names_that_file(tmp_path: Path) -> None:
+def test_error_in_an_included_xacro_file_names_that_file(tmp_path: Path) -> None:
     inner = xacro(tmp_path, "<link", "inner.xacro")
     error = error_of(xacro(tmp_path, '<xacro:include filename="inner.xacro"/>'), xacro=True)
     assert (error.code, error.file, error.line) == ("XML_SYNTAX", str(inner), 3)
@@ -131,7 +131,9 @@ def test_xacro_arguments_that_are_not_plain_values_are_refused(tmp_path: Path) -
     assert xacro_arguments({"a": True, "b": 0.5, "c": 3, "d": "x"}) == {"a": "true", "b": "0.5", "c": "3", "d": "x"}
 
 
-def test_reading_xacro_without_the_package_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_xacro_without_the_package_xacro_names_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("linkwork.formats.xacro_files.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "linkwork\[xacro\]"'):
         lw.load(packaged(tmp_path), xacro=True)

@@ -26,7 +26,7 @@ def outline(element: Element) -> object:
 # -- good documents
 
 
-def test_the_xml_tree_keeps_tags_attributes_text_and_positions():
+def test_parsed_xml_tree_has_tags_attributes_text_and_positions():
     root = parse('<robot name="r">\n  <joint name="elbow">\n    <axis xyz="1 0 0"/> hello <b/> you</joint>\n</robot>')
     assert root.tag == "robot" and root.attributes == {"name": "r"} and root.parent is None
     (joint,) = root.children
@@ -40,7 +40,7 @@ def test_the_xml_tree_keeps_tags_attributes_text_and_positions():
     assert "elbow" in repr(axis)
 
 
-def test_element_names_in_xml_paths_are_short_and_printable():
+def test_element_names_in_printed_xml_paths_are_short_and_printable():
     root = parse(f'<a name="{"x" * 200}"><b name="&#10;&#9;x"/></a>')
     assert root.children[0].path == f"a[{'x' * 77}...]/b[\\n\\tx]"
 
@@ -63,11 +63,11 @@ def test_element_names_in_xml_paths_are_short_and_printable():
         b"\r\n<!-- > -->\r\n<?pi?>\r\n<a\r\n b='\xc3\xa9'/>\r\n",
     ],
 )
-def test_xml_in_all_encodings_and_line_ends_is_read(document: bytes | str):
+def test_xml_in_all_encodings_and_with_all_line_ends_is_read(document: bytes | str):
     assert outline(parse(document)) == ("a", {"b": "é"}, [])
 
 
-def test_lines_of_an_xml_file_with_crlf_are_counted():
+def test_line_count_of_an_xml_file_with_crlf_is_correct():
     assert parse(b"<a>\r\n<b/>\r\n</a>").children[0].line == 2
 
 
@@ -80,11 +80,11 @@ def test_lines_of_an_xml_file_with_crlf_are_counted():
         '<robot name="r" xmlns:xsi="x" xsi:noNamespaceSchemaLocation="y" xml:lang="en"><link/></robot>',
     ],
 )
-def test_xml_namespaces_of_the_root_are_stripped(document: str):
+def test_xml_namespaces_of_the_root_element_are_stripped(document: str):
     assert outline(parse(document)) == ("robot", {"name": "r"}, [("link", {}, [])])
 
 
-def test_other_xml_prefixes_are_preserved():
+def test_xml_prefixes_of_other_namespaces_are_preserved():
     root = parse('<robot xmlns:a="x"><a:b c:d="1" d="2"/><drake:joint/></robot>')
     assert [child.tag for child in root.children] == ["a:b", "drake:joint"]
     assert root.children[0].attributes == {"c:d": "1", "d": "2"}
@@ -94,7 +94,7 @@ def test_other_xml_prefixes_are_preserved():
 
 
 @pytest.mark.parametrize("document", [b"", b" \t\r\n ", "", "\n", b"\xef\xbb\xbf", b"\xff\xfe"])
-def test_an_empty_xml_document_is_refused(document: bytes | str):
+def test_empty_xml_document_is_refused(document: bytes | str):
     assert issue(document).code == "XML_EMPTY"
     assert "empty" in issue(document).message
 
@@ -118,14 +118,14 @@ def test_an_empty_xml_document_is_refused(document: bytes | str):
         (b"\n<?xml version='1.0'?><a/>", "not at start"),
     ],
 )
-def test_text_that_is_no_xml_is_refused(document: bytes, message: str):
+def test_text_that_is_not_xml_is_refused(document: bytes, message: str):
     result = issue(document)
     assert result.code == "XML_SYNTAX"
     assert message in result.message
     assert result.where.line is not None and result.where.column is not None
 
 
-def test_a_mismatched_xml_tag_names_the_open_element():
+def test_mismatched_xml_tag_names_the_open_element():
     result = issue(b"<a>\n <b>\n  <c>\n </b>\n</a>")
     assert result.where.line == 4
     assert result.hint == "<c> opened on line 3 is still open here"
@@ -164,13 +164,13 @@ LAUGHS = '<!DOCTYPE a [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{i + 1} "{f"&l{i
     ids=["bare", "after comments", "billion laughs", "in an attribute", "quadratic"],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_an_xml_doctype_is_refused(document: str, encoding: str):
+def test_xml_doctype_is_refused(document: str, encoding: str):
     result = issue(document.encode(encoding))
     assert result.code == "XML_DTD" and "DOCTYPE is not allowed" in result.message
     assert result.where.line == (4 if document.startswith("<?xml") else 1)
 
 
-def test_the_xml_parser_itself_refuses_a_doctype(monkeypatch: pytest.MonkeyPatch):
+def test_xml_parser_rejects_a_doctype_missed_by_the_first_check(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("linkwork.formats.xml_document._refuse_doctype", lambda text, file: None)
     assert issue("<!DOCTYPE a><a/>").code == "XML_DTD"
 
@@ -202,7 +202,7 @@ def test_xml_that_is_nested_too_deeply_is_refused():
     assert deep.code == "XML_DEPTH" and "Budget(max_depth=...)" in str(deep.hint)
 
 
-def test_a_deep_xml_tree_needs_no_recursion():
+def test_deeply_nested_xml_is_parsed_without_recursion():
     depth = 50_000
     root = parse("<a>" * depth + "</a>" * depth, budget=Budget(max_depth=depth))
     inner = root
@@ -227,7 +227,7 @@ def test_xml_with_too_many_elements_is_refused():
 
 
 @pytest.mark.parametrize("document", [b"<a b='1' b='2'/>", b"<a x:b='1' x:b='2'/>"])
-def test_a_duplicate_xml_attribute_is_refused(document: bytes):
+def test_duplicate_xml_attribute_is_refused(document: bytes):
     result = issue(document)
     assert result.code == "XML_SYNTAX" and "duplicate attribute" in result.message
 
@@ -265,6 +265,6 @@ def test_xml_in_an_invalid_encoding_is_refused(document: bytes, line: int):
     assert result.where.line == line
 
 
-def test_surrogates_in_xml_text_are_refused():
+def test_surrogate_characters_in_xml_text_are_refused():
     result = issue("<a>\n\ud800</a>")
     assert result.code == "XML_ENCODING" and result.where.line == 2

@@ -39,7 +39,7 @@ def many(kind, rng):
     return np.vstack([known, x]), np.vstack([boxes, y])
 
 
-def test_distances_of_boxes_equal_facets_of_minkowski_differences() -> None:
+def test_distances_of_boxes_equal_those_computed_from_minkowski_difference_facets() -> None:
     for kind in ("point", "segment", "box"):
         kernel = compiled(kind, "box")
         rng = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def test_separation_bounds_of_boxes_have_the_sign_of_distances() -> None:
     assert (gap <= distance + 1e-13)[gap > 0.0].all()
 
 
-def test_nearly_touching_boxes_have_distances_and_normals_to_rounding() -> None:
+def test_nearly_touching_boxes_have_distances_and_normals_exact_to_rounding() -> None:
     """Gaps of 1e-9 and less, on faces, edges and corners."""
     kernel = compiled("box", "box")
     rng = np.random.default_rng(2)
@@ -85,7 +85,7 @@ def test_nearly_touching_boxes_have_distances_and_normals_to_rounding() -> None:
             assert np.abs(n - R[:, 0]).max() < 1e-13, (gap, n)
 
 
-def test_boxes_without_size_have_distances() -> None:
+def test_boxes_of_size_zero_have_distances() -> None:
     rng = np.random.default_rng(3)
     box_box, segment_box = compiled("box", "box"), compiled("segment", "box")
     x, y = rows("box", rng, 64), rows("box", rng, 64)
@@ -103,7 +103,7 @@ def test_boxes_without_size_have_distances() -> None:
         assert np.isfinite(distance).all() and distance[0] == 0.0 and abs(np.linalg.norm(distance[1:4]) - 1.0) < 1e-15
 
 
-def test_ties_between_nearest_features_of_boxes_are_not_unique() -> None:
+def test_boxes_with_tied_nearest_features_are_reported_as_not_unique() -> None:
     X = lambda *p: Pose.of([[1.0, 0.0, 0.0, p[0]], [0.0, 1.0, 0.0, p[1]], [0.0, 0.0, 1.0, p[2]], [0.0, 0.0, 0.0, 1.0]])  # noqa: E731
     turned = Pose.of([[0.6, -0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     half = Vec3(1.0, 1.0, 1.0)

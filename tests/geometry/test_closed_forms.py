@@ -50,7 +50,7 @@ def test_closed_form_distances_are_consistent_with_normals_and_witness_points() 
                 assert np.abs(moved_distance[:, 1:4] - n).max() < 1e-6, (a, b, gap)
 
 
-def test_every_finite_pose_of_a_closed_form_pair_has_a_finite_distance() -> None:
+def test_distance_of_a_closed_form_pair_is_finite_at_every_finite_pose() -> None:
     """No NaN for sizes and positions of zero, next to zero, or very large, and for coincident bodies."""
     rng = np.random.default_rng(7)
     for a, b in PAIRS:
@@ -87,7 +87,7 @@ def inside(kind, s, x, y, z):
     return (x / s[0]) ** 2 + (y / s[1]) ** 2 + (z / s[2]) ** 2 < 1.0
 
 
-def test_no_point_of_a_surface_is_nearer_than_the_distance() -> None:
+def test_no_surface_point_is_nearer_than_the_closed_form_distance() -> None:
     """Sampled points; a point is inside if a support plane confirms it."""
     rng = np.random.default_rng(1)
     for kind in ("cylinder", "cone", "ellipsoid"):
@@ -129,7 +129,7 @@ def test_distances_of_ellipsoids_of_every_shape_are_exact_to_rounding() -> None:
         assert (np.abs(outputs[:, 1:4] + n).max(1) < 1e-12 * np.maximum(1.0, 1e-4 * radii.max(1) / focal)).all(), part
 
 
-def test_flat_and_empty_ellipsoids_have_distances() -> None:
+def test_flat_and_zero_size_ellipsoids_have_distances() -> None:
     kernel = compiled("point", "ellipsoid")
     disc = np.concatenate([np.eye(3).ravel(), np.zeros(3), [0.5, 0.5, 0.0]])
     for point, d in (((0.1, 0.2, 0.3), 0.3), ((0.9, 0.0, 0.3), 0.5), ((0.0, 0.9, 0.0), 0.4), ((0.0, 0.0, -2.0), 2.0)):
@@ -166,7 +166,7 @@ def test_closed_form_distances_on_floats_and_arrays_equal_compiled_ones() -> Non
             assert abs(back.distance - single.distance) < 4e-15, (a, b)
 
 
-def test_float32_distances_are_finite_and_near_those_of_float64() -> None:
+def test_float32_distances_are_finite_and_close_to_float64() -> None:
     rng = np.random.default_rng(4)
     for a, b in (("point", "ellipsoid"), ("segment", "segment"), ("segment", "box"), ("box", "box")):
         x, y = rows(a, rng, 100, NEAR), rows(b, rng, 100, NEAR)
@@ -181,7 +181,7 @@ def test_float32_distances_are_finite_and_near_those_of_float64() -> None:
         assert np.isfinite(outputs).all() and np.abs(outputs[:, 0] - compiled(a, b)(x, y)[:, 0]).max() < 1e-5, (a, b)
 
 
-def test_the_gradient_of_a_distance_is_the_normal() -> None:
+def test_gradient_of_a_distance_by_a_translation_is_the_normal() -> None:
     """Derivative by a shift of one body, also for iterated or branching distances."""
     rng = np.random.default_rng(5)
     for a, b in (("point", "ellipsoid"), ("segment", "box"), ("box", "box")):

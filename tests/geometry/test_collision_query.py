@@ -38,7 +38,7 @@ def grown(core, r=0.0, share=1.0):
 
 
 @pytest.mark.parametrize(("a", "b"), CLOSED)
-def test_collision_queries_agree_with_the_distance(a: str, b: str) -> None:
+def test_collision_queries_agree_with_the_sign_of_the_distance(a: str, b: str) -> None:
     rng = np.random.default_rng(3)
     x, y = rows(a, rng, 2000, 0.5), rows(b, rng, 2000, 0.5)
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
@@ -57,7 +57,7 @@ def hull(x):
     return PolytopeCore(box.pose, [Vec3(i * box.half.x, j * box.half.y, k * box.half.z) for i, j, k in signs])
 
 
-def test_collision_queries_without_closed_form_agree_with_equal_bodies_that_have_one() -> None:
+def test_collision_queries_by_search_agree_with_equal_shapes_that_have_closed_forms() -> None:
     rng, (n, box), (m, cylinder) = np.random.default_rng(3), CORES["box"], CORES["cylinder"]
     x, y, z, c = (rows(kind, rng, 1000, 0.5) for kind in ("box", "box", "cylinder", "point"))
 
@@ -75,7 +75,7 @@ def test_collision_queries_without_closed_form_agree_with_equal_bodies_that_have
     check(lw.compile(balls, x=m, y=3, r=(), d=()), z, c, apart(z, c))
 
 
-def test_collision_queries_separate_parallel_and_degenerate_bodies() -> None:
+def test_collision_queries_separate_parallel_and_degenerate_shapes() -> None:
     eye = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     cases = {
         ("segment", "segment"): [
@@ -110,7 +110,7 @@ def test_collision_queries_separate_parallel_and_degenerate_bodies() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("a", "b"), [("box", "hull"), ("hull", "hull"), ("box", "cylinder")])
-def test_separation_bounds_equal_distances_of_separated_bodies(a: str, b: str) -> None:
+def test_separation_bounds_equal_distances_of_separated_shapes(a: str, b: str) -> None:
     """The same bits and normals unless the bodies almost touch, and no positive value for overlaps."""
     rng, ((na, core_a), (nb, core_b)) = np.random.default_rng(4), (CORES[a], CORES[b])
     x, y = rows(a, rng, 500, 0.5), rows(b, rng, 500, 0.5)

@@ -87,7 +87,7 @@ POSE = (
 )
 
 
-def test_ties_between_cubes_are_not_unique() -> None:
+def test_cubes_with_tied_nearest_points_are_reported_as_not_unique() -> None:
     """Cubes on faces, along edges, and about one center have many points or normals; askew they have one."""
     a = shapes.Polytope(CUBE)
     X = np.tile(np.eye(4), (4, 1, 1))
@@ -99,7 +99,7 @@ def test_ties_between_cubes_are_not_unique() -> None:
     assert np.abs(distances.distance[:3] - (-0.05, -0.05, -0.4)).max() < 1e-15
 
 
-def test_a_hull_pair_with_a_negative_bound_on_an_arc_has_the_exact_depth() -> None:
+def test_depth_of_a_hull_pair_with_a_negative_bound_on_an_arc_is_exact() -> None:
     """The minimum lies on an arc with a bound below zero."""
     a, b = np.reshape(FEW, (-1, 3)), np.reshape(MORE, (-1, 3))
     X = np.eye(4)
@@ -130,7 +130,7 @@ def poses(count: int) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_depths_of_constant_polytopes_equal_facets() -> None:
+def test_penetration_depths_of_constant_polytopes_equal_those_from_facets() -> None:
     X, at = poses(60), lw.pose()
     for a, b in CASES:
         distances = lw.signed_distance(a, at, b, X)

@@ -74,7 +74,7 @@ def _shared(a: BoxCore, b: BoxCore) -> float:
     return float(ConvexHull(np.array(polygon)).volume) if len(polygon) > 2 else 0.0
 
 
-def test_contacts_on_a_half_space_have_the_depth_below_the_plane() -> None:
+def test_contact_points_on_a_half_space_have_the_depth_below_the_plane() -> None:
     rng = np.random.default_rng(0)
     vertices = tuple(Vec3(*v) for v in rng.normal(size=(14, 3)).tolist())
     for _ in range(8):
@@ -108,7 +108,7 @@ def test_contacts_on_a_half_space_have_the_depth_below_the_plane() -> None:
             assert [*swapped.normal] == [*(-manifold.normal)]
 
 
-def test_bodies_on_a_half_space_have_enough_contact_points() -> None:
+def test_shapes_on_a_half_space_have_enough_contact_points() -> None:
     upright, lying = Rotation.identity(), Rotation.about(Vec3(1.0, 0.0, 0.0), math.pi / 2)
     sunk = 1e-3
     standing = contacts(FLOOR, Solid(CylinderCore(Pose(upright, Vec3(0.1, 0.2, 0.3 - sunk)), 0.2, 0.3)))
@@ -134,7 +134,7 @@ def test_bodies_on_a_half_space_have_enough_contact_points() -> None:
     assert not _there(contacts(FLOOR, Solid(PointCore(Vec3(0.0, 0.0, 0.2)), 0.1)))
 
 
-def test_cylinders_on_boxes_touch_the_surface_below() -> None:
+def test_contact_points_of_cylinders_on_boxes_lie_on_the_surface_below() -> None:
     """Standing or lying, wholly or in part, and boxes on caps: points of the surfaces with the right depth."""
     table = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.5, 0.5, 0.1))
     upright, lying = Rotation.identity(), Rotation.about(Vec3(0.0, 1.0, 0.0), 0.5 * math.pi)
@@ -161,7 +161,7 @@ def test_cylinders_on_boxes_touch_the_surface_below() -> None:
     assert max(p.depth for p in _there(manifold)) == pytest.approx(-least.distance, abs=1e-9)
 
 
-def test_contacts_of_polytopes_keep_most_of_the_support_area() -> None:
+def test_contact_points_of_polytopes_preserve_most_of_the_support_area() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         angles = np.sort(rng.uniform(0.0, 2.0 * math.pi, 9))
@@ -174,7 +174,7 @@ def test_contacts_of_polytopes_keep_most_of_the_support_area() -> None:
         assert ConvexHull(support[:, :2]).volume > 0.9 * ConvexHull(ring[:, :2]).volume
 
 
-def test_boxes_on_boxes_touch_where_their_faces_overlap() -> None:
+def test_contact_points_of_boxes_on_boxes_lie_on_the_overlap_of_their_faces() -> None:
     rng = np.random.default_rng(2)
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
     for k in range(60):
@@ -197,7 +197,7 @@ def test_boxes_on_boxes_touch_where_their_faces_overlap() -> None:
         assert max(p.depth for p in _there(swapped)) == pytest.approx(max(p.depth for p in points), abs=1e-9)
 
 
-def test_aligned_boxes_touch_on_the_whole_rectangle() -> None:
+def test_contact_points_of_aligned_boxes_span_the_whole_overlap_rectangle() -> None:
     lower = BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1))
     upper = BoxCore(Pose(Rotation.identity(), Vec3(0.25, 0.1, 0.099)), Vec3(0.1, 0.2, 0.1))
     manifold = _there(contacts(Solid(lower), Solid(upper)))
@@ -207,7 +207,7 @@ def test_aligned_boxes_touch_on_the_whole_rectangle() -> None:
         assert len(_there(contacts(Solid(lower), Solid(upper)))) == 4
 
 
-def test_edges_touch_in_one_point_or_along_a_segment() -> None:
+def test_contacts_of_box_edges_are_one_point_or_the_ends_of_a_segment() -> None:
     quarter = math.pi / 4
     lower = BoxCore(Pose(Rotation.about(Vec3(1.0, 0.0, 0.0), quarter), Vec3.zero()), Vec3(0.5, 0.1, 0.1))
     R = Rotation.about(Z, 1.2) @ Rotation.about(Vec3(1.0, 0.0, 0.0), quarter)
@@ -225,7 +225,7 @@ def test_edges_touch_in_one_point_or_along_a_segment() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_bodies_without_known_faces_touch_along_their_outline(drawn: Any) -> None:
+def test_contact_points_of_shapes_without_known_faces_lie_on_their_outline(drawn: Any) -> None:
     """Cubes as hulls touch like boxes, on boxes and hulls; cones and prisms stand on their bases."""
     rng, half = np.random.default_rng(4), Vec3(0.2, 0.25, 0.1)
     corners = lambda h: tuple(Vec3(h.x * i, h.y * j, h.z * k) for i in (1, -1) for j in (1, -1) for k in (1, -1))  # noqa: E731
@@ -261,7 +261,7 @@ def test_bodies_without_known_faces_touch_along_their_outline(drawn: Any) -> Non
             assert ConvexHull(_array([p.on_b for p in points])[:, :2]).volume > 2.5 * 0.15**2
 
 
-def test_a_capsule_lies_on_a_box_with_two_points() -> None:
+def test_capsule_lying_on_a_box_has_two_contact_points() -> None:
     box = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
     lying = Solid(SegmentCore(Vec3(0.1, 0.0, 0.049), Vec3(0.4, 0.0, 0.0)), 0.05)
     for manifold in (contacts(lying, box), contacts(box, lying).flipped()):
@@ -279,7 +279,7 @@ def test_a_capsule_lies_on_a_box_with_two_points() -> None:
         assert deepest <= -least.distance + 1e-9
 
 
-def test_contacts_move_continuously_as_bodies_slide(drawn: Any) -> None:
+def test_contact_points_move_continuously_as_shapes_slide(drawn: Any) -> None:
     """Contacts move as far as the bodies, times a factor for slanted faces, also if faces share eight corners."""
     lower = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))
     half, lifted = Vec3(0.1, 0.2, 0.1), Rotation.about(Vec3(1.0, 0.0, 0.0), 1e-3)
@@ -308,7 +308,7 @@ def test_contacts_move_continuously_as_bodies_slide(drawn: Any) -> None:
             last = now
 
 
-def test_compiled_contacts_equal_those_on_floats() -> None:
+def test_compiled_contact_points_equal_those_on_floats() -> None:
     def touch(Xa: np.ndarray, Xb: np.ndarray, n: np.ndarray) -> tuple:
         a, b = BoxCore(Pose.of(Xa), Vec3(0.3, 0.2, 0.1)), BoxCore(Pose.of(Xb), Vec3(0.2, 0.25, 0.1))
         normal = Vec3.of(n)

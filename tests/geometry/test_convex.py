@@ -25,7 +25,7 @@ def shifted(b, y, shift):
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_distances_of_convex_bodies_satisfy_identities(a, b) -> None:
+def test_distances_of_convex_shapes_satisfy_identities(a, b) -> None:
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 0)
     outputs = kernel(x, y)
@@ -69,7 +69,7 @@ def scaled(x, factor):
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_moving_a_body_changes_the_distance_by_at_most_the_displacement(a, b) -> None:
+def test_moving_a_shape_changes_the_distance_by_at_most_the_displacement(a, b) -> None:
     """Bodies touch after moving by the distance; then the distance changes as the normal predicts."""
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 1)
@@ -105,7 +105,7 @@ def test_moving_a_body_changes_the_distance_by_at_most_the_displacement(a, b) ->
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_distances_of_bodies_with_size_ratio_1000_are_accurate(a, b) -> None:
+def test_distances_of_shapes_with_size_ratio_1000_are_accurate(a, b) -> None:
     kernel = compiled(a, b)
     for part in (1e-3, 1e3):
         _, x, y = pairs(a, b, 2, 40, 0.0)
@@ -127,7 +127,7 @@ def test_distances_of_bodies_with_size_ratio_1000_are_accurate(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
-def test_every_finite_pose_of_convex_bodies_has_a_finite_distance(a, b) -> None:
+def test_distance_of_convex_shapes_is_finite_at_every_finite_pose(a, b) -> None:
     """No NaN: far away, coincident, hardly apart, and with sizes of zero, next to zero, or very large."""
     kernel = compiled(a, b)
     rng, x, y = pairs(a, b, 4, 64)
@@ -136,7 +136,7 @@ def test_every_finite_pose_of_convex_bodies_has_a_finite_distance(a, b) -> None:
     assert np.isfinite(outputs).all(), np.flatnonzero(~np.isfinite(outputs).all(1))
 
 
-def test_unique_nearest_points_are_recognised() -> None:
+def test_unique_nearest_points_of_convex_shapes_are_reported_as_unique() -> None:
     """Apart and overlapping; faces on faces, lines on faces and concentric bodies have ties."""
     at = lambda p, sizes, R=IDENTITY: np.concatenate([R, p, np.ravel(sizes)])  # noqa: E731
     lying = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]).ravel()  # z along y
@@ -167,7 +167,7 @@ def test_unique_nearest_points_are_recognised() -> None:
     assert crossed(np.array([0.0, 0.0, 1.0, 0.5, 0.0, 0.0]), at((0, 0, 0), can, lying))[10] == 1.0  # across it
 
 
-def test_concentric_bodies_have_the_known_depths() -> None:
+def test_concentric_shapes_have_the_known_penetration_depths() -> None:
     """A cylinder in the middle of an ellipsoid, then moved out along its axis; one without a radius is a segment."""
     kernel = compiled("cylinder", "ellipsoid")
     segment_row = np.tile(np.concatenate([IDENTITY, np.zeros(3), [0.5, 0.8]]), (12, 1))

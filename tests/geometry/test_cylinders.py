@@ -68,7 +68,7 @@ def cases(a, b):
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_distances_of_parallel_features_are_proved_optimal(a, b) -> None:
+def test_distances_of_cylinders_with_parallel_features_are_optimal(a, b) -> None:
     """Planes across the normal keep the distance, and points apart by it are on both: apart that is all there is to
     prove.  Of overlaps a search of all directions finds nothing less."""
     kernel = compiled(a, b)
@@ -106,7 +106,7 @@ def test_tiny_gaps_of_cylinders_are_exact_to_rounding(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_collision_tests_of_cylinders_agree_with_the_distance(a, b) -> None:
+def test_collision_queries_of_cylinders_agree_with_the_distance(a, b) -> None:
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]
 
     def near(x, y, most):
@@ -123,7 +123,7 @@ def test_collision_tests_of_cylinders_agree_with_the_distance(a, b) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_witness_points_in_float32_are_accurate(a, b) -> None:
+def test_witness_points_of_cylinders_in_float32_are_accurate(a, b) -> None:
     """Normals by cross products are used without a comparison with rounding errors."""
     rng = np.random.default_rng(14)
     x, y = rows(a, rng, 2000, 0.5), rows(b, rng, 2000, 0.5)

@@ -77,7 +77,7 @@ def listed(result: SignedDistance, n: int) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_the_normals_wrench_equal_differences() -> None:
+def test_derivatives_of_the_distance_normals_wrench_equal_finite_differences() -> None:
     """∂(p × n; n) by a twist of one body, of all closed forms, apart and overlapping."""
     n, h = 60, 1e-5
     steps = np.vstack([np.zeros((1, 6)), h * np.eye(6), -h * np.eye(6)])
@@ -109,7 +109,7 @@ def test_derivatives_of_the_normals_wrench_equal_differences() -> None:
             assert np.array_equal(np.broadcast_to(known, n) > 0.5, valid)
 
 
-def test_wrench_derivatives_of_either_body_agree() -> None:
+def test_derivatives_of_the_distance_wrench_by_either_shape_agree() -> None:
     """The bodies exchanged, A moves: both by the twist V, and B back, so −F varies by K V − V ×* F."""
     rng = np.random.default_rng(9)
     for kind, kind_b in (("segment", "box"), ("box", "box"), ("point", "ellipsoid"), ("half_space", "cone")):
@@ -125,7 +125,7 @@ def test_wrench_derivatives_of_either_body_agree() -> None:
         assert exists == known == 1.0 and np.abs(np.array(back) - (np.array(K) - crossed)).max() < 1e-12, (kind, kind_b)
 
 
-def test_dual_numbers_of_distances_equal_differences() -> None:
+def test_dual_numbers_of_distances_equal_finite_differences() -> None:
     """Floats with derivatives, without a trace: rates of all results, by a shift of one body."""
     can = CylinderCore(Pose.identity(), 0.2, 0.3)
     egg = lambda x: Solid(EllipsoidCore(motion([0.3, 0.5, 0.1, *x]), Vec3(0.5, 0.3, 0.2)))  # noqa: E731
@@ -144,7 +144,7 @@ def listed_of(result: SignedDistance) -> list[Any]:
     return [result.distance, *result.normal, *result.on_a, *result.on_b]
 
 
-def test_distance_derivatives_of_spheres_and_planes_have_closed_forms() -> None:
+def test_distance_derivatives_of_spheres_and_planes_equal_closed_forms() -> None:
     """Spheres: (1 − n nᵀ)/‖c‖ for any radii; a point on a plane: no change with shifts."""
     a, b = PointCore(Vec3(0.0, 0.0, 0.0)), PointCore(Vec3(0.3, -0.4, 1.2))
     solids = Solid(a, 0.2), Solid(b, 0.7)
@@ -156,7 +156,7 @@ def test_distance_derivatives_of_spheres_and_planes_have_closed_forms() -> None:
     assert exists == 1.0 and np.allclose(np.array(K)[3:], 0.0, atol=1e-15)
 
 
-def test_distance_derivatives_are_reported_missing_at_ties() -> None:
+def test_distance_derivatives_at_ties_of_nearest_features_are_reported_as_missing() -> None:
     """Faces on faces, parallel edges, spheres about one centre, and changes of the nearest feature."""
     cube = Pose.identity()
     boxes = [
@@ -173,7 +173,7 @@ def test_distance_derivatives_are_reported_missing_at_ties() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_derivatives_of_searched_distances_in_user_functions_equal_differences() -> None:
+def test_derivatives_of_iteratively_computed_distances_in_user_functions_equal_finite_differences() -> None:
     """Forward, in reverse and twice."""
     can, egg = lw.shapes.Cylinder(0.2, 0.6), lw.shapes.Ellipsoid((0.5, 0.3, 0.2))
     weights = np.random.default_rng(3).normal(size=10)

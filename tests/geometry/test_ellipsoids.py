@@ -25,7 +25,7 @@ def drawn(seed: int, count: int, spread: float) -> tuple[np.random.Generator, np
     return rng, rows("ellipsoid", rng, count, spread), rows("ellipsoid", rng, count, spread)
 
 
-def test_proved_ellipsoid_distances_are_optimal() -> None:
+def test_ellipsoid_distances_reported_as_optimal_are_optimal() -> None:
     """Starts in many directions: with two local minima only the deeper one is proved."""
 
     def settled(x: Any, y: Any, start: Any) -> Any:
@@ -53,7 +53,7 @@ def test_proved_ellipsoid_distances_are_optimal() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_no_direction_separates_ellipsoids_further() -> None:
+def test_no_direction_separates_ellipsoids_by_more_than_the_distance() -> None:
     kernel = compiled("ellipsoid", "ellipsoid")
     for seed, spread in ((1, 0.0), (2, 0.15), (3, 1.0)):
         rng, x, y = drawn(seed, PAIRS, spread)

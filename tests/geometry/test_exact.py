@@ -49,7 +49,7 @@ def check(a, b, x, y, outputs, where):
 
 
 @pytest.mark.slow(every=3)
-def test_distances_apart_equal_forty_digit_results() -> None:
+def test_distances_of_separated_shapes_equal_forty_digit_results() -> None:
     rng = np.random.default_rng(0)
     for a, b in itertools.combinations_with_replacement(CORES, 2):
         x, y = rows(a, rng, 1)[0], rows(b, rng, 1)[0]
@@ -67,7 +67,7 @@ def test_distances_apart_equal_forty_digit_results() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_depths_of_overlaps_equal_forty_digit_results() -> None:
+def test_penetration_depths_equal_forty_digit_results() -> None:
     """Touching pairs are included if one body is smooth."""
     rng = np.random.default_rng(1)
     for a, b in SEARCHED:

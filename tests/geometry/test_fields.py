@@ -82,7 +82,7 @@ def triangles_of(field):
 # -- clouds
 
 
-def test_the_nearest_point_of_a_cloud_is_exact() -> None:
+def test_nearest_point_of_a_point_cloud_is_exact() -> None:
     rng = np.random.default_rng(0)
     cloud = shapes.PointCloud(rng.normal(size=(37, 3)), 0.05)
     arrays = fields.cloud_arrays(cloud, 128)
@@ -119,7 +119,7 @@ def on_ground(arrays, b):
     return fields.field_distance(shapes.HeightField, arrays, Pose.identity(), b)
 
 
-def test_distances_of_points_and_height_fields_equal_triangles() -> None:
+def test_distances_of_points_to_height_fields_equal_those_to_triangles() -> None:
     rng = np.random.default_rng(2)
     triangles = triangles_of(GROUND)
     p = rng.uniform(-0.8, 0.8, (600, 3)) * [1.0, 1.0, 0.5]
@@ -145,7 +145,7 @@ def test_distances_of_points_and_height_fields_equal_triangles() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_distances_of_solids_and_height_fields_equal_triangles() -> None:
+def test_distances_of_solids_to_height_fields_equal_those_to_triangles() -> None:
     rng = np.random.default_rng(3)
     arrays = fields.ground_arrays(GROUND)
     triangles = triangles_of(GROUND)
@@ -226,7 +226,7 @@ def test_interpolated_distance_fields_stay_within_their_error_bounds() -> None:
 # -- compounds
 
 
-def test_distances_of_compounds_are_minima_over_parts() -> None:
+def test_distances_of_compound_shapes_are_minima_over_their_shapes() -> None:
     rng = np.random.default_rng(5)
     X = [Pose.of(x.tolist()) for x in poses(rng, 3, 0.5)]
     compound = shapes.Compound([(shapes.Sphere(0.2), X[0]), shapes.Capsule(0.1, 0.4).at((0.3, 0, 0))])

@@ -76,7 +76,7 @@ def test_constants_of_distance_kernels_are_representable_in_float32(a: str, b: s
 
 
 @pytest.mark.slow(every=3)
-def test_float32_rays_hit_the_bodies_of_float64_rays() -> None:
+def test_float32_rays_hit_the_shapes_that_float64_rays_hit() -> None:
     """Cones are included: rays reach their surface by steps that end at rounding errors."""
     rng = np.random.default_rng(0)
     for kind in ("box", "cone", "cylinder"):

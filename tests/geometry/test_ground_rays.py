@@ -60,7 +60,7 @@ def above(field, p):
     return p[:, 2] - np.where(t < s, a + (b - a) * s + (d - b) * t, a + (d - c) * s + (c - a) * t)
 
 
-def test_rays_end_at_the_first_triangle_or_side_of_the_ground():
+def test_rays_end_at_the_first_triangle_or_side_of_a_height_field():
     rng = np.random.default_rng(1)
     field = lw.shapes.HeightField(0.4 * rng.normal(size=(9, 7)), (0.5, 0.3), (-1.9, -0.8))
     kernel = ray_on(field)
@@ -90,7 +90,7 @@ def test_rays_end_at_the_first_triangle_or_side_of_the_ground():
     assert [float(kernel(o[k], d[k])) for k in range(20)] == outputs[:20].tolist()  # alone, to the bit
 
 
-def test_rays_on_planar_height_fields_have_closed_form_lengths():
+def test_ray_lengths_on_planar_height_fields_equal_closed_forms():
     """Planes at angles down to a tenth of a degree, over a hundred cells, and a ramp."""
     rng = np.random.default_rng(2)
     x, y = 0.1 * np.arange(101) - 5.0, 0.08 * np.arange(101) - 4.0
@@ -113,7 +113,7 @@ def test_rays_on_planar_height_fields_have_closed_form_lengths():
         assert np.isclose(kernel([-1.0, 0.1, high], level), (2.0 * high + 1.0) / level[0], atol=1e-12)
 
 
-def test_derivatives_of_ray_lengths_equal_differences():
+def test_derivatives_of_ray_lengths_equal_finite_differences():
     rng = np.random.default_rng(3)
     field = lw.shapes.HeightField(0.3 * rng.normal(size=(8, 8)), 0.4)
     kernel = ray_on(field)

@@ -58,7 +58,7 @@ def test_distances_of_boxes_that_almost_touch_are_exact() -> None:
         assert np.abs(outputs[7:10] - outputs[4:7] - outputs[0] * outputs[1:4]).max() < 2e-15 * scale
 
 
-def test_distances_of_special_boxes_equal_facets() -> None:
+def test_distances_of_boxes_in_special_positions_equal_those_from_facets() -> None:
     turned = lambda *rows: np.linalg.qr(np.array(rows))[0] * np.sign(np.diag(np.linalg.qr(np.array(rows))[1]))  # noqa: E731
     pairs = [
         # fcl 445: apart by no more than rounding; 388: a link along a shelf
@@ -130,7 +130,7 @@ def frame(z):
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def test_a_small_box_on_a_large_box_has_four_contacts() -> None:
+def test_small_box_on_a_large_box_has_four_contact_points() -> None:
     """mujoco_warp 1430: half sizes of 1 to 100 m, with a small box that rests on them, anywhere."""
     kernel = compiled("box", "box")
     upright = lambda *p: Pose(Rotation.identity(), Vec3(*p))  # noqa: E731
@@ -171,7 +171,7 @@ def test_signed_distances_of_hulls_equal_the_gap_along_the_normal() -> None:
         assert ((b @ directions.T).min(0) - (a @ directions.T).max(0)).max() <= d[k] + 2e-15
 
 
-def test_the_depth_of_overlapping_prisms_is_exact() -> None:
+def test_penetration_depth_of_overlapping_prisms_is_exact() -> None:
     """drake 21673: a wheel's prism of six sides and a triangle's; and just touching."""
     position, (c, s) = (4.2864836941313040342, 7.3869576872253679412), (-0.94039051098122172778, 0.34009658459984087875)
     ring = [(np.cos(k * np.pi / 3.0), np.sin(k * np.pi / 3.0)) for k in range(6)] @ np.array(
@@ -189,7 +189,7 @@ def test_the_depth_of_overlapping_prisms_is_exact() -> None:
         assert abs(outputs[0] - gap) < 1e-14
 
 
-def test_pairs_without_a_unique_direction_have_exact_distances() -> None:
+def test_pairs_of_shapes_without_a_unique_normal_have_exact_distances() -> None:
     """Spheres about one center, segments along each other, parallel edges, and concentric bodies."""
     rng = np.random.default_rng(3)
     R = rotations(rng, 1)[0]

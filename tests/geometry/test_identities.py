@@ -102,14 +102,14 @@ def touching(kinds: tuple[str, str], placement: str, count: int) -> tuple[Bodies
     return a, replace(b, X=X)
 
 
-def test_overlapping_hulls_without_ties_are_unique() -> None:
+def test_overlapping_hulls_without_ties_are_reported_as_unique() -> None:
     """A wedge and an octahedron that overlap at random have no two equally near facets."""
     a, b = pairs(("wedge", "octahedron"), "random", 2000, seed=1)
     d, *_, unique = measured(a, b)
     assert (d < 0.0).sum() > 500 and unique[d < 0.0].min() == 1.0
 
 
-def test_every_pair_with_a_formula_is_drawn_by_the_identities() -> None:
+def test_identity_tests_cover_every_pair_of_shapes_with_a_formula() -> None:
     assert {("cone", "hull"), ("box", "cylinder"), ("half-space", "ellipsoid"), ("wedge", "wedge")} <= {*FAMILIES}
 
     class NewCore:
@@ -120,7 +120,7 @@ def test_every_pair_with_a_formula_is_drawn_by_the_identities() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_corner_flush_with_the_end_of_a_cylinder_has_the_exact_normal() -> None:
+def test_distance_of_a_corner_level_with_the_end_of_a_cylinder_has_the_exact_normal() -> None:
     can, octahedron = lw.shapes.Cylinder(0.2, 0.4), lw.shapes.Polytope(0.2 * np.vstack([np.eye(3), -np.eye(3)]))
     expected, normal = np.hypot(0.4, 0.5) - 0.2, np.array([-0.4, 0.5]) / np.hypot(0.4, 0.5)
     for above in (0.0, 1e-12, -1e-12, 1e-9, -1e-9):
@@ -140,7 +140,7 @@ def test_a_corner_flush_with_the_end_of_a_cylinder_has_the_exact_normal() -> Non
 
 
 @pytest.mark.slow(every=3)
-def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
+def test_cube_beside_a_cylinder_is_reported_to_have_many_nearest_points() -> None:
     """Nearest points on a face, on an edge, and of a hull that is not recognised as a box."""
     corners = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
     can = lw.shapes.Cylinder(0.2, 0.2)
@@ -153,7 +153,7 @@ def test_a_cube_at_the_height_of_a_cylinder_has_many_nearest_points() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_depth_searches_of_bodies_with_parallel_symmetry_axes_take_few_steps() -> None:
+def test_depth_searches_of_shapes_with_parallel_symmetry_axes_need_few_steps() -> None:
     """A rod in a cone about one axis is separated by a ring of equal directions: the depth is tied."""
 
     def searched(X: object, Y: object, x: object, y: object) -> tuple[object, object]:
@@ -181,7 +181,7 @@ def test_depth_searches_of_bodies_with_parallel_symmetry_axes_take_few_steps() -
 
 
 @pytest.mark.slow(every=3)
-def test_overlaps_with_several_shallowest_normals_are_reported_as_not_unique() -> None:
+def test_overlaps_with_several_normals_of_least_depth_are_reported_as_not_unique() -> None:
     """Normals that are no images of each other by the symmetries of the bodies."""
     for kinds, sizes, R, p in (
         (("cylinder", "octahedron"), ([0.15, 0.4], []), [[-1, 0, 0], [0, 0, 1], [0, 1, 0]], (0, -0.2, 0)),

@@ -11,7 +11,7 @@ from linkwork.spatial import Pose, Rotation, Vec3
 RADII = np.array([0.9, 0.5, 0.495])
 
 
-def test_a_segment_in_a_nearly_round_ellipsoid_has_the_minimum_depth() -> None:
+def test_penetration_depth_of_a_segment_in_a_nearly_round_ellipsoid_is_minimal() -> None:
     rng = np.random.default_rng(8)
     ellipsoid = EllipsoidCore(Pose(Rotation.identity(), Vec3.zero()), Vec3.of(map(float, RADII)))
 

@@ -21,7 +21,7 @@ def evaluated(caller, X_a, X_b):
 
 
 @pytest.mark.parametrize("caller", ["signed_distance", "contact_points"])
-def test_functions_of_two_shapes_take_single_and_batched_poses(caller: str) -> None:
+def test_distance_functions_of_two_shapes_accept_single_and_batched_poses(caller: str) -> None:
     many = evaluated(caller, lw.pose(), X)
     for k in (0, 7, 19):
         assert np.array_equal(evaluated(caller, lw.pose(), X[k]), many[k])

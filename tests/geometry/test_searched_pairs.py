@@ -42,7 +42,7 @@ def compiled(a: str, b: str, na: int, nb: int) -> lw.Kernel:
 
 
 @pytest.mark.slow(every=3)
-def test_depths_and_points_of_difficult_pairs_are_exact() -> None:
+def test_penetration_depths_and_witness_points_of_difficult_pairs_are_exact() -> None:
     for pair in CASES:
         (a, b), x, y = pair["kinds"], np.array(pair["a"]), np.array(pair["b"])
         outputs = compiled(a, b, len(x), len(y))(x, y)

@@ -42,7 +42,7 @@ def test_distances_of_segments_are_exact_to_rounding() -> None:
     assert np.array_equal(outputs[:50, 10] == 0.0, beside) and beside.sum() == 44 and (outputs[100:, 10] == 1.0).all()
 
 
-def test_coincident_points_have_a_normal() -> None:
+def test_distance_of_coincident_points_has_a_unit_normal() -> None:
     solid = Solid(PointCore(Vec3(1.0, 2.0, 3.0)), 0.5)
     distances = signed_distance(solid, Solid(SegmentCore(Vec3(1.0, 2.0, 3.0), Vec3(0.0, 0.0, 0.0)), 0.25))
     assert distances.distance == -0.75 and [*distances.normal] == [0.0, 0.0, 1.0] and distances.unique == 0.0
@@ -66,7 +66,7 @@ def test_normals_of_crossing_segments_are_perpendicular_to_both() -> None:
     assert abs(along[0]) < 1e-15 and abs(along[1:4] @ [1.0, 2.0, 3.0]) < 1e-15 and along[10] == 0.0
 
 
-def test_nearly_parallel_segments_of_different_lengths_are_accurate() -> None:
+def test_distances_of_nearly_parallel_segments_of_different_lengths_are_accurate() -> None:
     """The distance of lines through points at ±0.5 of both is known, or that of the ends."""
     kernel = compiled("segment", "segment")
     rng = np.random.default_rng(2)
@@ -97,7 +97,7 @@ def exact_distance(a, b):
     return np.sqrt(float(min(dot(offset, offset) for offset in offsets)))
 
 
-def test_segment_distances_equal_rational_arithmetic() -> None:
+def test_segment_distances_equal_those_in_rational_arithmetic() -> None:
     """Almost parallel, of lengths that differ by 1e6, and almost meeting: to rounding, relative to their size."""
     rng = np.random.default_rng(3)
     n = 200

@@ -56,7 +56,7 @@ def sampled(kind, s, rng):
             return CORNERS * s
 
 
-def test_support_points_are_the_farthest_points() -> None:
+def test_support_points_of_shapes_are_the_farthest_points() -> None:
     rng = np.random.default_rng(0)
     assert set(CORES) == set(SUPPORTS)
     for kind, core in CORES.items():
@@ -92,7 +92,7 @@ def test_support_points_are_the_farthest_points() -> None:
             assert np.abs(segment - outputs[:, 7:8] * outputs[:, 8:11]).max() < 1e-14, kind
 
 
-def test_half_spaces_have_support_points_only_where_bounded() -> None:
+def test_nearest_points_on_a_half_space_are_unique_unless_a_face_is_parallel_to_it() -> None:
     X = Pose.of(np.eye(4))
     plane = Solid(HalfSpaceCore(Vec3(0.0, 0.0, -2.0), Vec3(0.0, 0.0, 1.0)))
     tilted = Solid(HalfSpaceCore(Vec3(0.0, 0.0, -2.0), Vec3(0.6, 0.48, 0.64)))

@@ -13,7 +13,7 @@ def placed(W: np.ndarray, points: np.ndarray) -> np.ndarray:
     return X
 
 
-def test_spheres_centered_on_surfaces_have_the_faces_normal() -> None:
+def test_spheres_centered_on_a_surface_have_the_normal_of_the_face() -> None:
     """On an axis, an edge or a corner the normal is one of many."""
     rng = np.random.default_rng(0)
     W = np.array([lw.pose(rng.uniform(-1.0, 1.0, 3), rpy=rng.uniform(-3.0, 3.0, 3)) for _ in range(100)])
@@ -44,7 +44,7 @@ def test_spheres_centered_on_surfaces_have_the_faces_normal() -> None:
             assert np.abs(np.einsum("ki,ki->k", distances.normal, W[:, :3, 2])).max() < 1e-15
 
 
-def test_capsules_with_an_axis_in_a_face_or_through_another_axis_have_known_normals() -> None:
+def test_capsules_with_an_axis_in_a_face_or_through_another_axis_have_the_known_normals() -> None:
     rng = np.random.default_rng(2)
     W = np.array([lw.pose(rng.uniform(-1.0, 1.0, 3), rpy=rng.uniform(-3.0, 3.0, 3)) for _ in range(100)])
     capsule, box = lw.shapes.Capsule(0.05, 0.1), lw.shapes.Box((0.2, 0.2, 0.2))
@@ -72,7 +72,7 @@ def test_spheres_centered_on_a_planar_height_field_have_its_normal() -> None:
             assert np.abs(distances.distance - gap + 0.05).max() < 1e-15, gap
 
 
-def test_distance_gradients_are_finite_where_the_cores_of_bodies_touch() -> None:
+def test_distance_gradients_are_finite_if_the_cores_of_rounded_shapes_touch() -> None:
     """The gradient by B's position is the normal."""
     cone, capsule, box = lw.shapes.Cone(0.2, 0.4), lw.shapes.Capsule(0.2, 0.4), lw.shapes.Box((0.2, 0.2, 0.2))
     for a, b, p in (

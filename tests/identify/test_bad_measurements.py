@@ -16,7 +16,7 @@ from oracles.trees import TREES, robot_of
 from .cases import motion, pendulum_motion
 
 
-def test_invalid_arrays_of_measurements_are_refused() -> None:
+def test_invalid_arrays_of_measurements_for_identification_are_refused() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(40)
     tau = robot.inverse_dynamics(q, v, a)
@@ -42,7 +42,7 @@ def test_invalid_arrays_of_measurements_are_refused() -> None:
         identify.base_parameters(robot, q[:4], v[:4], a[:4], tau[:4])
 
 
-def test_too_few_samples_to_weigh_forces_are_refused() -> None:
+def test_identification_with_too_few_samples_to_weight_forces_is_refused() -> None:
     """Parameters fit one joint force exactly: its σ would be zero, and the estimate far off."""
     robot = lw.load("double_pendulum")
     q, v, a = motion(robot, 4, 1)
@@ -139,7 +139,7 @@ def test_robots_without_inertias_are_refused_for_identification() -> None:
         identify.inertias(point, q, v, a, tau, bodies=["lower_rod"])
 
 
-def test_identification_without_scipy_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_identification_without_scipy_installed_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(40)
     tau = robot.inverse_dynamics(q, v, a)

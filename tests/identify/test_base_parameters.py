@@ -15,7 +15,7 @@ from .cases import deformed_robot, motion, pendulum_motion
 
 
 @pytest.mark.slow(every=3)
-def test_exact_forces_give_exact_base_parameters() -> None:
+def test_identification_from_exact_forces_gives_exact_base_parameters() -> None:
     """All joint types and coupled joints, for any nominal inertias."""
     for name in ("revolute_chain", "planar_chain", "spherical_chain", "mixed_star", "coupled_0", "rerooted_coupled"):
         robot = robot_of(TREES[name])
@@ -28,7 +28,7 @@ def test_exact_forces_give_exact_base_parameters() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_free_base_is_identified_by_its_zero_force_and_wrenches_on_feet() -> None:
+def test_floating_base_is_identified_from_its_zero_force_and_wrenches_on_feet() -> None:
     """The base is not driven: its forces are zero.  What the ground does is measured, or all of it is wrong."""
     robot = shipped("quadruped")
     rng = np.random.default_rng(2)
@@ -47,7 +47,7 @@ def test_a_free_base_is_identified_by_its_zero_force_and_wrenches_on_feet() -> N
     assert without.held_out is not None and without.held_out.error.max() > 1.0
 
 
-def test_errors_of_base_parameters_agree_with_the_stated_covariance() -> None:
+def test_errors_of_identified_base_parameters_agree_with_the_stated_covariance() -> None:
     """Normalised errors of many fits have mean square 1, together (Mahalanobis) and scattered as their covariance."""
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(200)
@@ -73,7 +73,7 @@ def test_errors_of_base_parameters_agree_with_the_stated_covariance() -> None:
     assert (equal.standard_deviations[3:] > 3.0 * fit.standard_deviations[3:]).all()  # weights are worth it
 
 
-def test_user_weights_of_forces_are_relative() -> None:
+def test_scaling_all_weights_of_measured_forces_does_not_change_the_identification() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(200)
     tau = robot.inverse_dynamics(q, v, a) + [0.3, 0.03] * np.random.default_rng(5).normal(size=v.shape)
@@ -89,7 +89,7 @@ def test_user_weights_of_forces_are_relative() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_base_parameters_equal_least_squares_on_pinocchios_regressor() -> None:
+def test_identified_base_parameters_equal_least_squares_on_pinocchios_regressor() -> None:
     """Panda, its fingers held by zero weights: the smallest of all solutions, and its covariance, by NumPy."""
     pin = pytest.importorskip("pinocchio")
     from oracles.pinocchio_model import Pinocchio
@@ -115,7 +115,7 @@ def test_base_parameters_equal_least_squares_on_pinocchios_regressor() -> None:
     assert fit.condition == pytest.approx(np.linalg.cond(Y_b / lengths), rel=1e-8)
 
 
-def test_nearly_parallel_axes_count_as_parallel() -> None:
+def test_nearly_parallel_joint_axes_count_as_parallel_in_identification() -> None:
     """Kinova's file has 1.5708 for π/2: the tiny angle identifies no parameters."""
     robot = next(example for example in EXAMPLES if example.name == "kinova").robot()
     q, v, a = motion(robot, 80, 3)
@@ -126,7 +126,7 @@ def test_nearly_parallel_axes_count_as_parallel() -> None:
     assert identify.excitation(robot, q, v, a).condition < 100.0
 
 
-def test_damping_and_a_payload_are_identified_together() -> None:
+def test_damping_and_a_payload_can_be_identified_together() -> None:
     """Other parameters are known; of a batch of four motions, one is held out to check the estimate."""
     robot = shipped("arm7")
     loaded = robot.with_payload("payload", "hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
@@ -145,7 +145,7 @@ def test_damping_and_a_payload_are_identified_together() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_passive_forces_of_the_robot_are_ignored_only_with_a_warning() -> None:
+def test_identification_that_ignores_passive_forces_gives_a_warning() -> None:
     robot = shipped("arm7")  # its joints have damping and dry friction
     loaded = robot.with_payload("payload", "hand", 1.5, (0.02, -0.01, 0.1), (2e-3, 3e-3, 1e-3))
     q, v, a = motion(robot, 60, 9)
@@ -170,7 +170,7 @@ def test_passive_forces_of_the_robot_are_ignored_only_with_a_warning() -> None:
         identify.base_parameters(robot, q, v, a, tau, passive="damp")
 
 
-def test_held_out_samples_are_the_last_ones_or_the_named_ones() -> None:
+def test_validation_samples_of_identification_are_the_last_ones_or_the_named_ones() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     tau = robot.inverse_dynamics(q, v, a)
@@ -186,7 +186,7 @@ def test_held_out_samples_are_the_last_ones_or_the_named_ones() -> None:
         assert_close(fit.held_out.nominal_error, np.ones(2), 1e-8)
 
 
-def test_the_table_marks_base_parameters_without_information() -> None:
+def test_identification_table_marks_base_parameters_not_distinct_from_zero() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     tau = robot.inverse_dynamics(q, v, a) + np.random.default_rng(1).normal(size=v.shape)

@@ -53,7 +53,7 @@ def test_usd_units_of_length_and_mass_are_converted(tmp_path: Path) -> None:
     np.testing.assert_allclose(dict(state.q)["floating_base"], (1, 0, 0, 0, 0, 0, 0.5))
 
 
-def test_a_usd_stage_with_y_up_is_rotated(tmp_path: Path) -> None:
+def test_usd_stage_with_y_up_is_rotated(tmp_path: Path) -> None:
     scene = prim(
         "PhysicsScene", "scene", "vector3f physics:gravityDirection = (0, -3, 4);float physics:gravityMagnitude = 500"
     )
@@ -81,13 +81,13 @@ def test_a_usd_stage_with_y_up_is_rotated(tmp_path: Path) -> None:
         ("float physics:gravityMagnitude = 0", (0, 0, 0)),
     ],
 )
-def test_usd_gravity_is_read(tmp_path: Path, values: str, gravity: tuple[float, ...]) -> None:
+def test_gravity_of_a_usd_stage_is_read(tmp_path: Path, values: str, gravity: tuple[float, ...]) -> None:
     robot = load(tmp_path, stage(body("a"), length=0.01, scene=prim("PhysicsScene", "s", values)))
     np.testing.assert_allclose(robot.gravity, gravity)
     np.testing.assert_allclose(load(tmp_path, stage(body("a")), gravity=(0, 0, 1)).gravity, (0, 0, 1))
 
 
-def test_missing_usd_units_are_reported(tmp_path: Path) -> None:
+def test_missing_units_of_a_usd_stage_are_reported(tmp_path: Path) -> None:
     text = stage(body("a", at(0, 1, 0)), joint("Fixed", "w", "", "a", "point3f physics:localPos0 = (0, 1, 0)"))
     with pytest.warns(ModelWarning, match="does not state metersPerUnit"):
         robot = load(tmp_path, text.replace("metersPerUnit = 1", "").replace('upAxis = "Z"', ""))
@@ -124,7 +124,7 @@ def test_usd_principal_axes_of_inertia_are_read(tmp_path: Path) -> None:
         ("float physics:mass = 10", "float physics:mass = 20"),  # the parent's mass overrides the child's
     ],
 )
-def test_usd_masses_follow_the_rules_of_usd_physics(tmp_path: Path, of_body: str, of_collider: str) -> None:
+def test_masses_of_usd_bodies_follow_the_rules_of_usd_physics(tmp_path: Path, of_body: str, of_collider: str) -> None:
     """The reference is USD's own computation, which needs the volumes of the shapes: here a scaled box and a ball."""
     from pxr import Gf, Usd, UsdPhysics
 
@@ -200,7 +200,7 @@ def test_usd_bodies_without_shapes_have_a_default_mass_and_a_warning(
         ("Plane", 'uniform token axis = "X"', HalfSpace(), 0),
     ],
 )
-def test_usd_shapes_are_read(tmp_path: Path, kind: str, values: str, shape: object, axis: int | None) -> None:
+def test_shapes_of_usd_bodies_are_read(tmp_path: Path, kind: str, values: str, shape: object, axis: int | None) -> None:
     robot = load(tmp_path, stage(body("a", "", collider(kind, "s", values + "\n" + at(1, 2, 3)))))
     (result,) = shapes(robot)
     assert result.shape == shape and result.name == "s"
@@ -231,7 +231,7 @@ def test_scales_of_usd_shapes_are_applied(tmp_path: Path, kind: str, scale: str,
     assert scaled.origin.translation.x == 2.0
 
 
-def test_a_mirrored_usd_cone_points_down(tmp_path: Path) -> None:
+def test_mirrored_usd_cone_points_down(tmp_path: Path) -> None:
     (cone,) = shapes(load(tmp_path, stage(body("a", "", collider("Cone", "s", at(0, 0, 0, scale="(1, 1, -1)"))))))
     assert cone.origin.rotation.z.z == -1.0
 
@@ -243,7 +243,7 @@ def test_usd_scales_that_deform_round_shapes_are_reported(tmp_path: Path) -> Non
     assert result.shape == Cylinder(3, 2)
 
 
-def test_a_scale_above_usd_bodies_moves_them_and_their_joints(tmp_path: Path) -> None:
+def test_scale_above_usd_bodies_moves_them_and_their_joints(tmp_path: Path) -> None:
     inner = (
         body("a", at(1, 0, 0)),
         body("b", at(1, 0, 2)),
@@ -260,7 +260,7 @@ def test_a_scale_above_usd_bodies_moves_them_and_their_joints(tmp_path: Path) ->
         load(tmp_path, stage(body("a"), root=at(0, 0, 0, scale="(1, 1, -1)")))
 
 
-def test_usd_meshes_are_hulls_of_the_points_that_faces_use(tmp_path: Path) -> None:
+def test_usd_meshes_become_hulls_of_the_points_that_faces_use(tmp_path: Path) -> None:
     robot = load(tmp_path, stage(body("a", "", collider("Mesh", "m", MESH + at(0, 0, 1, scale="(2, 2, 2)")))))
     (result,) = shapes(robot)
     assert result.shape == Polytope(((0, 0, 1), (2, 0, 1), (0, 2, 1), (0, 0, 3)))
@@ -300,7 +300,7 @@ def test_usd_visual_shapes_colors_and_purposes_are_read(tmp_path: Path) -> None:
     assert np.allclose(srgb, [0.537099, 0.735357, 1.0], atol=1e-6) and alpha == 0.5  # IEC 61966-2-1
 
 
-def test_colours_are_inherited_and_colliders_follow_the_nearest_group(tmp_path: Path) -> None:
+def test_usd_colors_are_inherited_and_shapes_collide_as_their_nearest_group_states(tmp_path: Path) -> None:
     """A group that does not collide, in one that does; shapes after it collide again, and only they have mass."""
     color = 'color3f[] primvars:displayColor = [(0, 1, 0)] (interpolation = "constant")'
     off = "bool physics:collisionEnabled = 0"

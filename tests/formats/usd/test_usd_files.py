@@ -71,7 +71,7 @@ def test_usd_layers_outside_of_the_folders_are_not_opened(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow(every=3)
-def test_reading_usd_opens_no_files_but_layers(tmp_path: Path) -> None:
+def test_reading_usd_opens_only_layer_files(tmp_path: Path) -> None:
     """Value clips name files that USD opens when values are read, which would be an error of USD for this one."""
     secret = written(tmp_path, "secret", "secret.txt")
     clips = (
@@ -111,7 +111,7 @@ def test_reading_usd_opens_no_files_but_layers(tmp_path: Path) -> None:
         (b"PK\x03\x04", "WRONG_FORMAT", None),
     ],
 )
-def test_bad_usd_files_are_errors_with_code_and_line(
+def test_damaged_usd_files_are_errors_with_code_and_line(
     tmp_path: Path, content: bytes, code: str, line: int | None
 ) -> None:
     path = tmp_path / "bad.usda"
@@ -164,7 +164,7 @@ def test_usdz_archives_are_read_or_refused(tmp_path: Path) -> None:
     assert lw.load(archive(path, {"top.usda": ARM})).nv == 1 == lw.load(tmp_path / "outer.usda").nv
 
 
-def test_a_usd_stage_is_read_from_its_file_and_not_from_edited_layers_in_memory(tmp_path: Path) -> None:
+def test_usd_stage_is_read_from_its_file_and_not_from_layers_edited_in_memory(tmp_path: Path) -> None:
     """A program may hold an edited layer of the same file in memory: what is read is the file."""
     path = written(tmp_path, ARM)
     layer = Sdf.Layer.FindOrOpen(str(path))
@@ -173,7 +173,7 @@ def test_a_usd_stage_is_read_from_its_file_and_not_from_edited_layers_in_memory(
 
 
 @pytest.mark.slow(every=9)
-def test_usd_files_that_broke_earlier_readers_are_errors() -> None:
+def test_usd_files_that_crashed_earlier_readers_are_errors() -> None:
     """Files from fuzzing: they once raised an error of another kind, or opened other files."""
     result = Path(__file__).parent / "files_that_broke_readers"
     for name in ("type_of_a_transform", "type_of_points", "axis_of_a_shape"):

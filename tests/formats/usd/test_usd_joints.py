@@ -106,14 +106,14 @@ def generic(*free: str, limits: str = "") -> str:
         (("transX", "rotX", "rotY", "rotZ"), Composite((Prismatic((1, 0, 0)), Spherical()))),
     ],
 )
-def test_generic_usd_joints_are_read_by_their_free_axes(
+def test_generic_usd_joints_become_the_joint_type_of_their_free_axes(
     tmp_path: Path, free: tuple[str, ...], expected: object
 ) -> None:
     robot = load(tmp_path, stage(body("a"), body("b"), generic(*free)))
     assert robot.joint("j").type == expected and not robot.report.repairs
 
 
-def test_generic_usd_joints_without_a_counterpart_are_left_out(tmp_path: Path) -> None:
+def test_generic_usd_joints_without_a_matching_joint_type_are_left_out(tmp_path: Path) -> None:
     text = stage(body("a"), body("b"), generic("rotX", "rotY"))
     with pytest.warns(ModelWarning, match="turns about two axes"):
         robot = load(tmp_path, text)
@@ -135,7 +135,7 @@ def test_limits_of_a_generic_usd_joint_are_read(tmp_path: Path) -> None:
     np.testing.assert_allclose(joint_.upper, [9.0, 0.5 * math.pi])
 
 
-def test_usd_drives_become_servos_in_radians(tmp_path: Path) -> None:
+def test_usd_joint_drives_become_servos_in_radians(tmp_path: Path) -> None:
     drive = """
     float drive:angular:physics:stiffness = 100
     float drive:angular:physics:damping = 10
@@ -167,7 +167,7 @@ def test_usd_drives_become_servos_in_radians(tmp_path: Path) -> None:
     assert state.name == "initial" and dict(state.controls) == pytest.approx({"servo": math.pi / 2, "speed": 0.0})
 
 
-def test_a_usd_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
+def test_usd_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
     drive = 'float drive:angular:physics:stiffness = 1\nuniform token drive:angular:physics:type = "acceleration"'
     text = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", drive, "PhysicsDriveAPI:angular"))
     with pytest.warns(ModelWarning, match="states accelerations, not forces"):
@@ -181,7 +181,7 @@ def test_a_usd_drive_of_accelerations_is_left_out(tmp_path: Path) -> None:
         ("physxJointAxis:angular", "armature viscousFrictionCoefficient dynamicFrictionEffort maxJointVelocity"),
     ],
 )
-def test_simulator_attributes_of_usd_joints_are_read(tmp_path: Path, prefix: str, names: str) -> None:
+def test_simulator_specific_attributes_of_usd_joints_are_read(tmp_path: Path, prefix: str, names: str) -> None:
     values = ";".join(f"float {prefix}:{name} = {k}" for k, name in enumerate(names.split(), start=3))
     text = stage(body("a"), body("b"), joint("Revolute", "j", "a", "b", values), length=0.5, mass=2.0)
     joint_, degree = load(tmp_path, text).joint("j"), math.pi / 180.0
@@ -189,7 +189,7 @@ def test_simulator_attributes_of_usd_joints_are_read(tmp_path: Path, prefix: str
     np.testing.assert_allclose(result, (1.5, 2.0 / degree, 2.5, 6.0 * degree))
 
 
-def test_unsupported_simulator_attributes_of_usd_joints_are_reported(tmp_path: Path) -> None:
+def test_unsupported_simulator_specific_attributes_of_usd_joints_are_reported(tmp_path: Path) -> None:
     values = (
         "float physxJoint:jointFriction = 0.1;float mjc:stiffness = 3;float mjc:solref = 1;float newton:unknown = 1"
     )
@@ -214,7 +214,7 @@ def test_misspelt_usd_attributes_and_types_are_reported(tmp_path: Path) -> None:
     assert "did you mean 'physics:lowerLimit'" in messages and "the unknown type PhysicsRevolutJoint" in messages
 
 
-def test_a_usd_joint_from_child_to_parent_keeps_its_sign(tmp_path: Path) -> None:
+def test_usd_joint_from_child_to_parent_keeps_the_sign_of_its_coordinate(tmp_path: Path) -> None:
     def arm(first: str, second: str, kind: str = "Revolute") -> lw.Robot:
         pivot = {"a": "(0, 0, 1)", "b": "(0, 1, 0)"}
         values = f"point3f physics:localPos0 = {pivot[first]};point3f physics:localPos1 = {pivot[second]}"
@@ -228,7 +228,7 @@ def test_a_usd_joint_from_child_to_parent_keeps_its_sign(tmp_path: Path) -> None
     assert isinstance(arm("b", "a", "Spherical").joint("j").type, Reversed)
 
 
-def test_usd_mimic_joints_are_read(tmp_path: Path) -> None:
+def test_mimic_joints_of_usd_are_read(tmp_path: Path) -> None:
     values = "rel newton:mimicJoint = </r/j>;float newton:mimicCoef0 = 90;float newton:mimicCoef1 = -2"
     text = stage(
         *(body(name) for name in "abc"), joint("Revolute", "j", "a", "b"), joint("Revolute", "k", "b", "c", values)
@@ -287,7 +287,7 @@ def test_unsupported_usd_joints_are_reported(tmp_path: Path, kind: str, values: 
         load(tmp_path, whole, strict=True)
 
 
-def test_states_of_usd_joints_are_reported(tmp_path: Path) -> None:
+def test_initial_states_of_usd_joints_are_reported(tmp_path: Path) -> None:
     for value, codes in ((0.0, []), (30.0, ["IGNORED"])):
         values = f"float state:angular:physics:velocity = {value}"
         text = stage(body("a"), body("b"), joint("Fixed", "w", "", "a"), joint("Revolute", "j", "a", "b", values))

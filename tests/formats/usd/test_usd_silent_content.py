@@ -146,7 +146,7 @@ def outcome_of(stage: Any, folder: Path) -> tuple[str, list[tuple[str, str, Any]
 
 
 @pytest.mark.slow(every=3)
-def test_no_attribute_of_a_simulator_is_silent(tmp_path: Path, drawn: Any) -> None:
+def test_every_simulator_specific_usd_attribute_is_read_or_reported(tmp_path: Path, drawn: Any) -> None:
     for joint in ("Fixed", "Revolute", "Spherical"):
         first, silent = outcome_of(stage_with(joint), tmp_path), []
         for path in drawn(["/w", "/w/scene", "/w/m", "/w/b", "/w/b/shape", "/w/g1", "/w/j0"]):
@@ -204,14 +204,14 @@ def outcomes(drawn: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> Iterator
     folder.cleanup()
 
 
-def test_an_opacity_without_a_color_is_reported(tmp_path: Path) -> None:
+def test_usd_opacity_without_a_color_is_reported(tmp_path: Path) -> None:
     stage = stage_with("Fixed")
     UsdGeom.Gprim(stage.GetPrimAtPath("/w/b/shape")).CreateDisplayOpacityAttr([0.5])
     assert "NOT_DRAWN" in [code for code, _, _ in outcome_of(stage, tmp_path)[1]]
 
 
 @pytest.mark.slow(every=3)
-def test_no_property_of_usd_physics_and_shapes_is_silent(drawn: Any) -> None:
+def test_every_property_of_usd_physics_and_shapes_is_read_or_reported(drawn: Any) -> None:
     assert len([*cases()]) > 150
     rows = [*outcomes(drawn)]
     assert [f"{schema} {outcome}" for schema, _, outcome in rows if outcome.startswith("silent")] == []

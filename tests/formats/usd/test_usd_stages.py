@@ -38,7 +38,7 @@ def arm(anchor: str = "", *more: str, root: str = "") -> str:
 ANCHOR = joint("Fixed", "anchor", "", "a", "point3f physics:localPos0 = (0, 0, 1)")
 
 
-def test_the_base_of_a_usd_robot_moves_as_the_stage_states(tmp_path: Path) -> None:
+def test_base_of_a_usd_robot_is_fixed_or_floating_as_the_stage_states(tmp_path: Path) -> None:
     fixed, free = load(tmp_path, arm(ANCHOR)), load(tmp_path, arm())
     assert (names(fixed), names(free)) == (["j"], ["floating_base", "j"])
     assert fixed.tree.named_configurations == ()
@@ -56,7 +56,7 @@ def test_the_base_of_a_usd_robot_moves_as_the_stage_states(tmp_path: Path) -> No
         load(tmp_path, stage(body("a"), body("b")), floating_base=False)
 
 
-def test_the_usd_articulation_root_carries_the_floating_base(tmp_path: Path) -> None:
+def test_articulation_root_of_a_usd_stage_is_the_floating_base(tmp_path: Path) -> None:
     text = stage(body("a"), body("b", schemas="PhysicsArticulationRootAPI"), joint("Revolute", "j", "a", "b", HINGE))
     tree = load(tmp_path, text).tree
     assert [joint_.name for joint_ in tree.bodies] == ["b", "a"] and isinstance(tree.bodies[0].joint, Floating)
@@ -112,7 +112,7 @@ def test_two_robots_of_one_usd_stage_have_distinct_names(tmp_path: Path) -> None
     assert result.name == "r"
 
 
-def test_usd_instances_have_the_names_of_the_instance(tmp_path: Path) -> None:
+def test_links_of_usd_instances_are_named_after_the_instance(tmp_path: Path) -> None:
     finger = body("finger", "", collider("Cube", "tip"), mass=2)
     use = "instanceable = true\nreferences = </prototype>"
     inner = (prim("Xform", "one", at(1, 0, 0), extra=use), prim("Xform", "two", at(2, 0, 0), extra=use))
@@ -134,7 +134,7 @@ def test_nested_usd_bodies_are_separate_links(tmp_path: Path) -> None:
     assert dict(robot.tree.named_configurations[0].q)["j"] == (0.0,)
 
 
-def test_kinematic_and_disabled_usd_bodies_are_fixed(tmp_path: Path) -> None:
+def test_kinematic_and_disabled_usd_bodies_are_fixed_to_the_world(tmp_path: Path) -> None:
     text = stage(
         body("a", "bool physics:rigidBodyEnabled = 0", collider("Cube", "wall")),
         body("b", at(1, 0, 0) + "\nbool physics:kinematicEnabled = 1"),
@@ -168,7 +168,7 @@ def test_disabled_usd_joints_are_left_out(tmp_path: Path) -> None:
     }
 
 
-def test_a_usd_joint_may_name_a_prim_inside_a_body(tmp_path: Path) -> None:
+def test_usd_joint_may_name_a_prim_inside_a_body(tmp_path: Path) -> None:
     """A joint may name a shape or a frame of a body, or a prim without a body, which is the world."""
     inner = prim("Xform", "frame", at(0, 0, 3, scale="(2, 2, 2)"))
     text = stage(
@@ -184,7 +184,7 @@ def test_a_usd_joint_may_name_a_prim_inside_a_body(tmp_path: Path) -> None:
     np.testing.assert_allclose([*robot.tree.frame("frame").placement.translation], (1, 0, 3))
 
 
-def test_the_initial_configuration_of_a_usd_stage_is_named(tmp_path: Path) -> None:
+def test_initial_configuration_of_a_usd_stage_becomes_a_named_configuration(tmp_path: Path) -> None:
     tilted = "(0.9238795, 0, 0.3826834, 0)"  # 45 degrees about y
     text = stage(
         body("a"),
@@ -209,7 +209,7 @@ def test_the_initial_configuration_of_a_usd_stage_is_named(tmp_path: Path) -> No
         load(tmp_path, apart)
 
 
-def test_usd_collision_filters_disable_pairs(tmp_path: Path) -> None:
+def test_usd_collision_filters_disable_collision_pairs(tmp_path: Path) -> None:
     def bodies(first: str = "") -> list[str]:
         return [
             body("a", first, collider("Cube", "s"), schemas="PhysicsFilteredPairsAPI"),
@@ -277,7 +277,7 @@ def test_every_prim_of_a_usd_stage_is_read_or_reported() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7_gripper"])
-def test_a_robot_converted_to_usd_equals_its_urdf(name: str) -> None:
+def test_robot_converted_to_usd_equals_its_urdf(name: str) -> None:
     """The stage was made from the URDF by urdf-usd-converter 0.3.4; its numbers have single precision."""
     expected, loaded_robot = lw.load(name), lw.load(FOLDER / f"converted/{name}/{name}.usda")
     assert names(loaded_robot) == names(expected) and set(loaded_robot.frames) == {"world", *expected.frames}
@@ -313,7 +313,9 @@ def test_robots_converted_to_usd_by_the_installed_converter_equal_their_urdf(tmp
         np.testing.assert_allclose(loaded_robot.gravity_force(q), expected.gravity_force(q), atol=1e-4)
 
 
-def test_reading_usd_without_usd_core_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_usd_without_usd_core_names_the_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("linkwork.formats.registry.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'needs the package pxr: pip install "linkwork\[usd\]"'):
         lw.load(written(tmp_path, arm()))
