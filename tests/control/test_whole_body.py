@@ -153,6 +153,25 @@ def test_humanoid_under_whole_body_control_stands_while_its_arm_moves() -> None:
     assert np.abs(run.v[..., 6]).max() < 4.0
 
 
+@pytest.mark.parametrize("damping", [0.0, 7.5])
+def test_contact_damping_slows_points_in_contact(damping: float) -> None:
+    """The points of a body that translates have the acceleration −k v."""
+    robot: Any = lw.Robot.build(
+        "chest",
+        lw.Link("body", lw.shapes.Box((0.4, 0.3, 0.2)), mass=8.0),
+        lw.Link("lid", lw.shapes.Box((0.1, 0.3, 0.4)).at((0.1, 0.2, 0.2)), mass=1.0),
+        lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="body", child="lid", effort=20.0),
+        floating_base=True,
+    )
+    law = WholeBody(robot, PostureTask(), 50.0, contacts=ContactGround(CORNERS[:3]), contact_damping=damping)
+    q = robot.integrate(robot.neutral(), [0.1, -0.2, 0.3, 0.0, 0.0, 0.0, 0.2])
+    velocity = np.array([0.05, -0.03, -0.02])
+    v = np.array([0.0, 0.0, 0.0, *velocity @ robot.pose(q, "body")[:3, :3], 0.0])
+    answer = law.answer(0.0, q, v, posture_q=robot.neutral())
+    a = robot.acceleration(q, v, answer.acceleration, "body", expressed_in="world")
+    assert answer.found == 1.0 and np.abs(a - [0.0, 0.0, 0.0, *(-damping * velocity)]).max() < 1e-6
+
+
 @pytest.mark.slow
 def test_rotating_feet_under_whole_body_control_stay_on_the_ground() -> None:
     """Four points on each sole: their rows contradict each other by ω × (ω × r) where a foot turns, and hold it."""

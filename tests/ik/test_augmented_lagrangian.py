@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.ik.algorithms.sqp_step import QuadraticPrograms
+from linkwork.kinematics.algorithms.coordinates import LimitBox
 
 ARM = lw.load("arm7")
 MIDDLE = 0.5 * (ARM.lower + ARM.upper)
@@ -186,3 +188,30 @@ def test_a_task_with_weight_zero_has_no_effect():
     X = lw.pose((0.4, 0.1, 0.4))
     free = ARM.ik_problem([lw.ik.PoseTask("hand", weight=(0.0, 0.0, 0.0, 1.0, 1.0, 1.0))]).solve(hand=X)
     assert free.success and np.abs(ARM.pose(free.q, "hand")[:3, 3] - X[:3, 3]).max() <= 1e-6
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("seed", range(12))
+def test_steps_of_sqp_solve_their_quadratic_programs(seed: int) -> None:
+    """Programs with equations, a range and bounds, of which some are active, against another solver."""
+    rng, n = np.random.default_rng(seed), 6
+    B, J = rng.normal(size=(n, n)), rng.normal(size=(3, n))
+    H, g, q = B @ B.T + np.eye(n), 4.0 * rng.normal(size=n), rng.normal(size=n)
+    lower, upper = q - rng.uniform(0.2, 1.0, n), q + rng.uniform(0.2, 1.0, n)
+    errors = -J @ rng.uniform(0.5 * (lower - q), 0.5 * (upper - q))
+    low, high = errors[2] - 0.3, errors[2] + 0.1
+    bounded = {k: k for k in ((0, 2, 3, 5) if seed % 4 else ())}  # of the others no bound counts
+    programs = QuadraticPrograms(range(n), LimitBox(bounded, lower, upper), {2: (low, high)}, rounds=20)
+    result = programs.solve(
+        H.tolist(), g.tolist(), J.tolist(), errors.tolist(), 0.0, q.tolist(), [0.0] * len(bounded), [0.0]
+    )
+    free = [k for k in range(n) if k not in bounded]
+    lower[free], upper[free] = -np.inf, np.inf
+    least, most = (np.array([0.0, 0.0, end]) - errors for end in (low, high))
+    expected = lw.quadratic_program(H, g, J, least, most, x_lower=lower - q, x_upper=upper - q, tolerance=1e-12)
+    assert expected.status == 0 and np.abs(expected.x - result.step).max() < 1e-8
+    sides = (expected.x > (upper - q - 1e-9)) * 1.0 - (expected.x < lower - q + 1e-9)
+    assert result.bound_sides == [sides[k] for k in bounded]
+    assert result.range_sides == [expected.active[2]]
+    stationary = H @ result.step + g + J.T @ result.multipliers
+    assert np.abs(stationary[sides == 0.0]).max() < 1e-9

@@ -9,6 +9,7 @@ import pytest
 import scipy.optimize
 
 import linkwork as lw
+from helpers.arms import planar
 from linkwork.ik import soft_restarts
 
 ARM = lw.load("arm7")
@@ -99,6 +100,17 @@ def test_a_task_that_returns_nan_is_named():
         task = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
         solution = ARM.ik_problem(task, max_iterations=200).solve()
         assert solution.status == "not_finite" and not solution.success and "'odd'" in solution.explain()
+
+
+def test_states_of_a_batch_whose_errors_are_nan_are_named():
+    robot, tip = planar((1.0, 0.8))
+    place, odd = (
+        lw.ik.FunctionTask(name, lambda k, c: np.sqrt(c[0]) * k.point(tip)[axis] - 0.5 * c[1], shape=(2,))
+        for name, axis in (("place", 0), ("odd", 1))
+    )
+    solution = robot.ik_problem([place, odd]).solve(place=[1.0, 1.0], odd=[[1.0, 1.0], [4.0, 2.0], [-1.0, 1.0]])
+    assert solution.status.tolist() == ["solved", "solved", "not_finite"]
+    assert "'odd'" in solution.explain(2) and "'place'" not in solution.explain(2)
 
 
 @pytest.mark.slow(every=3)

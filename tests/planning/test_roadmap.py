@@ -12,6 +12,7 @@ import pytest
 
 import linkwork as lw
 from helpers.gantry import gantry
+from linkwork._util import own_code
 from linkwork.planning import Roadmap
 
 ROBOT = gantry()
@@ -58,6 +59,18 @@ def test_roadmap_paths_are_free_and_short_with_lazy_and_full_checks():
     costs = [roadmap.plan(START, GOAL, simplify=False).cost for roadmap in (full, dense)]
     assert SHORTEST <= dense.plan(START, GOAL).cost < 0.995 * costs[1] <= costs[0] * 1.05
     assert costs[1] < 1.1 * SHORTEST
+
+
+def test_edges_are_checked_in_blocks(monkeypatch):
+    """The edges of all blocks are those that a check of each alone finds free."""
+    reports = []
+    monkeypatch.setattr(own_code, "_replaced", {})
+    monkeypatch.setattr("linkwork.planning.roadmap_graph._EDGES", 7)
+    full = Roadmap(ROBOT, WALL, num_nodes=20, num_neighbors=4, progress=reports.append)
+    pairs = Roadmap(ROBOT, WALL, num_nodes=20, num_neighbors=4, lazy=True).edges
+    free = [_free(full.nodes[pair]) for pair in pairs]
+    assert 0 < sum(free) < len(pairs) and np.array_equal(full.edges, pairs[free])
+    assert len(pairs) % 7 and reports[-1].total == reports[-1].done == len(pairs) > 7
 
 
 def test_roadmaps_state_why_there_is_no_path():
