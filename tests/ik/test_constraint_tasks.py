@@ -17,7 +17,7 @@ LEG = lw.load("leg")
 
 
 @pytest.mark.slow(every=9)
-def test_loops_of_the_robot_are_closed_at_solutions():
+def test_ik_solutions_satisfy_the_loop_constraints_of_the_robot():
     """The problem names only the foot's task."""
     q = LEG.assemble().q
     X = LEG.pose(q, "foot")
@@ -34,7 +34,7 @@ def test_loops_of_the_robot_are_closed_at_solutions():
     assert LEG.inverse_kinematics(X, "foot").success
 
 
-def test_solutions_respect_the_limits_of_a_loop_joint():
+def test_ik_solutions_respect_the_limits_of_a_loop_joint():
     robot = lw.load("fourbar")
     q = robot.assemble(hold={robot.joints[0].name: 0.9}).q
     p = robot.pose(q, "coupler_tip")[:3, 3]
@@ -54,7 +54,7 @@ def test_solutions_respect_the_limits_of_a_loop_joint():
 
 
 @pytest.mark.slow(every=3)
-def test_any_position_constraint_is_a_task():
+def test_every_position_constraint_can_be_an_ik_task():
     robot = ARM.with_point("tip", "hand", (0.0, 0.0, 0.1))
     tasks = (
         lw.constraints.Distance("tip", "world", 0.6),
@@ -75,7 +75,7 @@ def test_any_position_constraint_is_a_task():
 
 
 def left_of(robot, constraint, q):
-    """Return the error of a constraint of `test_any_position_constraint_is_a_task` by independent formulas."""
+    """Return the error of a constraint, as an IK task, by independent formulas."""
     X, elbow = robot.pose(q, "hand"), robot.pose(q, "forearm_distal")
     z = X[:3, 2]
     tip = X[:3, 3] + 0.1 * z
@@ -93,7 +93,7 @@ def left_of(robot, constraint, q):
     }[type(constraint).__name__]
 
 
-def test_tasks_within_ranges_of_errors_are_solved():
+def test_ik_tasks_with_ranges_of_errors_are_solved():
     """A point above a plane, a minimum distance, a maximum angle."""
     q = ARM.random_configuration(seed=4, size=20)
     position = ARM.pose(q, "hand")[:, :3, 3]
@@ -114,7 +114,7 @@ def test_tasks_within_ranges_of_errors_are_solved():
     assert np.array_equal(inside.q[stays], q[stays])
 
 
-def test_rows_of_tasks_with_error_ranges_are_exact_derivatives():
+def test_jacobians_of_ik_tasks_with_error_ranges_are_exact_derivatives():
     """Errors need not vanish within a range, so rows are their derivative in every representation."""
     robot = ARM.with_constraints(lw.constraints.Weld("hand", pose=lw.pose((0.3, 0.1, 0.5))))
     tree, q = ARM.tree, ARM.random_configuration(seed=8)
@@ -128,7 +128,7 @@ def test_rows_of_tasks_with_error_ranges_are_exact_derivatives():
             assert np.abs((ends[0] - ends[1]) / 2e-6 - rows[:, k]).max() <= 1e-7
 
 
-def test_an_axis_of_a_weld_task_may_be_free():
+def test_weld_task_of_ik_may_have_a_free_axis():
     """Rows are exact, although the weld has a closed form with other rows."""
     q, aims = ARM.random_configuration(seed=1, size=12), ARM.random_configuration(seed=0)
     X = ARM.pose(aims, "hand")
@@ -139,14 +139,14 @@ def test_an_axis_of_a_weld_task_may_be_free():
     assert np.abs(Y[:, :3, 0] - X[:3, 0]).max() > 0.1
 
 
-def test_unmet_soft_constraints_are_no_failures():
+def test_soft_ik_constraints_with_remaining_errors_are_not_failures():
     far = ik.Soft(lw.constraints.Distance("hand", "world", 30.0), 1e-3)
     q = ARM.random_configuration(seed=2)
     solution = ARM.ik_problem([ik.PositionTask("hand"), far]).solve(q, hand=ARM.pose(q, "hand")[:3, 3])
     assert solution.success
 
 
-def test_constraints_that_depend_on_more_than_positions_are_refused():
+def test_constant_constraints_and_constraints_of_unknown_points_are_refused_as_ik_tasks():
     for constraint, text in (
         (lw.constraints.Holonomic("mine", lambda k: 3.0), "for every robot"),
         (lw.constraints.Holonomic("mine", lambda k: k.point("hnad")[0]), "no point named 'hnad'"),
