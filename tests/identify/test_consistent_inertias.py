@@ -15,7 +15,7 @@ from oracles.trees import TREES, robot_of
 from .cases import deformed_robot, motion, pendulum_motion
 
 
-def test_log_cholesky_steps_and_divergences_equal_their_definitions() -> None:
+def test_log_cholesky_steps_and_inertia_divergences_equal_their_definitions() -> None:
     """Derivatives by differences, the divergence by its definition and expansion."""
     rng = np.random.default_rng(0)
     ten = shipped("arm7").inertial_parameters().reshape(-1, 10)
@@ -38,7 +38,7 @@ def test_log_cholesky_steps_and_divergences_equal_their_definitions() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_exact_forces_give_exact_base_parameters_for_any_spread() -> None:
+def test_exact_forces_give_exact_base_parameters_for_any_spread_of_inertias() -> None:
     robot = shipped("arm7")
     truth = deformed_robot(robot, 0.3, 3)
     q, v, a = motion(robot, 60, 1)
@@ -57,7 +57,7 @@ def test_exact_forces_give_exact_base_parameters_for_any_spread() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_consistent_inertias_are_possible_where_unconstrained_ones_are_not() -> None:
+def test_physically_consistent_inertias_are_fitted_where_unconstrained_estimates_are_not_physical() -> None:
     """Little is measured, with much noise: the robot stays one, and is nearer to the truth than it was."""
     for name in ("mixed_star", "coupled_0", "spherical_chain"):
         robot = robot_of(TREES[name])
@@ -77,7 +77,7 @@ def test_consistent_inertias_are_possible_where_unconstrained_ones_are_not() -> 
         assert error < before, name
 
 
-def test_held_out_errors_are_smaller_than_those_of_the_nominal_robot() -> None:
+def test_validation_errors_of_identified_robots_are_smaller_than_those_of_the_nominal_robot() -> None:
     robot = shipped("arm7")
     truth = deformed_robot(robot.with_payload("payload", "hand", 0.5, (0.0, 0.0, 0.05)), 0.2, 4)
     q, v, a = motion(robot, 400, 4)
@@ -94,7 +94,7 @@ def test_held_out_errors_are_smaller_than_those_of_the_nominal_robot() -> None:
     assert repr(fit) == "<InertiaFit: 70 parameters of robot 'arm7' from 300 samples>"
 
 
-def test_welded_links_change_with_their_body() -> None:
+def test_identified_inertias_of_welded_links_deform_with_their_body_and_sum_to_it() -> None:
     """A point mass in the hand stays one, where the body's deformation takes it; masses add up to the body's."""
     robot = shipped("arm7").with_payload("payload", "hand", 1.0, (0.0, 0.0, 0.1))
     truth = deformed_robot(robot, 0.2, 6)
@@ -109,7 +109,7 @@ def test_welded_links_change_with_their_body() -> None:
     assert np.ptp([link.mass / old[link.name] for link in welded if link.mass]) < 1e-12
 
 
-def test_consistent_inertias_are_optimal_in_log_cholesky_coordinates() -> None:
+def test_physically_consistent_inertia_fits_are_optimal_in_log_cholesky_coordinates() -> None:
     """SciPy's nonlinear least squares over the θ of `linkwork.parameters`, from elsewhere, ends at the same robot."""
     optimize = pytest.importorskip("scipy.optimize")
     robot = lw.load("double_pendulum")
@@ -137,7 +137,7 @@ def test_consistent_inertias_are_optimal_in_log_cholesky_coordinates() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_the_covariance_of_consistent_inertias_is_calibrated() -> None:
+def test_covariance_of_physically_consistent_inertia_fits_is_calibrated() -> None:
     """Robots drawn as `spread` says, forces with noise: errors are of the size, and scattered, as is stated."""
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
@@ -183,7 +183,7 @@ def test_identified_damping_friction_and_armature_are_not_negative() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_each_velocity_of_a_joint_has_its_own_identified_damping() -> None:
+def test_every_velocity_of_a_joint_has_its_own_identified_damping() -> None:
     """Each number of a joint has its own damping."""
     pytest.importorskip("scipy")
     robot = robot_of(TREES["planar_chain"])
@@ -200,7 +200,7 @@ def test_each_velocity_of_a_joint_has_its_own_identified_damping() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_parameters_that_a_follower_shares_with_its_master_are_not_split() -> None:
+def test_identified_parameters_shared_by_follower_and_master_change_only_the_masters() -> None:
     """Forces show their sum: the master's is estimated, the follower's stays; no matter which of them is first."""
     pytest.importorskip("scipy")
     robot = lw.load("arm7_gripper", mimic="coupled")
@@ -230,7 +230,7 @@ def test_parameters_that_a_follower_shares_with_its_master_are_not_split() -> No
         )
 
 
-def test_damping_and_friction_that_were_not_identified_are_zero_in_the_fitted_robot() -> None:
+def test_damping_and_friction_not_identified_are_zero_in_the_fitted_robot() -> None:
     """Numbers that were kept and did not act are zero beside an estimate; static friction is no less than friction."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
@@ -257,7 +257,7 @@ def test_damping_and_friction_that_were_not_identified_are_zero_in_the_fitted_ro
     assert_close([x.static_friction[0] for x in fit.robot.joints], [0.9, 0.5], 1e-6)
 
 
-def test_parameters_without_information_are_unchanged() -> None:
+def test_inertial_parameters_without_information_in_the_measurements_are_unchanged() -> None:
     """One pose, at rest, weighs what gravity shows and nothing else; a body that is not asked for stays as it is."""
     robot = shipped("arm7")
     truth = deformed_robot(robot, 0.2, 1)

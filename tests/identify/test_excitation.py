@@ -16,7 +16,7 @@ from .cases import motion, pendulum_motion
 
 
 @pytest.mark.slow(every=3)
-def test_rich_motions_excite_more_than_poor_and_constant_ones() -> None:
+def test_excitation_of_rich_motions_is_better_than_of_poor_and_constant_motions() -> None:
     robot = shipped("arm7")
     rich = identify.excitation(robot, *motion(robot, 200))
     q, v, a = motion(robot, 200)
@@ -38,7 +38,7 @@ def test_rich_motions_excite_more_than_poor_and_constant_ones() -> None:
         identify.base_parameters(robot, q, v, a, tau, passive=False)
 
 
-def test_the_condition_of_an_excitation_is_that_of_the_regressor() -> None:
+def test_condition_number_of_an_excitation_is_that_of_the_regressor() -> None:
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     weights = np.array([2.0, 5.0])
@@ -86,7 +86,7 @@ def test_exciting_trajectories_stay_within_limits_and_excite_all_parameters() ->
 
 
 @pytest.mark.slow(every=3)
-def test_exciting_trajectories_respect_limits_of_followers() -> None:
+def test_exciting_trajectories_respect_limits_of_mimic_followers() -> None:
     """A gripper of two fingers, one of which follows: its limits are its master's too."""
     robot = lw.load("arm7_gripper", mimic="coupled")
     follower = next(joint for joint in robot.joints if joint.mimic is not None)

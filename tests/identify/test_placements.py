@@ -31,7 +31,7 @@ def with_noise(X: np.ndarray, rotation: float, position: float, rng: np.random.G
 
 
 @pytest.mark.slow(every=3)
-def test_exact_poses_give_a_robot_with_the_same_poses() -> None:
+def test_calibration_from_exact_poses_gives_a_robot_with_the_same_poses() -> None:
     """Large offsets and new configurations; the rank is 4 R + 2 P + 6."""
     robot = shipped("arm7")
     names = [*(f"placement:{joint.name}" for joint in robot.joints), "frame:hand"]
@@ -94,7 +94,7 @@ def test_calibrated_offsets_agree_with_the_stated_covariance() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_encoder_offsets_and_the_base_are_calibrated() -> None:
+def test_calibration_estimates_encoder_offsets_and_the_base() -> None:
     """Readings that are off, in a tracker's own frame; the zero of the first joint is the base's turn about it."""
     robot = shipped("arm7")
     truth = np.array([0.0, 0.01, -0.02, 0.015, 0.005, -0.01, 0.02])
@@ -120,7 +120,7 @@ def test_encoder_offsets_and_the_base_are_calibrated() -> None:
     assert_close(fit.zeros, v, 1e-10)
 
 
-def test_calibration_works_with_points_and_a_single_frame() -> None:
+def test_calibration_accepts_measured_points_and_a_single_frame() -> None:
     """The place of a point shows a tool's; a robot whose joints are known is asked for its tool and nothing else."""
     robot = shipped("arm6").with_point("probe", "tool", (0.0, 0.0, 0.1))
     truth_robot = robot.with_parameters({"frame:tool": [0.0, 0.0, 0.0, 0.003, -0.002, 0.001]})
@@ -133,7 +133,7 @@ def test_calibration_works_with_points_and_a_single_frame() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_tip_fixed_at_one_point_calibrates_within_its_covariance() -> None:
+def test_calibration_with_a_tip_at_a_fixed_point_has_errors_within_its_covariance() -> None:
     """The measured positions do not vary at all: all errors are those of the readings, 1e-5 rad."""
     robot, point, rng = shipped("arm6"), np.array([0.5, 0.125, 0.375]), np.random.default_rng(0)
     offsets = np.array([0.0, 0.0, 0.002, 0.001, 0.0, 0.0])
@@ -185,7 +185,7 @@ def test_name_patterns_select_the_parameters_to_calibrate() -> None:
     assert {*fit.identifiable.of} == {f"zero:{name}" for name in coupled.v_names}  # a follower's is its master's
 
 
-def test_unidentifiable_placements_are_named() -> None:
+def test_calibration_names_placements_that_the_measurements_do_not_determine() -> None:
     robot = shipped("arm6")
     q = robot.random_configuration(seed=12, size=60)
     q[:, 2] = 0.4

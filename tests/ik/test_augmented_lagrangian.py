@@ -28,7 +28,7 @@ def gradient_left(errors, q, weights, multipliers, lower, upper):
 
 
 @pytest.mark.slow(every=3)
-def test_minima_of_soft_tasks_satisfy_the_kkt_conditions():
+def test_ik_minima_of_soft_tasks_satisfy_the_kkt_conditions():
     q = ARM.random_configuration(seed=1, size=40)
     X, p = ARM.pose(q, "hand"), ARM.pose(ARM.random_configuration(seed=2, size=40), "forearm_distal")[:, :3, 3]
     problem = ARM.ik_problem([lw.ik.PoseTask("hand"), lw.ik.PositionTask("forearm_distal", weight=(1.0, 2.0, 0.5))])
@@ -50,7 +50,7 @@ def test_minima_of_soft_tasks_satisfy_the_kkt_conditions():
         assert np.abs(errors(solution.q[k])[:6]).max() <= 1e-6
 
 
-def test_hard_errors_that_free_joints_cannot_move_leave_the_posture_to_them():
+def test_ik_joints_not_determined_by_hard_tasks_follow_the_posture_task():
     """The wrist's joints determine a pose in the forearm: met, met within tolerance, or out of reach."""
     q, posture = ARM.random_configuration(seed=3), ARM.random_configuration(seed=4)
     X = np.linalg.inv(ARM.pose(q, "forearm_distal")) @ ARM.pose(q, "hand")
@@ -67,7 +67,7 @@ def test_hard_errors_that_free_joints_cannot_move_leave_the_posture_to_them():
         assert np.abs(solution.q[:2] - expected).max() <= 1e-9 and (solution.iterations[:2] <= 30).all()
 
 
-def test_hard_errors_within_tolerance_that_no_motion_removes_keep_their_values():
+def test_ik_errors_of_hard_tasks_within_tolerance_stay_if_no_motion_removes_them():
     """Fewer free joints than errors: the target is off by half of the tolerance, also beside a closed loop."""
     for name, frame, locked in (("arm7", "hand", ["shoulder_pan", "elbow"]), ("jansen_leg", "foot_triangle", [])):
         robot = lw.load(name)
@@ -78,7 +78,7 @@ def test_hard_errors_within_tolerance_that_no_motion_removes_keep_their_values()
         assert solution.success and solution.position_error <= 1e-6 and np.abs(solution.q - q).max() <= 1e-4
 
 
-def test_posture_in_the_null_space_equals_slsqp():
+def test_ik_posture_in_the_null_space_equals_slsqps():
     optimize = pytest.importorskip("scipy.optimize")
     q0, q = ARM.random_configuration(seed=4, size=30), ARM.random_configuration(seed=1, size=30)
     X = ARM.pose(q, "hand")
@@ -102,7 +102,7 @@ def test_posture_in_the_null_space_equals_slsqp():
         ARM.inverse_kinematics(X, "hand", posture=q0, nearest_to=q0)
 
 
-def test_multipliers_are_nonzero_only_at_active_ranges():
+def test_ik_multipliers_are_nonzero_only_at_active_ranges():
     """The hand above a height: the multiplier is zero where the range is inactive, and pushes up where it is active."""
     q0 = ARM.random_configuration(seed=6, size=20)
     z = ARM.pose(q0, "hand")[:, 2, 3]
@@ -124,7 +124,7 @@ def test_multipliers_are_nonzero_only_at_active_ranges():
 
 
 @pytest.mark.slow(every=3)
-def test_lower_priority_levels_do_not_increase_the_cost_of_higher_levels():
+def test_lower_ik_priority_levels_do_not_increase_the_cost_of_higher_levels():
     q, q0 = ARM.random_configuration(seed=1, size=20), ARM.random_configuration(seed=4, size=20)
     position = ARM.pose(q, "hand")[:, :3, 3]
     position[10:] *= 3.0  # where the hand cannot be
@@ -139,7 +139,7 @@ def test_lower_priority_levels_do_not_increase_the_cost_of_higher_levels():
 
 
 @pytest.mark.slow(every=3)
-def test_a_start_that_is_already_optimal_is_returned():
+def test_ik_initial_guess_that_is_already_optimal_is_returned():
     """Soft tasks with zero cost, or without effect, end at once at the start."""
     q = ARM.random_configuration(seed=3, size=30)
     X = ARM.pose(q, "hand")
@@ -162,7 +162,7 @@ def test_a_start_that_is_already_optimal_is_returned():
     assert ARM.ik_problem(wide).solve(q[0]).success is True
 
 
-def test_contradictory_tasks_and_zero_weights_end_finite_within_limits():
+def test_contradictory_ik_tasks_and_zero_weights_give_finite_results_within_limits():
     """Two positions for one hand, or weights of zero: no NaN, and success only for a solution."""
     far = [lw.ik.PositionTask("hand", name="a"), lw.ik.PositionTask("hand", name="b")]
     problem = ARM.ik_problem([*far, lw.ik.PostureTask(weight=0.0)], max_iterations=200)
@@ -176,7 +176,7 @@ def test_contradictory_tasks_and_zero_weights_end_finite_within_limits():
 
 
 @pytest.mark.slow(every=3)
-def test_a_task_with_weight_zero_has_no_effect():
+def test_ik_task_with_weight_zero_has_no_effect():
     """A task, or rows of one, with weight zero does not change the solution; its remaining error is reported."""
     position, q0 = [0.4, 0.0, 0.4], ARM.random_configuration(seed=4)
     hand = lw.ik.PositionTask("hand")

@@ -47,7 +47,7 @@ def check(robot, form, q, *, result=1e-6, compiled=True, **options):
     return branches
 
 
-def test_closed_forms_of_published_arms_find_every_branch():
+def test_closed_form_ik_of_published_arms_finds_every_branch():
     for robot, family, most in (
         (puma560(), "spherical wrist, first and second axis intersect, second and third axis parallel", 8),
         (kr16(), "spherical wrist, second and third axis parallel", 8),
@@ -67,7 +67,7 @@ def test_closed_forms_of_published_arms_find_every_branch():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_closed_forms_of_random_arms_find_every_branch(family):
+def test_closed_form_ik_of_random_arms_finds_every_branch(family):
     """Bases and tools at random poses."""
     rng = np.random.default_rng(len(family))
     robot = random_arm(family, rng, base=random_pose(rng), tool=random_pose(rng))
@@ -80,7 +80,7 @@ def test_closed_forms_of_random_arms_find_every_branch(family):
 
 
 @pytest.mark.slow(every=3)
-def test_closed_forms_exist_for_the_base_relative_to_the_hand():
+def test_closed_form_ik_exists_for_the_base_relative_to_the_hand():
     """A spherical shoulder is a spherical wrist seen from the hand."""
     rng = np.random.default_rng(3)
     for family in ("wrist parallel 2", "three parallel intersect 5"):
@@ -91,7 +91,7 @@ def test_closed_forms_exist_for_the_base_relative_to_the_hand():
         check(robot, form, rng.uniform(-math.pi, math.pi, (200, 6)), compiled=False)
 
 
-def test_seven_axis_arms_are_parametrised_by_the_elbow_angle():
+def test_closed_form_ik_of_seven_axis_arms_can_be_parametrised_by_the_elbow_angle():
     robot = iiwa14()
     form = robot.closed_form("link7")
     assert form.redundant == "elbow angle"
@@ -117,7 +117,7 @@ def test_seven_axis_arms_are_parametrised_by_the_elbow_angle():
     assert np.abs(np.arctan2(sine, (beside[0] * beside[1]).sum(-1)) - 0.5).max() < 1e-7
 
 
-def test_seven_axis_arms_are_parametrised_by_a_locked_joint():
+def test_closed_form_ik_of_seven_axis_arms_can_be_parametrised_by_a_locked_joint():
     robot = lw.load("arm7")
     form = robot.closed_form("hand")
     assert form.redundant == "wrist_roll"
@@ -128,7 +128,7 @@ def test_seven_axis_arms_are_parametrised_by_a_locked_joint():
     assert robot.closed_form("hand", locked="elbow") is None
 
 
-def test_branches_respect_limits_by_whole_turns():
+def test_closed_form_ik_branches_are_shifted_by_full_turns_into_limits():
     """Each angle is shifted by whole turns into its limits, nearest to the seed."""
     rows = [
         dict(zip(("a", "alpha", "d"), row, strict=True))
@@ -171,7 +171,7 @@ def test_branches_respect_limits_by_whole_turns():
     assert (at.q[at.valid] == edge).sum(axis=-1).max() >= 3
 
 
-def test_float32_finds_the_branches_of_float64():
+def test_closed_form_ik_in_float32_finds_the_branches_of_float64():
     """Singular configurations included; poses are reached within float32's accuracy."""
     for robot in (lw.load("arm6"), ur5()):
         form = robot.closed_form("tool" if robot.name == "arm6" else "link6")
@@ -186,7 +186,7 @@ def test_float32_finds_the_branches_of_float64():
         assert np.abs(reached - expected_pose)[valid == 1.0].max() < 1e-4
 
 
-def test_branches_of_poses_out_of_reach_are_invalid_and_finite():
+def test_closed_form_ik_branches_of_unreachable_poses_are_invalid_and_finite():
     for robot in (puma560(), ur5(), iiwa14()):
         hand = f"link{robot.nq}"
         form = robot.closed_form(hand)
@@ -199,7 +199,7 @@ def test_branches_of_poses_out_of_reach_are_invalid_and_finite():
         assert branches.position_error.min() > 1.0
 
 
-def test_coincident_branches_at_singularities_count_once():
+def test_coincident_closed_form_ik_branches_at_singularities_count_once():
     """Wrist in line, elbow stretched, wrist above the base: all values are finite."""
     rng = np.random.default_rng(7)
     for robot, singular in (
@@ -229,7 +229,7 @@ def test_coincident_branches_at_singularities_count_once():
     assert near == 8 and at < 8
 
 
-def test_poses_with_the_wrist_above_the_base_have_branches():
+def test_closed_form_ik_has_branches_for_poses_with_the_wrist_above_the_base():
     level = arm(
         "level",
         (0.0, RIGHT, 0.0, 0.0),
@@ -249,7 +249,7 @@ def test_poses_with_the_wrist_above_the_base_have_branches():
     assert np.abs(poses_of(level, above, outputs[valid]) - X).max() < 1e-9
 
 
-def test_closed_form_branches_of_a_single_pose_equal_those_of_a_batch_exactly():
+def test_closed_form_ik_branches_of_a_single_pose_equal_those_of_a_batch_exactly():
     """Seeds broadcast, and joints outside of the chain stay as they are in the seed."""
     robot = lw.load("arm7_gripper")
     form = robot.closed_form("hand")
@@ -269,7 +269,7 @@ def test_closed_form_branches_of_a_single_pose_equal_those_of_a_batch_exactly():
     assert np.array_equal(outputs.q, many.q[0])
 
 
-def test_the_uncompiled_closed_form_equals_the_kernel():
+def test_closed_form_ik_in_python_equals_the_compiled_kernel():
     """Uncompiled, on batches of numbers, it computes what the kernel does."""
     robot = ur5()
     form = robot.closed_form("link6")
@@ -281,7 +281,7 @@ def test_the_uncompiled_closed_form_equals_the_kernel():
     assert apart(outputs, compiled.q)[valid].max() < 1e-9
 
 
-def test_closed_forms_support_angles_as_sine_and_cosine():
+def test_closed_form_ik_supports_angles_as_sine_and_cosine():
     """A joint whose configuration is (sin, cos) rotates as others do."""
     rows = [(0.0, RIGHT, 0.1), (0.4, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, RIGHT, 0.1), (0.0, -RIGHT, 0.1), (0.0, 0.0, 0.1)]
     frames, parts = "base", [lw.Link("base")]
@@ -312,7 +312,7 @@ def test_closed_forms_support_angles_as_sine_and_cosine():
     assert np.where(branches.valid, np.abs(branches.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-7
 
 
-def test_arms_without_a_closed_form_return_none():
+def test_closed_form_of_arms_without_one_returns_none():
     """General arms, too few joints, slides or coupled joints: None; unknown names are errors."""
     rng = np.random.default_rng(0)
     general = arm("general", *zip(*rng.uniform(0.2, 0.9, (4, 6)), strict=True))
@@ -329,7 +329,7 @@ def test_arms_without_a_closed_form_return_none():
             ur5().closed_form(**wrong)
 
 
-def test_invalid_arguments_of_closed_forms_are_refused():
+def test_invalid_arguments_of_closed_form_ik_are_refused():
     form, seven = ur5().closed_form("link6"), iiwa14().closed_form("link7")
     X = np.eye(4)
     for target in (np.eye(3), 2.0 * X, np.full((4, 4), np.nan), np.diag([1.0, 1.0, -1.0, 1.0])):
@@ -351,7 +351,7 @@ def test_invalid_arguments_of_closed_forms_are_refused():
         form.redundant_angle(np.zeros(6))
 
 
-def test_closed_forms_and_branches_print_their_content():
+def test_closed_form_ik_and_its_branches_have_a_descriptive_repr():
     form = ur5().closed_form("link6")
     assert ur5().closed_form("link6") is form
     branches = form.branches(np.asarray(ur5().pose([0.1, -1.0, 1.2, 0.4, 0.9, -0.3], "link6")), position_limits=False)
@@ -360,7 +360,7 @@ def test_closed_forms_and_branches_print_their_content():
     assert str(form.branches(np.eye(4)[np.newaxis], position_limits=False)).startswith("1 poses: ")
 
 
-def test_a_chain_through_the_root_has_the_same_branches():
+def test_closed_form_ik_of_a_chain_through_the_root_has_the_same_branches():
     """The arm hangs from its third link: some joints of the chain lead to the root and some away from it."""
     robot = puma560()
     rerooted = robot.with_root("link3")
@@ -378,7 +378,7 @@ def test_a_chain_through_the_root_has_the_same_branches():
     assert apart(outputs, again[..., order])[valid].max() < 1e-8
 
 
-def test_joints_that_only_rotate_are_recognised_by_their_functions():
+def test_joints_that_only_rotate_are_recognised_for_closed_form_ik_by_their_transforms():
     """The functions decide, not the joint's type."""
     from linkwork.ik.algorithms.closed_form.axis_geometry import turns_only
 
@@ -389,7 +389,7 @@ def test_joints_that_only_rotate_are_recognised_by_their_functions():
     assert turns_only(lw.joints.Revolute(z).reversed())
 
 
-def test_closed_forms_take_empty_batches_and_symbols():
+def test_closed_form_ik_accepts_empty_batches_and_symbols():
     form = ur5().closed_form("link6")
     empty = form.branches(np.zeros((0, 4, 4)), position_limits=False)
     assert empty.q.shape == (0, 8, 6) and empty.count.shape == (0,)
@@ -408,14 +408,14 @@ def test_closed_forms_take_empty_batches_and_symbols():
     assert np.array_equal(first(X), form.branches(X).q[0])
 
 
-def test_closed_forms_are_pickled():
+def test_closed_form_ik_can_be_pickled():
     """A form goes to another process and gives the same there."""
     form = lw.load("arm7").closed_form("hand")
     again = pickle.loads(pickle.dumps(form))
     assert (again.family, again.redundant, again.joints) == (form.family, form.redundant, form.joints)
 
 
-def test_redundant_ranges_bound_the_valid_elbow_angles():
+def test_ranges_of_the_elbow_angle_contain_the_branches_within_limits():
     """A branch inside of a range is within limits; at its ends a joint is at a limit."""
     twists = (-RIGHT, RIGHT, RIGHT, -RIGHT, -RIGHT, RIGHT, 0.0)
     offsets, bounds = (0.36, 0.0, 0.42, 0.0, 0.4, 0.0, 0.126), (2.96, 2.09, 2.96, 2.09, 2.96, 2.09, 3.05)
@@ -447,7 +447,7 @@ def test_redundant_ranges_bound_the_valid_elbow_angles():
             form.redundant_ranges(**wrong)
 
 
-def test_branches_are_sorted_by_distance_and_accept_rounded_targets():
+def test_closed_form_ik_branches_are_sorted_by_distance_and_accept_rounded_targets():
     form = ur5().closed_form("link6")
     q = np.random.default_rng(5).uniform(-3.0, 3.0, (30, 6))
     X = poses_of(ur5(), form, q)
@@ -467,7 +467,7 @@ def test_branches_are_sorted_by_distance_and_accept_rounded_targets():
 
 
 @pytest.mark.slow(every=3)
-def test_any_finite_target_has_finite_branches():
+def test_closed_form_ik_branches_of_any_finite_target_are_finite():
     """At the base, on axes, far away, half turns: valid branches are right."""
     turns = [np.eye(3), np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)[[2, 0, 1]]]
     positions = (

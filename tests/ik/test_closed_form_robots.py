@@ -37,7 +37,7 @@ FAMILIES = {  # robot, frame, relative to: family, redundant
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in FAMILIES}))
-def test_closed_form_ik_of_real_robots_recovers_configurations(name):
+def test_closed_form_ik_of_published_robots_recovers_configurations(name):
     robot = next(example for example in EXAMPLES if example.name == name).robot()
     for (_, frame, relative_to), expected in ((k, v) for k, v in FAMILIES.items() if k[0] == name):
         form = robot.closed_form(frame, relative_to=relative_to)

@@ -25,7 +25,7 @@ class Proof(str):
     kind = "far"
 
 
-def test_each_reason_of_a_failure_has_its_sentence():
+def test_every_reason_of_an_ik_failure_has_an_explaining_sentence():
     hard_task = lw.ik.PositionTask("hand", name="place")
     soft_task = lw.ik.PoseTask("hand", name="pull", weight=2.0)
     facts = {"iterations": 7, "cost": 0.25, "position_error": 0.5, "orientation_error": 0.125, "reached": 0.0}
@@ -74,7 +74,7 @@ def test_each_reason_of_a_failure_has_its_sentence():
     assert _reason_sentence(Reason(Status.MAX_ITERATIONS), problem, reached) == late
 
 
-def test_targets_beyond_a_planar_arms_reach_are_out_of_reach():
+def test_ik_targets_beyond_a_planar_arms_reach_have_status_out_of_reach():
     """The remaining error is |p| minus the sum of lengths; the proof states the bound."""
     robot, tip = planar((1.0, 0.8, 0.5))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
@@ -100,7 +100,7 @@ def test_targets_beyond_a_planar_arms_reach_are_out_of_reach():
     assert abs(turned.proof.bound - 1.8) < 1e-9 and turned.proof.frame == tip
 
 
-def test_targets_in_the_hole_about_the_base_are_out_of_reach():
+def test_ik_targets_in_the_unreachable_hole_about_the_base_have_status_out_of_reach():
     robot, tip = planar((1.0, 0.3, 0.2), 3.2)
     solution = robot.ik_problem(lw.ik.PositionTask(tip, name="place")).solve(place=[[0.1, 0.2, 0.0], [0.3, 0.41, 0.0]])
     near = math.hypot(0.1, 0.2)
@@ -110,7 +110,7 @@ def test_targets_in_the_hole_about_the_base_are_out_of_reach():
     assert "minimum is 0.5 m" in solution.explain(0)
 
 
-def test_targets_off_the_plane_of_a_planar_arm_are_out_of_reach():
+def test_ik_targets_off_the_plane_of_a_planar_arm_have_status_out_of_reach():
     robot, tip = planar((1.0, 0.8, 0.5))
     aside = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.2)), tip)
     turned = robot.inverse_kinematics(lw.pose((1.0, 0.5, 0.0), rpy=(0.3, 0.0, 0.0)), tip)
@@ -119,7 +119,7 @@ def test_targets_off_the_plane_of_a_planar_arm_are_out_of_reach():
     assert turned.proof.kind == "turned" and abs(turned.proof.beyond - 0.3) < 1e-9
 
 
-def test_failures_name_the_blocking_limits():
+def test_ik_failures_name_the_limits_that_prevent_a_solution():
     """Two links of 1 m, 2 cos(½) apart: the elbow has to be at ±1."""
     robot, tip = planar((1.0, 1.0), limits=[(-3.0, 3.0), (-0.4, 0.4)])
     reach = 2.0 * math.cos(0.5)
@@ -134,7 +134,7 @@ def test_failures_name_the_blocking_limits():
     assert "'j1' needs" in solution.explain(1)
 
 
-def test_a_short_slide_is_a_blocking_limit():
+def test_ik_failure_names_a_short_slide_as_the_limit_that_prevents_a_solution():
     """The range of a slide proves that the target is out of reach within limits."""
     robot = chain_text([("prismatic", "0 0 1", "0 0 0", 0.0, 0.5), ("revolute", "0 0 1", "0 0 0", -3, 3)], "0.7 0 0")
     solution = robot.inverse_kinematics(lw.pose((0.7, 0.0, 2.0)), "l3")
@@ -145,7 +145,7 @@ def test_a_short_slide_is_a_blocking_limit():
     assert abs(solution.nearest_pose[2, 3] - 0.5) < 1e-12
 
 
-def test_tasks_in_conflict_are_named_with_their_multipliers():
+def test_ik_failure_names_contradictory_tasks_with_their_multipliers():
     """Two positions for one frame: the least-squares compromise lies between them."""
     tasks = [
         lw.ik.PositionTask("hand", name="here", axes="reference"),
@@ -167,7 +167,7 @@ def test_tasks_in_conflict_are_named_with_their_multipliers():
 
 
 @pytest.mark.slow(every=3)
-def test_multipliers_of_conflicts_prove_infeasibility():
+def test_multipliers_of_contradictory_ik_tasks_prove_that_no_solution_exists():
     """Jᵀ λ = 0 and λᵀ e > 0, or there are none."""
     rng = np.random.default_rng(0)
     for rows, rank in ((6, 3), (4, 4), (5, 1)):
@@ -203,13 +203,13 @@ def test_multipliers_of_conflicts_prove_infeasibility():
                 assert np.isfinite(pull).all() and np.abs(pull).max() > 1e-6
 
 
-def test_the_task_of_several_that_is_out_of_reach_is_named():
+def test_ik_failure_names_the_one_of_several_tasks_that_is_out_of_reach():
     tasks = [lw.ik.PositionTask("hand", name="far"), lw.ik.OrientationTask("hand", name="turn")]
     solution = ARM.ik_problem(tasks).solve(far=[0.0, 0.0, 5.0], turn=np.eye(3))
     assert solution.status == "out_of_reach" and "'far'" in solution.explain() and solution.proof.kind == "far"
 
 
-def test_singularities_and_exhausted_iterations_are_reported():
+def test_ik_failures_report_singularities_and_exhausted_iterations():
     """A stretched arm with a target along its own line: no small motion reduces the error."""
     robot, tip = planar((1.0, 0.8))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place", axes="reference"), max_iterations=1)
@@ -222,7 +222,7 @@ def test_singularities_and_exhausted_iterations_are_reported():
     assert ARM.inverse_kinematics(X, "hand", max_iterations=2).status == "max_iterations"
 
 
-def test_reachable_poses_are_never_proved_out_of_reach():
+def test_reachable_ik_poses_are_never_proved_out_of_reach():
     """Chains with and without slides."""
     slides = chain_text(
         [
@@ -246,7 +246,7 @@ def test_reachable_poses_are_never_proved_out_of_reach():
 
 
 @pytest.mark.slow(every=3)
-def test_failed_searches_are_never_reported_as_proofs():
+def test_failed_ik_searches_are_never_reported_as_proofs():
     """No status or proof denies a pose of a configuration within limits."""
     rail = chain_text(
         [
@@ -281,7 +281,7 @@ def test_failed_searches_are_never_reported_as_proofs():
     assert any("without limits there is one" in text for text in words)
 
 
-def test_closed_forms_prove_that_limits_prevent_all_solutions():
+def test_closed_form_ik_proves_that_limits_prevent_all_solutions():
     arm, bound = lw.load("arm6"), np.full(6, 0.6)
     X = arm.pose(arm.random_configuration(seed=1, size=30), "tool")
     solution = arm.inverse_kinematics(X, "tool", position_limits=(-bound, bound), max_iterations=200)
@@ -298,7 +298,7 @@ def test_closed_forms_prove_that_limits_prevent_all_solutions():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5, 100.0, 1e6])
-def test_failed_results_stay_within_limits_and_state_a_reason(scale):
+def test_failed_ik_results_stay_within_limits_and_state_a_reason(scale):
     X = ARM.pose(ARM.random_configuration(seed=6, size=300), "hand")
     X[:, :3, 3] *= scale
     solution = ARM.inverse_kinematics(X, "hand", max_iterations=200)
@@ -312,7 +312,7 @@ def test_failed_results_stay_within_limits_and_state_a_reason(scale):
         assert solution.explain(k).startswith(solution.status[k]) and "nan" not in solution.explain(k)
 
 
-def test_degenerate_arms_give_finite_results():
+def test_ik_of_arms_with_links_of_length_zero_gives_finite_results():
     robot, tip = planar((0.0, 0.0), 3.0)  # no length at all
     assert robot.inverse_kinematics(lw.pose((0.0, 0.0, 0.0), rpy=(0.0, 0.0, 1.0)), tip).status == "solved"
     far = robot.inverse_kinematics(lw.pose((0.1, 0.0, 0.0)), tip, max_iterations=50)
@@ -332,7 +332,7 @@ def test_degenerate_arms_give_finite_results():
 
 
 @pytest.mark.slow(every=3)
-def test_failed_solutions_are_as_near_as_the_best_of_a_hundred_restarts():
+def test_failed_ik_solutions_are_as_near_as_the_best_of_a_hundred_random_searches():
     """Projected Levenberg–Marquardt steps in NumPy, from random configurations."""
     robot, tip, starts = lw.load("arm6"), "tool", 100
     X = robot.pose(robot.random_configuration(seed=12, size=40), tip)
@@ -366,7 +366,7 @@ def test_failed_solutions_are_as_near_as_the_best_of_a_hundred_restarts():
     assert set(solution.status[far]) <= {"out_of_reach", "not_found", "at_limits"}
 
 
-def test_a_joint_target_beyond_its_limit_names_that_joint():
+def test_ik_failure_names_a_joint_with_a_target_beyond_its_limit():
     arm = lw.load("arm7")
     solution = arm.ik_problem(lw.ik.JointTask("elbow", target=100.0)).solve()
     assert solution.status == "at_limits"

@@ -30,7 +30,7 @@ TASKS: dict[str, Any] = {
 }
 
 
-def test_float32_errors_and_rows_of_tasks_are_near_those_of_float64() -> None:
+def test_float32_errors_and_jacobians_of_ik_tasks_are_close_to_float64() -> None:
     for name, task_spec in TASKS.items():
         (task,) = check_tasks("test", ARM, [task_spec], velocities=True)
         target = [] if task.target is None else np.ravel(task.target).tolist()

@@ -12,7 +12,7 @@ FRAMES = ("left_hand", "right_hand", "left_foot", "right_foot")
 
 
 @pytest.mark.slow(every=3)
-def test_hands_feet_and_center_of_mass_of_a_humanoid_reach_their_targets():
+def test_ik_of_a_humanoid_reaches_targets_of_hands_feet_and_center_of_mass():
     robot = lw.load("humanoid")
     q = robot.random_configuration(seed=0, size=40)
     targets = {frame: robot.pose(q, frame) for frame in FRAMES} | {"center_of_mass": robot.center_of_mass(q)}
@@ -28,7 +28,7 @@ def test_hands_feet_and_center_of_mass_of_a_humanoid_reach_their_targets():
     assert sum(problem.kernel.while_loops[0].operations.values()) <= 20_000
 
 
-def test_damped_steps_that_eliminate_limb_by_limb_equal_the_dense_solution():
+def test_damped_least_squares_steps_solved_limb_by_limb_equal_the_dense_solution():
     rng = np.random.default_rng(0)
     J = np.zeros((14, 13))
     J[:, :3] = rng.normal(size=(14, 3))  # what limbs share

@@ -20,7 +20,7 @@ def apart(q):
     return d[np.triu_indices(len(q), 1)].min()
 
 
-def test_two_elbow_solutions_follow_the_law_of_cosines():
+def test_two_ik_solutions_of_a_planar_arm_follow_the_law_of_cosines():
     robot, tip = planar((1.0, 0.8))
     problem = robot.ik_problem(lw.ik.PositionTask(tip, name="place"))
     position = np.array([0.9, 0.6, 0.0])
@@ -33,7 +33,7 @@ def test_two_elbow_solutions_follow_the_law_of_cosines():
     assert problem.solve([1.0, 1.0], num_solutions=1, place=position).q[0, 1] > 0.0
 
 
-def test_six_axis_arms_return_all_branches_in_order_of_distance():
+def test_ik_of_six_axis_arms_returns_all_branches_in_order_of_distance():
     """Every branch of the closed form, for random poses."""
     q = ARM6.random_configuration(seed=3, size=6)
     X, seed = ARM6.pose(q, "tool"), np.zeros(6)
@@ -54,7 +54,7 @@ def test_six_axis_arms_return_all_branches_in_order_of_distance():
     assert (solution.q >= ARM6.lower).all() and (solution.q <= ARM6.upper).all()
 
 
-def test_seven_axis_solutions_are_far_apart_and_equal_alone_and_in_a_batch():
+def test_several_ik_solutions_of_a_seven_axis_arm_are_far_apart_and_independent_of_the_batch():
     X = ARM7.pose(ARM7.random_configuration(seed=8, size=4), "hand")
     solution = ARM7.inverse_kinematics(X, "hand", num_solutions=5)
     assert solution.success.all() and (solution.status == "solved").all()
@@ -66,7 +66,7 @@ def test_seven_axis_solutions_are_far_apart_and_equal_alone_and_in_a_batch():
     )
 
 
-def test_unreachable_poses_have_no_solutions_and_invalid_counts_are_refused():
+def test_unreachable_poses_have_no_ik_solutions_and_invalid_counts_are_refused():
     far = ARM7.inverse_kinematics(lw.pose((3.0, 0.0, 0.0)), "hand", num_solutions=2)
     assert far.status.tolist() == ["out_of_reach"] * 2 and not far.success.any() and far.proof[0].proved
     X = ARM7.pose(ARM7.neutral(), "hand")
@@ -79,7 +79,7 @@ def test_unreachable_poses_have_no_solutions_and_invalid_counts_are_refused():
         ARM7.inverse_kinematics(2.0 * X, "hand", num_solutions=2)
 
 
-def test_empty_batches_of_targets_have_empty_solutions():
+def test_empty_batches_of_ik_targets_have_empty_solutions():
     """No targets have no answers, of the shapes that answers have."""
     for robot, frame in ((ARM7, "hand"), (lw.load("arm6"), "tool")):
         for shape in ((0,), (3, 0)):
@@ -91,7 +91,7 @@ def test_empty_batches_of_targets_have_empty_solutions():
         ARM7.inverse_kinematics(np.zeros((0, 4, 4)), "hand", num_solutions=0)
 
 
-def test_full_revolutions_that_change_a_follower_or_a_task_are_distinct_solutions():
+def test_ik_solutions_that_differ_by_a_full_revolution_are_distinct_if_it_changes_a_follower_or_task():
     """A follower of ratio ½ turns half a revolution when its master turns one; a target of 3π is not π."""
     turn, Joint, links = lw.joints.Revolute((0, 0, 1)), lw.Joint, [lw.Link(name, mass=1.0) for name in "abc"]
     first = Joint.of(turn, name="first", parent="a", child="b")

@@ -38,7 +38,7 @@ def stationary(robot, frame, q, near, lower, upper):
     return np.abs(slopes[free]).max(initial=0.0), pressed, int((at_low | at_high).sum())
 
 
-def test_nearest_configurations_satisfy_the_optimality_conditions():
+def test_ik_solutions_nearest_to_a_reference_satisfy_the_optimality_conditions():
     """On seven axes, with solutions at limits; all reach their pose."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=300), "hand")
     near = ARM.random_configuration(seed=2, size=300)
@@ -52,14 +52,14 @@ def test_nearest_configurations_satisfy_the_optimality_conditions():
     assert pressed.max() <= 1e-6
 
 
-def test_a_reference_that_reaches_the_pose_is_its_own_nearest_configuration():
+def test_ik_reference_that_reaches_the_pose_is_its_own_nearest_solution():
     q = ARM.random_configuration(seed=5, size=50)
     solution = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", nearest_to=q)
     assert solution.success.all() and np.abs(solution.q - q).max() <= 1e-7
 
 
 @pytest.mark.slow(every=3)
-def test_nearest_configurations_are_no_farther_than_slsqp_from_many_starts(drawn):
+def test_nearest_ik_solutions_are_no_farther_than_those_of_slsqp_from_many_starts(drawn):
     """SciPy's SLSQP from q₀ and from random starts, on six axes."""
     lower, upper = np.maximum(ARM6.lower, -3.0), np.minimum(ARM6.upper, 3.0)
     rng = np.random.default_rng(0)
@@ -104,7 +104,7 @@ def nearest_turns(q, near):
     return q - TURN * np.round((q - near) / TURN)
 
 
-def test_two_bar_arms_have_the_closed_form_nearest_configuration():
+def test_nearest_ik_solution_of_two_bar_arms_equals_the_closed_form():
     """Two elbows, each with whole turns."""
     robot = planar(0.5, 0.4)
     problem = robot.ik_problem(lw.ik.PositionTask(hand_of(robot), axes="reference", name="place"), solver="nearest")
@@ -120,7 +120,7 @@ def test_two_bar_arms_have_the_closed_form_nearest_configuration():
         assert np.linalg.norm(solution.q[k] - near[k]) <= np.linalg.norm(best - near[k]) + 1e-6
 
 
-def test_three_bar_arms_have_the_nearest_configuration_of_a_scan():
+def test_nearest_ik_solution_of_three_bar_arms_equals_that_of_a_scan():
     """One angle is free: a refined scan of it with both elbows."""
     a, b, c = 0.5, 0.4, 0.3
     robot = planar(a, b, c)
@@ -147,7 +147,7 @@ def test_three_bar_arms_have_the_nearest_configuration_of_a_scan():
         assert own_distance >= best[0] - 2e-3  # and all but as near
 
 
-def test_nearest_configurations_use_whole_turns_within_limits():
+def test_nearest_ik_solutions_use_full_turns_within_limits():
     """Limits of two turns permit the nearest revolution, tighter ones another."""
     robot = planar(0.5, 0.4)
     frame = hand_of(robot)
@@ -161,7 +161,7 @@ def test_nearest_configurations_use_whole_turns_within_limits():
         assert solution.success and np.abs(solution.q - expected).max() <= 1e-6
 
 
-def test_nearest_configurations_are_equal_in_batches_and_on_any_threads():
+def test_nearest_ik_solutions_are_equal_in_batches_and_on_any_threads():
     X = ARM.pose(ARM.random_configuration(seed=6, size=40), "hand")
     near = ARM.random_configuration(seed=7, size=40)
     threads, many = lw.get_num_threads(), []
@@ -178,7 +178,7 @@ def test_nearest_configurations_are_equal_in_batches_and_on_any_threads():
             assert np.array_equal(single.q, many[0].q[k]) and single.iterations == many[0].iterations[k]
 
 
-def test_locked_joints_stay_at_the_seed_in_nearest_configurations():
+def test_nearest_ik_solutions_keep_locked_joints_at_the_seed():
     q = ARM.random_configuration(seed=8, size=10)
     near = q + 0.1
     name, index = ARM.joints[2].name, ARM.joints[2].q_slice
@@ -189,14 +189,14 @@ def test_locked_joints_stay_at_the_seed_in_nearest_configurations():
     assert (np.linalg.norm(solution.q - near, axis=1) <= np.linalg.norm(q - near, axis=1) + 1e-9).all()
 
 
-def test_unreachable_poses_have_no_nearest_configuration():
+def test_unreachable_poses_have_no_ik_solution_nearest_to_a_reference():
     near = ARM.random_configuration(seed=9)
     solution = ARM.inverse_kinematics(lw.pose((50.0, 0.0, 0.0)), "hand", nearest_to=near, max_iterations=200)
     assert not solution.success and np.isfinite(solution.q).all() and solution.iterations == 200
     assert (solution.q >= ARM.lower).all() and (solution.q <= ARM.upper).all() and solution.position_error > 40.0
 
 
-def test_invalid_reference_configurations_are_refused():
+def test_invalid_reference_configurations_of_ik_are_refused():
     X = ARM.pose(ARM.neutral(), "hand")
     for near, text in ((np.zeros(3), "nearest_to"), (np.full(7, np.nan), "nearest_to"), (np.full(7, np.inf), "finite")):
         for _ in range(2):
@@ -206,7 +206,7 @@ def test_invalid_reference_configurations_are_refused():
         ARM.inverse_kinematics(np.tile(X, (3, 1, 1)), "hand", nearest_to=np.zeros((2, 7)))
 
 
-def test_arms_with_a_closed_form_are_no_farther_than_their_branches():
+def test_nearest_ik_solutions_of_arms_with_closed_form_are_no_farther_than_their_branches():
     """A single solution equals that of a batch."""
     q, near = (ARM6.random_configuration(seed=seed, size=60) for seed in (1, 2))
     X = ARM6.pose(q, "tool")

@@ -24,7 +24,7 @@ def cart():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["position", "wide", "projection", "soft", "level", "loop"])
-def test_solutions_do_not_depend_on_the_unit_of_length(case):
+def test_ik_solutions_do_not_depend_on_the_unit_of_length(case):
     """Every second target is out of reach.  Products with powers of two have no rounding errors."""
     robot, frame, rng, L = cart(), "tip", np.random.default_rng(3), 1024.0
     start, q = np.full(4, 0.3), robot.random_configuration(rng, size=12)
@@ -53,7 +53,7 @@ def test_solutions_do_not_depend_on_the_unit_of_length(case):
 
 
 @pytest.mark.slow(every=3)
-def test_unreachable_targets_are_approached_until_the_gradient_vanishes():
+def test_ik_approaches_unreachable_targets_until_the_gradient_vanishes():
     """The gradient Jᵀe vanishes, also where costs of neighbours differ by rounding alone."""
     robot, rng = lw.load("arm6"), np.random.default_rng(1)
     targets = 3.0 * robot.pose(robot.random_configuration(rng, size=60), "tool")[:, :3, 3]

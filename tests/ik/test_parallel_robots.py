@@ -10,7 +10,7 @@ from helpers.linkages import hexapod
 from linkwork.model.periodic_coordinates import periodic_coordinates
 
 
-def test_a_delta_robot_reaches_platform_positions():
+def test_ik_of_a_delta_robot_reaches_platform_positions():
     robot = lw.load("delta")
     q = robot.neutral()  # at which its loops are closed
     p = robot.pose(q, "platform")[:3, 3]
@@ -26,7 +26,7 @@ def test_a_delta_robot_reaches_platform_positions():
 
 
 @pytest.mark.slow(every=3)
-def test_a_stewart_platform_reaches_poses():
+def test_ik_of_a_stewart_platform_reaches_poses():
     robot = lw.load("stewart")
     q = robot.neutral()  # at which its loops are closed
     rng = np.random.default_rng(1)
@@ -41,7 +41,7 @@ def test_a_stewart_platform_reaches_poses():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["delta", "stewart", "hexapod"])
-def test_solutions_keep_the_assembly_and_revolutions_of_the_guess(name):
+def test_ik_solutions_of_parallel_robots_stay_in_the_assembly_and_revolutions_of_the_guess(name):
     """Near targets move the joints by the Jacobian's prediction, on any revolution."""
     robot = hexapod() if name == "hexapod" else lw.load(name)
     q = robot.assemble(hold={"carried": [1, 0, 0, 0, 0, 0, 0.8]}).q if name == "hexapod" else robot.neutral()

@@ -30,7 +30,7 @@ def straight(X, to, count):
     return path
 
 
-def test_smooth_pose_paths_are_followed_without_jumps():
+def test_path_ik_follows_smooth_pose_paths_without_jumps():
     """Coarse paths are refined between poses that are far apart."""
     q = np.array([0.2, 0.3, 0.1, -1.8, 0.3, 2.0, 0.4])
     X = ARM.pose(q, "hand")
@@ -48,7 +48,7 @@ def test_smooth_pose_paths_are_followed_without_jumps():
     assert path_solution.largest_jump.size < 0.1
 
 
-def test_a_forced_reconfiguration_is_counted_and_named():
+def test_path_ik_counts_and_names_a_forced_reconfiguration():
     """A bound of the first joint forces the elbow over while the tip follows a circle."""
     robot = planar((-0.6, 0.6), (-2.5, 2.5))
     angles = np.linspace(0.0, 0.8, 41)
@@ -67,7 +67,7 @@ def test_a_forced_reconfiguration_is_counted_and_named():
     assert free.follow(np.array([0.5, -1.0]), l3=positions).reconfigurations == 0
 
 
-def test_unreachable_targets_of_a_path_fail_without_a_jump():
+def test_path_ik_fails_at_unreachable_targets_without_a_jump():
     robot = planar((-3.0, 3.0), (-2.5, 2.5))
     positions = np.stack([np.linspace(1.2, 3.0, 19), np.zeros(19), np.zeros(19)], axis=-1)
     path_solution = robot.ik_problem(lw.ik.PositionTask("l3")).follow(np.array([0.9, -1.8]), l3=positions)
@@ -76,7 +76,7 @@ def test_unreachable_targets_of_a_path_fail_without_a_jump():
     assert f"the first failure is target {int(path_solution.success.sum())}" in path_solution.explain()
 
 
-def test_a_batch_of_paths_equals_each_path_alone():
+def test_path_ik_of_a_batch_of_paths_equals_each_path_alone():
     seeds = ARM.random_configuration(seed=31, size=4)
     starts = ARM.pose(seeds, "hand")
     paths = np.array([straight(X, 0.85 * X[:3, 3], 12) for X in starts])

@@ -42,7 +42,7 @@ def test_position_tasks_of_points_reach_their_targets():
     )
 
 
-def test_infinite_tolerances_free_the_named_axes():
+def test_infinite_tolerances_of_ik_tasks_free_the_named_axes():
     """Axes of the hand, of a frame along the chain, and of the world."""
     for axes, frame in (("frame", "hand"), ("forearm_distal", "forearm_distal"), ("reference", None)):
         tolerance = [1e-7, 1e-7, np.inf]
@@ -141,7 +141,7 @@ def inside_by(c, vertices):
     return min(results)
 
 
-def test_the_center_of_mass_stays_over_a_support_polygon():
+def test_support_polygon_task_keeps_the_center_of_mass_over_the_polygon():
     vertices = np.array([[0.0, 0.0], [0.02, 0.09], [0.08, 0.01]])  # clockwise
     problem = ARM.ik_problem(ik.SupportPolygonTask(vertices, margin=0.01))
     solution = problem.solve(Q)
@@ -150,7 +150,7 @@ def test_the_center_of_mass_stays_over_a_support_polygon():
 
 
 @pytest.mark.slow(every=3)
-def test_the_center_of_mass_stays_over_moving_feet():
+def test_support_polygon_task_keeps_the_center_of_mass_over_moving_feet():
     robot = lw.load("quadruped", floating_base=True)
     feet = [name for name in robot.frames if name.endswith("foot")]
     assert len(feet) == 4
@@ -185,7 +185,7 @@ def test_manipulability_tasks_reach_the_target_value():
             assert np.abs(rows.rows[0] - gradient).max() <= 1e-5 * (1.0 + np.abs(gradient).max())
 
 
-def test_function_tasks_of_users_are_solved():
+def test_function_tasks_of_users_are_solved_by_ik():
     """Functions of the robot's state by public methods, with and without targets."""
     robot = ARM
     tasks = [
@@ -202,7 +202,7 @@ def test_function_tasks_of_users_are_solved():
 
 
 @pytest.mark.slow(every=3)
-def test_soft_tasks_improve_without_violating_hard_tasks():
+def test_soft_ik_tasks_improve_without_violating_hard_tasks():
     """Manipulability and a gaze improve while the hand stays."""
     hold = ik.PositionTask("hand")
     plain = ARM.ik_problem(hold).solve(Q[:8], hand=X[:8, :3, 3])

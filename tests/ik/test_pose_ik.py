@@ -26,7 +26,7 @@ def left(robot, q, frame, X, relative_to="world"):
     return np.abs(lw.pose_difference(robot.pose(q, frame, relative_to=relative_to), X))
 
 
-def test_random_poses_of_an_arm_are_reached_within_limits():
+def test_ik_reaches_random_poses_of_an_arm_within_limits():
     X = targets(ARM, "hand", 500)
     solution = ARM.inverse_kinematics(X, "hand")
     assert solution.success.all() and (solution.status == "solved").all()
@@ -35,14 +35,14 @@ def test_random_poses_of_an_arm_are_reached_within_limits():
     assert solution.position_error.max() <= TOLERANCE and solution.orientation_error.max() <= TOLERANCE
 
 
-def test_poses_near_all_limits_are_reached_by_later_searches():
+def test_ik_reaches_poses_near_all_limits_by_later_searches():
     """The first search of 800 iterations misses a few."""
     q = np.where(np.random.default_rng(3).random((200, 7)) < 0.5, ARM.lower, ARM.upper) * 0.995
     solution = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand")
     assert solution.success.all() and solution.iterations.max() > 800
 
 
-def test_solutions_are_equal_alone_in_batches_and_on_any_threads():
+def test_ik_solutions_are_equal_alone_in_batches_and_on_any_threads():
     X = targets(ARM, "hand", 300, seed=1)
     threads = lw.get_num_threads()
     try:
@@ -62,7 +62,7 @@ def test_solutions_are_equal_alone_in_batches_and_on_any_threads():
 @pytest.mark.parametrize(
     "tree", [TREES[name] for name in TREES if name.endswith(("_chain", "_0", "rerooted"))], ids=str
 )
-def test_reachable_poses_are_reached_for_every_joint_type(tree):
+def test_ik_reaches_reachable_poses_for_every_joint_type(tree):
     """Random trees: solutions stay on the manifold."""
     robot = robot_of(tree)
     frame = max(tree.frames, key=lambda frame: frame.body).name
@@ -79,13 +79,13 @@ def test_reachable_poses_are_reached_for_every_joint_type(tree):
     assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
-def test_poses_relative_to_a_moving_frame_are_reached():
+def test_ik_reaches_poses_relative_to_a_moving_frame():
     X = targets(ARM, "hand", 20, relative_to="forearm_distal")
     solution = ARM.inverse_kinematics(X, "hand", relative_to="forearm_distal")
     assert solution.success.all() and left(ARM, solution.q, "hand", X, "forearm_distal").max() <= 1.01 * TOLERANCE
 
 
-def test_infinite_orientation_tolerance_frees_an_axis():
+def test_infinite_orientation_tolerance_of_ik_frees_an_axis():
     """Free rotation about the target's z axis."""
     X = targets(ARM, "hand", 50, seed=5)
     free = ARM.inverse_kinematics(
@@ -97,7 +97,7 @@ def test_infinite_orientation_tolerance_frees_an_axis():
     assert np.abs(ARM.pose(free.q, "hand")[:, :3, 3] - X[:, :3, 3]).max() <= 2e-7
 
 
-def test_locked_joints_stay_and_custom_limits_apply():
+def test_ik_keeps_locked_joints_and_applies_custom_limits():
     name = ARM.joints[2].name
     X = targets(ARM, "hand", 20, seed=7)
     seed = ARM.random_configuration(seed=7, size=20)  # at which the targets were made: so they can be reached
@@ -110,13 +110,13 @@ def test_locked_joints_stay_and_custom_limits_apply():
     assert tight.success.all() and (tight.q >= low).all() and (tight.q <= high).all()
 
 
-def test_a_seed_that_solves_the_problem_is_returned():
+def test_ik_seed_that_solves_the_problem_is_returned():
     q = ARM.random_configuration(seed=9)
     solution = ARM.inverse_kinematics(ARM.pose(q, "hand"), "hand", q_init=q)
     assert np.array_equal(solution.q, q) and solution.iterations == 1 and solution.restarts == 0
 
 
-def test_unreachable_poses_end_without_success_within_limits():
+def test_ik_of_unreachable_poses_ends_without_success_within_limits():
     X = lw.pose((50.0, 0.0, 0.0))
     solution = ARM.inverse_kinematics(X, "hand", max_iterations=300)
     assert solution.success is False and solution.position_error > 40.0 and solution.iterations <= 300
@@ -125,7 +125,7 @@ def test_unreachable_poses_end_without_success_within_limits():
     assert not late.success and late.iterations < 3000
 
 
-def test_several_tasks_of_one_problem_are_all_met():
+def test_ik_solution_meets_several_tasks_of_one_problem():
     problem = ARM.ik_problem([lw.ik.PositionTask("hand"), lw.ik.OrientationTask("forearm_distal", axes="reference")])
     q = ARM.random_configuration(seed=2, size=30)
     position, R = ARM.pose(q, "hand")[:, :3, 3], ARM.pose(q, "forearm_distal")[:, :3, :3]
@@ -136,7 +136,7 @@ def test_several_tasks_of_one_problem_are_all_met():
 
 
 @pytest.mark.slow(every=9)
-def test_failures_of_robots_with_few_joints_name_the_remedy():
+def test_ik_failures_of_robots_with_few_joints_name_the_remedy():
     """Failed searches without locked joints, and proofs that the orientation is impossible."""
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     q = np.random.default_rng(0).uniform(-2.0, 2.0, 4)
@@ -190,7 +190,7 @@ def test_invalid_arguments_of_inverse_kinematics_are_refused():
 
 
 @pytest.mark.slow(every=9)
-def test_a_target_position_leaves_the_orientation_free():
+def test_ik_target_position_leaves_the_orientation_free():
     positions = targets(ARM, "hand", 20, seed=8)[:, :3, 3]
     solution = ARM.inverse_kinematics(positions, "hand")
     assert solution.success.all() and solution.orientation_error.max() == 0.0
@@ -206,7 +206,7 @@ def test_a_target_position_leaves_the_orientation_free():
     assert near.feasible and np.abs(ARM.pose(near.q, "hand")[:3, 3] - positions[0]).max() < 1e-5
 
 
-def test_a_missing_target_is_the_only_argument_that_the_error_names():
+def test_error_of_a_missing_ik_target_names_only_the_target_argument():
     problem = ARM.ik_problem([lw.ik.PoseTask("hand")])
     said = r"task 'hand' has no target; pass hand=<array of shape \(4, 4\)>, the pose of 'hand' in 'world'$"
     with pytest.raises(ValueError, match=f"^IKProblem.solve: {said}"):
@@ -221,7 +221,7 @@ def test_a_missing_target_is_the_only_argument_that_the_error_names():
         problem.solve(hand=[1.0, 2.0, 3.0])
 
 
-def test_repeated_calls_share_one_compiled_problem():
+def test_repeated_ik_calls_share_one_compiled_problem():
     robot, frame = lw.load("arm6"), "tool"
     X = robot.pose(robot.random_configuration(seed=0), frame)
     for tolerance in (1e-6, 1e-5, 1e-3):
@@ -238,7 +238,7 @@ def test_repeated_calls_share_one_compiled_problem():
         robot.inverse_kinematics(X, frame, position_tolerance=float("nan"))
 
 
-def test_problems_and_results_are_pickled_without_machine_code():
+def test_ik_problems_and_results_are_pickled_without_machine_code():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand"))
     X = targets(ARM, "hand", 3, seed=4)
     X[2, :3, 3] *= 10.0
@@ -249,13 +249,13 @@ def test_problems_and_results_are_pickled_without_machine_code():
         assert np.array_equal(again.problem.solve(hand=X).q, solution.q)
 
 
-def test_invalid_time_limits_are_refused():
+def test_invalid_time_limits_of_ik_are_refused():
     for deadline in (-1.0, np.nan, "soon"):
         with pytest.raises(ValueError, match="time_limit"):
             ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand", time_limit=deadline)
 
 
-def test_targets_that_are_not_finite_are_refused():
+def test_ik_targets_that_are_not_finite_are_refused():
     X, near = targets(ARM, "hand", 2), np.zeros(7)
     for position in ((0, 3), (1, 1)):
         for number in (np.nan, np.inf):
@@ -275,7 +275,7 @@ def test_targets_that_are_not_finite_are_refused():
             ARM.inverse_kinematics(target, "hand", **how)
 
 
-def test_results_do_not_change_when_the_callers_target_changes():
+def test_ik_results_do_not_change_if_the_caller_changes_the_target_array():
     ARM.inverse_kinematics(targets(ARM, "hand", 1)[0], "hand")  # from now on the short way is taken
     X = lw.pose((1.5, 0.0, 0.9))
     solution, again = ARM.inverse_kinematics(X, "hand"), ARM.inverse_kinematics(X.copy(), "hand")
@@ -284,7 +284,7 @@ def test_results_do_not_change_when_the_callers_target_changes():
 
 
 @pytest.mark.slow(every=3)
-def test_invalid_seeds_are_refused_in_every_call():
+def test_invalid_ik_seeds_are_refused_in_every_call():
     """Seeds off their manifold, and locked joints beyond limits."""
     robot = robot_of(TREES["floating_chain"])
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name
@@ -303,7 +303,7 @@ def test_invalid_seeds_are_refused_in_every_call():
 
 
 @pytest.mark.slow(every=3)
-def test_scalar_targets_are_accepted_by_joint_tasks():
+def test_joint_tasks_of_ik_accept_scalar_targets():
     problem = ARM.ik_problem(lw.ik.JointTask("elbow", weight=1.0))
     q = np.array(ARM.neutral())
     v = problem.velocity(q, 0.01, elbow=-0.001).v
@@ -313,7 +313,7 @@ def test_scalar_targets_are_accepted_by_joint_tasks():
 
 
 @pytest.mark.slow(every=3)
-def test_options_reach_the_solver_or_are_refused():
+def test_ik_options_are_passed_to_the_solver_or_refused():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand", axes="target"))
     X = targets(ARM, "hand", 1)[0]
     free = [1e-6, 1e-6, np.inf, 1e-6, 1e-6, 1e-6]

@@ -16,7 +16,7 @@ ARM = lw.load("arm7")
 
 
 @pytest.mark.parametrize(("name", "frame"), [("arm7", "hand"), ("arm6", "tool"), ("quadruped", "hind_right_shank")])
-def test_soft_tasks_reach_reachable_poses(name, frame):
+def test_soft_ik_tasks_reach_reachable_poses(name, frame):
     """Without restarts, one target in five to ten ends in a local minimum."""
     robot = lw.load(name)
     X = robot.pose(robot.random_configuration(seed=1, size=120), frame)
@@ -35,7 +35,7 @@ def test_soft_tasks_reach_reachable_poses(name, frame):
 
 
 @pytest.mark.slow(every=3)
-def test_remaining_errors_of_soft_tasks_are_reported():
+def test_remaining_errors_of_soft_ik_tasks_are_reported():
     problem = ARM.ik_problem(lw.ik.PositionTask("hand", weight=2.0))
     solution = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])
     assert solution.status.tolist() == ["local_minimum", "solved"] and solution.success.all()
@@ -53,7 +53,7 @@ def test_remaining_errors_of_soft_tasks_are_reported():
 
 
 @pytest.mark.slow(every=3)
-def test_more_random_starts_never_increase_the_cost_of_soft_tasks():
+def test_more_random_starts_never_increase_the_cost_of_soft_ik_tasks():
     X = ARM.pose(ARM.random_configuration(seed=2, size=10), "hand")
     tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
     costs = []
@@ -69,7 +69,7 @@ def test_more_random_starts_never_increase_the_cost_of_soft_tasks():
 
 
 @pytest.mark.slow(every=3)
-def test_solutions_with_levels_are_minima_of_each_level():
+def test_ik_solutions_with_priority_levels_are_minima_of_each_level():
     """SciPy finds no lower cost nearby, with higher levels at a large weight."""
     frames = {"hand": "hand", "elbow": "forearm_distal", "upper": "upper_arm_distal"}
     tasks = [
@@ -95,7 +95,7 @@ def test_solutions_with_levels_are_minima_of_each_level():
 
 
 @pytest.mark.slow(every=3)
-def test_a_task_that_returns_nan_is_named():
+def test_ik_names_a_task_function_that_returns_nan():
     for weight in (None, 1.0):
         task = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
         solution = ARM.ik_problem(task, max_iterations=200).solve()
@@ -114,7 +114,7 @@ def test_states_of_a_batch_whose_errors_are_nan_are_named():
 
 
 @pytest.mark.slow(every=3)
-def test_raising_max_iterations_is_advised_only_if_it_helps():
+def test_ik_advises_raising_max_iterations_only_if_it_helps():
     """More iterations do not help a method without restarts that has stopped."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=40), "hand")
     for solver in ("projection", "damped"):
@@ -127,7 +127,7 @@ def test_raising_max_iterations_is_advised_only_if_it_helps():
 
 
 @pytest.mark.slow(every=9)
-def test_soft_task_minima_do_not_depend_on_the_unit_of_weights():
+def test_minima_of_soft_ik_tasks_do_not_depend_on_the_unit_of_weights():
     """Also beside a hard task, whose first penalty follows from the weights."""
     q = ARM.random_configuration(seed=3, size=5)
     positions, known = ARM.pose(q, "hand")[:, :3, 3], None
@@ -139,7 +139,7 @@ def test_soft_task_minima_do_not_depend_on_the_unit_of_weights():
         assert np.abs(solution.q - known.q).max() < 1e-6
 
 
-def test_the_better_of_two_results_has_the_lower_cost_in_the_first_differing_level():
+def test_better_of_two_ik_results_has_the_lower_cost_in_the_first_differing_level():
     """Both satisfy the hard tasks; costs equal up to 1e-6 count as equal."""
     costs = SimpleNamespace(costs=lambda errors: errors, negligible_costs=lambda: [1e-12, 1e-12])
     mine = np.array([[1.0, 2.0]] * 6)

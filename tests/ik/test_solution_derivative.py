@@ -41,7 +41,7 @@ def regular(robot, frame, q, least=0.05):
 
 
 @pytest.mark.slow(every=3)
-def test_six_axis_solutions_vary_by_the_inverse_jacobian():
+def test_ik_solutions_of_six_axis_arms_vary_by_the_inverse_jacobian():
     """J⁻¹, compared with the solution that is computed again from the one before."""
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
     q = q[regular(ARM6, "tool", q, 0.1)][:10]
@@ -61,7 +61,7 @@ def test_six_axis_solutions_vary_by_the_inverse_jacobian():
     assert np.abs(J @ D - np.eye(6)).max() <= 1e-8
 
 
-def test_seven_axis_solutions_vary_by_the_pseudoinverse():
+def test_ik_solutions_of_seven_axis_arms_vary_by_the_pseudoinverse():
     q = ARM.random_configuration(seed=2, size=20) * 0.9
     q = q[regular(ARM, "hand", q)][:8]
     solution = ARM.inverse_kinematics(
@@ -83,7 +83,7 @@ def nearest_cases():
 
 
 @pytest.mark.slow(every=9)
-def test_nearest_configurations_vary_with_pose_and_reference():
+def test_derivatives_of_nearest_ik_solutions_by_pose_and_reference_equal_finite_differences():
     near, X, inside, pressed = nearest_cases()
     assert len(inside) >= 4 and len(pressed)
     for chosen, limits in ((inside, None), (pressed, None)):
@@ -127,7 +127,7 @@ def planar(*lengths):
     return lw.Robot.from_dh("planar", rows, convention="standard")
 
 
-def test_the_nearest_configuration_of_a_planar_arm_has_its_closed_form_derivative():
+def test_nearest_ik_solution_of_a_planar_arm_has_its_closed_form_derivative():
     """Conditions q − q₀ + Jᵀλ = 0 and p(q) = p: the matrix [[1 + Σ λ ∂²p, Jᵀ], [J, 0]]."""
     lengths = np.array([0.5, 0.4, 0.3])
     robot = planar(*lengths)
@@ -146,7 +146,7 @@ def test_the_nearest_configuration_of_a_planar_arm_has_its_closed_form_derivativ
 
 
 @pytest.mark.slow(every=9)
-def test_solutions_vary_with_link_lengths():
+def test_derivatives_of_ik_solutions_by_link_lengths_equal_finite_differences():
     """Derivatives by the offset of a joint, of arms with and without a redundant joint."""
     for lengths, solver in (((0.5, 0.4), "auto"), ((0.5, 0.4, 0.3), "nearest")):
         robot = planar(*lengths)
@@ -172,7 +172,7 @@ def test_solutions_vary_with_link_lengths():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_positions_rotations_and_joint_targets_equal_differences():
+def test_derivatives_of_ik_solutions_by_position_rotation_and_joint_targets_equal_finite_differences():
     q = ARM.random_configuration(seed=6, size=4) * 0.5
     X, near = ARM.pose(q, "hand"), q + 0.1
     for task, target, answer in (
@@ -192,7 +192,7 @@ def test_derivatives_by_positions_rotations_and_joint_targets_equal_differences(
 
 
 @pytest.mark.slow(every=9)
-def test_derivatives_are_finite_or_refused_at_singularities_and_failures():
+def test_derivatives_of_ik_solutions_are_finite_or_refused_at_singularities_and_failures():
     """Singular poses, failed solutions, and every joint at a limit."""
     q = np.zeros(6)
     for robot, frame, options in (
@@ -215,7 +215,7 @@ def test_derivatives_are_finite_or_refused_at_singularities_and_failures():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_solutions_inside_a_compiled_function_are_exact():
+def test_derivatives_of_ik_solutions_inside_a_compiled_function_are_exact():
     """A compiled function has the method's solution, with forward and reverse derivatives."""
     q0 = np.array([0.3, -0.4, 0.5, 1.2, 0.2, 0.6, 0.1])
     near, name = q0 + 0.1, f"placement:{ARM.joints[3].name}"

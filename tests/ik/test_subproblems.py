@@ -20,7 +20,7 @@ def angle_between(first, second):
     return abs(math.remainder(first - second, 2.0 * math.pi))
 
 
-def test_one_angle_equations_have_both_solutions():
+def test_equations_of_one_angle_in_closed_form_ik_have_both_solutions():
     """One solution is the generating angle; without a solution the nearest angle is returned."""
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, N))
@@ -41,7 +41,7 @@ def test_one_angle_equations_have_both_solutions():
     assert degenerate.first == (1.0, 0.0) and not degenerate.differ and degenerate.error == 0.3
 
 
-def test_all_intersections_of_a_conic_with_the_circle_are_returned():
+def test_all_intersections_of_a_conic_with_the_unit_circle_are_returned():
     """Four points of the circle, which may be close to each other, or two of them."""
     rng = np.random.default_rng(1)
     for case in ("four", "two", "near", "lines", "diagonal"):
@@ -109,7 +109,7 @@ def separation(points):
     return least
 
 
-def test_two_angle_equations_have_all_solutions():
+def test_equations_of_two_angles_in_closed_form_ik_have_all_solutions():
     """Each side in turn is independent of its angle."""
     rng = np.random.default_rng(2)
     for constant in ("f", "F", "g", "G", ""):
@@ -129,7 +129,7 @@ def test_two_angle_equations_have_all_solutions():
             )
 
 
-def test_three_axis_rotations_are_decomposed_to_rounding():
+def test_rotations_are_decomposed_about_three_axes_to_rounding():
     """Right angles, also beside the singularities, and general angles.
     are nearly one are as far off as the root of rounding."""
     rng = np.random.default_rng(3)

@@ -22,7 +22,7 @@ GANTRY = chain(("prismatic", "1 0 0", "0 0 0"), ("prismatic", "0 1 0", "0 0 0"),
 
 @pytest.mark.parametrize("robot", [SLIDER, GANTRY])
 @pytest.mark.parametrize("weight", [None, 1.0])
-def test_linear_problems_take_few_iterations_at_any_distance(robot, weight):
+def test_ik_of_linear_problems_needs_few_iterations_at_any_distance(robot, weight):
     tip = f"l{robot.nv}"
     task = lw.ik.PositionTask(tip, weight=weight, name="place")
     bounded = robot.ik_problem(task, position_limits=False)
@@ -38,14 +38,14 @@ def test_linear_problems_take_few_iterations_at_any_distance(robot, weight):
     assert weight is not None or most[1e5] <= 3
 
 
-def test_function_tasks_of_length_scale_with_distance():
+def test_ik_scales_function_tasks_of_length_with_the_distance():
     height = lw.ik.FunctionTask("height", lambda k, z: k.point("l1")[2] - z[0], shape=(1,), units="1")
     solution = SLIDER.ik_problem(height, position_limits=False).solve(height=[[3e4]])
     assert solution.success.all() and solution.iterations.max() <= 5
 
 
 @pytest.mark.slow(every=3)
-def test_a_machine_in_millimetres_is_solved():
+def test_ik_solves_a_machine_modelled_in_millimetres():
     """Ranges of metres in mm, with and without offsets, and a rotating wrist."""
     slides = [
         ("prismatic", "1 0 0", "0 0 0", 0.0, 8000.0),
@@ -64,7 +64,7 @@ def test_a_machine_in_millimetres_is_solved():
 
 
 @pytest.mark.parametrize("root", ["planar", "floating"])
-def test_targets_far_from_the_base_take_no_more_iterations_than_near_ones(root):
+def test_ik_targets_far_from_the_base_need_no_more_iterations_than_near_ones(root):
     links = "".join(f'<link name="l{i}"/>' for i in range(5))
     arm = "".join(
         f'<joint name="j{i}" type="revolute"><parent link="l{i}"/><child link="l{i + 1}"/><origin xyz="0 0 0.3"/>'
@@ -87,7 +87,7 @@ def test_targets_far_from_the_base_take_no_more_iterations_than_near_ones(root):
     assert max(steps) <= 2.0 * steps[0]
 
 
-def test_failed_searches_without_a_proof_are_not_out_of_reach():
+def test_failed_ik_searches_without_a_proof_do_not_have_status_out_of_reach():
     """Without a proof the status is "not_found"; "out_of_reach" has a proof."""
     arm = lw.load("arm7")
     X = arm.pose(arm.random_configuration(seed=3, size=12), "hand")

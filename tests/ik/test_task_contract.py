@@ -59,11 +59,11 @@ TASKS: tuple[tuple[ik.Task, lw.Robot, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("task", "robot", "how"), TASKS, ids=lambda x: type(x).__name__)
-def test_the_librarys_tasks_satisfy_the_task_contract(task: ik.Task, robot: lw.Robot, how: Any) -> None:
+def test_all_ik_tasks_of_the_library_satisfy_the_task_contract(task: ik.Task, robot: lw.Robot, how: Any) -> None:
     check_task(task, robot, **how).raise_if_failed()
 
 
-def test_check_task_runs_over_all_public_task_types() -> None:
+def test_contract_tests_cover_all_public_ik_task_types() -> None:
     kinds = {x for x in vars(ik).values() if isinstance(x, type) and issubclass(x, ik.Task)}
     assert kinds - {ik.Task} == {type(task) for task, _, _ in TASKS}
 
@@ -158,7 +158,7 @@ class Branching(Closed):
         return TaskRows([z if isinstance(z, float) else z + self.by], result.rows)
 
 
-def test_user_defined_tasks_satisfy_the_task_contract() -> None:
+def test_task_classes_of_users_satisfy_the_task_contract() -> None:
     check_task(Level(), ARM).raise_if_failed()
     check_task(Closed(weight=3.0), ARM, target=0.4).raise_if_failed()
 
@@ -173,7 +173,7 @@ def test_user_defined_tasks_satisfy_the_task_contract() -> None:
         (Branching, "compiled", 3e-8, 3e-9),
     ],
 )
-def test_check_task_names_a_requirement_that_is_broken_slightly(
+def test_check_task_names_a_requirement_broken_by_a_small_error(
     kind: type[Closed], line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda make: check_task(make(), ARM), kind, line, noticed, allowed)
@@ -186,7 +186,7 @@ def test_check_task_names_a_requirement_that_is_broken_slightly(
         (Unitless, "names"),
     ],
 )
-def test_check_task_names_the_broken_requirement(kind: type[Level], line: str) -> None:
+def test_check_task_names_the_broken_requirement_of_a_task(kind: type[Level], line: str) -> None:
     report = check_task(kind(), ARM)
     assert line in [failure.name for failure in report.failures], str(report)
     with pytest.raises(ContractError, match=f"task {kind.__name__} breaks the contract"):
@@ -202,7 +202,7 @@ def test_check_task_names_a_missing_method() -> None:
     assert "Empty: a task needs a method `errors`, or `rows`" in str(report)
 
 
-def test_check_task_refuses_values_that_are_no_task() -> None:
+def test_check_task_rejects_values_that_are_not_tasks() -> None:
     with pytest.raises(TypeError, match="check_task: task: expected"):
         check_task("reach", ARM)  # type: ignore[arg-type]
     assert np.isfinite(REACHED).all()

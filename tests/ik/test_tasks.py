@@ -59,7 +59,7 @@ def moves_along(robot, frame):
 
 
 @pytest.mark.parametrize("name", TREE_NAMES)
-def test_rows_of_tasks_are_derivatives_of_errors(name, drawn):
+def test_jacobians_of_ik_tasks_are_derivatives_of_their_errors(name, drawn):
     robot = robot_of(TREES[name])
     q, q1 = robot.random_configuration(seed=1, size=2)
     hand = last(robot)
@@ -99,7 +99,7 @@ def test_rows_of_tasks_are_derivatives_of_errors(name, drawn):
         assert_rows(robot, settled, q, target)
 
 
-def test_posture_tasks_use_the_tangent_space():
+def test_posture_tasks_of_ik_use_the_tangent_space():
     robot = robot_of(TREES["mixed_0"])
     q, q1 = robot.random_configuration(seed=5, size=2)
     (task,) = on(robot, ik.PostureTask(weight=2.0))
@@ -111,7 +111,7 @@ def test_posture_tasks_use_the_tangent_space():
     assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
-def test_posture_weights_apply_by_joint():
+def test_weights_of_posture_tasks_apply_by_joint():
     robot = lw.load("arm7")
     (task,) = on(robot, ik.PostureTask({robot.joints[2].name: 3.0, robot.joints[0].name: 1.0}, weight=2.0))
     assert task.weights == (2.0, 6.0) and [name.split(": ")[1] for name in task.component_names] == [
@@ -124,7 +124,7 @@ def test_posture_weights_apply_by_joint():
     assert solution.success.all() and np.abs(solution.q[:, 3] - q[:, 3]).max() <= 1e-6
 
 
-def test_the_center_of_mass_of_a_floating_robot_reaches_its_target():
+def test_ik_moves_the_center_of_mass_of_a_floating_robot_to_its_target():
     """Four feet stay on the ground."""
     robot = lw.load("quadruped", floating_base=True)
     feet = [name for name in robot.frames if name.endswith("foot")]
@@ -140,7 +140,7 @@ def test_the_center_of_mass_of_a_floating_robot_reaches_its_target():
     assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
-def test_a_coordinate_of_the_center_of_mass_may_be_free():
+def test_center_of_mass_task_may_leave_a_coordinate_free():
     robot = lw.load("arm7")
     c = robot.center_of_mass(robot.random_configuration(seed=3))
     solution = robot.ik_problem(ik.CenterOfMassTask(tolerance=(1e-7, 1e-7, np.inf))).solve(
@@ -149,7 +149,7 @@ def test_a_coordinate_of_the_center_of_mass_may_be_free():
     assert solution.success and np.abs(robot.center_of_mass(solution.q) - c)[:2].max() <= 1e-7
 
 
-def test_tasks_are_compared_by_value_and_pickled():
+def test_ik_tasks_can_be_compared_by_value_and_pickled():
     pose = np.eye(4)
     for task, same in (
         (ik.PoseTask("hand", target=pose), ik.PoseTask("hand", target=pose.copy())),
@@ -174,7 +174,7 @@ def test_tasks_are_compared_by_value_and_pickled():
         assert pickle.loads(pickle.dumps(task)) == task and type(task).__name__ in repr(task)
 
 
-def test_invalid_arguments_of_tasks_are_refused():
+def test_invalid_arguments_of_ik_tasks_are_refused():
     arm = lw.load("arm7")
     distance = ik.DistanceTask("hand", "base", name="far")
     far = arm.ik_problem(distance)

@@ -38,7 +38,7 @@ def balls(n: int, radius: float = WIDE) -> np.ndarray:
 
 
 @pytest.mark.parametrize("locked", [("wrist_3",), ("wrist_2", "wrist_3")])
-def test_poses_turned_by_less_than_the_orientation_tolerance_are_reached(locked: tuple[str, ...]) -> None:
+def test_ik_reaches_poses_rotated_by_less_than_the_orientation_tolerance(locked: tuple[str, ...]) -> None:
     locked = tuple(JOINTS[-len(locked) :])
     n = 50
     X, start = targets(locked, balls(n))
@@ -55,7 +55,7 @@ def test_poses_turned_by_less_than_the_orientation_tolerance_are_reached(locked:
         assert (np.abs(turns) < tolerance).all() and np.abs(turns).max() > 0.1, tolerance
 
 
-def test_every_solver_uses_the_tolerance() -> None:
+def test_every_ik_solver_uses_the_tolerance() -> None:
     """Nearest configurations, postures, paths, several solutions, tasks, and calls in compiled functions."""
     locked = (JOINTS[-1],)
     X, start = targets(locked, balls(10))
@@ -91,7 +91,7 @@ def test_every_solver_uses_the_tolerance() -> None:
     assert away.max() < 1e-6 and np.linalg.norm(turns, axis=1).max() < WIDE
 
 
-def test_a_wide_position_tolerance_makes_near_targets_reachable() -> None:
+def test_large_position_tolerance_makes_ik_targets_outside_the_reach_solvable() -> None:
     """An arm that is out of reach by 3 cm has a solution within 5 cm."""
     arm = lw.load("arm7")
     q = arm.random_configuration(seed=2, size=20)
@@ -105,7 +105,7 @@ def test_a_wide_position_tolerance_makes_near_targets_reachable() -> None:
     assert near.success and 0.029 < near.position_error < 0.05 and near.orientation_error < 1e-6
 
 
-def test_wider_tolerances_give_nearer_configurations_with_derivatives() -> None:
+def test_larger_ik_tolerances_give_nearer_configurations_with_derivatives() -> None:
     """Derivatives follow the ends of ranges, as finite differences do."""
     P, near = ARM.pose(ARM.random_configuration(seed=3, size=60), "tool")[:, :3, 3], np.zeros(6)
     exact = ARM.inverse_kinematics(P, "tool", nearest_to=near)

@@ -41,7 +41,7 @@ def left_open(robot, q, v):
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", [*CONSTRAINED, "skater"])
 @pytest.mark.parametrize("weight", [1.0, None])
-def test_every_velocity_satisfies_the_constraints(name, weight):
+def test_differential_ik_velocities_satisfy_the_velocity_constraints(name, weight):
     """Targets all around, most of which no permitted velocity approaches."""
     robot = skater() if name == "skater" else lw.load(name)
     frame = "mast" if name == "skater" else max(robot.tree.frames, key=lambda frame: frame.body).name
@@ -64,7 +64,7 @@ def test_every_velocity_satisfies_the_constraints(name, weight):
     assert np.abs(robot.constraint_error(q)).max(initial=0.0) <= 1e-4
 
 
-def test_a_skater_cannot_move_sideways_and_turns_instead():
+def test_differential_ik_of_a_skater_turns_because_it_cannot_move_sideways():
     """The origin cannot go sideways; the mast does by rotation alone."""
     robot = skater()
     q = robot.neutral()
@@ -80,7 +80,7 @@ def test_a_skater_cannot_move_sideways_and_turns_instead():
     assert turned.success and abs((robot.jacobian(q, "body") @ turned.v)[2] - 1.0 / 0.3) <= 1e-6
 
 
-def test_constraints_that_depend_on_time_move_the_robot():
+def test_differential_ik_moves_joints_prescribed_as_functions_of_time():
     """A prescribed joint follows its function of time."""
     robot = lw.load("arm7").with_constraints(
         lw.constraints.Prescribed("elbow", lambda t: -1.0 + 0.5 * t, name="driven")
@@ -98,7 +98,7 @@ def test_constraints_that_depend_on_time_move_the_robot():
 
 
 @pytest.mark.slow(every=3)
-def test_rolling_robots_follow_a_path():
+def test_differential_ik_of_rolling_robots_follows_a_path():
     robot = skater()
     task = lw.ik.PositionTask("mast", tolerance=(1e-6, 1e-6, np.inf), axes="reference", name="place")
     part = np.linspace(0.0, 1.0, 50)[:, None]
@@ -115,7 +115,7 @@ def test_rolling_robots_follow_a_path():
 
 
 @pytest.mark.slow(every=3)
-def test_velocity_tasks_are_met_or_weighted():
+def test_velocity_tasks_of_differential_ik_are_met_or_weighted():
     """Velocities of a joint, of a rolling frame, and of the momentum."""
     robot = lw.load("arm7")
     q = robot.random_configuration(seed=1)
@@ -140,7 +140,7 @@ def test_velocity_tasks_are_met_or_weighted():
 
 
 @pytest.mark.slow(every=3)
-def test_a_free_base_accelerates_within_limits():
+def test_floating_base_in_differential_ik_accelerates_within_limits():
     links = '<link name="world"/><link name="body"/><link name="arm"/>'
     text = (
         f'<robot name="r">{links}<joint name="base" type="floating"><parent link="world"/><child link="body"/></joint>'
@@ -188,7 +188,7 @@ def test_differential_ik_velocities_never_leave_limits_even_by_rounding(name):
 
 
 @pytest.mark.slow(every=9)
-def test_support_polygons_accept_frames_in_any_order():
+def test_support_polygon_task_accepts_frames_in_any_order():
     """Vertices are sorted by their angles."""
     robot = lw.load("quadruped")
     feet = [frame for frame in robot.frames if frame.endswith("shank")]
@@ -221,7 +221,7 @@ MANY = [pytest.param(name, marks=pytest.mark.slow(every=12)) for name in ("leg",
 
 
 @pytest.mark.parametrize("name", [*FEW, *MANY])
-def test_a_rotated_world_has_the_same_velocity(name):
+def test_differential_ik_velocity_does_not_change_if_the_world_is_rotated(name):
     """Rows that are zero in coordinate planes are rounding errors in others."""
     robot = LINKAGES[name]() if name in LINKAGES else lw.load(name)
     q = robot.assemble(robot.random_configuration(seed=2)).q if name in LINKAGES else begun(robot)

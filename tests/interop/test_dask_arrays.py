@@ -55,7 +55,7 @@ def assert_same(result: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ROBOT)
-def test_every_function_of_dask_arrays_is_lazy_with_numpys_bits(arm: lw.Robot, name: str) -> None:
+def test_every_robot_function_of_dask_arrays_is_lazy_and_gives_numpys_bits(arm: lw.Robot, name: str) -> None:
     robot, row = arm, ROBOT[name]
     rng = np.random.default_rng(0)
     arrays = [
@@ -67,7 +67,7 @@ def test_every_function_of_dask_arrays_is_lazy_with_numpys_bits(arm: lw.Robot, n
     assert_same(method(*(lazy(x, 4) for x in arrays), *names), method(*arrays, *names))
 
 
-def test_any_argument_may_be_a_dask_array_with_any_chunks(walker: lw.Robot) -> None:
+def test_any_argument_of_a_robot_function_may_be_a_dask_array_with_any_chunks(walker: lw.Robot) -> None:
     q, v, a = states(walker)
     expected = walker.inverse_dynamics(q, v, a)
     for cut in CUTS:
@@ -83,7 +83,7 @@ def test_any_argument_may_be_a_dask_array_with_any_chunks(walker: lw.Robot) -> N
     assert_same(walker.kinetic_energy(lazy(q)[0], v[0]), np.asarray(walker.kinetic_energy(q[0], v[0])))
 
 
-def test_dtypes_of_lazy_results_equal_numpys(arm: lw.Robot, walker: lw.Robot) -> None:
+def test_dtypes_of_lazy_dask_results_equal_numpys(arm: lw.Robot, walker: lw.Robot) -> None:
     q, v, _ = states(arm)
     rough = q.astype(np.float32)
     for x, y in (
@@ -98,7 +98,7 @@ def test_dtypes_of_lazy_results_equal_numpys(arm: lw.Robot, walker: lw.Robot) ->
     assert_same(walker.pose(lazy(rough), "hind_right_foot"), walker.pose(rough, "hind_right_foot"))
 
 
-def test_lazy_float64_functions_round_to_float32_and_take_empty_batches(arm: lw.Robot) -> None:
+def test_lazy_functions_computed_in_float64_round_to_float32_and_accept_empty_batches(arm: lw.Robot) -> None:
     bars = lw.load("fourbar")
     q = np.tile(bars.neutral(), (6, 1)).astype(np.float32)
     v = np.zeros((6, bars.nv), dtype=np.float32)
@@ -111,7 +111,7 @@ def test_lazy_float64_functions_round_to_float32_and_take_empty_batches(arm: lw.
     assert_same(arm.pose(da.zeros((0, 7)), "hand"), arm.pose(np.zeros((0, 7)), "hand"))
 
 
-def test_lazy_arrays_are_accepted_in_dicts_wrenches_and_options(arm: lw.Robot, walker: lw.Robot) -> None:
+def test_lazy_dask_arrays_are_accepted_in_dicts_wrenches_and_options(arm: lw.Robot, walker: lw.Robot) -> None:
     q, v, a = states(arm)
     first, second = arm.joints[0].name, arm.joints[2].name
     assert_same(arm.pose({first: lazy(q)[:, 0], second: 0.3}, "hand"), arm.pose({first: q[:, 0], second: 0.3}, "hand"))
@@ -143,7 +143,7 @@ def test_kernels_with_several_outputs_accept_dask_arrays(arm: lw.Robot) -> None:
     assert_same(derivative(lazy(q), v, a), derivative(q, v, a))
 
 
-def test_a_dask_block_is_one_task_with_its_sources(arm: lw.Robot) -> None:
+def test_dask_computes_a_robot_function_and_its_sources_in_one_task_for_each_block(arm: lw.Robot) -> None:
     """Dask needs time for each task; the function shares one with all that is computed block by block around it."""
     q, v, a = (da.full((40, 7), value, chunks=(10, 7)) for value in (0.1, 0.2, 0.3))
     both = arm.compile(["inverse_dynamics", "kinetic_energy"])
@@ -155,7 +155,7 @@ def test_a_dask_block_is_one_task_with_its_sources(arm: lw.Robot) -> None:
     assert len({**dict(optimized[0].__dask_graph__()), **dict(optimized[1].__dask_graph__())}) <= 3 * 4
 
 
-def test_map_blocks_works_and_equal_calls_have_equal_names(arm: lw.Robot) -> None:
+def test_map_blocks_accepts_robot_functions_and_equal_calls_have_equal_dask_names(arm: lw.Robot) -> None:
     q, _, _ = states(arm)
     assert_same(lazy(q).map_blocks(arm.gravity_force, dtype=float), arm.gravity_force(q))
     first, second = (arm.pose(lazy(q), "hand") for _ in range(2))
@@ -171,7 +171,7 @@ def test_dask_arrays_of_unknown_size_are_accepted(arm: lw.Robot) -> None:
         arm.integrate(filtered, lazy(v))
 
 
-def test_errors_of_shapes_and_chunks_are_raised_before_a_computation(arm: lw.Robot) -> None:
+def test_errors_of_wrong_shapes_and_chunks_of_dask_arrays_are_raised_before_a_computation(arm: lw.Robot) -> None:
     q, v, a = map(lazy, states(arm))
     kernel = arm.compile("gravity_force")
     plain, labelled, first = states(arm)[0], xr.DataArray(np.zeros(7)), arm.joints[0].name
@@ -201,7 +201,7 @@ def test_errors_of_shapes_and_chunks_are_raised_before_a_computation(arm: lw.Rob
             call()
 
 
-def test_functions_that_need_all_values_refuse_lazy_arrays(arm: lw.Robot) -> None:
+def test_functions_that_need_all_values_raise_errors_for_lazy_arrays(arm: lw.Robot) -> None:
     q, _, _ = states(arm)
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.0, 0.0, -1.0))
     boxes = arm.with_attached("box", "hand", lw.shapes.Box((0.1, 0.1, 0.1)))
@@ -212,7 +212,7 @@ def test_functions_that_need_all_values_refuse_lazy_arrays(arm: lw.Robot) -> Non
     assert_same(blocks, boxes.minimum_distance(q, scene))
 
 
-def test_errors_of_values_are_raised_by_the_lazy_computation(arm: lw.Robot) -> None:
+def test_errors_of_nan_in_dask_arrays_are_raised_by_the_lazy_computation(arm: lw.Robot) -> None:
     q, _, _ = states(arm)
     q[31, 3] = np.nan
     result = arm.pose(lazy(q), "hand")
@@ -222,7 +222,7 @@ def test_errors_of_values_are_raised_by_the_lazy_computation(arm: lw.Robot) -> N
 
 
 @pytest.mark.slow(every=9)
-def test_a_lazy_result_is_computed_in_a_new_process(arm: lw.Robot) -> None:
+def test_lazy_dask_result_can_be_computed_in_a_new_process(arm: lw.Robot) -> None:
     """The pickle has the robot and the request; it is small, and meshes of links are not in it."""
     q, _, _ = states(arm)
     hull = lw.shapes.convex_hull(np.random.default_rng(0).normal(size=(5000, 3)))

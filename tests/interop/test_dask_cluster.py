@@ -23,7 +23,7 @@ def states(robot: lw.Robot, count: int) -> list[np.ndarray]:
     return [robot.random_configuration(rng, size=count), *rng.normal(size=(2, count, robot.nv))]
 
 
-def test_results_of_a_cluster_are_equal_to_the_bit_for_all_chunks(cluster: Any) -> None:
+def test_results_of_a_dask_cluster_are_equal_bit_for_bit_for_all_chunks(cluster: Any) -> None:
     robot = lw.load("arm7")
     q, v, a = states(robot, 600)
     torque, pose = robot.inverse_dynamics(q, v, a), robot.pose(q, "hand")
@@ -41,7 +41,7 @@ def test_results_of_a_cluster_are_equal_to_the_bit_for_all_chunks(cluster: Any) 
     assert robot.xarray.pose(labelled, "hand").compute().values.tobytes() == pose.tobytes()
 
 
-def test_errors_of_values_are_raised_by_the_worker(cluster: Any) -> None:
+def test_errors_of_nan_in_dask_arrays_are_raised_by_the_cluster_worker(cluster: Any) -> None:
     robot = lw.load("arm7")
     q, _, _ = states(robot, 100)
     q[77, 3] = np.inf
@@ -50,7 +50,7 @@ def test_errors_of_values_are_raised_by_the_worker(cluster: Any) -> None:
     assert "within a block of the Dask arrays" in raised.value.__notes__[0]
 
 
-def test_results_survive_a_killed_worker(cluster: Any) -> None:
+def test_dask_cluster_computes_correct_results_although_a_worker_is_killed(cluster: Any) -> None:
     robot = lw.load("arm7")
     q, _, _ = states(robot, 400)
 

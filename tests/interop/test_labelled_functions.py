@@ -34,7 +34,7 @@ def states(robot: lw.Robot) -> tuple[list[np.ndarray], list[Any]]:
 
 
 @pytest.mark.parametrize("name", ROBOT)
-def test_every_labelled_function_returns_the_methods_values(arm: lw.Robot, name: str) -> None:
+def test_labelled_functions_of_xarray_return_the_methods_values(arm: lw.Robot, name: str) -> None:
     row, rng = ROBOT[name], np.random.default_rng(0)
     arrays = [
         arm.random_configuration(rng, size=4) if QUANTITIES[key].configuration else rng.normal(size=(4, arm.nv))
@@ -51,7 +51,7 @@ def test_every_labelled_function_returns_the_methods_values(arm: lw.Robot, name:
             assert dim in part.coords or part.sizes[dim] == 0 or dim in ("loop", "force_element"), dim
 
 
-def test_labelled_results_have_labels_units_and_frames(arm: lw.Robot) -> None:
+def test_labelled_results_of_xarray_have_labels_units_and_frames(arm: lw.Robot) -> None:
     (q, v, a), (Q, V, A) = states(arm)
     torque = arm.xarray.inverse_dynamics(Q, V, A)
     assert torque.dims == ("time", "dof") and torque.name == "inverse_dynamics"
@@ -71,7 +71,7 @@ def test_labelled_results_have_labels_units_and_frames(arm: lw.Robot) -> None:
     assert gantry.xarray.gravity_force(gantry.neutral()).attrs["units"] == "N·m, N"
 
 
-def test_labelled_arguments_are_matched_by_label(arm: lw.Robot) -> None:
+def test_labelled_arguments_of_xarray_are_matched_by_label(arm: lw.Robot) -> None:
     (q, v, a), (Q, V, A) = states(arm)
     expected = arm.inverse_dynamics(q, v, a)
     rng = np.random.default_rng(1)
@@ -88,7 +88,7 @@ def test_labelled_arguments_are_matched_by_label(arm: lw.Robot) -> None:
     assert np.array_equal(result, plain)
 
 
-def test_lazy_labelled_arrays_give_lazy_results(arm: lw.Robot) -> None:
+def test_lazy_labelled_arrays_of_xarray_give_lazy_results(arm: lw.Robot) -> None:
     (q, v, a), (Q, V, A) = states(arm)
     result = arm.xarray.inverse_dynamics(Q.chunk(time=4), V, A)
     assert result.chunks == ((4, 2), (7,)) and result.dof.values.tolist() == [*arm.v_names]
@@ -99,7 +99,7 @@ def test_lazy_labelled_arrays_give_lazy_results(arm: lw.Robot) -> None:
         arm.xarray.pose(Q.chunk(coordinate=4), "hand")
 
 
-def test_wrong_labelled_arguments_are_refused(arm: lw.Robot) -> None:
+def test_wrong_labelled_arguments_of_xarray_are_refused(arm: lw.Robot) -> None:
     (q, v, _), (Q, V, _) = states(arm)
     pose, integrate, of_q = arm.xarray.pose, arm.xarray.integrate, "pose: q: expected "
     renamed = ["elbo" if x == "elbow" else x for x in arm.q_names]
@@ -131,7 +131,7 @@ def test_wrong_labelled_arguments_are_refused(arm: lw.Robot) -> None:
             call()
 
 
-def test_labelled_functions_are_listed_with_signatures(arm: lw.Robot) -> None:
+def test_labelled_functions_of_xarray_are_listed_with_signatures(arm: lw.Robot) -> None:
     assert {*ROBOT} == {*dir(arm.xarray)}
     assert str(arm.xarray.pose.__signature__).startswith("(q: 'Array', frame: 'str', *, relative_to")
     assert "X_AB" in (arm.xarray.pose.__doc__ or "")

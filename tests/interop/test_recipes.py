@@ -22,7 +22,7 @@ def scripts() -> dict[str, str]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow(every=EVERY.get(name, 3))) for name in LIBRARIES]
 )
-def test_the_scripts_of_the_cluster_page_run(name: str, tmp_path: Path) -> None:
+def test_scripts_of_the_cluster_page_run(name: str, tmp_path: Path) -> None:
     pytest.importorskip(LIBRARIES[name])
     path = tmp_path / f"{name}_script.py"
     path.write_text(scripts()[name], encoding="utf-8")
@@ -34,7 +34,7 @@ def test_the_scripts_of_the_cluster_page_run(name: str, tmp_path: Path) -> None:
         assert 0.5 < float(done.stdout) < 2.0
 
 
-def test_the_cluster_page_has_a_script_for_each_library() -> None:
+def test_cluster_page_has_a_script_for_each_library() -> None:
     result = scripts()
     assert result.keys() == LIBRARIES.keys()
     for name, script in result.items():

@@ -287,13 +287,13 @@ FUNCTIONS = {
 }
 
 
-def test_the_table_of_joint_limits_has_a_row_for_each_function():
+def test_table_of_joint_limits_has_a_row_for_each_function():
     assert {key[:2] for key in table()} == set(FUNCTIONS)
 
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("key", FUNCTIONS, ids=" of ".join)
-def test_functions_treat_joint_limits_as_the_table_states(key, drawn):
+def test_functions_treat_joint_limits_as_the_documented_table_states(key, drawn):
     """Every function treats the limits of every joint type as the table says."""
     words = table()
     for column, joint in drawn(_cases()):

@@ -63,7 +63,7 @@ WRIST = Composite((Revolute(Z), Revolute(Y), Revolute(Z)), (at(0.1, 0, 0), Pose.
 
 
 @pytest.mark.parametrize("by", [0.3, 1e-3, 1e-6, 1e-8, 1e-10])
-def test_wrenches_split_near_gimbal_lock(by: float) -> None:
+def test_joint_wrenches_near_gimbal_lock_are_split_with_the_stated_accuracy(by: float) -> None:
     """A direction of size σ is known to rounding/σ, of which this allows some ten."""
     for joint, q in (
         (SphericalEuler("xyz"), [0.3, math.pi / 2 - by, -0.8]),
@@ -89,7 +89,7 @@ LOCKED = [
 
 @pytest.mark.parametrize(("joint", "q", "rank"), LOCKED, ids=[f"{joint.type_name()}-{r}" for joint, _, r in LOCKED])
 @every_scalar
-def test_wrenches_split_at_dependent_motions_and_constraint_wrenches_exist(
+def test_joint_wrenches_are_split_if_columns_of_the_motion_subspace_are_dependent(
     joint: JointType, q: list[float], rank: int, run: Any
 ) -> None:
     """Finite and orthogonal to S at dependent motions too, on every scalar."""
@@ -109,7 +109,7 @@ def test_wrenches_split_at_dependent_motions_and_constraint_wrenches_exist(
         assert np.max(np.abs(T.T @ T - np.eye(6 - joint.nv)), initial=0.0) <= 4e-15
 
 
-def test_nearly_dependent_columns_are_left_out_of_a_span() -> None:
+def test_nearly_dependent_columns_are_left_out_of_the_span_of_a_motion_subspace() -> None:
     """The middle one of a, a + 1e-10 b and b is dependent: noise is not taken for a third direction."""
     a, b = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 2)))[0].T
     span = Span.of([a.tolist(), (a + 1e-10 * b).tolist(), b.tolist()])
@@ -171,7 +171,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("joint", "message"), REFUSED, ids=[joint.type_name() for joint, _ in REFUSED])
-def test_joints_with_motions_that_always_depend_are_refused(joint: JointType, message: str) -> None:
+def test_joint_types_with_always_dependent_motions_are_refused(joint: JointType, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         lw.Joint.of(joint, name="knee")
     robot = lw.load("arm7")
@@ -182,7 +182,7 @@ def test_joints_with_motions_that_always_depend_are_refused(joint: JointType, me
     assert joint.num_constraints == 6 - np.linalg.matrix_rank(S, tol=1e-9)
 
 
-def test_a_composite_of_six_independent_hinges_is_floating() -> None:
+def test_composite_joint_of_six_independent_hinges_is_treated_as_floating() -> None:
     offsets = (at(0.1, 0.2, 0.3), at(0.0, 0.5, 0.0), at(0.2, 0.0, 0.0), at(0.0, 0.0, 0.4), at(0.3, 0, 0), at(0, 0.1, 0))
     arm = Composite((Revolute(Z), Revolute(X), Revolute(Y), Revolute(Z), Revolute(Y), Revolute(X)), offsets)
     assert (arm.num_constraints, arm.is_floating) == (0, True)
@@ -192,7 +192,7 @@ def test_a_composite_of_six_independent_hinges_is_floating() -> None:
     assert Composite((Revolute(Z),) * 6).num_constraints == 5
 
 
-def test_kinds_of_joints_follow_from_the_motion_subspace() -> None:
+def test_kind_of_a_joint_follows_from_its_motion_subspace() -> None:
     for joint in EVERY.values():
         q = joint.random(np.random.default_rng(1), [-np.inf] * joint.nq, [np.inf] * joint.nq, (4,)).tolist()
         S = [np.array(columns(joint, configuration)).reshape(-1, 6) for configuration in q]

@@ -128,7 +128,7 @@ SAME: dict[str, Same] = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_a_joint_type_equals_a_chain_of_simpler_joints(name: str) -> None:
+def test_joint_types_equal_chains_of_simpler_joints(name: str) -> None:
     joint, chain_of_joints, configuration, velocity = SAME[name]
     rng = np.random.default_rng(3)
     for q in draw(joint, 4):
@@ -178,7 +178,7 @@ def test_euler_angles_are_rotations_about_successive_moving_axes(order: str) -> 
         assert abs(np.prod(singular) - joint.regularity(q)) <= 1e-14  # |det S| is |cos β| or |sin β|
 
 
-def test_modified_rodrigues_parameters_are_tan_of_a_quarter_of_the_angle() -> None:
+def test_modified_rodrigues_parameters_are_the_tangent_of_a_quarter_of_the_angle() -> None:
     joint, rng = SphericalMRP(), np.random.default_rng(0)
     for angle in (0.0, 1e-12, 0.3, 2.0, math.pi - 1e-8, math.pi + 0.1, 5.0, 6.2):
         axis = rng.normal(size=3)
@@ -193,7 +193,7 @@ def test_modified_rodrigues_parameters_are_tan_of_a_quarter_of_the_angle() -> No
         assert joint.regularity(q) == 1.0  # near a whole turn too
 
 
-def test_a_motion_through_whole_turns_avoids_the_mrp_singularity() -> None:
+def test_motion_of_an_mrp_joint_through_full_turns_avoids_the_singularity() -> None:
     """Steps of the MRP switch to the shadow set."""
     for joint in (SphericalMRP(), FloatingMRP()):
         q, switched = joint.zero(), 0
@@ -205,7 +205,7 @@ def test_a_motion_through_whole_turns_avoids_the_mrp_singularity() -> None:
         assert switched >= 5
 
 
-def test_an_ellipsoid_joint_moves_on_its_surface() -> None:
+def test_origin_of_an_ellipsoid_joint_moves_on_the_ellipsoids_surface() -> None:
     """The origin is on the surface in the direction of M's z axis; a sphere's normal is M's z axis."""
     joint = Ellipsoid(0.1, 0.2, 0.4)
     for q in draw(joint, 0, 20):
@@ -223,7 +223,7 @@ def test_an_ellipsoid_joint_moves_on_its_surface() -> None:
 
 
 @every_joint
-def test_a_reversed_joint_has_the_inverse_motion(joint: JointType) -> None:
+def test_reversed_joint_has_the_inverse_transform(joint: JointType) -> None:
     """The transform is inverted; q, v and τ keep their values."""
     back = joint.reversed()
     assert (back.nq, back.nv, back.q_units, back.v_units) == (joint.nq, joint.nv, joint.q_units, joint.v_units)
@@ -248,7 +248,7 @@ def test_every_joint_type_can_be_reversed() -> None:
 
 
 @pytest.mark.parametrize("kind", [Spherical, Floating])
-def test_the_scalar_of_a_quaternion_may_be_last(kind: Any) -> None:
+def test_scalar_component_of_a_joints_quaternion_may_be_last(kind: Any) -> None:
     first, last = kind(), kind(scalar_last=True)
     assert last.q_names[:4] == ("qx", "qy", "qz", "qw") and first.q_names[:4] == ("qw", "qx", "qy", "qz")
     assert last.zero()[:4] == [0.0, 0.0, 0.0, 1.0]
@@ -271,7 +271,7 @@ def test_the_scalar_of_a_quaternion_may_be_last(kind: Any) -> None:
         )
 
 
-def test_coordinates_of_a_composite_have_the_names_of_its_parts() -> None:
+def test_coordinates_of_a_composite_joint_are_named_after_its_joints() -> None:
     joint = chain(Revolute(A), Spherical(scalar_last=True))
     assert (joint.nq, joint.nv) == (5, 4)
     assert joint.q_names == ("q1", "q2_qx", "q2_qy", "q2_qz", "q2_qw")

@@ -63,7 +63,7 @@ def arm(kind: JointType) -> lw.Robot:
     return robot
 
 
-def test_a_hinge_with_another_transform_has_its_own_dynamics() -> None:
+def test_hinge_class_with_an_overridden_transform_has_its_own_dynamics() -> None:
     """Mass matrix, inverse dynamics and poses of a robot with it equal those of an independent type."""
     alone = arm(Alone())
     rng = np.random.default_rng(0)
@@ -77,7 +77,7 @@ def test_a_hinge_with_another_transform_has_its_own_dynamics() -> None:
         assert kind.reversed() == lw.joints.Reversed(kind)
 
 
-def test_every_type_drops_its_closed_forms_with_another_transform() -> None:
+def test_every_joint_type_with_an_overridden_transform_ignores_inherited_closed_forms() -> None:
     """Functions of X come from the contract; the manifold is inherited."""
     about_X = [said for said, about in DEPENDS_ON.items() if "X" in about]
     for kind in ALL:
@@ -100,7 +100,7 @@ def test_every_type_drops_its_closed_forms_with_another_transform() -> None:
         assert all(getattr(plain, said) is getattr(kind, said) for said in DEPENDS_ON)
 
 
-def test_overridden_closed_forms_are_used() -> None:
+def test_closed_forms_overridden_in_a_joint_class_are_used() -> None:
     """They may be written in the class or assigned from the base; a base without a transform has none."""
 
     class Slower(Crank):
@@ -130,7 +130,7 @@ def test_overridden_closed_forms_are_used() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_other_rates_drop_the_closed_forms_of_the_old_ones() -> None:
+def test_joint_class_with_overridden_rates_ignores_inherited_closed_forms() -> None:
     """The velocity of a floating body in the axes of F: the identity is no longer its subspace."""
 
     class InF(Floating):
@@ -156,12 +156,12 @@ def test_other_rates_drop_the_closed_forms_of_the_old_ones() -> None:
 
 
 @pytest.mark.parametrize("written", ["q_dot", "velocity_from_rate", "integrate", "difference"])
-def test_an_inherited_map_of_rates_does_not_fit_a_new_one(written: str) -> None:
+def test_joint_class_that_overrides_one_of_two_rate_maps_raises_an_error(written: str) -> None:
     with pytest.raises(TypeError, match=rf"^Half: {written} is written and .* is not, and the one of Floating"):
         type("Half", (Floating,), {written: lambda self, q, x: list(x)})
 
 
-def test_slots_and_dataclass_fields_do_not_matter_to_inheritance() -> None:
+def test_slots_and_dataclass_fields_do_not_affect_inheritance_of_joint_types() -> None:
     @dataclass(frozen=True, slots=True)
     class Slotted(SphericalEuler):
         def X(self, q: Any) -> Pose:

@@ -78,7 +78,7 @@ def exact_twists_and_rates(joint: JointType) -> list[tuple[np.ndarray, np.ndarra
 
 @every_joint
 @every_scalar
-def test_the_motion_subspace_is_the_derivative_of_the_transform(joint: JointType, run: Any) -> None:
+def test_motion_subspace_of_a_joint_is_the_derivative_of_its_transform(joint: JointType, run: Any) -> None:
     """Its closed form, and the contract's derivation; the reference is differences."""
     q = configurations(joint)
     derived = bare(joint)
@@ -90,7 +90,7 @@ def test_the_motion_subspace_is_the_derivative_of_the_transform(joint: JointType
 
 @every_joint
 @every_scalar
-def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: JointType, run: Any) -> None:
+def test_velocity_bias_of_a_joint_is_the_rate_of_its_twist_at_constant_velocity(joint: JointType, run: Any) -> None:
     """Its closed form, and the contract's derivations from S and from the transform."""
     samples = np.hstack([configurations(joint), velocities(joint)])
     nq, derived = joint.nq, bare(joint)
@@ -105,7 +105,7 @@ def test_the_bias_is_the_rate_of_the_twist_at_constant_velocity(joint: JointType
 
 
 @every_joint
-def test_the_bias_is_the_derivative_of_the_subspace(joint: JointType) -> None:
+def test_velocity_bias_of_a_joint_is_the_derivative_of_its_motion_subspace(joint: JointType) -> None:
     for q, v in zip(configurations(joint).tolist(), velocities(joint).tolist(), strict=True):
         rate = [float(x) for x in joint.q_dot(q, v)]
         exact = differences(lambda q, v=v: (joint.S(q) @ v).elements(), q, rate)
@@ -114,7 +114,7 @@ def test_the_bias_is_the_derivative_of_the_subspace(joint: JointType) -> None:
 
 @every_joint
 @every_scalar
-def test_constraint_wrenches_do_no_work_and_complete_the_space(joint: JointType, run: Any) -> None:
+def test_constraint_wrenches_of_a_joint_do_no_work_and_are_orthonormal(joint: JointType, run: Any) -> None:
     """There are six minus nv of them, orthonormal."""
 
     def function(q: list[Any]) -> list[Any]:
@@ -132,7 +132,7 @@ def test_constraint_wrenches_do_no_work_and_complete_the_space(joint: JointType,
 
 
 @pytest.mark.parametrize("name", [name for name, joint in EXAMPLES.items() if joint.has_fixed_subspaces])
-def test_joints_with_a_fixed_subspace_move_by_the_exponential_of_their_screw(name: str) -> None:
+def test_joints_with_a_constant_motion_subspace_move_by_the_exponential_map(name: str) -> None:
     """A step by φ multiplies the transform by the exponential of S φ."""
     joint = EXAMPLES[name]
     rng = np.random.default_rng(2)
@@ -149,7 +149,7 @@ def test_joints_with_a_fixed_subspace_move_by_the_exponential_of_their_screw(nam
 
 
 @pytest.mark.parametrize("angle", [0.0, 1.0, -3.0])
-def test_a_revolution_of_a_hinge_restores_its_transform(angle: float) -> None:
+def test_full_revolution_of_a_hinge_restores_its_transform(angle: float) -> None:
     for joint in EXAMPLES.values():
         if isinstance(joint, Revolute):
             turned = scalars_of(joint.X([angle + 2.0 * np.pi]))

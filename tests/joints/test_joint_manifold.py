@@ -38,7 +38,7 @@ LENGTHS = [0.0, 1e-12, 1e-8, 1e-4, 1.0, 3.0, math.pi - 1e-6, math.pi - 1e-8]
 
 @every_joint
 @every_scalar
-def test_difference_inverts_a_step_up_to_half_a_turn(joint: JointType, run: Any) -> None:
+def test_joint_difference_inverts_integrate_up_to_half_a_turn(joint: JointType, run: Any) -> None:
     """difference(q, integrate(q, φ)) = φ for turns up to half a turn."""
     phi = steps(joint, LENGTHS)
     samples = np.hstack([configurations(joint, 5, len(phi)), phi])
@@ -50,7 +50,7 @@ def test_difference_inverts_a_step_up_to_half_a_turn(joint: JointType, run: Any)
 
 @every_joint
 @every_scalar
-def test_a_step_by_the_difference_reaches_the_transform(joint: JointType, run: Any) -> None:
+def test_integrating_the_difference_of_joint_configurations_reaches_the_transform(joint: JointType, run: Any) -> None:
     """integrate(q, difference(q, p)) has the transform of p."""
     samples = np.hstack([configurations(joint, 6), configurations(joint, 7)])
     nq = joint.nq
@@ -65,7 +65,7 @@ def test_a_step_by_the_difference_reaches_the_transform(joint: JointType, run: A
 
 
 @every_joint
-def test_differences_count_turns_of_angles_and_take_the_short_rotation(joint: JointType) -> None:
+def test_joint_differences_count_turns_of_angles_and_use_the_shorter_rotation(joint: JointType) -> None:
     """Whole turns of angle coordinates count; other representations of one rotation do not."""
     for q in configurations(joint, 14, 3).tolist():
         for k, unit in enumerate(joint.q_units):
@@ -91,7 +91,7 @@ def _same_rotations(joint: JointType, q: list[float]) -> list[list[float]]:
 
 @every_scalar
 @pytest.mark.parametrize("name", [name for name, joint in EVERY.items() if joint.unit_length])
-def test_many_steps_stay_on_the_manifold(name: str, run: Any) -> None:
+def test_many_integration_steps_of_a_joint_stay_on_the_manifold(name: str, run: Any) -> None:
     """The quaternion's length does not drift."""
     joint = EVERY[name]
     samples = np.hstack([configurations(joint, 9, 2), 0.3 * np.random.default_rng(9).normal(size=(2, joint.nv))])
@@ -110,7 +110,7 @@ def test_many_steps_stay_on_the_manifold(name: str, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_normalize_restores_unit_length(joint: JointType, run: Any) -> None:
+def test_joint_normalize_restores_unit_length(joint: JointType, run: Any) -> None:
     q = configurations(joint, 10)
     off = q.copy()
     off[:, unit_length_indices(joint)] *= np.linspace(0.3, 3.0, len(q))[:, None]
@@ -125,7 +125,7 @@ def test_normalize_restores_unit_length(joint: JointType, run: Any) -> None:
 
 @every_joint
 @every_scalar
-def test_the_distance_from_the_manifold_is_the_error_of_lengths(joint: JointType, run: Any) -> None:
+def test_manifold_error_of_a_joint_is_the_deviation_from_unit_length(joint: JointType, run: Any) -> None:
     """It is 0 on the manifold, and the constant 0.0 where every configuration is on it."""
     q = configurations(joint, 10)
     by = np.array([1e-3, -1e-3, 1e-6, -1e-6, 1e-9, 0.0])
@@ -141,7 +141,7 @@ def test_the_distance_from_the_manifold_is_the_error_of_lengths(joint: JointType
 
 
 @every_scalar
-def test_the_distance_of_a_user_manifold_follows_from_normalize(run: Any) -> None:
+def test_manifold_error_of_a_users_joint_type_is_computed_from_normalize(run: Any) -> None:
     class Hidden(Ball):
         unit_length = ()
 
@@ -154,7 +154,9 @@ def test_the_distance_of_a_user_manifold_follows_from_normalize(run: Any) -> Non
 @every_joint
 @every_jacobian
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.25, math.pi - 1e-8])
-def test_derivatives_of_steps_equal_differences(joint: JointType, differentiate: Any, length: float) -> None:
+def test_derivatives_of_joint_integrate_equal_finite_differences(
+    joint: JointType, differentiate: Any, length: float
+) -> None:
     """Derivatives by configuration and by step, at the identity and up to half a turn."""
     (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 12, 1).tolist()
     nq = joint.nq
@@ -173,7 +175,9 @@ def test_derivatives_of_steps_equal_differences(joint: JointType, differentiate:
 @every_joint
 @every_jacobian
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-8, 1.25, math.pi - 1e-8])
-def test_derivatives_of_differences_equal_differences(joint: JointType, differentiate: Any, length: float) -> None:
+def test_derivatives_of_joint_difference_equal_finite_differences(
+    joint: JointType, differentiate: Any, length: float
+) -> None:
     (phi,), (q,) = steps(joint, [length]).tolist(), configurations(joint, 13, 1).tolist()
     p = q if length == 0.0 else [float(x) for x in joint.integrate(q, phi)]
     nq = joint.nq

@@ -84,7 +84,7 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
 
 @pytest.mark.light
 @pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:40] for _, message in BAD])
-def test_bad_parameters_of_joints_are_refused(make: Callable[[], JointType], message: str) -> None:
+def test_bad_parameters_of_joint_types_are_refused(make: Callable[[], JointType], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
 
@@ -105,7 +105,7 @@ def test_axes_of_a_planar_joint_become_orthonormal() -> None:
 
 @pytest.mark.light
 @every_joint
-def test_wrong_sizes_and_nan_of_configurations_are_refused(joint: JointType) -> None:
+def test_joint_configurations_of_wrong_size_or_with_nan_are_refused(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     q = joint.random(np.random.default_rng(0), -free, free, (2, 3))
     checked = joint.checked(q, "knee")
@@ -123,7 +123,7 @@ def test_wrong_sizes_and_nan_of_configurations_are_refused(joint: JointType) -> 
 
 @pytest.mark.light
 @every_joint
-def test_unit_length_coordinates_are_normalized_or_refused(joint: JointType) -> None:
+def test_joint_coordinates_of_unit_length_are_normalized_or_refused(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     q = joint.random(np.random.default_rng(0), -free, free, (3,))
     for columns in joint.unit_length:
@@ -150,7 +150,7 @@ class _Hidden(Ball):
 
 
 @pytest.mark.parametrize("joint", [_Unnamed(), _Hidden(), Composite((Ball(), _Hidden()))], ids=lambda j: j.type_name())
-def test_configurations_off_any_manifold_are_normalized_or_refused(joint: JointType) -> None:
+def test_joint_configurations_off_any_manifold_are_normalized_or_refused(joint: JointType) -> None:
     """Small deviations are normalized with a warning, large ones refused; others of a batch are unchanged."""
     q = np.tile(np.array(joint.zero()), (3, 1))
     near, far, centre = q.copy(), q.copy(), q.copy()
@@ -168,7 +168,7 @@ def test_configurations_off_any_manifold_are_normalized_or_refused(joint: JointT
         assert joint.checked(np.zeros((0, joint.nq))).shape == (0, joint.nq)
 
 
-def test_texts_short_lists_and_zero_quaternions_are_refused() -> None:
+def test_strings_short_lists_and_zero_quaternions_are_refused_as_joint_configurations() -> None:
     with pytest.raises(ValueError, match="translational joint: expected a configuration of 3 numbers, got 'abc'"):
         Translational().checked("abc")
     with pytest.raises(ValueError, match=r"spherical joint: .* 4 numbers \(qw, qx, qy, qz\), got 3: \[0.0, 0.0, 1.0\]"):
@@ -181,13 +181,13 @@ def test_texts_short_lists_and_zero_quaternions_are_refused() -> None:
 
 
 @every_joint
-def test_regularity_is_between_0_and_1(joint: JointType) -> None:
+def test_regularity_of_a_joint_is_between_0_and_1(joint: JointType) -> None:
     free = np.full(joint.nq, np.inf)
     for q in joint.random(np.random.default_rng(0), -free, free, (20,)).tolist():
         assert 0.0 < joint.regularity(q) <= 1.0
 
 
-def test_gimbal_lock_has_zero_regularity_and_finite_kinematics() -> None:
+def test_joint_at_gimbal_lock_has_zero_regularity_and_finite_kinematics() -> None:
     for order in ("xyz", "zyx", "xyx", "zxz"):
         lock = 0.0 if order[0] == order[2] else math.pi / 2.0
         for joint, q in (
@@ -230,12 +230,12 @@ class _Joint(JointType):
         ("difference", "integrate"),
     ],
 )
-def test_a_joint_needs_both_maps_between_rates_and_velocities(written: str, missing: str) -> None:
+def test_joint_class_must_define_both_maps_between_rates_and_velocities(written: str, missing: str) -> None:
     with pytest.raises(TypeError, match=f"^Half: {written} is written and {missing} is not.*; write Half.{missing}$"):
         type("Half", (_Joint,), {written: lambda self, q, x: [x[0] * cos(q[0])]})
 
 
-def test_rates_that_are_not_velocities_need_their_own_steps() -> None:
+def test_joint_class_with_rates_that_are_not_velocities_must_define_integrate() -> None:
     maps = {"q_dot": lambda self, q, v: [2.0 * v[0]], "velocity_from_rate": lambda self, q, q_dot: [0.5 * q_dot[0]]}
     with pytest.raises(TypeError, match="Half: q_dot is written and integrate is not"):
         type("Half", (_Joint,), maps)
@@ -247,7 +247,7 @@ def test_rates_that_are_not_velocities_need_their_own_steps() -> None:
     assert type("Stepping", (_Joint,), steps)().q_dot([0.0], [1.0]) == [1.0]
 
 
-def test_messages_name_the_joint_of_a_robot() -> None:
+def test_messages_about_configurations_name_the_joint_of_the_robot() -> None:
     drawn = random_tree(np.random.default_rng(0), 2, types=[SphericalEuler, Floating], shape="chain")
     for joint in linkwork.Robot(drawn).joints:
         q = [0.3] * 3 if joint.nq == 3 else joint.type.zero()

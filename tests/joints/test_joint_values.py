@@ -26,7 +26,7 @@ on_an_axis = pytest.mark.parametrize("kind", [Revolute, Prismatic])
 
 
 @every_joint
-def test_joints_have_units_and_names_for_all_coordinates(joint: JointType) -> None:
+def test_joint_types_have_units_and_names_for_all_coordinates(joint: JointType) -> None:
     assert len(joint.q_units) == joint.nq
     assert len(joint.v_units) == joint.nv
     assert len(joint.q_names) == (joint.nq if joint.nq > 1 else 0)
@@ -36,7 +36,7 @@ def test_joints_have_units_and_names_for_all_coordinates(joint: JointType) -> No
 
 
 @every_joint
-def test_degrees_of_freedom_and_constraints_add_up_to_six(joint: JointType) -> None:
+def test_degrees_of_freedom_and_constraints_of_a_joint_sum_to_six(joint: JointType) -> None:
     assert 0 <= joint.nv <= 6 and joint.nv <= joint.nq
     assert joint.num_constraints == 6 - joint.nv
     assert joint.is_floating == (joint.nv == 6)
@@ -46,14 +46,14 @@ def test_degrees_of_freedom_and_constraints_add_up_to_six(joint: JointType) -> N
 
 
 @every_joint
-def test_joints_are_immutable(joint: JointType) -> None:
+def test_joint_types_cannot_be_modified(joint: JointType) -> None:
     for name in [field.name for field in dataclasses.fields(joint)] + ["anything"]:
         with pytest.raises(dataclasses.FrozenInstanceError, match=f"cannot assign to field '{name}'"):
             setattr(joint, name, 1.0)
 
 
 @every_joint
-def test_copies_and_pickles_of_a_joint_equal_it(joint: JointType) -> None:
+def test_copies_and_pickles_of_a_joint_type_equal_it(joint: JointType) -> None:
     for copied in (
         copy.copy(joint),
         copy.deepcopy(joint),
@@ -66,7 +66,7 @@ def test_copies_and_pickles_of_a_joint_equal_it(joint: JointType) -> None:
         assert len({joint, copied}) == 1
 
 
-def test_different_joints_are_unequal() -> None:
+def test_different_joint_types_are_unequal() -> None:
     for first, second in itertools.combinations(EXAMPLES.values(), 2):
         assert type(first) is type(second) or first != second
         assert (first == second) == (repr(first) == repr(second))
@@ -76,7 +76,7 @@ def test_different_joints_are_unequal() -> None:
     assert Fixed() == Fixed() and Floating() == Floating() and Fixed() != Floating()
 
 
-def test_all_lists_every_joint_type_once() -> None:
+def test_list_of_all_joint_types_contains_each_once() -> None:
     assert len(set(ALL)) == len(ALL)
     names = [kind.type_name() for kind in ALL]
     assert len(set(names)) == len(names)
@@ -86,7 +86,7 @@ def test_all_lists_every_joint_type_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_examples_of_joints_are_drawn_from_the_generator(kind: type[JointType]) -> None:
+def test_examples_of_joint_types_depend_only_on_the_random_generator(kind: type[JointType]) -> None:
     first, again = (kind.example(np.random.default_rng(3)) for _ in range(2))
     assert first == again and isinstance(first, kind)
     drawn = {kind.example(np.random.default_rng(seed)) for seed in range(20)}
@@ -118,13 +118,13 @@ NOT_AXES: list[Any] = [
 @pytest.mark.light
 @on_an_axis
 @pytest.mark.parametrize("axis", NOT_AXES, ids=repr)
-def test_invalid_axes_are_refused(kind: Any, axis: Any) -> None:
+def test_invalid_joint_axes_are_refused(kind: Any, axis: Any) -> None:
     with pytest.raises(ValueError, match="axis: expected three"):
         kind(axis)
 
 
 @on_an_axis
-def test_messages_show_the_refused_axis(kind: Any) -> None:
+def test_error_messages_show_the_refused_joint_axis(kind: Any) -> None:
     with pytest.raises(ValueError, match=r"axis: expected three finite numbers, not all zero, got \(0\.0, 0\.0"):
         kind((0, 0, 0))
     with pytest.raises(ValueError, match=r"axis: expected three numbers, got \(1\.0, 0\.0\)"):
@@ -133,7 +133,7 @@ def test_messages_show_the_refused_axis(kind: Any) -> None:
 
 @on_an_axis
 @pytest.mark.parametrize("axis", [(0, 0, 2), [0.0, 0.0, 3.0], np.array([0.0, 0.0, 1e-3]), Vec3(0.0, 0.0, 1.0)])
-def test_axes_may_be_any_sequence_of_three_values(kind: Any, axis: Any) -> None:
+def test_joint_axes_may_be_any_sequence_of_three_values(kind: Any, axis: Any) -> None:
     assert kind(axis).axis == Vec3(0.0, 0.0, 1.0)
     assert all(type(a) is float for a in kind(axis).axis)
     assert kind(axis) == kind((0.0, 0.0, 1.0))
@@ -143,7 +143,7 @@ coordinates = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.tuples(coordinates, coordinates, coordinates).filter(any))
-def test_axes_of_any_length_become_unit_vectors(axis: tuple[float, float, float]) -> None:
+def test_joint_axes_of_any_length_become_unit_vectors(axis: tuple[float, float, float]) -> None:
     """The smallest and the largest floats are included."""
     unit = list(unit_axis(axis))
     assert abs(math.hypot(*unit) - 1.0) <= 2.0 * EPS
@@ -156,21 +156,21 @@ def test_axes_of_any_length_become_unit_vectors(axis: tuple[float, float, float]
 
 
 @given(st.tuples(coordinates, coordinates, coordinates).filter(any))
-def test_a_unit_axis_keeps_its_bits(axis: tuple[float, float, float]) -> None:
+def test_unit_joint_axis_is_stored_bit_for_bit(axis: tuple[float, float, float]) -> None:
     """A joint built from its own axis is then the same joint."""
     once = unit_axis(axis)
     assert unit_axis(once) == once
     assert Revolute(Revolute(axis).axis) == Revolute(axis)
 
 
-def test_coordinate_axes_are_exact() -> None:
+def test_joint_axes_along_coordinate_axes_are_exact() -> None:
     for k, length in itertools.product(range(3), (1.0, -1.0, 7.0, 1e-200, 5e-324, 1e308)):
         axis = [0.0] * 3
         axis[k] = length
         assert list(unit_axis(axis)) == [math.copysign(1.0, length) if i == k else 0.0 for i in range(3)]
 
 
-def test_random_axes_are_uniform() -> None:
+def test_random_joint_axes_are_uniformly_distributed() -> None:
     rng = np.random.default_rng(0)
     axes = np.array([list(random_axis(rng)) for _ in range(4000)])
     assert np.max(np.abs(np.linalg.norm(axes, axis=1) - 1.0)) <= 4.0 * EPS

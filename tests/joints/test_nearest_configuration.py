@@ -53,7 +53,7 @@ def everything(joint: JointType, elements: Any) -> list[Any]:
 
 
 @pytest.mark.slow(every=3)
-def test_nearest_configurations_agree_on_all_scalars_with_derivatives(drawn: Any) -> None:
+def test_nearest_joint_configurations_to_poses_agree_on_all_scalars_with_derivatives(drawn: Any) -> None:
     """Poses of the joint, and half a turn away from the identity for closed forms."""
     joints_of_test = {
         name: joint for name, joint in EVERY.items() if not (name.endswith("-1") or name in ("cam", "swivel"))
@@ -73,7 +73,7 @@ def test_nearest_configurations_agree_on_all_scalars_with_derivatives(drawn: Any
         assert np.allclose(symbolic_jacobian(said, samples[1]), dual_jacobian(said, samples[1]), atol=1e-9), name
 
 
-def test_the_gap_is_the_twist_to_first_order(drawn: Any) -> None:
+def test_residual_of_a_nearest_joint_configuration_is_the_twist_to_first_order(drawn: Any) -> None:
     """Against differences, across the constraint wrenches; q follows the pose along the motion subspace."""
     rng, h = np.random.default_rng(1), 1e-6
     for name, joint in drawn(EVERY.items()):
@@ -89,7 +89,7 @@ def test_the_gap_is_the_twist_to_first_order(drawn: Any) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_rates_of_the_nearest_configuration_of_unreachable_poses_equal_differences() -> None:
+def test_rates_of_nearest_joint_configurations_of_unreachable_poses_equal_finite_differences() -> None:
     """The transform of the nearest configuration moves as differences say, to second order in a direction."""
     rng, h = np.random.default_rng(2), 1e-4
     for name, joint in SEARCHED.items():
@@ -110,7 +110,7 @@ def test_rates_of_the_nearest_configuration_of_unreachable_poses_equal_differenc
 
 
 @pytest.mark.slow(every=5)
-def test_searches_reach_distant_poses_and_never_increase_the_error(drawn: Any) -> None:
+def test_searches_of_nearest_joint_configurations_reach_distant_poses_and_never_increase_the_error(drawn: Any) -> None:
     """Joints of robots in mm reach their poses; errors of other poses do not grow."""
     rng = np.random.default_rng(1)
     for name, joint in drawn({name: EVERY[name] for name in ("composite-0", "composite-1")}.items()):
@@ -128,7 +128,7 @@ def test_searches_reach_distant_poses_and_never_increase_the_error(drawn: Any) -
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())
-def test_closed_forms_equal_the_contracts_search(kind: type[JointType]) -> None:
+def test_closed_form_nearest_joint_configurations_equal_searched_ones(kind: type[JointType]) -> None:
     """The same transform, the same velocities, and the same gap next to a pose of the joint."""
     joint = kind.example(np.random.default_rng(3))
     X, q = pose(poses(joint, 2)[1]), joint.configuration_from_pose(pose(poses(joint, 2)[1]))
@@ -139,7 +139,7 @@ def test_closed_forms_equal_the_contracts_search(kind: type[JointType]) -> None:
     assert np.allclose(joint.velocity_from_twist(q, V), least_squares(S, V.elements()), atol=1e-12)
 
 
-def test_residuals_of_unreachable_poses_are_not_zero() -> None:
+def test_residuals_of_unreachable_joint_poses_are_not_zero() -> None:
     """A joint constraint measures an error as large as the distance, at half turns and anywhere."""
     rng = np.random.default_rng(5)
     for name, joint in CLOSED.items():
@@ -155,7 +155,7 @@ def test_residuals_of_unreachable_poses_are_not_zero() -> None:
             assert np.max(np.abs(residuals), initial=0.0) >= 0.3 * missed - 1e-12, name
 
 
-def test_residuals_after_an_unsuccessful_search_are_not_zero() -> None:
+def test_residuals_after_an_unsuccessful_search_of_a_joint_configuration_are_not_zero() -> None:
     for name in ("composite-0", "helical"):
         joint = SEARCHED[name]
         X = pose(poses(joint, 2)[1]) @ Pose(Rotation.about(Vec3(1.0, 0.0, 0.0), np.pi), Vec3(0.1, 0.0, 0.0))
@@ -165,7 +165,7 @@ def test_residuals_after_an_unsuccessful_search_are_not_zero() -> None:
         assert missed > 0.01 and np.max(np.abs(residuals)) >= 0.3 * missed, name
 
 
-def test_configurations_do_not_jump_between_revolutions() -> None:
+def test_nearest_joint_configurations_do_not_jump_between_revolutions() -> None:
     """Chains of hinges and slides at poses 1e-3 out of reach, 1e-6 apart: angles are close, and within half turns."""
     rng = np.random.default_rng(1)
     for types in ((Revolute, Prismatic), (Revolute, Revolute)):
@@ -180,7 +180,7 @@ def test_configurations_do_not_jump_between_revolutions() -> None:
                 assert np.abs(np.array(joint.configuration_from_pose(near)) - q).max() < 1e-4, types
 
 
-def test_a_screw_joint_counts_its_turns() -> None:
+def test_nearest_configuration_of_a_screw_joint_counts_its_turns() -> None:
     screw = Screw((0.6, 0.0, 0.8), 0.05)
     for q in (0.3, 3.1, -9.0, 40.0):
         assert screw.configuration_from_pose(screw.X([q]))[0] == pytest.approx(q, abs=1e-12)
@@ -194,7 +194,7 @@ def test_a_screw_joint_counts_its_turns() -> None:
     assert users.configuration_from_pose(users.X([8.0]))[0] == pytest.approx(8.0, abs=1e-12)
 
 
-def test_angles_at_gimbal_lock_reproduce_the_rotation() -> None:
+def test_nearest_angles_at_gimbal_lock_reproduce_the_rotation() -> None:
     """At gimbal lock and next to it, to rounding; derivatives at it stay finite."""
     for order in ("xyz", "zxz", "yzx", "yxy"):
         joint = next(kind for kind in ALL if kind.__name__ == "SphericalEuler")(order)
@@ -208,7 +208,7 @@ def test_angles_at_gimbal_lock_reproduce_the_rotation() -> None:
         assert np.isfinite(dual_jacobian(lambda x, joint=joint: joint.configuration_from_pose(pose(x)), at)).all()
 
 
-def test_a_type_without_closed_forms_finds_the_same_configuration() -> None:
+def test_joint_type_without_closed_forms_has_the_same_nearest_configuration() -> None:
     """Everything that follows from the transform alone, of a type with closed forms."""
     joint = EXAMPLES["cylindrical-0"]
     searched = bare(type(joint)(joint.axis))

@@ -37,7 +37,7 @@ BOUNDS = [(-INF, INF), (-0.3, INF), (-INF, 0.2), (-0.3, 0.2), (5.0, INF), (-INF,
 
 @every_joint
 @pytest.mark.parametrize("shift", range(len(BOUNDS)))
-def test_random_configurations_are_within_their_bounds(joint: JointType, shift: int) -> None:
+def test_random_joint_configurations_are_within_their_bounds(joint: JointType, shift: int) -> None:
     """All combinations of bounds over one coordinate, and mixtures over several."""
     bounds = [BOUNDS[(shift + 2 * k) % len(BOUNDS)] for k in range(joint.nq)]
     lower, upper = [b[0] for b in bounds], [b[1] for b in bounds]
@@ -53,14 +53,14 @@ def test_random_configurations_are_within_their_bounds(joint: JointType, shift: 
 
 @every_joint
 @pytest.mark.parametrize("size", [(), (1,), (3,), (0,), (2, 3), (2, 0, 3), (4, 1, 2)])
-def test_random_configurations_have_the_requested_shape(joint: JointType, size: tuple[int, ...]) -> None:
+def test_random_joint_configurations_have_the_requested_shape(joint: JointType, size: tuple[int, ...]) -> None:
     free = [INF] * joint.nq
     q = joint.random(np.random.default_rng(0), [-x for x in free], free, size)
     assert isinstance(q, np.ndarray) and q.shape == (*size, joint.nq)
 
 
 @every_joint
-def test_equal_seeds_give_equal_configurations(joint: JointType) -> None:
+def test_equal_seeds_give_equal_random_joint_configurations(joint: JointType) -> None:
     free = np.full(joint.nq, INF)
     first, again, of_another_seed = (joint.random(np.random.default_rng(seed), -free, free, (5,)) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
@@ -71,14 +71,14 @@ def test_equal_seeds_give_equal_configurations(joint: JointType) -> None:
 
 
 @every_joint
-def test_drawing_does_not_modify_the_bounds(joint: JointType) -> None:
+def test_drawing_random_joint_configurations_does_not_modify_the_bounds(joint: JointType) -> None:
     lower, upper = np.full(joint.nq, -INF), np.full(joint.nq, 0.5)
     joint.random(np.random.default_rng(0), lower, upper, (5,))
     assert np.all(lower == -INF) and np.all(upper == 0.5)
 
 
 @every_joint
-def test_random_configurations_are_on_the_manifold(joint: JointType) -> None:
+def test_random_joint_configurations_are_on_the_manifold(joint: JointType) -> None:
     free = np.full(joint.nq, INF)
     q = joint.random(np.random.default_rng(7), -free, free, (50,))
     for columns in joint.unit_length:
@@ -87,7 +87,7 @@ def test_random_configurations_are_on_the_manifold(joint: JointType) -> None:
     assert np.max(np.abs(normalized - q), initial=0.0) <= 4.0 * EPS
 
 
-def test_random_rotations_are_uniform() -> None:
+def test_random_rotations_of_joints_are_uniformly_distributed() -> None:
     """Quaternions have mean 0 and covariance 1/4; a point on the moving frame's axis is uniform on the sphere."""
     n, free = 4000, np.full(7, INF)
     q = Floating().random(np.random.default_rng(0), -free, free, (n,))
@@ -101,7 +101,7 @@ def test_random_rotations_are_uniform() -> None:
 
 
 @pytest.mark.parametrize(("kind", "reach"), [(Revolute, math.pi), (Prismatic, 1.0)])
-def test_unbounded_coordinates_are_drawn_from_the_documented_ranges(kind: Any, reach: float) -> None:
+def test_unbounded_joint_coordinates_are_drawn_from_the_documented_ranges(kind: Any, reach: float) -> None:
     joint = kind((0.0, 0.0, 1.0))
     for (low, high), (first, last) in {
         (-INF, INF): (-reach, reach),
@@ -114,11 +114,11 @@ def test_unbounded_coordinates_are_drawn_from_the_documented_ranges(kind: Any, r
         assert last - 0.05 * (last - first) <= q.max() <= last
 
 
-def test_a_fixed_joint_has_empty_random_configurations() -> None:
+def test_fixed_joint_has_empty_random_configurations() -> None:
     assert Fixed().random(np.random.default_rng(0), [], [], (3,)).shape == (3, 0)
 
 
-def test_bounds_of_wrong_length_are_refused() -> None:
+def test_joint_bounds_of_wrong_length_are_refused() -> None:
     for joint in EXAMPLES.values():
         for lower, upper in itertools.product(([0.0] * (joint.nq + 1),), ([1.0] * (joint.nq + 2),)):
             with pytest.raises(ValueError, match="could not be broadcast"):

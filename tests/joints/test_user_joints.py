@@ -31,7 +31,7 @@ ANGLES = np.array([[0.0], [0.4], [-1.3], [3.0], [100.0]])
 
 
 @every_scalar
-def test_the_subspace_of_a_helical_joint_is_its_screw(run: Any) -> None:
+def test_motion_subspace_of_a_users_helical_joint_is_its_screw(run: Any) -> None:
     """(a; pitch·a) is constant, so the bias is zero."""
     a = np.array(list(HELICAL.axis))
     for result in run(lambda q: HELICAL.S(q).columns[0].elements(), ANGLES):
@@ -53,7 +53,7 @@ def cam_by_hand(q: float, v: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @every_scalar
-def test_the_subspace_of_a_cam_is_the_closed_form(run: Any) -> None:
+def test_motion_subspace_of_a_users_cam_joint_equals_the_closed_form(run: Any) -> None:
     """Rotation and translation are both nonlinear in q, so S changes and there is a bias."""
     angles = ANGLES[:4]
     results = run(lambda q: [*CAM.S(q).columns[0].elements(), *CAM.bias(q, [-1.7]).elements()], angles)
@@ -63,7 +63,7 @@ def test_the_subspace_of_a_cam_is_the_closed_form(run: Any) -> None:
         assert_near(result[6:], bias, times=32.0)
 
 
-def test_zeros_of_the_transform_are_zeros_of_the_subspace() -> None:
+def test_zeros_of_a_users_joint_transform_are_zeros_of_its_motion_subspace() -> None:
     """A planar joint's trace has no out-of-plane motion: those parts are constants, not expressions."""
     (q, v) = Graph().inputs("q", (2,))
     for motion in (CAM.S([q]).columns[0], CAM.bias([q], [v])):
@@ -74,7 +74,7 @@ def test_zeros_of_the_transform_are_zeros_of_the_subspace() -> None:
 # -- derivatives of what is derived
 
 
-def test_derivatives_of_the_subspace_by_a_parameter_are_right() -> None:
+def test_derivatives_of_a_motion_subspace_by_a_joints_parameter_are_exact() -> None:
     """A joint's parameter may itself be a dual number, whose level is distinguished from that of q."""
     for angle in (0.0, 0.8):
         for pitch in (Dual(0.3, 1.0), seeded([0.3], [1.0])[0]):
@@ -92,7 +92,7 @@ class Offset(Swivel):
         return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3(self.arm, q[1], self.arm * self.arm))
 
 
-def test_a_dual_parameter_does_not_enter_the_motion() -> None:
+def test_dual_number_as_a_joints_parameter_does_not_enter_its_motion_subspace() -> None:
     q, v = [0.3, -0.9], [1.2, 0.4]
     exact = np.array(Offset(0.7).S(q).columns[1].elements(), dtype=float)
     assert_near(exact, [0.0, 0.0, 0.0, math.sin(0.3), math.cos(0.3), 0.0], times=2.0)
@@ -103,7 +103,7 @@ def test_a_dual_parameter_does_not_enter_the_motion() -> None:
     assert [parts(x) for x in bias] == [(x, 0.0) for x in Offset(0.7).bias(q, v).elements()]
 
 
-def test_a_parameter_of_a_joint_may_be_a_symbol() -> None:
+def test_parameter_of_a_users_joint_may_be_a_symbol() -> None:
     graph = Graph()
     q, pitch = graph.input("q"), graph.input("pitch")
     column = Helical(HELICAL.axis, pitch).S([q]).columns[0].elements()
@@ -112,7 +112,7 @@ def test_a_parameter_of_a_joint_may_be_a_symbol() -> None:
 
 
 @pytest.mark.parametrize("k", [0, 1])
-def test_derivatives_by_one_of_several_coordinates_are_right(k: int) -> None:
+def test_derivatives_of_a_users_joint_by_one_of_several_coordinates_are_exact(k: int) -> None:
     """One coordinate is a dual number: the contract itself differentiates by all together."""
     q, v = [0.3, -0.9], [1.2, 0.4]
     mixed: list[Any] = list(q)
@@ -128,7 +128,7 @@ def test_derivatives_by_one_of_several_coordinates_are_right(k: int) -> None:
     assert_near([float(parts(x)[1]) for x in SWIVEL.bias(q, moving).elements()], exact, times=32.0)
 
 
-def test_the_bias_is_quadratic_in_the_velocity() -> None:
+def test_velocity_bias_of_a_users_joint_is_quadratic_in_the_velocity() -> None:
     for joint, q in ((CAM, [0.4]), (SWIVEL, [0.3, -0.9])):
         v = [1.3] * joint.nv
         once = np.array(joint.bias(q, v).elements(), dtype=float)
@@ -137,7 +137,7 @@ def test_the_bias_is_quadratic_in_the_velocity() -> None:
         assert np.linalg.norm(once) > 0.1
 
 
-def test_user_joints_take_batches_of_configurations() -> None:
+def test_users_joints_accept_batches_of_configurations() -> None:
     q, v = np.random.default_rng(0).normal(size=(2, 2, 7))
     S = SWIVEL.S(list(q))
     bias = SWIVEL.bias(list(q), list(v))
@@ -152,7 +152,7 @@ def test_user_joints_take_batches_of_configurations() -> None:
 # -- a rotation that is a quaternion
 
 
-def test_a_ball_joints_subspace_follows_from_its_own_rate() -> None:
+def test_motion_subspace_of_a_users_ball_joint_follows_from_its_rate_map() -> None:
     q = list(Quaternion(0.5, -0.1, 0.7, 0.2).normalized().elements())
     for k, column in enumerate(Ball().S(q).columns):
         assert_near(list(column.elements()), np.eye(6)[k], times=4.0)
@@ -192,7 +192,7 @@ Q, V = [1.0, 0.0, 0.0, 0.0], [0.1, 0.2, 0.3]
         ("constraint_wrench_subspace", "q_dot", (Q,)),
     ],
 )
-def test_methods_without_default_name_the_methods_to_write(
+def test_joint_methods_without_default_name_the_methods_to_write(
     method: str, missing: str, arguments: tuple[Any, ...]
 ) -> None:
     with pytest.raises(TypeError, match="has no default") as caught:
@@ -203,7 +203,7 @@ def test_methods_without_default_name_the_methods_to_write(
     )
 
 
-def test_a_joint_needs_a_transform() -> None:
+def test_joint_class_without_a_transform_raises_an_error() -> None:
     class WithoutTransform(JointType):
         nq, nv = 1, 1
         q_units, v_units = ("rad",), ("rad/s",)
@@ -212,7 +212,7 @@ def test_a_joint_needs_a_transform() -> None:
         WithoutTransform()
 
 
-def test_a_joint_needs_sizes_and_units() -> None:
+def test_joint_class_without_sizes_and_units_raises_an_error() -> None:
     class Turn(JointType):
         def X(self, q: Any) -> Pose:
             return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3.zero())
@@ -233,7 +233,7 @@ def test_a_joint_needs_sizes_and_units() -> None:
     assert lw.Joint.of(Turn()).transform([0.0]).shape == (4, 4)
 
 
-def test_a_transform_that_is_no_pose_is_refused() -> None:
+def test_joint_transform_that_is_not_a_pose_is_refused() -> None:
     class Unusual(JointType):
         nq, nv = 1, 1
         q_units, v_units = ("rad",), ("rad/s",)
@@ -255,7 +255,7 @@ def test_a_transform_that_is_no_pose_is_refused() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_joint_without_example_has_no_random_trees() -> None:
+def test_joint_class_without_an_example_cannot_be_drawn_in_random_trees() -> None:
     @dataclass(frozen=True)
     class Turn(JointType):
         nq, nv = 1, 1
@@ -271,7 +271,7 @@ def test_a_joint_without_example_has_no_random_trees() -> None:
     assert [line.name for line in lw.check_joint(loose()).failures] == ["value"]
 
 
-def test_default_maps_of_a_joint_are_vector_additions() -> None:
+def test_default_rate_maps_and_steps_of_a_joint_are_vector_additions() -> None:
     q, p = [0.3, -0.9], [1.0, 2.0]
     assert SWIVEL.q_dot(q, p) == SWIVEL.velocity_from_rate(q, p) == p
     assert SWIVEL.integrate(q, p) == [1.3, 1.1]

@@ -48,7 +48,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_invalid_configurations_are_refused(robot, kind):
+def test_invalid_configurations_of_robot_methods_are_refused(robot, kind):
     if kind == "long double" and np.dtype(np.longdouble).itemsize == 8:
         pytest.skip("long double is float64 here")
     value, message = REFUSED[kind]
@@ -60,12 +60,12 @@ def test_invalid_configurations_are_refused(robot, kind):
         robot.inverse_dynamics(np.zeros(N), np.zeros(N), np.zeros(7))
 
 
-def test_batches_that_do_not_broadcast_are_refused(robot, q):
+def test_arguments_of_robot_methods_with_batches_that_do_not_broadcast_are_refused(robot, q):
     with pytest.raises(ValueError, match=r"do not broadcast: q \(2, 3, 9\), v \(9,\), a \(2, 9\)"):
         robot.inverse_dynamics(q, np.zeros(N), np.zeros((2, N)))
 
 
-def test_nan_is_refused_with_its_index_and_joint(robot, q):
+def test_nan_in_a_robot_methods_argument_is_refused_with_its_index_and_joint(robot, q):
     zero = np.zeros(N)
     bad = q[0, 0].copy()
     bad[3] = np.nan
@@ -97,7 +97,7 @@ def test_nan_at_any_index_of_a_long_batch_is_reported(robot):
             robot.gravity_force(bad)
 
 
-def test_inputs_with_overflowing_products_are_refused():
+def test_robot_method_arguments_with_overflowing_products_are_refused():
     """One state, a batch, and out=; what is finite is given as it is, and kernels let it pass."""
     robot = shipped("double_pendulum")
     q, v, large = np.zeros(2), np.ones(2), np.array([-1e300, 1.0])
@@ -128,7 +128,7 @@ def test_nan_of_a_floating_joint_is_refused_by_name(legs):
         legs.gravity_force(q)
 
 
-def test_a_refused_call_leaves_the_output_array_unchanged(robot, q):
+def test_refused_robot_method_call_leaves_the_output_array_unchanged(robot, q):
     into = np.full((2, 3, N, N), 7.0)
     bad = q.copy()
     bad[1, 1, 1] = np.nan
@@ -142,7 +142,7 @@ def test_a_refused_call_leaves_the_output_array_unchanged(robot, q):
     assert np.all(single == 7.0)
 
 
-def test_unsuitable_output_arrays_are_refused(robot, q):
+def test_unsuitable_output_arrays_of_robot_methods_are_refused(robot, q):
     with pytest.raises(ValueError, match=r"mass_matrix: out: expected an array of float64 of shape .* got shape"):
         robot.mass_matrix(q, out=np.zeros((2, 3, 4, 4)))
     for wrong in (np.zeros((2, 3, N, N), dtype=int), [[0.0]], 3.0, "here"):
@@ -207,7 +207,7 @@ def unaligned(x):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_arrays_of_any_memory_layout_give_the_same_bits(robot, q, form):
+def test_robot_methods_give_equal_bits_for_arrays_of_any_memory_layout(robot, q, form):
     value = FORMS[form](q)
     shape = np.shape(value)[:-1]
     assert np.array_equal(robot.mass_matrix(value), robot.mass_matrix(q).reshape(*shape, N, N))
@@ -219,7 +219,7 @@ def test_arrays_of_any_memory_layout_give_the_same_bits(robot, q, form):
 
 
 @pytest.mark.parametrize("kind", NARROW)
-def test_integers_and_float16_are_converted_as_numpy_does(robot, q, kind):
+def test_robot_methods_convert_integers_and_float16_as_numpy_does(robot, q, kind):
     """The result is float32 where that type holds all values, and else float64."""
     value = np.abs(q * 3.0).astype(NARROW[kind])
     matrix = robot.mass_matrix(value)
@@ -231,7 +231,7 @@ def test_integers_and_float16_are_converted_as_numpy_does(robot, q, kind):
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1, 0, 2)], ids=str)
-def test_an_empty_batch_gives_an_empty_result(robot, shape):
+def test_robot_methods_return_an_empty_result_for_an_empty_batch(robot, shape):
     q, v = np.zeros((*shape, N)), np.zeros((*shape, N))
     assert robot.forward_kinematics(q).shape == (*shape, N, 4, 4)
     assert robot.inverse_dynamics(q, v, np.zeros(N)).shape == (*shape, N)
@@ -239,7 +239,7 @@ def test_an_empty_batch_gives_an_empty_result(robot, shape):
     assert robot.jacobian(q, "hand").shape == (*shape, 6, N)
 
 
-def test_leading_dimensions_broadcast(robot, q):
+def test_leading_dimensions_of_robot_method_arguments_broadcast(robot, q):
     v, a = np.ones((3, 1, N)), np.linspace(0.0, 1.0, N)
     many = q[:, None, None]  # (2, 1, 1, 3, 9)
     torque = robot.inverse_dynamics(many, v, a)
@@ -247,7 +247,7 @@ def test_leading_dimensions_broadcast(robot, q):
     assert np.array_equal(torque[1, 0, 2, 1], robot.inverse_dynamics(q[1, 1], v[2, 0], a))
 
 
-def test_out_takes_any_array_of_the_right_shape(robot, q):
+def test_argument_out_of_robot_methods_accepts_any_array_of_the_required_shape(robot, q):
     expected = robot.mass_matrix(q)
     for into in (np.zeros((2, 3, N, N)), np.zeros((2, 3, N, 2 * N))[..., ::2], np.zeros((N, N, 3, 2)).T,
                  np.zeros((2, 3, N, N), dtype=">f8")):  # fmt: skip
@@ -259,7 +259,7 @@ def test_out_takes_any_array_of_the_right_shape(robot, q):
     assert np.array_equal(wide, np.broadcast_to(expected[0, 0], (4, N, N)))
 
 
-def test_an_output_array_may_be_an_input(robot, legs):
+def test_output_array_of_a_robot_method_may_be_an_input(robot, legs):
     for r in (robot, legs):
         q = r.random_configuration(seed=0, size=20)
         v = np.random.default_rng(0).normal(size=(20, r.nv))
@@ -271,7 +271,7 @@ def test_an_output_array_may_be_an_input(robot, legs):
 # -- dicts by joint name
 
 
-def test_states_may_be_dicts_by_joint_name(robot):
+def test_states_of_robot_methods_may_be_dicts_by_joint_name(robot):
     q, rate = robot.neutral(), np.zeros(N)
     q[robot.joint("elbow").q_slice] = 0.4
     rate[robot.joint("wrist_roll").v_slice] = -2.0
@@ -284,7 +284,7 @@ def test_states_may_be_dicts_by_joint_name(robot):
     assert np.array_equal(robot.mass_matrix({}), robot.mass_matrix(robot.neutral()))
 
 
-def test_batches_may_be_dicts_by_joint_name(robot):
+def test_batches_of_states_may_be_dicts_by_joint_name(robot):
     angles = np.linspace(-1.0, 1.0, 5)
     for count in (5, 1, 0):  # whatever the size of the batch
         q = np.zeros((count, N))
@@ -299,7 +299,7 @@ def test_batches_may_be_dicts_by_joint_name(robot):
     assert with_array.shape == (3, 5, N)
 
 
-def test_a_floating_joint_is_set_by_name(legs):
+def test_floating_joint_can_be_set_by_name_in_a_dict(legs):
     at = np.array([0.0, 1.0, 0.0, 0.0, 0.1, 0.2, 0.3])
     q, v = legs.neutral(), np.zeros(legs.nv)
     q[:7], v[:6] = at, np.arange(6.0)

@@ -22,11 +22,11 @@ ROBOTS = [lw.load("arm7"), lw.load("quadruped", floating_base=True)]
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_kinematics", "power", "kinetic_energy"])
-def test_functions_of_robots_fulfil_the_contract(robot, name):
+def test_functions_of_robots_fulfil_the_function_contract(robot, name):
     check_function(robot, name).raise_if_failed()
 
 
-def test_functions_of_frames_and_with_options_fulfil_the_contract():
+def test_functions_of_frames_and_functions_with_options_fulfil_the_function_contract():
     check_function(ROBOTS[0], "pose", "hand").raise_if_failed()
     check_function(ROBOTS[0], "jacobian", "hand", {"expressed_in": "hand"}).raise_if_failed()
     check_function(ROBOTS[0], "passive_force", {"friction": "stribeck"}).raise_if_failed()
@@ -89,7 +89,7 @@ class OwnMethod(Broken):
         (OwnMethod, "method", 1e-15, None),
     ],
 )
-def test_reports_name_the_fault_of_a_broken_function(kind, line, noticed, allowed):
+def test_check_function_names_the_fault_of_a_broken_function(kind, line, noticed, allowed):
     def check(owner):
         def defect(tree, q, v):
             return owner.compute(tree, q, v)

@@ -15,7 +15,7 @@ ARM = lw.load("arm7")
 Q = np.full(7, 0.3)
 
 
-def test_a_signature_that_contradicts_its_entry_is_refused():
+def test_method_signature_that_contradicts_its_table_entry_is_refused():
     def pose(self, q, frame, *, out=None): ...
 
     def mass_matrix(self, q, *, passive=True, out=None): ...
@@ -32,14 +32,14 @@ def test_a_signature_that_contradicts_its_entry_is_refused():
         type("Own", (lw.Robot,), {"nothing": computed(undocumented)})
 
 
-def test_generated_methods_keep_signature_documentation_and_source():
+def test_generated_methods_have_the_signature_documentation_and_source_of_their_table_entry():
     assert inspect.signature(ARM.pose).parameters["relative_to"].default == "world"
     assert lw.Robot.pose.__doc__.startswith("Compute X_AB")
     assert lw.Robot.pose.__qualname__ == "Robot.pose"
     assert "computed" in inspect.getsource(lw.Robot.pose)
 
 
-def test_messages_name_the_robots_method():
+def test_error_messages_of_generated_methods_name_the_robots_method():
     for call, message in (
         (lambda: ARM.pose(Q), r"Robot\.pose\(\) missing 1 required positional argument: 'frame'"),
         (lambda: ARM.pose(Q, "hand", "world"), r"Robot\.pose\(\) takes 3 positional arguments but 4 were given"),
@@ -54,7 +54,7 @@ def test_messages_name_the_robots_method():
             call()
 
 
-def test_keywords_and_none_give_the_same_result_as_defaults():
+def test_defaults_passed_by_keyword_or_as_none_give_the_same_result():
     plain = ARM.pose(Q, "hand")
     into = np.empty((4, 4))
     assert np.array_equal(ARM.pose(Q, "hand", relative_to="world"), plain)

@@ -23,7 +23,7 @@ SHARES = 6
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("name", ROBOTS)
-def test_functions_at_special_configurations_in_float32_are_near_float64(name: str, share: int) -> None:
+def test_robot_functions_at_special_configurations_in_float32_are_close_to_float64(name: str, share: int) -> None:
     rng = np.random.default_rng(0)
     robot = robot_of(TREES[name]) if name in TREES else lw.load(name)
     owner = robot_owner(robot.tree)

@@ -41,7 +41,7 @@ from oracles.trees import TREES, state
 # -- rows
 
 
-def test_entries_of_both_tables_are_complete() -> None:
+def test_entries_of_both_function_tables_are_complete() -> None:
     for name, row in (*ROBOT.items(), *JOINT.items()):
         assert row.name == name and row.doc.endswith(".") and row.outputs, name
         assert all(quantity in QUANTITIES for quantity in (*row.inputs, *row.optional)), name
@@ -70,7 +70,7 @@ def unusual_owner() -> RobotOwner:
     return RobotOwner(lw.load("double_pendulum").tree, {**ROBOT, "_everything": EVERYTHING})
 
 
-def test_optional_inputs_choices_and_several_results_are_requested(unusual_owner: RobotOwner) -> None:
+def test_kernels_can_be_requested_with_optional_inputs_choices_and_several_results(unusual_owner: RobotOwner) -> None:
     """A wrench that may be left out, an option that is no frame, results of any rank with names."""
     frame = unusual_owner.tree.frames[-1].name
     plain = read_request(unusual_owner, ("_everything", frame))
@@ -87,7 +87,7 @@ def test_optional_inputs_choices_and_several_results_are_requested(unusual_owner
     assert output_ports(unusual_owner, {"a": plain})[0].name == "matrix"
 
 
-def test_wrong_requests_are_refused_with_the_expected_form(unusual_owner: RobotOwner) -> None:
+def test_wrong_function_requests_are_refused_with_the_expected_form(unusual_owner: RobotOwner) -> None:
     frame = unusual_owner.tree.frames[-1].name
     with pytest.raises(ValueError, match="_everything: kind: expected one of sum, difference, got 'product'"):
         read_request(unusual_owner, ("_everything", frame, {"kind": "product"}))
@@ -100,7 +100,7 @@ def test_wrong_requests_are_refused_with_the_expected_form(unusual_owner: RobotO
         read_request(unusual_owner, ("_everything", frame), optional_inputs=("tau",))
 
 
-def test_joints_have_options_with_choices() -> None:
+def test_joint_functions_may_have_options_with_choices() -> None:
     def sized(site: Any, q: Any, kind: str = "once") -> Any:
         return [x * (2.0 if kind == "twice" else 1.0) for x in q]
 
@@ -155,7 +155,7 @@ class Circle(JointType):
 
 
 @pytest.mark.parametrize("kind", [Circle, UnboundedRevolute, Spherical])
-def test_robots_and_joints_check_every_manifold(kind: type[JointType]) -> None:
+def test_robot_and_joint_methods_check_every_configuration_manifold(kind: type[JointType]) -> None:
     """One sample, a batch and ``out=``: slightly off it is normalized with a warning, far off it is refused."""
     joint = kind.example(np.random.default_rng(0))
     tree = random_tree(np.random.default_rng(1), 2, types=[Revolute], shape="chain")
@@ -186,7 +186,7 @@ def test_robots_and_joints_check_every_manifold(kind: type[JointType]) -> None:
         assert np.array_equal(f(q), expected)
 
 
-def test_kernels_do_not_check_configurations() -> None:
+def test_kernels_do_not_check_configuration_manifolds() -> None:
     robot = lw.load("quadruped", floating_base=True)
     q = robot.neutral()
     q[:4] *= 2.0
@@ -196,7 +196,7 @@ def test_kernels_do_not_check_configurations() -> None:
 
 
 @pytest.mark.parametrize("robot", [lw.load("quadruped", floating_base=True)], ids=["quadruped"])
-def test_configurations_without_a_nearest_one_are_refused(robot: lw.Robot) -> None:
+def test_configurations_without_a_unique_projection_on_the_manifold_are_refused(robot: lw.Robot) -> None:
     q = np.stack([robot.neutral()] * 3)
     q[1, :4] = 0.0
     out = np.full_like(q, 7.0)
@@ -209,7 +209,7 @@ def test_configurations_without_a_nearest_one_are_refused(robot: lw.Robot) -> No
 # -- arguments
 
 
-def test_masked_arrays_are_refused() -> None:
+def test_masked_arrays_are_refused_by_robot_and_joint_methods() -> None:
     robot = lw.load("arm7")
     hinge, q = robot.joints[0], robot.neutral()
     masked = np.ma.masked_array(np.stack([q, q]), mask=np.eye(2, 7, dtype=bool))
@@ -262,7 +262,7 @@ def test_threads_that_request_a_joint_kernel_compile_it_once(monkeypatch: pytest
     assert calls == ["transform"] and len({id(kernel) for kernel in results}) == 1
 
 
-def test_threads_wait_for_a_key_under_creation() -> None:
+def test_threads_wait_for_a_lazy_cache_key_that_another_thread_computes() -> None:
     once, created = LazyCache[int](), list[int]()
     is_begun, may_end = threading.Event(), threading.Event()
 
@@ -284,7 +284,7 @@ def test_threads_wait_for_a_key_under_creation() -> None:
     assert created == [1] and not once._key_locks and once.get(1, lambda: 8) == 8
 
 
-def test_a_lazy_cache_drops_the_least_recently_used_key() -> None:
+def test_lazy_cache_drops_the_least_recently_used_key() -> None:
     once: LazyCache[int] = LazyCache(2)
     created = []
     for key in (1, 2, 1, 3, 1, 2):
@@ -313,7 +313,7 @@ class Crank(Revolute):
         return Pose(Rotation.about(self.axis, q[0]), self.axis * (_scaled(q[0]) * self.reach))
 
 
-def test_kernels_follow_the_code_of_user_types(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_are_recompiled_if_code_of_users_joint_types_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replaced methods, helpers that they call, and fields outside of comparisons."""
 
     def height(crank: Crank) -> float:
@@ -337,7 +337,7 @@ def test_kernels_follow_the_code_of_user_types(monkeypatch: pytest.MonkeyPatch) 
     assert height(Crank((0, 0, 1), table=np.zeros(2))) == -2.0 and calls == []  # it does not read the table
 
 
-def test_functions_that_depend_on_inertias_are_marked(drawn: Any) -> None:
+def test_functions_that_depend_on_inertias_are_marked_and_raise_errors_without_them(drawn: Any) -> None:
     """They are refused by name for a robot that was loaded without inertias; all others work."""
     tree = TREES["mixed_0"]
     bodies = [replace(body, inertia=Inertia.zero()) if i == 2 else body for i, body in enumerate(tree.bodies)]

@@ -31,7 +31,7 @@ def request_for(row, robot):
 
 
 @every_row
-def test_each_entry_of_the_table_is_an_algorithm_of_its_name(row):
+def test_each_entry_of_the_function_table_has_an_algorithm_of_its_name(row):
     assert ROBOT[row.name] is row
     names = [*inspect.signature(row.compute).parameters]
     optional = [name for name in row.optional if name != "gravity"]  # which is the tree's
@@ -40,7 +40,7 @@ def test_each_entry_of_the_table_is_an_algorithm_of_its_name(row):
 
 
 @every_row
-def test_methods_take_the_inputs_of_their_entry_in_order(row):
+def test_generated_methods_have_the_inputs_of_their_table_entry_in_order(row):
     taken = [*parameters(row).values()]
     required = [option.name for option in row.options if option.required]
     more = [name for name in options(row) if name not in required]
@@ -57,7 +57,7 @@ def test_methods_take_the_inputs_of_their_entry_in_order(row):
 
 
 @every_row
-def test_methods_and_algorithms_have_the_same_defaults(row):
+def test_generated_methods_and_algorithms_have_equal_defaults(row):
     of_algorithm = inspect.signature(row.compute).parameters
     for option in row.options:
         assert parameters(row)[option.name].default == of_algorithm[option.name].default, option.name
@@ -65,7 +65,7 @@ def test_methods_and_algorithms_have_the_same_defaults(row):
 
 
 @every_row
-def test_docstrings_of_methods_state_shapes_and_units(row):
+def test_docstrings_of_generated_methods_state_shapes_and_units(row):
     """Example: q (..., nq), v, a (..., nv) -> (..., nv) [N·m, N]; inputs may have their units in brackets too."""
     text = " ".join(getattr(Robot, row.name).__doc__.split())
     output = r"(?:[a-z_A-Z0-9]+ )?\([^)]*\) \[[^\]]*\]"
@@ -85,7 +85,7 @@ def test_docstrings_of_methods_state_shapes_and_units(row):
 
 
 @every_row
-def test_entries_of_the_table_state_units_and_inputs(row):
+def test_entries_of_the_function_table_state_units_and_inputs(row):
     assert row.units
     assert row.doc.endswith(".")
     assert row.inputs
@@ -94,7 +94,7 @@ def test_entries_of_the_table_state_units_and_inputs(row):
 
 
 @every_row
-def test_traced_functions_of_built_in_robots_have_the_tables_shapes(row):
+def test_traced_robot_functions_have_the_shapes_stated_in_the_function_table(row):
     """Each function is traced for one of the built-in robots."""
     example = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)]
     robot = example.robot()
@@ -109,7 +109,7 @@ def test_traced_functions_of_built_in_robots_have_the_tables_shapes(row):
 
 
 @every_row
-def test_methods_return_the_arrays_of_their_kernel(row):
+def test_robot_methods_return_the_arrays_of_their_kernel(row):
     robot = next(example for example in SHIPPED if example.name == "arm7").robot()
     rng = np.random.default_rng(0)
     arrays = [
@@ -129,7 +129,7 @@ def test_methods_return_the_arrays_of_their_kernel(row):
     assert all(map(np.array_equal, into, results))
 
 
-def test_requests_with_default_options_equal_requests_without_options() -> None:
+def test_function_requests_with_default_options_equal_requests_without_options() -> None:
     tree = robot_owner(load("arm7").tree)
     short = read_request(tree, ("jacobian", "hand"))
     stated = {"relative_to": "world", "expressed_in": "world", "point": None}

@@ -90,7 +90,7 @@ def test_only_quaternions_beyond_rounding_are_normalized(humanoid):
     assert np.array_equal(np.delete(torque, 7, 0), np.delete(alone, 7, 0))
 
 
-def test_configurations_of_every_normalized_joint_are_checked():
+def test_robot_methods_check_configurations_of_every_joint_with_unit_length_coordinates():
     tree = random_tree(np.random.default_rng(3), 6, types=[Spherical, UnboundedRevolute], shape="chain")
     robot = lw.Robot(tree)
     q = robot.random_configuration(seed=1, size=9)
@@ -104,7 +104,7 @@ def test_configurations_of_every_normalized_joint_are_checked():
 
 
 @pytest.mark.parametrize("joint_type", [SphericalEuler, FloatingEuler])
-def test_forward_dynamics_warns_of_gimbal_lock(joint_type):
+def test_forward_dynamics_warns_at_gimbal_lock(joint_type):
     tree = random_tree(np.random.default_rng(5), 1, types=[joint_type], shape="chain")
     robot = lw.Robot(tree)
     joint = robot.joints[0]
@@ -176,7 +176,7 @@ class Swivelling(JointType):
         return Pose(Rotation.about(Vec3(0, 0, 1), q[0]) @ Rotation.about(Vec3(1, 0, 0), q[1] * q[1]), Vec3.zero())
 
 
-def test_singular_configurations_of_user_joints_cause_a_warning():
+def test_singular_configurations_of_users_joints_cause_a_warning():
     rod = lw.Link("rod", mass=1.0, com=(0.1, 0.2, -0.5), inertia=(0.08, 0.09, 0.01))
     robot = lw.Robot.build("r", rod, lw.Joint.of(Swivelling(), name="elbow", parent="world", child="rod"))
     with warnings.catch_warnings():
@@ -186,7 +186,7 @@ def test_singular_configurations_of_user_joints_cause_a_warning():
         robot.forward_dynamics([0.3, 0.0], [0, 0], [1, 1])
 
 
-def test_joints_without_singularities_have_no_guards():
+def test_joints_without_singularities_have_no_singularity_guards():
     for joint in (Universal((1, 0, 0), (0, 1, 0)), Composite((Revolute((0, 0, 1)), Prismatic((0, 0, 1))))):
         rod = lw.Link("rod", mass=1.0, com=(0.1, 0.2, -0.5), inertia=(0.08, 0.09, 0.01))
         robot = lw.Robot.build("r", rod, lw.Joint.of(joint, name="hinge", parent="world", child="rod"))

@@ -31,7 +31,7 @@ def by_hand(q: np.ndarray, frame: str, r: Any) -> np.ndarray:
     return (X[..., :3, :3] @ np.asarray(r)[..., None])[..., 0] + X[..., :3, 3]
 
 
-def test_points_are_selected_by_a_name_or_a_list_of_names() -> None:
+def test_points_of_point_position_are_selected_by_a_name_or_a_list_of_names() -> None:
     position = ARM.point_position(Q, "tip")
     assert position.shape == (4, 3)
     assert np.allclose(position, by_hand(Q, "hand", [0, 0, 0.1]), atol=1e-15)
@@ -50,7 +50,7 @@ def test_points_are_selected_by_a_name_or_a_list_of_names() -> None:
     assert {id(call) for call in ARM._calls.values()} == kernels
 
 
-def test_positions_of_points_may_be_arrays_of_the_call() -> None:
+def test_positions_of_points_on_a_frame_may_be_passed_as_arrays() -> None:
     position = ARM.point_position(Q, "hand", positions=[0, 0, 0.1])
     assert np.allclose(position, ARM.point_position(Q, "tip"), atol=1e-15)
     many = ARM.point_position(Q, FRAMES, positions=POSITIONS)
@@ -93,7 +93,7 @@ def test_kernels_of_points_have_named_inputs_and_results() -> None:
     ARM.precompile([("direction_acceleration", ["approach", "hand.z"], {"relative_to": "wrist"})], progress=False)
 
 
-def test_points_in_traced_functions_record_the_kernels_program() -> None:
+def test_point_methods_in_traced_functions_record_the_kernels_program() -> None:
     """Derivatives by positions are right, too."""
 
     def traced_points(q: Any, positions: Any) -> Any:
@@ -111,7 +111,7 @@ def test_points_in_traced_functions_record_the_kernels_program() -> None:
     assert np.allclose(names(Q), ARM.point_jacobian(Q, ["tip", "camera"]), rtol=0, atol=1e-15)
 
 
-def test_code_depends_on_placements_of_requested_markers_alone() -> None:
+def test_machine_code_depends_on_placements_of_requested_markers_only() -> None:
     """Robots that differ in the placement of a frame, a point or a direction have different code."""
 
     def content(robot: lw.Robot, marker_function: Any) -> Any:
@@ -166,7 +166,7 @@ def test_unknown_points_and_wrong_positions_are_refused(call: Any, kind: type[Ex
 
 
 @pytest.mark.slow(every=3)
-def test_a_thousand_markers_are_one_small_kernel() -> None:
+def test_thousand_markers_are_computed_by_one_small_kernel() -> None:
     """The cost grows with the number of markers, and not with the number of bodies."""
     robot = lw.load("humanoid", floating_base=True)
     frames = [robot.bodies[k % len(robot.bodies)] for k in range(1000)]

@@ -48,7 +48,7 @@ def is_whole(explained, program):
 
 @pytest.mark.slow
 @every_row
-def test_parts_of_an_explanation_add_up_to_the_traced_function(row):
+def test_operation_counts_of_an_explanation_sum_to_the_traced_function(row):
     """Each function is explained for one of the built-in robots."""
     robot = SHIPPED[[*ROBOT].index(row.name) % len(SHIPPED)].robot()
     request = read_request(robot_owner(robot.tree), request_for(row, robot))
@@ -58,7 +58,7 @@ def test_parts_of_an_explanation_add_up_to_the_traced_function(row):
 
 
 @pytest.mark.parametrize("function", DYNAMICS)
-def test_the_total_of_an_explanation_equals_the_kernels_count(function):
+def test_total_operation_count_of_an_explanation_equals_the_kernels(function):
     robot = load("arm7_gripper")
     kernel = robot.compile(function)
     total = report_operations(robot, function).total
@@ -67,14 +67,14 @@ def test_the_total_of_an_explanation_equals_the_kernels_count(function):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_explanations_of_random_trees_add_up(seed):
+def test_operation_counts_of_explained_random_trees_sum_to_the_traced_function(seed):
     tree = random_tree(np.random.default_rng(seed), 8)
     for function in DYNAMICS:
         request = {function: read_request(robot_owner(tree), function)}
         is_whole(report_operations(Robot(tree), function), trace_requests(robot_owner(tree), function, request))
 
 
-def test_every_request_is_traced_on_a_watched_tree():
+def test_every_function_request_is_traced_on_a_tree_that_counts_operations_by_body():
     tree, walks = load("arm6").tree, []
     functions = ("mass_matrix", "bias_force")
     requests = {function: read_request(robot_owner(tree), function) for function in functions}
@@ -102,11 +102,11 @@ def test_every_request_is_traced_on_a_watched_tree():
     ],
     ids=str,
 )
-def test_explanations_name_the_passes_of_an_algorithm(function, passes):
+def test_operation_reports_name_the_passes_of_an_algorithm(function, passes):
     assert report_operations(load("arm7"), function).passes == passes
 
 
-def test_sines_are_counted_for_their_own_joint():
+def test_operation_reports_count_sines_for_their_own_joint():
     """Each of the first passes has a sine and a cosine for each revolute joint, and for no other."""
     robot = load("arm7_gripper")
     for body, work in zip(robot.tree.bodies, report_operations(robot, "forward_dynamics").bodies, strict=True):
@@ -114,7 +114,7 @@ def test_sines_are_counted_for_their_own_joint():
         assert work.count("sin", "cos") == (2 if turns else 0), body.name
 
 
-def test_a_frames_twist_needs_only_the_bodies_of_its_chain():
+def test_operation_report_of_a_frames_twist_has_only_the_bodies_of_its_chain():
     robot = load("humanoid")
     i = robot.tree.frame("left_hand").body
     chain = ancestors(robot.tree, i)
@@ -135,7 +135,7 @@ def ancestors(tree, i):
 
 
 @pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix"])
-def test_a_payload_adds_work_only_to_its_ancestors(function):
+def test_payload_adds_operations_only_to_its_ancestors(function):
     """Other branches take the same operations as before, kind by kind."""
     tree = load("quadruped", floating_base=True).tree
     parents = {body.parent for body in tree.bodies}
@@ -170,7 +170,7 @@ def counts_by_body(monkeypatch, algorithm, tree):
     return [work.arithmetic for work in explained.bodies], explained.elsewhere.arithmetic, explained.passes
 
 
-def test_operations_outside_of_passes_belong_to_no_body(monkeypatch):
+def test_operations_outside_of_passes_belong_to_no_body_in_the_report(monkeypatch):
     def algorithm(tree, q):
         total = q[0] + 1.0
         for i, _, _ in tree.outward():
@@ -197,7 +197,7 @@ def test_operations_after_a_nested_pass_count_for_the_body_of_the_outer_pass(mon
     assert passes == ("outward", "inward 1", "inward 2")
 
 
-def test_unneeded_operations_are_not_counted(monkeypatch):
+def test_unneeded_operations_are_not_counted_in_the_report(monkeypatch):
     def algorithm(tree, q):
         for i, _, _ in tree.outward():
             sin(q[i]) * cos(q[i])
@@ -206,7 +206,7 @@ def test_unneeded_operations_are_not_counted(monkeypatch):
     assert counts_by_body(monkeypatch, algorithm, load("arm6").tree) == ([0] * 6, 1, ())
 
 
-def test_an_operation_for_several_bodies_counts_for_the_first(monkeypatch):
+def test_operation_shared_by_several_bodies_counts_for_the_first_body(monkeypatch):
     def algorithm(tree, q):
         return [sin(q[0]) * q[0] + float(i) for i, _, _ in tree.outward()]
 
@@ -223,7 +223,7 @@ def test_operations_of_a_chain_of_1500_bodies_are_counted_by_body():
 # -- errors
 
 
-def test_unknown_functions_and_frames_are_refused_with_a_suggestion():
+def test_unknown_functions_and_frames_of_reports_are_refused_with_a_suggestion():
     tree = load("arm7").tree
     with pytest.raises(UnknownNameError, match="did you mean 'mass_matrix'"):
         report_operations(Robot(tree), "mass_matrx")
@@ -231,7 +231,7 @@ def test_unknown_functions_and_frames_are_refused_with_a_suggestion():
         report_operations(Robot(tree), ("pose", "hnd"))
 
 
-def test_a_joint_that_moves_no_inertia_is_refused_by_name():
+def test_operation_report_of_a_joint_that_moves_no_inertia_is_refused_by_name():
     tree = load("double_pendulum").tree
     for i in range(2):
         tree = with_inertia(tree, i, Inertia.zero())

@@ -98,7 +98,7 @@ def test_outlined_functions_of_all_joint_types_equal_straight_line_code() -> Non
 
 
 @pytest.mark.slow(every=3)
-def test_steps_of_equal_joints_share_few_bodies() -> None:
+def test_outlined_steps_of_equal_joints_share_few_functions() -> None:
     tree = random_tree(np.random.default_rng(1), 30, types=[Spherical])
     for function, most in (("inverse_dynamics", 12), ("forward_dynamics", 40)):
         kernel = check(tree, function)
@@ -106,7 +106,7 @@ def test_steps_of_equal_joints_share_few_bodies() -> None:
         assert kernel.program.arithmetic >= kernel.arithmetic
 
 
-def test_outlined_mass_matrices_call_few_bodies_for_many_pairs_of_joints() -> None:
+def test_outlined_mass_matrices_call_few_functions_for_many_pairs_of_joints() -> None:
     rows = rows_in(check(random_tree(np.random.default_rng(1), 20, types=[Revolute], shape="chain"), "mass_matrix"))
     assert len(rows.calls) > 200 > 4 * len(rows.bodies)
 
@@ -118,7 +118,7 @@ def test_outlined_functions_of_coupled_joints_equal_straight_line_code() -> None
         check(tree, function)
 
 
-def test_robot_functions_in_user_functions_are_outlined() -> None:
+def test_robot_functions_called_in_user_functions_are_outlined() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(2), 12, types=[Spherical]))
 
     def energy_rate(q, v):
@@ -155,14 +155,14 @@ def listed(result: Any) -> tuple[np.ndarray, ...]:
 
 
 @pytest.mark.slow(every=3)
-def test_outlined_derivatives_of_inverse_dynamics_share_a_body_for_pairs_of_joints() -> None:
+def test_outlined_derivatives_of_inverse_dynamics_share_functions_for_pairs_of_joints() -> None:
     tree = random_tree(np.random.default_rng(1), 24, types=[Revolute], shape="chain")
     rows = rows_in(check(tree, "inverse_dynamics_derivatives"))
     assert len(rows.calls) > 24 * 23 / 2 > 6 * len(rows.bodies)
 
 
 @pytest.mark.slow(every=3)
-def test_code_before_a_loop_is_outlined() -> None:
+def test_straight_line_code_before_a_loop_is_outlined() -> None:
     """Derivatives of forward dynamics of long chains are solved column by column, in a loop."""
     module = importlib.import_module("linkwork.dynamics.algorithms.mass_matrix_inverse")
     tree = random_tree(np.random.default_rng(1), 10, types=[Revolute], shape="chain")
@@ -173,7 +173,7 @@ def test_code_before_a_loop_is_outlined() -> None:
     assert len(kernel.program.instructions) < 0.1 * kernel.arithmetic
 
 
-def test_comparisons_before_a_loop_are_repeated_after_it() -> None:
+def test_comparisons_before_a_loop_are_repeated_after_it_in_outlined_code() -> None:
     """Comparisons are no floats: they are computed again from stored values."""
     robot = lw.Robot(random_tree(np.random.default_rng(5), 12, types=[Revolute], shape="chain"))
 
@@ -189,7 +189,7 @@ def test_comparisons_before_a_loop_are_repeated_after_it() -> None:
     assert np.allclose(kernel(q, v, a), program.interpret(q, v, a)[0], rtol=1e-12, atol=1e-12)
 
 
-def test_guards_do_not_change_outlined_results() -> None:
+def test_guards_do_not_change_results_of_outlined_functions() -> None:
     tree = random_tree(np.random.default_rng(2), 12, types=[Spherical, Floating])
     program = traced(tree, "inverse_dynamics")
     assert program.guards == 12
@@ -220,7 +220,7 @@ def test_outlined_functions_give_equal_bits_with_several_threads() -> None:
         np.testing.assert_array_equal(kernel(*arrays), alone)
 
 
-def test_outlined_functions_in_float32_are_near_float64() -> None:
+def test_outlined_functions_in_float32_are_close_to_float64() -> None:
     tree = random_tree(np.random.default_rng(1), 12, types=[Revolute], shape="chain")
     program = traced(tree, "inverse_dynamics")
     kernel, arrays = outlined(program), states(tree, program, 21)
@@ -231,7 +231,7 @@ def test_outlined_functions_in_float32_are_near_float64() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_large_robots_are_outlined_and_small_robots_are_not() -> None:
+def test_functions_of_large_robots_are_outlined_and_those_of_small_robots_are_not() -> None:
     for bodies, expected in ((20, False), (130, True)):
         program = optimize(traced(random_tree(np.random.default_rng(1), bodies, types=[Spherical]), "inverse_dynamics"))
         assert any(i.operation is OUTLINED_CALLS for i in program.instructions) == expected

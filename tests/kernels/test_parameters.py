@@ -98,7 +98,7 @@ def with_parameters(requests: dict[str, Request], selected: tuple[Parameter, ...
 @pytest.mark.parametrize(
     ("name", "group"), [*CASES[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[2:])]
 )
-def test_every_function_takes_parameters(name: str, group: str) -> None:
+def test_every_robot_function_accepts_symbolic_parameters(name: str, group: str) -> None:
     """Nominal parameters give the robot's own results; others give those of the edited robot."""
     tree, turn = TREES[name], CASES.index((name, group))
     selected = read_parameters(tree, "compile", GROUPS[group])
@@ -138,7 +138,7 @@ X = np.array(
 )
 
 
-def test_parameters_equal_edits_by_other_methods() -> None:
+def test_results_with_parameters_equal_those_of_robots_edited_by_methods() -> None:
     """Inertias, gravity, joint dynamics, placements, frames, points and directions, each by its editing method."""
 
     def marked(camera: np.ndarray, tip: Any, sight: Any, on: lw.Robot) -> lw.Robot:
@@ -181,7 +181,7 @@ def test_parameters_equal_edits_by_other_methods() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_parameters_equal_edits_of_the_file() -> None:
+def test_results_with_parameters_equal_those_of_robots_with_edited_files() -> None:
     """A fixed joint that carries a hand with fingers, and links that are merged with it."""
     text = lw.robots.path("arm7_gripper").read_text()
     before = '<origin xyz="0 0 0.107" rpy="0 0 0"/>'
@@ -210,7 +210,7 @@ def test_parameters_equal_edits_of_the_file() -> None:
         assert_close(turned.pose(q, "wrist"), turned_edited.pose(q, "wrist"), 1e-12, name)
 
 
-def test_a_frame_parameter_moves_the_link_on_its_joint() -> None:
+def test_frame_parameter_of_a_link_moves_the_link_on_its_joint() -> None:
     """The joint's rotor is moved the same way."""
     elbow = ARM.joint("elbow")
     edited = ARM.with_joint(elbow.with_placements(rotor=elbow.rotor_placement @ X))
@@ -221,7 +221,7 @@ def test_a_frame_parameter_moves_the_link_on_its_joint() -> None:
         assert_close(x, y, 1e-12)
 
 
-def test_torques_are_linear_in_inertias() -> None:
+def test_joint_torques_are_linear_in_inertia_parameters() -> None:
     """Their differences are the columns of the regressor, exactly but for rounding."""
     kernel = ARM.compile("inverse_dynamics", parameters="inertia")
     q, v, a = arm_states(1)
@@ -232,7 +232,7 @@ def test_torques_are_linear_in_inertias() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_parameters_equal_finite_differences() -> None:
+def test_derivatives_of_functions_by_robot_parameters_equal_finite_differences() -> None:
     """Parameters are symbols in the derivatives, and inputs of a kernel in the differences."""
     names = ["inertia:hand", "placement:elbow", "damping", "gravity"]
     values = dict(zip(names, ARM.parameters(names).values(), strict=True))
@@ -257,7 +257,7 @@ def test_derivatives_by_parameters_equal_finite_differences() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_kernels_are_differentiated_by_parameters() -> None:
+def test_kernels_can_be_differentiated_by_robot_parameters() -> None:
     """The regressor is the derivative of torques by inertias, as matrix and gradient; rest positions have tangents."""
     kernel = ARM.compile("inverse_dynamics", parameters=["inertia", "gravity"])
     q, v, a = arm_states()
@@ -276,7 +276,7 @@ def test_kernels_are_differentiated_by_parameters() -> None:
     assert_close(derivative, (ends[0] - ends[1]).T / 2e-6, 1e-7)
 
 
-def test_wrenches_on_moved_frames_equal_those_of_the_edited_robot() -> None:
+def test_wrenches_on_frames_moved_by_parameters_equal_those_of_the_edited_robot() -> None:
     request = ("inverse_dynamics", {"wrenches": {"tool": "tool", "hand": "world"}})
     kernel = ARM.compile(request, parameters=["frame:hand", "frame:tool"])
     edited = ARM.with_parameters({"frame:hand": [*PHI, *D], "frame:tool": [*D, *PHI]})
@@ -287,7 +287,7 @@ def test_wrenches_on_moved_frames_equal_those_of_the_edited_robot() -> None:
     assert_close(torque, edited.compile(request)(q, v, a, **wrenches), 1e-12)
 
 
-def test_a_massless_link_with_an_inertia_parameter_has_forward_dynamics() -> None:
+def test_massless_link_with_an_inertia_parameter_has_forward_dynamics() -> None:
     """A singular mass matrix of constants is refused, and not that of inputs."""
     pendulum = lw.load("double_pendulum")
     idle = pendulum.with_parameters({"inertia:lower_rod": np.zeros(10)})
@@ -302,7 +302,7 @@ def test_a_massless_link_with_an_inertia_parameter_has_forward_dynamics() -> Non
         idle.compile("forward_dynamics", parameters="gravity")(q, v, tau, [0.0, 0.0, -9.81])
 
 
-def test_parameters_broadcast_with_states() -> None:
+def test_robot_parameters_broadcast_with_states() -> None:
     names = ["inertia:hand", "gravity"]
     kernel = ARM.compile("inverse_dynamics", parameters=names)
     assert [str(port) for port in kernel.inputs] == ["q(7)", "v(7)", "a(7)", "inertia_hand(10)", "gravity(3)"]
@@ -319,7 +319,7 @@ def test_parameters_broadcast_with_states() -> None:
     assert np.array_equal(kernel(q, v, a, inertia_hand=loads[0], gravity=g[0]), torque[0])
 
 
-def test_kernels_with_parameters_run_on_threads() -> None:
+def test_kernels_with_robot_parameters_run_on_several_threads() -> None:
     kernel = ARM.compile("forward_dynamics", parameters=["inertia:hand"])
     q, v, tau = arm_states(200)
     inertias = np.linspace(1.0, 2.0, 200)[:, None] * load_of(0.7, [0.0, 0.0, 0.1], [2e-3, 2e-3, 1e-3]).parameters()
@@ -337,7 +337,7 @@ def test_kernels_with_parameters_run_on_threads() -> None:
         assert np.array_equal(results[k], expected[k::8])
 
 
-def test_kernels_are_shared_for_equal_parameters_and_robots() -> None:
+def test_kernels_are_shared_for_equal_parameter_names_and_robots() -> None:
     """Other parameters or another robot are another program."""
 
     def content(robot: lw.Robot, *names: str) -> Any:
@@ -354,7 +354,7 @@ def test_kernels_are_shared_for_equal_parameters_and_robots() -> None:
     assert len(set(contents)) == len(contents)
 
 
-def test_friction_parameters_equal_the_edited_robot() -> None:
+def test_results_with_friction_parameters_equal_those_of_the_edited_robot() -> None:
     """The static bound follows the kinetic one where none is stated."""
     robot = lw.load("double_pendulum").with_joint_dynamics(friction=0.5)
     request = ("forward_dynamics", {"passive": True, "friction": "coulomb"})
@@ -369,7 +369,7 @@ def test_friction_parameters_equal_the_edited_robot() -> None:
         )
 
 
-def test_gravity_as_an_option_and_as_a_parameter_is_one_input() -> None:
+def test_gravity_as_an_option_and_as_a_parameter_is_the_same_kernel_input() -> None:
     kernel = ARM.compile(["mass_matrix", ("gravity_force", {"gravity": True})], parameters=["gravity"])
     assert [port.name for port in kernel.inputs] == ["q", "gravity"]
     q, *_ = arm_states()
@@ -391,7 +391,7 @@ def test_inertia_parameters_of_a_body_leave_its_fixed_links_unchanged() -> None:
                 assert edited.tree.frame(tool.name) == tool
 
 
-def test_inputs_of_parameters_have_identifiers_as_names() -> None:
+def test_kernel_inputs_of_robot_parameters_have_identifiers_as_names() -> None:
     robot = ARM.with_point("left tip", "tool").with_point("left-tip", "tool", [0.1, 0.0, 0.0])
     selected = read_parameters(robot.tree, "compile", ["point:left*", "inertia", "placement:elb?w"])
     assert [*inputs_of(selected).values()] == ["point_left_tip", "point_left_tip_1", "inertia", "placement_elbow"]
@@ -415,13 +415,13 @@ BAD = {
 
 @pytest.mark.light
 @pytest.mark.parametrize("name", BAD)
-def test_unknown_parameters_are_refused_with_a_suggestion(name: str) -> None:
+def test_unknown_robot_parameters_are_refused_with_a_suggestion(name: str) -> None:
     for use in (lambda: ARM.compile("inverse_dynamics", parameters=[name]), lambda: ARM.parameters(name)):
         with pytest.raises(UnknownNameError, match=re.escape(BAD[name])):
             use()
 
 
-def test_repeated_and_unsuitable_parameters_are_refused() -> None:
+def test_repeated_and_unsuitable_robot_parameters_are_refused() -> None:
     def refused(names: Any, *words: str, kind: type[Exception] = ValueError, robot: lw.Robot = ARM) -> None:
         with pytest.raises(kind, match="parameters: ") as error:
             robot.compile("inverse_dynamics", parameters=names)
@@ -446,7 +446,7 @@ def test_repeated_and_unsuitable_parameters_are_refused() -> None:
         kernel(np.zeros(7), np.zeros(9))
 
 
-def test_unphysical_parameters_are_refused() -> None:
+def test_unphysical_values_of_robot_parameters_are_refused() -> None:
     def refused(values: Any, *words: str, kind: type[Exception] = ValueError) -> None:
         with pytest.raises(kind, match="with_parameters: ") as error:
             ARM.with_parameters(values)
@@ -470,7 +470,7 @@ def test_unphysical_parameters_are_refused() -> None:
     refused([1.0], "expected a dict", kind=TypeError)
 
 
-def test_a_robot_with_symbolic_parameters_is_usable_only_in_a_trace() -> None:
+def test_robot_with_symbolic_parameters_is_usable_only_in_a_trace() -> None:
 
     def torque(q: Any, mass: Any) -> Any:
         load = load_of(1.0, [0.0, 0.0, 0.1], [1e-3, 1e-3, 1e-3]).parameters()
@@ -493,7 +493,7 @@ def test_a_robot_with_symbolic_parameters_is_usable_only_in_a_trace() -> None:
     assert_close(result[1], np.broadcast_to(moon.center_of_mass(np.zeros(7)), (3, 3)), 1e-12)
 
 
-def test_no_algorithm_compares_floats_with_zero() -> None:
+def test_no_algorithm_of_mechanics_compares_scalars_with_zero() -> None:
     """Symbols cannot be compared: `is_zero` reads whether a value is the constant 0."""
     files = (Path(lw.__file__).parent / "algorithms").rglob("*.py")
     assert [

@@ -63,7 +63,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
     return Compiled(monkeypatch)
 
 
-def test_functions_are_precompiled_in_parallel_and_ready(arm: lw.Robot, compiled: Compiled) -> None:
+def test_functions_precompiled_in_parallel_are_ready_at_their_first_call(arm: lw.Robot, compiled: Compiled) -> None:
     compiled.together = 3
     arm.precompile([*FUNCTIONS, "mass_matrix", FUNCTIONS[0]])
     assert len(compiled.names) == len(set(compiled.names)) == 4
@@ -84,7 +84,7 @@ def test_functions_are_precompiled_in_parallel_and_ready(arm: lw.Robot, compiled
     assert len(compiled.names) == 8  # four of them the fresh robot's
 
 
-def test_threads_that_request_one_kernel_compile_it_once(arm: lw.Robot, compiled: Compiled) -> None:
+def test_threads_that_request_the_same_kernel_compile_it_once(arm: lw.Robot, compiled: Compiled) -> None:
     together, results = threading.Barrier(8), []
 
     def work(k: int) -> None:
@@ -103,7 +103,7 @@ def test_threads_that_request_one_kernel_compile_it_once(arm: lw.Robot, compiled
 
 
 @pytest.mark.parametrize("progress", [True, False, None])
-def test_progress_is_printed_to_standard_error(
+def test_progress_of_precompilation_is_printed_to_standard_error(
     arm: lw.Robot, progress: bool | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arm.precompile(FUNCTIONS, progress=progress)
@@ -113,7 +113,7 @@ def test_progress_is_printed_to_standard_error(
     assert printed.err.splitlines() == (lines if progress else [])  # by itself, only in a terminal
 
 
-def test_wrong_requests_are_refused_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
+def test_wrong_precompile_requests_are_refused_before_anything_is_compiled(arm: lw.Robot, compiled: Compiled) -> None:
     for wrong in ("mass_matrix", {"mass_matrix": 1}, None, 3):
         with pytest.raises(TypeError, match="precompile: functions: expected a list of functions"):
             arm.precompile(wrong)  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def test_wrong_requests_are_refused_before_anything_is_compiled(arm: lw.Robot, c
     assert compiled.names == []
 
 
-def test_an_error_while_precompiling_is_raised_and_other_functions_work(
+def test_error_while_precompiling_is_raised_and_other_functions_are_compiled(
     arm: lw.Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace_requests = kernels.trace_requests
@@ -178,7 +178,7 @@ law(0.0, q, q, target_q=2.0 * q)
 
 
 @pytest.mark.slow(every=9)
-def test_a_later_process_loads_precompiled_functions(tmp_path: Path) -> None:
+def test_later_process_loads_precompiled_functions_from_the_cache(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path / "cache")}
     environment.pop("LINKWORK_DEBUG", None)
     for code in (PREPARE + PRECOMPILE, PREPARE + USE):
@@ -186,7 +186,7 @@ def test_a_later_process_loads_precompiled_functions(tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stderr
 
 
-def test_methods_with_options_and_functions_are_precompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_with_options_and_python_functions_can_be_precompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     robot, calls = lw.load("double_pendulum"), []
     robot.precompile([("simulate", {"dt": 0.01}), lambda: calls.append(1), lambda: calls.append(2)], progress=False)
     assert calls == [1, 2]

@@ -7,7 +7,7 @@ import numpy as np
 import linkwork as lw
 
 
-def test_a_program_without_rows_has_the_same_solution_at_every_call() -> None:
+def test_quadratic_program_without_constraint_rows_has_the_same_solution_at_every_call() -> None:
     H, g = np.eye(2), np.array([-3.0, -1.0])
     for bounds in ({}, {"lower": np.zeros(0), "upper": np.zeros(0)}, {"x_upper": np.array([1.0, 4.0])}):
         for _ in range(3):

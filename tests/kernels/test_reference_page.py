@@ -150,7 +150,7 @@ def reference() -> str:
     return tables
 
 
-def test_every_published_name_is_on_a_page() -> None:
+def test_every_public_name_is_on_a_documentation_page() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))
     words = set(re.findall(r"\w+", pages))
     modules = (lw, lw.errors, lw.expr, lw.identify, lw.joints, lw.parameters, lw.robots, lw.shapes)
@@ -159,7 +159,7 @@ def test_every_published_name_is_on_a_page() -> None:
     assert len(published) > 60 and published - words == set()
 
 
-def test_the_reference_page_has_the_current_tables(update_golden: bool) -> None:
+def test_reference_page_has_the_current_tables(update_golden: bool) -> None:
     text = PAGE.read_text(encoding="utf-8")
     head = text[: text.find(BEGIN)] if BEGIN in text else text
     if update_golden:
@@ -169,7 +169,7 @@ def test_the_reference_page_has_the_current_tables(update_golden: bool) -> None:
     assert text[len(head) :] == reference(), hint
 
 
-def test_every_entry_of_the_table_has_a_method() -> None:
+def test_every_entry_of_the_function_table_has_a_method() -> None:
     for owner, rows in ((lw.Robot, ROBOT), (lw.Joint, JOINT)):
         for name, row in rows.items():
             method = getattr(owner, name)

@@ -28,7 +28,7 @@ def test_values_by_joint_may_be_a_scalar_an_array_or_a_dict() -> None:
     assert by_joint("f", "gain", arm.tree, {second: 3}, default=defaults)[[0, 1]].tolist() == [1.0, 3.0]
 
 
-def test_joints_of_several_velocities_take_a_scalar_or_an_array() -> None:
+def test_values_of_joints_with_several_velocities_may_be_a_scalar_or_an_array() -> None:
     base = lw.load("quadruped", floating_base=True)
     (joint,) = (joint for joint in base.joints if joint.nv == 6)
     weights = by_joint("f", "weights", base.tree, {joint.name: range(1, 7)}, default=1.0, above=0.0)
@@ -54,7 +54,7 @@ def test_wrong_values_by_joint_are_refused_by_name(value: Any, kind: type[Except
         by_joint("f", "gain", lw.load("arm6").tree, 0.0, default=1.0, above=0.0)
 
 
-def test_configurations_are_read_under_the_name_of_the_argument() -> None:
+def test_configurations_are_checked_under_the_name_of_the_callers_argument() -> None:
     arm = lw.load("arm6")
     q = arm.neutral()
     assert np.array_equal(read_configuration(arm, "f", "start", q), q)
@@ -64,7 +64,7 @@ def test_configurations_are_read_under_the_name_of_the_argument() -> None:
             read_configuration(arm, "f", "start", wrong)
 
 
-def test_states_may_be_dicts_by_joint_in_simulations() -> None:
+def test_states_of_simulations_may_be_dicts_by_joint() -> None:
     arm = lw.load("double_pendulum")
     first, second = arm.v_names
     q, v, tau = np.array([0.3, 0.0]), np.array([0.0, -0.2]), np.array([0.0, 0.1])
@@ -88,7 +88,7 @@ def test_states_may_be_dicts_by_joint_in_simulations() -> None:
             call()
 
 
-def test_limits_of_joints_that_a_dict_leaves_out_stay_the_robots() -> None:
+def test_limits_of_joints_left_out_in_a_dict_stay_the_robots_limits() -> None:
     arm = lw.load("arm6")
     expected = arm.effort_limits.copy()
     expected[2] = 7.0

@@ -59,7 +59,7 @@ EDITS: dict[str, Callable[[lw.Robot], lw.Robot]] = {
 
 
 @pytest.mark.slow(every=3)
-def test_robots_share_a_kernel_only_if_the_programs_are_equal(drawn: Any) -> None:
+def test_robots_share_a_kernel_only_if_their_programs_are_equal(drawn: Any) -> None:
     """Functions with their default options, on robots that differ in one value."""
     plain, compared = arm(), 0
     for robot in (plain, resisting(plain), lw.load("fourbar")):

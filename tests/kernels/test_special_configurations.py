@@ -86,7 +86,7 @@ def flat(result: Any) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot", "share"), CASES)
-def test_derivatives_at_special_configurations_are_exact(robot: str, share: int) -> None:
+def test_derivatives_of_robot_functions_at_special_configurations_are_exact(robot: str, share: int) -> None:
     rng = np.random.default_rng(0)
     mechanism = robot_of(TREES[robot]) if robot in TREES else lw.load(robot)
     wrong = []

@@ -41,7 +41,7 @@ def same(composed: Program, program: Program) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
-def test_methods_on_symbols_record_the_program_of_their_kernel(tree: Any) -> None:
+def test_robot_methods_on_symbols_record_the_program_of_their_kernel(tree: Any) -> None:
     """All functions on robots of all joint types, with reversed joints and joints that follow others."""
     robot = robot_of(tree)
     subject = robot_owner(tree)
@@ -57,7 +57,7 @@ def test_methods_on_symbols_record_the_program_of_their_kernel(tree: Any) -> Non
 
 
 @pytest.mark.slow(every=3)
-def test_earlier_calls_with_arrays_do_not_change_a_methods_trace() -> None:
+def test_traces_of_robot_methods_do_not_depend_on_earlier_calls_with_arrays() -> None:
     """Functions some of whose results are empty are included."""
     tree = TREES["composite_chain"]
     robot, subject = lw.Robot(tree), robot_owner(tree)
@@ -90,7 +90,7 @@ def check_joint(joint: lw.Joint, row: FunctionSpec, optional: tuple[str, ...]) -
 
 
 @pytest.mark.slow(every=3)
-def test_several_methods_share_common_work_in_one_kernel() -> None:
+def test_several_robot_methods_in_one_traced_function_share_common_operations() -> None:
     q, v, a = state(ARM.tree, size=5)
 
     def everything(q: Any, v: Any, a: Any) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def test_several_methods_share_common_work_in_one_kernel() -> None:
     assert together.arithmetic < sum(kernel.arithmetic for kernel in apart)
 
 
-def test_batches_of_symbols_broadcast_with_arrays() -> None:
+def test_batches_of_symbols_broadcast_with_arrays_in_robot_methods() -> None:
     (q,), (v,), _ = state(ARM.tree, size=1)
 
     def two(q: Any, v: Any) -> Any:
@@ -130,7 +130,7 @@ def test_batches_of_symbols_broadcast_with_arrays() -> None:
     assert np.allclose(torque, ARM.inverse_dynamics([q, 2.0 * q], v, np.zeros(7)), rtol=1e-13, atol=1e-13)
 
 
-def test_methods_take_dual_numbers_and_object_arrays_of_batches() -> None:
+def test_robot_methods_accept_dual_numbers_and_object_arrays_of_batches() -> None:
     """Dual numbers, and arrays whose elements are batches."""
     (q,), (v,), _ = state(ARM.tree, size=1)
     frame = ARM.frames[-1]
@@ -145,13 +145,13 @@ def test_methods_take_dual_numbers_and_object_arrays_of_batches() -> None:
     )
 
 
-def test_tracing_a_method_compiles_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracing_a_robot_method_compiles_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = lw.load("arm7")
     monkeypatch.setattr("linkwork.kernels.robot_base.compile_requests", lambda *arguments: pytest.fail("made"))
     trace(lambda q: robot.mass_matrix(q), "f", {"q": 7})
 
 
-def test_kernels_take_symbols() -> None:
+def test_robot_kernels_can_be_called_with_symbols() -> None:
     inner = ARM.compile(["mass_matrix", "bias_force"])
     q, v, _ = state(ARM.tree, size=3)
 
@@ -169,7 +169,7 @@ def test_kernels_take_symbols() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_hand_written_methods_of_joints_take_symbols() -> None:
+def test_hand_written_methods_of_joints_accept_symbols() -> None:
     for joint in EVERY.values():
         if not joint.nq:
             continue
@@ -216,13 +216,13 @@ KERNEL = ARM.compile("gravity_force")
 
 @pytest.mark.light
 @pytest.mark.parametrize("fault", REFUSED)
-def test_wrong_arguments_are_refused_on_symbols_as_on_floats(fault: str) -> None:
+def test_wrong_arguments_of_robot_methods_are_refused_on_symbols_as_on_floats(fault: str) -> None:
     function, kind, text = REFUSED[fault]
     with pytest.raises(kind, match=text):
         trace(function, "f", {"q": 7})
 
 
-def test_a_loop_of_inverse_kinematics_steps_compiles_and_interprets() -> None:
+def test_loop_of_inverse_kinematics_steps_can_be_compiled_and_interpreted() -> None:
     """Damped steps: compiled, on floats, and call_python on a batch, with the same number of steps."""
     frame, eye = ARM.frames[-1], np.eye(6)
 
