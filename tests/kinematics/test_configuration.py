@@ -27,7 +27,7 @@ def quaternions(tree, q):
 
 
 @with_functions
-def test_difference_inverts_a_step(tree, f):
+def test_difference_of_configurations_inverts_integrate(tree, f):
     q, v, _ = state(tree, size=20)
     v = within_half_a_turn(v)
     for scale in (1.0, 1e-4, 1e-8, 1e-12, 0.0):
@@ -36,7 +36,7 @@ def test_difference_inverts_a_step(tree, f):
 
 
 @with_functions
-def test_a_step_by_the_difference_reaches_the_target(tree, f):
+def test_integrating_the_difference_of_configurations_reaches_the_target(tree, f):
     q, _, _ = state(tree, size=20)
     p, _, _ = state(tree, seed=1, size=20)
     reached = f.integrate(q, f.difference(q, p))
@@ -46,7 +46,7 @@ def test_a_step_by_the_difference_reaches_the_target(tree, f):
 
 
 @with_functions
-def test_a_zero_step_stays_and_an_opposite_step_returns(tree, f):
+def test_integrating_a_zero_velocity_keeps_the_configuration_and_an_opposite_velocity_returns(tree, f):
     q, v, _ = state(tree)
     zero = np.zeros(tree.nv)
     assert_close(f.integrate(q, zero), q, 4 * EPS, core=1)
@@ -56,14 +56,14 @@ def test_a_zero_step_stays_and_an_opposite_step_returns(tree, f):
 
 
 @with_functions
-def test_half_steps_of_one_velocity_add_up(tree, f):
+def test_integrating_half_a_velocity_twice_equals_integrating_it_once(tree, f):
     q, v, _ = state(tree)
     twice = f.integrate(f.integrate(q, 0.5 * v), 0.5 * v)
     assert_close(f.forward_kinematics(twice), f.forward_kinematics(f.integrate(q, v)), 1e-13, core=2)
 
 
 @with_functions
-def test_quaternions_keep_unit_length_in_steps(tree, f):
+def test_quaternions_keep_unit_length_when_configurations_are_integrated(tree, f):
     q, v, _ = state(tree, size=50)
     for _ in range(3):
         q = f.integrate(q, v)
@@ -85,7 +85,7 @@ def test_normalize_restores_unit_quaternions(tree, f):
 
 
 @every_moving_tree
-def test_the_rate_of_a_step_is_the_rate_of_the_configuration(tree):
+def test_rate_of_integrate_is_the_rate_of_the_configuration(tree):
     """∂/∂t integrate(q, t v) at t = 0 is q̇(q, v), and the pose moves by the twist."""
     graph = Graph()
     q, v = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,))
@@ -100,7 +100,7 @@ def test_the_rate_of_a_step_is_the_rate_of_the_configuration(tree):
 
 @every_moving_tree
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-8, 1e-4, 1.0, np.pi - 1e-8], ids=str)
-def test_derivatives_of_steps_and_differences_are_inverse_and_finite(tree, angle):
+def test_derivatives_of_integrate_and_difference_are_inverse_and_finite(tree, angle):
     """Difference inverts the step, so ∂difference/∂step is 1: at the identity, and up to half a turn."""
     graph = Graph()
     q, v = graph.inputs("q", (tree.nq,)), graph.inputs("v", (tree.nv,))
@@ -113,7 +113,7 @@ def test_derivatives_of_steps_and_differences_are_inverse_and_finite(tree, angle
 
 
 @every_tree
-def test_differences_at_half_a_turn_are_finite(tree):
+def test_configuration_differences_at_half_a_turn_are_finite(tree):
     """Turns of π and a little less: both directions are right."""
     f = Direct(tree)
     q, v, _ = state(tree)
@@ -125,7 +125,7 @@ def test_differences_at_half_a_turn_are_finite(tree):
         assert_close(again, f.forward_kinematics(f.integrate(q, step)), 1e-12, core=2)
 
 
-def test_a_quaternion_and_its_negative_are_one_rotation():
+def test_quaternion_and_its_negative_give_equal_kinematics_and_dynamics():
     tree = TREES["floating_chain"]
     f, (q, v, a) = Direct(tree), state(tree)
     negated = q.copy()
@@ -137,7 +137,7 @@ def test_a_quaternion_and_its_negative_are_one_rotation():
     assert_close(difference, np.zeros_like(difference), 1e-15, core=1)
 
 
-def test_differences_of_rotations_are_at_most_half_a_turn():
+def test_configuration_differences_of_rotations_are_at_most_half_a_turn():
     """Both quaternions of a rotation give the same difference."""
     tree = TREES["floating_random"]
     f, q, p = Direct(tree), state(tree, size=200)[0], state(tree, seed=1, size=200)[0]

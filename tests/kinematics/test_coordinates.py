@@ -9,7 +9,7 @@ from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_
 from oracles.trees import TREES
 
 
-def test_each_indexed_velocity_moves_one_coordinate_alone():
+def test_each_velocity_index_of_a_coordinate_moves_only_that_coordinate():
     rng = np.random.default_rng(0)
     for tree in TREES.values():
         q = [x for _, body in tree.stacked() for x in body.joint.zero()]
@@ -21,7 +21,7 @@ def test_each_indexed_velocity_moves_one_coordinate_alone():
             assert np.abs(np.delete(moved, n)).max(initial=0.0) == 0.0
 
 
-def test_a_limit_box_clamps_values_and_removes_blocked_directions():
+def test_limit_box_clamps_values_and_removes_blocked_directions():
     box = LimitBox({0: 1, 2: 0}, [-1.0, 0.5, 0.0], [1.0, 2.0, 0.0])
     assert box.within([3.0, 0.0, 7.0]) == [1.0, 0.5, 7.0]  # the last number has no bounds
     assert box.free([1.0, 1.0, 7.0], [1.0, 1.0, 0.3]) == [1.0, 1.0, 0.0]  # at its bound, and beyond it
@@ -30,7 +30,7 @@ def test_a_limit_box_clamps_values_and_removes_blocked_directions():
     assert box.room([0.25, 1.5, 7.0], 1, 1.0) == math.inf
 
 
-def test_unit_steps_are_angles_and_lengths_of_the_robot():
+def test_unit_steps_of_coordinates_are_scaled_by_the_units_of_the_robot():
     for tree in TREES.values():
         units = [unit for _, body in tree.stacked() for unit in body.joint.v_units]
         length = 3.0 * characteristic_length(tree)

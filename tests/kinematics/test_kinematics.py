@@ -30,7 +30,7 @@ def test_forward_kinematics_is_the_product_of_homogeneous_matrices(tree, f):
 
 
 @with_functions
-def test_poses_are_rigid_transforms(tree, f):
+def test_forward_kinematics_returns_rigid_transforms(tree, f):
     q, _, _ = state(tree)
     X = f.forward_kinematics(q)
     R = X[..., :3, :3]
@@ -40,7 +40,7 @@ def test_poses_are_rigid_transforms(tree, f):
 
 
 @with_functions
-def test_twist_is_the_derivative_of_the_pose(tree, f):
+def test_twist_of_a_frame_is_the_derivative_of_its_pose(tree, f):
     q, v, _ = state(tree)
     book = Textbook(tree, q, v)
     for label, view in VIEWS.items():
@@ -48,7 +48,7 @@ def test_twist_is_the_derivative_of_the_pose(tree, f):
 
 
 @with_functions
-def test_acceleration_is_the_second_derivative_of_the_pose(tree, f):
+def test_acceleration_of_a_frame_is_the_second_derivative_of_its_pose(tree, f):
     q, v, a = state(tree)
     book = Textbook(tree, q, v, a)
     for label, view in VIEWS.items():
@@ -66,7 +66,7 @@ def test_jacobian_times_velocity_is_the_twist(tree, f):
 
 
 @every_plain_tree
-def test_the_neutral_configuration_has_identity_transforms(tree):
+def test_joints_at_the_neutral_configuration_have_identity_transforms(tree):
     """Types without an identity transform are left out."""
     X = Direct(tree).forward_kinematics(robot_of(tree).neutral())
     for i, body in enumerate(tree.bodies):

@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.spatial import Rotation
 
 
-def test_all_forms_of_a_rotation_give_one_pose() -> None:
+def test_pose_gives_equal_results_for_all_notations_of_a_rotation() -> None:
     w, x, y, z = np.array([0.5, 0.1, -0.7, 0.3]) / np.linalg.norm([0.5, 0.1, -0.7, 0.3])
     R = np.array(Rotation.from_quaternion(*(float(a) for a in (w, x, y, z))).rows())
     half = math.acos(w)
@@ -28,7 +28,7 @@ def test_all_forms_of_a_rotation_give_one_pose() -> None:
         assert np.allclose(X[:3, :3], R, rtol=0.0, atol=2e-15), name
 
 
-def test_quaternions_of_slightly_wrong_length_are_accepted_up_to_a_limit() -> None:
+def test_pose_normalizes_quaternions_of_slightly_wrong_length_and_rejects_others() -> None:
     unit = np.array([0.5, 0.1, -0.7, 0.3]) / np.linalg.norm([0.5, 0.1, -0.7, 0.3])
     for by in (-3e-6, -3e-7, 3e-7, 3e-6):
         quaternion = (1.0 + by) * unit
@@ -39,7 +39,7 @@ def test_quaternions_of_slightly_wrong_length_are_accepted_up_to_a_limit() -> No
                 lw.pose(quaternion_wxyz=quaternion)
 
 
-def test_quarter_turns_are_exact() -> None:
+def test_rotations_by_quarter_turns_in_pose_are_exact() -> None:
     quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     for turns in range(-5, 6):
         R = np.linalg.matrix_power(quarter, turns % 4)

@@ -48,7 +48,7 @@ def cases() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, target, left
 
 
-def test_pose_differences_are_a_rotation_vector_and_a_displacement() -> None:
+def test_pose_difference_is_a_rotation_vector_and_a_displacement() -> None:
     X, target, left = cases()
     difference = lw.pose_difference(X, target)
     assert difference.shape == left.shape
@@ -59,7 +59,7 @@ def test_pose_differences_are_a_rotation_vector_and_a_displacement() -> None:
     assert not lw.pose_difference(X[:, None], X[:, None]).any()
 
 
-def test_the_difference_of_half_a_turn_has_length_pi() -> None:
+def test_pose_difference_of_half_a_turn_has_length_pi() -> None:
     for axis in AXES:
         R = 2.0 * np.outer(axis, axis) - np.eye(3)
         X = np.eye(4)
@@ -70,7 +70,7 @@ def test_the_difference_of_half_a_turn_has_length_pi() -> None:
 
 
 @pytest.mark.parametrize("phi", VECTORS[::3], ids=str)
-def test_derivatives_of_pose_differences_equal_the_closed_form(phi: np.ndarray) -> None:
+def test_derivatives_of_pose_difference_equal_the_closed_form(phi: np.ndarray) -> None:
     """For a's rotation at ω and motion at v: d' = −v, and φ' = −J⁻¹ ω by the right Jacobian."""
     w, v = np.array([0.3, -0.5, 0.7]), np.array([1.0, 2.0, -1.0])
     start, end = pose([0.2, -0.1, 0.4], [0.1, 0.2, 0.3]), np.eye(4)
@@ -87,7 +87,7 @@ def test_derivatives_of_pose_differences_equal_the_closed_form(phi: np.ndarray) 
     assert np.abs(np.array(rates, float) - expected).max() < (1e-13 if angle < 3.1 else 1e-6)
 
 
-def test_pose_differences_on_symbols_equal_those_on_floats() -> None:
+def test_pose_difference_on_symbols_equals_that_on_floats() -> None:
     X, target, _ = cases()
     kernel = lw.compile(lambda X, target: lw.pose_difference(X, target), X=(4, 4), target=(4, 4))
     assert np.array_equal(kernel(X, target), lw.pose_difference(X, target))
@@ -97,13 +97,13 @@ def test_pose_differences_on_symbols_equal_those_on_floats() -> None:
     assert np.abs(zero_difference(X)).max() == 0.0
 
 
-def test_arrays_that_are_no_poses_are_refused() -> None:
+def test_arrays_that_are_not_poses_are_refused_by_pose_difference() -> None:
     for arguments in ((np.eye(3), np.eye(4)), (np.eye(4), np.zeros(16)), (3.0, np.eye(4))):
         with pytest.raises(ValueError, match=r"^pose_difference: (X|target): expected poses of shape \(\.\.\., 4, 4\)"):
             lw.pose_difference(*arguments)
 
 
-def test_quaternions_of_all_rotations_are_exact() -> None:
+def test_quaternions_computed_from_rotation_matrices_are_exact() -> None:
     """Any of the four components may be the largest."""
     rng = np.random.default_rng(1)
     for q in [*np.eye(4), *rng.normal(size=(20, 4)), *(np.eye(4) + 1e-9)]:

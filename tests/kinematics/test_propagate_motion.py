@@ -43,7 +43,7 @@ def test_propagated_motions_equal_the_robots_functions(tree):
     assert len(moving) > 1
 
 
-def test_propagated_motions_broadcast_and_take_symbols():
+def test_propagated_motions_broadcast_and_accept_symbols():
     q, v, a = (x[:, None] for x in state(ARM.tree, size=3))
     parent, relative = observed_motion(ARM, q, v, a, "wrist"), observed_motion(ARM, q[0], v[0], a[0], "hand", "wrist")
     motion = lw.propagate_motion(parent, relative)
@@ -81,7 +81,7 @@ def test_propagated_motions_broadcast_and_take_symbols():
         (None, (np.eye(4), np.zeros(6), 0.0), r"relative: acceleration: expected shape \(..., 6\), got shape \(\)"),
     ],
 )
-def test_invalid_motions_are_refused(parent, relative, message):
+def test_invalid_motions_to_propagate_are_refused(parent, relative, message):
     at_rest = np.eye(4), np.zeros(6), np.zeros(6)
     with pytest.raises(ValueError, match=message):
         lw.propagate_motion(parent or at_rest, relative or at_rest)

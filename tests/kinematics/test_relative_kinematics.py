@@ -40,7 +40,7 @@ def sample():
 
 
 @pytest.mark.parametrize(("B", "A"), PAIRS, ids=["-to-".join(pair) for pair in PAIRS])
-def test_relative_kinematics_equal_the_textbooks_in_every_view(sample, B, A):
+def test_relative_kinematics_equal_the_textbooks_in_every_frame_and_axes(sample, B, A):
     q, v, a, book, f = sample
     assert_close(f.pose(q, B, A), book.pose(B, A), 1e-13, core=2)
     shift = PAIRS.index((B, A))  # over all pairs, every choice of axes meets every choice of point
@@ -68,7 +68,7 @@ def test_compiled_relative_kinematics_equal_the_textbooks(sample, B, A):
         assert_close(robot.jacobian(q, B, **view), book.jacobian(B, A, E, at), 1e-12, core=2)
 
 
-def test_relative_motions_of_exchanged_frames_are_opposite(sample):
+def test_relative_motion_of_frame_a_in_frame_b_is_opposite_to_that_of_b_in_a(sample):
     """The axes and the point are the same."""
     q, v, _, _, f = sample
     for B, A in PAIRS:
@@ -77,7 +77,7 @@ def test_relative_motions_of_exchanged_frames_are_opposite(sample):
         assert_close(exchanged, -back, 1e-13, f"{B}, {A}", core=1)
 
 
-def test_a_frame_does_not_move_relative_to_its_own_body(sample):
+def test_frame_does_not_move_relative_to_its_own_body(sample):
     q, v, a, _, f = sample
     assert not np.any(f.twist(q, v, "tool6", relative_to="body6"))
     assert not np.any(f.acceleration(q, v, a, "body6", relative_to="body6"))
@@ -86,7 +86,7 @@ def test_a_frame_does_not_move_relative_to_its_own_body(sample):
     assert_close(f.acceleration(q, v, a, "tool6", relative_to="body6"), np.zeros((2, 6)), 1e-12, core=1)
 
 
-def test_jacobian_columns_of_joints_outside_of_the_path_are_zero(sample):
+def test_jacobian_columns_of_joints_not_between_two_frames_are_zero(sample):
     """Only the joints between two frames move one relative to the other."""
     q, _, _, _, f = sample
     J = f.jacobian(q, "tool6", relative_to="body5")

@@ -26,7 +26,7 @@ def robot():
     return with_frames.with_direction("approach", "camera", (0, 3, 4)).with_direction("up", "world", (0, 0, 1))
 
 
-def test_points_and_directions_are_listed_with_frame_and_vector(robot):
+def test_points_and_directions_of_a_robot_are_listed_with_frame_and_vector(robot):
     assert [point.name for point in robot.points] == ["tip", "spot"]
     tip, approach = robot.points["tip"], robot.directions["approach"]
     assert (tip.frame, tip.position.tolist()) == ("hand", [0.0, 0.0, 0.1])
@@ -48,7 +48,7 @@ def test_points_and_directions_are_listed_with_frame_and_vector(robot):
     assert "tip" in robot._repr_html_()
 
 
-def test_added_frames_are_frames_and_no_links(robot):
+def test_frames_added_to_a_robot_are_not_links(robot):
     """`linkwork.Link(frames=...)` gives the same robot."""
     assert robot.frames[-2:] == ("camera", "goal")
     assert not {"camera", "goal"} & {link.name for link in robot.links}
@@ -73,7 +73,7 @@ def test_added_frames_are_frames_and_no_links(robot):
         assert np.array_equal(getattr(robot, function)(q), getattr(lw.load("arm7"), function)(q))
 
 
-def test_robots_with_markers_compare_and_pickle_by_value(robot):
+def test_robots_with_points_and_directions_compare_and_pickle_by_value(robot):
     plain = lw.load("arm7")
     assert robot != plain and len({robot, plain, pickle.loads(pickle.dumps(robot))}) == 2
     unpickled = pickle.loads(pickle.dumps(robot))
@@ -92,7 +92,7 @@ def marker_positions(robot, q, **view: Any):
     ]
 
 
-def test_edits_keep_markers_where_they_are(robot):
+def test_edits_of_a_robot_keep_positions_of_points_and_directions(robot):
     q = robot.random_configuration(seed=0, size=3)
     positions, marks = marker_positions(robot, q), (robot.tree.points, robot.tree.directions)
     for edited in (
@@ -115,7 +115,7 @@ def test_edits_keep_markers_where_they_are(robot):
 
 
 @pytest.mark.parametrize("root", ["hand", "camera", "goal", "world", "forearm_distal"])
-def test_changing_the_root_keeps_markers_on_their_bodies(root, robot):
+def test_changing_the_root_of_a_robot_keeps_points_on_their_bodies(root, robot):
     """Markers of the world move to the body that was fixed to it."""
     rerooted = robot.with_root(root)
     q = robot.random_configuration(seed=0, size=3)
@@ -138,7 +138,7 @@ def test_changing_the_root_keeps_markers_on_their_bodies(root, robot):
     assert rerooted.bodies[-1:] != ("goal",) and "goal" not in rerooted.bodies
 
 
-def test_changing_the_root_of_a_floating_robot_keeps_markers():
+def test_changing_the_root_of_a_floating_robot_keeps_points_on_their_bodies():
     robot = lw.load("quadruped", floating_base=True)
     foot = robot.bodies[-1]
     robot = robot.with_point("spot", "world", (1, 2, 3)).with_point("toe", foot, (0, 0, -0.1))
@@ -149,7 +149,7 @@ def test_changing_the_root_of_a_floating_robot_keeps_markers():
 
 
 @pytest.mark.parametrize("name", ["rerooted", "coupled_0", "mixed_1"])
-def test_markers_on_trees_of_all_joint_types_are_at_their_positions(name):
+def test_points_on_trees_of_all_joint_types_are_at_their_stated_positions(name):
     tree = TREES[name]
     marked = with_point(tree, "p", tree.frames[-1].name, (0.1, 0.2, 0.3))
     marked = with_direction(with_frame(marked, "f", "world", OFFSET), "u", "f", (1, 1, 0))

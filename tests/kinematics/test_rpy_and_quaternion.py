@@ -15,7 +15,7 @@ POSES = np.array([lw.pose(RNG.normal(size=3), rotation=R) for R in RANDOM])
 HALF = math.pi / 2
 
 
-def test_angles_and_quaternions_are_those_of_scipy():
+def test_rpy_and_quaternion_of_poses_equal_those_of_scipy():
     assert np.abs(lw.rpy(POSES) - RANDOM.as_euler("xyz")).max() < 1e-13
     expected = RANDOM.as_quat()
     expected *= np.sign(expected[:, 3:])
@@ -27,7 +27,7 @@ def test_angles_and_quaternions_are_those_of_scipy():
 
 @pytest.mark.light
 @pytest.mark.parametrize("distance", [0.0, 1e-16, 1e-15, 1e-14, 1e-12, 1e-9, 1e-7, 1e-4])
-def test_angles_rebuild_the_pose_at_and_near_gimbal_lock(distance):
+def test_roll_pitch_yaw_reproduce_the_pose_at_and_near_gimbal_lock(distance):
     """Roll and yaw together are accurate although each of them is not."""
     for sign in (1.0, -1.0):
         for roll, yaw in RNG.uniform(-math.pi, math.pi, (20, 2)):
@@ -40,7 +40,7 @@ def test_angles_rebuild_the_pose_at_and_near_gimbal_lock(distance):
                 assert abs(total) < 1e-13
 
 
-def test_quarter_turns_are_exact_and_without_negative_zeros():
+def test_roll_pitch_yaw_of_quarter_turns_are_exact_without_negative_zeros():
     for angles in np.stack(np.meshgrid(*[(-HALF, 0.0, HALF, math.pi)] * 3), axis=-1).reshape(-1, 3):
         X = lw.pose(rpy=angles)
         result = lw.rpy(X)
@@ -51,7 +51,7 @@ def test_quarter_turns_are_exact_and_without_negative_zeros():
         assert np.abs(lw.pose(quaternion_wxyz=Q) - X).max() < 1e-15
 
 
-def test_functions_of_symbols_contain_angles_and_quaternions():
+def test_rpy_and_quaternion_can_be_used_in_compiled_functions():
     robot = lw.load("arm6")
     compiled = lw.compile(
         lambda q: (lw.rpy(robot.pose(q, "tool")), lw.quaternion(robot.pose(q, "tool"), order="xyzw")),
@@ -63,7 +63,7 @@ def test_functions_of_symbols_contain_angles_and_quaternions():
         assert np.abs(result - expected).max() < 1e-14
 
 
-def test_arrays_that_are_no_poses_are_refused():
+def test_arrays_that_are_not_poses_are_refused_by_rpy_and_quaternion():
     wrong = (
         (np.eye(2), r"X: expected poses of shape \(\.\.\., 4, 4\) or rotations \(\.\.\., 3, 3\), got shape \(2, 2\)"),
         (2.0 * np.eye(3), "X: expected right-handed rotations"),

@@ -27,7 +27,9 @@ def runs(arm: lw.Robot) -> lw.simulation.Simulation:
     return arm.simulate(q, duration=0.02, dt=0.005, record=records, parameters={"gravity": [[0, 0, -9.0]] * 3})
 
 
-def test_a_simulation_becomes_a_labelled_dataset(arm: lw.Robot, runs: lw.simulation.Simulation) -> None:
+def test_simulation_result_can_be_converted_to_a_labelled_dataset(
+    arm: lw.Robot, runs: lw.simulation.Simulation
+) -> None:
     data = runs.to_xarray()
     assert data.q.dims == ("environment", "time", "coordinate") and data.v.dims == ("environment", "time", "dof")
     assert np.array_equal(data.q, runs.q) and np.array_equal(data.v, runs.v) and np.array_equal(data.time, runs.t)
@@ -39,7 +41,7 @@ def test_a_simulation_becomes_a_labelled_dataset(arm: lw.Robot, runs: lw.simulat
     assert data.attrs["robot"] == "arm7"
 
 
-def test_a_batch_and_a_single_run_become_tables(arm: lw.Robot) -> None:
+def test_batch_and_single_run_of_a_simulation_can_be_converted_to_tables(arm: lw.Robot) -> None:
     q = arm.random_configuration(size=(2, 3), seed=0)
     table = arm.simulate(q, duration=0.01, dt=0.005)
     assert table.to_xarray().q.dims[:2] == ("environment_1", "environment_2")
@@ -50,7 +52,7 @@ def test_a_batch_and_a_single_run_become_tables(arm: lw.Robot) -> None:
     assert np.array_equal(table.to_pandas().loc[1, 2].to_numpy(), single.to_pandas().to_numpy())
 
 
-def test_a_table_and_its_csv_file_have_all_digits(
+def test_table_of_a_simulation_and_its_csv_file_have_all_digits(
     arm: lw.Robot, runs: lw.simulation.Simulation, tmp_path: Path
 ) -> None:
     frame = runs.to_pandas()
@@ -69,7 +71,7 @@ def test_a_table_and_its_csv_file_have_all_digits(
     assert [*read.columns] == [*frame.columns] and np.allclose(read, frame, rtol=1e-14)
 
 
-def test_a_csv_file_is_replaced_only_when_complete(runs: lw.simulation.Simulation, tmp_path: Path) -> None:
+def test_csv_file_of_a_table_is_replaced_only_when_complete(runs: lw.simulation.Simulation, tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("before")
     with pytest.raises(FileNotFoundError, match="create it first"):
@@ -82,7 +84,7 @@ def test_a_csv_file_is_replaced_only_when_complete(runs: lw.simulation.Simulatio
     assert path.read_text() == "before" and [x.name for x in tmp_path.iterdir()] == ["runs.csv"]
 
 
-def test_trajectories_become_datasets_tables_and_files(arm: lw.Robot, tmp_path: Path) -> None:
+def test_trajectories_can_be_converted_to_datasets_tables_and_files(arm: lw.Robot, tmp_path: Path) -> None:
     q = arm.random_configuration(size=3, seed=1)
     motion = arm.spline([0.0, 1.0, 2.0], q)
     times = np.linspace(0.0, 2.0, 5)
@@ -103,7 +105,7 @@ def test_trajectories_become_datasets_tables_and_files(arm: lw.Robot, tmp_path: 
             motion.to_xarray(wrong)  # type: ignore[arg-type]
 
 
-def test_a_missing_table_library_is_named_with_the_remedy(
+def test_missing_table_library_gives_an_error_with_the_remedy(
     arm: lw.Robot, runs: lw.simulation.Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lazy = da.zeros((4, 7), chunks=2)

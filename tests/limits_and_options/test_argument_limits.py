@@ -56,7 +56,7 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_arguments_are_refused_beyond_their_limits_and_accepted_up_to_them(drawn, update_golden):
+def test_arguments_are_refused_beyond_their_recorded_limits_and_accepted_up_to_them(drawn, update_golden):
     if update_golden:
         write_anew()
     limits = recorded()
@@ -70,7 +70,7 @@ def test_arguments_are_refused_beyond_their_limits_and_accepted_up_to_them(drawn
     assert not wrong, "\n".join(wrong)
 
 
-def test_each_line_that_refuses_an_argument_refuses_a_value(update_golden):
+def test_each_source_line_that_refuses_an_argument_refuses_a_recorded_value(update_golden):
     limits = recorded()
     if update_golden:
         write_refusals(limits)
@@ -86,5 +86,5 @@ def test_each_line_that_refuses_an_argument_refuses_a_value(update_golden):
 @pytest.mark.parametrize(
     "text", ["", "None", "number (0, inf) [-2.5, -1]; array (2, 3) [0, inf); longer, True", "integer [1, 5]"]
 )
-def test_a_line_of_the_record_is_read_as_it_is_written(text):
+def test_recorded_argument_limits_are_read_as_they_are_written(text):
     assert str(read(text)) == text

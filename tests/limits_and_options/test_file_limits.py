@@ -37,7 +37,7 @@ def count_and_depth(value):
 
 
 @pytest.mark.parametrize("write", ["to_urdf", "to_sdf", "save"])
-def test_a_file_loads_with_a_budget_of_its_own_size_and_no_less(write, tmp_path):
+def test_file_can_be_loaded_with_a_budget_of_its_own_size_but_not_less(write, tmp_path):
     path = tmp_path / {"to_urdf": "r.urdf", "to_sdf": "r.sdf", "save": "r.json"}[write]
     getattr(lw.load("double_pendulum"), write)(path)
     data = path.read_bytes()
@@ -52,7 +52,7 @@ SDF = f"<sdf version='1.9'><model name='m'>{{}}<link name='a'>{BOX}</link></mode
 
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_the_largest_number_of_a_file_or_scene_is_1e20(tmp_path):
+def test_largest_accepted_value_in_a_file_or_scene_is_1e20(tmp_path):
     path, pose = tmp_path / "m.sdf", "<pose>{!r} 0 0 0 0 0</pose>"
 
     def sdf(*texts):

@@ -21,14 +21,14 @@ STATED = [  # page, text with the number as its group, module, constant
 ]  # fmt: skip
 
 
-def test_a_page_states_the_constant_of_the_code():
+def test_documentation_pages_state_the_thresholds_of_the_code():
     for page, text, module, name in STATED:
         stated = re.findall(text, " ".join((DOCS / page).read_text(encoding="utf-8").split()))
         constant = getattr(import_module(f"linkwork.{module}"), name)
         assert [float(x.replace(" ", "")) for x in stated] == [constant], (page, text, name)
 
 
-def test_the_table_of_budgets_has_their_defaults():
+def test_table_of_file_budgets_on_its_page_has_the_default_values():
     page = (DOCS / "robot_files.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`max_\w+`(?:, `max_\w+`)*) \| ([^|]+) \|", page, re.MULTILINE)
     stated = {}

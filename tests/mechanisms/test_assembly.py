@@ -29,7 +29,7 @@ def angle_to_nearest(angles, expected):
     return wrapped(angles[..., np.newaxis] - expected).min(axis=-1)
 
 
-def test_freudensteins_linkage_is_assembled_over_the_full_turn():
+def test_freudensteins_linkage_is_assembled_over_the_full_turn_of_its_crank():
     """Both branches, to rounding, from near and far guesses."""
     robot, angle = linkage(), np.linspace(0.0, 2 * np.pi, 361)
     expected = freudenstein(angle)
@@ -52,7 +52,7 @@ def _knee(branch):
     return [0.4 if branch else -0.4]
 
 
-def test_slider_crank_and_three_legs_are_assembled_as_their_closed_forms():
+def test_assembled_slider_crank_and_three_legged_platform_equal_closed_forms():
     robot, angle = spatial_slider_crank(), np.linspace(0.0, 6.0, 50)
     assembled = robot.assemble([0.0, 1.0], hold={"crank": angle})
     x, z = SLIDER["crank"] * np.cos(angle), -SLIDER["crank"] * np.sin(angle)
@@ -66,7 +66,7 @@ def test_slider_crank_and_three_legs_are_assembled_as_their_closed_forms():
         assert np.abs(wrapped(legs - three_leg_angles(*pose)).max(axis=-1).min(axis=-1)).max() < 1e-12
 
 
-def test_assembled_configurations_are_the_nearest_to_the_preference():
+def test_assembled_configurations_are_the_nearest_to_the_preferred_configuration():
     """The displacement is orthogonal to the permitted directions, in the stated weights."""
     robot, rng = five_bar(), np.random.default_rng(0)
     guess = rng.uniform(-2.0, 2.0, (60, 4))
@@ -84,7 +84,7 @@ def test_assembled_configurations_are_the_nearest_to_the_preference():
     robot.assemble([0.5, -1.0, 0.4, -0.6], hold={"left_hip": -1.2}, prefer={"left_knee": 0.5})
 
 
-def test_assembly_respects_limits_or_fails():
+def test_assembly_satisfies_joint_limits_or_fails():
     """Invariant 60."""
     free, angle = linkage(), np.linspace(0.0, 2 * np.pi, 90)
     bounded = linkage(lower=-2.0, upper=-1.4)
@@ -163,7 +163,7 @@ def test_invalid_arguments_of_assembly_are_refused_by_name():
         )
 
 
-def test_a_batch_assembles_each_state_independently():
+def test_assembly_of_a_batch_treats_each_configuration_independently():
     robot, rng = linkage(), np.random.default_rng(3)
     guess, angle = rng.uniform(-3, 3, (37, 3)), rng.uniform(-3, 3, 37)
     rocker = np.where(np.arange(37) % 5 == 0, 0.0, -1.7)  # every fifth cannot be
@@ -179,7 +179,7 @@ def test_a_batch_assembles_each_state_independently():
     assert redundant.assemble(hold={"A0": -0.7}).error < 1e-13
 
 
-def test_derivatives_of_assembly_by_driven_joints_equal_differences():
+def test_derivatives_of_assembly_by_driven_joints_equal_finite_differences():
     """Invariant 64: differences of repeated assemblies, and the closed form."""
     robot, angle = linkage(), 0.7
     q = robot.assemble([-angle, 0.0, -1.6], hold={"crank": -angle}).q
@@ -201,7 +201,7 @@ def test_derivatives_of_assembly_by_driven_joints_equal_differences():
     assert np.abs(robot.constraint_jacobian(q) @ K).max() < 1e-13
 
 
-def test_derivatives_of_assembly_by_geometry_equal_differences():
+def test_derivatives_of_assembly_by_geometry_equal_finite_differences():
     """dq = −G_f⁺ φ_p, φ_p by a kernel with the parameter as an input."""
     robot = linkage()
     q = robot.assemble([-0.7, 0.0, -1.6], hold={"crank": -0.7}).q
@@ -214,7 +214,7 @@ def test_derivatives_of_assembly_by_geometry_equal_differences():
     np.testing.assert_allclose(dq, (assembled[0] - assembled[1]) / (2 * h), rtol=0, atol=1e-7)
 
 
-def test_assembly_is_differentiated_inside_of_functions():
+def test_assembly_inside_of_compiled_functions_can_be_differentiated():
     """Forward, in reverse and twice, by driven joints and geometry, without the iterations."""
     robot = linkage()
 
@@ -242,7 +242,7 @@ def test_assembly_is_differentiated_inside_of_functions():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_projections_are_projectors():
+def test_derivatives_of_projections_onto_constraints_are_projectors():
     """I − A G at closed configurations, in the metric, with quaternion joints."""
     ball = lw.Robot.build(
         "hung",
@@ -273,7 +273,7 @@ def test_derivatives_of_projections_are_projectors():
 
 
 @pytest.mark.slow(every=3)
-def test_assembly_respects_limits_of_loop_joints() -> None:
+def test_assembly_satisfies_limits_of_loop_joints() -> None:
     """One of two assemblies of a four-bar is within the bounds of its pin; without any, an error is raised."""
     free = fourbars(1).without_constraints()
     branches = free.with_loop("pin", "tip1", "end1", HINGE).branches(hold={"A0": -1.0})

@@ -37,7 +37,7 @@ def test_assembly_with_parameters_equals_that_of_the_edited_robot():
 
 
 @pytest.mark.slow(every=3)
-def test_a_batch_of_variations_equals_each_variation_alone():
+def test_assembly_of_a_batch_of_parameters_equals_each_assembly_alone():
     """Assembled and driven, with other lengths; variations that fail do not disturb the others."""
     robot, rng = four_bar("C"), np.random.default_rng(0)
     guess, angles = robot.assemble(hold={"A": 0.8}).q, np.linspace(0.8, 3.0, 9)
@@ -84,7 +84,7 @@ def test_invalid_parameters_of_assembly_are_refused():
             robot.assemble(parameters=wrong)
 
 
-def test_velocities_and_accelerations_of_driven_motions_are_rates():
+def test_velocities_and_accelerations_of_driven_motions_are_derivatives_by_time():
     """Differences of q by time are of fourth order; invalid drivers are refused."""
     robot, h, omega, alpha = four_bar("C"), 1e-3, 3.0, 5.0
     t = h * np.arange(-3, 4)

@@ -9,7 +9,7 @@ from helpers.linkages import LEG_RODS, LEG_ROOTS, LEG_TIPS, five_bar, freudenste
 
 
 @pytest.mark.slow(every=3)
-def test_a_four_bar_has_two_branches():
+def test_four_bar_has_two_assembly_branches():
     robot, angle = linkage(), np.linspace(0.1, 6.0, 12)
     branches = robot.branches({"crank": -angle})
     assert (branches.count == 2).all() and branches.min_hits.min() > 10
@@ -48,7 +48,7 @@ def real_solutions(elbows, samples=200_000, corners=LEG_TIPS, rods=(LEG_RODS[1],
 
 
 @pytest.mark.slow(every=3)
-def test_branches_of_a_platform_with_three_legs_are_all_counted():
+def test_all_assembly_branches_of_a_platform_with_three_legs_are_returned():
     robot, branch_keys = three_legs(), set()
     inverse = robot.branches({"x": 1.4, "z": 0.8, "turn": 0.2})
     assert inverse.count == 8 and sorted(inverse.sign) == [-1] * 4 + [1] * 4
@@ -82,7 +82,7 @@ FORTY_LEGS = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
 
 
 @pytest.mark.slow(every=3)
-def test_the_stewart_gough_platform_of_dietmaier_has_forty_branches():
+def test_dietmaiers_stewart_gough_platform_has_forty_assembly_branches():
     """Dietmaier, The Stewart-Gough platform of general geometry can have 40 real postures, 1998; in other units too."""
     base, corners = (np.array(text.split(), float).reshape(6, 3) for text in (FORTY_BASE, FORTY_CORNERS))
     for length in (1.0, 1e-3):
@@ -95,7 +95,7 @@ def test_the_stewart_gough_platform_of_dietmaier_has_forty_branches():
 
 
 @pytest.mark.slow(every=3)
-def test_a_spatial_platform_with_three_legs_has_up_to_six_branches():
+def test_spatial_platform_with_three_legs_has_up_to_six_assembly_branches():
     base, corners = [(0, 0), (15.91, 0), (0, 10)], [(0, 0), (17.04, 0), (13, 16)]
     placed = [[(*x, 0.0) for x in points] for points in (base, corners)]
     branch_keys = set()
@@ -107,7 +107,7 @@ def test_a_spatial_platform_with_three_legs_has_up_to_six_branches():
     assert branch_keys == {6, 4, 2}
 
 
-def test_two_branches_meet_at_a_dead_centre():
+def test_two_assembly_branches_meet_at_a_dead_centre():
     """One assembly at the rocker's extreme; two near it, at a distance of the root of the remaining angle."""
     robot = linkage()
     extreme = float(np.arccos((4 + 9 - 3.5**2) / 12) - np.pi)
@@ -119,7 +119,7 @@ def test_two_branches_meet_at_a_dead_centre():
     np.testing.assert_allclose(rate[:3], rate[2], rtol=1e-2)
 
 
-def test_branches_exist_with_all_joints_fixed_and_without_equations():
+def test_assembly_branches_are_computed_with_all_joints_fixed_and_without_constraints():
     robot = linkage()
     q = robot.assemble(hold={"crank": -0.5}).q
     whole = dict(zip(robot.v_names, q, strict=True))
@@ -129,7 +129,7 @@ def test_branches_exist_with_all_joints_fixed_and_without_equations():
         free.branches({"crank": 0.0})
 
 
-def test_branches_of_a_mechanism_with_free_motions_are_refused():
+def test_assembly_branches_of_a_mechanism_with_free_motions_are_refused():
     with pytest.raises(ValueError, match="with these joints fixed, the mechanism has 1 degree of freedom"):
         five_bar().branches({"left_hip": -0.5})
     with pytest.raises(ValueError, match="the mechanism has 2 degrees of freedom"):
@@ -140,7 +140,7 @@ def test_branches_of_a_mechanism_with_free_motions_are_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_a_crank_is_followed_through_full_turns():
+def test_driven_motion_of_a_crank_continues_through_full_turns():
     robot = linkage()
     angle = np.linspace(0.0, 4 * np.pi, 33)
     for branch in (0, 1):
@@ -155,7 +155,7 @@ def test_a_crank_is_followed_through_full_turns():
         assert len(set(away.argmin(axis=-1))) == 1  # on one branch throughout
 
 
-def test_a_driven_motion_ends_at_a_turning_point():
+def test_driven_motion_ends_at_a_turning_point_of_the_mechanism():
     """The rocker of a crank and rocker turns back where crank and coupler are in line."""
     robot = linkage()
     start = robot.assemble([-0.7, 0.0, -1.6], hold={"crank": -0.7}).q
@@ -169,7 +169,7 @@ def test_a_driven_motion_ends_at_a_turning_point():
     assert min(abs(-driven.last[2] - x) for x in extremes) < 1e-5
 
 
-def test_driven_motions_pass_flat_positions_with_a_message():
+def test_driven_motions_pass_flat_positions_of_a_parallelogram_with_a_message():
     """A parallelogram stays a parallelogram."""
     robot = fourbars(1)
     angle = 0.5 - np.linspace(0.0, 1.0, 12)  # not flat at any state
@@ -181,7 +181,7 @@ def test_driven_motions_pass_flat_positions_with_a_message():
         np.testing.assert_allclose(q, parallel(robot, at)[0], rtol=0, atol=1e-10)
 
 
-def test_invalid_drivers_are_refused():
+def test_invalid_drivers_of_mechanisms_are_refused():
     robot = linkage()
     for drivers, message in (
         ({}, "expected a dict by joint"),

@@ -28,7 +28,7 @@ def state(robot, seed=0):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("case", CASES)
-def test_derivatives_of_constrained_dynamics_equal_differences(case):
+def test_derivatives_of_constrained_dynamics_equal_finite_differences(case):
     robot, q, v = CASES[case]()
     tau, w = state(robot), np.arange(1.0, 7.0)
     frame = robot.bodies[-1]
@@ -76,7 +76,7 @@ def test_derivatives_of_loop_joint_functions_equal_those_of_general_constraints(
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["fourbars", "doubled"])
-def test_derivatives_of_constrained_dynamics_equal_dual_numbers(case):
+def test_derivatives_of_constrained_dynamics_equal_dual_number_derivatives(case):
     robot, q, v = CASES[case]()
     tau = state(robot)
     by_q, by_v, by_tau, *by_state = robot.constrained_forward_dynamics_derivatives(q, v, tau)
@@ -93,7 +93,7 @@ def test_derivatives_of_constrained_dynamics_equal_dual_numbers(case):
         )
 
 
-def test_the_derivative_by_joint_forces_is_the_constrained_inverse_mass_matrix():
+def test_derivative_of_acceleration_by_joint_forces_is_the_constrained_inverse_mass_matrix():
     for doubled in (False, True):
         robot, q, v = standing(doubled=doubled)
         _, _, by_tau, *_, forces_by_tau = robot.constrained_forward_dynamics_derivatives(q, v, state(robot))
@@ -106,7 +106,7 @@ def test_the_derivative_by_joint_forces_is_the_constrained_inverse_mass_matrix()
 
 
 @pytest.mark.slow(every=3)
-def test_redundant_rows_change_no_derivative():
+def test_redundant_constraint_rows_do_not_change_derivatives_of_dynamics():
     (once, q, v), (twice, _, _) = standing(), standing(doubled=True)
     tau = state(once)
     pairs = zip(
@@ -117,7 +117,7 @@ def test_redundant_rows_change_no_derivative():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_a_robot_without_constraints_equal_forward_dynamics():
+def test_constrained_derivatives_of_a_robot_without_constraints_equal_those_of_forward_dynamics():
     robot = lw.load("arm6")
     q, v, tau = np.random.default_rng(0).normal(size=(3, 6))
     dynamics_result = robot.constrained_forward_dynamics_derivatives(q, v, tau)
@@ -130,7 +130,7 @@ def test_derivatives_of_a_robot_without_constraints_equal_forward_dynamics():
     assert [x.shape for x in dynamics_result[3:]] == [(0, 6)] * 3
 
 
-def test_derivatives_of_a_spherical_pendulum_equal_lagranges_equations():
+def test_derivatives_of_a_spherical_pendulum_equal_those_of_lagranges_equations():
     m, length, g = 2.0, 0.8, np.array([0.0, 0.0, -9.81])
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="bob")
     robot = lw.Robot.build("pendulum", lw.Link("bob", mass=m, inertia=(0.1, 0.2, 0.3)), free)
@@ -153,7 +153,7 @@ def test_derivatives_of_a_spherical_pendulum_equal_lagranges_equations():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_hold_along_motions_that_constraints_permit():
+def test_derivatives_of_constrained_dynamics_predict_motions_that_constraints_permit():
     robot, rng = lw.load("differential_drive"), np.random.default_rng(0)  # rows of rolling that depend on each other
     q, *_ = robot.project_configuration(robot.random_configuration(seed=0))
     v, tau = robot.project_velocity(q, rng.normal(size=robot.nv)), rng.normal(size=robot.nv)
@@ -194,7 +194,7 @@ def test_linearize_returns_the_constrained_linear_system():
 
 
 @pytest.mark.slow(every=9)
-def test_derivatives_of_a_humanoid_on_both_feet_equal_pinocchio():
+def test_derivatives_of_a_humanoid_on_both_feet_equal_pinocchios():
     pin = pytest.importorskip("pinocchio")
     from benchmarks.peers.pinocchio_peer import PinocchioModel
 
@@ -231,7 +231,7 @@ def test_derivatives_of_a_humanoid_on_both_feet_equal_pinocchio():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["differential_drive", "bicycle"])
-def test_derivatives_of_wheels_by_velocity_are_exact(name):
+def test_derivatives_of_rolling_wheels_by_velocity_are_exact(name):
     """Dependent rows contradict each other at velocities that roll nowhere: no rounding is magnified.
 
     Accelerations are quadratic in v, so differences over unit steps are exact; the least-squares solution is by SVD.
@@ -255,7 +255,7 @@ def test_derivatives_of_wheels_by_velocity_are_exact(name):
     assert np.abs(by_v @ free - known).max() < 1e-12 * max(1.0, np.abs(by_v).max())
 
 
-def test_the_gradient_of_the_potential_energy_includes_springs_in_joints_that_close_loops():
+def test_gradient_of_potential_energy_includes_springs_in_loop_joints():
     """Against differences along every velocity, of mechanisms that are open, where no equilibrium holds the springs."""
     rng, step = np.random.default_rng(5), 1e-5
     body = {"mass": 1.2, "com": (0.1, 0.2, 0.3), "inertia": (0.02, 0.03, 0.04)}

@@ -11,7 +11,7 @@ from oracles.scalars import names_for
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("count", [1, 3, 40])
-def test_four_bars_side_by_side_swing_as_a_pendulum(count):
+def test_four_bars_side_by_side_accelerate_as_a_pendulum(count):
     robot = fourbars(count)
     for angle in (1.3, 0.1, 1e-4):
         q, v = parallel(robot, angle, rate=0.7)
@@ -22,7 +22,7 @@ def test_four_bars_side_by_side_swing_as_a_pendulum(count):
         assert np.abs(robot.constraint_jacobian(q) @ v).max() < 1e-13
 
 
-def test_constrained_accelerations_equal_the_dense_solution():
+def test_constrained_accelerations_equal_a_dense_solution():
     robot, rng = fourbars(2), np.random.default_rng(0)
     q, v = parallel(robot, 0.8, rate=1.1)
     tau, w = rng.normal(size=robot.nv), rng.normal(size=6)
@@ -35,7 +35,7 @@ def test_constrained_accelerations_equal_the_dense_solution():
     np.testing.assert_allclose(G.T @ forces, G.T @ result[robot.nv :], rtol=0, atol=1e-10)
 
 
-def test_invalid_loops_are_refused_by_name():
+def test_invalid_loops_of_constrained_dynamics_are_refused_by_name():
     robot = fourbars(1)
     for arguments, message in (
         (("C1", "end1", "tip1", HINGE), "already has a constraint 'C1'"),
@@ -53,7 +53,7 @@ def test_invalid_loops_are_refused_by_name():
     assert not free.constraints and free != robot
 
 
-def test_functions_of_robots_with_driven_joints_take_the_time():
+def test_functions_of_robots_with_driven_joints_accept_the_time():
     robot = fourbars(1).with_constraints(lw.constraints.Prescribed("A0", lambda t: -1.0 - 0.5 * t, name="drive"))
     q, v = parallel(robot, 1.0, rate=0.5)
     with pytest.raises(ValueError, match=r"forward_dynamics: constraint 'drive' depends on time.*time=t"):

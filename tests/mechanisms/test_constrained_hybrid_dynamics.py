@@ -15,7 +15,7 @@ CASES = {
 
 
 @pytest.mark.slow(every=3)
-def test_hybrid_dynamics_satisfies_the_equations_of_minimal_coordinates(drawn):
+def test_constrained_hybrid_dynamics_satisfies_the_equations_in_minimal_coordinates(drawn):
     """H u̇ + c = Kᵀτ; forward dynamics with the forces has the accelerations; redundant forces have least norm."""
     rng = np.random.default_rng(4)
     for name, joints in drawn(CASES.items()):

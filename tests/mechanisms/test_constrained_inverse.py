@@ -21,7 +21,7 @@ def dense(robot, q, v, a, actuated, weights):
 
 
 @pytest.mark.slow(every=9)
-def test_inverse_dynamics_of_chosen_actuators_reproduces_the_motion():
+def test_constrained_inverse_dynamics_of_chosen_actuators_reproduces_the_motion():
     rng = np.random.default_rng(0)
     for (robot, q, v), actuators in (
         (moving_fourbars(), ["A0"]),
@@ -63,7 +63,7 @@ def test_redundant_actuators_share_forces_of_least_norm():
     assert np.abs(robot.forward_dynamics(q, zeros, static_torque)).max() < 1e-11  # the static balance
 
 
-def test_the_three_hinges_of_a_four_bar_share_the_torque_equally():
+def test_torques_at_the_three_hinges_of_a_four_bar_are_equal_if_all_are_actuated():
     robot = fourbars(1)
     q, v = parallel(robot, 0.8, rate=1.1)
     a = robot.forward_dynamics(q, v, np.array([2.0, 0.0, 0.0]))
@@ -73,7 +73,7 @@ def test_the_three_hinges_of_a_four_bar_share_the_torque_equally():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", ["one", "many"])
-def test_derivatives_of_constrained_inverse_dynamics_equal_differences(case):
+def test_derivatives_of_constrained_inverse_dynamics_equal_finite_differences(case):
     robot, q, v = moving_fourbars()
     n, a = robot.nv, robot.forward_dynamics(q, v, np.zeros(5))
     more = {"actuators": "A0"} if case == "one" else {"weights": np.array([1.0, 2.0, 3.0, 4.0, 5.0]), "passive": True}
@@ -97,7 +97,7 @@ def test_derivatives_of_constrained_inverse_dynamics_equal_differences(case):
         np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-7 * size)
 
 
-def test_directional_derivatives_of_a_delta_robot_equal_differences():
+def test_directional_derivatives_of_constrained_inverse_dynamics_of_a_delta_robot_equal_differences():
     """Its matrices are so large that their code is loops and calls."""
     robot, rng = lw.load("delta"), np.random.default_rng(2)
     q, (v, a) = robot.neutral(), rng.normal(size=(2, robot.nv))
@@ -116,7 +116,7 @@ def test_directional_derivatives_of_a_delta_robot_equal_differences():
         np.testing.assert_allclose(dynamics_result[3 + k] @ w, forces[:, 0], rtol=0, atol=1e-7 * size)
 
 
-def test_motions_that_actuators_cannot_produce_are_refused_by_name():
+def test_motions_that_the_actuators_of_a_mechanism_cannot_produce_are_refused_by_name():
     robot, q, v = moving_fourbars()
     a = robot.forward_dynamics(q, v, np.ones(5))
     with pytest.raises(

@@ -17,7 +17,7 @@ ROWS = {"all": slice(0, 6), "position": slice(3, 6), "angular": slice(0, 3)}
 
 
 @pytest.mark.slow(every=9)
-def test_manipulability_is_the_volume_of_permitted_motions(drawn):
+def test_constrained_manipulability_is_the_volume_of_permitted_velocities(drawn):
     """A basis of the permitted velocities, for any number of motors and degrees of freedom."""
     cases = (
         ("scissor_lift", "platform", None),
@@ -49,7 +49,7 @@ def test_manipulability_is_the_volume_of_permitted_motions(drawn):
             assert abs(result - expected) < 1e-9 * max(values[0], 1e-3) ** count, (name, part)
 
 
-def test_more_motors_than_degrees_of_freedom_share_the_velocity():
+def test_constrained_manipulability_of_a_four_bar_is_its_speed_per_norm_of_hinge_velocities():
     """Hinges of a four-bar move a frame of one degree of freedom by |J u| per norm of their velocities u."""
     bar = lw.load("fourbar")
     q = bar.assemble().q
@@ -77,7 +77,7 @@ def test_frames_that_move_without_motors_have_infinite_manipulability():
         ("fourbar", "rocker", "angular", None),
     ],
 )
-def test_the_manipulability_gradient_is_the_rate_along_the_mechanism(name, frame, part, motors):
+def test_constrained_manipulability_gradient_is_the_rate_along_the_mechanism(name, frame, part, motors):
     """The rate of the gradient as well; the symmetric Delta has equal singular values."""
     robot, options = lw.load(name), {"part": part} | ({} if motors is None else {"actuators": motors})
     q = robot.assemble().q
@@ -92,7 +92,7 @@ def test_the_manipulability_gradient_is_the_rate_along_the_mechanism(name, frame
     np.testing.assert_allclose(rate, gradient[2] - gradient[0], rtol=0, atol=1e-9 * abs(gradient).max())
 
 
-def test_inverses_in_the_range_of_motor_forces_have_exact_derivatives():
+def test_pseudoinverses_in_the_range_of_motor_forces_have_exact_derivatives():
     """Matrices have rank 2, and floors are not small; reverse mode is the adjoint of forward mode."""
     rng = np.random.default_rng(3)
     left, right, turn, stretch, weights = (rng.normal(size=n) for n in ((3, 2), (2, 4), (3, 2), (2, 4), 18))
@@ -113,7 +113,7 @@ def test_inverses_in_the_range_of_motor_forces_have_exact_derivatives():
         np.testing.assert_allclose(gradient @ rate, weights @ change, rtol=1e-12)
 
 
-def test_manipulability_tasks_use_the_logarithm_over_all_motors():
+def test_manipulability_tasks_of_mechanisms_use_the_logarithm_over_all_motors():
     """Its rate along the mechanism is that of the logarithm."""
     cases = (
         (lw.load("fourbar"), "coupler", "all"),

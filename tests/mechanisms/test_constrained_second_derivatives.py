@@ -25,7 +25,7 @@ def _cases() -> Iterator[lw.Robot]:
 
 
 @pytest.mark.slow(every=9)
-def test_second_derivatives_equal_differences_of_first_derivatives(drawn):
+def test_second_derivatives_of_constrained_dynamics_equal_differences_of_first_derivatives(drawn):
     """All directions, without redundant rows; the weighted Hessian is the sum of those of accelerations."""
     rng = np.random.default_rng(3)
     for robot in drawn(_cases()):
@@ -49,7 +49,7 @@ def test_second_derivatives_equal_differences_of_first_derivatives(drawn):
                 np.testing.assert_allclose(np.tensordot(weights, of_all, 1), part, rtol=0, atol=1e-9)
 
 
-def test_second_derivatives_with_redundant_rows_hold_along_the_mechanism():
+def test_second_derivatives_with_redundant_constraints_predict_motions_along_the_mechanism():
     """Along a curve with velocities that the constraints allow, by second differences of the accelerations."""
     robot, rng, h = bennett(), np.random.default_rng(3), 1e-4
     f = Functions(robot.tree)

@@ -55,7 +55,7 @@ def _pose_at(seed):
 
 
 @pytest.mark.slow(every=3)
-def test_motor_torques_satisfy_virtual_work_at_any_joint(drawn):
+def test_motor_torques_of_mechanisms_satisfy_virtual_work_at_any_joint(drawn):
     """τ = u·r/u_k along the only motion u, in all states in which the motor's joint moves."""
     for seed in drawn(range(6)):
         size = (1.0, 1e-3, 10.0)[seed % 3]
@@ -70,7 +70,7 @@ def test_motor_torques_satisfy_virtual_work_at_any_joint(drawn):
             assert np.abs(tau[:, k] - expected).max() < 1e-8 * np.abs(expected).max(), (seed, name)
 
 
-def test_motor_torques_at_a_singular_state_are_the_limits_of_nearby_ones():
+def test_motor_torques_at_a_singular_configuration_are_limits_of_nearby_ones():
     """A slider-crank of equal bars folds, where the constraints permit another motion; its pins lock up there."""
     robot = _linkage([0.3, 0.3], _pose_at(2))
     near = 0.5 * np.pi + np.array([-2e-4, -1e-4, 0.0, 1e-4, 2e-4])
@@ -92,7 +92,7 @@ def test_motor_torques_at_a_singular_state_are_the_limits_of_nearby_ones():
         assert not wide[[0, 1, 3, 4]].any() and np.abs(forces[[1, 3]]).max() > 1.9 * np.abs(forces[[0, 4]]).max()
 
 
-def test_one_dead_centre_does_not_spoil_a_batch():
+def test_configuration_at_a_dead_centre_does_not_affect_other_samples_of_a_batch():
     """A slide cannot turn its crank at the dead centre: NaN and a warning in a batch, an error alone."""
     lengths = [0.1, 0.3]
     robot, q = _linkage(lengths, _pose_at(0)), _turn(lengths)
@@ -109,7 +109,7 @@ def test_one_dead_centre_does_not_spoil_a_batch():
         robot.constrained_inverse_dynamics(q[1:180], zeros[1:180], zeros[1:180], actuators=[])
 
 
-def test_a_joint_that_moves_no_inertia_needs_no_torque():
+def test_joint_of_a_mechanism_that_moves_no_inertia_needs_no_torque():
     """A point mass at the end of a rod turns about itself without effort."""
     links = rod("A", 0.1), rod("B", 0.3), lw.Link("C", mass=1.0)
     joints = [

@@ -19,7 +19,7 @@ def motion():
 
 
 @pytest.mark.slow(every=3)
-def test_motors_supply_the_power_of_bodies_and_dampers(motion):
+def test_motors_of_a_driven_mechanism_supply_the_power_of_bodies_and_dampers(motion):
     robot = motion.trajectory().robot
     for passive in (True, False):
         loads = motion.reactions(passive=passive)
@@ -39,7 +39,7 @@ def test_motors_supply_the_power_of_bodies_and_dampers(motion):
         motion.reactions(actuators=())
 
 
-def test_a_driven_motion_becomes_a_trajectory_over_time(motion):
+def test_driven_motion_of_a_mechanism_can_be_converted_to_a_trajectory_over_time(motion):
     path = motion.trajectory()
     robot, t = path.robot, np.linspace(0.0, np.pi / 3, 500)
     assert np.isclose(path.duration, np.pi / 3, rtol=1e-12)
@@ -69,7 +69,7 @@ def test_a_driven_motion_becomes_a_trajectory_over_time(motion):
 
 
 @pytest.mark.slow(every=3)
-def test_time_dependent_constraints_have_no_trajectory_over_time():
+def test_driven_motion_with_time_dependent_constraints_has_no_trajectory_over_time():
     """States of a driven motion have one time, so their rates are not those of a motion."""
     plain = lw.load("double_pendulum")
     base, tip_joint = (joint.name for joint in plain.joints)
@@ -92,7 +92,7 @@ def test_time_dependent_constraints_have_no_trajectory_over_time():
     np.testing.assert_allclose(path(0.3).q, [0.09, 0.3], rtol=0, atol=1e-9)
 
 
-def test_tables_and_plots_of_driven_motions_have_forces(motion, tmp_path):
+def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")
     table, loads = motion.to_pandas(), motion.reactions()
@@ -115,7 +115,7 @@ def test_tables_and_plots_of_driven_motions_have_forces(motion, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_a_batch_of_driven_motions_has_the_forces_of_each_variation():
+def test_driven_motions_with_a_batch_of_parameters_have_the_forces_of_each_one():
     robot, rng = four_bar("C"), np.random.default_rng(1)
     ends = np.zeros((3, 6))
     ends[:, 3] = 0.01, -0.01, 5.0
@@ -171,7 +171,7 @@ def _spatial_four_bar(first, *base):
     return robot.with_loop("second", "a", "b", lw.joints.Spherical())
 
 
-def test_a_coupler_that_spins_freely_needs_no_force():
+def test_coupler_that_spins_freely_between_two_balls_needs_no_force():
     """The crank's torque of a spatial four-bar between two balls is that with a universal joint, which has no spin."""
     motions = []
     for first in (lw.joints.Spherical(), lw.joints.Universal((0, 1, 0), (0, 0, 1))):
@@ -196,7 +196,7 @@ def test_a_coupler_that_spins_freely_needs_no_force():
 
 
 @pytest.mark.slow(every=3)
-def test_a_base_that_moves_with_time_is_as_one_that_is_driven():
+def test_base_prescribed_as_a_function_of_time_needs_the_forces_of_a_driven_base():
     """Velocities, accelerations and forces are those of a motor that moves the base, though a rod spins freely."""
     robot = _spatial_four_bar(lw.joints.Spherical(), lw.joints.Prismatic((0.6, 0.0, 0.8)))
     moving = lw.constraints.Prescribed("base", lambda t: 0.1 * t + 0.2 * t * t)

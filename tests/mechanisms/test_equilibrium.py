@@ -12,7 +12,7 @@ from helpers.linkages import linkage
 
 @pytest.mark.parametrize("count", [6, 8])
 @pytest.mark.parametrize("is_hung", [True, False])
-def test_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, drawn):
+def test_hanging_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, drawn):
     robot = chain(count, 0.7 * count if is_hung else None)
     rng, lowest, energies = np.random.default_rng(1), None, []
     for start in drawn([sagging(robot, rng) if is_hung else rng.uniform(-2.5, 2.5, count) for _ in range(30)]):
@@ -40,7 +40,7 @@ def test_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, draw
 
 
 @pytest.mark.slow(every=9)
-def test_equilibrium_searches_leave_saddles_and_follow_forces_without_a_potential():
+def test_equilibrium_searches_leave_saddle_points_and_follow_forces_without_a_potential():
     robot = chain(2)
     up = np.array([-np.pi / 2, 0.0])
     assert robot.equilibrium(up).stability == "unstable" and robot.equilibrium(up).iterations == 0
@@ -70,7 +70,7 @@ def test_equilibrium_searches_leave_saddles_and_follow_forces_without_a_potentia
 
 
 @pytest.mark.slow(every=3)
-def test_soft_directions_beside_stiff_springs_are_no_free_directions():
+def test_equilibrium_finds_soft_directions_of_a_robot_with_stiff_springs():
     """A hanging leg turns about its yaw axis against 1e-4 1/s², beside springs of 3e6 1/s²."""
     leg = lw.load("leg")
     starts = [leg.neutral(), leg.assemble(leg.random_configuration(seed=3)).q]
@@ -85,7 +85,7 @@ def test_soft_directions_beside_stiff_springs_are_no_free_directions():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_equilibria_of_slides_are_equal_in_other_units() -> None:
+def test_equilibria_of_robots_with_slides_are_equal_in_other_units() -> None:
     """A load on three springs and a pendulum, in mm, m and km, in g, kg and t: the same iterations."""
     known = None
     for length, mass in ((1.0, 1.0), (1e-3, 1.0), (1e3, 1.0), (1e3, 1e3)):
@@ -111,7 +111,7 @@ def test_equilibria_of_slides_are_equal_in_other_units() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_equilibria_under_wrenches_equal_those_with_payloads():
+def test_equilibria_under_wrenches_equal_equilibria_with_equal_payloads():
     """Equilibria of open and closed robots under a dead weight, and of a rod that a horizontal force pulls."""
     rod, chained = (chain(n).with_frame("end", f"rod{n - 1}", lw.pose((1.0, 0, 0))) for n in (1, 2))
     pulled = rod.equilibrium([0.3], wrenches={"end": [0, 0, 0, 2.0, 0, 0]})
@@ -132,7 +132,7 @@ def test_equilibria_under_wrenches_equal_those_with_payloads():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["scissor_lift", "arm6", "leg"])
-def test_descents_pass_singular_configurations_flat_directions_and_saddles(name):
+def test_equilibrium_searches_pass_singular_configurations_flat_directions_and_saddle_points(name):
     """A lift folds, an arm turns about the vertical, and the leg passes a saddle point: all starts reach one energy."""
     robot = lw.load(name)
     starts = robot.random_configuration(seed=0, size=12)
@@ -146,7 +146,7 @@ def test_descents_pass_singular_configurations_flat_directions_and_saddles(name)
 
 
 @pytest.mark.slow(every=3)
-def test_equilibria_of_a_batch_equal_those_of_each_state_exactly(monkeypatch):
+def test_equilibria_of_a_batch_equal_those_of_each_state_bit_for_bit(monkeypatch):
     """Descents, saddles, failures and Newton's method, in blocks of other sizes: the same bits."""
     monkeypatch.setattr("linkwork.mechanisms.equilibrium._BLOCK", 5)
     rng, hung, rods = np.random.default_rng(3), linkage(), chain(2)
@@ -173,7 +173,7 @@ def test_equilibria_of_a_batch_equal_those_of_each_state_exactly(monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_batches_of_equilibria_equal_single_equilibria():
+def test_equilibria_with_batches_of_loads_and_lengths_equal_single_equilibria():
     """Starts, loads, lengths and masses; a failed search does not affect the others."""
     robot = linkage()
     start = robot.assemble().q

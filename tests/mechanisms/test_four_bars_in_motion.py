@@ -35,7 +35,7 @@ def rounding(count, angles, rates):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 40])
-def test_forty_four_bars_swing_as_one_pendulum_for_twenty_seconds(count):
+def test_many_coupled_four_bars_swing_as_one_pendulum_for_twenty_seconds(count):
     robot = fourbars(count)
     accelerate = robot.compile("forward_dynamics")
     assembled, allowed = robot.compile("project_configuration"), robot.compile("project_velocity")

@@ -45,7 +45,7 @@ def test_impacts_project_velocities_onto_the_constraints(case):
     np.testing.assert_array_equal(after, robot.impact(q, v, impulses={frame: p}))
 
 
-def test_a_four_bar_that_hits_a_stop_is_an_inelastic_pendulum():
+def test_four_bar_that_hits_a_stop_behaves_as_an_inelastic_pendulum():
     robot = fourbars(1)
     q, v = parallel(robot, 0.9, rate=1.0)
     stopped = robot.with_frame("stop", "world", robot.pose(q, "tip1")).with_loop(
@@ -75,7 +75,7 @@ def test_constrained_mass_matrices_equal_dense_algebra(case):
     np.testing.assert_allclose(dynamics_result @ (P @ v), M @ (P @ v), rtol=0, atol=1e-10)
 
 
-def test_determinate_constraint_forces_are_the_unique_ones():
+def test_constraint_forces_reported_as_determinate_are_unique():
     robot = fourbars(1)  # a plane's loop closed by a hinge in space: three rows do nothing
     q, _ = parallel(robot, 0.8)
     G = robot.constraint_jacobian(q)
@@ -91,7 +91,7 @@ def test_determinate_constraint_forces_are_the_unique_ones():
 
 
 @pytest.mark.slow(every=3)
-def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
+def test_energy_of_mechanisms_changes_by_the_power_of_joints_wrenches_and_constraints():
     for robot, q, v in (moving_fourbars(), driven()):
         time, tau, w = 0.7, np.linspace(1.0, 2.0, robot.nv), np.arange(1.0, 7.0)
         frame, options = robot.bodies[-1], {"time": 0.7}
@@ -113,7 +113,7 @@ def test_energy_changes_by_the_power_of_joints_wrenches_and_constraints():
             assert abs(power) > 1e-3 and time
 
 
-def test_constraint_errors_decay_with_the_stabilisation_time_constant():
+def test_stabilised_constraint_errors_decay_with_the_stated_time_constant():
     robot, q, v = moving_fourbars()
     G, T = robot.constraint_jacobian(q), 0.05
     tau = np.zeros(robot.nv)
@@ -163,7 +163,7 @@ def test_equilibria_of_mechanisms_are_computed_or_fail_with_a_reason():
 
 
 @pytest.mark.slow(every=3)
-def test_constrained_dynamics_is_differentiated_by_parameters():
+def test_derivatives_of_constrained_dynamics_by_robot_parameters_equal_finite_differences():
     robot, q, v = moving_fourbars()
     tau, names = np.linspace(1.0, 2.0, 5), ["inertia:rod1", "frame:tip1"]
     moved = np.array([0.0, -0.2, 0.0, 0.05, 0.0, 0.02])  # in the plane

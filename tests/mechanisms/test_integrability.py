@@ -60,7 +60,7 @@ def test_nonholonomic_constraints_are_recognised_with_their_growth_vector(robot,
     assert f"{growth[0]} of velocity, {growth[-1]} of configuration" in str(report)
 
 
-def test_holonomic_consequences_of_velocity_constraints_are_named():
+def test_holonomic_constraints_implied_by_velocity_constraints_are_named():
     slider = planar(*turning("wheel", (0, 0, 0.1), (0, 1, 0)))
     slope = planar().with_direction("slope", "body", (0, 1, 0))
     for robot, constraint, q, expected in (
@@ -98,7 +98,7 @@ def test_wheels_of_a_differential_drive_determine_its_heading():
 
 
 @pytest.mark.parametrize("size", [1e-5, 1.0, 1e4])
-def test_small_and_large_carts_have_equal_integrability(size):
+def test_integrability_of_small_and_large_carts_is_equal(size):
     parts = [*turning("left", (0, 3 * size, size), (0, 1, 0)), *turning("right", (0, -3 * size, size), (0, 1, 0))]
     rolling = [C.Rolling(name, radius=size) for name in ("left", "right")]
     report = planar(*parts).with_constraints(*rolling).integrability([0.1 * size, 0.2 * size, 0.3, 0.4, 0.5])
@@ -109,7 +109,7 @@ def test_small_and_large_carts_have_equal_integrability(size):
     assert report.growth == (3, 4, 5) and report.generic
 
 
-def test_the_tolerance_of_a_closed_configuration_scales_with_the_mechanism():
+def test_closure_tolerance_of_integrability_scales_with_the_mechanism():
     bar = lw.load("fourbar")
     q, ahead = bar.assemble({"crank_hinge": 0.6}).q, np.array([1.0, 0.0, 0.0])
     for size in (1e-4, 1.0, 1e4):
@@ -119,7 +119,7 @@ def test_the_tolerance_of_a_closed_configuration_scales_with_the_mechanism():
             robot.integrability(q + 1e-5 * ahead)
 
 
-def test_integrating_factors_do_not_hide_integrability():
+def test_integrability_of_constraints_with_integrating_factors_is_detected():
     """dx + x dy = 0 is x exp(y) = const, and θ̇ x = y θ ẏ is not integrable."""
 
     def exact(k):
@@ -133,7 +133,7 @@ def test_integrating_factors_do_not_hide_integrability():
     assert dimensions(planar().with_constraints(C.Pfaffian("p", bound)).integrability(STATE)) == (2, 3)
 
 
-def test_brackets_that_vanish_at_the_configuration_are_recognised():
+def test_lie_brackets_that_vanish_at_a_configuration_do_not_change_the_integrability_reported():
     """θ̇ = x² ẏ: at x = 0 one bracket more is needed than beside it, with the same reachable set."""
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
@@ -143,7 +143,7 @@ def test_brackets_that_vanish_at_the_configuration_are_recognised():
         assert dimensions(report) == (2, 3) and report.generic and not report.integrable
 
 
-def test_special_configurations_are_reported_as_not_generic():
+def test_integrability_reports_special_configurations_as_not_generic():
     """θ̇ = θ x ẏ: θ = 0 is invariant; flat four-bars have more velocities than beside it."""
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.q("base")[2] * k.point("body")[0] * k.point_velocity("body")[1])
@@ -199,7 +199,7 @@ def test_invalid_arguments_of_integrability_are_refused():
     ],
     ids=["turning", "rotating", "drifting", "scaled", "moved", "scaled and moved"],
 )
-def test_time_dependent_coefficients_count_in_integrability(form, growth, stays):
+def test_integrability_treats_time_as_a_direction_for_time_dependent_constraints(form, growth, stays):
     """Time is a direction: constraints integrable at each fixed time may be non-integrable."""
 
     def rate(k):

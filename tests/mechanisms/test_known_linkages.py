@@ -29,7 +29,7 @@ def closed(robot, q, fixed):
     return q
 
 
-def test_a_universal_joint_satisfies_its_angle_equation():
+def test_universal_joint_satisfies_its_angle_equation_over_a_full_turn():
     """tan φ₂ = tan φ₁ cos β, over a full turn, with the cross as a body and with the angle of its arms alone."""
     beta, x = 0.7, lw.joints.Revolute((1, 0, 0))
     yokes = [part("yoke1"), on(x, "in", "world", "yoke1"), part("yoke2")]
@@ -87,7 +87,7 @@ def test_peaucelliers_linkage_draws_a_straight_line():
         assert abs(points[-1][1] - points[0][1]) > 0.9
 
 
-def test_a_spatial_slider_crank_has_its_closed_form():
+def test_spatial_slider_crank_equals_its_closed_form():
     """A crank about z, a slide along x that is beside and above it, and a rod with ball joints between them."""
     a, l, y, z = 0.3, 0.9, 0.15, 0.25
     robot = lw.Robot.build(
@@ -113,7 +113,7 @@ def test_a_spatial_slider_crank_has_its_closed_form():
         np.testing.assert_allclose(robot.constraint_bias(q, v)[0], bias, rtol=0, atol=1e-14)
 
 
-def test_gear_trains_have_the_rates_of_willis_equation():
+def test_gear_trains_have_the_velocities_of_willis_equation():
     """A train of two stages, and a planetary gear whose ring stands still (Willis): rates and accelerations."""
     wheels = [item for k in range(4) for item in (part(f"w{k}", inertia=0.1 + k), on(AXLE, f"j{k}", "world", f"w{k}"))]
     train = lw.Robot.build("train", *wheels)
@@ -146,7 +146,7 @@ def test_gear_trains_have_the_rates_of_willis_equation():
 
 
 @pytest.mark.slow(every=3)
-def test_coupling_constraints_equal_eliminated_joints():
+def test_coupling_constraints_give_the_accelerations_of_eliminated_joints():
     """Accelerations with a constraint equal those of the robot in which one joint follows the other."""
     parts = [part("car"), on(SLIDE, "slide", "world", "car"), part("drum"), on(HINGE, "turn", "world", "drum")]
     parts += [part("wheel"), on(AXLE, "spin", "drum", "wheel", (0.3, 0, 0.1))]
@@ -182,7 +182,7 @@ def test_coupling_constraints_equal_eliminated_joints():
 
 
 @pytest.mark.slow(every=3)
-def test_weld_and_ball_constraints_equal_loops_of_joints():
+def test_weld_and_ball_constraints_equal_loop_joints():
     robot = lw.load("arm7").with_frame("grip", "hand", lw.pose((0.1, 0, 0.2), rpy=(0.1, 0.4, 0.2)))
     q, v, tau = np.random.default_rng(0).normal(size=(3, 7))
     X = robot.pose(q, "grip")
@@ -220,7 +220,7 @@ def test_prescribed_motions_need_the_forces_of_inverse_dynamics():
     np.testing.assert_allclose(forces, robot.inverse_dynamics(q, v, a), rtol=0, atol=1e-8)
 
 
-def test_constraints_stay_finite_at_singular_directions():
+def test_constraints_are_finite_at_singular_directions():
     """Opposite directions, coincident points, directions with an undefined slope of the angle."""
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")
     robot = lw.Robot.build("free", part("body"), free).with_point("p", "body", (0.3, 0, 0))
@@ -243,7 +243,7 @@ def test_constraints_stay_finite_at_singular_directions():
 
 
 @pytest.mark.slow(every=3)
-def test_a_machine_with_many_constraint_kinds_obeys_all_of_them():
+def test_machine_with_many_kinds_of_constraints_satisfies_all_of_them():
     """A gear, a rod, a wheel on the ground, a cam and a blade; the robot is rebuilt and equal."""
 
     def machine_part(name, joint, position=(0, 0, 0), parent="base"):

@@ -24,7 +24,7 @@ def feasible(robot, q, v):
 
 
 @pytest.mark.parametrize("name", MOBILITY)
-def test_bundled_mechanisms_have_one_mobility_and_conserve_energy(name):
+def test_bundled_mechanisms_have_one_degree_of_freedom_and_conserve_energy(name):
     robot = lw.load(name)
     assert robot == lw.load(lw.robots.path(name), loops=lw.robots.loops(name))
     assert robot == lw.load(lw.robots.path(name)).with_loops_document(robot.loops_document())
@@ -81,7 +81,7 @@ def runge_kutta(a, robot, q, v, h):
     return robot.integrate(half, h / 12 * (-v + 2 * v2 + 2 * v3 + 3 * v4)), v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
 
 
-def test_the_four_bar_satisfies_freudensteins_equation():
+def test_four_bar_satisfies_freudensteins_equation():
     """K1 cos θ4 − K2 cos θ2 + K3 = cos(θ2 − θ4), over the whole turn, and its derivative."""
     robot = lw.load("fourbar")
     a, b, c, d = 0.1, 0.5, 0.4, 0.4
@@ -146,7 +146,7 @@ def delta_shoulders(p):
     return np.stack(results, axis=-1)
 
 
-def test_the_delta_robot_has_its_closed_form_kinematics_in_both_directions():
+def test_delta_robot_has_its_closed_form_kinematics_in_both_directions():
     robot = lw.load("delta")
     rng = np.random.default_rng(1)
     shoulders, position = [f"shoulder_{i}" for i in (1, 2, 3)], slice(4, 7)
@@ -174,7 +174,7 @@ def stewart_legs(X):
     return length - np.linalg.norm(P - B + np.array([0, 0, 0.6]), axis=1)
 
 
-def test_the_stewart_platform_has_its_closed_form_kinematics_in_both_directions():
+def test_stewart_platform_has_its_closed_form_kinematics_in_both_directions():
     robot = lw.load("stewart")
     rng = np.random.default_rng(2)
     legs = [f"leg_{i}" for i in range(1, 7)]
@@ -190,7 +190,7 @@ def test_the_stewart_platform_has_its_closed_form_kinematics_in_both_directions(
         np.testing.assert_allclose(back[robot.q_index(legs)], stewart_legs(X), rtol=0, atol=1e-12)
 
 
-def test_the_spatial_slider_crank_satisfies_its_equation():
+def test_bundled_spatial_slider_crank_satisfies_its_closure_equation():
     """RSSP: a crank about z drives a slider along x, above its plane, by a rod with balls at both ends."""
     r, rod, height = 0.3, 1.0, 0.4
     crank = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="crank", parent="world", child="disc")
@@ -271,7 +271,7 @@ class Linearised:
         return np.transpose(moved), np.transpose(driven)
 
 
-def test_the_bicycle_has_the_published_benchmark_matrices():
+def test_bicycle_has_the_published_benchmark_matrices():
     bicycle = Linearised()
     for speed in (1.0, 5.0, 10.0):
         A, B = bicycle.matrices(speed)
@@ -282,7 +282,7 @@ def test_the_bicycle_has_the_published_benchmark_matrices():
 
 
 @pytest.mark.slow(every=3)
-def test_the_bicycle_has_the_published_eigenvalues():
+def test_bicycle_has_the_published_eigenvalues():
     bicycle = Linearised()
     ride = bicycle.robot.minimal_coordinates(q=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])
     at = ride.coordinates_of(bicycle.q)
@@ -304,7 +304,7 @@ def test_the_bicycle_has_the_published_eigenvalues():
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-10)
 
 
-def test_the_uncontrolled_bicycle_stays_upright_at_five_metres_per_second():
+def test_uncontrolled_bicycle_stays_upright_at_five_metres_per_second():
     """Between the weave speed, 4.292 m/s, and the capsize speed, 6.024 m/s, a push dies away: nonlinear motion."""
     bicycle = Linearised()
     robot, zero = bicycle.robot, np.zeros(9)

@@ -17,7 +17,7 @@ def _fourbar(**limits):
 
 
 @pytest.mark.slow(every=3)
-def test_a_driven_motion_ends_at_the_limit_of_a_loop_joint():
+def test_driven_motion_ends_at_the_limit_of_a_loop_joint():
     angles = {"crank_hinge": np.linspace(0.0, 1.5, 30)}
     whole = _fourbar().drive_mechanism(angles)
     pin = _fourbar().loop_configuration(whole.q)[:, 0]
@@ -32,7 +32,7 @@ def test_a_driven_motion_ends_at_the_limit_of_a_loop_joint():
 
 
 @pytest.mark.slow(every=3)
-def test_branches_respect_the_limits_of_loop_joints():
+def test_assembly_branches_satisfy_the_limits_of_loop_joints():
     """Each limit of the pin keeps the branches whose pin is within it."""
     hold = {"rocker_hinge": -0.5}
     every = _fourbar().branches(hold)
@@ -46,7 +46,7 @@ def test_branches_respect_the_limits_of_loop_joints():
         assert int(_fourbar(**limits).branches(hold, position_limits=False).count) == 2
 
 
-def test_length_limits_of_branches_hold_in_any_units():
+def test_length_limits_of_assembly_branches_are_applied_in_any_units():
     """A slider-crank of 0.1 mm to 10 km: a slide that is a ten-millionth beyond its limit is no branch."""
     axis, rng = (0, 1, 0), np.random.default_rng(0)
     tree = lw.Robot.build(

@@ -38,7 +38,7 @@ def scale(*arrays: np.ndarray) -> float:
 
 
 @every_mechanism
-def test_constraint_rows_are_the_rates_of_the_error(name: str) -> None:
+def test_constraint_jacobian_times_velocity_is_the_rate_of_the_constraint_error(name: str) -> None:
     """φ = 0 at assembly; G v is the error's rate, by differences, for any velocity; 0 for permitted ones."""
     m, v, _ = moving(name)
     assert np.max(np.abs(m.error), initial=0.0) < 1e-12
@@ -50,7 +50,7 @@ def test_constraint_rows_are_the_rates_of_the_error(name: str) -> None:
 
 
 @every_mechanism
-def test_constrained_accelerations_keep_the_mechanism_closed_to_second_order(name: str) -> None:
+def test_constrained_accelerations_keep_the_constraint_error_zero_to_second_order(name: str) -> None:
     """Along q(t) with the velocity v and the acceleration a the error has no part in t², which γ alone takes off."""
     m, v, tau = moving(name)
     a, _ = m.accelerations(v, tau)
@@ -61,7 +61,7 @@ def test_constrained_accelerations_keep_the_mechanism_closed_to_second_order(nam
 
 
 @every_mechanism
-def test_constrained_accelerations_equal_dense_equations(name: str) -> None:
+def test_constrained_accelerations_of_mechanisms_equal_a_dense_solution(name: str) -> None:
     m, v, tau = moving(name)
     a, forces = m.accelerations(v, tau)
     expected, cond = m.dense(v, tau)
@@ -71,7 +71,7 @@ def test_constrained_accelerations_equal_dense_equations(name: str) -> None:
 
 
 @every_mechanism
-def test_constraints_do_no_work(name: str) -> None:
+def test_constraint_forces_of_mechanisms_do_no_work(name: str) -> None:
     """The rate of kinetic and potential energy, by dual numbers along the motion, is vᵀτ: constraints do no work."""
     m, v, tau = moving(name)
     a, forces = m.accelerations(v, tau)
@@ -85,7 +85,7 @@ def test_constraints_do_no_work(name: str) -> None:
 
 
 @every_mechanism
-def test_duplicated_constraint_rows_do_not_change_accelerations(name: str) -> None:
+def test_duplicated_constraints_do_not_change_accelerations(name: str) -> None:
     m, v, tau = moving(name)
     again = [replace(c, name=f"{c.name} again") for c in m.tree.constraints]
     twice = replace(m, tree=with_constraints(m.tree, again))
@@ -96,7 +96,7 @@ def test_duplicated_constraint_rows_do_not_change_accelerations(name: str) -> No
 
 
 @every_mechanism
-def test_a_reversed_loop_joint_gives_the_same_accelerations(name: str) -> None:
+def test_reversed_loop_joint_gives_the_same_accelerations(name: str) -> None:
     m, v, tau = moving(name)
     tree, loops = m.tree, m.tree.constraints
     for turned in (lambda joint: joint.reversed(), Reversed):
@@ -109,7 +109,7 @@ def test_a_reversed_loop_joint_gives_the_same_accelerations(name: str) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(ALL)), ids=lambda k: ALL[k].type_name())
-def test_a_loop_opened_at_another_joint_gives_the_same_accelerations(number: int) -> None:
+def test_loop_opened_at_another_joint_gives_the_same_accelerations(number: int) -> None:
     """A ring, opened at a joint of each type or at the one before it, at the same state under the same forces."""
     both, rates, _ = ring((ALL[1 + (number + 7) % (len(ALL) - 1)], ALL[number]), number)
     accelerations = []

@@ -44,7 +44,7 @@ def floating_coin():
 
 
 @pytest.mark.slow(every=3)
-def test_reduced_dynamics_equals_the_equations_with_multipliers():
+def test_dynamics_in_minimal_coordinates_equal_the_equations_with_multipliers():
     """INVARIANTS 56: u̇ and derived quantities, to 1e-10 times the condition number; batches too."""
     rng = np.random.default_rng(0)
     cases = [
@@ -85,7 +85,7 @@ def test_reduced_dynamics_equals_the_equations_with_multipliers():
 
 
 @pytest.mark.slow(every=3)
-def test_minimal_coordinates_expand_by_the_explicit_map():
+def test_minimal_coordinates_determine_all_velocities_by_the_explicit_map():
     for robot, q, names in (
         (linkage(), linkage().mobility([0.4, 1.0, -1.0]).q, ["crank"]),
         (bennett(), bennett_angles(1.1), ["theta2"]),
@@ -104,7 +104,7 @@ def test_minimal_coordinates_expand_by_the_explicit_map():
         np.testing.assert_allclose(minimal.jacobian_derivative(y, u) @ u, a, atol=1e-11)
 
 
-def test_minimal_coordinates_follow_a_driver_through_a_turn():
+def test_minimal_coordinates_follow_a_driver_through_a_full_turn():
     robot = linkage()
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.4, 1.0, -1.0]).q)
     y = np.linspace(-np.pi, np.pi, 41)[:, None]
@@ -132,7 +132,7 @@ def test_minimal_coordinates_may_be_components_of_a_floating_joint():
 
 
 @pytest.mark.slow(every=3)
-def test_linearisations_in_minimal_coordinates_equal_differences():
+def test_linearisations_in_minimal_coordinates_equal_finite_differences():
     robot = linkage()
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.4, 1.0, -1.0]).q)
     tau = np.array([0.3, -0.2, 0.5])
@@ -178,7 +178,7 @@ def _apart(robot, moved, q, v, time=1e-4):
     return (gone[0] - gone[1]) / (2 * time)
 
 
-def test_a_rolling_coin_is_stable_above_the_known_speed():
+def test_rolling_coin_in_minimal_coordinates_is_stable_above_the_known_speed():
     """A λ² (A + m r²) = A m g r − C (C + m r²) Ω²: stable where v² > g r/3."""
     robot = coin()
     minimal = robot.minimal_coordinates(
@@ -209,7 +209,7 @@ def test_minimal_coordinates_follow_time_dependent_constraints():
     np.testing.assert_allclose(a, slope(lambda t: minimal.expand(y, empty, near=q, time=1.2 + t)[1], 0.0), atol=1e-8)
 
 
-def test_near_dead_centres_accuracy_falls_with_the_condition_number_only():
+def test_accuracy_of_minimal_coordinates_near_dead_centres_falls_with_the_condition_number_only():
     """K of a crank against its closed form, as the coupler comes to lie on the rocker's line."""
     robot = fourbars(1)
     worst = []
@@ -220,7 +220,7 @@ def test_near_dead_centres_accuracy_falls_with_the_condition_number_only():
     assert max(worst) < 1e-14, worst  # the condition is 1/angle
 
 
-def test_the_margin_of_minimal_coordinates_does_not_depend_on_rounding():
+def test_margin_of_minimal_coordinates_does_not_depend_on_rounding():
     """The minimum sine of a column of G to the span of the others."""
     robot = lw.load("delta")
     names = ("shoulder_1", "shoulder_2", "shoulder_3")

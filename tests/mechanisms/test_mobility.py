@@ -24,7 +24,7 @@ def rods(gap, joint=HINGE):
     return robot.with_loop("pin", "left tip", "right tip", joint)
 
 
-def test_a_planar_four_bar_in_space_has_three_redundant_rows():
+def test_planar_four_bar_in_space_has_three_redundant_constraints():
     robot = fourbars(1)
     q, _ = parallel(robot, 0.7)
     report = robot.mobility(q)
@@ -39,7 +39,7 @@ def test_a_planar_four_bar_in_space_has_three_redundant_rows():
     assert "C1: translation x  independent" in report.table and "C1: rotation z     redundant" in report.table
 
 
-def test_folded_four_bars_in_parallel_are_each_reported_as_singular():
+def test_folded_four_bars_are_each_reported_as_singular():
     for count in (2, 12):
         robot = fourbars(count)
         q, _ = parallel(robot, 0.9)
@@ -73,14 +73,14 @@ def test_overconstrained_loops_of_bennett_and_bricard_have_one_degree_of_freedom
         assert np.abs(bricard().constraint_error(report.q)).max() < 1e-12
 
 
-def test_a_truss_is_rigid_and_a_stretched_truss_has_an_infinitesimal_motion():
+def test_truss_is_rigid_and_a_stretched_truss_has_an_infinitesimal_motion():
     report = rods(1.2).mobility()
     assert report.dof == 1 and report.locked == ("a", "b") and report.untouched == ("c",) and len(report.redundant) == 3
     stretched = rods(2.0).mobility([0.0, 0.0, np.pi] if rods(2.0).v_names == ("a", "c", "b") else [0.0, np.pi, 0.0])
     assert stretched.dof == 2 and stretched.mobility == 1 and stretched.singular and len(stretched.redundant) == 3
 
 
-def test_unsatisfiable_constraints_are_reported_as_inconsistent():
+def test_mobility_reports_constraints_that_cannot_be_satisfied_as_inconsistent():
     report = rods(2.3).mobility()
     assert not report.assembled and {*report.inconsistent} == {"pin: translation x"}
     assert abs(report.inconsistent["pin: translation x"]) == pytest.approx(0.3, abs=1e-6)
@@ -94,7 +94,7 @@ def test_unsatisfiable_constraints_are_reported_as_inconsistent():
     assert report.inconsistent and {"slow", "fast"} <= {name[:4] for name in report.inconsistent}
 
 
-def test_the_length_scale_of_angles_is_stated():
+def test_mobility_reports_the_length_scale_of_angles():
     robot = fourbars(1)
     q, _ = parallel(robot, 0.7)
     usual, tiny = robot.mobility(q), robot.mobility(q, length=1e-3)
@@ -104,7 +104,7 @@ def test_the_length_scale_of_angles_is_stated():
     assert moved.rank == 2 and 0 < moved.moved < 5e-3 and "m from the given q" in str(moved)
 
 
-def test_mobility_reports_state_configuration_and_parameters():
+def test_mobility_reports_state_their_configuration_and_parameters():
     """A loop of four equal bars is folded in its neutral configuration; with a longer bar it is a four-bar."""
     robot = fourbars(1)
     flat = robot.mobility()
@@ -130,7 +130,7 @@ def report_values(report):
 
 
 @pytest.mark.slow(every=3)
-def test_the_mobility_of_a_batch_equals_that_of_each_mechanism():
+def test_mobility_of_a_batch_equals_that_of_each_mechanism():
     """Four-bars whose hinges are parallel, or not and so jammed; robots without constraints; times that contradict."""
     robot, offsets = lw.load("fourbar"), np.zeros((2, 3, 6))
     offsets[..., 3:] = np.random.default_rng(0).normal(0.0, 1e-3, (2, 3, 3)) * [1.0, 0.0, 1.0]
@@ -169,7 +169,7 @@ def test_the_mobility_of_a_batch_equals_that_of_each_mechanism():
     assert none.q.shape == (0, 3, 3) and len(none) == len([*none]) == 0
 
 
-def test_mobility_handles_open_robots_and_refuses_invalid_arguments():
+def test_mobility_accepts_open_robots_and_refuses_invalid_arguments():
     weld = lw.Joint.of(lw.joints.Fixed(), name="weld", parent="world", child="body")
     fixed = lw.Robot.build("fixed", lw.Link("body", mass=1.0), weld)
     assert fixed.mobility().dof == 0 and fixed.equilibrium(np.zeros((2, 0))).stability.tolist() == ["stable"] * 2
@@ -187,7 +187,7 @@ def test_mobility_handles_open_robots_and_refuses_invalid_arguments():
 
 
 @pytest.mark.slow(every=3)
-def test_a_rocker_at_its_dead_centre_has_zero_velocity():
+def test_rocker_at_its_dead_centre_has_zero_velocity():
     robot = linkage()  # crank and coupler in one line, 3.5 long, over a rocker of 2 and a ground of 3
     crank, rocker = np.arccos((3.5**2 + 9 - 4) / 21), np.arccos((4 + 9 - 3.5**2) / 12)
     report = robot.mobility({"crank": -crank, "knee": 0.0, "rocker": rocker - np.pi})

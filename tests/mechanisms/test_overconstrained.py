@@ -76,7 +76,7 @@ def test_bennetts_linkage_moves_as_its_closed_form() -> None:
         assert np.max(np.abs(result - expected)) < 1e-11 * max(1.0, float(np.max(np.abs(expected))))
 
 
-def test_derivatives_of_bennetts_linkage_do_not_magnify_rounding() -> None:
+def test_derivatives_of_bennetts_linkage_do_not_amplify_rounding() -> None:
     """States that differ by rounding have equal derivatives; along the motion they equal differences."""
     robot, tau = bennett(), np.array([1.0, -0.5, 0.3])
     f, theta, h = Functions(robot.tree), 1.1, 1e-4
@@ -138,7 +138,7 @@ def test_bricards_linkage_conserves_energy_while_it_swings() -> None:
     assert np.max(np.abs(robot.constraint_error(q))) < 1e-12
 
 
-def test_a_flat_four_bar_closed_in_space_by_hinges_has_three_redundant_rows() -> None:
+def test_planar_four_bar_of_spatial_hinges_has_three_redundant_constraints() -> None:
     """A parallelogram in a plane that leans, its hinges about the plane's normal: three rows of five do nothing."""
     lean = Pose(Rotation.about(Vec3(*(np.array([1.0, -2.0, 0.5]) / math.sqrt(5.25)).tolist()), 0.9), Vec3.zero())
     R = np.array([list(row) for row in (lean.rotation.x, lean.rotation.y, lean.rotation.z)], dtype=float)

@@ -70,7 +70,7 @@ FOURBAR = """
 """
 
 
-def test_constrained_accelerations_are_near_those_of_stiff_mujoco_equalities() -> None:
+def test_constrained_accelerations_are_close_to_those_of_stiff_mujoco_equalities() -> None:
     """At rest, since it leaves the rows' own rates out; a four-bar whose loop is a hinge here and a ball there."""
     mujoco = pytest.importorskip("mujoco")
     robot = fourbars(1, HINGE)

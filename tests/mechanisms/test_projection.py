@@ -9,7 +9,7 @@ from helpers.linkages import five_bar
 
 
 @pytest.mark.parametrize("metric", ["mass", "plain"])
-def test_projection_is_idempotent(metric):
+def test_projection_onto_constraints_is_idempotent(metric):
     """Invariant 55."""
     rng = np.random.default_rng(0)
     for robot in (fourbars(2), five_bar()):
@@ -27,7 +27,7 @@ def test_projection_is_idempotent(metric):
         np.testing.assert_allclose(robot.project_velocity(projected, v, metric=metric), v, rtol=0, atol=1e-13)
 
 
-def test_a_projected_velocity_is_the_nearest_permitted_velocity():
+def test_projected_velocity_is_the_nearest_permitted_velocity():
     """Against the equations M δ = Gᵀ λ, G (v + δ) = 0 solved densely."""
     robot, rng = fourbars(2), np.random.default_rng(1)
     q, _ = parallel(robot, 0.8)
@@ -40,7 +40,7 @@ def test_a_projected_velocity_is_the_nearest_permitted_velocity():
         np.testing.assert_allclose(robot.project_velocity(q, v, metric=metric), v + delta, rtol=0, atol=1e-13)
 
 
-def test_small_projections_move_orthogonally_to_the_constraints_to_second_order():
+def test_small_projections_move_configurations_orthogonally_to_the_constraints():
     robot, rng = five_bar(), np.random.default_rng(2)
     q = robot.project_configuration([0.5, -1.2, 2.4, -2.6], metric="plain").q
     kernel = np.linalg.svd(robot.constraint_jacobian(q))[2][2:]

@@ -45,7 +45,7 @@ def body_of(robot, frame):
     return robot.tree.frame(frame).body
 
 
-def test_constraint_rows_are_the_wrenches_of_loop_joints():
+def test_constraint_jacobian_rows_are_the_wrenches_of_loop_joints():
     """W V = G v, with the twist V of a joint's frames; rows of constraints before and after it have no wrench."""
     robot = four_bar("C")
     loop, q = robot.constraints[0], by_joints(robot, closed(0.8))
@@ -62,7 +62,7 @@ def test_constraint_rows_are_the_wrenches_of_loop_joints():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", LOOPED)
-def test_reactions_balance_every_body(name):
+def test_reaction_wrenches_of_joints_balance_every_body(name):
     robot = lw.load(name)
     ends = robot.tree.bodies[0].name, robot.tree.bodies[-1].name
     robot = robot.with_force_elements(
@@ -108,7 +108,7 @@ def test_reactions_balance_every_body(name):
 
 
 @pytest.mark.slow(every=3)
-def test_reactions_do_not_depend_on_the_joint_that_closes_the_loop():
+def test_reaction_wrenches_do_not_depend_on_the_joint_that_closes_the_loop():
     """A motor at the crank, and a spring and a damper in hinge C, which is once the loop joint."""
     angle, torque, compared = closed(0.8), 0.7, 0
     for cut in "BCD":
@@ -139,7 +139,7 @@ def test_reactions_do_not_depend_on_the_joint_that_closes_the_loop():
     assert compared == 12
 
 
-def test_unique_reactions_of_a_planar_four_bar_are_in_its_plane():
+def test_unique_reaction_forces_of_a_planar_four_bar_are_in_its_plane():
     """Hinges in space: forces in the plane, and moments about the hinges."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))
@@ -151,7 +151,7 @@ def test_unique_reactions_of_a_planar_four_bar_are_in_its_plane():
     assert free.determinate_joint_wrenches(q).all() and free.loop_joint_wrenches(q, q, q).shape == (0, 6)
 
 
-def test_reactions_do_no_work_beyond_joint_forces():
+def test_power_of_reaction_wrenches_is_that_of_joint_forces():
     """Through each joint w does work on the joint's own motion alone, w · S v: joints of the tree and of the loop."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))

@@ -40,7 +40,7 @@ def reduced_mechanism(name: str) -> tuple[Mechanism, list[int], float]:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_reduced_dynamics_of_random_mechanisms_equals_multipliers(name: str) -> None:
+def test_reduced_dynamics_of_random_mechanisms_equal_the_equations_with_multipliers(name: str) -> None:
     """INVARIANTS 56: accelerations to 1e-10 times the condition; G K = 0; the velocities that are allowed."""
     m, picked, condition = reduced_mechanism(name)
     names = [names_of(m.tree, "v")[k] for k in picked]

@@ -50,7 +50,7 @@ def moving(robot, seed=1):
     return q, robot.project_velocity(q, np.random.default_rng(seed).normal(size=robot.nv))
 
 
-def test_the_characteristic_length_scales_with_the_mechanism_only(drawn):
+def test_characteristic_length_of_a_mechanism_depends_only_on_its_size(drawn):
     """It depends neither on the mechanism's position nor on the frames of its bodies."""
     for name in drawn(MECHANISMS):
         tree = MECHANISMS[name]().tree
@@ -87,7 +87,7 @@ def test_mechanisms_of_any_size_far_from_the_origin_behave_as_at_one_metre(name)
 
 
 @pytest.mark.slow(every=3)
-def test_dependent_rows_with_rounding_errors_are_not_singular():
+def test_constraints_dependent_up_to_rounding_are_not_reported_as_singular():
     """A bicycle of 0.1 mm, 10 km from the origin: the rows of its wheels are dependent, and contradict by rounding."""
     robot, rng, L = lw.load("bicycle"), np.random.default_rng(0), 1e-4
     start, moves = robot.assemble().q, 0.5 * rng.normal(size=(50, robot.nv))
@@ -101,7 +101,7 @@ def test_dependent_rows_with_rounding_errors_are_not_singular():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_mechanisms_move_equally_in_any_frames(name):
+def test_mechanisms_move_equally_if_their_frames_are_rotated(name):
     """Planar loops outside of the coordinate planes have rows that are rounding errors."""
     robot = MECHANISMS[name]()
     q, v = moving(robot)
@@ -128,7 +128,7 @@ def limited(robot, at=None, room=50.0):
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap at the start")  # of the robot without parameters
 @pytest.mark.parametrize("name", ["linkage", "bennett", "planetary_gear"])
-def test_mechanisms_with_contact_and_friction_move_equally_in_any_pose(name):
+def test_mechanisms_with_contact_and_friction_move_equally_in_a_rotated_world(name):
     """Limits that are reached, contact, dry friction, springs and dampers, with a rotated world."""
     robot = {**MECHANISMS, "linkage": linkage}[name]()
     q, v = moving(robot)

@@ -46,18 +46,18 @@ def assert_same_robot(tree, seed=0, size=4):
 
 
 @every_tree
-def test_aligning_axes_preserves_random_trees(tree):
+def test_aligning_joint_axes_preserves_random_trees(tree):
     assert_same_robot(tree)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_aligning_axes_preserves_skew_trees(seed):
+def test_aligning_joint_axes_preserves_trees_with_skew_axes(seed):
     assert_same_robot(skew_tree(seed, types=ALL if seed % 3 == 0 else (Revolute, Prismatic)), seed)
     assert_same_robot(skew_tree(seed, shape="random"), seed)
 
 
 @every_robot
-def test_aligning_axes_preserves_robots(example):
+def test_aligning_joint_axes_preserves_example_robots(example):
     assert_same_robot(example.robot().tree, size=2)
 
 
@@ -66,20 +66,20 @@ def general(tree):
     return sum(not body.placement.rotation.is_turn for body in tree.bodies if body.parent >= 0)
 
 
-def test_every_joint_of_a_chain_is_rotated_about_one_coordinate_axis():
+def test_aligning_joint_axes_rotates_joints_about_one_coordinate_axis():
     trees = [skew_tree(seed, 10) for seed in range(20)]
     assert sum(map(general, trees)) > 80
     assert all(general(align_axes(tree)) == 0 for tree in trees)
 
 
-def test_trees_with_aligned_axes_are_unchanged():
+def test_trees_with_aligned_joint_axes_are_unchanged():
     for tree in (SHIPPED[2].robot().tree, SHIPPED[5].robot().tree):
         assert align_axes(tree) == tree
     once = align_axes(skew_tree(3))
     assert align_axes(once) == once
 
 
-def test_joints_without_declared_symmetry_keep_their_axes():
+def test_aligning_joint_axes_leaves_joints_without_declared_symmetry_unchanged():
     """A free body's velocity is in its axes; a user's joint states nothing about rotations."""
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_rotations()]
     for kinds in (fast, [Cam, Helical]):
@@ -87,7 +87,7 @@ def test_joints_without_declared_symmetry_keep_their_axes():
         assert align_axes(tree) == tree
 
 
-def test_rotations_about_a_joint_commute_with_its_transform(drawn):
+def test_rotations_declared_as_symmetries_commute_with_the_joints_transform(drawn):
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):
         for joint in (kind.example(rng) for _ in range(5)):

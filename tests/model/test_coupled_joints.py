@@ -47,7 +47,7 @@ def bound(free):
 # -- how they are made
 
 
-def test_followers_share_the_coordinates_of_their_master(free, bound):
+def test_followers_share_the_coordinates_of_their_master_joint(free, bound):
     assert (free.nq, bound.nq, bound.nv) == (4, 2, 2)
     assert [j.name for j in bound.joints] == ["j0", "j1", "j2", "j3"]
     slices = {j.name: (j.q_slice, j.v_slice) for j in bound.joints}
@@ -70,7 +70,7 @@ def test_ratio_and_offset_of_a_coupling_have_defaults(free):
     assert free.with_couplings({}) == free
 
 
-def test_couplings_are_added_in_any_order_and_replaced(free, bound):
+def test_couplings_can_be_added_in_any_order_and_replaced(free, bound):
     """A chain is the same in any order; a master may follow another later; what is given anew is replaced."""
     parts = {"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)}
     for order in itertools.permutations(parts):
@@ -82,7 +82,7 @@ def test_couplings_are_added_in_any_order_and_replaced(free, bound):
     assert bound.with_couplings({"j3": "j0"}).nq == 1
 
 
-def test_mimics_of_a_file_become_couplings_on_request(free, bound):
+def test_mimic_joints_of_a_file_become_couplings_on_request(free, bound):
     document = text(j1='<mimic joint="j3" multiplier="-0.5" offset="0.25"/>', j2='<mimic joint="j1" multiplier="2"/>')
     loaded = lw.Robot.from_urdf_string(document, mimic="coupled")
     assert [b.coupling for b in loaded.tree.bodies] == [b.coupling for b in bound.tree.bodies]
@@ -113,12 +113,12 @@ def test_mimics_of_a_file_become_couplings_on_request(free, bound):
         ({"j1": ("j0", 1e200), "j2": ("j1", 1e200)}, "overflows: j2 = inf * j0"),
     ],
 )
-def test_invalid_couplings_are_refused(free, couplings, message):
+def test_invalid_joint_couplings_are_refused(free, couplings, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         free.with_couplings(couplings)
 
 
-def test_a_cycle_with_an_existing_coupling_is_refused(bound):
+def test_cycle_of_joint_couplings_is_refused(bound):
     with pytest.raises(ValueError, match="in a cycle"):
         bound.with_couplings({"j3": ("j2", 1.0)})
 
@@ -130,12 +130,12 @@ def test_couplings_of_unknown_joints_are_refused(free):
 
 
 @pytest.mark.parametrize("document", [{"j1": 3}, {"j1": ()}, {"j1": ("j0", 1, 2, 3)}, {"j1": ("j0", "x")}, "j1", None])
-def test_couplings_of_the_wrong_type_are_refused(free, document):
+def test_couplings_arguments_of_the_wrong_type_are_refused(free, document):
     with pytest.raises(TypeError, match="with_couplings: "):
         free.with_couplings(document)
 
 
-def test_joints_with_several_coordinates_cannot_be_coupled():
+def test_coupling_joints_with_several_coordinates_raises_an_error():
     tree = random_tree(np.random.default_rng(0), 3, types=[Floating, Revolute], shape="chain")
     floating = next(b.joint_name for b in tree.bodies if isinstance(b.joint, Floating))
     turning = next(b.joint_name for b in tree.bodies if isinstance(b.joint, Revolute))
@@ -167,7 +167,7 @@ def test_trees_with_inconsistent_couplings_are_refused():
 # -- values
 
 
-def test_coupled_robots_are_compared_by_value(free, bound):
+def test_robots_with_couplings_are_compared_by_value(free, bound):
     again = free.with_couplings({"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)})
     assert again == bound and hash(again) == hash(bound) and bound != free
     for same in (pickle.loads(pickle.dumps(bound)), copy.deepcopy(bound), copy.copy(bound)):
@@ -176,7 +176,7 @@ def test_coupled_robots_are_compared_by_value(free, bound):
         assert np.array_equal(same.mass_matrix(q), bound.mass_matrix(q))
 
 
-def test_the_cache_key_of_a_kernel_depends_on_couplings(free, bound):
+def test_cache_key_of_a_kernel_depends_on_couplings(free, bound):
     request = {"mass_matrix": read_request(robot_owner(free.tree), "mass_matrix")}
     robots = [free, bound, free.with_couplings({"j1": "j3", "j2": "j3"}), free.with_couplings({"j1": "j0", "j2": "j0"})]
     robots += [
@@ -193,7 +193,7 @@ def test_the_cache_key_of_a_kernel_depends_on_couplings(free, bound):
 # -- configurations
 
 
-def test_random_configurations_are_within_the_limits_of_masters_and_followers():
+def test_random_configurations_satisfy_the_limits_of_masters_and_followers():
     document = text(j1='<mimic joint="j0" multiplier="-2"/>', j2='<mimic joint="j0" multiplier="0.5" offset="1.5"/>')
     coupled = lw.Robot.from_urdf_string(document, mimic="coupled")  # all limits are [-1, 2]
     q = coupled.random_configuration(seed=0, size=2000)[:, 0]
@@ -202,7 +202,7 @@ def test_random_configurations_are_within_the_limits_of_masters_and_followers():
     assert bounds(coupled.tree)[0] == ([-1.0], [0.5])
 
 
-def test_effort_limits_of_masters_respect_those_of_followers():
+def test_effort_limits_of_masters_include_those_of_followers():
     """Times the ratio, which is the follower's force at its master; a limit of 0 states that there is no motor."""
     hinge = Revolute(Vec3(0.0, 0.0, 1.0))
     parts = []
@@ -217,7 +217,7 @@ def test_effort_limits_of_masters_respect_those_of_followers():
     assert np.abs(law(0.0, np.array([5.0, 5.0]), np.zeros(2), target_q=np.zeros(2))).tolist() == [2.0, 1.0]
 
 
-def test_couplings_with_empty_limits_have_no_random_configurations():
+def test_drawing_configurations_of_couplings_without_a_permitted_range_raises_an_error():
     document = text(j1='<mimic joint="j0" multiplier="1" offset="10"/>')
     coupled = lw.Robot.from_urdf_string(document, mimic="coupled")
     with pytest.raises(ValueError, match=r"joint 'j1' cannot be within its limits \[-1, 2\].*j1 = 1 \* j0 \+ 10"):
@@ -229,7 +229,7 @@ def test_couplings_with_empty_limits_have_no_random_configurations():
         fixed.random_configuration(seed=0)
 
 
-def test_a_coupling_that_permits_only_zero_draws_zero_configurations(free):
+def test_coupling_that_permits_only_zero_gives_zero_configurations(free):
     """Zero, and minus zero from a ratio of −1."""
     tree = random_tree(np.random.default_rng(0), 2, types=[Revolute])
     from dataclasses import replace
@@ -240,7 +240,7 @@ def test_a_coupling_that_permits_only_zero_draws_zero_configurations(free):
     assert not coupled.random_configuration(seed=0, size=3).any()
 
 
-def test_coordinates_of_coupled_robots_are_passed_by_name(bound):
+def test_coordinates_of_robots_with_couplings_can_be_passed_by_joint_name(bound):
     q = {"j0": 0.25, "j3": [0.5, -0.5]}
     assert np.array_equal(bound.mass_matrix(q), bound.mass_matrix(np.array([[0.25, 0.5], [0.25, -0.5]])))
     assert np.array_equal(bound.mass_matrix({}), bound.mass_matrix(bound.neutral()))
@@ -252,7 +252,7 @@ def test_coordinates_of_coupled_robots_are_passed_by_name(bound):
         bound.mass_matrix(np.array([0.0, np.nan]))
 
 
-def test_a_rack_adds_its_reflected_inertia_to_the_pinion():
+def test_rack_adds_its_reflected_inertia_to_the_pinion():
     """A rack of mass m on a pinion of radius r adds m r² to the pinion's inertia."""
     robot = lw.Robot(_rack_and_pinion())
     driven = robot.with_couplings({"rack": ("pinion", 0.1)})
@@ -283,7 +283,7 @@ def _rack_and_pinion():
 # -- other ways in and out
 
 
-def test_the_command_info_shows_couplings(tmp_path, capsys):
+def test_info_command_shows_joint_couplings(tmp_path, capsys):
     from linkwork.cli.main import main
 
     path = tmp_path / "r.urdf"
@@ -301,7 +301,7 @@ def test_the_command_info_shows_couplings(tmp_path, capsys):
     assert "(-0.5 × j3 + 0.25)" in capsys.readouterr().out
 
 
-def test_a_kernel_of_several_functions_supports_couplings():
+def test_kernel_of_several_functions_supports_couplings():
     arm = shipped("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)})
     kernel = arm.compile(["mass_matrix", "forward_dynamics", ("jacobian", "hand")])
     q, v = arm.random_configuration(seed=0), np.ones(arm.nv)

@@ -46,6 +46,6 @@ def test_frame_names_of_other_libraries_are_refused_with_linkworks_name(robot, n
         assert str(again) == str(caught.value) and again.known == caught.value.known
 
 
-def test_frames_named_base_and_world_exist_without_a_hint():
+def test_frames_named_base_and_world_are_accepted_without_a_hint():
     assert ARM.pose(ARM.neutral(), "base").shape == (4, 4)
     assert ARM.pose(ARM.neutral(), "world").shape == (4, 4)

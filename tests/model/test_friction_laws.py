@@ -17,11 +17,11 @@ ARM = lw.load("arm7").with_joint_dynamics(friction=1.5, static_friction={"elbow"
 
 
 @pytest.mark.parametrize("law", ALL, ids=lambda law: law.name)
-def test_every_friction_law_satisfies_the_contract(law):
+def test_every_friction_law_satisfies_the_friction_contract(law):
     check_friction_law(law).raise_if_failed()
 
 
-def test_signatures_name_all_friction_laws():
+def test_type_annotations_of_method_signatures_name_all_friction_laws():
     assert get_args(FrictionName) == tuple(law.name for law in ALL)
 
 
@@ -35,7 +35,7 @@ class Rough(FrictionLaw):
         return friction.sliding * (v / sqrt(v * v + friction.velocity * friction.velocity))
 
 
-def test_a_users_friction_law_acts_in_all_functions():
+def test_friction_law_of_a_user_acts_in_all_functions():
     check_friction_law(Rough()).raise_if_failed()
     tree, rng = ARM.tree, np.random.default_rng(0)
     q, v, a = ARM.random_configuration(seed=0), *rng.normal(size=(2, ARM.nv))
@@ -100,7 +100,7 @@ class Sticking(Coulomb):
         (Jumping, "rest", 3e-7, 3e-8),
     ],
 )
-def test_slight_violations_of_the_friction_contract_are_reported(kind, line, noticed, allowed):
+def test_check_friction_law_reports_a_requirement_violated_by_a_small_error(kind, line, noticed, allowed):
     assert_sharp(lambda make: check_friction_law(make()), kind, line, noticed, allowed)
 
 
@@ -115,11 +115,11 @@ class Accelerating(FrictionLaw):
 @pytest.mark.parametrize(
     ("law", "failures"), [(Sticking(), ["rest"]), (Accelerating(), ["dissipation", "far from rest", "stops"])]
 )
-def test_broken_friction_laws_are_reported(law, failures):
+def test_check_friction_law_reports_broken_friction_laws(law, failures):
     assert [line.name for line in check_friction_law(law).failures] == failures
 
 
-def test_stribeck_friction_peaks_at_its_velocity():
+def test_stribeck_friction_peaks_at_its_friction_velocity():
     law, friction = friction_laws.BY_NAME["stribeck"], DryFriction(1.0, 1.6, 0.05)
     speeds = np.linspace(0.0, 1.0, 20_001)
     F = np.array([law.resistance(v, friction) for v in speeds])
@@ -148,7 +148,7 @@ def test_stribeck_friction_acts_in_compiled_functions():
     assert Y @ pi == pytest.approx(even.inverse_dynamics(q, v, a, passive=True, friction="stribeck"), abs=1e-9)
 
 
-def test_static_friction_without_coulomb_friction_acts_in_stribecks_law_only():
+def test_static_friction_without_coulomb_friction_acts_only_in_the_stribeck_law():
     tree = ARM.tree
     bodies = [replace(body, friction=(0.0,), drive=replace(body.drive, static_friction=(1.0,))) for body in tree.bodies]
     robot = lw.Robot(replace(tree, bodies=tuple(bodies)))

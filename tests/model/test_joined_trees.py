@@ -74,7 +74,7 @@ def texts(value):
 
 
 @pytest.mark.parametrize("tree", [everything().tree, *BUILT_IN], ids=lambda tree: tree.name)
-def test_a_prefix_precedes_every_text_that_names_something(tree):
+def test_joining_robots_prefixes_every_name(tree):
     items = (*tree.frames, *tree.points, *tree.directions, *tree.constraints, *tree.force_elements, *tree.actuators)
     known = {x.name for x in (*items, *tree.named_configurations, *tree.bodies)} | {*tree.carried} - {"world"}
     known -= {"world"}
@@ -93,7 +93,7 @@ def test_a_prefix_precedes_every_text_that_names_something(tree):
 
 
 @pytest.mark.slow(every=3)
-def test_user_functions_of_a_renamed_robot_query_the_new_names():
+def test_user_functions_in_a_joined_robot_find_the_prefixed_names():
     robot = everything()
     q, v = robot.random_configuration(seed=1), np.linspace(-1.0, 1.0, robot.nv)
     renamed = lw.Robot(prefixed(robot.tree, "p_"))
@@ -132,7 +132,7 @@ def assert_same_motions(new, old, names, prefix, ground, tolerance=1e-12):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_a_mounted_tree_moves_on_its_carrier_as_it_does_alone(name):
+def test_mounted_robot_moves_on_its_carrier_as_it_does_alone(name):
     host, part = TREES["mixed_0"], TREES[name]
     if not on_fixed_base(part):
         with pytest.raises(ValueError, match=r"with_mounted: robot .*: joint '.*' floats in its world: expected"):
@@ -157,7 +157,7 @@ def test_a_mounted_tree_moves_on_its_carrier_as_it_does_alone(name):
 
 
 @pytest.mark.slow(every=3)
-def test_joined_trees_of_all_joint_types_have_the_forces_of_each():
+def test_joined_robots_of_all_joint_types_have_the_joint_forces_of_each():
     parts = {name: tree for name, tree in TREES.items() if not name.endswith("random")}
     whole = joined("cell", parts)
     states = [state(tree, k) for k, tree in enumerate(parts.values())]
@@ -171,7 +171,7 @@ def test_joined_trees_of_all_joint_types_have_the_forces_of_each():
 
 
 @pytest.mark.parametrize("tree", [*TREES.values(), *BUILT_IN], ids=lambda tree: tree.name)
-def test_a_placed_tree_is_the_tree_under_turned_gravity(tree):
+def test_robot_with_a_rotated_base_equals_the_robot_under_rotated_gravity(tree):
     if not on_fixed_base(tree):
         return
     base, replaced = placed(tree, X), placed(placed(tree, Y), X)
@@ -247,7 +247,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("host", "at", "part"), PAIRS)
-def test_mounted_and_placed_robots_equal_hand_written_files_to_the_bit(host, at, part):
+def test_mounted_and_placed_robots_equal_hand_written_files_bit_for_bit(host, at, part):
     a, b = EXAMPLE[host], EXAMPLE[part]
     root = b.robot().links[0].name
     carrier = lw.Robot.from_urdf_string(f'<robot name="{host}">{body_of(a.text())}</robot>')

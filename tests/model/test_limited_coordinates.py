@@ -24,7 +24,7 @@ def _free(joint):
 
 @pytest.mark.light
 @pytest.mark.parametrize("joint", _types(), ids=lambda joint: joint.type_name())
-def test_coordinates_of_a_stated_velocity_move_with_that_velocity_alone(joint):
+def test_coordinates_with_one_velocity_index_change_with_that_velocity_only(joint):
     """x(q ⊕ φ) = x + φ_k, whatever the other velocities are, where one is stated; else several change x."""
     rng = np.random.default_rng(0)
     alone = moved_alone(joint)
@@ -39,7 +39,7 @@ def test_coordinates_of_a_stated_velocity_move_with_that_velocity_alone(joint):
     assert is_plain(joint) == (joint.nq == joint.nv and None not in alone)
 
 
-def test_reversed_and_composite_joints_of_plain_joints_have_plain_coordinates():
+def test_reversed_and_composite_joints_of_vector_joints_have_vector_coordinates():
     assert is_plain(Universal().reversed()) and is_plain(Composite((Universal(), Revolute((0, 0, 1)))))
     assert moved_alone(Planar()) == moved_alone(Planar().reversed()) == (None, None, 2)
     assert moved_alone(Composite((Spherical(), Revolute((0, 0, 1))))) == (None, None, None, None, 3)
@@ -58,7 +58,7 @@ def _limited(joint, in_loop):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("in_loop", [False, True])
-def test_rows_of_limited_coordinates_are_rates_of_their_values(in_loop, drawn):
+def test_jacobian_rows_of_limited_coordinates_are_rates_of_their_values(in_loop, drawn):
     """Along a motion on the constraints, x changes by r·v dt, in the tree and in a loop alike."""
     for joint in drawn(_types()):
         robot, rng = _limited(joint, in_loop), np.random.default_rng(1)
@@ -89,7 +89,7 @@ def test_rows_of_limited_coordinates_are_rates_of_their_values(in_loop, drawn):
             )
 
 
-def test_limits_of_loops_beyond_half_a_revolution_select_the_nearest_angle():
+def test_limits_of_loop_joints_beyond_half_a_revolution_select_the_nearest_angle():
     """Hinge angles that differ by revolutions: the one nearest to the middle of the limits counts."""
     free = lw.Joint.of(Revolute((0, 0, 1)), name="free", parent="world", child="hand")
     robot = lw.Robot.build("one", lw.Link("hand", mass=1.0), free)

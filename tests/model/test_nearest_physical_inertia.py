@@ -24,7 +24,7 @@ def second_moments(J: Symmetric3) -> np.ndarray:
 
 
 @given(SIX)
-def test_the_nearest_inertia_is_possible_and_optimal(inertia: Symmetric3):
+def test_nearest_physical_inertia_is_physical_and_has_the_least_distance(inertia: Symmetric3):
     """Projection P of Σ on a convex cone: P is in it, Σ − P is in the polar cone, and orthogonal to P."""
     repaired, distance = nearest_physical(inertia)
     size = np.linalg.norm(second_moments(inertia))
@@ -38,7 +38,7 @@ def test_the_nearest_inertia_is_possible_and_optimal(inertia: Symmetric3):
     assert np.linalg.norm(matrix(again) - matrix(repaired)) <= 1e-13 * size
 
 
-def test_nearest_inertias_equal_hand_calculations():
+def test_nearest_physical_inertias_equal_hand_calculations():
     possible = Symmetric3.diagonal(1.0, 2.0, 3.0)
     assert nearest_physical(possible) == (possible, 0.0)  # a flat body, which is just possible
     assert nearest_physical(Symmetric3.zero()) == (Symmetric3.zero(), 0.0)
@@ -48,7 +48,7 @@ def test_nearest_inertias_equal_hand_calculations():
     assert all_wrong == (Symmetric3.zero(), 1.0)
 
 
-def test_the_nearest_inertia_does_not_depend_on_the_axes():
+def test_nearest_physical_inertia_does_not_depend_on_the_axes():
     R = Rotation.from_rpy(0.3, -1.2, 2.0)
     inertia = Symmetric3(-0.2, 0.1, 0.0, 1.0, 0.3, 0.7)
     (repaired, distance), (turned, same) = nearest_physical(inertia), nearest_physical(R @ inertia)
@@ -57,7 +57,7 @@ def test_the_nearest_inertia_does_not_depend_on_the_axes():
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e40])
-def test_the_nearest_inertia_scales_with_the_magnitude(scale: float):
+def test_nearest_physical_inertia_scales_with_the_magnitude(scale: float):
     repaired, distance = nearest_physical(Symmetric3.diagonal(scale, scale, 4.0 * scale))
     assert distance == pytest.approx(1.0 / 3.0)
     assert [repaired.xx, repaired.yy, repaired.zz] == pytest.approx([2.0 * scale, 2.0 * scale, 4.0 * scale])
@@ -71,7 +71,7 @@ def checked(about: Symmetric3, *, nearest: bool | None = True, strict: bool = Fa
     return check_inertial(findings, WHERE, 1.0, Vec3(0.1, 0.0, 0.0), about, (), nearest=nearest), findings
 
 
-def test_repaired_inertias_are_reported():
+def test_inertias_repaired_by_a_reader_are_reported():
     for about, expected in (
         (Symmetric3.diagonal(1.0, 1.0, 4.0), Symmetric3.diagonal(2.0, 2.0, 4.0)),
         (Symmetric3.diagonal(-0.2, 1.0, 1.0), nearest_physical(Symmetric3.diagonal(-0.2, 1.0, 1.0))[0]),
@@ -86,13 +86,13 @@ def test_repaired_inertias_are_reported():
         assert checked(about, strict=True)[1].errors[0].code == "INERTIA_NEAREST"
 
 
-def test_inertias_impossible_by_rounding_are_accepted():
+def test_inertias_unphysical_by_rounding_are_accepted():
     for about in (Symmetric3.diagonal(1.0, 1.0, 2.00001), Symmetric3.diagonal(-1e-6, 1.0, 1.0)):
         inertia, findings = checked(about)
         assert inertia == Inertia.at_center(1.0, Vec3(0.1, 0.0, 0.0), about) and not findings.warnings
 
 
-def test_inertias_far_from_possible_are_refused():
+def test_inertias_far_from_physical_are_refused():
     far = Symmetric3.diagonal(-1.0, -1.0, -1.0)
     _, findings = checked(far)
     assert [issue.code for issue in findings.errors] == ["INERTIA_FAR"]

@@ -40,7 +40,7 @@ def test_random_trees_use_every_joint_type_equally(bodies):
     assert max(map(kinds.count, ALL)) - min(map(kinds.count, ALL)) <= 1
 
 
-def test_random_trees_have_the_requested_shape():
+def test_random_trees_have_the_requested_topology():
     assert [body.parent for body in tree(shape="chain").bodies] == [-1, 0, 1, 2, 3, 4]
     assert [body.parent for body in tree(shape="star").bodies] == [-1, 0, 0, 0, 0, 0]
     parents = {tuple(body.parent for body in tree(seed).bodies) for seed in range(20)}
@@ -50,7 +50,7 @@ def test_random_trees_have_the_requested_shape():
 
 
 @every_plain_tree
-def test_random_trees_have_unique_names_and_possible_inertias(tree):
+def test_random_trees_have_unique_names_and_physical_inertias(tree):
     names = [frame.name for frame in tree.frames]
     assert len({*names}) == len(names)
     assert len({body.joint_name for body in tree.bodies}) == len(tree.bodies)
@@ -87,7 +87,7 @@ def test_invalid_arguments_of_random_trees_are_refused():
         tree(shape="ring")
 
 
-def test_the_trees_of_the_tests_have_every_joint_type():
+def test_test_trees_contain_every_joint_type():
     assert {type(body.joint) for tree in TREES.values() for body in tree.bodies} >= {*ALL}
 
 
@@ -99,7 +99,7 @@ def test_the_trees_of_the_tests_have_every_joint_type():
     types=st.lists(st.sampled_from(ALL), min_size=1, max_size=4),
     shape=st.sampled_from(["random", "chain", "star"]),
 )
-def test_dynamics_of_random_trees_equals_the_textbook_equations(seed, bodies, types, shape):
+def test_dynamics_of_random_trees_equal_the_textbooks(seed, bodies, types, shape):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, bodies, types=types, shape=shape)
     q = np.concatenate([body.joint.random(rng, body.limits.lower, body.limits.upper, ()) for body in tree.bodies])

@@ -34,21 +34,21 @@ def zeros(tree):
 
 
 @every_tree
-def test_regrouping_preserves_joint_space_dynamics(tree):
+def test_regrouping_inertias_preserves_joint_space_dynamics(tree):
     assert_same_dynamics(tree, regroup_inertias(tree), *state(tree))
     tilted = replace(tree, gravity=Vec3(3.0, -2.0, 5.0))
     assert_same_dynamics(tilted, regroup_inertias(tilted), *state(tree, seed=1))
 
 
 @every_robot
-def test_regrouping_preserves_the_dynamics_of_real_robots(example):
+def test_regrouping_inertias_preserves_the_dynamics_of_example_robots(example):
     tree = example.robot().tree
     assert_same_dynamics(tree, regroup_inertias(tree), *state(tree, size=3))
 
 
 @pytest.mark.light
 @every_tree
-def test_regrouping_changes_inertias_only(tree):
+def test_regrouping_inertias_changes_only_inertias(tree):
     edited_tree = regroup_inertias(tree)
     bodies = [replace(body, inertia=old.inertia) for body, old in zip(edited_tree.bodies, tree.bodies, strict=True)]
     assert replace(edited_tree, bodies=tuple(bodies), frames=tree.frames) == tree
@@ -57,7 +57,7 @@ def test_regrouping_changes_inertias_only(tree):
 
 @pytest.mark.light
 @every_tree
-def test_regrouping_is_idempotent_to_rounding(tree):
+def test_regrouping_inertias_is_idempotent_to_rounding(tree):
     once = regroup_inertias(tree)
     twice = regroup_inertias(once)
     for inertia_once, inertia_twice in zip(once.bodies, twice.bodies, strict=True):
@@ -65,7 +65,7 @@ def test_regrouping_is_idempotent_to_rounding(tree):
 
 
 @every_robot
-def test_regrouped_robots_take_fewer_operations(example):
+def test_robots_with_regrouped_inertias_need_fewer_operations(example):
     tree = example.robot().tree
     edited_tree = regroup_inertias(tree)
     assert zeros(edited_tree) > zeros(tree)
@@ -81,7 +81,7 @@ def test_regrouped_robots_take_fewer_operations(example):
             assert body.inertia.about.elements() == (0.0,) * 6
 
 
-def test_the_regrouped_part_of_an_inertia_does_not_resist_its_joint(drawn):
+def test_inertia_moved_by_regrouping_does_not_affect_its_joint(drawn):
     """The removed inertia neither resists the joint nor depends on its motion."""
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):
@@ -112,12 +112,12 @@ def test_regrouped_inertia_about_a_coordinate_axis_has_exact_zeros():
             assert sum(across) == (K[0], K[3], K[5])[k] == (J[0], J[3], J[5])[k]
 
 
-def test_inertias_at_a_users_joint_are_not_regrouped():
+def test_inertias_at_joints_of_a_users_type_are_not_regrouped():
     tree = random_tree(np.random.default_rng(2), 3, types=[Cam], shape="chain")
     assert regroup_inertias(tree) == tree
 
 
-def test_joints_that_no_inertia_resists_are_refused_also_on_skew_axes():
+def test_joints_moving_no_inertia_are_refused_also_about_skew_axes():
     """A point mass on a hinge's skew axis: rounding is all that resists, and it is measured against the mass."""
     for axis in (Vec3(0.0, 0.0, 1.0), Vec3(0.6, 0.48, 0.64)):
         tree = random_tree(np.random.default_rng(4), 2, types=[Revolute], shape="chain")
@@ -130,7 +130,7 @@ def test_joints_that_no_inertia_resists_are_refused_also_on_skew_axes():
         assert Robot(tree).mass_matrix([0.1, 0.2]).shape == (2, 2)
 
 
-def test_kernels_regroup_joint_space_functions_only(drawn):
+def test_kernels_use_regrouped_inertias_in_joint_space_functions_only(drawn):
     """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
     of_bodies = {
         "newton_euler_terms",

@@ -100,7 +100,7 @@ def assert_equal_but_for_rounding(tree_a, tree_b):
 
 @pytest.mark.light
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())
-def test_a_reversed_joint_is_the_inverse_of_the_joint(kind):
+def test_reversed_joint_has_the_inverse_transform_of_the_joint(kind):
     rng = np.random.default_rng(0)
     joint = kind.example(rng)
     reversed_joint = joint.reversed()
@@ -126,7 +126,7 @@ def test_a_reversed_joint_is_the_inverse_of_the_joint(kind):
 
 @every_fixed
 @pytest.mark.parametrize("link", ["body5", "tool3", "body1", "ground1"])
-def test_links_move_equally_relative_to_each_other_after_rerooting(tree, link):
+def test_rerooting_preserves_relative_motions_of_links(tree, link):
     edited_tree = reroot(tree, link)
     assert_same_placements(tree, edited_tree)
     q, v, a = state(tree)
@@ -137,7 +137,7 @@ def test_links_move_equally_relative_to_each_other_after_rerooting(tree, link):
 
 
 @every_fixed
-def test_dynamics_with_another_root_satisfies_the_identities(tree):
+def test_dynamics_of_a_tree_with_another_root_satisfy_the_identities(tree):
     edited_tree = reroot(tree, "tool5")
     q, v, a = state(edited_tree)
     book, f = Textbook(edited_tree, q, v, a), Direct(edited_tree)
@@ -156,7 +156,7 @@ def test_rerooting_twice_restores_the_tree(tree, link):
     assert_equal_but_for_rounding(tree, reroot(reroot(tree, link), "base"))
 
 
-def test_rerooting_at_the_root_changes_no_tree():
+def test_rerooting_at_the_root_link_returns_the_same_tree():
     tree = FIXED["mixed_0"]
     assert reroot(tree, "base") == tree == reroot(tree, "world")
     walker = lw.load("quadruped", floating_base=True)
@@ -187,7 +187,7 @@ def test_arms_rerooted_at_the_hand_equal_floating_arms_with_a_fixed_hand(name, l
 
 
 @pytest.mark.slow(every=3)
-def test_platforms_of_parallel_robots_can_become_the_root():
+def test_platform_of_a_parallel_robot_can_become_the_root():
     """The joint of the platform then carries the base, in the same coordinates."""
     rng = np.random.default_rng(3)
     for name in ("stewart", "delta"):
@@ -207,7 +207,7 @@ def test_platforms_of_parallel_robots_can_become_the_root():
 
 
 @pytest.mark.parametrize("placement", [lw.pose(), lw.pose((0.3, 0.1, -0.2), rpy=(0.3, -0.4, 0.7))])
-def test_constraints_with_the_world_stay_at_the_former_base(placement):
+def test_rerooting_keeps_constraints_with_the_world_at_the_former_base(placement):
     """The base is the link "stand", which is fixed to the world at the placement."""
     revolute, Joint = lw.joints.Revolute, lw.Joint
     old = lw.Robot.build(
@@ -229,7 +229,7 @@ def test_constraints_with_the_world_stay_at_the_former_base(placement):
 @pytest.mark.parametrize(
     ("name", "link"), [("talos", "leg_left_6_link"), ("quadruped", "front_left_foot"), ("g1", "left_rubber_hand")]
 )
-def test_dynamics_of_a_walker_with_another_base_link_are_those_in_new_coordinates(name, link):
+def test_dynamics_of_a_walker_with_another_base_link_equal_those_in_new_coordinates(name, link):
     """M, h and joint forces are those before, after the change of the base's coordinates."""
     old = EXAMPLE[name].robot()
     new = old.with_root(link)
@@ -278,7 +278,7 @@ def _configuration(X):
 
 
 @pytest.mark.slow
-def test_joint_accelerations_of_free_robots_do_not_depend_on_the_root():
+def test_joint_accelerations_of_floating_robots_do_not_depend_on_the_root_link():
     """The base's wrench is zero; equal joint forces give equal joint accelerations."""
     old = lw.load("quadruped", floating_base=True, gravity=(0.0, 0.0, 0.0))
     new = old.with_root("hind_right_foot")
@@ -292,7 +292,7 @@ def test_joint_accelerations_of_free_robots_do_not_depend_on_the_root():
     assert_close(new.forward_dynamics(q_new, zero, tau)[6:], accelerations, 1e-10)
 
 
-def test_couplings_survive_rerooting():
+def test_rerooting_preserves_joint_couplings():
     old = lw.load("arm7_gripper", mimic="coupled")
     new = old.with_root("right_finger")
     assert_same_placements(old.tree, new.tree)
@@ -314,7 +314,7 @@ def test_unknown_root_names_are_refused():
         lw.load("arm7").with_root("foot")
 
 
-def test_a_massless_link_named_world_stays_behind_on_rerooting():
+def test_rerooting_leaves_a_massless_link_named_world_behind():
     """One without mass or shapes is the world itself, and stays behind; one with mass cannot move by this name."""
     joints = joint("weld", "world", "base", "fixed"), joint("j", "base", "arm", inner=LIMIT)
     plain = lw.Robot.from_urdf_string(robot(link("world", ""), link("base"), link("arm"), *joints))
@@ -326,7 +326,7 @@ def test_a_massless_link_named_world_stays_behind_on_rerooting():
         heavy.with_root("arm")
 
 
-def test_a_link_named_ground_is_added_on_rerooting():
+def test_rerooting_adds_a_link_named_ground_for_the_former_base():
     """A new link "ground" moves then, with the same relative poses; a frame of that name keeps it."""
     tree = random_tree(np.random.default_rng(0), 2, types=[MOVING[0]], shape="chain")
     old = lw.Robot(replace(tree, frames=tuple(f for f in tree.frames if f.body != WORLD)))
@@ -341,7 +341,7 @@ def test_a_link_named_ground_is_added_on_rerooting():
 
 
 @pytest.mark.slow
-def test_long_chains_are_rerooted():
+def test_long_chains_can_be_rerooted():
     tree = grounded(random_tree(np.random.default_rng(0), 3000, types=[MOVING[0]], shape="chain"))
     edited_tree = reroot(tree, "body2999")
     assert [b.joint_name for b in edited_tree.bodies[:2]] == ["joint2999", "joint2998"]

@@ -55,12 +55,12 @@ def assert_same_robot(tree, seed=0, size=4):
 
 
 @every_tree
-def test_shifting_origins_preserves_random_trees(tree):
+def test_shifting_joint_origins_preserves_random_trees(tree):
     assert_same_robot(tree)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_shifting_origins_preserves_aligned_trees(seed):
+def test_shifting_joint_origins_preserves_trees_with_aligned_axes(seed):
     tree = aligned_tree(
         seed, types=ALL if seed % 2 else (Revolute, Prismatic), shape=("random", "chain", "star")[seed % 3]
     )
@@ -68,19 +68,19 @@ def test_shifting_origins_preserves_aligned_trees(seed):
 
 
 @every_robot
-def test_shifting_origins_preserves_robots(example):
+def test_shifting_joint_origins_preserves_example_robots(example):
     assert_same_robot(example.robot().tree, size=2)
     assert coordinates(shift_origins(example.robot().tree)) <= coordinates(example.robot().tree)
 
 
-def test_shifted_origins_have_fewer_nonzero_offsets():
+def test_shifted_joint_origins_have_fewer_nonzero_offsets():
     trees = [aligned_tree(seed, 12) for seed in range(20)]
     assert sum(coordinates(shift_origins(tree)) for tree in trees) < 0.8 * sum(map(coordinates, trees))
     for name, most in {"arm6": 4, "quadruped": 12}.items():
         assert coordinates(shift_origins(shipped(name).tree)) <= most < coordinates(shipped(name).tree)
 
 
-def test_shifting_origins_changes_placements_only():
+def test_shifting_joint_origins_changes_only_placements():
     tree = aligned_tree(5, 10)
     edited_tree = shift_origins(tree)
     assert edited_tree != tree
@@ -91,7 +91,7 @@ def test_shifting_origins_changes_placements_only():
     assert shift_origins(edited_tree) == edited_tree
 
 
-def test_origins_of_free_bodies_and_users_joints_are_not_shifted():
+def test_joint_origins_of_free_bodies_and_users_joints_are_not_shifted():
     """A free body's velocity is that of its origin; a user's joint states nothing about shifts."""
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_translations()]
     for kinds in (fast, [Cam, Helical]):
@@ -99,7 +99,7 @@ def test_origins_of_free_bodies_and_users_joints_are_not_shifted():
         assert shift_origins(tree) == tree
 
 
-def test_shifts_along_a_joint_commute_with_its_transform(drawn):
+def test_shifts_declared_as_symmetries_commute_with_the_joints_transform(drawn):
     rng = np.random.default_rng(0)
     for kind in drawn(ALL):
         for joint in (kind.example(rng) for _ in range(5)):
@@ -111,7 +111,7 @@ def test_shifts_along_a_joint_commute_with_its_transform(drawn):
                     assert_close((back @ X @ forward).elements(), X.elements(), 1e-15)
 
 
-def test_shifting_origins_of_a_tree_with_400_branches_is_fast():
+def test_shifting_joint_origins_of_a_tree_with_400_branches_is_fast():
     """Few places are tried, however many children there are."""
     tree = aligned_tree(1, 400, types=[Revolute], shape="star")
     assert coordinates(shift_origins(tree)) <= coordinates(tree)

@@ -18,7 +18,7 @@ from oracles.example_robots import EXAMPLES, shipped
 HEAVY = Inertia.at_center(3.0, Vec3(0.1, 0.0, 0.2), Symmetric3.diagonal(0.1, 0.2, 0.25))
 
 
-def test_a_body_inertia_that_contradicts_its_links_is_refused():
+def test_body_inertia_that_contradicts_its_links_inertias_is_refused():
     """Changed alone, the robot's mass and its mass matrix would contradict each other."""
     for tree in (shipped("arm7").tree, shipped("quadruped").tree, random_tree(np.random.default_rng(0), 4)):
         for i in (0, len(tree.bodies) - 1):
@@ -33,7 +33,7 @@ def test_a_body_inertia_that_contradicts_its_links_is_refused():
                     replace(tree, frames=(*tree.frames[:k], frame, *tree.frames[k + 1 :]))
 
 
-def test_small_contradictions_of_body_inertias_are_refused():
+def test_small_contradictions_between_body_and_link_inertias_are_refused():
     """A tenth of a per mille of the smallest moment of mass of one link."""
     tree = shipped("arm7").tree
     for part in ("mass", "moment", "about"):
@@ -55,7 +55,7 @@ def test_link_and_body_inertias_changed_together_are_accepted():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_body_inertias_of_real_and_transformed_robots_are_sums_over_links(example):
+def test_body_inertias_of_example_and_transformed_robots_are_sums_over_links(example):
     """Transformed trees round otherwise; regrouped ones have no links' inertias to disagree with."""
     tree = example.robot().tree
     assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies

@@ -39,7 +39,7 @@ def welded() -> str:
     )
 
 
-def test_links_welded_to_a_fixed_root_belong_to_the_world():
+def test_links_welded_to_a_fixed_root_link_belong_to_the_world():
     tree = read(welded())
     assert [body.name for body in tree.bodies] == ["arm", "hand"]
     assert [body.joint_name for body in tree.bodies] == ["shoulder", "wrist"]
@@ -82,7 +82,7 @@ def test_inertias_of_welded_links_are_summed_in_the_body_frame():
     assert tree.bodies[0].inertia.about.xx == (1.0 + 0.0) + (2.0 + 4.0) + (1.0 + 8.0)
 
 
-def test_a_floating_base_carries_the_root_link():
+def test_floating_base_moves_the_root_link():
     tree = read(welded(), floating_base=True)
     first = tree.bodies[0]
     assert (first.name, first.joint_name, first.joint, first.parent) == ("base", "floating_base", Floating(), WORLD)
@@ -96,7 +96,7 @@ def test_a_floating_base_carries_the_root_link():
     assert [frame.body for frame in tree.frames] == [0, 0, 1, 1, 1, 2]
 
 
-def test_a_single_link_is_a_robot():
+def test_single_link_is_a_valid_robot():
     assert read(robot(link("a"))).bodies == ()
     assert read(robot(link("a")), floating_base=True).nq == 7
 
@@ -107,7 +107,7 @@ def test_floating_joints_may_occur_anywhere_in_a_tree():
     assert (tree.nq, tree.nv) == (14, 12)
 
 
-def test_the_name_of_the_floating_base_must_be_free():
+def test_floating_base_joint_requires_an_unused_name():
     text = robot(link("a"), link("b"), joint("floating_base", "a", "b"))
     assert read(text).bodies[0].joint_name == "floating_base"
     issue = error(text, floating_base=True)
@@ -116,7 +116,7 @@ def test_the_name_of_the_floating_base_must_be_free():
     assert read(fixed, floating_base=True).frames[1].fixed_joint == "floating_base"
 
 
-def test_a_root_link_named_world_is_fixed():
+def test_root_link_named_world_is_fixed():
     text = robot(link("world"), link("b"), joint("j", "world", "b", "fixed", MOVED))
     tree = read(text)
     assert tree.frame("world") == tree.frames[0]
@@ -127,12 +127,12 @@ def test_a_root_link_named_world_is_fixed():
 
 
 @pytest.mark.parametrize("kind", ["fixed", "revolute"])
-def test_a_link_named_world_that_is_no_root_is_refused(kind: str):
+def test_link_named_world_that_is_not_the_root_is_refused(kind: str):
     issue = error(robot(link("a"), link("world"), joint("j", "a", "world", kind)))
     assert issue.code == "BAD_NAME" and "'world'" in issue.message and issue.where.line == 3
 
 
-def test_gravity_defaults_to_the_earths_and_is_checked():
+def test_gravity_of_a_tree_defaults_to_the_earths_and_is_checked():
     description = parse_urdf(robot(link("a")))
     assert build_tree(description).gravity == Vec3(0.0, 0.0, -9.81)
     assert build_tree(description, gravity=(0, 0, 0)).gravity == Vec3(0.0, 0.0, 0.0)
@@ -142,7 +142,7 @@ def test_gravity_defaults_to_the_earths_and_is_checked():
             build_tree(description, gravity=gravity)
 
 
-def test_trees_store_name_source_and_warnings():
+def test_trees_built_by_readers_store_name_source_and_warnings():
     text = robot(link("a"), link("b"), joint("j", "a", "b", inner=""), "<gazebo/>")
     description = parse_urdf(text, source="arm.urdf")
     tree = build_tree(description)
@@ -154,7 +154,7 @@ def test_trees_store_name_source_and_warnings():
     assert [issue.code for issue in caught.value.issues] == ["LIMIT_MISSING"]
 
 
-def test_trees_are_compared_by_value():
+def test_trees_with_equal_content_compare_equal():
     tree = read(welded())
     assert read(welded()) == tree and hash(read(welded())) == hash(tree)
     copy: Tree = pickle.loads(pickle.dumps(tree))
@@ -202,14 +202,14 @@ def test_rotor_offsets_belong_to_moving_joints_and_compose_on_fixed_joints():
         (described(turning("", "a", "b"), turning("k", "b", "c")), "BAD_NAME"),
     ],
 )
-def test_messages_about_descriptions_without_a_file_name_no_file(description: Description, code: str):
+def test_messages_about_robot_descriptions_without_a_file_name_no_file(description: Description, code: str):
     with pytest.raises(ModelError, match=code) as caught:
         build_tree(description)
     assert caught.value.code == code
     assert "None" not in str(caught.value)
 
 
-def test_invalid_names_in_descriptions_are_refused():
+def test_invalid_names_in_robot_descriptions_are_refused():
     mimic = dataclasses.replace(turning("j", "a", "b"), mimic=Following(["k"]))
     for description, title in (
         (dataclasses.replace(described(links="a"), name=None), "the robot's name: expected a string, got 'None'"),
@@ -224,7 +224,7 @@ def test_invalid_names_in_descriptions_are_refused():
         assert caught.value.code == "BAD_NAME" and title in caught.value.message
 
 
-def test_impossible_joint_values_in_descriptions_are_refused():
+def test_impossible_joint_values_in_robot_descriptions_are_refused():
     good = turning("j", "a", "b")
     limits = good.limits
     skew = Pose(Rotation(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.1), Vec3(0.0, 0.0, 1.0)), Vec3.zero())
@@ -253,7 +253,7 @@ def test_impossible_joint_values_in_descriptions_are_refused():
         assert caught.value.code == code and title in caught.value.message and "'j'" in caught.value.message
 
 
-def test_impossible_link_inertias_in_descriptions_are_refused():
+def test_impossible_link_inertias_in_robot_descriptions_are_refused():
     zero = Inertia.zero()
     for inertia, code in (
         (dataclasses.replace(zero, mass=-1.0), "MASS_NEGATIVE"),
@@ -275,7 +275,7 @@ def test_warnings_of_a_reader_are_stored_in_the_tree():
         build_tree(description, strict=True)
 
 
-def test_mimics_are_stored_in_the_bodies():
+def test_mimic_relations_are_stored_in_the_bodies_of_a_tree():
     follower = dataclasses.replace(turning("k", "b", "c"), mimic=Following("j", 2.0, 1.0))
     tree = build_tree(described(turning("j", "a", "b"), follower))
     assert [body.mimic for body in tree.bodies] == [None, Following("j", 2.0, 1.0)]
@@ -288,7 +288,7 @@ def test_shapes_of_welded_links_stay_with_their_link():
     assert [(len(frame.visuals), len(frame.collisions)) for frame in tree.frames] == [(0, 0), (1, 1)]
 
 
-def test_hashes_of_trees_differ_between_values_and_processes():
+def test_hash_of_a_tree_depends_on_its_values_and_on_the_process():
     """It is kept, so neither trees with other parts nor other processes, whose texts hash otherwise, may have it."""
     tree = read(welded())
     before = hash(tree)

@@ -40,7 +40,7 @@ def solid_box(mass: float, x: float, y: float, z: float) -> Symmetric3:
 
 
 @given(SCALES, SCALES, SCALES, st.floats(1e-6, 1e6), ANGLES, ANGLES, ANGLES)
-def test_a_solid_box_of_any_size_and_attitude_is_accepted(
+def test_inertia_of_a_solid_box_of_any_size_and_orientation_is_accepted(
     x: float, y: float, z: float, mass: float, roll: float, pitch: float, yaw: float
 ):
     about = Rotation.from_rpy(roll, pitch, yaw) @ solid_box(mass, x, y, z)
@@ -48,19 +48,19 @@ def test_a_solid_box_of_any_size_and_attitude_is_accepted(
 
 
 @given(st.floats(1e-6, 1e6), ANGLES, ANGLES, ANGLES)
-def test_a_thin_rod_with_six_digits_is_accepted(mass: float, roll: float, pitch: float, yaw: float):
+def test_inertia_of_a_thin_rod_with_six_digits_is_accepted(mass: float, roll: float, pitch: float, yaw: float):
     about = Rotation.from_rpy(roll, pitch, yaw) @ diagonal(mass, mass, 0.0)
     assert codes(mass, Symmetric3(*(float(f"{a:.6g}") for a in about.elements()))) == []
 
 
 @given(ANGLES, ANGLES, ANGLES)
-def test_a_negative_moment_is_detected_in_any_attitude(roll: float, pitch: float, yaw: float):
+def test_negative_moment_of_inertia_is_detected_in_any_orientation(roll: float, pitch: float, yaw: float):
     R = Rotation.from_rpy(roll, pitch, yaw)
     assert codes(1.0, R @ diagonal(-0.01, 1.0, 1.0)) == ["INERTIA_NOT_PSD"]
     assert codes(1.0, R @ diagonal(1.0, 1.0, 2.01)) == ["inertia_triangle"]
 
 
-def test_principal_moments_equal_closed_forms():
+def test_principal_moments_of_inertia_equal_closed_forms():
     assert principal_moments(diagonal(3.0, 1.0, 2.0)) == (1.0, 2.0, 3.0)
     assert principal_moments(Symmetric3(2.0, 1.0, 0.0, 2.0, 0.0, 5.0)) == pytest.approx((1.0, 3.0, 5.0))
     assert principal_moments(Symmetric3(0.0, 1e-320, 0.0, 0.0, 0.0, 0.0))[2] > 0.0
@@ -69,7 +69,7 @@ def test_principal_moments_equal_closed_forms():
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=6, max_size=6))
-def test_principal_moments_equal_the_eigenvalues(elements: list[float]):
+def test_principal_moments_of_inertia_equal_numpys_eigenvalues(elements: list[float]):
     S = Symmetric3(*(x if abs(x) > 1e-100 else 0.0 for x in elements))  # LAPACK is off by 1e-9 beside 1e-157
     matrix = np.array([list(S.x), list(S.y), list(S.z)])
     np.testing.assert_allclose(principal_moments(S), np.linalg.eigvalsh(matrix), rtol=1e-9, atol=1e-9)
@@ -104,7 +104,7 @@ def test_messages_about_inertias_show_the_principal_moments():
         (1.0, diagonal(1e4, 1e4, 1e4), ["inertia_units"]),
     ],
 )
-def test_masses_and_moments_are_checked(mass: float, about: Symmetric3, expected: list[str]):
+def test_masses_and_moments_of_inertia_are_checked(mass: float, about: Symmetric3, expected: list[str]):
     assert codes(mass, about) == expected
 
 
@@ -117,7 +117,7 @@ def test_masses_and_moments_are_checked(mass: float, about: Symmetric3, expected
         ([Sphere(0.1), Sphere(0.5)], 0.5),
     ],
 )
-def test_the_radius_of_gyration_is_compared_with_the_shapes(shapes: list[Shape], reach: float):
+def test_radius_of_gyration_is_compared_with_the_size_of_the_shapes(shapes: list[Shape], reach: float):
     below, above = (9.9 * reach) ** 2, (10.1 * reach) ** 2
     assert codes(1.0, diagonal(below, below, below), *shapes) == []
     assert codes(1.0, diagonal(above, above, above), *shapes) == ["inertia_units"]
@@ -126,7 +126,7 @@ def test_the_radius_of_gyration_is_compared_with_the_shapes(shapes: list[Shape],
     assert codes(1.0, solid_box(1.0, 1.0, 1.0, 1.0), *shapes, center=Vec3(10.1 * reach, 0.0, 0.0)) == ["com_far"]
 
 
-def test_the_extent_of_separate_shapes_is_their_distance():
+def test_size_of_separate_shapes_is_their_distance():
     positions = [Pose(Rotation.identity(), Vec3(x, 0.0, 0.0)) for x in (100.0, 102.0)]
     shapes = [Geometry(Sphere(0.5), position) for position in positions]
     findings = Findings()
@@ -144,7 +144,7 @@ def test_overflowing_and_infinite_inertias_are_refused():
     assert codes(1.0, diagonal(math.nan, 1.0, 1.0)) == ["NOT_FINITE"]
 
 
-def test_strict_turns_warnings_about_values_into_errors():
+def test_option_strict_turns_warnings_about_inertias_into_errors():
     findings = Findings(strict=True)
     check_inertial(findings, WHERE, 0.0, ORIGIN, diagonal(1.0, 1.0, 1.0), ())
     with pytest.raises(ModelError, match="MASS_ZERO") as caught:

@@ -54,7 +54,7 @@ def far(robot, q, X, frame, rows=slice(None)):
 
 
 @pytest.mark.slow(every=3)
-def test_cartesian_paths_are_smooth_with_twists_as_derivatives():
+def test_cartesian_paths_are_smooth_and_have_twists_as_derivatives():
     h = 1e-6
     for name, path in PATHS.items():
         s = np.linspace(0.0, path.length, 40)
@@ -110,7 +110,7 @@ def test_cartesian_paths_pass_through_their_poses():
 
 
 @pytest.mark.slow(every=3)
-def test_a_frame_follows_its_cartesian_path_within_limits():
+def test_frame_follows_its_cartesian_path_within_tolerance_and_limits():
     """At a thousand parameters between way points, in both directions, with and without corners."""
     X, X7 = ARM.pose(Q, "tool"), SEVEN.pose(Q7, "hand")
     pose_there = lw.pose((-0.1, 0.15, 0.1), rpy=(0.2, 0.0, 0.3)) @ X
@@ -154,7 +154,7 @@ def test_a_frame_follows_its_cartesian_path_within_limits():
 
 
 @pytest.mark.slow(every=3)
-def test_a_followed_cartesian_path_is_timed_within_limits():
+def test_tracked_cartesian_path_is_timed_within_limits():
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
     path = lw.motion.polyline([X, lw.pose((-0.1, 0.15, 0.1)) @ X, lw.pose((0.0, 0.1, 0.0)) @ X])
@@ -170,7 +170,7 @@ def test_a_followed_cartesian_path_is_timed_within_limits():
     assert timed.duration > path.length / 0.2
 
 
-def test_a_wrist_flip_along_a_cartesian_path_is_counted():
+def test_wrist_flip_along_a_cartesian_path_is_counted_as_a_reconfiguration():
     """The tool turns 4 rad about its own axis, and the last joint may turn 3.4: the wrist flips once."""
     q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, -1.6])
     lower, upper = ARM.lower.copy(), ARM.upper.copy()
@@ -205,7 +205,7 @@ def test_a_wrist_flip_along_a_cartesian_path_is_counted():
     assert tracked.reconfigurations == 0
 
 
-def test_arms_without_closed_form_reconfigure_to_the_nearest_solution():
+def test_arms_without_closed_form_ik_reconfigure_to_the_nearest_solution_along_a_path():
     """A bound of the first joint forces the elbow over while the tip follows a circle."""
     arm, tip = planar([1.0, 1.0], limits=[(-0.6, 0.6), (-2.5, 2.5)])
     q = np.array([0.5, -1.0])
@@ -226,7 +226,7 @@ def test_arms_without_closed_form_reconfigure_to_the_nearest_solution():
         assert far(arm, part(s).q, path(s), tip, slice(3, 6)) < 1e-4
 
 
-def test_a_line_near_a_singularity_fails_with_a_reason():
+def test_straight_line_near_a_singularity_fails_with_a_reason():
     """The two wrist axes nearly align, at 2 mm: from the side the wrist would have to turn at once."""
     X = ARM.pose(np.array([0.3, -1.2, 1.4, -0.9, 0.05, 0.2]), "tool")
     first, last = (X @ lw.pose(axis=(0, 1, 0), angle=a) @ lw.pose((0.002, y, 0)) for a, y in ((-0.3, 0.002), (0.3, 0)))
@@ -243,7 +243,7 @@ def test_a_line_near_a_singularity_fails_with_a_reason():
     assert ARM.track_cartesian_path(path, "tool").success  # another branch knows a way
 
 
-def test_selected_branches_are_the_best_of_all_sequences():
+def test_ik_branches_selected_along_a_path_are_the_best_of_all_sequences():
     """Compared with all sequences of a small case: fewest reconfigurations, then the least motion."""
     rng = np.random.default_rng(3)
     free = np.full(2, -np.inf), np.full(2, np.inf)
@@ -292,7 +292,7 @@ def test_failed_cartesian_paths_state_where_and_why_they_end():
 
 
 @pytest.mark.slow(every=3)
-def test_redundant_arms_follow_paths_to_the_end():
+def test_redundant_arms_track_cartesian_paths_to_the_end():
     """Hand paths of smooth joint motions are followed, with any choice of the redundant joint."""
     rng = np.random.default_rng(5)
     for _ in range(6):
@@ -309,7 +309,7 @@ def test_redundant_arms_follow_paths_to_the_end():
     ("name", "locked", "is_redundant"),
     [("arm7", (), True), ("arm7", (0,), False), ("leg", (), True), ("fourbar", (0, 1, 2), False)],
 )
-def test_a_robot_is_redundant_if_it_has_more_motions_than_the_path_determines(name, locked, is_redundant):
+def test_robot_is_redundant_if_it_has_more_motions_than_the_path_determines(name, locked, is_redundant):
     """Dependent rows of planar loops, as in the leg, take no motions."""
     robot = lw.load(name)
     q, frame = robot.project(robot.neutral()) if robot.constraints else robot.neutral(), robot.frames[-1]
@@ -321,7 +321,7 @@ def test_a_robot_is_redundant_if_it_has_more_motions_than_the_path_determines(na
 
 
 @pytest.mark.slow(every=3)
-def test_loops_stay_closed_along_a_cartesian_path():
+def test_loops_stay_closed_along_a_tracked_cartesian_path():
     leg = lw.load("leg")
     q = leg.assemble().q
     X = leg.pose(q, "foot")
@@ -335,7 +335,7 @@ def test_loops_stay_closed_along_a_cartesian_path():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["delta", "stewart", "universal"])
-def test_parallel_robots_follow_lines_of_the_platform(name):
+def test_parallel_robots_track_straight_lines_of_the_platform(name):
     """Lines between poses of the workspace, in small steps, on the assembly of the start."""
     robot = lw.load(name) if name in ("delta", "stewart") else hexapod(lw.joints.Universal())
     q = robot.neutral() if name in ("delta", "stewart") else robot.assemble(hold={"carried": UP}).q
@@ -353,7 +353,7 @@ def test_parallel_robots_follow_lines_of_the_platform(name):
 
 
 @pytest.mark.slow(every=3)
-def test_a_collision_along_a_cartesian_path_names_the_obstacle():
+def test_collision_along_a_cartesian_path_names_the_obstacle():
     """A spherical obstacle before a spherical hand: they meet where their surfaces touch."""
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
@@ -401,7 +401,7 @@ def test_a_collision_along_a_cartesian_path_names_the_obstacle():
     assert (bound >= J).all() and (J.max(axis=0) > 0.8 * (bound - 0.35)).all()
 
 
-def test_cartesian_paths_start_from_numerical_ik_where_no_closed_form_branch_exists(monkeypatch):
+def test_cartesian_paths_start_from_numerical_ik_if_no_closed_form_branch_exists(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)
     monkeypatch.setattr(following, "_within_limits", lambda request, q, turning: q[:0])
@@ -411,7 +411,7 @@ def test_cartesian_paths_start_from_numerical_ik_where_no_closed_form_branch_exi
     assert tracked.status == "not_found" and "no start configuration was found" in tracked.message
 
 
-def test_displacement_bounds_of_points_and_shapes_equal_distances_from_the_axes():
+def test_displacement_bounds_of_points_and_shapes_equal_distances_from_the_joint_axes():
     point = lw.shapes.PointCloud([[0.0, 0.0, 0.0]])
     tip = SMALL.with_collisions("l4", point)
     assert np.allclose(
@@ -484,7 +484,7 @@ def test_invalid_arguments_of_cartesian_paths_are_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_jerk_limited_timing_does_not_stop_between_waypoints():
+def test_jerk_limited_timing_does_not_stop_between_waypoints_of_a_cartesian_path():
     q0 = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
     arm = lw.load("arm6")
     X = arm.pose(q0, "tool")
@@ -502,7 +502,7 @@ def test_jerk_limited_timing_does_not_stop_between_waypoints():
     assert np.linalg.norm(turned, axis=1).max() < 1e-3
 
 
-def test_joint_paths_stay_within_the_tolerance_between_measured_parameters():
+def test_tracked_cartesian_paths_stay_within_the_tolerance_between_waypoints():
     """An example that exceeded the tolerance by 7 % when three parameters were measured."""
     robot = ur5()
     q = [[0.842359, 0.643991, 0.478179, 1.032435, 0.807018, -0.802343]]

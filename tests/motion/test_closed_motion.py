@@ -37,7 +37,7 @@ def moved(robot, q, seed, size=0.3):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", ["fourbar", "delta", "five-bar", "slider-crank", "hexapod"])
-def test_motions_of_mechanisms_keep_loops_closed_and_limits(name):
+def test_motions_of_mechanisms_satisfy_loop_constraints_and_limits(name):
     robot, q = mechanism(name)
     ends = [moved(robot, q, seed) for seed in range(20)]
     a, b = [x for x in ends if ((x >= robot.lower) & (x <= robot.upper)).all()][:2]
@@ -56,7 +56,7 @@ def test_motions_of_mechanisms_keep_loops_closed_and_limits(name):
 
 
 @pytest.mark.slow(every=3)
-def test_the_rocker_follows_the_crank_by_freudensteins_equation():
+def test_rocker_of_a_moving_four_bar_follows_freudensteins_equation():
     """Over a full turn of the crank, by splines and profiles."""
     robot = linkage()
     crank = np.linspace(0.4, 0.4 + 2.0 * np.pi, 5)
@@ -70,7 +70,7 @@ def test_the_rocker_follows_the_crank_by_freudensteins_equation():
 
 
 @pytest.mark.slow(every=3)
-def test_a_fast_dependent_joint_slows_the_whole_motion():
+def test_limit_of_a_dependent_joint_slows_the_motion_of_a_mechanism():
     robot = linkage(velocity=0.2)  # of the rocker
     q = robot.drive_mechanism({"crank": [0.6, 1.6]}, robot.assemble(hold={"crank": 0.6}).q).q
     curve = robot.profile(*q, acceleration=50.0, jerk=1e4)

@@ -139,11 +139,11 @@ def check(seed: int, folder: Any) -> float:
     return worst
 
 
-def test_velocities_before_and_after_corners_survive_operations_on_curves(tmp_path):
+def test_velocities_before_and_after_corners_are_preserved_by_operations_on_trajectories(tmp_path):
     assert max(check(seed, tmp_path) for seed in range(examples(200))) < 1e-12
 
 
-def test_retimed_corners_keep_the_directions_before_and_after():
+def test_retimed_trajectories_keep_the_directions_before_and_after_corners():
     """v has the two directions of the corner, and one speed along the path."""
     for seed in range(examples(50)):
         rng = np.random.default_rng(seed)
@@ -165,7 +165,7 @@ def _polyline(rng: np.random.Generator, n: int, nv: int) -> tuple[Trajectory, np
     ]
 
 
-def test_timed_polylines_are_within_limits_on_both_sides_of_corners(tmp_path):
+def test_timed_polylines_satisfy_limits_on_both_sides_of_corners(tmp_path):
     for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         path, directions = _polyline(rng, int(rng.integers(3, 7)), 2)
@@ -192,7 +192,7 @@ def test_timed_polylines_are_within_limits_on_both_sides_of_corners(tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_velocities_before_and_after_corners_survive_operations_for_every_joint_type(tmp_path):
+def test_velocities_at_corners_are_preserved_by_operations_for_every_joint_type(tmp_path):
     """Straight segments and squads, run backwards, joined, timed and stored."""
     robot = lw.Robot(random_tree(np.random.default_rng(1), len(joints.ALL), types=joints.ALL))
     rng = np.random.default_rng(0)

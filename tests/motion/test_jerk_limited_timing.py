@@ -24,7 +24,7 @@ def _cubic(seed: int, n: int = 2, many: int = 4) -> Trajectory:
     return Trajectory.polynomial(knots, np.moveaxis(spline.c[::-1], (0, 1, 2), (2, 0, 1)))
 
 
-def test_arc_lengths_are_inverted_to_rounding_where_they_are_resolved():
+def test_path_parameters_computed_from_arc_lengths_are_exact_to_rounding():
     cells, k = np.linspace(0.0, 2.0, 9), np.array([0, 3, 3, 7, 7])
     shares = np.array([0.0, 1e-3, 0.4, 0.999, 1.0])
     s = cells[k] + 0.25 * shares
@@ -39,7 +39,7 @@ def test_arc_lengths_are_inverted_to_rounding_where_they_are_resolved():
     assert table.positions(k, exact)[1].tolist() == [True, False, False, True, True]
 
 
-def test_arc_lengths_of_a_path_at_rest_at_its_ends_are_inverted():
+def test_path_parameters_are_computed_from_arc_lengths_of_a_path_at_rest_at_its_ends():
     # q = (p, p) with p = s³ (4 − 3 s), so that σ = √2 p
     path = Trajectory.polynomial([0.0, 1.0], [[[0.0, 0.0, 0.0, 4.0, -3.0]] * 2])
     arc = ArcLengthPath(path, np.array([0.0, 1.0]), np.ones(2), 1e-8, (1e-4, 1.0 - 1e-4), False)
@@ -52,7 +52,7 @@ def test_arc_lengths_of_a_path_at_rest_at_its_ends_are_inverted():
     assert arc.positions(sigma[::-1].reshape(-1, 1))[-1, 0] == 0.0
 
 
-def test_positions_of_a_motion_with_known_arc_length_are_exact():
+def test_positions_at_known_arc_lengths_are_exact():
     # q = (p, p) with p = s + 0.3 s², so that σ = √2 p; and σ(t) is a cubic from rest to rest
     path = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0, 0.3]] * 2])
     arc = ArcLengthPath(path, np.array([0.0, 1.0]), np.ones(2), 1e-8, (0.0, 1.0), False)
@@ -64,7 +64,7 @@ def test_positions_of_a_motion_with_known_arc_length_are_exact():
     assert np.abs(2.0**0.5 * (s + 0.3 * s * s) - length * (0.75 * t**2 - 0.25 * t**3)).max() < 3e-9
 
 
-def test_jerk_limited_straight_lines_take_the_profiles_duration():
+def test_jerk_limited_timing_of_straight_lines_has_the_duration_of_a_profile():
     cases = [
         (2.0, 1.0, 2.0, 8.0),  # all of seven phases
         (0.1, 1.0, 2.0, 8.0),  # of jerk alone
@@ -88,7 +88,7 @@ def test_jerk_limited_straight_lines_take_the_profiles_duration():
 
 
 @pytest.mark.slow(every=3)
-def test_jerk_limits_lengthen_a_motion_by_little():
+def test_jerk_limits_increase_the_duration_of_a_path_by_little():
     """Paths on which rounding spoils the first descent of the search, or the first segments."""
     for seed in (4, 53, 78):
         path, how = _cubic(seed, many=8), {"velocity": 2.0, "acceleration": 5.0, "num_points": 100}
@@ -96,7 +96,7 @@ def test_jerk_limits_lengthen_a_motion_by_little():
 
 
 @pytest.mark.slow(every=3)
-def test_jerk_limited_motions_satisfy_all_limits_at_all_times():
+def test_jerk_limited_timing_satisfies_all_limits_at_all_times():
     for seed in range(3):
         rng, path = np.random.default_rng(seed), _cubic(seed)
         v, a, j = ((-rng.uniform(0.5, 1.0, 2) * x, rng.uniform(0.5, 1.0, 2) * x) for x in (2.0, 5.0, 40.0))
@@ -123,7 +123,7 @@ def test_jerk_limited_motions_satisfy_all_limits_at_all_times():
 
 
 @pytest.mark.slow(every=3)
-def test_jerk_limited_motions_start_and_end_at_rest_or_at_prescribed_speeds():
+def test_jerk_limited_timing_starts_and_ends_at_rest_or_at_prescribed_speeds():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "num_points": 100}
     timed_path = time_optimal(polyline, **how)
@@ -155,7 +155,7 @@ def test_jerk_limited_motions_start_and_end_at_rest_or_at_prescribed_speeds():
 
 
 @pytest.mark.slow(every=3)
-def test_a_loaded_arm_satisfies_torque_and_jerk_limits():
+def test_loaded_arm_satisfies_torque_and_jerk_limits():
     arm = lw.load("arm7")
     loaded = arm.with_payload("payload", arm.frames[-1], 2.0)
     knots = np.linspace(0.0, 1.0, 4)
@@ -192,13 +192,13 @@ def test_invalid_arguments_of_jerk_limited_timing_are_refused():
     [pytest.param(_line(1.0), marks=pytest.mark.slow(every=9)), pytest.param(_cubic(0), marks=pytest.mark.slow)],
     ids=["line", "cubic"],
 )
-def test_a_start_speed_that_no_jerk_can_stop_is_refused(path: Trajectory):
+def test_start_speed_that_the_jerk_limit_cannot_stop_is_refused(path: Trajectory):
     with pytest.raises(ValueError, match="no motion found within the limits between s = 0"):
         time_optimal(path, velocity=2.0, acceleration=4.0, jerk=1e-3, start_speed=1.0, num_points=25)
 
 
 @pytest.mark.slow(every=9)
-def test_the_original_speed_does_not_affect_jerk_limited_timing(drawn):
+def test_jerk_limited_timing_does_not_depend_on_the_paths_original_speed(drawn):
     """Paths at rest at their ends, or with jumps of the rate, take what a profile takes."""
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
     spline = lw.motion.spline
@@ -239,7 +239,7 @@ def test_the_original_speed_does_not_affect_jerk_limited_timing(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_acceleration_jumps_along_the_path_cause_no_stop():
+def test_acceleration_discontinuities_along_a_path_cause_no_stop():
     # a straight line, faster and faster, and from its middle on at one speed
     coefficients = [[0.0, 0.5, 0.5], [0.0, 0.25, 0.25]], [[1.0, 1.5, 0.0], [0.5, 0.75, 0.0]]
     path = Trajectory.polynomial([0.0, 1.0, 1.0 + 2.0 / 3.0], coefficients)
@@ -257,7 +257,7 @@ def test_acceleration_jumps_along_the_path_cause_no_stop():
 
 
 @pytest.mark.slow
-def test_jerk_limited_durations_are_bounded_by_a_multiple_of_the_shortest():
+def test_jerk_limited_durations_are_at_most_a_known_multiple_of_the_shortest():
     """Random paths that turn back near jumps, and a floating robot's path."""
     for seed, kind, most in ((23, "hermite", 2.5), (31, "quintic", 1.5), (38, "quintic", 1.75)):
         rng = np.random.default_rng(seed)
@@ -279,7 +279,7 @@ def test_jerk_limited_durations_are_bounded_by_a_multiple_of_the_shortest():
 
 
 @pytest.mark.slow(every=3)
-def test_jerk_limited_segments_adapt_to_a_path_with_many_knots():
+def test_jerk_limited_timing_adapts_its_segments_to_a_path_with_many_knots():
     """Without limits of jerk it takes little less, so that little is lost by the segments."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 61), np.random.default_rng(0).uniform(-2.0, 2.0, (61, 2)))
     how = {"velocity": 2.0, "acceleration": 4.0}

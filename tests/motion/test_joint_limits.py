@@ -17,7 +17,7 @@ def _of(joint, lower, upper, **more):
     )
 
 
-def test_profiles_name_the_joint_limit_that_they_exceed():
+def test_profile_errors_name_the_joint_limit_that_is_exceeded():
     """A planar joint runs along an arc that leaves its box; a slider that starts fast exceeds its end."""
     cart = _of(Planar(), (-1.0, -0.1, -9.0), (1.0, 0.1, 9.0))
     with pytest.warns(
@@ -32,7 +32,7 @@ def test_profiles_name_the_joint_limit_that_they_exceed():
     rail.profile([0.4], [0.45], v0=[0.1], **LIMITS)
 
 
-def test_unproved_limits_count_as_not_satisfied():
+def test_joint_limits_without_a_proof_count_as_not_satisfied():
     """Curves of reversed and composite joints of hinges are polynomials; arcs and loops have no proof."""
     low, high = [-1.0] * 3, [1.0] * 3
     turned = Composite((Universal(), Prismatic((0.0, 0.0, 1.0))))
@@ -66,7 +66,7 @@ def test_velocity_limits_of_loop_joints_slow_a_path():
     assert lw.motion.time_optimal(path, velocity=9.0, acceleration=20.0).duration < 0.7 * timed.duration
 
 
-def test_position_limits_false_ignores_limits_of_paths():
+def test_position_limits_false_ignores_joint_limits_along_paths():
     arm = _of(Revolute((0.0, 0.0, 1.0)), -0.2, 0.2)
     curve = lw.motion.pose_spline([arm.pose([x], "hand") for x in np.linspace(0.0, 0.6, 8)])
     assert arm.track_cartesian_path(curve, "hand", q_init=[0.0], position_limits=False).success

@@ -21,7 +21,7 @@ def of_all(value, **values):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("velocity", [{FIRST: 0.9}, {}, {FIRST: (-0.5, 0.9)}, {SECOND: 10.0}])
-def test_joints_that_a_dict_of_velocities_omits_keep_the_robots_limits(velocity):
+def test_joints_omitted_in_a_dict_of_velocity_limits_have_the_robots_limits(velocity):
     limits = ARM.velocity_limits.copy()
     for name, value in velocity.items():
         limits[NAMES.index(name)] = np.max(value)
@@ -35,7 +35,7 @@ def test_joints_that_a_dict_of_velocities_omits_keep_the_robots_limits(velocity)
     np.testing.assert_allclose(margins, PATH.limit_margins(velocity=limits)["velocity"])
 
 
-def test_dicts_of_acceleration_or_jerk_must_name_every_joint():
+def test_dicts_of_acceleration_or_jerk_limits_must_name_every_joint():
     partial = {FIRST: 3.0}
     expected = f"acceleration: expected a limit of every joint.*without '{SECOND}'.*inf stands for no limit"
     with pytest.raises(ValueError, match=f"time_optimal: {expected}"):
@@ -53,7 +53,7 @@ def test_dicts_of_acceleration_or_jerk_must_name_every_joint():
 
 
 @pytest.mark.slow(every=3)
-def test_joints_that_a_dict_of_torques_omits_keep_the_robots_effort_limits():
+def test_joints_omitted_in_a_dict_of_torque_limits_have_the_robots_effort_limits():
     limits = ARM.effort_limits.copy()
     limits[1] *= 0.9
     by_name = time_optimal(PATH, torque={SECOND: limits[1]}, num_points=50)
@@ -63,7 +63,7 @@ def test_joints_that_a_dict_of_torques_omits_keep_the_robots_effort_limits():
     )
 
 
-def test_position_limits_are_stated_by_joint_name():
+def test_position_limits_of_trajectories_may_be_dicts_by_joint_name():
     margins = PATH.limit_margins(lower={FIRST: -0.1}, upper={SECOND: 2.0})
     lower, upper = ARM.lower.copy(), ARM.upper.copy()
     lower[0], upper[1] = -0.1, 2.0

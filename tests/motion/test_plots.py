@@ -23,7 +23,7 @@ def _shaded(axis):
     return [x for x in axis.collections if isinstance(x, matplotlib.collections.PolyCollection)]
 
 
-def test_plots_shade_limits_and_name_joints(arm):
+def test_trajectory_plots_shade_limits_and_name_joints(arm):
     motion = arm.spline([0.0, 1.0, 2.0], [[0.0, 0.0], [1.0, 0.55], [0.5, 0.0]])
     axes = motion.plot(limits={"acceleration": (-1.0, 2.0)}, columns=2, num_samples=50)
     assert axes.shape == (4, 2)
@@ -54,7 +54,7 @@ def test_plots_shade_limits_and_name_joints(arm):
 
 
 @pytest.mark.slow(every=3)
-def test_the_phase_plane_names_the_active_limit():
+def test_phase_plane_plot_names_the_active_limit():
     path = lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 2.0, 1.0], [0.0, 0.5, 0.0]]])
     limits = {"velocity": 1.0, "acceleration": (-2.0, 2.0)}
     timed = lw.motion.time_optimal(path, **limits)
@@ -73,7 +73,7 @@ def test_the_phase_plane_names_the_active_limit():
     assert limited.any() and v.min() > 0.97
 
 
-def test_the_maximum_velocity_curve_bounds_all_feasible_speeds():
+def test_maximum_velocity_curve_bounds_all_feasible_speeds():
     """Compared with a search over many s̈ and ṡ."""
     rng = np.random.default_rng(0)
     A, B, C = rng.normal(size=(3, 30, 1, 3))
@@ -92,7 +92,7 @@ def test_the_maximum_velocity_curve_bounds_all_feasible_speeds():
     assert np.isfinite(result).sum() > 20
 
 
-def test_cartesian_paths_are_drawn_with_shapes_and_obstacles(arm):
+def test_plots_of_cartesian_paths_show_shapes_and_obstacles(arm):
     motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.5]])
     scene = (
         lw.Scene()

@@ -101,7 +101,7 @@ def test_jerk_limited_profiles_are_as_short_as_ruckigs():
 
 
 @pytest.mark.slow(every=3)
-def test_extreme_displacements_of_a_duration_equal_linear_programs():
+def test_extreme_displacements_of_profiles_of_a_duration_equal_linear_programs():
     """Jerks that are constant on a grid give no displacement beyond, and come near it."""
     linprog = pytest.importorskip("scipy.optimize").linprog
     rng = np.random.default_rng(3)
@@ -174,7 +174,7 @@ def test_profiles_are_accurate_in_units_of_any_scale():
     assert abs(endless.duration - 1.0) < 1e-12
 
 
-def test_infinite_limits_equal_limits_that_are_never_reached():
+def test_profiles_with_infinite_limits_equal_profiles_with_limits_never_reached():
     """Limits of velocity and acceleration, between random states."""
     rng = np.random.default_rng(4)
     q1, v0, v1, a0, a1 = rng.normal(size=(5, 4000, 1))
@@ -193,7 +193,7 @@ def test_infinite_limits_equal_limits_that_are_never_reached():
     assert abs(motion.duration - 1.0) < 1e-12
 
 
-def test_a_joint_with_spare_time_makes_no_detour():
+def test_joint_with_spare_time_in_a_synchronised_profile_makes_no_detour():
     motion = lw.motion.profile([0.0, 0.0, 1.0], [1.0, 0.1, 1.0], velocity=1.0, acceleration=(-2.0, 1.0), jerk=8.0)
     low, high = motion.extremes(0)
     assert (low >= [-1e-12, -1e-12, 1.0 - 1e-12]).all() and (high <= [1.0 + 1e-12, 0.1 + 1e-12, 1.0 + 1e-12]).all()
@@ -215,7 +215,7 @@ def test_phase_synchronised_profiles_follow_a_straight_line():
             lw.motion.profile(q0, q1, v1=[0.1, 0.1, 0.0], **options)
 
 
-def test_trapezoids_are_jerk_limited_profiles_of_very_large_jerk():
+def test_trapezoidal_profiles_equal_jerk_limited_profiles_with_very_large_jerk():
     rng = np.random.default_rng(6)
     for row in np.stack(random_requests(rng, 60, 2), axis=-1):
         joints = [request(*x) for x in row]
@@ -281,7 +281,7 @@ def satisfies(c, T, limits, room):
     return True
 
 
-def test_a_profile_function_evaluates_batches():
+def test_profile_function_evaluates_batches_of_motions():
     rng = np.random.default_rng(8)
     fast = lw.motion.ProfileFunction(2, **LIMITS)
     goals = rng.uniform(-1.0, 1.0, (5, 3, 2))
@@ -336,7 +336,7 @@ def test_unknown_names_and_immovable_joints_in_profiles_are_refused():
     assert rest_motion.duration == 0.0 and rest_motion(0.0).q.tolist() == [0.5]
 
 
-def test_durations_far_beyond_the_shortest_are_accurate():
+def test_profiles_with_durations_far_beyond_the_shortest_are_accurate():
     """Rounding of times does not grow into displacements: at rest, and with velocities at both ends."""
     limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
     ends = ({}, {"v0": 0.5}, {"v0": 0.5, "v1": -0.3})
@@ -374,7 +374,7 @@ def test_symbols_and_wrong_shapes_in_profiles_are_refused():
         fast(np.zeros(2), np.ones(3))
 
 
-def test_phases_much_shorter_than_the_profile_reach_the_goal():
+def test_profiles_with_very_short_phases_reach_the_goal():
     """Limits of jerk so high, or durations so long, that a phase has few digits in its end time."""
     fast = {"velocity": 0.7, "acceleration": 5.0}
     slow = {"velocity": 10.0, "acceleration": 0.01}
@@ -401,7 +401,7 @@ def test_phases_much_shorter_than_the_profile_reach_the_goal():
         assert abs(curve(curve.end_time).q[0] - 1.1) < 1e-15
 
 
-def test_a_joint_that_may_not_move_back_and_cannot_stop_in_time_is_reported():
+def test_profile_errors_report_a_joint_that_cannot_stop_in_time_without_moving_back():
     for sense in (1.0, -1.0):
         velocity = (0.0, 1.0) if sense > 0.0 else (-1.0, 0.0)
         options = {"v0": sense * 0.09, "a0": sense * -0.29, "velocity": velocity, "acceleration": 1.5, "jerk": 0.5}
@@ -412,7 +412,7 @@ def test_a_joint_that_may_not_move_back_and_cannot_stop_in_time_is_reported():
         profile(0.0, 0.01, v0=0.5, velocity=(0.0, 1.0), acceleration=1.5, kind="trapezoid")
 
 
-def test_a_missed_goal_is_reported():
+def test_profile_that_misses_its_goal_raises_an_error():
     values = ProfileArrays(np.array([1.0]), np.array([[0.0, 1.0]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]), 0)
     states = tuple(np.array([x]) for x in (0.0, 2.0, 1.0, 1.0, 0.0, 0.0))
     limits = {"velocity": 1.0, "acceleration": 1.0, "jerk": 1.0}
@@ -442,7 +442,7 @@ def test_profiles_reach_their_goals_or_are_refused() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_minimum_jerk_durations_follow_from_the_peaks() -> None:
+def test_minimum_jerk_durations_equal_the_closed_form_of_peak_values() -> None:
     """Peaks of v, a and jerk from rest to rest: 1.875 d/T, 10/√3 d/T² and 60 d/T³; over 18 decades."""
     rng = np.random.default_rng(0)
     for _ in range(300):
@@ -455,6 +455,6 @@ def test_minimum_jerk_durations_follow_from_the_peaks() -> None:
     assert np.array_equal(rest_motion([rest_motion.start_time, rest_motion.end_time]).q, [[1.0], [1.0]])
 
 
-def test_errors_of_minimum_jerk_profiles_state_the_search() -> None:
+def test_errors_of_minimum_jerk_profiles_state_the_durations_searched() -> None:
     with pytest.raises(ValueError, match="was found within the limits, by durations 1 % apart"):
         lw.motion.profile(0.0, 0.0, v0=1.0, v1=1.0, a0=0.3, kind="minimum_jerk", velocity=1.0, acceleration=0.3)

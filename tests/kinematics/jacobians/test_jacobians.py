@@ -45,7 +45,7 @@ def along(tree, q, v):
 
 
 @every_tree
-def test_jacobian_and_its_rate_give_twist_and_acceleration(tree):
+def test_jacobian_and_its_rate_give_the_twist_and_acceleration_of_frames(tree):
     q, v, a = state(tree, seed=3, size=2)
     f, book = Direct(tree), Textbook(tree, q, v, a)
     for B, view in views(tree):
@@ -65,7 +65,7 @@ def jacobian_of_point(f, q, B, A, point):
 
 
 @every_moving_tree
-def test_columns_of_the_jacobian_equal_differences_of_poses(tree):
+def test_columns_of_the_jacobian_equal_finite_differences_of_poses(tree):
     """J's columns are rates of the pose along unit velocities, and J̇ is J's rate along v, of one point of B."""
     q, v, _ = state(tree, seed=4, size=2)
     f = Direct(tree)
@@ -105,7 +105,7 @@ def test_rates_of_jacobians_equal_dual_number_derivatives(tree):
 
 
 @every_moving_tree
-def test_the_rate_of_a_jacobian_is_its_hessian_times_velocity(tree):
+def test_rate_of_a_jacobian_is_its_hessian_times_velocity(tree):
     """J̇ = Σ H v, at any velocity and at the unit ones."""
     q, v, _ = state(tree, seed=5, size=2)
     f = Direct(tree)
@@ -117,7 +117,7 @@ def test_the_rate_of_a_jacobian_is_its_hessian_times_velocity(tree):
         assert_close(np.moveaxis(H, -1, 1), slopes, 1e-13, f"{B} {view}", core=2)
 
 
-def test_hessians_equal_differences_of_jacobians():
+def test_kinematic_hessians_equal_finite_differences_of_jacobians():
     for name in ("mixed_0", "floating_chain", "spherical_random", "coupled_0", "rerooted_coupled"):
         tree = TREES[name]
         q, _, _ = state(tree, seed=6, size=2)
@@ -127,7 +127,7 @@ def test_hessians_equal_differences_of_jacobians():
         assert_close(np.moveaxis(H, -1, 1), (after - before) / (2.0 * STEP), 1e-8, name, core=2)
 
 
-def test_the_hessian_of_a_chain_of_hinges_is_symmetric_in_its_linear_part():
+def test_kinematic_hessian_of_a_chain_of_hinges_is_symmetric_in_its_linear_rows():
     tree = random_tree(np.random.default_rng(1), 6, types=[Revolute], shape="chain")
     q, _, _ = state(tree)
     linear = Direct(tree).jacobian_hessian(q, "tool5")[:, 3:]
@@ -135,7 +135,7 @@ def test_the_hessian_of_a_chain_of_hinges_is_symmetric_in_its_linear_part():
 
 
 @every_tree
-def test_position_angular_and_configuration_jacobians_are_parts_of_the_jacobian(tree):
+def test_position_angular_and_configuration_jacobians_agree_with_the_jacobian(tree):
     q, v, _ = state(tree, seed=7, size=2)
     f = Direct(tree)
     q_dot = f.velocity_to_configuration_derivative(q, v)
@@ -150,7 +150,7 @@ def test_position_angular_and_configuration_jacobians_are_parts_of_the_jacobian(
         assert_close(f.jacobians(q, **view), J, 1e-13, f"{view}", core=3)
 
 
-def test_configuration_jacobians_equal_differences():
+def test_configuration_jacobians_equal_finite_differences():
     """Along straight lines in coordinates, normalized to the manifold."""
     trees = [TREES[name] for name in ("mixed_0", "mixed_1", "floating_chain", "coupled_0")]
     trees.append(random_tree(np.random.default_rng(2), 4, types=[Spherical]))
@@ -174,7 +174,7 @@ def test_configuration_jacobians_of_hinges_equal_jacobians():
     assert_close(f.configuration_jacobian(q, "tool2"), f.jacobian(q, "tool2"), 1e-14, core=2)
 
 
-def test_jacobians_of_exchanged_frames_are_opposite():
+def test_jacobians_of_two_frames_relative_to_each_other_are_opposite():
     """B seen from A, and A from B: J̇ differs by the observer and the point."""
     tree = TREES["mixed_1"]
     q, v, _ = state(tree, seed=9, size=2)
@@ -191,13 +191,13 @@ def test_jacobians_of_exchanged_frames_are_opposite():
         assert_close(exchanged, correction - back, 1e-12, f"{A} {B}", core=2)
 
 
-def test_the_kernel_of_all_jacobians_takes_fewer_operations_than_single_kernels():
+def test_kernel_of_all_jacobians_needs_fewer_operations_than_single_kernels():
     robot = robot_of(TREES["revolute_chain"])
     apart = sum(sum(robot.compile(("jacobian", body)).operations.values()) for body in robot.bodies)
     assert sum(robot.compile("jacobians").operations.values()) < 0.8 * apart
 
 
-def test_unknown_frames_and_parts_are_refused():
+def test_unknown_frames_and_parts_of_jacobians_are_refused():
     robot = robot_of(TREES["revolute_chain"])
     q, v = np.zeros((2, robot.nv))
     with pytest.raises(KeyError, match="tool9"):

@@ -48,7 +48,7 @@ def test_manipulability_is_the_product_of_singular_values():
 
 
 @pytest.mark.slow(every=3)
-def test_gradients_of_manipulability_equal_differences():
+def test_gradients_of_manipulability_equal_finite_differences():
     """Along a velocity for each sample, of fourth order, since w has large higher derivatives near zero."""
     h = 1e-3
     for label, tree, B, A in cases():
@@ -78,7 +78,7 @@ def second_differences(function, q, u, v):
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_manipulability_of_straight_arms_are_exact(drawn):
+def test_derivatives_of_manipulability_of_straight_arms_equal_multiprecision_results(drawn):
     """Columns of J have zeros there.  First and second derivatives by reverse mode, against 120 digits."""
     tried = 0
     for axes in drawn(list(itertools.product(("1 0 0", "0 1 0", "0 0 1"), repeat=3))):
@@ -106,7 +106,7 @@ def test_derivatives_of_manipulability_of_straight_arms_are_exact(drawn):
     assert tried
 
 
-def test_manipulability_of_two_planar_links_depends_on_the_elbow_alone():
+def test_manipulability_of_two_planar_links_depends_on_the_elbow_angle_only():
     """w = l₁ l₂ abs(sin q₂), which is zero for the stretched arm."""
     robot = lw.load("double_pendulum")
     elbow, tip = (robot.pose(robot.neutral(), frame)[[0, 2], 3] for frame in ("lower_rod", "tip"))  # axes along y
@@ -147,7 +147,7 @@ def test_coaxial_hinges_have_zero_manipulability():
         assert not robot.manipulability_gradient(q, "c", part=part).any()
 
 
-def test_a_frame_relative_to_itself_has_zero_manipulability():
+def test_frame_relative_to_itself_has_zero_manipulability():
     robot = lw.load("arm6")
     q = robot.random_configuration(seed=0, size=2)
     assert not robot.manipulability(q, "tool", relative_to="tool").any()

@@ -24,7 +24,7 @@ def evaluated(tree, request):
 
 
 @pytest.mark.slow(every=3)
-def test_patterns_equal_the_nonzeros_of_random_states():
+def test_sparsity_patterns_equal_the_nonzero_entries_at_random_states():
     """Random axes and offsets have no accidental zeros."""
     for name in ("mixed_0", "mixed_star", "coupled_0", "rerooted", "fixed_chain"):
         tree = TREES[name]
@@ -37,7 +37,7 @@ def test_patterns_equal_the_nonzeros_of_random_states():
         assert np.array_equal(robot_of(tree).sparsity("jacobians"), evaluated(tree, "jacobians")), name
 
 
-def test_the_mass_matrix_has_the_pattern_of_the_tree():
+def test_mass_matrix_has_the_sparsity_pattern_of_the_tree():
     """Joints on different branches have zeros; values agree outside of the pattern."""
     robot = lw.load("quadruped", floating_base=True)
     pattern = robot.sparsity("mass_matrix")
@@ -47,7 +47,7 @@ def test_the_mass_matrix_has_the_pattern_of_the_tree():
     assert pattern[left, left].all() and not pattern[left, right].any()
 
 
-def test_patterns_of_several_functions_have_their_names():
+def test_sparsity_of_several_functions_returns_named_patterns():
     robot = lw.load("arm6")
     patterns = robot.sparsity([("jacobian", "tool"), "mass_matrix"])
     assert {name: part.shape for name, part in patterns.items()} == {"jacobian": (6, 6), "mass_matrix": (6, 6)}
@@ -58,7 +58,7 @@ def test_patterns_of_several_functions_have_their_names():
         robot.sparsity([])
 
 
-def test_moving_joints_between_frames_are_listed_in_order():
+def test_joints_between_two_frames_are_listed_in_order():
     robot = lw.load("arm6")
     names = tuple(joint.name for joint in robot.joints)
     assert robot.moving_joints("tool") == names
@@ -69,7 +69,7 @@ def test_moving_joints_between_frames_are_listed_in_order():
         robot.moving_joints("tol")
 
 
-def test_moving_joints_are_those_with_nonzero_columns(drawn):
+def test_joints_that_move_a_frame_are_those_with_nonzero_jacobian_columns(drawn):
     for name, tree in drawn(TREES.items()):
         robot = robot_of(tree)
         for B, A in (("tool2", "world"), ("body0", "tool2"), (robot.frames[-1], "tool1")):
@@ -81,7 +81,7 @@ def test_moving_joints_are_those_with_nonzero_columns(drawn):
             assert np.array_equal(columns, expected), (name, B, A)
 
 
-def test_a_coupled_joint_moves_frames_that_its_master_does_not_carry():
+def test_follower_joint_between_two_frames_has_its_jacobian_column_at_its_master():
     tree = random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="star")
     robot = lw.Robot(with_couplings(tree, {"joint3": Following("joint1", -0.5)}))
     assert robot.moving_joints("tool3", relative_to="body0") == ("joint3",)

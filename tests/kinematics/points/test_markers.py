@@ -61,7 +61,7 @@ def expected(book, sets, A, E, directions=False):
 
 @pytest.mark.slow
 @every_tree
-def test_functions_of_points_and_directions_equal_the_textbooks(tree):
+def test_kinematics_of_points_and_directions_equal_the_textbooks(tree):
     q, v, a = state(tree, size=2)
     book, (sets, seen_by) = Textbook(tree, q, v, a), views(tree)
     names = [name for name, r in sets.items() for _ in r]
@@ -93,7 +93,7 @@ def test_functions_of_points_and_directions_equal_the_textbooks(tree):
 
 
 @few_trees
-def test_named_markers_equal_markers_by_arrays(tree):
+def test_named_markers_equal_markers_passed_as_arrays(tree):
     """Named points and directions, origins and axes of frames, in any order, and a single name."""
     q, v, a = state(tree, size=2)
     rng = np.random.default_rng(1)
@@ -128,7 +128,7 @@ def test_named_markers_equal_markers_by_arrays(tree):
     assert_close(f.point_position(q, tool, relative_to=tool, expressed_in=frames[1]), np.zeros((2, 3)), 1e-14, core=1)
 
 
-def test_a_point_equals_a_frame_at_the_point():
+def test_kinematics_of_a_point_equal_those_of_a_frame_at_the_point():
     """Frames at points, and the Jacobian and twist of a body at them."""
     tree = TREES["mixed_0"]
     robot = Robot(tree).with_frame("here", tree.frames[-2].name, (0.3, -0.2, 0.5)).with_point("p", "here", (0, 1, 0))
@@ -146,7 +146,7 @@ def test_a_point_equals_a_frame_at_the_point():
 
 
 @few_trees
-def test_rates_of_points_equal_differences(tree):
+def test_velocities_and_accelerations_of_points_equal_finite_differences(tree):
     """Along a path with velocity v and acceleration a at t = 0, by the compiled functions."""
     (q,), (v,), (a,) = state(tree, size=1)
     robot, h = robot_of(tree), 1e-5
@@ -161,7 +161,7 @@ def test_rates_of_points_equal_differences(tree):
         assert_close(f["acceleration"](q, v, a, names), second, 1e-7, kind)
 
 
-def test_points_of_the_observers_body_do_not_move():
+def test_points_on_the_observers_body_do_not_move_relative_to_it():
     """Columns of joints that are not between A and the point are exactly zero, too."""
     tree = TREES["mixed_star"]
     q, v, a = state(tree)
@@ -183,7 +183,7 @@ def test_points_of_the_observers_body_do_not_move():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["arm7", "humanoid"])
-def test_a_further_marker_costs_18_operations(name):
+def test_each_further_point_costs_18_operations(name):
     """9 products and 9 sums; also for markers in a frame that is rotated on its body."""
     import linkwork as lw
 
