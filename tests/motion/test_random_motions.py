@@ -127,7 +127,7 @@ def test_time_optimal_motions_satisfy_random_limits():
 
 
 @pytest.mark.slow(every=3)
-def test_reversed_profiles_and_timings_have_the_same_duration():
+def test_reversed_profiles_and_reversed_timings_have_the_same_duration():
     rng = np.random.default_rng(0)
     for _ in range(20):
         v, a, j = (_limits(rng, 1, x) for x in (1.0, 3.0, 20.0))
@@ -147,7 +147,7 @@ def test_reversed_profiles_and_timings_have_the_same_duration():
     assert abs(at_limit.duration - 1.0) < 1e-9
 
 
-def test_continuous_joints_rotate_the_short_direction():
+def test_continuous_joints_rotate_in_the_shorter_direction_in_motions():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.UnboundedRevolute,)))
     q0 = robot.random_configuration(seed=0)
     q1 = robot.integrate(q0, [3.0])

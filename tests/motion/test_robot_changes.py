@@ -26,7 +26,7 @@ def film():
     return approach.concatenate(carry).concatenate(back)
 
 
-def test_a_motion_that_carries_an_object_has_the_right_robot_at_each_time(film, tmp_path):
+def test_motion_that_carries_an_object_has_the_loaded_robot_while_carrying(film, tmp_path):
     assert film.robot == ARM and film.duration == 4.0
     assert [film.robot_at(t) == LOADED for t in (0.0, 0.99, 1.0, 2.99, 3.0, 4.0)] == [
         False,
@@ -62,7 +62,7 @@ def test_a_motion_that_carries_an_object_has_the_right_robot_at_each_time(film, 
     assert np.abs(read(2.3).q - film(2.3).q).max() < 1e-12
 
 
-def test_motions_of_other_joints_and_dynamics_of_carrying_motions_are_refused(film):
+def test_dynamics_of_carrying_motions_and_motions_of_other_robots_are_refused(film):
     longer = ARM.with_joint(ARM.joint("elbow").with_placements((0, 0, 0.5)))
     with pytest.raises(
         ValueError, match=r"concatenate: other: expected a trajectory of robot 'arm6', got .*, whose joints differ$"
@@ -77,7 +77,7 @@ def test_motions_of_other_joints_and_dynamics_of_carrying_motions_are_refused(fi
         film.for_robot(ARM)
 
 
-def test_margins_of_a_motion_that_carries_an_object_use_the_limits_of_the_moving_robot(film):
+def test_limit_margins_of_a_motion_that_carries_an_object_use_the_limits_of_the_loaded_robot(film):
     slow = LOADED
     for name in ARM.v_names:
         slow = slow.with_joint(slow.joint(name).with_velocity_limit(0.3))
@@ -92,7 +92,7 @@ def test_margins_of_a_motion_that_carries_an_object_use_the_limits_of_the_moving
             call()
 
 
-def test_robots_in_a_file_of_a_motion_have_the_mesh_folders_of_the_robot(tmp_path):
+def test_robots_in_a_saved_motion_have_the_mesh_folders_of_the_robot(tmp_path):
     ARM.to_urdf(tmp_path / "arm.urdf")
     arm = lw.load(tmp_path / "arm.urdf")
     carrier = arm.with_attached("part", "tool", lw.shapes.Mesh("part.stl"))
@@ -107,7 +107,7 @@ def cube_of(document):
 
 
 @pytest.mark.slow(every=2)
-def test_an_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
+def test_carried_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
     table = lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.0, 0.0, -1.0))
     moved = lw.pose((0.3, 0.3, 0.3))
     before, after = LOADED.pose(Q[1], "cube"), LOADED.pose(Q[2], "cube")
@@ -127,7 +127,7 @@ def test_an_object_is_drawn_at_rest_before_and_after_it_is_carried(film):
     assert np.abs(cube_of(scene_document(first))[-1] - after).max() < 1e-14
 
 
-def test_a_mounted_object_is_drawn_as_an_attached_one():
+def test_mounted_object_is_drawn_as_an_attached_object():
     carrier = ARM.with_mounted(lw.Robot.build("part", lw.Link("cube", CUBE, mass=1.0)), "tool", (0, 0, 0.05))
     carry = between(carrier, Q[1], Q[2])
     for path, time in (
@@ -147,7 +147,7 @@ CELL = lw.join_robots({"a": lw.load("quadruped", floating_base=True), "b": ARM, 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", ["cubic", "quintic", "linear", "bspline", "profile", "floating", "timed"])
-def test_a_motion_of_a_part_moves_the_whole_as_the_part_alone(kind):
+def test_motion_of_a_mounted_part_moves_the_whole_robot_as_the_part_alone(kind):
     robot, prefix = (lw.load("quadruped", floating_base=True), "a_") if kind == "floating" else (ARM, "b_")
     if kind == "floating":
         path = robot.spline([0.0, 0.4, 1.0], robot.random_configuration(seed=1, size=3))

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 
 
-def test_profiles_use_the_velocity_limits_of_the_file():
+def test_profiles_use_the_velocity_limits_of_the_robots_file():
     arm = lw.load("arm6")
     rng = np.random.default_rng(1)
     q0, q1 = (rng.uniform(0.5 * arm.lower, 0.5 * arm.upper) for _ in range(2))
@@ -26,7 +26,7 @@ def test_profiles_use_the_velocity_limits_of_the_file():
         arm.profile(q0, arm.upper + 0.1, acceleration=5.0, jerk=50.0)
 
 
-def test_joints_on_manifolds_move_along_one_velocity():
+def test_profiles_of_joints_on_manifolds_move_with_a_constant_direction_of_velocity():
     robot = lw.load("differential_drive").without_constraints()
     limits = {"velocity": 0.5, "acceleration": 2.0, "jerk": 20.0}
     rng = np.random.default_rng(2)

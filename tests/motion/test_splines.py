@@ -59,7 +59,7 @@ def test_splines_at_many_times_equal_those_at_single_times_exactly():
     assert spline(*plain(9, 0))(np.linspace(1.0, 2.0, 5000)).q.shape == (5000, 0)
 
 
-def test_cubic_splines_equal_scipys():
+def test_cubic_splines_of_trajectories_equal_scipys():
     for n in (3, 4, 9):
         t, q = plain(n)
         ends = np.random.default_rng(1).normal(size=(2, 3))
@@ -74,14 +74,14 @@ def test_cubic_splines_equal_scipys():
 
 
 @pytest.mark.slow(every=3)
-def test_b_splines_equal_scipys():
+def test_b_splines_of_trajectories_equal_scipys():
     t, q = plain()
     for degree in range(1, 8):
         near(spline(t, q, "bspline", degree=degree), make_interp_spline(t, q, k=degree), 1e-10)
         near(spline(t, q, "bspline", degree=degree, control=True), BSpline(control_knots(t, degree), q, degree), 1e-11)
 
 
-def test_a_spline_through_a_thousand_points_equals_scipys():
+def test_spline_trajectory_through_a_thousand_points_equals_scipys():
     t, q = plain(1001, 7)
     curve = spline(t, q)
     near(curve, CubicSpline(t, q, bc_type="natural"), 1e-10)
@@ -89,7 +89,7 @@ def test_a_spline_through_a_thousand_points_equals_scipys():
 
 
 @pytest.mark.slow(every=3)
-def test_every_spline_kind_passes_its_points_smoothly():
+def test_every_spline_kind_passes_through_its_points_smoothly():
     robot = robot_of(ROTATING)
     t, q = points(robot, 5, 0.3)
     smooth = {"linear": 0, "hermite": 1, "squad": 1, "cubic": 2, "quintic": 2, "bspline": 2}
@@ -141,7 +141,7 @@ def sine_hinge(curve, t, order):
 
 
 @pytest.mark.slow(every=3)
-def test_quaternion_splines_take_the_short_rotation():
+def test_quaternion_splines_rotate_in_the_shorter_direction():
     robot = robot_of((joints.Spherical,))
     t, q = points(robot, 4, 0.7)
     flipped = q * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
@@ -178,7 +178,7 @@ def test_quaternion_splines_take_the_short_rotation():
     near(curve, lambda t, k: sine_hinge(make_interp_spline(np.arange(6.0), angles, k=5), t, k), 1e-9)
 
 
-def test_angles_are_counted_or_take_the_short_direction():
+def test_splines_of_angles_count_turns_or_rotate_in_the_shorter_direction_on_request():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 1, types=(joints.Revolute,)))
     q = np.array([[3.0], [-3.0], [9.0], [-4.0]])
     times = np.arange(4.0)
@@ -190,7 +190,7 @@ def test_angles_are_counted_or_take_the_short_direction():
     assert np.allclose(compiled(q), robot.spline(times, q, turns="short")(1.5).q)
 
 
-def test_full_revolutions_are_ignored_only_where_they_change_no_pose():
+def test_splines_ignore_full_revolutions_only_if_they_change_no_pose():
     """Angles of every joint type; motions then turn by half a revolution at most."""
     types = [joints.Revolute, joints.Universal, joints.Helical]
     chain = lw.Robot(random_tree(np.random.default_rng(4), 12, types=types, shape="chain"))
@@ -214,7 +214,7 @@ def test_full_revolutions_are_ignored_only_where_they_change_no_pose():
     assert np.allclose(motion(motion.duration).q - 3.0, np.where(turning, 2.0 * np.pi - 6.0, -6.0))
 
 
-def test_floating_joints_move_along_screws_or_straight_lines():
+def test_splines_of_floating_joints_move_along_screws_or_straight_lines():
     robot = robot_of((joints.Floating,))
     t, q = points(robot, 3, 0.8)
     now = np.linspace(t[0], t[1], 9)
@@ -236,7 +236,7 @@ def test_floating_joints_move_along_screws_or_straight_lines():
     assert np.allclose(hermite(t).v, 1.0) and np.allclose(hermite(t).a, 1.0)
 
 
-def test_prescribed_velocities_and_accelerations_are_met_at_the_points():
+def test_splines_have_prescribed_velocities_and_accelerations_at_their_points():
     robot, rng = robot_of(ROTATING), np.random.default_rng(2)
     t, q = points(robot, 4)
     v, a = rng.normal(size=(2, 4, robot.nv))
@@ -249,7 +249,7 @@ def test_prescribed_velocities_and_accelerations_are_met_at_the_points():
     assert np.allclose(first.v, last.v, atol=1e-10) and np.allclose(first.a, last.a, atol=1e-9)
 
 
-def test_repeated_points_and_two_points_are_interpolated():
+def test_splines_interpolate_repeated_points_and_two_points():
     robot = robot_of(ROTATING)
     t, q = points(robot, 4)
     q[2] = q[1]
@@ -263,7 +263,7 @@ def test_repeated_points_and_two_points_are_interpolated():
 
 
 @pytest.mark.slow(every=9)
-def test_derivatives_by_points_and_times_equal_differences():
+def test_derivatives_of_splines_by_points_and_times_equal_finite_differences():
     """Forward and in reverse, in kernels: by all times on vectors, else by free times."""
     robot = robot_of((joints.Spherical, joints.Revolute))
     cases = [(None, ("cubic", "hermite", "quintic", "linear"), *plain(5, 2))]
@@ -298,7 +298,7 @@ def test_derivatives_by_points_and_times_equal_differences():
 
 
 @pytest.mark.slow(every=9)
-def test_derivatives_of_b_splines_by_knot_times_equal_differences():
+def test_derivatives_of_b_splines_by_knot_times_equal_finite_differences():
     """Interpolating points and control points, odd and even degree, on vectors and on a manifold."""
     robot, e = robot_of((joints.Spherical,)), 1e-6
     cases = [(spline, plain(6, 1), degree, control) for degree in (1, 2, 3, 5) for control in (False, True)]

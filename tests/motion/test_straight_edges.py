@@ -51,7 +51,7 @@ def _based(joint: joints.JointType) -> lw.Robot:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", [joints.Planar, joints.Floating, joints.FloatingMRP])
-def test_straight_line_joints_have_the_poses_of_the_original_type(kind: type[joints.JointType]) -> None:
+def test_joints_replaced_by_straight_line_joints_have_equal_poses(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(2)
     joint = kind.example(rng)
     straight = straight_motion_joint(joint)
@@ -74,7 +74,7 @@ def test_straight_line_joints_have_the_poses_of_the_original_type(kind: type[joi
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", BASES)
-def test_limits_hold_along_straight_edges(name: str) -> None:
+def test_joint_limits_hold_along_straight_edges_of_planned_paths(name: str) -> None:
     """On plans, shortened, rounded and timed ones, to 1e-12: positions are between two that are within."""
     robot = _based(BASES[name])
     edges = "certified" if name in ("planar", "floating") else "sampled"
@@ -111,7 +111,7 @@ def time_optimal(path: lw.motion.Trajectory) -> lw.motion.Trajectory:
 
 
 @pytest.mark.slow(every=3)
-def test_planar_headings_take_the_short_rotation() -> None:
+def test_planar_headings_rotate_in_the_shorter_direction_along_planned_edges() -> None:
     robot = _based(joints.Planar())
     for turned, turn in ((-3.0, 2.0 * np.pi - 6.0), (3.0 + 200.0 * np.pi, 0.0), (3.0 + 6.2831, 6.2831 - 2.0 * np.pi)):
         start, goal = np.array([-2.0, 0.25, 3.0, 0.0]), np.array([2.0, 0.25, turned, 0.0])
@@ -133,7 +133,7 @@ def test_planning_over_long_distances_uses_bounded_memory() -> None:
         assert plan.status in ("solved", "time_limit", "max_nodes")
 
 
-def test_limits_that_edges_may_violate_between_waypoints_are_refused() -> None:
+def test_joint_limits_that_edges_may_violate_between_waypoints_are_refused_by_the_planner() -> None:
     robot = _based(joints.Floating())
     base = robot.tree.bodies[0]
     low, high = list(base.limits.lower), list(base.limits.upper)
@@ -150,7 +150,7 @@ def _limited(robot: lw.Robot, low: list[float], high: list[float]) -> lw.Robot:
     return lw.Robot(replace(tree, bodies=(first, *tree.bodies[1:])))
 
 
-def test_robots_without_planar_or_floating_joints_are_unchanged() -> None:
+def test_replacing_joints_for_planning_leaves_robots_without_planar_or_floating_joints_unchanged() -> None:
     for _ in range(2):  # equal trees are trees of their own
         tree = lw.load("arm7").tree
         assert straight_tree(tree) is tree

@@ -61,7 +61,7 @@ def test_time_optimal_durations_equal_closed_forms():
 
 
 @pytest.mark.slow(every=3)
-def test_a_batch_of_paths_is_timed_like_each_path():
+def test_time_optimal_timing_of_a_batch_of_paths_equals_that_of_each_path():
     paths = [_cubic(seed, 2) for seed in range(5)] + [_cubic(9, 2, many=3)]
     how = {"velocity": 1.0, "acceleration": (-2.0, 3.0), "num_points": 50}
     timed_path = time_optimal(paths, **how)
@@ -91,7 +91,7 @@ def test_a_batch_of_paths_is_timed_like_each_path():
 
 
 @pytest.mark.slow(every=3)
-def test_a_coarse_first_pass_gives_nearly_the_same_duration():
+def test_coarse_first_pass_of_time_optimal_timing_gives_nearly_the_same_duration():
     """About as short as with many segments, also for paths of a higher degree."""
     path = _cubic(0, 2)
     longer = np.pad(path.sections[0].arrays["coefficients"], ((0, 0), (0, 0), (0, 2)))
@@ -106,7 +106,7 @@ def test_a_coarse_first_pass_gives_nearly_the_same_duration():
 
 
 @pytest.mark.slow(every=3)
-def test_limits_hold_at_all_times_between_grid_points():
+def test_time_optimal_motions_satisfy_limits_between_grid_points():
     for seed in range(4):
         rng = np.random.default_rng(seed)
         path = _cubic(seed, 3)
@@ -159,7 +159,7 @@ def test_robot_paths_are_timed_within_velocity_and_torque_limits(name: str):
     assert abs(retimed.duration - free.duration) < 1e-9
 
 
-def test_user_defined_limits_hold_between_grid_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_defined_limits_of_timed_paths_hold_between_grid_points(monkeypatch: pytest.MonkeyPatch) -> None:
     path = _cubic(0, 2)
     durations = set()
     for name in ("acceleration", "velocity", "speed", "another"):
@@ -190,7 +190,7 @@ def test_timed_motions_stop_at_corners():
 
 
 @pytest.mark.slow(every=3)
-def test_short_edges_take_their_closed_form_time():
+def test_time_optimal_durations_of_short_edges_equal_closed_forms():
     """Rest to rest: 2 √(length / a), or within limits of jerk 2 ∛(4 length / j); no NaN."""
     ends = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 2.0]])
     how = {"velocity": 1.0, "acceleration": 3.0, "num_points": 50}
@@ -212,7 +212,7 @@ def test_short_edges_take_their_closed_form_time():
 
 
 @pytest.mark.slow(every=3)
-def test_the_original_speed_along_a_path_does_not_affect_the_timing():
+def test_time_optimal_timing_does_not_depend_on_the_paths_original_speed():
     """Several sections, cut in two, or with jumps of the rate along them."""
     how = {"velocity": 1.0, "acceleration": 2.0, "num_points": 100}
     path = _cubic(1, 2)
@@ -244,7 +244,7 @@ def test_the_original_speed_along_a_path_does_not_affect_the_timing():
     assert np.allclose(fast.trajectory([0.0, fast.duration]).v[:, 0], [0.5, 0.5])
 
 
-def test_a_path_without_motion_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_optimal_duration_of_a_path_without_motion_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("compiled")
 
@@ -266,7 +266,7 @@ def test_a_path_without_motion_takes_no_time(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow(every=3)
-def test_torque_limits_apply_to_a_path_without_motion():
+def test_torque_limits_apply_to_the_timing_of_a_path_without_motion():
     arm = lw.load("double_pendulum")
     rest_motion = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
     with pytest.raises(ValueError, match="no motion found, with constant"):
@@ -310,7 +310,7 @@ def test_invalid_arguments_of_time_optimal_are_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_the_timing_grid_adapts_to_the_path() -> None:
+def test_timing_grid_adapts_to_the_path() -> None:
     """Through many way points the duration is within 0.5 % of that of a much finer grid.
     is estimated, and falls with the number of segments."""
     knots = np.linspace(0.0, 1.0, 101)
@@ -330,7 +330,7 @@ def test_the_timing_grid_adapts_to_the_path() -> None:
         assert timed_path.trajectory.satisfies_limits(velocity=2.0, acceleration=4.0, tolerance=1e-7)
 
 
-def test_one_kernel_serves_any_number_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_optimal_timing_uses_the_same_kernel_for_any_count_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     path = _cubic(0, 2)
     how = {"velocity": 1.0, "acceleration": 3.0}
     time_optimal(path, num_points=500, **how)
@@ -356,7 +356,7 @@ def _trapezoid(length: float, v: float = 1.0, a: float = 2.0) -> float:
 
 
 @pytest.mark.slow(every=3)
-def test_a_straight_path_that_rests_inside_is_passed_without_a_stop() -> None:
+def test_straight_path_that_rests_inside_is_timed_without_a_stop() -> None:
     """Only the line counts, not how it was run through before: each way between places at which it turns back is a
     trapezoid."""
     turns = np.polynomial.polynomial.polyint(np.polynomial.polynomial.polymul([1.0, -2.0, 1.0], [2.0, -1.0]))
@@ -399,7 +399,7 @@ def test_a_straight_path_that_rests_inside_is_passed_without_a_stop() -> None:
     assert smooth.duration - best < smooth.optimality_gap < smooth.duration - 2.5 + 1e-3
 
 
-def test_a_timed_path_is_a_tuple_and_can_be_copied() -> None:
+def test_result_of_time_optimal_timing_is_a_tuple_that_can_be_copied() -> None:
     timed_path = time_optimal(_cubic(0, 2), velocity=1.0, acceleration=3.0)
     trajectory, s, t, speed, acceleration = timed_path
     assert np.isnan(copy.copy(timed_path).optimality_gap)
@@ -411,7 +411,7 @@ def test_a_timed_path_is_a_tuple_and_can_be_copied() -> None:
     )
 
 
-def test_smooth_knots_with_slow_motion_are_no_corners() -> None:
+def test_smooth_knots_with_slow_motion_do_not_count_as_corners() -> None:
     """At some knots v changes by more than the threshold of a jump, within the distance of both samples."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 101), np.random.default_rng(0).uniform(-2.0, 2.0, (101, 2)))
     timed_path = time_optimal(path, velocity=2.0, acceleration=4.0)

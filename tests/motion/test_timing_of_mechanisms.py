@@ -88,7 +88,7 @@ def _motor_limit(driven: Driven, limit: np.ndarray, passive: bool) -> MotionLimi
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", CASES)
-def test_motor_torques_of_mechanisms_are_within_their_limits(name: str) -> None:
+def test_motor_torques_along_timed_paths_of_mechanisms_satisfy_their_limits(name: str) -> None:
     make, motors, bend, begin = CASES[name]
     robot = make()
     driven = _driven(robot, motors, bend, begin)
@@ -134,7 +134,7 @@ def test_time_optimal_duration_with_losses_in_loop_joints_equals_integration() -
     assert np.abs(tau).max() < limit * (1.0 + 1e-9)
 
 
-def test_torque_limits_apply_to_named_motors_or_all() -> None:
+def test_torque_limits_in_timing_of_mechanisms_apply_to_named_motors_or_all() -> None:
     """Redundant motors share the load by least squares; a motion that they cannot induce is refused."""
     robot = five_bar()
     path = _driven(robot, ["left_hip", "right_hip"], 0.3, [-2.0, 1.0, -1.0, -1.0]).path
@@ -154,7 +154,7 @@ def test_torque_limits_apply_to_named_motors_or_all() -> None:
     assert named.plot(torque=hips).get_legend_handles_labels()[1][1:] == ["torque of left_hip", "torque of right_hip"]
 
 
-def test_paths_that_do_not_satisfy_constraints_are_refused() -> None:
+def test_paths_that_violate_constraints_of_the_robot_are_refused_by_timing() -> None:
     robot = lw.load("fourbar")
     q = robot.drive_mechanism({"crank_hinge": [0.3, 1.5]}).q
     straight = lw.motion.Trajectory.polynomial([0.0, 1.0], np.stack([q[0], q[1] - q[0]], axis=-1)[None], robot=robot)

@@ -29,7 +29,7 @@ def _shortest_time(path: Trajectory, v: float, a: float) -> float:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("boundary", ["clamped", "natural"])
-def test_a_single_joint_takes_the_shortest_time_between_its_turning_points(boundary: str) -> None:
+def test_single_joint_is_timed_to_move_in_the_shortest_time_between_turning_points(boundary: str) -> None:
     v, a = 2.0, 4.0
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_a_single_joint_takes_the_shortest_time_between_its_turning_points(bound
 
 
 @pytest.mark.slow(every=3)
-def test_motions_stop_only_where_the_path_requires_it() -> None:
+def test_time_optimal_motions_stop_only_where_the_path_requires_it() -> None:
     """Coarse grids with strongly varying curvature: q' vanishes at both ends and at turning points inside."""
     for seed, points in ((118, 200), (136, 400), (234, 400), (372, 200), (4, 200), (59, 400), (103, 200)):
         rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_motions_stop_only_where_the_path_requires_it() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_random_paths_take_nearly_the_shortest_time() -> None:
+def test_time_optimal_timing_of_random_paths_takes_nearly_the_shortest_time() -> None:
     for seed in range(9):
         rng = np.random.default_rng(seed)
         count, nv = (4, 8, 30)[seed % 3], (1, 2, 3)[seed // 3]

@@ -42,7 +42,7 @@ def _acceleration(damping: float, friction: float, armature: float, stiffness: f
 
 
 @pytest.mark.slow(every=3)
-def test_a_motor_with_losses_takes_the_shortest_time():
+def test_motor_with_losses_moves_in_the_shortest_time():
     """Compared with the integrated equation of motion, from light losses to a speed that damping limits."""
     for damping, friction, armature, stiffness in (
         (0.0, 0.0, 1.5, 0.0),
@@ -85,7 +85,7 @@ class Drag(ForceElement):
         return Force(Vec3.zero(), V.linear * (-self.drag * fabs(V.linear.x)))
 
 
-def test_a_motor_against_quadratic_drag_takes_the_shortest_time():
+def test_motor_against_quadratic_drag_moves_in_the_shortest_time():
     """The drag would exceed the limit of force at the speeds of the motion without it."""
     robot = _slider().with_force_elements(Drag(20.0))
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
@@ -96,7 +96,7 @@ def test_a_motor_against_quadratic_drag_takes_the_shortest_time():
 
 
 @pytest.mark.slow(every=9)
-def test_torques_are_within_limits_on_robots_with_losses():
+def test_torques_of_timed_paths_satisfy_limits_on_robots_with_losses():
     for name in ("arm6", "arm7"):
         for armature, stiffness in ((0.0, 0.0), (0.3, 4.0)):
             robot = lw.load(name).with_joint_dynamics(armature=armature, stiffness=stiffness)
@@ -114,7 +114,7 @@ def test_torques_are_within_limits_on_robots_with_losses():
 
 
 @pytest.mark.slow(every=9)
-def test_torques_of_jerk_limited_motions_are_within_limits():
+def test_torques_of_jerk_limited_motions_satisfy_limits():
     robot = _slider(damping=3.0, friction=1.0, armature=0.5)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
     bare = time_optimal(path, torque=LIMIT, velocity=np.inf)
@@ -123,7 +123,7 @@ def test_torques_of_jerk_limited_motions_are_within_limits():
     assert bare.duration < motion.duration < 1.15 * bare.duration
 
 
-def test_the_torque_model_equals_inverse_dynamics():
+def test_torque_model_of_timing_equals_inverse_dynamics():
     """Its second-order part and the resistance add up; only the robot's own losses count."""
     robot = lw.load("arm7").with_joint_dynamics(armature=0.2, stiffness=1.0)
     model = TorqueModel.of(robot, passive=True)
@@ -138,7 +138,7 @@ def test_the_torque_model_equals_inverse_dynamics():
     assert not TorqueModel.of(bare, True).passive and not TorqueModel.of(robot, False).passive
 
 
-def test_friction_beyond_the_torque_limit_is_refused():
+def test_friction_beyond_the_torque_limit_is_refused_by_timing():
     robot = _slider(friction=1.2 * LIMIT)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
     with pytest.raises(ValueError, match="no motion found, with constant"):
@@ -147,7 +147,7 @@ def test_friction_beyond_the_torque_limit_is_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_a_motion_against_strong_damping_is_slow():
+def test_motion_against_strong_damping_has_the_closed_form_duration():
     """Damping bears nearly all of the torque, so the duration is the integral of |q'| d / (limit - gravity)."""
     limits, q = np.array([30.0, 20.0]), np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2))
     s = np.linspace(0.0, 1.0, 4001)
@@ -163,7 +163,9 @@ def test_a_motion_against_strong_damping_is_slow():
 
 
 @pytest.mark.slow(every=5)
-def test_one_kernel_times_paths_of_robots_with_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_for_timing_of_robots_with_losses_agrees_with_the_general_method(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Compared with the general method on as many segments; strong losses need further passes."""
     robot = lw.load("arm6")
     q = np.array([[robot.random_configuration(seed=10 * seed + k) for k in range(4)] for seed in range(2)])

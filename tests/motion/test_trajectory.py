@@ -51,7 +51,7 @@ def apart(curve_a, curve_b, t):
     return max(np.abs(x).max() for x in (gap, a.v - b.v, a.a - b.a))
 
 
-def test_trajectories_pass_their_states_from_both_sides():
+def test_trajectories_have_the_prescribed_states_just_before_and_at_knots():
     robot, curve = robot_of(joints.ALL), through(joints.ALL)
     q, v, a = states(joints.ALL)
     for shift, tolerance in ((0.0, 1e-12), (-1e-10, 1e-6)):
@@ -61,7 +61,7 @@ def test_trajectories_pass_their_states_from_both_sides():
 
 
 @pytest.mark.slow(every=3)
-def test_velocity_acceleration_and_jerk_are_derivatives_of_the_configuration():
+def test_velocity_acceleration_and_jerk_are_derivatives_of_a_trajectorys_configuration():
     robot, curve, h = robot_of(joints.ALL), through(joints.ALL), 1e-3
     result, jerk = curve(INSIDE), curve.jerk(INSIDE)
 
@@ -78,7 +78,7 @@ def test_velocity_acceleration_and_jerk_are_derivatives_of_the_configuration():
         assert np.abs(expected - computed).max() < 1e-7 * np.abs(computed).max()
 
 
-def test_evaluation_at_many_times_equals_single_times_exactly():
+def test_evaluating_a_trajectory_at_many_times_equals_single_times_exactly():
     curve = through(FEW_TYPES)
     many, grid = curve(INSIDE), curve(INSIDE.reshape(2, 2))
     for k, t in enumerate(INSIDE):
@@ -89,7 +89,7 @@ def test_evaluation_at_many_times_equals_single_times_exactly():
     assert np.array_equal(dense.a[::50], many.a)
 
 
-def test_trajectories_are_reversed_scaled_cut_and_joined():
+def test_trajectories_can_be_reversed_scaled_cut_and_joined():
     curve = through(FEW_TYPES)
     back = curve.reversed()
     forward, backward = curve(3.1 - INSIDE), back(INSIDE)
@@ -109,7 +109,7 @@ def test_trajectories_are_reversed_scaled_cut_and_joined():
     assert first.concatenate(first, allow_jump=True).duration == 2.4
 
 
-def test_retimed_trajectories_pass_the_knots_at_the_new_times():
+def test_retimed_trajectories_pass_through_the_knots_at_the_new_times():
     robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
     assert curve.retimed(curve.knots) is curve
     new = np.array([0.0, 1.0, 1.2, 3.0, 4.0])
@@ -123,7 +123,7 @@ def test_retimed_trajectories_pass_the_knots_at_the_new_times():
     assert apart(retimed.reversed().reversed(), retimed, np.array([0.2, 1.1, 2.0, 3.9])) < 1e-9
 
 
-def test_trajectories_are_saved_and_loaded(tmp_path):
+def test_trajectories_can_be_saved_and_loaded(tmp_path):
     robot, curve = robot_of(FEW_TYPES), through(FEW_TYPES)
     whole = curve.concatenate(curve.reversed().retimed([0.0, 1.0, 1.5, 2.5, 5.0]), allow_jump=True)
     whole.save(tmp_path / "it.npz")
@@ -155,7 +155,7 @@ def by_coordinate():
     )
 
 
-def test_each_coordinate_may_have_its_own_polynomials():
+def test_each_coordinate_of_a_trajectory_may_have_its_own_polynomials():
     curve = by_coordinate()
     assert curve.knots.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0]
     t = np.array([0.25, 0.75, 1.25, 1.75])
@@ -170,7 +170,7 @@ def test_each_coordinate_may_have_its_own_polynomials():
     assert np.array_equal(curve(np.repeat(t, 9)).q[::9], result.q)
 
 
-def test_extremes_are_exact_bounds_of_samples():
+def test_extremes_of_trajectories_are_exact_bounds():
     rng = np.random.default_rng(3)
     c = rng.normal(size=(3, 4, 6))
     c[:, 2, 1:] = 0.0  # a coordinate that rests
@@ -195,7 +195,7 @@ def test_extremes_are_exact_bounds_of_samples():
 
 
 @pytest.mark.slow(every=3)
-def test_extremes_on_manifolds_are_tight_bounds():
+def test_extremes_of_trajectories_on_manifolds_are_tight_bounds():
     """Samples exceed no bound, and come as near as promised."""
     types = (joints.Floating, joints.UnboundedRevolute, joints.Planar, joints.SphericalEuler)
     robot, rng = robot_of(types), np.random.default_rng(2)
@@ -217,7 +217,7 @@ def test_extremes_on_manifolds_are_tight_bounds():
 
 
 @pytest.mark.slow(every=3)
-def test_squads_through_coincident_or_opposite_rotations_have_bounds():
+def test_squad_splines_through_coincident_or_opposite_rotations_have_bounds():
     robot, rng = robot_of((joints.Floating,)), np.random.default_rng(4)
     times = [0.0, 0.3, 0.3001, 1.0, 2.5]
     for size, turn in ((1e-9, 0.0), (0.3, np.pi - 1e-9)):
@@ -243,7 +243,7 @@ def test_squads_through_coincident_or_opposite_rotations_have_bounds():
                     assert (low >= x.min(axis=0) - tight).all() and (high <= x.max(axis=0) + tight).all()
 
 
-def test_squads_that_jump_have_no_bounds():
+def test_squad_splines_with_jumps_have_no_bounds():
     """Geodesics between points and inner points that are half a turn apart make q jump."""
     robot = robot_of((joints.Spherical,))
     q = [robot.neutral()]
@@ -336,7 +336,7 @@ def test_at_constant_speed_removes_times_of_rest():
         rest_curve.at_constant_speed()
 
 
-def test_segment_indices_equal_those_of_bisection():
+def test_trajectory_segment_indices_equal_those_of_bisection():
     rng = np.random.default_rng(6)
     even, uneven = np.arange(40.0), np.cumsum(rng.uniform(0.01, 1.0, 40))
     for starts in (even, uneven, even**5, even[:1], even[:2], np.append(even, 1e300), 1e9 + 1e-6 * uneven):
@@ -350,7 +350,7 @@ def test_segment_indices_equal_those_of_bisection():
             )
 
 
-def test_evaluation_does_not_depend_on_the_order_of_times():
+def test_evaluating_a_trajectory_does_not_depend_on_the_order_of_times():
     rng = np.random.default_rng(5)
     curve = lw.motion.spline(np.cumsum(rng.uniform(0.1, 1.0, 90)), rng.normal(size=(90, 2)))
     few = lw.motion.spline([0.0, 1.0, 1.5, 4.0], rng.normal(size=(4, 2)))
@@ -368,7 +368,7 @@ def test_evaluation_does_not_depend_on_the_order_of_times():
             assert all(np.array_equal(x[k], y) for x, y in zip(whole, variant(float(t[k])), strict=True))
 
 
-def test_trajectories_are_evaluated_in_compiled_functions():
+def test_trajectories_can_be_evaluated_in_compiled_functions():
     curve = by_coordinate().concatenate(by_coordinate().reversed(), allow_jump=True)
     compiled = lw.compile(lambda t: (*curve(t), curve.jerk(t)), t=())
     t = np.array([0.1, 0.6, 1.9, 2.3, 3.7])
@@ -418,7 +418,7 @@ def test_invalid_arguments_of_trajectories_are_refused():
         curve.sections[0].arrays["starts"][0] = 1.0
 
 
-def test_an_invalid_option_outside_is_named():
+def test_invalid_option_outside_of_trajectories_is_named():
     motion = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]], "linear")
     for t in (0.5, [0.5], 2.0, []):
         with pytest.raises(ValueError, match='outside: expected "raise" or "hold", got \'foo\''):

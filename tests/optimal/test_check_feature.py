@@ -137,7 +137,7 @@ class Changes(Feature):
         (OtherTraced, "traced", 1e-7, 1e-9),
     ],
 )
-def test_slight_deviations_of_features_fail_their_check(
+def test_check_feature_reports_small_errors_of_features(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda variant: check_feature(variant(), ARM), kind, line, noticed, allowed)
@@ -159,7 +159,7 @@ def test_slight_deviations_of_features_fail_their_check(
         (Changes, "value", "unhashable"),
     ],
 )
-def test_broken_features_fail_their_check(kind: Callable[[], Feature], line: str, said: str) -> None:
+def test_check_feature_names_the_fault_of_broken_features(kind: Callable[[], Feature], line: str, said: str) -> None:
     report = check_feature(kind(), ARM)
     failed = {failure.name: failure.problem for failure in report.failures}
     assert line in failed
@@ -168,7 +168,7 @@ def test_broken_features_fail_their_check(kind: Callable[[], Feature], line: str
 
 
 @pytest.mark.slow(every=3)
-def test_features_of_the_library_fulfil_the_contract() -> None:
+def test_features_of_the_library_fulfil_the_feature_contract() -> None:
     foot = PathContact("foot", ARM.frames[-1])
     scene = lw.Scene().with_box("box", (0.2, 0.2, 0.2), (0.5, 0.4, 0.2))
     arm = lw.load("arm7")
@@ -189,7 +189,7 @@ def test_features_of_the_library_fulfil_the_contract() -> None:
         assert str(report).startswith(f"feature {type(feature).__name__} keeps the contract\nok    value")
 
 
-def test_objects_that_are_no_features_are_refused() -> None:
+def test_objects_that_are_not_features_are_refused_by_check_feature() -> None:
     with pytest.raises(
         TypeError, match=r"check_feature: feature: expected a linkwork\.optimal\.Feature, got 'velocity'"
     ):

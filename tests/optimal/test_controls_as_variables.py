@@ -55,7 +55,7 @@ def test_linear_quadratic_problems_have_the_cost_of_the_riccati_equation(steps: 
         assert abs(result.cost - known) < 1e-6 * known, (mass, weights, terminal)
 
 
-def test_the_least_effort_between_two_rests_equals_the_closed_form() -> None:
+def test_optimal_motion_of_least_effort_between_two_rests_equals_the_closed_form() -> None:
     far, duration = 0.7, 2.0
     for steps in (20, 100, 400):
         for mass, effort in ((1.0, 1.0), (1.0, 0.01), (10.0, 0.1)):
@@ -93,7 +93,7 @@ def _quadrotor(steps: int = 24) -> lw.TrajectoryProblem:
 
 
 @pytest.mark.slow(every=3)
-def test_a_quadrotor_flies_through_a_gate_with_ipopts_cost() -> None:
+def test_quadrotor_flies_through_a_gate_with_the_cost_computed_by_ipopt() -> None:
     pytest.importorskip("casadi")
     problem = _quadrotor()
     start = problem.robot.neutral()
@@ -109,7 +109,7 @@ def test_a_quadrotor_flies_through_a_gate_with_ipopts_cost() -> None:
     assert np.allclose(result.cost, known.cost, rtol=1e-6)
 
 
-def test_ipopt_names_the_feature_that_it_cannot_compute() -> None:
+def test_ipopt_solver_names_the_feature_that_it_cannot_compute() -> None:
     pytest.importorskip("casadi")
     arm = lw.load("arm6")
     scene = lw.Scene().with_shape("ball", lw.shapes.Sphere(0.1), pose=lw.pose((0.5, 0.5, 0.5)))

@@ -50,7 +50,7 @@ def drawn(rng, count):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_solvers_find_the_minimum_of_convex_problems(count):
+def test_trajectory_solvers_find_the_minimum_of_convex_problems(count):
     rng = np.random.default_rng(count)
     robot, masses, efforts = drawn(rng, count)
     for steps, scale in ((16, 0.001), (20, 0.01), (40, 0.01), (30, 1.0)):
@@ -72,7 +72,7 @@ def test_solvers_find_the_minimum_of_convex_problems(count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_targets_beyond_the_motors_are_infeasible_with_a_certificate(count):
+def test_targets_beyond_the_motors_are_reported_infeasible_with_a_certificate(count):
     rng = np.random.default_rng(10 + count)
     robot, masses, efforts = drawn(rng, count)
     steps, step = 12, 0.1
@@ -97,7 +97,7 @@ def test_targets_beyond_the_motors_are_infeasible_with_a_certificate(count):
         assert -(goal_multiplier[0] @ (share[n] * reach)) - (torque.sum(axis=0) @ np.repeat(efforts, 2)) > 1e-6
 
 
-def test_a_feasible_path_refutes_a_conflict():
+def test_feasible_initial_path_prevents_the_report_of_a_conflict():
     """An interrupted search claims no conflict, since its first path satisfies all constraints."""
     robot, _, _ = drawn(np.random.default_rng(0), 1)
     problem = lw.TrajectoryProblem(robot, num_steps=40, duration=4.0).add("torque", "least_squares", scale=1e-3)
@@ -107,7 +107,7 @@ def test_a_feasible_path_refutes_a_conflict():
     assert "violated: 'torque limits'" in result.explain()
 
 
-def test_minimum_time_equals_that_of_full_force():
+def test_minimum_time_of_a_slide_equals_that_of_full_force():
     """Motion from rest to rest, half of the distance at either limit of the motor: T = 2 √(d m / F)."""
     for steps, mass, effort, far in ((20, 2.0, 3.0, 1.0), (30, 1.0, 10.0, 5.0), (40, 1.0, 10.0, 5.0)):
         robot = gantry([mass], [effort])
@@ -121,7 +121,7 @@ def test_minimum_time_equals_that_of_full_force():
             assert np.isclose(result.duration, 2.0 * np.sqrt(far * mass / effort), rtol=1e-6)
 
 
-def test_both_sides_of_a_conflict_have_multipliers():
+def test_both_constraints_of_a_conflict_have_multipliers():
     robot = gantry([1.0], [3.0])
     problem = lw.TrajectoryProblem(robot, num_steps=20, duration=1.0).add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1, target=[5.0], name="goal")
@@ -135,7 +135,7 @@ def test_both_sides_of_a_conflict_have_multipliers():
     )  # so many seconds until the next position are so many m for each m/s
 
 
-def test_diverging_problems_are_not_solved():
+def test_diverging_trajectory_problems_are_not_reported_as_solved():
     """The inverse of a length is least at infinity: where floats are 2 apart, a zero step proves no minimum."""
     problem = lw.TrajectoryProblem(gantry([1.0], [3.0]), num_steps=4)
     problem = problem.add(lambda w: 1.0 / w.q()[0] ** 2, "least_squares", name="far")
@@ -152,7 +152,7 @@ def test_diverging_problems_are_not_solved():
         assert resting.solve([1e6], solver=solver).status == "solved"
 
 
-def test_multipliers_that_are_no_proof_report_no_conflict():
+def test_multipliers_that_do_not_prove_infeasibility_report_no_conflict():
     none, single = np.zeros((3, 2)), np.array([0.0, -4.0])
     for everywhere, alone, names in (
         (none, 0.0 * single, {"a": 1.0}),
@@ -167,7 +167,7 @@ def test_multipliers_that_are_no_proof_report_no_conflict():
 
 
 @pytest.mark.slow(every=3)
-def test_tight_tolerances_are_reached():
+def test_trajectory_solver_reaches_tight_tolerances():
     """Swing-ups converge quadratically with second derivatives, although torques are strongly nonlinear."""
     robot, steps = lw.load("double_pendulum"), 40
     problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=3.0).add("torque", "least_squares", scale=0.1)
@@ -179,7 +179,7 @@ def test_tight_tolerances_are_reached():
     assert result.success.all() and max(x.max() for x in result.violations.values()) <= 1e-10
 
 
-def test_costs_proportional_to_slacks_are_minimized():
+def test_trajectory_solver_minimizes_costs_proportional_to_slack_variables():
     """Linear costs of slacks have no curvature: only constraints end a step.  The reference is IPOPT."""
     problem = lw.TrajectoryProblem(gantry([1.0], [9.0]), num_steps=20, duration=2.0).add(
         "acceleration", "least_squares", scale=0.1
@@ -194,7 +194,7 @@ def test_costs_proportional_to_slacks_are_minimized():
     assert np.abs(ours.variables["slack"] - theirs.variables["slack"]).max() < 1e-4
 
 
-def test_constraints_are_satisfied_up_to_their_own_tolerance():
+def test_constraints_of_trajectory_problems_are_satisfied_up_to_their_own_tolerance():
     search = SimpleNamespace(tolerances=[0.1, 0.2])
     for natural, times, holds in (
         ([0.1, -0.2], 1.0, True),

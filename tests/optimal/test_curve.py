@@ -30,7 +30,7 @@ def _phased(robot: lw.Robot, durations: tuple[float, ...], count: int) -> lw.Tra
     )
 
 
-def test_a_free_fall_is_exact() -> None:
+def test_trajectory_of_a_free_fall_is_exact() -> None:
     """The acceleration is constant, for any initial velocity, steps and solver."""
     robot = lw.Robot.build(
         "mass",
@@ -57,7 +57,7 @@ def test_a_free_fall_is_exact() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", ["pendulum", "spherical", "floating"])
-def test_free_motions_have_errors_of_second_order(name: str) -> None:
+def test_trajectories_of_free_motions_have_errors_of_second_order(name: str) -> None:
     """Everywhere on the curve, and its velocity at start, border and end, with equal steps and with steps 4 : 1."""
     joints = lw.joints
     kinds = {"pendulum": joints.Revolute((0, 1, 0)), "spherical": joints.Spherical(), "floating": joints.Floating()}
@@ -82,7 +82,7 @@ def test_free_motions_have_errors_of_second_order(name: str) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_limits_hold_between_steps() -> None:
+def test_limits_of_optimal_trajectories_hold_between_time_steps() -> None:
     """Positions, velocities and accelerations at 10⁴ times: from rest, and from one velocity to another."""
     robot = lw.load("arm6")
     rng, t = np.random.default_rng(0), np.linspace(0.0, 1.5, 10_001)
@@ -111,7 +111,7 @@ def test_limits_hold_between_steps() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_forces_of_steps_move_a_robot_along_its_path() -> None:
+def test_forces_of_optimal_trajectories_move_a_simulated_robot_along_its_path() -> None:
     """Forces are constant in each step: the error of a simulation is of second order."""
     robot, start, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.0, -0.6])
     for options in ({}, {"solver": "shooting", "dynamics": "inverse", "integrator": "stormer_verlet"}):
@@ -133,7 +133,7 @@ def test_forces_of_steps_move_a_robot_along_its_path() -> None:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", ["arm6", "cart_pole", "double_pendulum"])
-def test_robots_with_friction_follow_their_forces_by_forward_dynamics(kind: str) -> None:
+def test_robots_with_friction_follow_optimal_forces_by_forward_dynamics(kind: str) -> None:
     """All solvers find a motion whose forces move the robot along it, with an error of first order."""
     robot, start, goal, motors = _rubbing(kind)
     errors = []
@@ -179,7 +179,7 @@ def _rubbing(kind: str) -> tuple[lw.Robot, np.ndarray, np.ndarray, list[str]]:
 
 
 @pytest.mark.slow(every=3)
-def test_a_controller_predicts_the_next_state() -> None:
+def test_mpc_command_predicts_the_state_after_a_period() -> None:
     """The error of a command for a period is of third order: that of a motion is of second order."""
     robot, q, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.5, -2.0])
     errors = []
@@ -196,7 +196,7 @@ def test_a_controller_predicts_the_next_state() -> None:
     assert (np.array(errors[0]) > 6.0 * np.array(errors[1])).all(), errors
 
 
-def test_a_path_without_a_start_has_its_duration() -> None:
+def test_optimal_path_without_a_prescribed_start_has_its_full_duration() -> None:
     """Its first two configurations are control points of the beginning: times, velocities and accelerations agree."""
     robot = lw.Robot.build(
         "mass",
@@ -235,7 +235,7 @@ def test_a_path_without_a_start_has_its_duration() -> None:
     assert line.success and np.allclose(line.trajectory()(0.25).q, 0.2, atol=1e-8) and line.times.tolist() == [0.0, 0.5]
 
 
-def test_unactuated_motions_are_reported() -> None:
+def test_motions_that_need_forces_on_unactuated_joints_are_reported() -> None:
     """Joint motors cannot lift a floating base; a problem without this constraint warns."""
     robot = lw.load("double_pendulum", floating_base=True)
     problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.4).add("acceleration", "least_squares", scale=0.1)

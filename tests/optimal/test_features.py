@@ -90,7 +90,7 @@ def everything(frame, joint, foot, sole):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", range(3))
-def test_jacobians_of_features_equal_differences(seed):
+def test_jacobians_of_trajectory_features_equal_finite_differences(seed):
     rng = np.random.default_rng(seed)
     robot = lw.Robot(random_tree(rng, 2))
     first, frame = moving_frames(robot)
@@ -123,7 +123,7 @@ class _Wrong(Feature):
         return block
 
 
-def test_a_wrong_jacobian_is_located_by_feature_and_joint():
+def test_check_of_a_wrong_feature_jacobian_names_the_feature_and_joint():
     robot = lw.load("arm7")
     check = check_jacobian(robot.tree, _Wrong())
     assert not check.success and check.where == ("other", 1, robot.tree.bodies[1].joint_name)
@@ -144,7 +144,7 @@ def windows(robot, rng, contacts=(), variables=None):
     return PathWindow(robot.tree, lists, [TAU] * 4, 0.7, step_variables, contacts=contacts), path
 
 
-def test_window_dynamics_equal_the_robots_functions():
+def test_dynamics_of_a_feature_window_equal_the_robots_functions():
     """Torque, energy and momentum, with velocities by `Robot.difference`."""
     rng = np.random.default_rng(3)
     robot = lw.Robot(random_tree(rng, 6))
@@ -172,7 +172,7 @@ def test_window_dynamics_equal_the_robots_functions():
     assert np.allclose(w.momentum("world"), robot.momentum(end, v))
 
 
-def test_task_rates_equal_frame_velocities_accelerations_and_jerks():
+def test_task_rates_in_windows_equal_frame_velocities_accelerations_and_jerks():
     """Differences of first to third order, also relative to a moving frame and in named axes."""
     rng = np.random.default_rng(5)
     robot, r, h = lw.Robot(random_tree(rng, 2)), np.array([0.1, -0.2, 0.3]), 1e-2
@@ -224,7 +224,7 @@ def test_task_rates_equal_frame_velocities_accelerations_and_jerks():
             assert check.success, str(check)
 
 
-def test_differences_of_features_equal_differences_of_values():
+def test_difference_features_equal_differences_of_feature_values():
     """Differences of configurations are velocities, accelerations and jerks."""
     robot, rng = lw.load("arm7"), np.random.default_rng(3)
     w, path = windows(robot, rng)
@@ -252,7 +252,7 @@ def test_differences_of_features_equal_differences_of_values():
     assert np.allclose(of(TorqueFeature(), 1, zeros)[1], (torques[0] - torques[1]) / TAU)
 
 
-def test_torques_of_windows_are_of_second_order():
+def test_torques_of_feature_windows_have_errors_of_second_order():
     """Along a smooth motion the error is proportional to the square of the step."""
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
@@ -270,7 +270,7 @@ def test_torques_of_windows_are_of_second_order():
     assert 3.8 < off[0] / off[1] < 4.2
 
 
-def test_limits_have_rows_only_where_they_are_finite():
+def test_limit_features_have_components_only_for_finite_limits():
     robot = lw.load("arm7")
     count = np.isfinite(robot.lower).sum() + np.isfinite(robot.upper).sum()
     assert len(bound(robot, PositionLimits()).component_names) == count > 0
@@ -352,7 +352,7 @@ def test_friction_cones_contain_forces_by_their_definition():
 
 
 @pytest.mark.slow(every=3)
-def test_constraint_features_and_forces_have_right_jacobians():
+def test_jacobians_of_constraint_and_force_features_equal_finite_differences():
     """Loops, rolling wheels, and joint forces with constraint forces."""
     for name, count in (("fourbar", 5), ("bicycle", 6)):
         robot = lw.load(name)
@@ -381,7 +381,7 @@ def test_constraint_features_and_forces_have_right_jacobians():
         HolonomicFeature(next(c for c in constraints if not c.holonomic))
 
 
-def test_invalid_arguments_of_features_are_refused() -> None:
+def test_invalid_arguments_of_trajectory_features_are_refused() -> None:
     """Wrong switches, misspelt names and wrong contacts are refused at once, with the nearest name."""
     of = lw.optimal
     foot = of.PathContact("foot", "foot")

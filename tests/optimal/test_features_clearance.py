@@ -40,7 +40,7 @@ def values_and_rows(robot, feature, q, target=()):
 
 
 @pytest.mark.slow(every=9)
-def test_clearance_values_and_jacobians_equal_distances():
+def test_values_and_jacobians_of_clearance_features_equal_distances():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
     every = Clearance(where, 0.03, near=np.inf).bind(robot, at)
@@ -80,7 +80,7 @@ def test_clearance_values_and_jacobians_equal_distances():
     assert near > 10
 
 
-def test_jacobians_of_clearances_between_spheres_equal_differences():
+def test_jacobians_of_clearance_features_between_spheres_equal_finite_differences():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=0.0, at_least=-5.0).bind(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
     q, h = robot.random_configuration(seed=3), 1e-6
@@ -94,7 +94,7 @@ def test_jacobians_of_clearances_between_spheres_equal_differences():
 
 
 @pytest.mark.slow(every=3)
-def test_clearances_between_steps_follow_the_shortest_path():
+def test_clearance_features_between_time_steps_follow_the_shortest_path():
     """Fractions of the path of a body that turns in space, and their rows by both steps."""
     free = lw.Robot.build(
         "block",
@@ -128,7 +128,7 @@ def test_clearances_between_steps_follow_the_shortest_path():
 
 
 @pytest.mark.slow(every=3)
-def test_the_first_step_without_a_start_has_its_own_clearance():
+def test_clearance_feature_at_the_first_step_without_a_start_uses_its_configuration():
     """No path leads to it: its clearance is its own for every solver, also if it is the only one."""
     joint = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass")
     mass = lw.Robot.build("mass", lw.Link("mass", mass=1.0), joint).with_collisions("mass", shapes.Sphere(0.1))
@@ -148,7 +148,7 @@ def test_the_first_step_without_a_start_has_its_own_clearance():
     assert abs(moved[0, 0, 0]) < 1e-9  # the clearance holds it
 
 
-def test_a_scene_may_be_a_target():
+def test_target_of_a_clearance_feature_may_be_a_scene():
     (robot, _), where = arm(), scene()
     feature = Clearance(scene=where, near=np.inf).bind(robot, PathWindow(robot.tree, [[0.0] * 7], [TAU]))
     moved_scene = where.with_pose("table", lw.pose((0.3, 0.3, 0.4)))
@@ -161,7 +161,7 @@ def test_a_scene_may_be_a_target():
         feature.target_for(lw.Scene().with_sphere("one", 0.1))
 
 
-def test_invalid_clearances_are_refused():
+def test_invalid_clearance_features_are_refused():
     (robot, links), where = arm(), scene()
     at = PathWindow(robot.tree, [[0.0] * 7], [TAU])
     for make, message in (

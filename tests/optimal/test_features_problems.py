@@ -9,7 +9,7 @@ from linkwork.shapes import Box
 
 
 @pytest.mark.slow(every=3)
-def test_a_surface_carries_a_standing_block():
+def test_surface_contact_supports_a_standing_block_in_a_trajectory_problem():
     """The wrench is the weight under the centre of mass; a slope that is too steep carries nothing."""
     block = lw.Robot.build(
         "block",
@@ -33,7 +33,7 @@ def test_a_surface_carries_a_standing_block():
 
 
 @pytest.mark.slow(every=3)
-def test_a_hopper_hops():
+def test_hopper_in_a_trajectory_problem_hops():
     """Between two phases of contact its centre of mass flies, and the ground returns the momentum that gravity took."""
     hopper = lw.Robot.build(
         "hopper",
@@ -70,7 +70,7 @@ def test_a_hopper_hops():
 
 
 @pytest.mark.slow(every=3)
-def test_a_car_parks_sideways():
+def test_car_in_a_trajectory_problem_parks_sideways():
     """Its wheels roll without slip: a planar chassis with two axles."""
     car = lw.Robot.build(
         "car",
@@ -101,7 +101,7 @@ def test_a_car_parks_sideways():
 
 
 @pytest.mark.slow(every=3)
-def test_a_four_bar_moves_by_its_crank():
+def test_four_bar_in_a_trajectory_problem_is_moved_by_its_crank():
     """It stays closed, and the motor's torque is that of constrained dynamics."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
@@ -127,7 +127,7 @@ def test_a_four_bar_moves_by_its_crank():
     assert np.allclose((motor * moves[:, 0])[1:], (free * moves).sum(axis=-1)[1:], atol=1e-5)
 
 
-def test_invalid_contacts_are_refused():
+def test_invalid_contacts_of_trajectory_problems_are_refused():
     arm = lw.load("arm7")
     for options, message in (
         ({"on": "hnad"}, "no frame or point named 'hnad'.*hand"),
@@ -150,7 +150,7 @@ def test_invalid_contacts_are_refused():
         twice.add_contact("hand")
 
 
-def test_contacts_add_their_terms_and_variables():
+def test_contacts_add_their_terms_and_variables_to_a_trajectory_problem():
     """Terms follow the options; a point gets a frame, and forces are zero outside of their steps."""
     arm = lw.load("arm7").with_point("knob", "hand", (0.0, 0.0, 0.1))
     problem = lw.TrajectoryProblem(arm, num_steps=4, phases={"held": (1, 3)})

@@ -17,7 +17,7 @@ def both(problem, *start, **options):
     return results
 
 
-def test_augmented_and_ipopt_find_the_same_optimum():
+def test_augmented_lagrangian_and_ipopt_find_the_same_optimal_path():
     """Squares, a range, an equality at a step, an inequality, targets of steps, constraint forces."""
     robot = lw.load("double_pendulum")
     problem = lw.TrajectoryProblem(robot, num_steps=8, duration=0.8)
@@ -38,7 +38,7 @@ def test_augmented_and_ipopt_find_the_same_optimum():
 
 
 @pytest.mark.slow(every=3)
-def test_augmented_and_ipopt_agree_on_manifolds_with_parameters():
+def test_augmented_lagrangian_and_ipopt_agree_on_manifolds_with_parameters():
     """A body that turns freely, variables of each step, and a bounded parameter, for a batch."""
     ball = lw.Robot.build(
         "ball",
@@ -68,7 +68,7 @@ def both_of_batch(problem, R):
     return results
 
 
-def test_unknown_solvers_are_refused_and_ipopt_names_conflicts():
+def test_unknown_trajectory_solvers_are_refused_and_ipopt_names_conflicts():
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=3).add("acceleration", "least_squares")
     with pytest.raises(ValueError, match=r"solver: expected one of 'augmented', 'ipopt'.*got 'simplex'"):
         problem.solve([0.0, 0.0], solver="simplex")

@@ -41,7 +41,7 @@ def differences(steps, tau, order):
     return np.linalg.matrix_power(D, order - 1) @ first
 
 
-def test_the_double_integrator_has_the_closed_form_optimum():
+def test_optimal_double_integrator_equals_the_closed_form():
     """Motion from rest to rest with the least squares of acceleration: linear in time."""
     T, duration, far = 20, 2.0, 0.7
     tau = duration / T
@@ -63,7 +63,7 @@ def test_the_double_integrator_has_the_closed_form_optimum():
     assert np.allclose([arrive, stop], -np.linalg.solve(A @ A.T, b), rtol=1e-6)
 
 
-def test_a_free_duration_has_the_closed_form_optimum():
+def test_optimal_free_duration_equals_the_closed_form():
     """Time as a cost beside squares of acceleration, which are proportional to 1/duration⁴."""
     T, scale = 20, 0.1
     problem = lw.TrajectoryProblem(sledge(), num_steps=T, duration=(0.5, 5.0))
@@ -78,7 +78,7 @@ def test_a_free_duration_has_the_closed_form_optimum():
 
 
 @pytest.mark.slow(every=3)
-def test_parameters_end_at_their_bounds():
+def test_optimized_parameters_end_exactly_at_their_bounds():
     """Parameters that would pass their bounds end there exactly, and the others continue."""
     cases = (
         (lambda k: [k[0] - 1.0, k[1] - 0.1], [0.4, 0.1]),
@@ -107,7 +107,7 @@ def test_parameters_end_at_their_bounds():
 
 
 @pytest.mark.slow(every=3)
-def test_least_time_within_acceleration_and_velocity_limits_is_exact():
+def test_least_time_within_acceleration_and_velocity_limits_equals_the_closed_form():
     """The slower of two joints decides, there and back."""
 
     def fastest(**limits):
@@ -122,7 +122,7 @@ def test_least_time_within_acceleration_and_velocity_limits_is_exact():
     assert result.success and 1.5 - 1e-5 < result.duration < 1.5 + 2.0 / 20**2  # that of a trapezoid, but for its steps
 
 
-def test_a_free_duration_from_a_velocity_is_the_best_of_all_durations():
+def test_optimal_free_duration_from_a_velocity_is_the_best_of_all_durations():
     """Problems with fixed durations cost more; from rest the result is unchanged."""
     start, rate = [0.2], [0.8]
 
@@ -171,7 +171,7 @@ def test_least_jerk_paths_equal_the_dense_solution():
 
 
 @pytest.mark.slow(every=3)
-def test_phases_of_unequal_steps_have_errors_of_second_order():
+def test_optimal_phases_of_unequal_steps_have_errors_of_second_order():
     """A pendulum without a motor, through phases with steps 4 : 1, also at the border."""
     length, end, errors = 0.5, 0.5, []
     hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="rod")
@@ -218,7 +218,7 @@ def test_linear_quadratic_paths_equal_the_dense_solution():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:.*nothing exerts the forces")  # accelerations are the cost
-def test_a_free_body_turns_the_shorter_half_around():
+def test_optimal_path_of_a_free_body_rotates_in_the_shorter_direction():
     """About one axis, as the double integrator of its angle: before, at and beyond half a turn."""
     joint = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="box")
     robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
@@ -237,7 +237,7 @@ def test_a_free_body_turns_the_shorter_half_around():
         assert np.allclose(result.cost, 6 * turn**2 / (tau**4 * T * (T**2 - 1)), rtol=1e-6)
 
 
-def test_least_energy_below_a_ceiling_equals_bryson_and_denhams():
+def test_least_energy_motion_below_a_ceiling_equals_the_solution_of_bryson_and_denham():
     """Up with velocity 1, down with -1 at time 1, below 1/9: the cost is 4/(9 · 1/9)."""
     costs = []
     for T in (24, 48):
@@ -253,7 +253,7 @@ def test_least_energy_below_a_ceiling_equals_bryson_and_denhams():
     assert abs((4.0 * costs[1] - costs[0]) / 3.0 - 4.0) < 5e-3  # what the two tend to
 
 
-def test_the_brachistochrone_is_a_cycloid():
+def test_optimal_brachistochrone_is_a_cycloid():
     """A bead without friction between two points in the least time."""
     R, g, end, T = 0.5, 9.81, 2.5, 40
 

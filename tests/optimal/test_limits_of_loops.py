@@ -7,7 +7,7 @@ import linkwork as lw
 
 
 @pytest.mark.slow(every=9)
-def test_limits_of_loop_joints_hold_in_trajectory_problems():
+def test_trajectory_problems_satisfy_limits_of_loop_joints():
     """The crank of a four-bar turns by 0.8 rad in 1 s at the speed limit of the pin, within its position limit."""
     fourbar = lw.load("fourbar")
     pin, start = fourbar.loops["pin"], fourbar.assemble(fourbar.neutral()).q

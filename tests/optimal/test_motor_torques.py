@@ -14,7 +14,7 @@ from linkwork.optimal.algorithms.window_sample import WindowSample
 from linkwork.optimal.features import TorqueFeature, TorqueLimits
 
 
-def test_torques_equal_inverse_dynamics_with_passive_forces_for_every_joint_type() -> None:
+def test_torque_features_equal_inverse_dynamics_with_passive_forces_for_every_joint_type() -> None:
     tree = resisted(random_tree(np.random.default_rng(5), 18))
     robot = lw.Robot(tree)
     w = WindowSample.random(tree, np.random.default_rng(6), 2, {}, {}).window()
@@ -28,7 +28,7 @@ def test_torques_equal_inverse_dynamics_with_passive_forces_for_every_joint_type
 
 
 @pytest.mark.slow(every=3)
-def test_least_time_of_a_slide_with_friction_is_exact() -> None:
+def test_least_time_of_a_slide_with_friction_equals_the_closed_form() -> None:
     """It accelerates with (F − f)/m and decelerates with (F + f)/m, where m includes the armature."""
     mass, rotor, friction, force, distance = 2.0, 1.0, 3.0, 9.0, 1.5
     robot = lw.Robot.build(
@@ -44,7 +44,7 @@ def test_least_time_of_a_slide_with_friction_is_exact() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_gains_of_long_steps_are_stable_with_friction_and_damping() -> None:
+def test_iterative_lqr_gains_of_long_steps_are_stable_with_friction_and_damping() -> None:
     """Damping and friction are stiff: an explicit step of 50 ms would multiply velocities by −100."""
     robot = lw.load("arm6")
     goal = np.array([0.3, -1.0, 1.2, -0.8, -1.0, 0.4])

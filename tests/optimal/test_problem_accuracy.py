@@ -18,7 +18,7 @@ from linkwork.optimal.algorithms.block_banded import (
 
 
 @pytest.mark.parametrize(("depth", "many"), [(0, 0), (1, 2), (2, 1), (3, 3)])
-def test_frontal_elimination_equals_dense_equations(depth, many):
+def test_frontal_elimination_of_path_problems_equals_dense_equations(depth, many):
     rng, width, windows = np.random.default_rng(depth), 3, 6
     size, count = (depth + 1) * width + many, windows * width + many
     factors = rng.normal(size=(windows, size, size))
@@ -60,7 +60,7 @@ def slider():
     return lw.load("double_pendulum")
 
 
-def test_least_squares_of_accelerations_equal_the_normal_equations(slider):
+def test_path_of_least_squares_of_accelerations_equals_the_normal_equations(slider):
     """The reference is NumPy."""
     steps, tau = 10, 0.1
     problem = lw.TrajectoryProblem(slider, num_steps=steps, duration=steps * tau)
@@ -87,7 +87,7 @@ def test_least_squares_of_accelerations_equal_the_normal_equations(slider):
     assert np.abs(result.multipliers["rest"][0] - exact[steps + 1]).max() < 1e-4 * scale
 
 
-def test_a_problem_of_one_step_is_inverse_kinematics():
+def test_trajectory_problem_of_one_step_equals_inverse_kinematics():
     robot = lw.load("arm6")
     frame, q = robot.frames[-1], robot.random_configuration(seed=3)
     problem = lw.TrajectoryProblem(robot, num_steps=1).add(lw.ik.PoseTask(frame), "equality", name="reach")
@@ -101,7 +101,7 @@ def test_a_problem_of_one_step_is_inverse_kinematics():
     assert result.success and np.abs(result.q[0] - q).max() < 1e-6 and np.abs(result.q[0] - by_ik.q).max() < 1e-5
 
 
-def test_step_variables_and_path_parameters_have_bounds(slider):
+def test_variables_of_each_step_and_path_parameters_may_have_bounds(slider):
     """Variables, parameters and durations of phases are optimized."""
     problem = lw.TrajectoryProblem(
         slider, num_steps=6, duration={"go": (0.2, 2.0), "hold": 0.5}, phases={"go": (0, 3), "hold": (3, 6)}
@@ -125,7 +125,7 @@ def test_step_variables_and_path_parameters_have_bounds(slider):
     assert np.abs(result.q[3] - [0.3, 0.2]).max() < 1e-6 and "times" not in str(result)
 
 
-def test_a_nan_feature_is_named_with_its_step(slider):
+def test_trajectory_solver_names_a_feature_that_returns_nan_with_its_step(slider):
     problem = lw.TrajectoryProblem(slider, num_steps=4).add("acceleration", "least_squares")
     problem = problem.add(lambda w: sqrt(w.q("elbow") - 3.0), "least_squares", name="odd", steps=2)
     result = problem.solve(np.zeros(2))
@@ -139,7 +139,7 @@ def test_a_nan_feature_is_named_with_its_step(slider):
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_that_are_not_finite_are_named(slider):
+def test_trajectory_solver_names_features_with_derivatives_that_are_not_finite(slider):
     """The length of a zero vector has a value, and no derivative: no constraint is blamed."""
     for step, at in ((0, slice(0, 2)), (2, 2)):
         problem = lw.TrajectoryProblem(slider, num_steps=3).add("acceleration", "least_squares")
@@ -157,7 +157,7 @@ def test_derivatives_that_are_not_finite_are_named(slider):
             assert all(not x for x in (result.conflicts if n else [result.conflicts]))
 
 
-def test_two_conflicting_constraints_are_named(slider):
+def test_trajectory_solver_names_two_conflicting_constraints(slider):
     problem = lw.TrajectoryProblem(slider, num_steps=3).add("acceleration", "least_squares", scale=0.1)
     problem = problem.add("configuration", "equality", steps=2, target=(0.5, 0.0), name="here")
     problem = problem.add("configuration", "equality", steps=2, target=(0.9, 0.0), name="there")
@@ -168,7 +168,7 @@ def test_two_conflicting_constraints_are_named(slider):
 
 
 @pytest.mark.slow(every=3)
-def test_results_do_not_depend_on_units_and_scales_of_constraints(slider):
+def test_optimal_paths_do_not_depend_on_units_and_scales_of_constraints(slider):
     """Motor limits in N·m and mN·m, by scales and by values; and costs of another size."""
 
     def reaching(motors, most, scale, cost):

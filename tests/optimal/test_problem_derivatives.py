@@ -23,7 +23,7 @@ def swing():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_start_and_target_equal_differences(swing):
+def test_derivatives_of_optimal_paths_by_start_and_target_equal_finite_differences(swing):
     _, problem, start, end = swing
     result = problem.solve(start, targets={"end": end}, **TIGHT)
     assert result.success and np.abs(result.multipliers["velocity"]).max() > 1e-3
@@ -54,7 +54,7 @@ def test_derivatives_by_start_and_target_equal_differences(swing):
         result.derivative("duration")
 
 
-def test_derivatives_by_parameters_of_the_robot_equal_differences_in_batches():
+def test_derivatives_of_optimal_paths_by_robot_parameters_equal_finite_differences_in_batches():
     robot = lw.load("double_pendulum")
     joint, frame = robot.joints[1].name, robot.frames[-1]
 
@@ -72,7 +72,7 @@ def test_derivatives_by_parameters_of_the_robot_equal_differences_in_batches():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_a_rotated_start_keep_the_velocity():
+def test_derivatives_of_optimal_paths_by_a_rotated_start_keep_the_velocity():
     """The body's axes turn from step to step."""
     joint = lw.Joint.of(lw.joints.Spherical(), name="free", parent="world", child="box")
     robot = lw.Robot.build("body", lw.Link("box", mass=2.0, inertia=(0.1, 0.2, 0.3)), joint)
@@ -87,7 +87,7 @@ def test_derivatives_by_a_rotated_start_keep_the_velocity():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_step_targets_and_durations_equal_differences():
+def test_derivatives_of_optimal_paths_by_step_targets_and_durations_equal_finite_differences():
     """A path that follows configurations, starts with a velocity, and has phases of fixed durations."""
     robot = lw.load("double_pendulum")
     targets, start, rate = (
@@ -124,7 +124,7 @@ def test_derivatives_by_step_targets_and_durations_equal_differences():
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_gravity_and_start_velocity_equal_differences():
+def test_derivatives_of_optimal_paths_by_gravity_and_start_velocity_equal_finite_differences():
     robot, gravity = lw.load("double_pendulum"), np.array([0.3, 0.0, -9.81])
     start, v, end = np.array([0.1, -0.3]), np.array([0.5, 0.2]), [0.9, 0.2]
 
@@ -148,7 +148,7 @@ def test_derivatives_by_gravity_and_start_velocity_equal_differences():
 
 
 @pytest.mark.slow(every=3)
-def test_unsolved_problems_have_no_derivatives():
+def test_derivatives_of_unsolved_trajectory_problems_raise_an_error():
     robot, start = lw.load("double_pendulum"), np.array([0.1, -0.3])
     problem = lw.TrajectoryProblem(robot, num_steps=3, duration=0.3).add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1, name="start")
@@ -169,7 +169,7 @@ def test_unsolved_problems_have_no_derivatives():
 
 
 @pytest.mark.slow(every=3)
-def test_problems_with_different_phases_have_their_own_derivatives():
+def test_trajectory_problems_with_different_phases_have_their_own_derivatives():
     """Two problems differ only in the steps of their phases."""
     robot, start, end = lw.load("double_pendulum"), np.array([0.2, -0.1]), np.array([0.9, 0.7])
 

@@ -34,7 +34,7 @@ def _posed() -> lw.TrajectoryProblem:
     return lw.TrajectoryProblem(ROD, num_steps=4, duration=0.4, phases={"late": (2, 4)})
 
 
-def test_edits_return_new_problems() -> None:
+def test_edits_of_a_trajectory_problem_return_new_problems() -> None:
     problem = _posed().add("configuration", "equality", steps=-1, target=END, name="end")
     before = _state(problem)
     for edit in EDITS:
@@ -46,7 +46,7 @@ def test_edits_return_new_problems() -> None:
     assert long.success and short.success and [*long.residuals] != [*short.residuals]
 
 
-def test_problems_and_their_parts_are_immutable() -> None:
+def test_trajectory_problems_and_their_terms_cannot_be_modified() -> None:
     target, ends = END.copy(), np.array([END, END])
     problem = _posed().add("configuration", "equality", steps=-1, target=target, name="end")
     problem = problem.add("velocity", "least_squares", lower=-1.0, upper=1.0)
@@ -70,7 +70,7 @@ def test_problems_and_their_parts_are_immutable() -> None:
     assert (problem.terms[0].target == END).all() and (problem.terms[2].target.values == END).all()
 
 
-def test_problems_are_copied_and_pickled() -> None:
+def test_trajectory_problems_can_be_copied_and_pickled() -> None:
     problem = _posed().add("acceleration", "least_squares").add_variable("slack", 1, upper=2.0)
     problem = problem.add("configuration", "equality", steps=-1, target=END, name="end")
     q = problem.solve([0.0, 0.0]).q
@@ -79,7 +79,7 @@ def test_problems_are_copied_and_pickled() -> None:
         assert len(copied.add_limits().terms) > len(copied.terms) == len(problem.terms)
 
 
-def test_repeated_limits_are_added_once() -> None:
+def test_repeated_limits_are_added_to_a_trajectory_problem_once() -> None:
     """Other limits of the same kind are added; the tighter ones count."""
     problem = _posed().add_limits()
     names = [term.name for term in problem.terms]
@@ -90,7 +90,7 @@ def test_repeated_limits_are_added_once() -> None:
     assert late.add_limits().terms[-1].name == "velocity limits 2"
 
 
-def test_solve_has_explicit_documented_options() -> None:
+def test_trajectory_problem_solve_has_explicit_documented_options() -> None:
     solve = inspect.signature(lw.TrajectoryProblem.solve).parameters
     assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in solve.values())
     for name in [*solve][2:]:
@@ -102,7 +102,7 @@ def test_solve_has_explicit_documented_options() -> None:
     ]
 
 
-def test_options_of_other_solvers_are_refused() -> None:
+def test_options_of_other_trajectory_solvers_are_refused() -> None:
     problem = _posed().add("configuration", "least_squares")
     for option, value in (
         ("dynamics", "forward"),
@@ -141,7 +141,9 @@ def _reaching(
     return problem.add(lw.optimal.VelocityLimits(upper=speed), kind, name="speed")
 
 
-def test_scales_are_the_same_for_batches_and_single_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automatic_scales_of_a_trajectory_problem_are_equal_for_batches_and_single_paths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Features that cannot be computed for arrays are computed for one configuration after another."""
     problem = problem_arrays.prepared(_reaching(), True)
     arguments: list[Any] = []
@@ -163,7 +165,7 @@ def test_scales_are_the_same_for_batches_and_single_configurations(monkeypatch: 
     assert (4,) in calls and calls.count(()) == 4 * calls.count((4,)) and not (together == 1.0).all()
 
 
-def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automatic_scales_are_computed_once_for_equal_trajectory_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rebuilt problem derives none, and a changed value derives its own."""
     derived: list[Any] = []
     monkeypatch.setattr(problem_arrays, "_SCALE_FACTORS", problem_arrays.LazyCache(512))
@@ -201,12 +203,12 @@ def test_scales_are_derived_once_for_equal_problems(monkeypatch: pytest.MonkeyPa
     )
 
 
-def test_a_rebuilt_problem_has_the_same_result() -> None:
+def test_rebuilt_trajectory_problem_has_the_same_result() -> None:
     first, second = (_reaching().solve([0.0, 0.0]) for _ in range(2))
     assert first.success and np.array_equal(first.q, second.q) and first.iterations == second.iterations
 
 
-def test_tolerances_are_checked_without_constraints_too() -> None:
+def test_tolerances_of_trajectory_problems_are_checked_without_constraints() -> None:
     robot = lw.load("double_pendulum")
     problem = lw.TrajectoryProblem(robot, num_steps=8, duration=1.0).add("torque", "least_squares", scale=0.1)
     for solver in ("augmented", "ilqr"):
@@ -216,7 +218,7 @@ def test_tolerances_are_checked_without_constraints_too() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_costs_without_a_minimum_are_unbounded() -> None:
+def test_trajectory_costs_without_a_minimum_are_reported_as_unbounded() -> None:
     """Terms of kind "cost" that are linear in the path or in its forces, and one that a limit bounds."""
     robot = lw.load("double_pendulum")
     problem = lw.TrajectoryProblem(robot, num_steps=8, duration=1.0)
@@ -245,7 +247,7 @@ def test_costs_without_a_minimum_are_unbounded() -> None:
     assert result.success and result.iterations < 50 and np.allclose(result.q[:, 0], 3.0)
 
 
-def test_a_path_that_satisfies_its_constraints_at_rest_stays_exactly() -> None:
+def test_optimal_path_of_a_robot_that_may_stay_at_rest_is_exactly_at_rest() -> None:
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=8, duration=1.0)
     problem = problem.add("velocity", "equality", steps=-1).add(
         "configuration", "equality", steps=-1, target=[0.3, 0.4]
@@ -255,7 +257,7 @@ def test_a_path_that_satisfies_its_constraints_at_rest_stays_exactly() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_searches_leave_the_ridge_of_a_symmetric_hill() -> None:
+def test_trajectory_searches_leave_the_ridge_of_a_symmetric_hill() -> None:
     """The straight path across the middle of a hill is stationary; paths around either side are less steep."""
     rails = [
         lw.Joint.of(lw.joints.Prismatic(axis), name=name, parent=parent, child=child)

@@ -30,7 +30,7 @@ def _refuses(*_: Any) -> Any:
 
 
 @pytest.mark.slow(every=3)
-def test_paths_with_parameters_equal_those_of_the_edited_robot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimal_paths_with_parameters_equal_those_of_the_edited_robot(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch has the path of each robot; single problems, guesses and warm starts agree."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
     many = {
@@ -60,7 +60,7 @@ def test_paths_with_parameters_equal_those_of_the_edited_robot(monkeypatch: pyte
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_by_parameters_equal_differences() -> None:
+def test_derivatives_of_optimal_paths_by_parameters_equal_finite_differences() -> None:
     """A batch has derivatives for each problem, by its parameters and by others."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
     many = {"inertia:payload": np.multiply.outer([0.2, 0.8], BALL), "frame:tip": np.zeros(6)}
@@ -92,7 +92,7 @@ def test_derivatives_by_parameters_equal_differences() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_four_bar_with_parameters_equals_the_edited_robot() -> None:
+def test_optimal_path_of_a_four_bar_with_parameters_equals_that_of_the_edited_robot() -> None:
     """The position of a hinge and the mass of a link, in loops and constraint forces."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q
@@ -125,7 +125,7 @@ def test_a_four_bar_with_parameters_equals_the_edited_robot() -> None:
     assert np.abs(result.derivative("turned").q[-1, 0] - 1.0).max() < 1e-9
 
 
-def test_contact_forces_follow_the_weight_parameter() -> None:
+def test_optimized_contact_forces_follow_the_weight_parameter() -> None:
     """The ground force of a standing robot equals its weight."""
     up = lw.joints.Prismatic((0, 0, 1))
     robot = lw.Robot.build(
@@ -149,7 +149,7 @@ def test_contact_forces_follow_the_weight_parameter() -> None:
         problem.solve([0.5, -0.5], parameters={"point:foot": [0.0, 0.0, 0.1]})
 
 
-def test_ipopt_takes_parameters_of_the_robot() -> None:
+def test_ipopt_solver_accepts_parameters_of_the_robot() -> None:
     pytest.importorskip("casadi")
     problem, start = lift(ARM), np.array([0.3, 0.4])
     values = {"inertia:payload": 0.5 * BALL}
@@ -158,7 +158,7 @@ def test_ipopt_takes_parameters_of_the_robot() -> None:
     assert theirs.success and np.isclose(ours.cost, theirs.cost, rtol=1e-7) and np.abs(ours.q - theirs.q).max() < 1e-4
 
 
-def test_invalid_parameters_are_refused() -> None:
+def test_invalid_robot_parameters_of_trajectory_problems_are_refused() -> None:
     problem = lift(ARM)
     for wrong, said in (
         (

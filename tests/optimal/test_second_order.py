@@ -52,7 +52,7 @@ def evaluation(problem, rng):
 
 
 @pytest.mark.parametrize("make", [swing_up, lambda steps: swing_up(steps, ("elbow",)), body_in_space])
-def test_newton_equations_have_all_second_derivatives(make):
+def test_newton_equations_of_trajectory_problems_contain_all_second_derivatives(make):
     """For (H + μ) d = −g, the merit along d has the slope gᵀd and the second derivative dᵀH d."""
     sweeps, point, duals = evaluation(make(4), np.random.default_rng(0))
     floor, factors = 1.0, None
@@ -85,7 +85,7 @@ def test_infinite_second_derivatives_count_as_zero_curvature():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("motors", [("shoulder", "elbow"), ("elbow",)])
-def test_swing_ups_from_random_guesses_converge(motors):
+def test_trajectory_optimization_of_swing_ups_converges_from_random_guesses(motors):
     """Most converge soon after second derivatives are used: Gauss–Newton needs 600 iterations and more."""
     problem, rng = swing_up(40, motors), np.random.default_rng(0)
     t = np.linspace(0.0, 1.0, 41)[1:]

@@ -26,7 +26,7 @@ def reaching():
 
 
 @pytest.mark.slow(every=3)
-def test_a_path_reaches_its_target_with_least_acceleration(reaching):
+def test_optimal_path_reaches_its_target_with_least_acceleration(reaching):
     robot, problem, q0, X = reaching
     result = problem.solve(q0[0], targets={"reach": X[0]})
     assert result.success and result.status == "solved" and result.feasible
@@ -44,7 +44,7 @@ def test_a_path_reaches_its_target_with_least_acceleration(reaching):
 
 
 @pytest.mark.slow(every=3)
-def test_problems_of_a_batch_do_not_influence_each_other(reaching):
+def test_trajectory_problems_of_a_batch_do_not_influence_each_other(reaching):
     _, problem, q0, X = reaching
     together = problem.solve(q0, targets={"reach": X})
     assert together.success.all() and together.q.shape == (4, STEPS, 7)
@@ -54,7 +54,7 @@ def test_problems_of_a_batch_do_not_influence_each_other(reaching):
         assert (alone.multipliers["reach"] == together.multipliers["reach"][k]).all()
 
 
-def test_several_guesses_return_the_best_path_and_all_attempts(reaching):
+def test_trajectory_problem_with_several_guesses_returns_the_best_path_and_all_attempts(reaching):
     _, problem, q0, X = reaching
     result = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=5, seed=2)
     assert (
@@ -64,7 +64,7 @@ def test_several_guesses_return_the_best_path_and_all_attempts(reaching):
     assert (again.q[0] == result.q).all() and again.residuals["reach"].shape == (2, 1, 6)
 
 
-def test_guesses_stop_when_another_guess_is_solved(reaching):
+def test_guesses_of_a_trajectory_problem_stop_if_another_guess_is_solved(reaching):
     _, problem, q0, X = reaching
     result = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8)
     every = problem.solve(q0[0], targets={"reach": X[0]}, num_guesses=8, continue_all=True)
@@ -81,7 +81,7 @@ def test_guesses_stop_when_another_guess_is_solved(reaching):
         assert (scalars_of_search == result.attempts._state["scalars"]).all()
 
 
-def test_failed_guesses_begin_again():
+def test_failed_guesses_of_a_trajectory_problem_are_replaced_by_new_ones():
     """A free lane takes the next guess; without success the least violated path is reported as infeasible."""
     bar = lw.Robot.build(
         "bar",
@@ -108,14 +108,14 @@ def test_failed_guesses_begin_again():
         assert result.violations["narrow"] < least + 1e-3
 
 
-def test_a_path_that_starts_at_its_goal_takes_few_iterations(reaching):
+def test_path_that_starts_at_its_goal_needs_few_iterations(reaching):
     robot, problem, q0, _ = reaching
     result = problem.solve(q0, targets={"reach": robot.pose(q0, "hand")})
     assert result.success.all() and (result.iterations <= 2).all() and np.abs(result.q - q0[:, None]).max() < 1e-12
 
 
 @pytest.mark.slow(every=3)
-def test_callbacks_do_not_change_the_result(reaching):
+def test_callbacks_of_a_trajectory_problem_do_not_change_the_result(reaching):
     _, problem, q0, X = reaching
     calls = []
     whole = problem.solve(q0[0], targets={"reach": X[0]})
@@ -136,7 +136,7 @@ def test_callbacks_do_not_change_the_result(reaching):
     assert problem.solve(q0[0], targets={"reach": X[0]}, max_iterations=2).status == "max_iterations"
 
 
-def test_an_unreachable_target_is_named(reaching):
+def test_trajectory_problem_names_an_unreachable_target(reaching):
     _, problem, q0, X = reaching
     far = X[0].copy()
     far[:3, 3] += 5.0
@@ -148,7 +148,7 @@ def test_an_unreachable_target_is_named(reaching):
     assert every.message.endswith(", from each of these initial paths")
 
 
-def test_a_result_plots_and_shows_a_path_of_a_batch(reaching):
+def test_trajectory_result_plots_and_shows_a_path_of_a_batch(reaching):
     pytest.importorskip("matplotlib")
     _, problem, q0, X = reaching
     result = problem.solve(q0[:2], targets={"reach": X[:2]})
@@ -159,7 +159,7 @@ def test_a_result_plots_and_shows_a_path_of_a_batch(reaching):
     assert [axis.get_ylabel() for axis in axes] == ["q [rad]", "reach [rad, m]", "acceleration [rad/s²]"]
 
 
-def test_invalid_problems_are_refused(reaching):
+def test_invalid_trajectory_problems_are_refused(reaching):
     robot, problem, q0, X = reaching
     with pytest.raises(ValueError, match="steps: expected steps from -8 to 7, got 8"):
         problem.add("velocity", "least_squares", steps=8)
@@ -231,7 +231,7 @@ def test_invalid_problems_are_refused(reaching):
         lw.TrajectoryProblem(robot, num_steps=3, duration=(2.0, 1.0))
 
 
-def test_functions_give_their_terms_names(reaching):
+def test_functions_added_to_a_trajectory_problem_name_their_terms(reaching):
     robot = reaching[0]
 
     def near(w):
@@ -254,7 +254,7 @@ def test_functions_give_their_terms_names(reaching):
 
 
 @pytest.mark.slow(every=3)
-def test_weights_of_tasks_multiply_the_squares(reaching):
+def test_weights_of_tasks_multiply_their_squared_residuals(reaching):
     robot, _, q0, X = reaching
 
     def path_for(task, **options):
@@ -277,7 +277,7 @@ def test_weights_of_tasks_multiply_the_squares(reaching):
         problem.add(lw.ik.Within(lw.ik.PositionTask("hand"), -0.1, 0.1), "inequality", order=1)
 
 
-def test_limits_of_motors_are_named_in_conflicts():
+def test_conflict_reports_of_trajectory_problems_name_motor_limits():
     """A mass has a target beyond its motor's reach: the motor is named, and one within reach is not."""
     rail = {"lower": -9.0, "upper": 9.0}
     robot = lw.Robot.build(
@@ -297,7 +297,7 @@ def test_limits_of_motors_are_named_in_conflicts():
         assert "'there' (by 0.9" in said and "control_limits of 'x'" in said
 
 
-def test_empty_batches_have_empty_results(reaching):
+def test_empty_batches_of_trajectory_problems_have_empty_results(reaching):
     _, problem, q0, X = reaching
     result = problem.solve(q0[:0], targets={"reach": X[:0]})
     assert result.q.shape == (0, STEPS, 7) and result.residuals["reach"].shape == (0, 1, 6) and result.conflicts == []
@@ -305,7 +305,7 @@ def test_empty_batches_have_empty_results(reaching):
 
 
 @pytest.mark.slow(every=3)
-def test_compilation_does_not_count_for_the_time_limit(monkeypatch):
+def test_compilation_does_not_count_for_the_time_limit_of_a_trajectory_problem(monkeypatch):
     """The clock of the test advances only by compilation, by more than the limit."""
     now, compile_parts = [0.0], kernel_code.compiled
 
@@ -334,7 +334,7 @@ def test_compilation_does_not_count_for_the_time_limit(monkeypatch):
 
 
 @pytest.mark.slow(every=9)
-def test_conflicts_of_many_constraints_are_named():
+def test_conflicts_of_more_than_64_constraints_are_named():
     """NumPy's limit on dimensions does not limit the number of constraints."""
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=2, duration=1.0)
     problem = problem.add("acceleration", "least_squares")
@@ -346,7 +346,7 @@ def test_conflicts_of_many_constraints_are_named():
     assert result.status == "infeasible" and set(result.conflicts) == {"there", "here"}
 
 
-def test_a_target_is_subtracted_from_the_values_of_a_function():
+def test_target_of_a_function_term_is_subtracted_from_its_values():
     rod = lw.load("double_pendulum")
 
     def height(w):

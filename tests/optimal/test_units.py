@@ -26,7 +26,7 @@ def arm(cost, solver):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
-def test_solutions_do_not_depend_on_the_unit_of_cost(solver):
+def test_optimal_paths_do_not_depend_on_the_unit_of_cost(solver):
     """Paths, multipliers per cost, and derivatives with active limits are equal."""
     start = [-1.0, 0.2]
     known = arm(1.0, solver).solve(start, solver=solver)
@@ -75,7 +75,7 @@ def cart_pole(mass, length, time, free):
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
 @pytest.mark.parametrize("free", [False, True])
-def test_solutions_do_not_depend_on_units_of_mass_length_and_time(free):
+def test_optimal_paths_do_not_depend_on_units_of_mass_length_and_time(free):
     """Searches take about as many iterations to the same path in g, kg and t, in mm, m and km, in ms, s and ks."""
     share = np.linspace(0.0, 1.0, 41)[1:]
     guess = np.stack([0.3 * np.sin(6.0 * share), np.pi * share], axis=-1)
@@ -97,7 +97,7 @@ def test_solutions_do_not_depend_on_units_of_mass_length_and_time(free):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_forward_dynamics_does_not_depend_on_the_unit_of_force():
+def test_forward_dynamics_shooting_does_not_depend_on_the_unit_of_force():
     """Forces of 1e15 of their unit have effects of 1e-15; searches take the same steps, without false conflicts."""
     known = None
     for mass, length, time in ((1.0, 1.0, 1.0), (1e3, 1e3, 1e-3), (1e-3, 1e-3, 1e3)):
@@ -157,7 +157,7 @@ def linkage(mass, length, time):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_closed_loops_do_not_depend_on_units():
+def test_optimal_paths_of_closed_loops_do_not_depend_on_units():
     """Errors of loops in lengths and angles, and forces of loops as variables, take the same steps in all units."""
     known = None
     for units in ((1.0, 1.0, 1.0), (1.0, 1e3, 1.0), (1.0, 1e-3, 1.0), (1e3, 1.0, 1.0), (1e-3, 1e3, 1e-3)):
@@ -171,7 +171,7 @@ def test_closed_loops_do_not_depend_on_units():
 
 @pytest.mark.slow(every=12)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_tolerances_are_above_rounding_and_small_beside_constraints():
+def test_default_tolerances_are_above_rounding_and_small_compared_with_constraints():
     """Speeds of 1e8 of their unit are zero within their rounding, and those of 1e-6 within a smaller default."""
     known = None
     for mass, length, time in ((1.0, 1.0, 1.0), (1.0, 1e3, 1e-5), (1.0, 1.0, 1e6)):

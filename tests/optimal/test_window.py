@@ -80,7 +80,7 @@ class _Torque(VelocityFeature):
         )
 
 
-def test_differences_of_polynomials_are_exact():
+def test_finite_differences_of_polynomial_paths_in_windows_are_exact():
     """The k-th difference of t^k is k!, for any steps: of configurations, tasks and features of differences."""
     robot = lw.Robot.build("rail", lw.Link("cart"), lw.Joint.of(RAIL, name="rail", parent="world", child="cart"))
     ends = np.array([0.9, 0.82, 0.61, 0.55, 0.25])  # of steps, newest first
@@ -101,7 +101,7 @@ def test_differences_of_polynomials_are_exact():
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_rates_of_tasks_are_of_second_order(order):
+def test_rates_of_tasks_in_windows_have_errors_of_second_order(order):
     """A point on a curve in joint space: inside, at a border of unequal steps, and at the end."""
     robot, rates = lw.load("double_pendulum"), np.array([1.3, -0.9])
     point = TaskFeature(lw.ik.PositionTask("tip"), order)
@@ -135,7 +135,7 @@ def test_rates_of_tasks_are_of_second_order(order):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("seed", range(3))
-def test_jacobians_in_windows_equal_differences(seed):
+def test_jacobians_of_window_quantities_equal_finite_differences(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, 6)
     path, force = path_of(tree, rng), [[*rng.uniform(-1, 1, 2)] for _ in range(4)]
@@ -178,7 +178,7 @@ def test_jacobians_in_windows_equal_differences(seed):
         assert np.abs(block_column - (longer - shorter) / (2.0 * STEP)).max() < 3e-6 * scale, feature.name
 
 
-def test_unknown_variables_parameters_and_orders_are_refused():
+def test_unknown_variables_parameters_and_orders_of_windows_are_refused():
     rng = np.random.default_rng(0)
     tree = random_tree(rng, 2)
     w = window(tree, path_of(tree, rng), 0.1, [[1.0, 2.0]] * 4, 1.0)
@@ -191,7 +191,7 @@ def test_unknown_variables_parameters_and_orders_are_refused():
         TaskFeature(lw.ik.PositionTask("hand"), 4)
 
 
-def test_torques_of_some_joints_are_rows_of_the_full_jacobian():
+def test_torques_of_selected_joints_have_the_rows_of_the_full_jacobian():
     """Derivatives of other joint forces are not computed; the others are equal to the last bit."""
     rng = np.random.default_rng(4)
     tree = random_tree(rng, 6)

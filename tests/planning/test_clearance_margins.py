@@ -42,7 +42,7 @@ def _least(path: np.ndarray, *pair: str) -> float:
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("edges", ["certified", "sampled"])
-def test_an_attached_box_is_lifted_from_a_table_and_put_down(edges: str) -> None:
+def test_plan_lifts_an_attached_box_from_a_table_and_puts_it_down(edges: str) -> None:
     plan = ROBOT.plan(START, GOAL, SCENE, collision_check=edges)
     assert plan.status == "start_in_collision"
     assert "'box' touches 'table': touching=[('box', 'table')] lets them touch" in plan.message
@@ -60,7 +60,7 @@ def test_an_attached_box_is_lifted_from_a_table_and_put_down(edges: str) -> None
 
 
 @pytest.mark.slow(every=9)
-def test_planned_paths_have_the_margin_of_each_pair() -> None:
+def test_planned_paths_have_the_required_margin_of_each_pair() -> None:
     up, over = (q + np.array([0.0, 0.0, 0.05]) for q in (START, GOAL))
     wide = ROBOT.plan(up, over, SCENE, margin={"scene": 0.04, ("box", "wall"): 0.1})
     assert wide.success and _least(wide.path, "box", "wall") > 0.1 and _least(wide.path, "box", "table") > 0.04
@@ -75,7 +75,7 @@ def test_planned_paths_have_the_margin_of_each_pair() -> None:
     assert result.success and _least(result.path, "box", "wall") > 0.1
 
 
-def test_invalid_margins_and_pairs_are_refused() -> None:
+def test_invalid_margins_and_pairs_of_planning_are_refused() -> None:
     assert read_margins(0.1) == Margins(0.1, 0.1) and read_margins({}) == Margins()
     for title, how in {
         r"plan: margin: expected 'self', 'scene' or a pair of names .*, got 'slf'": {"margin": {"slf": 0.1}},
@@ -94,7 +94,7 @@ def test_invalid_margins_and_pairs_are_refused() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_one_set_of_kernels_serves_any_margins() -> None:
+def test_motion_checks_with_any_margins_use_the_same_kernels() -> None:
     """Free motions with shapes and obstacles in loops and unrolled agree with distances."""
     arm = lw.load("arm7")
     scene = lw.Scene().with_half_space("floor", (0.0, 0.0, -0.4))

@@ -34,7 +34,7 @@ def _finely(robot, path, count=40):
 
 
 @pytest.mark.slow(every=3)
-def test_a_cup_stays_upright_around_a_wall():
+def test_plan_with_an_orientation_constraint_keeps_a_cup_upright_around_a_wall():
     robot = lw.load("arm7")
     space = _space(robot, ROOM, [UPRIGHT])
     ends = []
@@ -119,7 +119,7 @@ def _planar():
     return robot.with_frame("tip", "lower", along).with_collisions("lower", lw.shapes.Sphere(0.05))
 
 
-def test_constrained_edges_converge_or_are_refused():
+def test_edges_of_constrained_plans_converge_or_are_refused():
     robot = _planar()
     line = _space(robot, NOWHERE, [lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")], bound=1e-4)
     q = np.array(
@@ -161,7 +161,7 @@ def test_constrained_edges_converge_or_are_refused():
     assert above.dimension() == 2
 
 
-def test_projection_moves_samples_to_the_nearest_permitted_configuration():
+def test_projection_of_samples_onto_path_constraints_gives_the_nearest_configuration():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
     problem = robot.ik_problem(line, solver="projection")
@@ -190,7 +190,7 @@ def test_projection_moves_samples_to_the_nearest_permitted_configuration():
 
 
 @pytest.mark.slow(every=3)
-def test_starts_and_goals_that_violate_path_constraints_are_reported():
+def test_plans_report_starts_and_goals_that_violate_path_constraints():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")
     tasks = _space(robot, NOWHERE, line).constraint_tasks

@@ -47,7 +47,7 @@ def _turned(rng: np.random.Generator, robot: lw.Robot, q: np.ndarray) -> np.ndar
 
 
 @pytest.mark.slow(every=9)
-def test_executed_trajectories_equal_the_checked_motions_for_every_joint_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trajectories_of_plans_equal_the_checked_motions_for_every_joint_type(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = _bounded(random_tree(np.random.default_rng(0), 18)).with_collisions("body0", lw.shapes.Sphere(0.1))
     straight = lw.Robot(straight_tree(robot.tree))
     rng = np.random.default_rng(1)
@@ -89,7 +89,7 @@ def _arm(joint: Any, **options: Any) -> lw.Robot:
 
 
 @pytest.mark.slow(every=9)
-def test_paths_to_goals_many_half_revolutions_away_avoid_a_post(drawn: Any) -> None:
+def test_planned_paths_to_goals_many_half_revolutions_away_avoid_a_post(drawn: Any) -> None:
     geared = {ratio: _arm(lw.joints.Revolute(Z)).with_couplings({"wrist": ("shoulder", ratio)}) for ratio in (0.5, -2)}
     planar = _arm(lw.joints.Planar(), lower=[-0.01, -0.01, -np.inf], upper=[0.01, 0.01, np.inf])
     screw = _arm(lw.joints.Helical(Z, 0.3))
@@ -110,7 +110,7 @@ def test_paths_to_goals_many_half_revolutions_away_avoid_a_post(drawn: Any) -> N
                 assert np.abs(_poses(robot, q[-1]) - _poses(robot, goal)).max() < 1e-12
 
 
-def test_straight_nodes_beyond_half_a_revolution_are_not_removed() -> None:
+def test_nodes_of_straight_paths_longer_than_half_a_revolution_are_not_removed() -> None:
     for joint in (lw.joints.Revolute(Z), lw.joints.UnboundedRevolute(Z), lw.joints.Spherical()):
         robot = _arm(joint)
         space, phi = PlanningSpace(robot, POST), np.zeros((7, robot.nv))
@@ -120,7 +120,7 @@ def test_straight_nodes_beyond_half_a_revolution_are_not_removed() -> None:
         assert len(left) == 3 and space.cost(left) == pytest.approx(space.cost(path), abs=1e-12)
 
 
-def test_revolutions_that_change_a_pose_or_an_error_are_counted() -> None:
+def test_planner_counts_revolutions_that_change_a_pose_or_a_constraint_error() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(3), 18))
     names = [body.joint_name for body in robot.tree.bodies if type(body.joint) is lw.joints.Revolute]
     types = [lw.joints.Revolute, lw.joints.Universal, lw.joints.Helical]
@@ -142,7 +142,7 @@ def test_revolutions_that_change_a_pose_or_an_error_are_counted() -> None:
     assert free == len(names) > 0
 
 
-def test_straight_edges_take_the_short_rotation() -> None:
+def test_planned_straight_edges_rotate_in_the_shorter_direction() -> None:
     """Revolutions are added to the end of an edge: it is the same configuration, at most half a revolution away."""
     space = PlanningSpace(_arm(lw.joints.Revolute(Z)), POST)
     q0, q1 = np.random.default_rng(0).uniform(-9.0, 9.0, (2, 20, space.robot.nq))
@@ -153,7 +153,7 @@ def test_straight_edges_take_the_short_rotation() -> None:
     assert 2.0 < np.abs(end - begin).max() <= np.pi
 
 
-def test_path_constraints_on_an_angle_hold_over_many_edges() -> None:
+def test_path_constraints_on_an_angle_hold_over_many_planned_edges() -> None:
     robot = _arm(lw.joints.Revolute(Z))
     within = lw.ik.Within(lw.ik.JointTask("shoulder", target=0.0), -4.0, 4.0)
     tasks = PathConstraintTasks(robot, [within], bound=1e-3, limits=(robot.lower, robot.upper), caller="plan")

@@ -31,7 +31,7 @@ def _shortest() -> float:
 
 
 @pytest.mark.slow(every=9)
-def test_optimal_paths_converge_to_the_shortest_around_a_box():
+def test_optimal_planner_converges_to_the_shortest_path_around_a_box():
     best = _shortest()
     for seed in range(2):
         first = ROBOT.plan(START, GOAL, SCENE, seed=seed)
@@ -50,7 +50,7 @@ def test_optimal_paths_converge_to_the_shortest_around_a_box():
 
 
 @pytest.mark.slow(every=3)
-def test_straight_paths_and_nearest_goals_are_selected():
+def test_optimal_planner_selects_straight_paths_and_the_nearest_goal():
     goals = np.array([[1.5, 1.5], [-1.5, 1.9]])
     plan = ROBOT.plan(START, goals, SCENE, method="optimal", max_iterations=5)
     assert plan.goal == 1 and len(plan.path) == 2 and plan.cost == pytest.approx(1.8)
@@ -61,7 +61,7 @@ def test_straight_paths_and_nearest_goals_are_selected():
         ROBOT.plan(START, GOAL, SCENE, method="optimal", max_iterations=1.5)
 
 
-def test_informed_samples_can_improve_the_path():
+def test_informed_samples_of_the_planner_lie_where_they_can_improve_the_path():
     space = PlanningSpace(ROBOT, SCENE, weights=np.array([2.0, 1.0]))
     for cost, drawn in ((6.3, 400), (60.0, 400)):
         samples = InformedSamples(space, START[None], GOAL[None], 3)
@@ -81,7 +81,7 @@ def test_informed_samples_can_improve_the_path():
     assert len(near) > 150 and np.median(np.abs(near[::2] - path[1]).max(axis=1)) < 0.2
 
 
-def test_shortest_paths_in_a_graph_equal_brute_force():
+def test_shortest_paths_in_a_planning_graph_equal_brute_force():
     rng = np.random.default_rng(0)
     space = PlanningSpace(ROBOT, SCENE)
     q = rng.uniform(-1.0, 1.0, (12, 2))

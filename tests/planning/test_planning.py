@@ -66,7 +66,7 @@ def test_planning_trees_return_the_path_to_the_root() -> None:
     assert [int(tree.q[k, 0]) for k in tree.nodes_to(100)] == [100, 50, 25, 12, 6, 3, 1, 0]
 
 
-def test_a_planning_tree_is_cut_with_its_descendants() -> None:
+def test_cutting_a_planning_tree_removes_the_node_with_its_descendants() -> None:
     tree = PlanningTree(np.zeros((2, 1)))
     positions = tree.extend(np.arange(2.0, 7.0)[:, None], np.array([0, 2, 1, 3, 4]))
     assert positions.tolist() == [2, 3, 4, 5, 6]
@@ -114,7 +114,7 @@ def _least(robot: lw.Robot, path: np.ndarray, scene: lw.Scene | None) -> float:
 
 
 @pytest.mark.slow(every=9)
-def test_planned_paths_are_free_and_equal_for_a_seed(arm: lw.Robot) -> None:
+def test_planned_paths_are_collision_free_and_equal_for_equal_seeds(arm: lw.Robot) -> None:
     assert not arm.is_motion_free(START, GOAL, SCENE).success
     for seed in range(5):
         plan = arm.plan(START, GOAL, SCENE, seed=seed)
@@ -140,7 +140,7 @@ def test_planned_paths_are_free_and_equal_for_a_seed(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_search_that_fills_small_tables_is_repeated_with_large_ones(
+def test_planning_search_that_fills_small_tables_is_repeated_with_large_tables(
     arm: lw.Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = arm.plan(START, GOAL, SCENE, seed=1)
@@ -155,7 +155,7 @@ def test_a_search_that_fills_small_tables_is_repeated_with_large_ones(
 
 
 @pytest.mark.slow(every=3)
-def test_attached_objects_are_avoided_and_weights_define_the_cost(arm: lw.Robot) -> None:
+def test_plans_avoid_collisions_of_attached_objects_and_weights_define_their_cost(arm: lw.Robot) -> None:
     loaded = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
     plan = loaded.plan(START, GOAL, SCENE)
     assert plan.success and _least(loaded, plan.path, SCENE) > 0.0
@@ -174,7 +174,7 @@ def test_attached_objects_are_avoided_and_weights_define_the_cost(arm: lw.Robot)
     assert heavy.success and abs(heavy.cost - np.linalg.norm(steps, axis=1).sum()) < 1e-12
 
 
-def test_goals_are_configurations_poses_and_regions(arm: lw.Robot, drawn: Any) -> None:
+def test_goals_of_plans_may_be_configurations_poses_and_regions(arm: lw.Robot, drawn: Any) -> None:
     q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
     X = arm.pose(q, "tip")
     inside = lw.planning.PoseRegion("tip", X[1], [0.0] * 6, [0.0] * 6)
@@ -203,7 +203,7 @@ def test_goals_are_configurations_poses_and_regions(arm: lw.Robot, drawn: Any) -
     assert several.timed(acceleration=1.0).duration == 0.0
 
 
-def test_a_goal_position_leaves_the_orientation_free(arm: lw.Robot) -> None:
+def test_goal_position_of_a_plan_leaves_the_orientation_free(arm: lw.Robot) -> None:
     q = np.array([[-0.6, 1.2, 0.5], [-2.0, 0.5, 1.0]])
     position = arm.pose(q[0], "tip")[:3, 3]
     for goal, how in ((position, {"frame": "tip"}), (position.tolist(), {"frame": "tip"}), ({"tip": position}, {})):
@@ -216,7 +216,7 @@ def test_a_goal_position_leaves_the_orientation_free(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_several_goal_positions_of_a_robot_without_three_coordinates_are_refused() -> None:
+def test_goal_positions_of_a_robot_without_three_coordinates_are_refused_if_several() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
     home, goal_q = np.zeros(4), np.full(4, 0.3)
@@ -236,7 +236,7 @@ def test_several_goal_positions_of_a_robot_without_three_coordinates_are_refused
             robot.plan(home, goal, WALL, **how)
 
 
-def test_a_goal_region_may_have_free_angles() -> None:
+def test_goal_region_of_a_plan_may_have_free_angles() -> None:
     free = lw.planning.PoseRegion("tip", (0.1, 0.2, 0.3), [-np.inf] * 3 + [0.0] * 3, [np.inf] * 3 + [0.0] * 3)
     X = free.sampled(200)
     assert np.allclose(X[:, :3, 3], (0.1, 0.2, 0.3)) and (X[:, :3, :3].min(axis=0) < -0.5).all()
@@ -250,7 +250,7 @@ def test_a_goal_region_may_have_free_angles() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_goals_that_are_hard_to_sample_are_not_called_unreachable(arm: lw.Robot) -> None:
+def test_goals_that_are_hard_to_sample_are_not_reported_as_unreachable(arm: lw.Robot) -> None:
     wide, free = np.array([np.inf] * 3 + [20.0, 20.0, 0.0]), np.array([np.inf] * 3 + [20.0, 20.0, 20.0])
     for X, bounds in (
         (arm.pose(START, "tip"), wide),  # a board of 40 m around the present pose
@@ -276,7 +276,7 @@ def test_goals_that_are_hard_to_sample_are_not_called_unreachable(arm: lw.Robot)
 
 
 @pytest.mark.slow(every=3)
-def test_a_printed_plan_states_planning_and_compilation_times(arm: lw.Robot) -> None:
+def test_printed_plan_states_planning_and_compilation_times(arm: lw.Robot) -> None:
     arm.plan(START, START, SCENE)
     plan = arm.plan(START, START, SCENE)
     assert str(plan._replaced(seconds=0.25)).endswith(", in 250 ms")
@@ -286,7 +286,7 @@ def test_a_printed_plan_states_planning_and_compilation_times(arm: lw.Robot) -> 
     assert another.plan(START, START)._compiled == (compilations() > first)
 
 
-def test_the_first_plan_compiles_no_check_of_single_configurations(arm: lw.Robot) -> None:
+def test_first_plan_compiles_no_collision_check_of_single_configurations(arm: lw.Robot) -> None:
     bare = arm.with_collisions("fore", lw.shapes.Capsule(0.021, 0.1))
     plan = bare.plan(START, START)
     compiled = [name for block in plan._space.blocks for name in block.selection.kernels]
@@ -294,14 +294,14 @@ def test_the_first_plan_compiles_no_check_of_single_configurations(arm: lw.Robot
     assert not any("in_collision" in str(name) for name in compiled)
 
 
-def test_continuous_joints_rotate_the_short_direction_in_plans(arm: lw.Robot) -> None:
+def test_continuous_joints_rotate_in_the_shorter_direction_in_plans(arm: lw.Robot) -> None:
     plan = arm.plan([3.0, 1.0, 0.3], [-3.0, 1.0, 0.3])
     assert plan.success and abs(plan.cost - (2 * np.pi - 6.0)) < 1e-9
     assert np.abs(plan.path[-1] - [2 * np.pi - 3.0, 1.0, 0.3]).max() < 1e-12
     assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6
 
 
-def test_a_floating_rod_is_planned_through_a_window() -> None:
+def test_plan_moves_a_floating_rod_through_a_window() -> None:
     rod = lw.Robot.build("rod", lw.Link("rod", lw.shapes.Capsule(0.05, 0.5), mass=1.0), floating_base=True)
     window = lw.Scene()
     for name, size, position in (
@@ -323,7 +323,7 @@ def test_a_floating_rod_is_planned_through_a_window() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_trajectories_of_plans_follow_the_path(arm: lw.Robot) -> None:
+def test_trajectories_of_plans_follow_the_planned_path(arm: lw.Robot) -> None:
     plan = arm.plan(START, GOAL, SCENE)
     straight = plan.trajectory()
     assert abs(straight.duration - plan.cost) < 1e-12 and np.allclose(straight(straight.knots).q, plan.path)
@@ -334,7 +334,7 @@ def test_trajectories_of_plans_follow_the_path(arm: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_blended_corners_stay_within_the_proved_clearance(arm: lw.Robot) -> None:
+def test_blended_corners_of_planned_paths_stay_within_the_proved_clearance(arm: lw.Robot) -> None:
     plan = arm.plan(START, GOAL, SCENE, time_limit=600.0)  # not cut short on a busy machine
     smooth, straight = plan.trajectory(smooth=True), plan.trajectory()
     assert len(plan.path) > 2 and abs(smooth.duration - straight.duration) < 1e-12
@@ -368,7 +368,7 @@ def test_blended_corners_stay_within_the_proved_clearance(arm: lw.Robot) -> None
         joint_reaches(ball.tree, ball.lower, ball.upper)
 
 
-def test_plans_state_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_plans_state_the_reason(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = np.array([0.0, 1.4, 0.3])
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
     spent = {"time_limit": 0.1, "position_limits": apart}
@@ -408,7 +408,7 @@ def test_plans_state_why_there_is_no_path(arm: lw.Robot, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow(every=3)
-def test_long_edges_are_sampled_in_parts_within_the_time_limit(arm: lw.Robot) -> None:
+def test_long_planned_edges_are_sampled_in_blocks_within_the_time_limit(arm: lw.Robot) -> None:
     space = PlanningSpace(arm, SCENE, collision_check="sampled", resolution=2e-6)
     start, end = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
     assert space.edges_are_free(start, end).all()  # 200 000 samples
@@ -426,7 +426,7 @@ def test_long_edges_are_sampled_in_parts_within_the_time_limit(arm: lw.Robot) ->
 
 
 @pytest.mark.slow(every=3)
-def test_a_pose_goal_is_no_batch_of_configurations_of_four_joints() -> None:
+def test_pose_goal_is_not_read_as_a_batch_of_configurations_of_four_joints() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
     home, goal_q = np.zeros(4), np.full(4, 0.3)

@@ -103,7 +103,7 @@ def _length(path: np.ndarray) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 
-def test_quasirandom_points_are_spread_evenly() -> None:
+def test_quasirandom_points_of_the_planner_are_spread_evenly() -> None:
     for d in (1, 2, 10):
         g = 1.0 / kronecker_rates(d)[0]
         assert abs(g ** (d + 1) - g - 1.0) < 1e-12
@@ -115,7 +115,7 @@ def test_quasirandom_points_are_spread_evenly() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_two_search_trees_grow_until_they_meet() -> None:
+def test_two_trees_of_the_planner_grow_until_they_meet() -> None:
     nodes, links, counters = _grow(*_begun(), np.array([0.2, 400.0]))
     count, (start, end) = int(counters[0] + counters[1]), counters[2:4].astype(int)
     side, parent = links[:count].astype(int).T
@@ -161,7 +161,7 @@ def test_two_search_trees_grow_until_they_meet() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_compiled_searches_shorten_paths_step_by_step() -> None:
+def test_compiled_planning_searches_shorten_paths_step_by_step() -> None:
     """Starts without a path, in several calls, with edges that become blocked, and in free space."""
     shapes = {"nodes": (ROOM, 2), "links": (ROOM, 2), "path": (ROOM, 2), "after": (ROOM, 2), "best": (ROOM, 2)}
     tables = [np.zeros(shape) for shape in shapes.values()]
@@ -202,7 +202,7 @@ def test_compiled_searches_shorten_paths_step_by_step() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_sizes_of_search_tables_change_no_path_unless_they_overflow(drawn: Any) -> None:
+def test_sizes_of_planning_tables_do_not_change_the_path_unless_they_overflow(drawn: Any) -> None:
     """More rows change nothing; fewer rows of the trees, of the path or of the best path are reported."""
     rows = {"nodes": ROOM, "links": ROOM, "path": ROOM, "after": ROOM, "best": ROOM}
 

@@ -35,7 +35,7 @@ def _free(path):
     return True
 
 
-def test_roadmap_paths_are_free_and_short_with_lazy_and_full_checks():
+def test_roadmap_paths_are_collision_free_and_short_with_lazy_and_full_checks():
     full = Roadmap(ROBOT, WALL, num_nodes=300, seed=2)
     lazy = Roadmap(ROBOT, WALL, num_nodes=300, seed=2, lazy=True)
     assert np.array_equal(full.nodes, lazy.nodes) and len(full) == 300 and len(np.unique(full.components)) == 1
@@ -73,7 +73,7 @@ def test_edges_are_checked_in_blocks(monkeypatch):
     assert len(pairs) % 7 and reports[-1].total == reports[-1].done == len(pairs) > 7
 
 
-def test_roadmaps_state_why_there_is_no_path():
+def test_roadmaps_state_the_reason_of_a_failed_plan():
     roadmap = Roadmap(ROBOT, CLOSED, num_nodes=60, num_neighbors=8)
     plan = roadmap.plan(START, GOAL)
     assert plan.status == "disconnected" and not plan.success and len(plan.path) == 0
@@ -101,7 +101,7 @@ def test_roadmaps_state_why_there_is_no_path():
             make()
 
 
-def test_roadmaps_are_saved_pickled_and_shared_by_threads(tmp_path):
+def test_roadmaps_can_be_saved_pickled_and_shared_by_threads(tmp_path):
     roadmap = Roadmap(ROBOT, WALL, num_nodes=120, lazy=True, seed=1)
     where = tmp_path / "roadmap.npz"
     roadmap.save(where)
@@ -179,7 +179,7 @@ def _limit(bound, sign=-1.0):
 
 
 @pytest.mark.slow(every=3)
-def test_roadmaps_belong_to_the_functions_and_masses_that_they_depend_on(tmp_path):
+def test_saved_roadmaps_are_loaded_only_with_the_functions_and_masses_they_depend_on(tmp_path):
     where, error = tmp_path / "roadmap.npz", "expected the robot, scene and options of the roadmap"
     Roadmap(ROBOT, WALL, num_nodes=20, lazy=True, path_constraints=[_limit(1.0)]).save(where)
     assert (Roadmap.load(where, ROBOT, WALL, path_constraints=[_limit(1.0)]).nodes[:, 0] <= 1.0 + 1e-6).all()
@@ -196,7 +196,7 @@ def test_roadmaps_belong_to_the_functions_and_masses_that_they_depend_on(tmp_pat
 
 
 @pytest.mark.slow(every=3)
-def test_roadmaps_plan_for_closed_loops():
+def test_roadmaps_can_plan_for_closed_loops():
     robot = lw.load("fourbar")
     scene = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))
     roadmap = Roadmap(robot, scene, num_nodes=40, lazy=True)

@@ -26,7 +26,7 @@ def plan() -> lw.planning.PlanResult:
     return SLOW.plan(q, q + 0.5)
 
 
-def test_trajectories_of_plans_have_path_length_as_parameter_until_timed(plan: lw.planning.PlanResult) -> None:
+def test_trajectories_of_plans_have_path_length_as_parameter_until_they_are_timed(plan: lw.planning.PlanResult) -> None:
     path = plan.trajectory()
     assert not path.is_timed and abs(path.duration - plan.cost) < 1e-12 and "not timed" in repr(path)
     for same in (path, copy.copy(path), pickle.loads(pickle.dumps(path)), plan.trajectory(smooth=True)):
@@ -40,7 +40,7 @@ def test_trajectories_of_plans_have_path_length_as_parameter_until_timed(plan: l
     assert fastest.trajectory.satisfies_limits() and fastest.duration > 5.0
 
 
-def test_limits_over_time_need_timed_paths(plan: lw.planning.PlanResult) -> None:
+def test_limits_over_time_raise_an_error_for_untimed_paths(plan: lw.planning.PlanResult) -> None:
     path = plan.trajectory()
     assert set(path.limit_margins()) == {"lower", "upper"} and path.satisfies_limits()
     with pytest.raises(ValueError, match="limit_margins: expected a trajectory over time"):
@@ -53,7 +53,7 @@ def test_limits_over_time_need_timed_paths(plan: lw.planning.PlanResult) -> None
         lw.control.lqr_about_trajectory(SLOW, path, Q=(1.0, 1.0), R=1.0)
 
 
-def test_trajectories_in_place_of_arrays_are_refused_with_the_remedy(plan: lw.planning.PlanResult) -> None:
+def test_trajectories_passed_instead_of_arrays_are_refused_with_the_remedy(plan: lw.planning.PlanResult) -> None:
     law, q, fast = lw.control.ComputedTorque(SLOW, 100.0), SLOW.neutral(), plan.timed(acceleration=1.0)
     for motion, remedy in (
         (plan, r"pass its \.timed\(\.\.\.\)\.trajectory in time_inputs"),
@@ -77,7 +77,7 @@ def test_trajectories_in_place_of_arrays_are_refused_with_the_remedy(plan: lw.pl
         SLOW.simulate(q, controller=law, duration=0.002, time_inputs={"target_q": fast.trajectory})
 
 
-def test_files_and_plots_of_untimed_paths_name_the_length(plan: lw.planning.PlanResult, tmp_path: Path) -> None:
+def test_files_and_plots_of_untimed_paths_use_the_path_length(plan: lw.planning.PlanResult, tmp_path: Path) -> None:
     path, timed = plan.trajectory(), plan.trajectory().retimed(10.0)
     for trajectory, name, unit in ((path, "length", "rad, m"), (timed, "t", "s")):
         for suffix in ("csv", "npz"):
@@ -98,7 +98,7 @@ def test_files_and_plots_of_untimed_paths_name_the_length(plan: lw.planning.Plan
     assert labels == ["path length [rad, m]", "t [s]"]
 
 
-def test_a_tracked_path_is_timed_with_a_speed() -> None:
+def test_tracked_cartesian_path_is_timed_with_a_speed() -> None:
     X = SLOW.pose(np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2]), "tool")
     line = lw.motion.line(X, lw.pose((0.05, -0.1, 0.05)) @ X)
     tracked = SLOW.track_cartesian_path(line, "tool", q_init=np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2]))

@@ -19,14 +19,14 @@ HOME = ARM.with_named_configuration("home", {"elbow": -1.2, "wrist_roll": 0.3}, 
 # -- one actuator
 
 
-def test_actuators_have_the_kind_of_their_gains():
+def test_kind_of_an_actuator_follows_from_its_gains():
     affine = Actuator("a", {"elbow": 2.0}, gain=(1.0, 0.5, 0.0), bias=(0.1, 0.0, 0.0))
     kinds = [x.kind for x in (MOTOR, SERVO, Actuator.velocity("v", "elbow", damping=3.0), affine)]
     assert kinds == ["motor", "position", "velocity", "affine"]
     assert affine.joints == (("elbow", (2.0,)),)
 
 
-def test_actuator_forces_follow_the_stated_law():
+def test_actuator_forces_equal_their_stated_law():
     servo = Actuator.position("s", "j", stiffness=10.0, damping=2.0, control_range=(-1.0, 1.0), force_range=(-5.0, 5.0))
     for u, length, rate in np.random.default_rng(0).uniform(-2.0, 2.0, (50, 3)):
         expected = np.clip(10.0 * (np.clip(u, -1.0, 1.0) - length) - 2.0 * rate, -5.0, 5.0)
@@ -63,7 +63,7 @@ def test_invalid_actuators_are_refused(make, message):
 # -- on a robot
 
 
-def test_actuators_are_accessed_and_removed_by_name():
+def test_actuators_can_be_accessed_and_removed_by_name():
     assert [x.name for x in ARM.actuators] == ["elbow_motor", "wrist_servo"]
     assert ARM.actuators["wrist_servo"] is SERVO
     assert ARM.without_actuators("elbow_motor").actuators == (SERVO,)
@@ -84,7 +84,7 @@ def test_actuators_are_accessed_and_removed_by_name():
         ("motor", TypeError, "expected actuators, as in"),
     ],
 )
-def test_actuators_that_do_not_fit_the_robot_are_refused(actuator, error, message):
+def test_actuators_of_unknown_joints_or_wrong_size_are_refused(actuator, error, message):
     with pytest.raises(error, match=message):
         ARM.with_actuators(actuator)
 
@@ -128,7 +128,7 @@ def test_named_configurations_must_lie_on_their_manifold():
         ({"q": {}, "name": "home"}, ValueError, "already has a configuration 'home'"),
     ],
 )
-def test_named_configurations_that_do_not_fit_the_robot_are_refused(options, error, message):
+def test_named_configurations_of_wrong_size_or_unknown_joints_are_refused(options, error, message):
     q = options.pop("q")
     with pytest.raises(error, match=message):
         HOME.with_named_configuration(options.pop("name", "other"), q, **options)
@@ -142,7 +142,7 @@ def parts():
     return hinge, lw.Link("rod", mass=1.0, com=(0, 0, -0.5), inertia=(0.083, 0.083, 0.0))
 
 
-def test_robots_are_built_with_actuators_and_named_configurations():
+def test_robots_can_be_built_with_actuators_and_named_configurations():
     states = {"up": {"hinge": np.pi}, "start": {"q": {"hinge": 0.1}, "v": {"hinge": [0.2]}, "controls": {"m": 3.0}}}
     robot = lw.Robot.build("pendulum", *parts(), actuators=[Actuator.motor("m", "hinge")], named_configurations=states)
     assert robot.actuators["m"].kind == "motor"
@@ -173,7 +173,7 @@ def test_all_errors_of_actuators_and_configurations_are_reported_together():
 # -- edits
 
 
-def test_edits_that_change_no_joint_keep_actuators_and_configurations():
+def test_edits_that_change_no_joint_keep_actuators_and_named_configurations():
     for robot in (
         HOME.with_gravity((0, 0, 0)),
         HOME.with_frame("lens", "hand"),
@@ -189,7 +189,7 @@ def test_edits_that_change_no_joint_keep_actuators_and_configurations():
         assert home.controls.tolist() == [0.0, 0.3]
 
 
-def test_locked_joints_are_removed_from_actuators_and_configurations():
+def test_locked_joints_are_removed_from_actuators_and_named_configurations():
     robot = HOME.with_actuators(Actuator("tendon", {"elbow": 2.0, "wrist_roll": 1.0}))
     locked = robot.with_locked_joints({"elbow": -0.7})
     assert [x.name for x in locked.actuators] == ["wrist_servo", "tendon"]
@@ -200,7 +200,7 @@ def test_locked_joints_are_removed_from_actuators_and_configurations():
     assert home.controls.tolist() == [0.3, 0.0]
 
 
-def test_a_new_joint_type_must_fit_actuators_and_configurations():
+def test_new_joint_type_must_have_the_size_of_its_actuators_and_named_configurations():
     edited = HOME.joint("elbow").with_type(lw.joints.Spherical())
     with pytest.raises(ValueError, match=r"expected 3 gears.*robot.without_actuators\('elbow_motor'\)"):
         HOME.with_joint(edited)
@@ -210,7 +210,7 @@ def test_a_new_joint_type_must_fit_actuators_and_configurations():
     assert bare.with_joint(edited).actuators == (SERVO,)
 
 
-def test_named_configurations_of_followers_follow_their_masters():
+def test_named_configurations_include_followers_at_the_values_of_their_masters():
     robot = lw.load("arm7_gripper")
     left, right = "left_finger_slide", "right_finger_slide"
     robot = robot.with_named_configuration("open", {left: 0.03, right: 0.02})
@@ -221,7 +221,7 @@ def test_named_configurations_of_followers_follow_their_masters():
         bound.with_named_configuration("other", {right: 0.01})
 
 
-def test_actuators_of_frames_survive_a_change_of_the_root():
+def test_actuators_of_frames_are_preserved_by_a_change_of_the_root():
     gripper = lw.load("arm7").with_actuators(
         Actuator("pull", frame="hand", relative_to="world", wrench=(0, 0, 0, 0, 0, 1.0))
     )
@@ -233,7 +233,7 @@ def test_actuators_of_frames_survive_a_change_of_the_root():
 
 
 @pytest.mark.slow(every=9)
-def test_named_configurations_of_a_floating_robot_are_the_same_on_another_root():
+def test_named_configurations_of_a_floating_robot_are_equal_with_another_root():
     robot = lw.load("quadruped", floating_base=True)
     rng, link = np.random.default_rng(3), robot.links[-1].name
     q, v = robot.random_configuration(seed=2), rng.normal(size=robot.nv)

@@ -53,7 +53,7 @@ def assert_same(text: str, **options: object) -> None:
     assert bits(built.tree) == bits(read.tree)
 
 
-def test_bundled_robots_built_in_code_equal_their_files_to_the_bit() -> None:
+def test_bundled_robots_built_in_code_equal_their_files_bit_for_bit() -> None:
     for name in lw.robots.names():
         text = lw.robots.path(name).read_text(encoding="utf-8")
         assert_same(text, floating_base=name in ("quadruped", "humanoid"), gravity=(0.1, 0.2, -1.62))
@@ -61,18 +61,18 @@ def test_bundled_robots_built_in_code_equal_their_files_to_the_bit() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
-def test_real_robots_built_in_code_equal_their_files_to_the_bit(example: Example) -> None:
+def test_example_robots_built_in_code_equal_their_files_bit_for_bit(example: Example) -> None:
     assert_same(example.text(), floating_base=example.floating)
 
 
 @pytest.mark.slow(every=3)
-def test_random_robots_built_in_code_equal_their_urdf_to_the_bit() -> None:
+def test_random_robots_built_in_code_equal_their_urdf_bit_for_bit() -> None:
     for seed in range(60):
         text = random_urdf(np.random.default_rng(seed), links=1 + seed % 12)
         assert_same(text, mimic=("free", "coupled")[seed % 2])
 
 
-def test_axes_of_any_length_are_normalised_alike_in_code_and_in_files() -> None:
+def test_axes_of_any_length_are_normalised_equally_in_code_and_in_files() -> None:
     for axis in ("1 2 3", "1e-200 0 2e-200", "3e200 1e200 0", "0 -7 0", "0.1 0.7 0.3"):
         link, inner = '<link name="{}"/>', f'<parent link="a"/><child link="b"/><axis xyz="{axis}"/>'
         text = (
@@ -82,7 +82,7 @@ def test_axes_of_any_length_are_normalised_alike_in_code_and_in_files() -> None:
             assert_same(text.format(kind))
 
 
-def test_a_robot_of_every_joint_type_is_taken_apart_and_rebuilt() -> None:
+def test_robot_with_every_joint_type_can_be_rebuilt_from_its_links_and_joints() -> None:
     """Rotors, limits that are switched off and dynamics are restored."""
     tree = random_tree(np.random.default_rng(3), 20)
     robot = lw.Robot(tree)
@@ -103,7 +103,7 @@ def test_a_robot_of_every_joint_type_is_taken_apart_and_rebuilt() -> None:
 # -- what people write
 
 
-def test_a_pendulum_is_built_from_a_link_and_a_joint() -> None:
+def test_pendulum_can_be_built_from_a_link_and_a_joint() -> None:
     pendulum = lw.Robot.build(
         "pendulum",
         lw.Link("rod", mass=2.0, com=(0, 0, -0.5)),
@@ -126,7 +126,7 @@ def leg(side: str, y: float) -> list[lw.Link | lw.Joint]:
     ]
 
 
-def test_parts_are_passed_as_nested_lists() -> None:
+def test_robot_build_accepts_nested_lists_of_links_and_joints() -> None:
     pelvis = lw.Link("pelvis", shapes.Sphere(0.1), density=1000.0)
     biped = lw.Robot.build("biped", pelvis, leg("left", 0.1), (leg("right", -0.1),), floating_base=True)
     assert [joint.name for joint in biped.joints] == [
@@ -145,7 +145,7 @@ def test_parts_are_passed_as_nested_lists() -> None:
     assert (low[0], high[0]) == (0.0, 2.5)
 
 
-def test_a_frame_of_a_welded_link_belongs_to_the_moving_body() -> None:
+def test_frame_on_a_welded_link_belongs_to_the_moving_body() -> None:
     tip = lw.pose((0, 0, 0.1), rpy=(0, math.pi / 2, 0))
     robot = lw.Robot.build(
         "r",
@@ -159,7 +159,7 @@ def test_a_frame_of_a_welded_link_belongs_to_the_moving_body() -> None:
     assert np.array_equal(robot.pose([0.0], "tip"), lw.pose((0, 0, 1)) @ tip)
 
 
-def test_a_mimic_joint_follows_its_master_with_ratio_and_offset() -> None:
+def test_mimic_joint_built_in_code_follows_its_master_with_ratio_and_offset() -> None:
     fingers = [lw.Link(name, mass=0.1, com=(0, 0, 0.1)) for name in ("left", "right")]
     first = hinge("a", "world", "left")
     second = hinge("b", "world", "right", mimic=("a", -2, 0.1))
@@ -177,7 +177,7 @@ def test_a_mimic_joint_follows_its_master_with_ratio_and_offset() -> None:
 # -- links
 
 
-def test_the_mass_of_a_uniform_link_follows_from_its_shapes() -> None:
+def test_mass_of_a_uniform_link_is_computed_from_its_shapes() -> None:
     link = lw.Link("a", shapes.Box((1, 2, 3)).at(lw.pose((0, 0, 1), rpy=(0, 0, math.pi / 2))), mass=12.0)
     assert link.com.tolist() == [0, 0, 1] and np.allclose(link.inertia, np.diag([10.0, 13.0, 5.0]), rtol=1e-15)
     assert lw.Link("a", shapes.Box((1, 2, 3)), density=2.0).mass == 12.0
@@ -188,7 +188,7 @@ def test_the_mass_of_a_uniform_link_follows_from_its_shapes() -> None:
     assert lw.Link("a", shapes.Box((1, 1, 1)), mass=0.0).mass == 0.0
 
 
-def test_shapes_of_a_link_are_displayed_and_collide() -> None:
+def test_shapes_of_a_link_are_for_display_and_collision_by_default() -> None:
     red = shapes.Material("red", (1, 0, 0))
     link = lw.Link(
         "a", shapes.Sphere(1).at((0, 0, 1), material=red), visuals=[shapes.Mesh("a.dae")], collisions=[shapes.Sphere(2)]
@@ -201,7 +201,7 @@ def test_shapes_of_a_link_are_displayed_and_collide() -> None:
     assert (frame.visuals, frame.collisions) == (link.visuals, link.collisions)
 
 
-def test_links_are_compared_by_value() -> None:
+def test_links_with_equal_content_compare_equal() -> None:
     link = lw.Link("a", mass=1, com=np.array([0, 0, 1.0]), inertia=np.eye(3), frames={"f": (0, 0, 1)})
     same = lw.Link("a", mass=1.0, com=(0, 0, 1), inertia=[1, 1, 1], frames={"f": lw.pose((0, 0, 1))})
     assert link == same and hash(link) == hash(same) and repr(link) == "<Link 'a': 1 kg>"
@@ -214,7 +214,7 @@ def test_links_are_compared_by_value() -> None:
         link.mass = 2.0  # type: ignore[misc]
 
 
-def test_inertia_may_be_stated_in_rotated_axes() -> None:
+def test_inertia_of_a_link_may_be_stated_in_rotated_axes() -> None:
     turned = lw.pose((0.1, 0, 0), axis=(0, 0, 1), angle=0.3)
     link = lw.Link("a", mass=1.0, com=turned, inertia=(1.0, 2.0, 2.5))
     R = turned[:3, :3]
@@ -261,7 +261,7 @@ def test_invalid_links_are_refused_by_argument() -> None:
 # -- robots that are none
 
 
-def test_all_errors_of_a_robot_are_reported_together() -> None:
+def test_all_errors_of_a_robot_built_in_code_are_reported_together() -> None:
     result = issues(
         lw.Link("a", mass=-1.0),
         lw.Link("b", mass=1.0, inertia=(1, 1, -1)),
@@ -273,7 +273,7 @@ def test_all_errors_of_a_robot_are_reported_together() -> None:
     assert result["UNKNOWN_LINK"].startswith("robot[r]/joint[j]: joint 'j': its child link 'c' does not exist")
 
 
-def test_links_and_joints_that_form_no_tree_are_refused() -> None:
+def test_links_and_joints_that_do_not_form_a_tree_are_refused() -> None:
     a, b, c = (lw.Link(name, mass=1.0) for name in "abc")
     cases = {
         "DUPLICATE_NAME": (a, a),
@@ -318,7 +318,7 @@ def test_suspicious_links_are_warned_of_once_and_errors_if_strict() -> None:
         assert issues(link, lw.Link("b", mass=-1.0)).keys() >= {"MASS_NEGATIVE"}
 
 
-def test_impossible_inertias_are_refused_replaced_or_ignored() -> None:
+def test_impossible_inertias_of_links_are_refused_replaced_or_ignored_as_requested() -> None:
     """The options of `load`: the nearest possible one, or none at all."""
     bad = lw.Link("a", mass=1.0, inertia=(1, 1, -0.01))
     assert issues(bad).keys() == {"INERTIA_NOT_PSD"}
@@ -336,7 +336,7 @@ def test_impossible_inertias_are_refused_replaced_or_ignored() -> None:
         lw.Robot.from_dh("r", [{}], convention="standard", floating=True)  # type: ignore[call-arg]
 
 
-def test_parts_that_are_no_links_or_joints_are_refused() -> None:
+def test_arguments_of_build_that_are_not_links_or_joints_are_refused() -> None:
     for part in (3, "link", None, HINGE):
         with pytest.raises(TypeError, match="build: parts: expected links, joints and lists of them, got"):
             lw.Robot.build("r", part)  # type: ignore[arg-type]

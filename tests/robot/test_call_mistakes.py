@@ -27,7 +27,7 @@ def test_classes_do_not_override_attribute_access() -> None:
         assert not any("__getattr__" in vars(part) or "__getattribute__" in vars(part) for part in whole.__mro__[:-1])
 
 
-def test_a_joint_passed_as_a_frame_is_named_with_its_link() -> None:
+def test_joint_passed_as_a_frame_is_reported_with_the_name_of_its_link() -> None:
     for ask, remedy in (
         (lambda: ARM.jacobian(Q, "elbow"), "it is a joint, which carries link 'forearm_proximal'"),
         (lambda: ARM.pose(Q, "hand_mount"), "it is a joint, which carries link 'hand'"),
@@ -57,22 +57,22 @@ def test_frames_passed_before_arrays_are_refused_with_the_order() -> None:
         assert message(ask).startswith(begins)
 
 
-def test_a_method_passed_as_a_function_is_refused_with_its_name() -> None:
+def test_method_passed_as_a_function_name_is_refused_with_its_name() -> None:
     assert "pass the function's name: 'gravity_force'" in message(lambda: ARM.compile(ARM.gravity_force))
 
 
-def test_a_name_passed_as_a_tree_is_refused_with_the_remedy() -> None:
+def test_string_passed_as_a_tree_is_refused_with_the_remedy() -> None:
     assert "Robot: tree: expected a Tree, got 'arm7'; use linkwork.load" in message(lambda: lw.Robot("arm7"))  # type: ignore[arg-type]
 
 
-def test_missing_arguments_name_the_public_class() -> None:
+def test_messages_about_missing_arguments_name_the_public_class() -> None:
     hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)))
     assert message(lambda: ARM.mass_matrix()).startswith("Robot.mass_matrix() missing")  # type: ignore[call-arg]
     assert message(lambda: hinge.twist()).startswith("Joint.twist() missing")  # type: ignore[call-arg]
     assert pickle.loads(pickle.dumps(lw.Robot.pose)) is lw.Robot.pose
 
 
-def test_missing_coordinates_of_a_floating_base_are_named() -> None:
+def test_error_of_missing_coordinates_of_a_floating_base_names_them() -> None:
     dog = lw.load("quadruped", floating_base=True)
     text = message(lambda: dog.forward_dynamics(dog.neutral(), np.zeros(18), np.zeros(12)))
     assert text.endswith("; the first 6 elements are those of joint 'floating_base'")
@@ -82,13 +82,13 @@ def test_missing_coordinates_of_a_floating_base_are_named() -> None:
     assert "floating_base" not in message(lambda: dog.pose(np.zeros(11), "trunk"))
 
 
-def test_a_number_passed_for_a_vector_is_refused_with_brackets() -> None:
+def test_number_passed_as_a_vector_is_refused_with_brackets_as_the_remedy() -> None:
     elbow = ARM.joint("elbow")
     assert message(lambda: elbow.transform(0.25)).endswith("; use brackets for a single element: [0.25]")
     assert message(lambda: elbow.transform(Q)).endswith("; one for each sample: q[..., np.newaxis]")
 
 
-def test_values_passed_as_parts_are_shown_in_errors() -> None:
+def test_errors_show_wrong_values_passed_as_links_or_joints() -> None:
     assert message(lambda: ARM.with_joint("elbow")).endswith("got 'elbow'")  # type: ignore[arg-type]
     assert message(lambda: lw.Robot.build("r", {"name": "a"})).endswith("got {'name': 'a'}")  # type: ignore[arg-type]
 
@@ -102,7 +102,7 @@ def test_invalid_sizes_and_seeds_of_random_configurations_are_refused(of: Any) -
         assert expected in message(lambda seed=seed: of.random_configuration(seed=seed))  # type: ignore[misc]
 
 
-def test_modules_list_their_documented_names() -> None:
+def test_dir_of_modules_lists_their_documented_names() -> None:
     for room in (lw, lw.joints, lw.shapes, lw.spatial, lw.expr, lw.robots):
         optional = ["environments"] if room is lw else []  # which needs gymnasium: ``import *`` leaves it out
         assert dir(room) == sorted([*room.__all__, *optional])

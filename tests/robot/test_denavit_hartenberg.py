@@ -62,7 +62,7 @@ def step(row: dict[str, Any], q: float, convention: str) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_frames_of_a_dh_table_equal_products_of_matrices() -> None:
+def test_frames_of_a_denavit_hartenberg_table_equal_products_of_matrices() -> None:
     base, tool = lw.pose((0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6)), lw.pose((0, 0, 0.107), rpy=(0, 0, -pi / 4))
     for name, rows in TABLES.items():
         for convention in ("standard", "modified"):
@@ -79,7 +79,7 @@ def test_frames_of_a_dh_table_equal_products_of_matrices() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_dh_tables_of_ur5_and_panda_equal_their_urdf() -> None:
+def test_denavit_hartenberg_tables_of_ur5_and_panda_equal_their_urdf() -> None:
     files = {example.name: example for example in EXAMPLES}
     ur5, panda = files["ur5"].robot(), files["panda"].robot()
     q = np.random.default_rng(1).uniform(-3.0, 3.0, (5, 6))
@@ -93,7 +93,7 @@ def test_dh_tables_of_ur5_and_panda_equal_their_urdf() -> None:
         assert np.abs(by_table.pose(q[:, :7], f"link{k}") - pose).max() <= 1e-12
 
 
-def test_a_modified_dh_table_equals_a_urdf_to_the_bit() -> None:
+def test_modified_denavit_hartenberg_table_equals_a_urdf_bit_for_bit() -> None:
     """For θ = 0 the step before a joint is its <origin>: rpy = (α, 0, 0), xyz = (a, −d sin α, d cos α)."""
     sines = {0.0: (0.0, 1.0), pi / 2: (1.0, 0.0), -pi / 2: (-1.0, 0.0)}
     text = '<robot name="panda"><link name="base"/>'
@@ -111,7 +111,7 @@ def test_a_modified_dh_table_equals_a_urdf_to_the_bit() -> None:
     assert built == read and hash(built) == hash(read) and repr(built.tree.bodies) == repr(read.tree.bodies)
 
 
-def test_standard_and_modified_dh_tables_of_one_arm_have_equal_dynamics() -> None:
+def test_standard_and_modified_denavit_hartenberg_tables_of_one_arm_have_equal_dynamics() -> None:
     """The frames of a link differ by what follows its joint: a mass given in one is given in the other."""
     mass = {"mass": 2.0, "com": (0.1, -0.2, 0.05), "inertia": (0.03, 0.02, 0.04)}
     shifted = {**mass, "com": lw.pose((-0.4, 0, 0)) @ lw.pose(mass["com"])}  # standard: seen from the link's far end
@@ -124,7 +124,7 @@ def test_standard_and_modified_dh_tables_of_one_arm_have_equal_dynamics() -> Non
     assert np.allclose(standard.inverse_dynamics(q, v, a), modified.inverse_dynamics(q, v, a), rtol=1e-13)
 
 
-def test_rows_of_a_dh_table_state_joints_and_links() -> None:
+def test_rows_of_a_denavit_hartenberg_table_may_state_joints_and_links() -> None:
     hand = lw.Link("hand", mass=0.5, com=(0, 0, 0.1), frames={"tip": (0, 0, 0.2)})
     weld = lw.Joint.of(lw.joints.Fixed(), name="weld", parent="wrist", child="hand")
     robot = lw.Robot.from_dh(
@@ -149,7 +149,7 @@ def test_rows_of_a_dh_table_state_joints_and_links() -> None:
     assert lw.Robot.from_dh("r", [{"link": link}], convention="modified").mass == 1.0
 
 
-def test_invalid_dh_tables_are_refused() -> None:
+def test_invalid_denavit_hartenberg_tables_are_refused() -> None:
     bad: dict[str, Any] = {
         "'alfa' is not a column: did you mean 'alpha'?": {"alfa": 1.0},
         "'type' is not a column: there are a, alpha, d, theta, prismatic, joint, ": {"type": "prismatic"},

@@ -60,13 +60,13 @@ def descriptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         del sys.modules[name]
 
 
-def test_a_description_is_loaded_by_name(descriptions: Path) -> None:
+def test_load_description_loads_a_robot_by_name(descriptions: Path) -> None:
     robot = lw.load_description("arm_description", floating_base=True, gravity=(0, 0, 0))
     assert (robot.name, robot.nv) == ("repository", 8) and not robot.gravity.any()
     assert robot.tree.source == str(descriptions / "repository/arm_pkg/arm.urdf")
 
 
-def test_the_option_commit_applies_to_one_call(descriptions: Path) -> None:
+def test_option_commit_of_load_description_applies_to_one_call(descriptions: Path) -> None:
     assert lw.load_description("arm_description").name == "repository"
     assert lw.load_description("arm_description", commit="abc").name == "repository-abc"
     assert lw.load_description("arm_description").name == "repository" and "ROBOT_DESCRIPTION_COMMIT" not in os.environ
@@ -91,7 +91,7 @@ def test_unknown_descriptions_and_formats_are_refused() -> None:
         lw.load_description("arm_description", floating=True)  # type: ignore[call-arg]
 
 
-def test_descriptions_have_formats_and_package_folders(descriptions: Path) -> None:
+def test_robot_descriptions_have_formats_and_package_folders(descriptions: Path) -> None:
     inside = str(descriptions / "repository/arm_pkg")
     result = description_file("arm_description", "mjcf")
     assert (result.path, result.format) == (os.path.join(inside, "arm.xml"), "mjcf")
@@ -104,7 +104,7 @@ def test_descriptions_have_formats_and_package_folders(descriptions: Path) -> No
 
 
 @pytest.mark.slow(every=3)
-def test_a_xacro_description_needs_consent(descriptions: Path) -> None:
+def test_loading_a_xacro_description_requires_consent(descriptions: Path) -> None:
     pytest.importorskip("xacro", reason="needs xacro")
     with pytest.raises(
         TypeError, match="load_description: xacro: expected True, because 'macro_description' is a xacro"
@@ -118,12 +118,14 @@ def test_a_xacro_description_needs_consent(descriptions: Path) -> None:
         lw.load_description("arm_description", xacro=True)
 
 
-def test_an_mjcf_description_is_loaded(descriptions: Path) -> None:
+def test_load_description_loads_an_mjcf_description(descriptions: Path) -> None:
     pytest.importorskip("mujoco", reason="needs mujoco")
     assert lw.load_description("arm_mj_description", strict=True).frames == ("world", "b")
 
 
-def test_loading_descriptions_without_the_package_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_descriptions_without_robot_descriptions_installed_names_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("linkwork.robot.construction.description_loading.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "linkwork\[descriptions\]"'):
         lw.load_description("panda_description")

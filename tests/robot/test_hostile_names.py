@@ -54,7 +54,7 @@ def _drawn(axes):
 
 
 @pytest.mark.slow(every=3)
-def test_plots_show_hostile_names_literally(robot):
+def test_plots_show_names_with_markup_and_control_characters_literally(robot):
     q = [[0.1 * k for k in range(robot.nq)], [0.5] * robot.nq]
     trajectory = robot.spline([0.0, 1.0], q)
     assert set(SHOWN) <= _drawn(trajectory.plot(num_samples=5)[0])
@@ -63,7 +63,7 @@ def test_plots_show_hostile_names_literally(robot):
     assert set(map(escaped, frames)) <= _drawn(robot.plot(frames=frames))
 
 
-def test_html_tables_escape_hostile_names(robot):
+def test_html_tables_escape_names_with_markup(robot):
     html = robot._repr_html_()
     assert "<script>alert" not in html and "<img" not in html and "<b>$robot$</b>" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html and "a&amp;amp;b" in html
@@ -79,7 +79,7 @@ def _texts(value):
         yield from (text for item in value for text in _texts(item))
 
 
-def test_pages_show_hostile_names_literally(robot):
+def test_html_pages_show_names_with_markup_and_control_characters_literally(robot):
     text = page_text(robot_document(robot, frames=[f"{NAMES[0]}.link"]))
     assert {c for c in text if not c.isprintable()} == {"\n"}
     assert r"<title>&lt;b&gt;$robot$&lt;/b&gt;\x1b[2J\n</title>" in text
@@ -97,7 +97,7 @@ def test_pages_show_hostile_names_literally(robot):
     assert {f"{name} [rad]" for name in SHOWN} | {escaped("\x1b[31mhome"), escaped(robot.name)} <= shown
 
 
-def test_texts_have_one_line_for_each_hostile_name(robot):
+def test_printed_text_has_a_single_line_for_each_name_with_line_breaks(robot):
     texts = [str(robot), str(robot.mobility()), str(robot.check_model()), repr(robot.joints[0])]
     texts.append(str(robot.base_parameters()))
     for text in texts:
@@ -138,7 +138,7 @@ def hostile_texts():
     yield ".json", json.dumps({"linkwork": 1, "name": name["robot"], "bodies": [{"name": name["arm"], "joint": joint}]})
 
 
-def test_findings_about_hostile_names_are_single_lines(tmp_path, capsys):
+def test_findings_about_names_with_line_breaks_are_single_lines(tmp_path, capsys):
     """No name adds a line to a report, a warning, an error or the output of a command, in any format."""
     pytest.importorskip("mujoco")
     for suffix, text in hostile_texts():

@@ -14,7 +14,7 @@ def _cells(html: str) -> list[list[str]]:
     return [[cell.text or "" for cell in row] for row in table]
 
 
-def test_joints_and_links_are_html_tables():
+def test_joints_and_links_are_shown_as_html_tables_in_notebooks():
     robot = lw.load("arm7_gripper")
     header, *rows = _cells(robot.joints._repr_html_())
     assert header == ["joint", "type", "axis", "q", "v", "lower", "upper", "velocity", "effort"]
@@ -31,7 +31,7 @@ def test_joints_and_links_are_html_tables():
     assert base["q"] == "0:7" and base["v"] == "0:6" and base["lower"] == "-"
 
 
-def test_html_tables_escape_text_and_limit_rows():
+def test_html_tables_escape_text_and_limit_the_count_of_rows():
     assert html_table(["<a>"], [["&"]], "rows") == "<table><tr><th>&lt;a&gt;</th></tr><tr><td>&amp;</td></tr></table>"
     long = html_table(["k"], [[str(k)] for k in range(201)], "rows")
     assert long.count("<tr>") == 201 and "201 rows in all" in long

@@ -20,7 +20,7 @@ GRIPPER = lw.Robot.build(
 
 
 @pytest.mark.slow(every=3)
-def test_cells_are_written_to_every_format_and_loaded_again(tmp_path):
+def test_joined_robots_written_to_every_format_can_be_loaded_again(tmp_path):
     pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     arm = lw.load("arm6").with_mounted(GRIPPER, "tool", X, prefix="hand_")
     cell = lw.join_robots({"left": arm.with_base(X), "right": arm.with_base((0, 1, 0))})
@@ -62,7 +62,7 @@ def test_mounted_and_placed_robots_have_the_dynamics_of_mujocos_attached_models(
     np.testing.assert_allclose(tip, data.body("g_lower_rod").xpos, atol=1e-13)
 
 
-def test_a_robot_on_the_world_of_another_is_beside_it(tmp_path):
+def test_robot_mounted_on_the_world_of_another_stands_beside_it(tmp_path):
     arm = lw.load("arm6")
     beside = arm.with_mounted(GRIPPER, "world", X, prefix="hand_")
     assert [link.name for link in beside.links][:2] == ["world", "base"]
@@ -72,7 +72,7 @@ def test_a_robot_on_the_world_of_another_is_beside_it(tmp_path):
     assert again.nq == 7 and beside.with_root("tool").nq == 7
 
 
-def test_load_fixes_the_base_at_a_pose(tmp_path):
+def test_option_base_of_load_fixes_the_base_at_a_pose(tmp_path):
     expected = lw.load("arm6").with_base(X)
     assert lw.load("arm6", base=X) == expected
     expected.save(tmp_path / "arm.json")
@@ -86,7 +86,7 @@ def test_load_fixes_the_base_at_a_pose(tmp_path):
         lw.Robot.build("r", lw.Link("a"), base=X)
 
 
-def test_bodies_that_float_beside_a_fixed_base_stay():
+def test_moving_the_base_keeps_bodies_that_float_beside_it():
     free = lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="ball")
     slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart")
     robot = lw.Robot.build("scene", lw.Link("ball", mass=1.0), lw.Link("cart", mass=1.0), free, slide, multi_root=True)
@@ -98,7 +98,7 @@ def test_bodies_that_float_beside_a_fixed_base_stay():
     assert placed.tree.bodies[1].links == ("base", "cart")
 
 
-def test_robots_of_packages_of_one_name_keep_their_own_meshes(tmp_path):
+def test_joined_robots_from_packages_of_equal_names_have_their_own_meshes(tmp_path):
     geometry = '<geometry><mesh filename="package://arm/meshes/m.stl"/></geometry>'
     robots = {}
     for name in ("first", "second"):
@@ -113,7 +113,7 @@ def test_robots_of_packages_of_one_name_keep_their_own_meshes(tmp_path):
     assert uris == ["package://arm/meshes/m.stl", str(tmp_path / "second" / "arm" / "meshes" / "m.stl")]
 
 
-def test_the_root_link_gets_the_pose_wherever_the_file_lists_it():
+def test_option_base_moves_the_root_link_wherever_the_file_lists_it():
     links = "".join(f"<link name='{name}'/>" for name in ("camera", "base", "arm"))
     joints = "".join(
         f"<joint name='{child}_joint' type='{kind}'><parent link='base'/><child link='{child}'/><origin xyz='0.5 0 0'/>"
@@ -144,7 +144,7 @@ def test_joined_robots_are_checked_for_collisions_with_each_others_bases(tmp_pat
     assert {*lw.load(tmp_path / "cell.urdf").collision_pairs} == {*cell.collision_pairs}
 
 
-def test_errors_of_joined_robots_name_robot_and_remedy():
+def test_errors_of_joined_robots_name_the_robot_and_the_remedy():
     arm = lw.load("arm6")
     legs = lw.load("quadruped", floating_base=True)
     twice, light = arm.with_mounted(arm, "tool", prefix="a_"), GRIPPER.with_gravity((0, 0, 0))
@@ -182,7 +182,7 @@ def test_errors_of_joined_robots_name_robot_and_remedy():
 
 
 @pytest.mark.slow(every=3)
-def test_joined_robots_read_their_meshes_beside_their_own_files(tmp_path):
+def test_joined_robots_read_their_meshes_from_their_own_folders(tmp_path):
     loaded = {}
     for name, radius in (("one", 0.1), ("two", 0.2)):
         folder = tmp_path / name / "meshes"

@@ -15,7 +15,7 @@ HINGE = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow")
 FREE = lw.Joint.of(lw.joints.Floating(), name="base")
 
 
-def test_configurations_of_the_wrong_length_are_refused() -> None:
+def test_joint_configurations_of_the_wrong_length_are_refused() -> None:
     message = r"joint 'elbow': transform: q: expected an array of shape \(\.\.\., 1\), the configuration \[.*\]; "
     with pytest.raises(ValueError, match=message + r"got shape \(2,\): \[0.1, 0.2\]"):
         HINGE.transform([0.1, 0.2])
@@ -37,7 +37,7 @@ def test_configurations_of_the_wrong_length_are_refused() -> None:
         fixed.transform([1.0])
 
 
-def test_nan_in_configurations_and_velocities_is_refused() -> None:
+def test_nan_in_joint_configurations_and_velocities_is_refused() -> None:
     with pytest.raises(ValueError, match=r"joint 'elbow': twist: v\[0\] is NaN"):
         HINGE.twist([0.1], [np.nan])
     with pytest.raises(ValueError, match=r"joint 'elbow': twist: q\[1, 0\] is NaN"):
@@ -48,7 +48,7 @@ def test_nan_in_configurations_and_velocities_is_refused() -> None:
         FREE.transform(q)
 
 
-def test_a_quaternion_far_from_unit_length_is_refused() -> None:
+def test_joint_quaternion_far_from_unit_length_is_refused() -> None:
     q = FREE.zero_configuration()
     q[0] = 1.01
     with pytest.raises(
@@ -69,7 +69,7 @@ def test_a_quaternion_far_from_unit_length_is_refused() -> None:
         FREE.normalize_configuration(np.zeros(7))
 
 
-def test_joint_types_that_declare_unit_lengths_need_no_normalize_method() -> None:
+def test_joint_types_that_declare_unit_lengths_need_no_method_normalize() -> None:
     """A type that declares them, without ``normalize`` and names of coordinates."""
 
     class Ball(lw.joints.Spherical):
@@ -87,7 +87,7 @@ def test_joint_types_that_declare_unit_lengths_need_no_normalize_method() -> Non
             call(np.zeros(4))
 
 
-def test_a_quaternion_of_nearly_unit_length_is_normalised_with_a_warning() -> None:
+def test_joint_quaternion_of_nearly_unit_length_is_normalised_with_a_warning() -> None:
     q = FREE.random_configuration(seed=0)
     off = q.copy()
     off[:4] *= 1.0 + 5e-4
@@ -97,7 +97,7 @@ def test_a_quaternion_of_nearly_unit_length_is_normalised_with_a_warning() -> No
     assert np.max(np.abs(X - FREE.transform(q))) <= 1e-15
 
 
-def test_rounding_errors_of_quaternions_cause_no_warning() -> None:
+def test_rounding_errors_of_joint_quaternions_cause_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         q = FREE.random_configuration(seed=0, size=20)
@@ -106,7 +106,7 @@ def test_rounding_errors_of_quaternions_cause_no_warning() -> None:
         FREE.normalize_configuration(3.0 * q)
 
 
-def test_poses_that_are_not_rigid_are_refused() -> None:
+def test_poses_that_are_not_rigid_transforms_are_refused_by_joints() -> None:
     """A rotation within 1e-6, right-handed, and the last row 0 0 0 1."""
     warped = [
         2.0 * np.eye(4),
@@ -131,7 +131,7 @@ def test_poses_that_are_not_rigid_are_refused() -> None:
             HINGE.with_placements(X)
 
 
-def test_masked_poses_are_refused() -> None:
+def test_masked_arrays_of_poses_are_refused_by_joints() -> None:
     joint = lw.load("arm7").joint("elbow")
     masked = np.ma.masked_array(np.eye(4), mask=np.eye(4, dtype=bool))
     for call in (
@@ -169,7 +169,7 @@ def test_invalid_names_and_links_of_a_joint_are_refused() -> None:
             HINGE.with_links(*links)
 
 
-def test_impossible_limits_damping_and_velocities_are_refused() -> None:
+def test_impossible_limits_damping_and_velocities_of_joints_are_refused() -> None:
     hinge = lw.joints.Revolute((0, 0, 1))
     for lower, upper in ((1.0, -1.0), (np.inf, np.inf), (-np.inf, -np.inf)):
         with pytest.raises(ValueError, match=r"joint 'elbow': lower limit .* of coordinate 0 exceeds upper limit"):
@@ -217,7 +217,7 @@ class Faulty(lw.joints.Revolute):
         return super().X([abs(float(q[0]))])
 
 
-def test_an_exception_in_a_users_joint_type_names_the_joint_and_the_method() -> None:
+def test_exception_in_a_users_joint_type_is_raised_with_the_joint_and_the_method() -> None:
     joint = lw.Joint.of(Faulty((0, 0, 1)), name="elbow")
     robot = lw.load("arm7")
     robot = robot.with_joint(robot.joint("elbow").with_type(Faulty((0, 0, 1))))
@@ -275,7 +275,7 @@ class Wheel(lw.joints.UnboundedRevolute):
 
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ConfigurationWarning")
-def test_an_exception_in_a_users_manifold_names_the_joint_and_the_method() -> None:
+def test_exception_in_a_users_joint_manifold_is_raised_with_the_joint_and_the_method() -> None:
     elbow = lw.Joint.of(Wheel((0, 0, 1)), name="elbow", parent="world", child="rod")
     robot = lw.Robot.build("r", lw.Link("rod", mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1)), elbow)
     q, v, off = [1.0, 0.0], [0.0], [1.0005, 0.0]

@@ -26,7 +26,7 @@ def test_every_joint_type_satisfies_the_joint_contract(joint: lw.Joint) -> None:
     assert "keeps the contract" in str(report)
 
 
-def test_requirements_of_joint_types_hold_to_rounding(drawn) -> None:
+def test_requirements_of_the_joint_contract_hold_to_rounding(drawn) -> None:
     """Requirements by closed-form equations, without compiled functions."""
     for name, joint in drawn([*TYPES.items()]):
         trial = Trial(lw.Joint.of(joint), 1, np.random.default_rng(0))
@@ -46,14 +46,14 @@ def _instance(kind: type[JointType]) -> JointType:
 
 
 @pytest.mark.parametrize(("kind", "lines", "noticed", "allowed"), SLIGHT, ids=lambda x: getattr(x, "__name__", None))
-def test_check_joint_names_a_requirement_that_is_broken_slightly(
+def test_check_joint_names_a_requirement_broken_by_a_small_error(
     kind: type[JointType], lines: set[str], noticed: float, allowed: float
 ) -> None:
     assert_sharp(lambda make: lw.check_joint(make(), num_samples=3), kind, lines, noticed, allowed)
 
 
 @pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
-def test_check_joint_names_the_broken_requirement(kind: type[JointType]) -> None:
+def test_check_joint_names_the_broken_requirement_of_a_joint_type(kind: type[JointType]) -> None:
     report = lw.check_joint(_instance(kind), num_samples=3)
     assert not report.success
     assert BREAKS[kind] in [line.name for line in report.failures]
@@ -63,7 +63,7 @@ def test_check_joint_names_the_broken_requirement(kind: type[JointType]) -> None
         report.raise_if_failed()
 
 
-def test_every_attribute_of_a_joint_type_has_a_requirement_that_can_fail() -> None:
+def test_every_attribute_of_a_joint_type_has_a_contract_requirement_that_can_fail() -> None:
     """Every public name of the contract is held by a line, every line holds one that there is, and each can fail."""
     said = {name for name in (*vars(JointType), *JointType.__annotations__) if not name.startswith("_")}
     lines = [line for line in LINES if line not in RESULTS]
@@ -74,7 +74,7 @@ def test_every_attribute_of_a_joint_type_has_a_requirement_that_can_fail() -> No
 
 
 @pytest.mark.slow(every=3)
-def test_wrong_declarations_of_a_joint_type_give_wrong_physics_and_fail() -> None:
+def test_wrong_declarations_of_a_joint_type_change_the_dynamics_and_fail_the_contract() -> None:
     """A robot's mass matrix with them differs from that without declarations by far more than rounding."""
 
     def arm(kind: JointType) -> lw.Robot:
@@ -96,17 +96,17 @@ def test_wrong_declarations_of_a_joint_type_give_wrong_physics_and_fail() -> Non
         assert np.max(np.abs(arm(kind).mass_matrix(q) - expected)) <= 1e-13 * np.max(np.abs(expected))
 
 
-def test_an_exception_of_a_joint_type_is_reported_with_its_line() -> None:
+def test_exception_of_a_joint_type_is_reported_by_check_joint_with_its_line() -> None:
     (line,) = [line for line in lw.check_joint(Broken(), num_samples=1).failures if line.name == "bias"]
     assert line.problem.startswith("AttributeError: 'list' object has no attribute 'nonsense' in Broken.bias, line ")
     assert line.problem.endswith(": return q.nonsense")
 
 
-def test_a_neutral_configuration_that_is_not_zero_is_detected() -> None:
+def test_check_joint_detects_a_neutral_configuration_without_identity_transform() -> None:
     (line,) = [line for line in lw.check_joint(WrongZero(), num_samples=1).failures if line.name == "zero"]
     assert "X(zero) is not the identity, but X(q) is at q = [" in line.problem
 
 
 @pytest.mark.slow(every=3)
-def test_the_example_of_every_joint_type_is_comparable_by_value() -> None:
+def test_example_of_every_joint_type_is_comparable_by_value() -> None:
     assert all(line.success for line in lw.check_joint(EVERY["floating"]).lines if line.name == "value")

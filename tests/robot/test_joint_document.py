@@ -15,7 +15,7 @@ TEXT = (FOLDER.parents[1] / "docs" / "joints.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.+?) \| (.+?) \| `(test_\w+\.py)::(test_\w+)` \|$", TEXT, flags=re.MULTILINE)
 
 
-def test_the_tables_of_the_joint_page_have_rows() -> None:
+def test_tables_of_the_joint_page_have_rows() -> None:
     lines = [line for line in TEXT.splitlines() if "::test_" in line]
     assert len(ROWS) == len(lines) > 80
 

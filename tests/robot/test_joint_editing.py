@@ -16,7 +16,7 @@ HINGE = lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="elbow")
 FREE = EVERY["floating"]
 
 
-def test_position_limits_are_edited_by_degree_of_freedom() -> None:
+def test_position_limits_of_a_joint_can_be_edited_by_degree_of_freedom() -> None:
     joint = HINGE.with_position_limits(-1.0, 2.0)
     assert (joint.lower.tolist(), joint.upper.tolist()) == ([-1.0], [2.0])
     assert HINGE.upper.tolist() == [np.inf]  # the old one stays
@@ -32,7 +32,7 @@ def test_position_limits_are_edited_by_degree_of_freedom() -> None:
             HINGE.with_position_limits(0.0, 1.0, dof=dof)
 
 
-def test_position_limits_are_switched_on_and_off() -> None:
+def test_position_limits_of_a_joint_can_be_switched_on_and_off() -> None:
     joint = HINGE.with_position_limits(-1.0, 2.0)
     assert joint.has_position_limits
     off = joint.with_position_limits_enabled(False)
@@ -44,7 +44,7 @@ def test_position_limits_are_switched_on_and_off() -> None:
     assert not HINGE.has_position_limits
 
 
-def test_velocity_and_effort_limits_are_edited_by_degree_of_freedom() -> None:
+def test_velocity_and_effort_limits_of_a_joint_can_be_edited_by_degree_of_freedom() -> None:
     assert HINGE.with_velocity_limit(3.0).velocity_bounds.upper.tolist() == [3.0]
     assert FREE.with_effort_limit(5.0, dof="vz").effort.tolist() == [np.inf] * 5 + [5.0]
     for edit in (HINGE.with_velocity_limit, HINGE.with_effort_limit, HINGE.with_damping, HINGE.with_friction):
@@ -52,14 +52,14 @@ def test_velocity_and_effort_limits_are_edited_by_degree_of_freedom() -> None:
             edit(-1.0)
 
 
-def test_damping_is_edited_by_degree_of_freedom() -> None:
+def test_damping_of_a_joint_can_be_edited_by_degree_of_freedom() -> None:
     """N·m·s/rad of a rotation, N·s/m of a translation."""
     joint = FREE.with_damping(0.5).with_damping(2.0, dof=5)
     assert joint.damping.tolist() == [0.5] * 5 + [2.0]
     assert joint.passive_torque(np.arange(6.0)).tolist() == [0.0, -0.5, -1.0, -1.5, -2.0, -10.0]
 
 
-def test_static_friction_is_edited_by_degree_of_freedom() -> None:
+def test_static_friction_of_a_joint_can_be_edited_by_degree_of_freedom() -> None:
     """N·m of a rotation, N of a translation."""
     joint = FREE.with_friction(0.25, dof=0)
     assert joint.friction.tolist() == [0.25] + [0.0] * 5
@@ -68,7 +68,7 @@ def test_static_friction_is_edited_by_degree_of_freedom() -> None:
         joint.passive_torque([1.0])
 
 
-def test_the_dynamics_type_of_a_joint_is_edited() -> None:
+def test_dynamics_type_of_a_joint_can_be_edited() -> None:
     joint = HINGE.with_damping(2.0)
     assert joint.dynamics == "urdf"
     none = joint.with_dynamics("none")
@@ -79,7 +79,7 @@ def test_the_dynamics_type_of_a_joint_is_edited() -> None:
         joint.with_dynamics("coulomb")
 
 
-def test_an_edited_joint_replaces_the_robots_joint() -> None:
+def test_edited_joint_replaces_the_robots_joint() -> None:
     robot = lw.load("arm6")
     old = robot.joints[2]
     new = old.with_position_limits(-0.1, 0.1).with_damping(3.0).with_dynamics("none").with_effort_limit(9.0)
@@ -107,7 +107,7 @@ def test_an_edited_joint_replaces_the_robots_joint() -> None:
 
 @pytest.mark.light
 @every_joint
-def test_separate_joints_are_compared_by_value(joint) -> None:
+def test_joints_without_a_robot_are_compared_by_value(joint) -> None:
     again = lw.Joint.of(
         joint.type,
         name=joint.name,

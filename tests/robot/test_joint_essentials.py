@@ -27,18 +27,18 @@ def split(joint: lw.Joint, q: np.ndarray) -> np.ndarray:
     return ARM.pose(q, joint.child)[:3, :3] @ joint.axes(q[joint.q_slice]).direction[0]
 
 
-def test_forward_kinematics_is_a_product_of_relative_transforms(at) -> None:
+def test_forward_kinematics_is_the_product_of_relative_transforms(at) -> None:
     X = np.eye(4)
     for joint in ARM.joints:
         X = X @ joint.link_transform(at.q[joint.q_slice])
         near(ARM.pose(at.q, joint.child), X)
 
 
-def test_the_jacobian_maps_joint_velocities_to_twists(at) -> None:
+def test_jacobian_maps_joint_velocities_to_the_twist(at) -> None:
     near(ARM.jacobian(at.q, TOOL) @ at.v, ARM.twist(at.q, at.v, TOOL))
 
 
-def test_the_jacobian_column_of_a_hinge_is_its_axis_and_the_cross_product(at) -> None:
+def test_jacobian_column_of_a_hinge_is_its_axis_and_the_cross_product(at) -> None:
     """The axis a in the world, and a × (p − p_joint)."""
     J, p = ARM.jacobian(at.q, TOOL), ARM.pose(at.q, TOOL)[:3, 3]
     for joint in ARM.joints:
@@ -49,7 +49,7 @@ def test_the_jacobian_column_of_a_hinge_is_its_axis_and_the_cross_product(at) ->
         near(column[3:], np.cross(a, p - ARM.pose(at.q, joint.child)[:3, 3]))
 
 
-def test_the_jacobian_column_of_a_slide_is_its_axis(at) -> None:
+def test_jacobian_column_of_a_slide_is_its_axis(at) -> None:
     """No rotation, and the axis itself."""
     gripper = lw.load("arm7_gripper")
     q = gripper.random_configuration(seed=0)
@@ -119,7 +119,7 @@ def test_coriolis_acceleration_is_twice_omega_cross_v() -> None:
     near((position_at(h) - 2 * position_at(0.0) + position_at(-h)) / h**2, np.array([-4.5, 12.0, 0.0]), 1e-6)
 
 
-def test_a_car_has_velocity_along_its_heading_and_a_normal() -> None:
+def test_car_has_velocity_along_its_heading_and_a_normal() -> None:
     """Heading (cos φ, sin φ) and normal (−sin φ, cos φ)."""
     planar = lw.Joint.of(lw.joints.Planar(), name="ground", parent="world", child="car")
     car = lw.Robot.build("car", lw.Link("car", mass=1.0), planar)
@@ -151,13 +151,13 @@ def bodies(at: SimpleNamespace):
         yield at_centre, bias, m, X[:3, :3] @ about @ X[:3, :3].T, w
 
 
-def test_the_mass_matrix_is_a_sum_over_bodies(at) -> None:
+def test_mass_matrix_is_a_sum_over_bodies(at) -> None:
     """M = Σ Jᵀ diag(I, m) J."""
     M = sum(J[:3].T @ inertia @ J[:3] + m * J[3:].T @ J[3:] for J, _, m, inertia, _ in bodies(at))
     near(ARM.mass_matrix(at.q), M, 1e-12)
 
 
-def test_inverse_dynamics_is_a_sum_over_bodies(at) -> None:
+def test_inverse_dynamics_is_a_sum_over_bodies_of_newton_euler_equations(at) -> None:
     """u = Σ Jᵀ (m (v̇ − g); I ω̇ + ω × I ω), each body's Newton and Euler equations."""
     u = np.zeros(ARM.nv)
     for J, bias, m, inertia, w in bodies(at):
@@ -168,7 +168,7 @@ def test_inverse_dynamics_is_a_sum_over_bodies(at) -> None:
     near(u, ARM.mass_matrix(at.q) @ at.a + ARM.bias_force(at.q, at.v), 1e-12)
 
 
-def test_forward_dynamics_solves_the_mass_matrix(at) -> None:
+def test_forward_dynamics_solves_equations_of_the_mass_matrix(at) -> None:
     """a = M⁻¹ (u − F): the inverse is of the difference."""
     u = np.linspace(-3.0, 3.0, ARM.nv)
     a = np.linalg.solve(ARM.mass_matrix(at.q), u - ARM.bias_force(at.q, at.v))

@@ -40,7 +40,7 @@ def test_every_joint_function_is_a_method_with_the_stated_arguments() -> None:
         assert ("child" in parameters or "on" in parameters) == row.needs_placement
 
 
-def test_configurations_are_added_where_velocities_are_their_rates() -> None:
+def test_joint_coordinates_add_displacements_if_velocities_are_their_rates() -> None:
     """`velocity_is_rate` of every joint type, beside the contract on floats."""
     results = set()
     for joint in EVERY.values():
@@ -52,7 +52,7 @@ def test_configurations_are_added_where_velocities_are_their_rates() -> None:
     assert results == {False, True}
 
 
-def test_joints_of_equal_type_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_joints_with_equal_types_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     requests = []
     compiled = kernels.compile_requests
     monkeypatch.setattr(kernels, "compile_requests", lambda *a: requests.append(a) or compiled(*a))
@@ -81,7 +81,7 @@ def test_joint_functions_of_batches_equal_those_of_single_samples(joint: lw.Join
 
 
 @pytest.mark.parametrize("name", ["fixed", "revolute", "floating"])
-def test_float32_configurations_give_float32_results(name: str) -> None:
+def test_float32_joint_configurations_give_float32_results(name: str) -> None:
     joint = EVERY[name]
     q, v, _ = state(joint)
     result = joint.twist(q.astype(np.float32), v.astype(np.float32))
@@ -94,13 +94,13 @@ def test_float32_configurations_give_float32_results(name: str) -> None:
 
 @pytest.mark.light
 @every_joint
-def test_transform_is_the_pose_of_the_joint_type(joint: lw.Joint) -> None:
+def test_joint_transform_is_the_pose_of_the_joint_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     near(joint.transform(q), sample_by_sample(lambda q: joint.type.X(q).elements(), q))
 
 
 @every_joint
-def test_twist_is_the_subspace_times_velocity_and_the_rate_of_the_transform(joint: lw.Joint) -> None:
+def test_joint_twist_is_the_subspace_times_velocity_and_the_rate_of_the_transform(joint: lw.Joint) -> None:
     """S v; and the transform's rate along the step that v gives."""
     q, v, _ = state(joint)
     V = joint.twist(q, v)
@@ -118,7 +118,7 @@ def test_joint_twist_is_the_subspace_times_the_velocity(joint: lw.Joint) -> None
 
 
 @every_joint
-def test_spatial_acceleration_is_the_rate_of_the_twist(joint: lw.Joint) -> None:
+def test_spatial_acceleration_of_a_joint_is_the_rate_of_its_twist(joint: lw.Joint) -> None:
     """The rate of the twist while v changes at rate a."""
     q, v, a = state(joint)
     A = joint.spatial_acceleration(q, v, a)
@@ -130,7 +130,7 @@ def test_spatial_acceleration_is_the_rate_of_the_twist(joint: lw.Joint) -> None:
 
 @pytest.mark.light
 @every_joint
-def test_bias_acceleration_is_the_rate_of_the_subspace_times_velocity(joint: lw.Joint) -> None:
+def test_bias_acceleration_of_a_joint_is_the_rate_of_its_subspace_times_velocity(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     near(joint.bias_acceleration(q, v), sample_by_sample(lambda q, v: joint.type.bias(q, v).elements(), q, v))
     near(joint.bias_acceleration(q, v), joint.spatial_acceleration(q, v, 0.0 * v))
@@ -138,7 +138,7 @@ def test_bias_acceleration_is_the_rate_of_the_subspace_times_velocity(joint: lw.
 
 @pytest.mark.light
 @every_joint
-def test_motion_subspace_equals_that_of_the_joint_type(joint: lw.Joint) -> None:
+def test_motion_subspace_of_a_joint_equals_that_of_its_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     S = joint.motion_subspace(q)
     assert S.shape == (SAMPLES, 6, joint.nv)
@@ -146,14 +146,14 @@ def test_motion_subspace_equals_that_of_the_joint_type(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_configuration_of_inverts_the_transform(joint: lw.Joint) -> None:
+def test_joint_configuration_of_a_pose_inverts_the_transform(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     X = joint.transform(q)
     near(joint.transform(joint.configuration_of(X)), X, within=1e-12)
 
 
 @every_joint
-def test_velocity_of_inverts_the_twist_by_least_squares(joint: lw.Joint) -> None:
+def test_joint_velocity_of_a_twist_inverts_the_twist_by_least_squares(joint: lw.Joint) -> None:
     """Motions of the joint have their velocities; other motions have those of least squares."""
     q, v, _ = state(joint)
     near(joint.velocity_of(q, joint.twist(q, v)), v, within=1e-12)
@@ -163,7 +163,7 @@ def test_velocity_of_inverts_the_twist_by_least_squares(joint: lw.Joint) -> None
 
 
 @every_joint
-def test_pose_residual_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
+def test_pose_residual_of_a_joint_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
     """Zero at the joint's poses; measured by constraint wrenches half a turn away from them."""
     q, _, _ = state(joint)
     X = joint.transform(q)
@@ -190,7 +190,7 @@ def test_constraint_wrenches_do_no_work_on_the_joints_motion(joint: lw.Joint) ->
 
 
 @every_joint
-def test_torque_has_the_power_of_the_wrench(joint: lw.Joint) -> None:
+def test_joint_torque_has_the_power_of_the_wrench(joint: lw.Joint) -> None:
     """τ·v = w·(S v); and wrenches of the constraint have no torque."""
     q, v, _ = state(joint)
     w = np.random.default_rng(5).normal(size=(SAMPLES, 6))
@@ -206,7 +206,7 @@ def test_torque_has_the_power_of_the_wrench(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_velocity_to_configuration_derivative_is_the_rate_of_coordinates(joint: lw.Joint) -> None:
+def test_velocity_to_configuration_derivative_is_the_rate_of_joint_coordinates(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     q_dot = joint.velocity_to_configuration_derivative(q, v)
     h = 1e-6
@@ -215,7 +215,7 @@ def test_velocity_to_configuration_derivative_is_the_rate_of_coordinates(joint: 
 
 
 @every_joint
-def test_the_jacobian_of_configuration_derivatives_maps_velocities_to_them(joint: lw.Joint) -> None:
+def test_velocity_to_configuration_derivative_jacobian_maps_velocities_to_rates(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     J = joint.velocity_to_configuration_derivative_jacobian(q)
     assert J.shape == (SAMPLES, joint.nq, joint.nv)
@@ -223,13 +223,13 @@ def test_the_jacobian_of_configuration_derivatives_maps_velocities_to_them(joint
 
 
 @every_joint
-def test_configuration_derivative_to_velocity_inverts_the_derivative(joint: lw.Joint) -> None:
+def test_configuration_derivative_to_velocity_inverts_the_map_from_velocities(joint: lw.Joint) -> None:
     q, v, _ = state(joint)
     near(joint.configuration_derivative_to_velocity(q, joint.velocity_to_configuration_derivative(q, v)), v, 1e-12)
 
 
 @every_joint
-def test_the_jacobian_from_configuration_derivatives_to_velocities_is_right(joint: lw.Joint) -> None:
+def test_configuration_derivative_to_velocity_jacobian_maps_rates_to_velocities(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     q_dot = np.random.default_rng(3).normal(size=(SAMPLES, joint.nq))
     J = joint.configuration_derivative_to_velocity_jacobian(q)
@@ -247,7 +247,7 @@ def test_configuration_derivative_to_velocity_adjoint_is_the_transpose(joint: lw
 
 
 @every_joint
-def test_local_coordinates_invert_the_step_from_q0(joint: lw.Joint) -> None:
+def test_local_coordinates_of_a_joint_invert_the_step_from_q0(joint: lw.Joint) -> None:
     """φ leads back to q; it is zero at q0; φ̇ is its rate while q moves."""
     q0, v, phi = state(joint)
     phi = 0.3 * phi
@@ -262,21 +262,21 @@ def test_local_coordinates_invert_the_step_from_q0(joint: lw.Joint) -> None:
 
 @pytest.mark.light
 @every_joint
-def test_global_coordinates_integrate_a_step_from_q0(joint: lw.Joint) -> None:
+def test_global_coordinates_of_a_joint_integrate_a_step_from_q0(joint: lw.Joint) -> None:
     q0, phi, _ = state(joint)
     near(joint.global_coordinates(q0, phi), sample_by_sample(joint.type.integrate, q0, phi))
     near(joint.transform(joint.global_coordinates(q0, 0.0 * phi)), joint.transform(q0))
 
 
 @every_joint
-def test_normalize_configuration_equals_that_of_the_joint_type(joint: lw.Joint) -> None:
+def test_normalize_configuration_of_a_joint_equals_that_of_its_type(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     near(joint.normalize_configuration(q), q, 1e-15)
     near(joint.normalize_configuration(1.25 * q), sample_by_sample(joint.type.normalize, 1.25 * q))
 
 
 @every_joint
-def test_principal_value_has_the_same_transform(joint: lw.Joint) -> None:
+def test_principal_value_of_a_joint_configuration_has_the_same_transform(joint: lw.Joint) -> None:
     q, _, _ = state(joint)
     principal = joint.principal_value(q)
     near(joint.transform(principal), joint.transform(q), 1e-12)
@@ -298,7 +298,7 @@ def test_random_configurations_of_a_joint_are_within_limits(joint: lw.Joint) -> 
 
 
 @every_joint
-def test_zero_configuration_is_that_of_the_joint_type(joint: lw.Joint) -> None:
+def test_zero_configuration_of_a_joint_is_that_of_its_type(joint: lw.Joint) -> None:
     zero = joint.zero_configuration()
     assert zero.tolist() == list(joint.type.zero())
     near(joint.transform(zero), matrix(joint.type.X(joint.type.zero())), 1e-15)
@@ -308,33 +308,33 @@ def test_zero_configuration_is_that_of_the_joint_type(joint: lw.Joint) -> None:
 
 
 @every_joint
-def test_num_positions_is_the_length_of_q(joint: lw.Joint) -> None:
+def test_num_positions_of_a_joint_is_the_length_of_q(joint: lw.Joint) -> None:
     assert joint.num_positions == joint.nq == len(joint.type.q_units) == joint.zero_configuration().size
 
 
 @every_joint
-def test_num_velocities_is_the_length_of_v(joint: lw.Joint) -> None:
+def test_num_velocities_of_a_joint_is_the_length_of_v(joint: lw.Joint) -> None:
     assert joint.num_velocities == joint.nv == len(joint.type.v_units)
 
 
 @every_joint
-def test_num_constraints_is_six_minus_the_velocities(joint: lw.Joint) -> None:
+def test_num_constraints_of_a_joint_is_six_minus_its_velocities(joint: lw.Joint) -> None:
     assert joint.num_constraints == 6 - joint.nv == joint.constraint_wrench_subspace(state(joint)[0]).shape[-1]
 
 
 @every_joint
-def test_is_floating_holds_for_floating_joints(joint: lw.Joint) -> None:
+def test_is_floating_is_true_for_floating_joints_only(joint: lw.Joint) -> None:
     assert joint.is_floating == (joint.num_constraints == 0)
 
 
 @pytest.mark.light
 @every_moving_joint
-def test_has_fixed_subspaces_holds_for_constant_subspaces(joint: lw.Joint) -> None:
+def test_has_fixed_subspaces_is_true_for_joints_with_a_constant_motion_subspace_only(joint: lw.Joint) -> None:
     S = joint.motion_subspace(state(joint, n=8)[0])
     assert joint.has_fixed_subspaces == bool(np.ptp(S, axis=0).max() <= 1e-14)
 
 
-def test_bounds_have_lower_and_upper_values_per_coordinate() -> None:
+def test_joint_bounds_have_lower_and_upper_values_for_each_coordinate() -> None:
     """`position_bounds`, `velocity_bounds`, `effort_bounds`: lower and upper, one for each number."""
     joint = lw.Joint.of(lw.joints.Floating(), lower=-2.0, velocity=[1, 2, 3, 4, 5, 6], effort=7.0)
     assert joint.position_bounds.lower.tolist() == [-2.0] * 7
@@ -346,7 +346,7 @@ def test_bounds_have_lower_and_upper_values_per_coordinate() -> None:
     assert not joint.position_bounds.lower.flags.writeable
 
 
-def test_a_joint_leads_from_its_parent_to_its_child_link() -> None:
+def test_joint_leads_from_its_parent_to_its_child_link() -> None:
     joint = EVERY["revolute"]
     assert joint.links == ("before", "after")
     assert isinstance(joint.type, JointType)

@@ -31,7 +31,7 @@ def link_motion(joint, ends, seed=7):
     return q, v, a, X, rng.normal(size=(SAMPLES, 6)), rng.normal(size=(SAMPLES, 6))
 
 
-def test_a_joint_is_attached_to_two_links() -> None:
+def test_joint_connects_two_links() -> None:
     joint = EVERY["revolute"]
     assert joint.links == (joint.parent, joint.child) == ("before", "after")
     moved = joint.with_links("hip", "thigh")
@@ -47,7 +47,7 @@ def test_a_joint_is_attached_to_two_links() -> None:
 
 
 @every_joint
-def test_rest_transform_is_the_link_transform_at_zero(joint) -> None:
+def test_rest_transform_of_a_joint_is_the_link_transform_at_zero(joint) -> None:
     near(joint.rest_transform(), joint.link_transform(joint.zero_configuration()), 1e-15)
     near(joint.rest_transform(child="before") @ joint.rest_transform(), np.eye(4))
     rest_pose = EVERY["prismatic"].rest_transform()
@@ -59,7 +59,7 @@ def test_rest_transform_is_the_link_transform_at_zero(joint) -> None:
 
 
 @pytest.mark.parametrize("name", ["revolute", "prismatic"])
-def test_the_joint_axis_from_either_link_is_the_same_line(name) -> None:
+def test_joint_axis_from_either_link_is_the_same_line(name) -> None:
     """The same line; its direction is that of the child's motion relative to the parent, so it turns round."""
     joint = EVERY[name]
     for q in state(joint)[0]:
@@ -81,7 +81,7 @@ def test_the_joint_axis_from_either_link_is_the_same_line(name) -> None:
 
 
 @every_joint
-def test_axes_of_every_degree_of_freedom_span_the_motion_subspace(joint) -> None:
+def test_axes_of_all_degrees_of_freedom_span_the_motion_subspace(joint) -> None:
     """Direction, point and pitch give the columns of the motion subspace up to their length."""
     q = state(joint)[0]
     S = np.swapaxes(joint.link_motion_subspace(q), -1, -2)
@@ -112,7 +112,7 @@ class Parallelogram(lw.joints.JointType):
 
 
 @pytest.mark.parametrize("length", [1e-3, 0.3, 50.0])
-def test_a_motion_that_rotates_by_rounding_is_a_translation(length: float) -> None:
+def test_joint_motion_that_rotates_by_rounding_only_is_a_translation(length: float) -> None:
     """At every scale; and a hinge far from its link is still one."""
     joint = lw.Joint.of(Parallelogram(length))
     q = np.linspace(-3.0, 3.0, 41)[:, None]
@@ -162,7 +162,7 @@ WELDED = """
 
 
 @every_joint
-def test_link_transform_is_inverted_for_swapped_links(joint) -> None:
+def test_link_transform_of_a_joint_is_inverted_for_swapped_links(joint) -> None:
     """X_PB = placement X_FM rotor, and its inverse for the links swapped."""
     q = state(joint)[0]
     X = joint.link_transform(q)
@@ -173,7 +173,7 @@ def test_link_transform_is_inverted_for_swapped_links(joint) -> None:
 
 
 @derivatives
-def test_transform_derivative_equals_differences(joint, ends) -> None:
+def test_derivative_of_a_joints_transform_equals_finite_differences(joint, ends) -> None:
     """Derivatives by each position coordinate, where q is free, and along q̇ always."""
     q, v, _ = state(joint)
     dX = joint.link_transform_derivative(q, **ends)
@@ -194,7 +194,7 @@ def test_transform_derivative_equals_differences(joint, ends) -> None:
 
 
 @every_joint
-def test_motion_subspaces_of_both_links_are_opposite(joint) -> None:
+def test_motion_subspaces_of_a_joint_from_both_links_are_opposite(joint) -> None:
     """The other link's relative motion, in the child's frame, is the opposite."""
     q, v, _ = state(joint)
     relative = np.einsum("nij,nj->ni", joint.link_motion_subspace(q), v)
@@ -204,13 +204,13 @@ def test_motion_subspaces_of_both_links_are_opposite(joint) -> None:
 
 
 @few
-def test_positions_propagate_from_link_to_link(joint, ends) -> None:
+def test_link_pose_propagates_positions_over_a_joint(joint, ends) -> None:
     q, _, _, X, _, _ = link_motion(joint, ends)
     near(joint.link_pose(q, X, **ends), X @ joint.link_transform(q, **ends))
 
 
 @few
-def test_velocities_propagate_from_link_to_link(joint, ends) -> None:
+def test_link_velocity_propagates_velocities_over_a_joint(joint, ends) -> None:
     """V_B is X_AB's rate when X_AP moves with V_P and the joint with v."""
     q, v, _, _, V, _ = link_motion(joint, ends)
     back = np.linalg.inv(joint.link_transform(q, **ends))
@@ -219,7 +219,7 @@ def test_velocities_propagate_from_link_to_link(joint, ends) -> None:
 
 
 @few
-def test_accelerations_propagate_from_link_to_link(joint, ends) -> None:
+def test_link_acceleration_propagates_accelerations_over_a_joint(joint, ends) -> None:
     """The rate of V_B's components, while V_P changes at the rate A_P, v at a and q at q̇(v)."""
     q, v, a, _, V, A = link_motion(joint, ends)
     result = joint.link_acceleration(q, v, a, V, A, **ends)
@@ -232,7 +232,7 @@ def test_accelerations_propagate_from_link_to_link(joint, ends) -> None:
 
 
 @few
-def test_velocity_and_acceleration_propagate_together(joint, ends) -> None:
+def test_link_velocity_acceleration_equals_the_separate_functions(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
     result = joint.link_velocity_acceleration(q, v, a, V, A, **ends)
     near(result.twist, joint.link_velocity(q, v, V, **ends))
@@ -240,7 +240,7 @@ def test_velocity_and_acceleration_propagate_together(joint, ends) -> None:
 
 
 @every_joint
-def test_pose_velocity_and_acceleration_propagate_together(joint) -> None:
+def test_link_motion_propagates_pose_velocity_and_acceleration_over_a_joint(joint) -> None:
     """The pose by matrices, the twist with the joint's own, the acceleration as the rate of the twist's components."""
     q, v, a, X, V, A = link_motion(joint, {})
     result = joint.link_motion(q, v, a, X, V, A)
@@ -256,13 +256,13 @@ def test_pose_velocity_and_acceleration_propagate_together(joint) -> None:
 
 
 @few
-def test_bias_acceleration_propagates_from_link_to_link(joint, ends) -> None:
+def test_link_bias_acceleration_propagates_bias_accelerations_over_a_joint(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
     near(joint.link_bias_acceleration(q, v, V, A, **ends), joint.link_acceleration(q, v, 0.0 * a, V, A, **ends))
 
 
 @every_joint
-def test_propagation_to_the_child_and_back_is_the_identity(joint) -> None:
+def test_propagation_over_a_joint_to_the_child_and_back_is_the_identity(joint) -> None:
     """Parent to child and back again."""
     q, v, a, X, V, A = link_motion(joint, {})
     propagated = joint.link_motion(q, v, a, X, V, A)
@@ -272,7 +272,7 @@ def test_propagation_to_the_child_and_back_is_the_identity(joint) -> None:
 
 
 @every_joint
-def test_the_torque_is_equal_for_wrench_and_reaction(joint) -> None:
+def test_joint_torque_is_equal_for_wrench_and_reaction(joint) -> None:
     """Wrench of the parent on the child, and the reaction."""
     q = state(joint)[0]
     w = np.random.default_rng(1).normal(size=(SAMPLES, 6))
@@ -284,7 +284,7 @@ def test_the_torque_is_equal_for_wrench_and_reaction(joint) -> None:
 
 
 @every_joint
-def test_a_reversed_joint_swaps_links_and_keeps_q_v_and_torque(joint) -> None:
+def test_reversed_joint_swaps_links_and_keeps_q_v_and_torque(joint) -> None:
     """The joint of the opposite direction: the links change roles, q, v and τ keep their signs."""
     q, v, a, X, V, A = link_motion(joint, {})
     reversed_joint = joint.reversed()

@@ -33,7 +33,7 @@ def _left(*results: Any) -> float:
 
 
 @pytest.mark.slow(every=3)
-def test_acceleration_controls_find_the_optimum_of_torque_controls() -> None:
+def test_acceleration_controls_give_the_optimum_of_torque_controls_in_shooting() -> None:
     """Motor limits are active at some steps; torques and gains are equal."""
     problem, most = _lift(), np.array([14.8, 6.9])
     forward = problem.solve([0.0, 0.0], solver="ilqr", control_limits=most)
@@ -74,7 +74,7 @@ def test_acceleration_controls_find_the_optimum_of_torque_controls() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_acceleration_controls_find_the_optimum_of_paths() -> None:
+def test_acceleration_controls_in_shooting_give_the_optimum_of_path_problems() -> None:
     """For joint forces between steps, both have the same equations, and a missing motor is an equality."""
     problem = _lift().add_limits(torques=[14.8, 6.9])
     path = problem.solve([0.0, 0.0], tolerance=TOLERANCE, step_tolerance=1e-9)
@@ -94,7 +94,7 @@ def test_acceleration_controls_find_the_optimum_of_paths() -> None:
     assert slack.iterations <= swung.iterations
 
 
-def test_unsupported_options_of_inverse_dynamics_are_refused() -> None:
+def test_unsupported_options_of_inverse_dynamics_shooting_are_refused() -> None:
     problem = lw.TrajectoryProblem(ARM, num_steps=4, duration=0.4).add("jerk", "least_squares")
     options: dict[str, Any] = {"solver": "ilqr", "dynamics": "inverse"}
     with pytest.raises(ValueError, match="'jerk': inverse dynamics does not provide jerk"):

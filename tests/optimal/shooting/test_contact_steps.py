@@ -37,7 +37,7 @@ def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
 
 
 @pytest.mark.slow(every=3)
-def test_a_step_with_contact_keeps_the_foot_and_is_differentiated() -> None:
+def test_time_step_with_contact_keeps_the_foot_at_rest_and_can_be_differentiated() -> None:
     """The foot may move when the contact begins: momentum changes by the impulse, energy decreases."""
     h, u, rubbing = 0.02, [1.0, -2.0], MONOPED
     for joint in MONOPED.joints:
@@ -76,7 +76,7 @@ def test_a_step_with_contact_keeps_the_foot_and_is_differentiated() -> None:
             assert np.allclose(whole[:, k], (ends[0] - ends[1]) / 2e-6, rtol=1e-5, atol=1e-5)
 
 
-def test_an_instantaneous_impact_equals_that_of_a_constrained_robot() -> None:
+def test_instantaneous_impact_in_shooting_equals_that_of_a_constrained_robot() -> None:
     constrained = MONOPED.with_point("toe", "foot", (0, 0, 0))
     constrained = constrained.with_constraints(
         lw.constraints.Ball("toe", point=constrained.pose(START, "foot")[:3, 3], name="toe")
@@ -108,7 +108,7 @@ def _hop() -> lw.TrajectoryProblem:
 
 
 @pytest.mark.slow(every=3)
-def test_a_hop_is_an_optimum_of_inverse_dynamics() -> None:
+def test_hop_optimized_by_shooting_is_an_optimum_of_inverse_dynamics() -> None:
     """Iterative LQR and multiple shooting find the same hop, which satisfies the conditions of another formulation."""
     problem, T, h = _hop(), 15, 0.05
     options: dict[str, Any] = {"actuated": MOTORS, "control_limits": False, "max_iterations": 400}
@@ -174,7 +174,7 @@ def test_a_hop_is_an_optimum_of_inverse_dynamics() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_loops_and_rolling_constraints_hold_in_optimal_motions() -> None:
+def test_optimal_motions_satisfy_loop_and_rolling_constraints() -> None:
     """A four-bar with redundant equations, driven by its crank; and a sleigh on its blade."""
     turn = Revolute((0, -1, 0))
 
@@ -216,7 +216,7 @@ def test_loops_and_rolling_constraints_hold_in_optimal_motions() -> None:
     )
 
 
-def test_unsupported_contacts_and_options_are_refused() -> None:
+def test_unsupported_contacts_and_options_of_shooting_are_refused() -> None:
     problem = lw.TrajectoryProblem(MONOPED, num_steps=4, duration=0.2).add("velocity", "least_squares")
     sliding = (
         lw.TrajectoryProblem(MONOPED, num_steps=4).add("velocity", "least_squares").add_contact("foot", stays=False)

@@ -24,7 +24,7 @@ def moved():
 
 
 @pytest.mark.parametrize("solver", ["ilqr", "shooting"])
-def test_a_target_beyond_the_motor_has_an_infeasibility_certificate(solver):
+def test_shooting_returns_an_infeasibility_certificate_for_a_target_beyond_the_motor(solver):
     mass, effort = 2.0, 3.0
     problem = lw.TrajectoryProblem(rail(mass, effort), num_steps=STEPS, duration=STEPS * STEP).add(
         "torque", "least_squares"
@@ -65,7 +65,7 @@ def test_shooting_solvers_name_both_sides_of_a_conflict():
 
 
 @pytest.mark.slow(every=3)
-def test_interrupted_searches_claim_no_conflict():
+def test_interrupted_shooting_searches_do_not_claim_a_conflict():
     """Swing-ups that a longer search solves, after any number of iterations."""
     robot, steps = lw.load("double_pendulum"), 30
     problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=2.0).add("torque", "least_squares", scale=0.1)
@@ -83,7 +83,7 @@ def test_interrupted_searches_claim_no_conflict():
     assert "solved" in statuses and "max_iterations" in statuses
 
 
-def test_a_feasible_initial_motion_refutes_a_conflict():
+def test_feasible_initial_motion_prevents_the_report_of_a_conflict():
     """Standing still satisfies the limit, beyond which the least-squares target lies."""
     problem = lw.TrajectoryProblem(rail(), num_steps=20, duration=1.0).add(
         "configuration", "least_squares", target=[9.0], scale=100.0

@@ -55,7 +55,7 @@ def lift(duration: float = 0.6, robot: lw.Robot = ARM, speed: float = 1.95) -> l
         {"solver": "ilqr", "integrator": "runge_kutta_4", "control_limits": False},
     ],
 )
-def test_derivatives_of_optimal_motions_equal_differences(options: dict[str, Any]) -> None:
+def test_derivatives_of_optimal_motions_equal_finite_differences(options: dict[str, Any]) -> None:
     """At limits of motors and speeds: by targets, start, velocity, duration and parameters of the robot."""
     speed = 1.95 if options["control_limits"] else 1.7
     problem, gravity = lift(speed=speed), np.array([0.0, 0.0, -9.81])
@@ -80,7 +80,7 @@ def test_derivatives_of_optimal_motions_equal_differences(options: dict[str, Any
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_a_batch_are_those_of_each_motion() -> None:
+def test_derivatives_of_a_batch_of_optimal_motions_are_those_of_each_motion() -> None:
     """Each motion has its own parameters; of several guesses the best counts, and unsolved motions have NaN."""
     balls = np.multiply.outer([0.2, 0.6], [1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
     carrying = ARM.with_payload("payload", "tip", 0.0)
@@ -111,7 +111,7 @@ def test_derivatives_of_a_batch_are_those_of_each_motion() -> None:
         both.derivative("end")
 
 
-def test_derivatives_by_targets_of_each_step_equal_differences() -> None:
+def test_derivatives_of_optimal_motions_by_targets_of_each_step_equal_finite_differences() -> None:
     path_targets = np.linspace([0.2, -0.2], [0.7, 0.1], 4)
     problem = lw.TrajectoryProblem(ARM, num_steps=4, duration=0.4).add("torque", "least_squares", scale=0.1)
     problem = problem.add(
@@ -127,7 +127,7 @@ def test_derivatives_by_targets_of_each_step_equal_differences() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_derivatives_of_a_landing_leg_equal_differences() -> None:
+def test_derivatives_of_an_optimal_landing_leg_equal_finite_differences() -> None:
     """Contacts by phases: flight, impact, standing about to slip; forces have derivatives, too."""
     leg = lw.Robot.build(
         "leg",
@@ -172,7 +172,7 @@ def test_derivatives_of_a_landing_leg_equal_differences() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_derivatives_of_a_four_bar_and_a_ball_joint_equal_differences() -> None:
+def test_derivatives_of_optimal_motions_of_a_four_bar_and_a_ball_joint_equal_differences() -> None:
     """A four-bar closed all along, driven by its crank; and a body with a spherical joint."""
     robot = lw.load("fourbar")
     start = robot.assemble(robot.neutral()).q

@@ -46,7 +46,7 @@ def _scalars_of(state) -> dict[str, float]:
     return dict(zip(SCALARS, state.told.tolist(), strict=True))
 
 
-def test_a_linear_quadratic_problem_is_solved_in_one_iteration() -> None:
+def test_linear_quadratic_problem_is_solved_by_shooting_in_one_iteration() -> None:
     """The second iteration confirms the optimum; policy and cost are those of Riccati's sweep."""
     w1 = np.tile([1.0, 0.5, 0.0], (T, 1))
     w1[-1] = [4.0, 2.0, 0.0]
@@ -63,7 +63,7 @@ def test_a_linear_quadratic_problem_is_solved_in_one_iteration() -> None:
     assert np.abs(state.u[0] + known.K[0] @ away).max() < 1e-12
 
 
-def test_equality_constrained_motions_have_least_norm() -> None:
+def test_equality_constrained_optimal_motions_have_controls_of_least_norm() -> None:
     """Motion from rest to rest with least Σ u²: the least-norm solution; with control limits a convex program."""
     reach = np.hstack([np.linalg.matrix_power(A, T - 1 - t) @ B for t in range(T)])  # x_T = reach u
     w1 = np.zeros((T, 3))
@@ -95,7 +95,7 @@ def test_equality_constrained_motions_have_least_norm() -> None:
         assert np.abs(state.forces[:, 2] * (x[:, 1] - 0.95)).max() < 1e-9
 
 
-def test_problems_of_a_batch_are_independent_of_nan_in_others() -> None:
+def test_shooting_problems_of_a_batch_are_not_affected_by_nan_in_others() -> None:
     """The bits are equal, and NaN is reported for its own problem alone."""
     kernel = _solver(("equality", "equality", "inequality"), True, True)
     w1 = np.zeros((T, 3))

@@ -59,7 +59,9 @@ def _same(batch: Any, fixed: Any, k: int, edited_robot: lw.Robot) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_motions_with_a_payload_parameter_equal_those_of_the_edited_robot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimal_motions_with_a_payload_parameter_equal_those_of_the_edited_robot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One kernel for all payloads, with torques or accelerations as controls."""
     problem, balls = _lift(ARM), np.array([_ball(m) for m in (0.0, 0.1, 0.5)])
     heavy = ARM.with_parameters({"inertia:payload": balls[2]})
@@ -80,7 +82,7 @@ def test_motions_with_a_payload_parameter_equal_those_of_the_edited_robot(monkey
 
 
 @pytest.mark.slow(every=3)
-def test_motions_in_contact_with_parameters_equal_those_of_the_edited_robot() -> None:
+def test_optimal_motions_in_contact_with_parameters_equal_those_of_the_edited_robot() -> None:
     """Gravity and damping change contact forces, too."""
     problem = lw.TrajectoryProblem(LEG, num_steps=10, duration=0.5)
     problem = problem.add_contact("foot", friction=None, effort=0.0)
@@ -110,7 +112,7 @@ def test_motions_in_contact_with_parameters_equal_those_of_the_edited_robot() ->
 
 
 @pytest.mark.slow(every=3)
-def test_warm_starts_continue_an_earlier_search() -> None:
+def test_warm_started_shooting_continues_an_earlier_search() -> None:
     """Started at its optimum, a search ends at once; from nearby sooner, at the same optimum."""
     problem = _lift(ARM).add(lw.optimal.VelocityLimits(upper=2.2), "inequality", name="speed")
     for options in EVERY:
@@ -131,7 +133,7 @@ def test_warm_starts_continue_an_earlier_search() -> None:
         assert problem.solve([0.0, 0.0], warm_start=few, **options).success
 
 
-def test_invalid_parameters_and_warm_starts_are_refused() -> None:
+def test_invalid_parameters_and_warm_starts_of_shooting_are_refused() -> None:
     problem, options_of_solver = _lift(ARM), EVERY[0]
 
     def solve(**options: Any) -> Any:

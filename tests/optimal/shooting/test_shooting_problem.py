@@ -45,7 +45,7 @@ def _followed(robot: lw.Robot, u: np.ndarray, motor: int, h: float) -> tuple[np.
 
 
 @pytest.mark.slow(every=3)
-def test_a_cart_pole_swings_up_within_limits_of_rail_and_motor() -> None:
+def test_shooting_swings_a_cart_pole_up_within_limits_of_rail_and_motor() -> None:
     """Single and multiple shooting find the same optimum; limits of the rail and the motor are active."""
     problem = _swing(CART, "slide", 60, 3.0, UP).add("position limits", "inequality", name="rail")
     by_ilqr = problem.solve([0.0, 0.0], solver="ilqr", actuated=["slide"])
@@ -74,7 +74,7 @@ def test_a_cart_pole_swings_up_within_limits_of_rail_and_motor() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_an_acrobot_stands_up_by_its_second_motor() -> None:
+def test_shooting_swings_an_acrobot_up_by_its_second_motor() -> None:
     """Only its second joint has a motor."""
     robot = lw.load("double_pendulum")
     motor = robot.joints[1].name
@@ -85,7 +85,7 @@ def test_an_acrobot_stands_up_by_its_second_motor() -> None:
     assert np.abs(q[-1] - [np.pi, 0.0]).max() < 1e-6 and np.abs(v).max() < 1e-6
 
 
-def test_forward_dynamics_find_the_optimum_of_inverse_dynamics() -> None:
+def test_forward_dynamics_shooting_gives_the_optimum_of_inverse_dynamics() -> None:
     """A pendulum has the same equations in both, so the same optimum and end multipliers."""
     problem = _swing(PENDULUM, "hinge", 25, 1.0, [2.0])
     inverse = problem.solve([0.0], tolerance=1e-9, step_tolerance=1e-9)
@@ -110,7 +110,7 @@ def test_forward_dynamics_find_the_optimum_of_inverse_dynamics() -> None:
         assert limited.status == "time_limit" and limited.iterations == (1 if "time_limit" in late else 3)
 
 
-def test_several_guesses_return_the_best_motion() -> None:
+def test_shooting_with_several_guesses_returns_the_best_motion() -> None:
     """The first guess gives the motion of a call without guesses."""
     problem = _swing(PENDULUM, "hinge", 25, 1.0, [2.0])
     options = {"solver": "shooting", "control_limits": 9.0}
@@ -131,7 +131,7 @@ def test_several_guesses_return_the_best_motion() -> None:
         problem.solve(starts, num_guesses=0, **options)
 
 
-def test_an_undefined_inequality_is_named_by_every_solver() -> None:
+def test_every_solver_names_an_inequality_that_returns_nan() -> None:
     """The logarithm of a negative coordinate is NaN: solvers name the feature and the step."""
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
 
@@ -147,7 +147,7 @@ def test_an_undefined_inequality_is_named_by_every_solver() -> None:
         result.derivative("start")
 
 
-def test_features_of_windows_are_evaluated_on_steps_of_the_integrator() -> None:
+def test_features_of_windows_are_evaluated_on_time_steps_of_the_integrator() -> None:
     """A window of Runge–Kutta steps has the step before, and at the start none before that."""
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
     problem = problem.add(lw.ik.PostureTask(), "least_squares", order=1, name="way", target=[0.0])
@@ -160,7 +160,7 @@ def test_features_of_windows_are_evaluated_on_steps_of_the_integrator() -> None:
         problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
 
 
-def test_ignored_friction_is_reported() -> None:
+def test_shooting_warns_that_explicit_steps_ignore_dry_friction() -> None:
     """Explicit steps of a joint with dry friction omit passive forces: a warning says so, unless requested."""
     robot = PENDULUM.with_joint_dynamics(friction=0.2)
     problem = lw.TrajectoryProblem(robot, num_steps=4, duration=0.4).add("velocity", "least_squares")
@@ -172,7 +172,7 @@ def test_ignored_friction_is_reported() -> None:
         np.testing.assert_array_equal(result.q, problem.solve([0.5], passive=False, **options).q)
 
 
-def test_unsupported_options_of_forward_dynamics_are_refused() -> None:
+def test_unsupported_options_of_forward_dynamics_shooting_are_refused() -> None:
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=5, duration=0.5).add("jerk", "least_squares")
     with pytest.raises(ValueError, match="'jerk': forward dynamics"):
         problem.solve([0.0], solver="ilqr")
@@ -204,7 +204,7 @@ def test_unsupported_options_of_forward_dynamics_are_refused() -> None:
 
 
 @pytest.mark.slow(every=9)
-def test_costs_twelve_decades_apart_end_at_a_minimum():
+def test_shooting_with_costs_twelve_decades_apart_ends_at_a_minimum():
     """Damping relative to a stiff cost hides the decrease of others: no minimum is claimed with it."""
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=15, duration=1.0)
     problem = problem.add("torque", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.1)

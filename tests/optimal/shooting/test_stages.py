@@ -22,7 +22,7 @@ def _band(
     return rows, np.vstack(whole)
 
 
-def test_stage_elimination_equals_dense_least_squares() -> None:
+def test_stagewise_elimination_equals_dense_least_squares() -> None:
     rng, sizes = np.random.default_rng(0), [3, 1, 4, 2, 5, 3]
     for more in (0, 2):
         rows, whole = _band(rng, sizes, more=more)
@@ -34,7 +34,7 @@ def test_stage_elimination_equals_dense_least_squares() -> None:
     assert np.allclose(alone[0][:, 0], [1.0, 0.5])
 
 
-def test_undetermined_components_of_stages_have_least_norm() -> None:
+def test_undetermined_components_of_stagewise_elimination_have_least_norm() -> None:
     rng, sizes = np.random.default_rng(1), [3, 3, 3]
     rows, whole = _band(rng, sizes, many=1)
     A, x = whole[:, :-1].copy(), rng.normal(size=(9, 1))

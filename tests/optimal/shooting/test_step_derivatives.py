@@ -39,7 +39,7 @@ def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta_4"])
-def test_first_derivatives_of_steps_equal_differences(integrator: str) -> None:
+def test_first_derivatives_of_time_steps_equal_finite_differences(integrator: str) -> None:
     """Random trees of revolute, prismatic and floating joints; explicit rows equal differentiated ones."""
     rng = np.random.default_rng(3)
     for trial in range(2):
@@ -66,7 +66,7 @@ def test_first_derivatives_of_steps_equal_differences(integrator: str) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_second_derivatives_of_steps_equal_differences() -> None:
+def test_second_derivatives_of_time_steps_equal_finite_differences() -> None:
     """Closed-form curvature and differentiation, against differences of Fᵀw."""
     rng = np.random.default_rng(5)
     for types in ((Revolute, Prismatic), (Floating, Revolute), (Revolute,)):
@@ -91,7 +91,7 @@ def test_second_derivatives_of_steps_equal_differences() -> None:
             assert np.abs((ends[0] - ends[1]) / 2e-6 - hessian[k]).max() < 1e-7 * (1.0 + np.abs(hessian).max())
 
 
-def test_second_derivatives_of_steps_with_special_joints_equal_differentiation(drawn) -> None:
+def test_second_derivatives_of_time_steps_with_special_joints_equal_automatic_differentiation(drawn) -> None:
     """Closed forms are right for each joint type that defines ``integrate``."""
     types = [kind for kind in ALL if kind.integrate is not JointType.integrate]
     rng = np.random.default_rng(5)
@@ -105,7 +105,7 @@ def test_second_derivatives_of_steps_with_special_joints_equal_differentiation(d
         assert np.abs(hessian - np.array(dynamics.whole_curvature(x, u, w), dtype=float)).max() < 1e-12, kind
 
 
-def test_implicit_steps_use_damping_and_friction_at_the_end_of_the_step() -> None:
+def test_implicit_time_steps_use_damping_and_friction_at_the_end_of_the_step() -> None:
     """M (v⁺ − v) = h (τ − h(q, v) + τ_p(v⁺)), also where dry friction stops joints."""
     rng = np.random.default_rng(2)
     for name in ("arm6", "arm7_gripper"):
@@ -125,7 +125,7 @@ def test_implicit_steps_use_damping_and_friction_at_the_end_of_the_step() -> Non
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("integrator", "joints"), [("semi_implicit_euler", 3), ("stormer_verlet", 2)])
-def test_derivatives_of_joint_forces_equal_differences(integrator: str, joints: int) -> None:
+def test_derivatives_of_joint_forces_of_a_time_step_equal_finite_differences(integrator: str, joints: int) -> None:
     """Random trees with a contact at a point or a sole; forward dynamics of τ makes the same step."""
     rng = np.random.default_rng(5)
     floats = integrator == "stormer_verlet"
