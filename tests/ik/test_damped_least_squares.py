@@ -7,12 +7,12 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import UnknownNameError
-from linkwork.ik.algorithms.newton_projection import newton_step
+from linkwork.ik.algorithms.levenberg_marquardt import newton_step
 
 ARM = lw.load("arm7")
 
 
-def test_the_damped_step_minimises_its_cost():
+def test_damped_least_squares_step_minimises_its_cost():
     """Jᵀ(JJᵀ + 1/μ)⁻¹(y − φ), where the gradient of ‖δ‖² + μ‖φ + J δ − y‖² vanishes; μ may be infinite."""
     rng = np.random.default_rng(0)
     for m, n in ((3, 7), (6, 7), (6, 6), (2, 2), (6, 4)):
@@ -25,7 +25,7 @@ def test_the_damped_step_minimises_its_cost():
             assert np.abs(newton_step(J.tolist(), y.tolist(), np.inf) - np.linalg.pinv(J) @ y).max() <= 1e-9
 
 
-def test_the_first_iterate_of_the_solver_is_the_damped_step():
+def test_first_iterate_of_the_damped_ik_solver_is_the_damped_least_squares_step():
     """A position with errors in the axes of the world: y − φ and J are those of textbooks."""
     task = lw.ik.PositionTask("hand", axes="reference")
     problem = ARM.ik_problem(task, solver="damped", position_limits=False, max_iterations=2)
@@ -41,7 +41,7 @@ def test_the_first_iterate_of_the_solver_is_the_damped_step():
     assert np.abs(solution.q - q - step).max() <= 1e-9
 
 
-def test_damped_steps_converge_from_near_starts_only():
+def test_damped_least_squares_steps_converge_only_from_nearby_initial_guesses():
     """Near poses are reached, far ones need restarts; success is reported where it is."""
     q = ARM.random_configuration(seed=4, size=200)
     X = ARM.pose(q, "hand")
@@ -57,7 +57,7 @@ def test_damped_steps_converge_from_near_starts_only():
     assert np.array_equal(far.q[7], plain.solve(hand=X[7]).q)
 
 
-def test_invalid_arguments_of_the_damped_solver_are_refused():
+def test_invalid_arguments_of_the_damped_ik_solver_are_refused():
     plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped")
     X = np.eye(4)
     for call, error, text in (

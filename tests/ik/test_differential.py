@@ -65,7 +65,7 @@ class Below(lw.ik.Task):
     "name",
     ["mixed_0", "mixed_1", "mixed_chain", "helical_chain", "universal_chain", "floating_chain", "coupled_chain"],
 )
-def test_velocity_position_and_acceleration_limits_hold_for_every_joint_type(name):
+def test_differential_ik_satisfies_position_velocity_and_acceleration_limits_for_every_joint_type(name):
     """Velocities, positions after the step and accelerations are exactly within limits; bases are joints, too."""
     tree = TREES[name]
     robot = robot_of(tree)
@@ -100,7 +100,7 @@ def coordinates_of(robot):
 
 
 @pytest.mark.slow(every=3)
-def test_velocities_minimise_the_cost_within_the_box():
+def test_differential_ik_velocities_minimise_the_cost_within_their_bounds():
     """Compared with another library's bounded least squares, for few and many rows."""
     q = ARM.random_configuration(seed=4, size=25)
     X = np.array([far_target(ARM, "hand", k) for k in range(25)])
@@ -145,7 +145,7 @@ def test_velocities_minimise_the_cost_within_the_box():
     assert matches > 100
 
 
-def test_a_single_velocity_equals_that_of_a_batch():
+def test_differential_ik_velocity_of_one_robot_equals_that_of_a_batch():
     q = ARM.random_configuration(seed=6, size=30)
     X = np.array([far_target(ARM, "hand", k) for k in range(30)])
     problem = lw.ik.DifferentialIK(ARM, lw.ik.PoseTask("hand", weight=1.0), DT)
@@ -157,7 +157,7 @@ def test_a_single_velocity_equals_that_of_a_batch():
         assert set(single.at_limits) == {ARM.joints[j].name for j in np.flatnonzero(single.active)}
 
 
-def test_the_last_velocity_saves_iterations_and_changes_no_result():
+def test_warm_started_differential_ik_saves_iterations_and_changes_no_result():
     q = ARM.random_configuration(seed=6, size=30)
     X = np.array([far_target(ARM, "hand", k) for k in range(30)])
     problem = lw.ik.DifferentialIK(ARM, lw.ik.PoseTask("hand", weight=1.0), DT)
@@ -166,7 +166,7 @@ def test_the_last_velocity_saves_iterations_and_changes_no_result():
     assert np.array_equal(first.v, again.v) and again.iterations.sum() < first.iterations.sum()
 
 
-def test_an_unbounded_free_base_is_eliminated_without_changing_the_velocity():
+def test_differential_ik_eliminates_an_unbounded_free_base_without_changing_the_velocity():
     """The solution equals that of the full linear system."""
     robot = robot_of(TREES["mixed_2"])
     frames = sorted(robot.tree.frames, key=lambda frame: -frame.body)[:2]
@@ -183,7 +183,7 @@ def test_an_unbounded_free_base_is_eliminated_without_changing_the_velocity():
 
 
 @pytest.mark.slow(every=3)
-def test_strict_priority_levels_do_not_change_higher_levels():
+def test_lower_priority_levels_of_differential_ik_do_not_change_higher_levels():
     """Position first, then orientation, then posture in the null space."""
     q = ARM.random_configuration(seed=8, size=12)
     goal = ARM.random_configuration(seed=9)
@@ -204,7 +204,7 @@ def test_strict_priority_levels_do_not_change_higher_levels():
     assert np.abs(np.einsum("kij,kj->ki", J, together.v) - above).max() > 1e-4
 
 
-def test_hard_tasks_are_met_or_reported():
+def test_hard_tasks_of_differential_ik_are_met_or_reported_as_failures():
     q = ARM.random_configuration(seed=10, size=10)
     away = q + 1e-3
     tasks = [lw.ik.PositionTask("hand"), lw.ik.OrientationTask("hand", weight=1.0, name="turn")]
@@ -217,7 +217,7 @@ def test_hard_tasks_are_met_or_reported():
 
 
 @pytest.mark.slow(every=3)
-def test_velocities_keep_closed_loops_closed():
+def test_differential_ik_velocities_keep_loops_closed():
     leg = lw.load("leg")
     q = leg.assemble().q
     position = leg.pose(q, "foot")[:3, 3] + [0.003, 0.0, 0.004]
@@ -230,7 +230,7 @@ def test_velocities_keep_closed_loops_closed():
     assert np.abs(leg.pose(q, "foot")[:3, 3] - position).max() <= 1e-9
 
 
-def test_velocities_are_bounded_at_a_singularity():
+def test_differential_ik_velocities_are_bounded_at_a_singularity():
     """A stretched arm with a target beyond reach: the step is at most g/(2 √c) for any Jacobian."""
     q = np.zeros(7)
     for size in (1e-6, 1e-3, 0.1, 3.0):
@@ -266,7 +266,7 @@ def planar(count):
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("weight", "limits"), [(None, True), (1.0, True), (None, False), (1.0, False)])
 @pytest.mark.parametrize("name", ["arm6", "arm7", "planar", "quadruped"])
-def test_task_errors_decrease_in_every_step_until_the_robot_rests(name, weight, limits):
+def test_task_errors_of_differential_ik_decrease_in_every_step_until_the_robot_rests(name, weight, limits):
     """Targets within reach and out of it: errors never rise and velocities end."""
     robot = planar(3) if name == "planar" else lw.load(name)
     frame = {"arm6": "tool", "arm7": "hand", "planar": "tip", "quadruped": "front_left_foot"}[name]
@@ -294,7 +294,7 @@ def test_task_errors_decrease_in_every_step_until_the_robot_rests(name, weight, 
 
 
 @pytest.mark.slow(every=3)
-def test_unreachable_poses_are_approached_at_a_steady_rate():
+def test_differential_ik_approaches_unreachable_poses_at_a_steady_rate():
     """Damping of hard tasks is as large as the curvature along the step requires."""
     q = ARM.random_configuration(seed=2, size=40)
     X = ARM.pose(ARM.random_configuration(seed=3, size=40), "hand")
@@ -312,7 +312,7 @@ def test_unreachable_poses_are_approached_at_a_steady_rate():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "limits"), [("delta", True), ("delta", False), ("leg", False), ("quadruped", True)])
-def test_loops_and_hard_tasks_hold_until_the_robot_rests(name, limits):
+def test_differential_ik_satisfies_loops_and_hard_tasks_until_the_robot_rests(name, limits):
     """A platform is pulled away from its legs, and a trunk from its feet."""
     robot = lw.load(name, floating_base=name == "quadruped")
     count, rng = 10, np.random.default_rng(0)
@@ -343,7 +343,7 @@ def test_loops_and_hard_tasks_hold_until_the_robot_rests(name, limits):
         assert np.abs(robot.pose(q, foot)[:, :3, 3] - X).max() < 1e-5
 
 
-def test_velocity_limits_of_followers_apply_to_masters_by_the_ratio():
+def test_velocity_limits_of_mimic_followers_apply_to_masters_by_the_ratio():
     robot = planar(2).with_couplings({"hinge1": ("hinge0", -4.0, 0.1)})  # its file has a limit of 2 rad/s
     target = robot.pose([2.0], "tip")[:3, 3]
     for limits, fastest in (
@@ -357,7 +357,7 @@ def test_velocity_limits_of_followers_apply_to_masters_by_the_ratio():
         assert abs(abs(velocity_result.v[0]) - fastest) < 1e-9, limits
 
 
-def test_a_barrier_task_is_never_crossed():
+def test_differential_ik_never_crosses_a_barrier_task():
     """A hand is pulled up through a ceiling at the largest velocity."""
     q = ARM.random_configuration(seed=3)
     start = ARM.pose(q, "hand")[2, 3]
@@ -379,7 +379,7 @@ def test_a_barrier_task_is_never_crossed():
     assert ARM.pose(q, "hand")[2, 3] > ceiling + 0.01
 
 
-def test_a_run_of_steps_respects_all_limits_and_reaches_the_target():
+def test_series_of_differential_ik_steps_respects_all_limits_and_reaches_the_target():
     goal = ARM.random_configuration(seed=21)
     X, q, v = ARM.pose(goal, "hand"), ARM.random_configuration(seed=22), np.zeros(7)
     problem = lw.ik.DifferentialIK(
@@ -394,7 +394,7 @@ def test_a_run_of_steps_respects_all_limits_and_reaches_the_target():
 
 
 @pytest.mark.slow(every=3)
-def test_a_base_is_bounded_by_component_or_by_norm():
+def test_velocity_of_a_floating_base_can_be_bounded_by_component_or_by_norm():
     robot = robot_of(TREES["floating_chain"])
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name
     base = robot.joints[0]
@@ -454,7 +454,7 @@ def test_invalid_arguments_of_differential_ik_are_refused():
             call()
 
 
-def test_reverse_derivatives_of_unlimited_velocities_equal_differences():
+def test_reverse_derivatives_of_unlimited_differential_ik_velocities_equal_finite_differences():
     """Near a target, at it, and where the larger diagonal decides."""
     robot = lw.load("arm6")
     frame, q, w = robot.frames[-1], np.full(6, 0.3), np.arange(1.0, 7.0)
@@ -462,13 +462,13 @@ def test_reverse_derivatives_of_unlimited_velocities_equal_differences():
     gradient = ik.kernel.vjp("target0")
     for away in (0.01, 0.0, 3.0):
         p = robot.pose(q, frame)[:3, 3] + away
-        result = gradient(q, ik._rest, *ik._prepared, p, w, np.zeros(ik.kernel.outputs[1].shape))
+        result = gradient(q, ik._zero_velocity, *ik._prepared, p, w, np.zeros(ik.kernel.outputs[1].shape))
         h = 1e-6 * np.eye(3)
         differences = [w @ (ik.step(q, p + d) - ik.step(q, p - d)) / 2e-6 for d in h]
         assert np.allclose(result, differences, rtol=1e-5, atol=1e-4), away
 
 
-def test_larger_damping_is_tried_only_after_a_refused_step():
+def test_differential_ik_tries_larger_damping_only_after_a_refused_step():
     """A bound that proves nothing costs one evaluation of the errors; each damped step costs one more."""
     for reduction, diagonals, evaluations in ((1.0, 0, 1), (0.0, 1, 6)):
         counts = [0, 0]

@@ -53,7 +53,7 @@ def test_every_reason_of_an_ik_failure_has_an_explaining_sentence():
             {"tasks": (*both, "more")},
             f"'place' and 'pull' and 'more' are not satisfied together {starts}, fewer of them are; {left}",
         ),
-        (Status.NO_OTHER_SOLUTION, {"others": 2}, "2 distinct solutions were found in 3 searches"),
+        (Status.NO_OTHER_SOLUTION, {"num_solutions": 2}, "2 distinct solutions were found in 3 searches"),
         (Status.SINGULAR, {"singularity": "S", "steps": 9}, f"stopped after 7 iterations at a singularity: S; {steps}"),
         (
             Status.LOCAL_MINIMUM,

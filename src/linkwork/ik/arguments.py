@@ -43,7 +43,7 @@ __all__ = [
     "wide_tolerances",
 ]
 
-_OWN = 1e-8  # [rad, characteristic lengths] tolerance of a robot's own constraints
+_CONSTRAINT_TOLERANCE = 1e-8  # [rad, characteristic lengths] tolerance of a robot's own constraints
 LIMIT = 5e-10  # [m, rad, 1] tolerance of limits, within that of planners
 
 
@@ -64,7 +64,7 @@ def check_tasks(
     user_tasks = (tasks,) if isinstance(tasks, (Task, Constraint)) else tasks
     if not isinstance(user_tasks, Iterable) or isinstance(user_tasks, (str, bytes, dict)):
         raise TypeError(f"{caller}: tasks: expected tasks such as [linkwork.ik.PoseTask('hand')], got {tasks!r}")
-    result = [task for task in (as_task(one, caller) for one in user_tasks) if not isinstance(task, LimitRange)]
+    result = [task for task in (as_task(x, caller) for x in user_tasks) if not isinstance(task, LimitRange)]
     if not result:
         raise ValueError(f"{caller}: tasks: expected at least one task, got none")
     names = [task.name for task in result]
@@ -107,17 +107,17 @@ def _constraint_tasks(robot: Any, user_tasks: Sequence[Task], velocities: bool) 
 
 def own_constraint_task(tree: Tree, constraint: Constraint, target: float | None = None) -> ConstraintTask:
     """Return the hard task of a robot's own constraint, with the tolerance of such constraints."""
-    length = _OWN * characteristic_length(tree)
-    tolerance = tuple(length if unit == "m" else _OWN for unit in constraint.row_units)
+    length = _CONSTRAINT_TOLERANCE * characteristic_length(tree)
+    tolerance = tuple(length if unit == "m" else _CONSTRAINT_TOLERANCE for unit in constraint.row_units)
     return ConstraintTask(constraint, tolerance=tolerance, own=True, target=target)
 
 
 def _limit_tasks(robot: Any, limits: tuple[np.ndarray, np.ndarray] | None) -> list[Task]:
     """Return tasks for the limits of coordinates that no single velocity moves, one for each joint."""
     by_joint: dict[str, list[Any]] = {}
-    for one in () if limits is None else limited_coordinates(robot.tree, limits):
-        if one.v is None:
-            by_joint.setdefault(one.joint, []).append(one)
+    for coordinate in () if limits is None else limited_coordinates(robot.tree, limits):
+        if coordinate.v is None:
+            by_joint.setdefault(coordinate.joint, []).append(coordinate)
     return [LimitRange(tuple(coordinates), tolerance=LIMIT, own=True) for coordinates in by_joint.values()]
 
 
@@ -154,8 +154,8 @@ def wide_rows(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: np.ndarray,
         if norms is None:
             norms = () if np.ndim(task.tolerance if value is None else value) else ("m", "rad")
         for unit in dict.fromkeys(task.row_units):
-            own = tuple(k for k in bounded if task.row_units[k - rows.start] == unit)
-            groups += [own] if unit in norms and own else [(k,) for k in own]
+            of_unit = tuple(k for k in bounded if task.row_units[k - rows.start] == unit)
+            groups += [of_unit] if unit in norms and of_unit else [(k,) for k in of_unit]
     return tuple(group for group in groups if np.linalg.norm(tolerances[[*group]]) > 1.0)
 
 
@@ -177,7 +177,7 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solve
         return tasks
     ends = np.cumsum([len(task.component_names) for task in tasks])
     rows = np.split(free, ends[:-1])
-    return tuple(task.freed() if some.any() else task for task, some in zip(tasks, rows, strict=True))
+    return tuple(task.freed() if is_free.any() else task for task, is_free in zip(tasks, rows, strict=True))
 
 
 def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
@@ -201,12 +201,12 @@ def refuse_locked_beyond_limits(
     tree = robot.tree
     for name in locked:
         index = tree.q_slices[tree.joint_index(name)]
-        own, lower, upper = q_init[..., index], limits[0][index], limits[1][index]
-        wrong = (own < lower) | (own > upper)
+        position, lower, upper = q_init[..., index], limits[0][index], limits[1][index]
+        wrong = (position < lower) | (position > upper)
         if wrong.any():
             raise ValueError(
                 f"{caller}: locked: expected q_init of joint {name!r} within {lower.tolist()} to {upper.tolist()}, "
-                f"got {own[wrong].flat[0]:.6g}; position_limits=False ignores limits"
+                f"got {position[wrong].flat[0]:.6g}; position_limits=False ignores limits"
             )
 
 
@@ -234,7 +234,7 @@ def read_tolerances(caller: str, tasks: Sequence[Task], value: Any) -> np.ndarra
     robot's own constraints may be omitted.
     """
     own_excluded = [task for task in tasks if not task.own]
-    count, total = (sum(len(task.component_names) for task in some) for some in (own_excluded, tasks))
+    count, total = (sum(len(task.component_names) for task in counted) for counted in (own_excluded, tasks))
     expected = f"{caller}: tolerance: expected a positive number [m, rad], or one for each of {count} errors"
     try:
         result = floats(value)
@@ -288,8 +288,8 @@ def read_target(
 
 def flat_states(x: np.ndarray, rank: int, shape: tuple[int, ...]) -> np.ndarray:
     """Broadcast an array to the batch ``shape`` and flatten it; its last ``rank`` axes belong to one state."""
-    own = x.shape[x.ndim - rank :]
-    result: np.ndarray = np.broadcast_to(x, (*shape, *own)).reshape(-1, *own)
+    state_shape = x.shape[x.ndim - rank :]
+    result: np.ndarray = np.broadcast_to(x, (*shape, *state_shape)).reshape(-1, *state_shape)
     return result
 
 

@@ -164,10 +164,10 @@ class ClosedForm:
         """
         target = np.asarray(X_target, dtype=float)
         if target.shape[-2:] != (4, 4) or not is_rigid(target):
-            what = f"an array of shape {target.shape}" if target.shape[-2:] != (4, 4) else "an invalid pose"
+            got = f"an array of shape {target.shape}" if target.shape[-2:] != (4, 4) else "an invalid pose"
             raise ValueError(
                 f"closed_form: X_target: expected poses (..., 4, 4), rotations and positions [m] with last row "
-                f"0 0 0 1, got {what}"
+                f"0 0 0 1, got {got}"
             )
         target = _rotations(target)
         at = (

@@ -90,13 +90,13 @@ class DifferentialIK:
                 for x in (limits.lower, limits.upper, limits.velocity, limits.acceleration)
             ),
         )
-        self._rest = np.zeros(robot.nv)
+        self._zero_velocity = np.zeros(robot.nv)
         # without a previous velocity, the robot's own limits of acceleration do not bound a step
         self._from_rest = self._prepared if by_call else (*self._prepared[:-1], np.full(robot.nv, _ANY_RATE))
 
     def _start(self, v_last: np.ndarray | None) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Return the previous velocity, zero by default, and the prepared arguments of a step that starts with it."""
-        return (self._rest, self._from_rest) if v_last is None else (v_last, self._prepared)
+        return (self._zero_velocity, self._from_rest) if v_last is None else (v_last, self._prepared)
 
     def _gains(self, gain: Any, time_constant: Any) -> np.ndarray:
         """Return for each error the fraction that a step removes."""

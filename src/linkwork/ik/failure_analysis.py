@@ -96,7 +96,7 @@ class Reason:
     steps: int = 0  # iterations with which the same solver succeeds from the same initial guess; 0: it does not
     singularity: Singularity | None = None
     multipliers: dict[str, np.ndarray] = field(default_factory=dict)
-    others: int = 0  # solutions found of several requested
+    num_solutions: int = 0  # solutions found of several requested
 
 
 class _Failures:
@@ -368,16 +368,19 @@ def beyond_limits(problem: ProblemView, q: np.ndarray, targets: Sequence[np.ndar
     counted = counted_joints(tree, problem.tasks)
     rows = problem.residual_kernel(q, *targets).rows if counted else None
     values = limited_values(problem.robot, problem.limited, q).tolist()
-    for one, x in zip(problem.limited, values, strict=True):
-        if one.v is not None and (one.v in problem.locked_dofs or (rows is not None and not rows[:, one.v].any())):
+    for coordinate, x in zip(problem.limited, values, strict=True):
+        v = coordinate.v
+        if v is not None and (v in problem.locked_dofs or (rows is not None and not rows[:, v].any())):
             continue
-        low, high = one.lower, one.upper
-        if one.v is not None and one.unit == "rad" and one.joint not in counted:  # with the smallest violation
+        low, high = coordinate.lower, coordinate.upper
+        if (
+            v is not None and coordinate.unit == "rad" and coordinate.joint not in counted
+        ):  # with the smallest violation
             ends = [math.floor((end - x) / _REVOLUTION) for end in (low, high) if math.isfinite(end)]
             turns = [x + _REVOLUTION * (turn + more) for turn in ends for more in (0, 1)]
             x = min(turns, key=lambda y: max(low - y, y - high, 0.0))
         if not low <= x <= high:
-            result.append(BlockingLimit(one.joint, x, low if x < low else high, one.unit))
+            result.append(BlockingLimit(coordinate.joint, x, low if x < low else high, coordinate.unit))
     return tuple(sorted(result, key=lambda limit: -abs(limit.needed - limit.bound)))
 
 
@@ -408,5 +411,5 @@ def compromise_multipliers(J: np.ndarray, e: np.ndarray) -> np.ndarray | None:
         return None
     U, sizes, _ = np.linalg.svd(J, full_matrices=True)
     rank = int((sizes > _RANK * max(float(sizes[0]) if len(sizes) else 0.0, 1e-300)).sum())
-    rest: np.ndarray = U[:, rank:] @ (U[:, rank:].T @ e)
-    return rest if np.linalg.norm(rest) > _RANK * np.linalg.norm(e) else None
+    projected: np.ndarray = U[:, rank:] @ (U[:, rank:].T @ e)
+    return projected if np.linalg.norm(projected) > _RANK * np.linalg.norm(e) else None

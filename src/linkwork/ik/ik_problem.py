@@ -100,8 +100,8 @@ class IKProblem:
                 caller, "num_starts", num_starts, least=1, most=_MOST_STARTS, description="None or an integer"
             )
         self.shapes = target_shapes(robot.tree, self.tasks)
-        own = [x for task in self.tasks for x in task.tolerances]
-        self.tolerances = read_tolerances(caller, self.tasks, own if tolerance is None else tolerance)
+        of_tasks = [x for task in self.tasks for x in task.tolerances]
+        self.tolerances = read_tolerances(caller, self.tasks, of_tasks if tolerance is None else tolerance)
         self._wide_tolerances = wide_tolerances(robot.tree, self.tasks)
         self.wide = wide_rows(self.tasks, self.tolerances, self._wide_tolerances, tolerance)
         self.tasks = freed(self.tasks, self.tolerances, self.wide, self.solver)
@@ -159,7 +159,7 @@ class IKProblem:
     @cached_property
     def bounded(self) -> dict[int, int]:
         """Map from each velocity that alone moves a limited coordinate to that coordinate's index in q."""
-        known = {one.v: one.q for one in self.limited if one.v is not None and one.q is not None}
+        known = {limit.v: limit.q for limit in self.limited if limit.v is not None and limit.q is not None}
         return {k: n for k, n in known.items() if k not in self.locked_dofs}
 
     @cached_property
@@ -236,8 +236,8 @@ class IKProblem:
         refuse_locked_beyond_limits(self.caller, self.robot, self.locked, (self.lower, self.upper), q_init)
         tolerances = self.tolerances if tolerance is None else read_tolerances(self.caller, self.tasks, tolerance)
         try:
-            others = [q_init.shape[:-1], *(x.shape[:-1] for x in near)]
-            shape = np.broadcast_shapes(*others, *(x.shape[: x.ndim - len(self.shapes[k])] for k, x in targets.items()))
+            batch = [q_init.shape[:-1], *(x.shape[:-1] for x in near)]
+            shape = np.broadcast_shapes(*batch, *(x.shape[: x.ndim - len(self.shapes[k])] for k, x in targets.items()))
         except ValueError as error:
             raise ValueError(f"{self.caller}: q_init and targets do not broadcast together: {error}") from None
         if num_solutions is not None:
@@ -329,9 +329,9 @@ class IKProblem:
         return self._differential(dt, options, "DifferentialIK")
 
     def _differential(self, dt: float, options: dict[str, Any], caller: str) -> DifferentialIK:
-        limits, own = options.pop("motion_limits", True), {"position": self.position_limits or False}
+        limits, default_limits = options.pop("motion_limits", True), {"position": self.position_limits or False}
         if limits is True or isinstance(limits, Mapping):
-            limits = own if limits is True else own | dict(limits)
+            limits = default_limits if limits is True else default_limits | dict(limits)
         locked = options.pop("locked", ())
         locked = (*self.locked, *read_locked(self.caller, self.robot, locked))
         return DifferentialIK(self.robot, self.tasks, dt, motion_limits=limits, locked=locked, caller=caller, **options)
@@ -360,10 +360,10 @@ class IKProblem:
 
     def _with(self, tasks: tuple[Task, ...], wide: WideRows) -> IKProblem:
         """Return a copy of the problem with other wide tolerances and tasks of the same names, targets and errors."""
-        other = copy.copy(self)
-        other.__dict__ = {key: x for key, x in self.__dict__.items() if key not in _OF_TASKS}
-        other.tasks, other.wide = tasks, wide
-        return other
+        result = copy.copy(self)
+        result.__dict__ = {key: x for key, x in self.__dict__.items() if key not in _OF_TASKS}
+        result.tasks, result.wide = tasks, wide
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without compiled kernels, which are rebuilt on demand."""

@@ -42,11 +42,11 @@ def _joint_out_of_limits(
         return False
     tree = problem.robot.tree
     index = tree.joint_index(task.joint)
-    own = tree.q_slices[index]
-    if own.stop - own.start != 1 or tree.bodies[index].coupling is not None:
+    span = tree.q_slices[index]
+    if span.stop - span.start != 1 or tree.bodies[index].coupling is not None:
         return False
     x = float(np.ravel(targets[task.name])[0])
-    return bool(x + tolerances[0] < problem.lower[own.start] or x - tolerances[0] > problem.upper[own.start])
+    return bool(x + tolerances[0] < problem.lower[span.start] or x - tolerances[0] > problem.upper[span.start])
 
 
 def _branches_out_of_limits(problem: ProblemView, targets: Mapping[str, np.ndarray], tolerances: np.ndarray) -> bool:
@@ -74,9 +74,9 @@ def are_contradictory(
 ) -> bool:
     """Return True if two of the named tasks of one state require values of one quantity that are too far apart."""
     parts = [(task, left) for task, left in _parts(problem, tolerances) if task.name in names and task.name in targets]
-    for (a, left), (b, other) in itertools.combinations(parts, 2):
-        required = _required(a, targets[a.name], left)
-        for key, (value, reach) in _required(b, targets[b.name], other).items():
+    for (a, tolerances_a), (b, tolerances_b) in itertools.combinations(parts, 2):
+        required = _required(a, targets[a.name], tolerances_a)
+        for key, (value, reach) in _required(b, targets[b.name], tolerances_b).items():
             if key in required and _apart(required[key][0], value) > required[key][1] + reach:
                 return True
     return False

@@ -20,8 +20,7 @@ from linkwork.expr.scalar.functions import fabs, floor, fmax, lt, sqrt, where
 from linkwork.ik.algorithms import augmented_lagrangian as augmented
 from linkwork.ik.algorithms import levenberg_marquardt as levenberg
 from linkwork.ik.algorithms import task_priorities as levels
-from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
-from linkwork.ik.algorithms.newton_projection import damped, projection
+from linkwork.ik.algorithms.levenberg_marquardt import SearchResult, damped, projection
 from linkwork.ik.algorithms.sqp import nearest
 from linkwork.ik.algorithms.task_stack import Stack, WideRows
 from linkwork.ik.tasks.modifiers import counted_joints
@@ -158,9 +157,9 @@ def _wound_as(tree: Tree, tasks: Sequence[Task], bounded: frozenset[int], q_init
     for i, body in tree.stacked():
         start = tree.q_slices[i].start
         for group in double_covers(body.joint) if body.joint_name not in counted else ():
-            own = [start + k for k in group]
-            away = lt(dot([q[n] for n in own], [q_init[n] for n in own]), 0.0)
-            for n in own:
+            coordinates = [start + k for k in group]
+            away = lt(dot([q[n] for n in coordinates], [q_init[n] for n in coordinates]), 0.0)
+            for n in coordinates:
                 result[n] = where(away, -q[n], q[n])
     return result
 
@@ -197,11 +196,11 @@ def _largest(stack: Stack, errors: Scalars) -> list[Any]:
     start = 0
     for task in stack.tasks:
         units = task.row_units
-        own = errors[start : start + len(units)]
+        task_errors = errors[start : start + len(units)]
         start += len(units)
         if task.hard:
             for unit in sizes:
-                components = [x for x, u in zip(own, units, strict=True) if u == unit]
+                components = [x for x, u in zip(task_errors, units, strict=True) if u == unit]
                 if components:
                     sizes[unit] = fmax(sizes[unit], sqrt(dot(components, components)))
     return [sizes["m"], sizes["rad"]]
@@ -226,6 +225,6 @@ def rotation_defect(task: Task, target: Scalars) -> Any:
     x, y, z = (Vec3(*row) for row in rows)
     defect = defect + fabs(x.dot(y.cross(z)) - 1.0)
     if kind == "pose":
-        for number, one in zip(target[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
-            defect = defect + fabs(number - one)
+        for number, expected in zip(target[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
+            defect = defect + fabs(number - expected)
     return defect

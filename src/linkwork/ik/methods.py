@@ -231,15 +231,15 @@ class InverseKinematicsMethods(RobotBase):
         calls, `DifferentialIK` prepares the problem once: see its `step`.  Raises ValueError for values that are not
         finite or of the wrong shape, and UnknownNameError for unknown names.
         """
-        given = tuple(tasks) if isinstance(tasks, Iterable) and not isinstance(tasks, str) else tasks
-        key: Any = ("velocity_for", given, dt, gain, time_constant, damping, locked, motion_limits)
+        task_tuple = tuple(tasks) if isinstance(tasks, Iterable) and not isinstance(tasks, str) else tasks
+        key: Any = ("velocity_for", task_tuple, dt, gain, time_constant, damping, locked, motion_limits)
         try:
             known: Any = self._calls.get(key)
         except TypeError:  # arrays and dicts do not hash and are not cached
             key = known = None
         if known is None:
             options: dict[str, Any] = {"gain": gain, "time_constant": time_constant, "damping": damping}
-            known = ik.DifferentialIK(self, given, dt, motion_limits=motion_limits, locked=locked, **options)
+            known = ik.DifferentialIK(self, task_tuple, dt, motion_limits=motion_limits, locked=locked, **options)
             if key is not None:
                 self._calls[key] = known
         return cast("ik.VelocityResult", known.velocity(q, v_last=v_last, **targets))

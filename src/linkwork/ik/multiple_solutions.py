@@ -77,7 +77,7 @@ def several_solutions(
         indices[k] = [*selection, *(selection[:1] or [best]) * (n - len(selection))]
         for missing in range(len(selection), n) if selection else ():
             reasons[missing * len(initial_q) + k] = Reason(
-                Status.NO_OTHER_SOLUTION, starts=searches, others=len(selection)
+                Status.NO_OTHER_SOLUTION, starts=searches, num_solutions=len(selection)
             )
 
     def select(x: np.ndarray) -> np.ndarray:
@@ -232,9 +232,9 @@ def continue_failed_searches(
     targets = {name: rows(x, len(problem.shapes[name])) for name, x in targets.items()}
     tolerances = rows(tolerances, 1)
     proved = np.array([proof is not None for proof in proofs(problem, targets, tolerances)], dtype=bool)
-    for some, count in ((np.flatnonzero(~proved), steps), (np.flatnonzero(proved), steps // _SHORTER)):
-        if len(some):
-            _search_windows(problem, result, rows(q_init, 1), tolerances, targets, failed, some, count)
+    for selected, count in ((np.flatnonzero(~proved), steps), (np.flatnonzero(proved), steps // _SHORTER)):
+        if len(selected):
+            _search_windows(problem, result, rows(q_init, 1), tolerances, targets, failed, selected, count)
 
 
 def _failed_states(result: Any) -> tuple[np.ndarray, Callable[[np.ndarray, int], np.ndarray]]:
@@ -258,38 +258,39 @@ def _search_windows(
     tolerances: np.ndarray,
     targets: dict[str, np.ndarray],
     failed: np.ndarray,
-    some: np.ndarray,
+    selected: np.ndarray,
     steps: int,
 ) -> None:
-    """Continue the searches of the failed states with indices ``some`` and update ``result`` in place.
+    """Continue the searches of the failed states with indices ``selected`` and update ``result`` in place.
 
     Several searches of a state run at the same time, each from another index of the sequence of starts.
     """
     windows = min(max(steps // _LEAST, 1), _WINDOWS)
     each = max(steps // windows, 1)
     diagnostics = result.diagnostics.reshape(-1, result.diagnostics.shape[-1])
-    starts = diagnostics[failed[some], _RESTARTS][:, None] + 1.0 + np.arange(windows) * (each // _FEWEST + 1.0)
+    starts = diagnostics[failed[selected], _RESTARTS][:, None] + 1.0 + np.arange(windows) * (each // _FEWEST + 1.0)
     more = problem.kernel(
-        q_init[some][:, None],
-        tolerances[some][:, None],
+        q_init[selected][:, None],
+        tolerances[selected][:, None],
         problem.weights,
         *problem.finite_bounds,
         np.array(float(each)),
         starts,
-        *(x[some][:, None] for x in targets.values()),
+        *(x[selected][:, None] for x in targets.values()),
     )
     # for each state the window that succeeded, or has the lowest cost
     scales = np.array(problem.scales)
-    before = np.square(result.errors.reshape(len(diagnostics), -1)[failed[some]] * scales).sum(axis=-1)
+    before = np.square(result.errors.reshape(len(diagnostics), -1)[failed[selected]] * scales).sum(axis=-1)
     costs = np.square(more.errors * scales).sum(axis=-1) - 1e300 * (more.diagnostics[..., 0] == 1.0)
     best = np.argmin(costs, axis=1)
-    which = np.arange(len(some))
+    which = np.arange(len(selected))
     better = ~(costs[which, best] >= before)
-    sums = {k: diagnostics[failed[some], k] + more.diagnostics[..., k].sum(axis=1) for k in (_ITERATIONS, _RESTARTS)}
+    added = {k: more.diagnostics[..., k].sum(axis=1) for k in (_ITERATIONS, _RESTARTS)}
+    sums = {k: diagnostics[failed[selected], k] + count for k, count in added.items()}
     for array, x in ((result.q, more.q), (result.errors, more.errors), (result.diagnostics, more.diagnostics)):
-        array.reshape(-1, array.shape[-1])[failed[some][better]] = x[which, best][better]
+        array.reshape(-1, array.shape[-1])[failed[selected][better]] = x[which, best][better]
     for k, x in sums.items():
-        diagnostics[failed[some], k] = x + (windows if k == _RESTARTS else 0.0)
+        diagnostics[failed[selected], k] = x + (windows if k == _RESTARTS else 0.0)
 
 
 def restart_from_feasible(
@@ -306,14 +307,14 @@ def restart_from_feasible(
     left = rows(tolerances, 1)
     target_arrays = [rows(x, len(problem.shapes[name])) for name, x in targets.items()]
     first = np.array(0.0)
-    some = problem.feasibility_kernel(
+    feasible = problem.feasibility_kernel(
         rows(q_init, 1), left, problem.weights, *problem.finite_bounds, steps, first, *target_arrays
     )
-    done = np.flatnonzero(some.diagnostics[:, 0] == 1.0)
+    done = np.flatnonzero(feasible.diagnostics[:, 0] == 1.0)
     if not len(done):
         return
     more = problem.kernel(
-        some.q[done],
+        feasible.q[done],
         left[done],
         problem.weights,
         *problem.finite_bounds,

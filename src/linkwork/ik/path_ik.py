@@ -159,8 +159,8 @@ class _Walker:
             q, valid = before, True
             for k in range(1, divisions + 1):
                 between = {name: self._interpolate(name, last[name], now[name], k / divisions) for name in now}
-                one, done = self.step(q[None], {name: x[None] for name, x in between.items()})
-                q, valid = one[0], bool(done[0])
+                end, done = self.step(q[None], {name: x[None] for name, x in between.items()})
+                q, valid = end[0], bool(done[0])
                 if not valid:
                     break
             if valid:
@@ -192,12 +192,12 @@ class _Walker:
         self.iterations += int(result.diagnostics[..., DIAGNOSTICS.index("iterations")].sum())
         return np.array(result.q), result.diagnostics[..., 0] == 1.0
 
-    def _joint_steps(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        result: np.ndarray = np.abs(self.problem.robot.difference(one, other)) / self.jump
+    def _joint_steps(self, q: np.ndarray, next_q: np.ndarray) -> np.ndarray:
+        result: np.ndarray = np.abs(self.problem.robot.difference(q, next_q)) / self.jump
         return result
 
-    def _jumps(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        result: np.ndarray = np.any(self._joint_steps(one, other) > 1.0, axis=-1)
+    def _jumps(self, q: np.ndarray, next_q: np.ndarray) -> np.ndarray:
+        result: np.ndarray = np.any(self._joint_steps(q, next_q) > 1.0, axis=-1)
         return result
 
     def _interpolate(self, name: str, last: np.ndarray, now: np.ndarray, part: float) -> np.ndarray:
@@ -215,15 +215,15 @@ class _Walker:
             scale = float(np.linalg.norm(now)) / length if kind == "direction" and length > 0.0 else 1.0
             scaled: np.ndarray = x * scale
             return scaled
-        one, other = np.eye(4), np.eye(4)
+        X_last, X_now = np.eye(4), np.eye(4)
         size = len(last)
-        one[:size, :size], other[:size, :size] = last, now
-        remaining = pose_difference(one, other)
+        X_last[:size, :size], X_now[:size, :size] = last, now
+        remaining = pose_difference(X_last, X_now)
         axis, angle = remaining[:3], float(np.linalg.norm(remaining[:3]))
         R = pose(axis=axis, angle=part * angle) if angle > 0.0 else np.eye(4)
         X = np.eye(4)
-        X[:3, :3] = R[:3, :3] @ one[:3, :3]
-        X[:3, 3] = one[:3, 3] + part * remaining[3:]
+        X[:3, :3] = R[:3, :3] @ X_last[:3, :3]
+        X[:3, 3] = X_last[:3, 3] + part * remaining[3:]
         return X[:size, :size]
 
 

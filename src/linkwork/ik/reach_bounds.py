@@ -255,12 +255,12 @@ def chain_between(
         kind = type(body.joint)
         if body.joint.nv == 0:
             continue
-        if body.coupling is not None or any(other.coupling is not None for other in tree.bodies):
+        if body.coupling is not None or any(link.coupling is not None for link in tree.bodies):
             return None
-        columns, places = J[:, tree.v_slices[i]], tree.q_slices[i]
+        columns, entries = J[:, tree.v_slices[i]], tree.q_slices[i]
         low = high = math.inf
         if body.joint.nq == 1:
-            low, high = float(lower[places][0] - q[places][0]), float(upper[places][0] - q[places][0])
+            low, high = float(lower[entries][0] - q[entries][0]), float(upper[entries][0] - q[entries][0])
             limited = limited or math.isfinite(low) or math.isfinite(high)
         if kind is joints.Prismatic:
             slides[-1].append((columns[3:, 0], low, high))

@@ -291,9 +291,9 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         for task in self.problem.tasks:
             rows = range(start, start + len(task.row_units))
             start = rows.stop
-            own = [i for i, u in zip(rows, task.row_units, strict=True) if u == unit and self.problem.soft.counted[i]]
-            if own:
-                result = np.maximum(result, np.linalg.norm(errors[..., own], axis=-1))
+            soft = [i for i, u in zip(rows, task.row_units, strict=True) if u == unit and self.problem.soft.counted[i]]
+            if soft:
+                result = np.maximum(result, np.linalg.norm(errors[..., soft], axis=-1))
         return float(result) if result.ndim == 0 else result
 
     def _analyse_failures(self, failed: np.ndarray, diagnostics: np.ndarray) -> list[Reason]:
@@ -302,11 +302,11 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
         def rows(x: Any, rank: int) -> np.ndarray:
             return np.asarray(flat_states(np.asarray(x), rank, shape)[failed])
 
-        given = {name: rows(x, len(problem.shapes[name])) for name, x in self.targets.items()}
+        targets = {name: rows(x, len(problem.shapes[name])) for name, x in self.targets.items()}
         tolerances = problem.tolerances if self._tolerances is None else self._tolerances
         facts = {name: diagnostics[failed, index] for name, index in _INDEX.items()}
         q_init, errors = rows(self._q_init, 1), rows(self.errors, 1)
-        return analyse_failures(problem, rows(self.q, 1), given, rows(tolerances, 1), facts, q_init, errors)
+        return analyse_failures(problem, rows(self.q, 1), targets, rows(tolerances, 1), facts, q_init, errors)
 
     def derivative(self, by: str) -> np.ndarray:
         """Compute the derivative (..., nv, n) of the solution with respect to a target or a robot parameter.
@@ -318,7 +318,7 @@ class IKResult(Shown, Result, metaclass=WithForeignNames):
 
         The solution moves by the smallest step that keeps the hard tasks satisfied, which is exact where they determine
         all joints.  The nearest configuration moves as its optimality conditions require
-        (`linkwork.ik.algorithms.solution_derivative`).  Soft tasks are ignored.  Joints at limits stay there.  Where no
+        (`linkwork.ik.traced_ik`).  Soft tasks are ignored.  Joints at limits stay there.  Where no
         derivative exists (at singularities, for failed states, and on the far side of a limit that is only touched),
         the values are finite but not meaningful.
 
@@ -390,36 +390,36 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
     if status is Status.LOCAL_MINIMUM and facts["reached"] == 1.0:
         done = "hard tasks are satisfied, " if any(task.hard and not task.own for task in problem.tasks) else ""
         which = f"the lowest of {reason.starts} starts" if reason.starts > 1 else "stationary from q_init"
-        rest = " and ".join(map(repr, reason.tasks))
-        return f"{done}remaining error {_remaining(facts)} of soft {rest}, at a cost of {facts['cost']:.4g}, {which}"
+        soft = " and ".join(map(repr, reason.tasks))
+        return f"{done}remaining error {_remaining(facts)} of soft {soft}, at a cost of {facts['cost']:.4g}, {which}"
     if status is Status.NOT_FINITE:
         return f"errors of {' and '.join(map(repr, reason.tasks))} are NaN at every configuration tried"
     if status is Status.AT_LIMITS:
         joints = "; ".join(map(str, reason.limits))
         return f"solutions exist only without position limits, in one {joints}; within limits {left}"
-    what = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
+    prefix = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
     if status is Status.OUT_OF_REACH:
         few = _too_few_joints(reason, problem) if reason.proof is not None and reason.proof.kind == "turned" else ""
-        return f"{what}{reason.proof}; {left}{few}"
+        return f"{prefix}{reason.proof}; {left}{few}"
     if status is Status.NOT_FOUND:
         locked = f", with {' and '.join(map(repr, problem.locked))} locked" if problem.locked else ""
         few = _too_few_joints(reason, problem)
         if reason.limits:
             joints = "; ".join(map(str, reason.limits))
             beyond = f"without limits there is one, in which {joints}"
-            return f"{what}no solution within limits from {reason.starts} starts; {beyond}; {left}"
+            return f"{prefix}no solution within limits from {reason.starts} starts; {beyond}; {left}"
         if len(reason.tasks) < 2:
-            return f"{what}no solution from {reason.starts} starts, with or without limits{locked}; {left}{few}"
+            return f"{prefix}no solution from {reason.starts} starts, with or without limits{locked}; {left}{few}"
     if status in (Status.INFEASIBLE, Status.NOT_FOUND):
         names = " and ".join(map(repr, reason.tasks))
         pulls = ", ".join(f"{name!r} {np.linalg.norm(x):.3g}" for name, x in reason.multipliers.items())
         pulls = f" (multipliers at their compromise: {pulls})" if pulls else ""
         if status is Status.INFEASIBLE:
             return f"{names} contradict each other{pulls}; {left}"
-        other = "each is without the other" if len(reason.tasks) == 2 else "fewer of them are"
-        return f"{names} are not satisfied together from {reason.starts} starts, {other}{pulls}; {left}"
+        claim = "each is without the other" if len(reason.tasks) == 2 else "fewer of them are"
+        return f"{names} are not satisfied together from {reason.starts} starts, {claim}{pulls}; {left}"
     if status is Status.NO_OTHER_SOLUTION:
-        return f"{reason.others} distinct solutions were found in {reason.starts} searches"
+        return f"{reason.num_solutions} distinct solutions were found in {reason.starts} searches"
     more = f"{reason.steps} iterations find a solution" if reason.steps else "another start finds a solution"
     if status is Status.SINGULAR:
         return f"stopped after {facts['iterations']} iterations at a singularity: {reason.singularity}; {more}"

@@ -103,11 +103,11 @@ def restart_soft_tasks(
         diagnostics[open_, _ITERATIONS] += more.diagnostics[..., _ITERATIONS].sum(axis=1)
         diagnostics[open_, _RESTARTS] += (more.diagnostics[..., _RESTARTS] + 1.0).sum(axis=1)
         for j in range(count):
-            others = [getattr(more, x)[:, j] for x in ("q", "errors", "multipliers")]
-            better, same = _compare(soft, diagnostics[open_], arrays[1][open_], more.diagnostics[:, j], others[1])
+            candidates = [getattr(more, x)[:, j] for x in ("q", "errors", "multipliers")]
+            better, same = _compare(soft, diagnostics[open_], arrays[1][open_], more.diagnostics[:, j], candidates[1])
             times_reached[open_] = np.where(better, 1, times_reached[open_] + same)
-            for mine, other in zip(arrays, others, strict=True):
-                mine[open_[better]] = other[better]
+            for best, candidate in zip(arrays, candidates, strict=True):
+                best[open_[better]] = candidate[better]
             updated = diagnostics[open_[better]]
             updated[:, 3:] = more.diagnostics[better, j, 3:]
             updated[:, _DONE] = more.diagnostics[better, j, _DONE]
@@ -131,14 +131,14 @@ def _compare(
     Levels before the last one have priority over the proof of a minimum.
     """
     ranks = [2.0 * (x[:, _REACHED] == 1.0) + (x[:, _DONE] == 1.0) for x in (diagnostics, other_diagnostics)]
-    mine, other, negligible = soft.costs(errors), soft.costs(other_errors), soft.negligible_costs()
+    costs, other_costs, negligible = soft.costs(errors), soft.costs(other_errors), soft.negligible_costs()
     lower, equal = np.zeros(len(diagnostics), dtype=bool), np.ones(len(diagnostics), dtype=bool)
     ahead, tied = lower, equal
-    for level in range(mine.shape[1]):
+    for level in range(costs.shape[1]):
         ahead, tied = lower.copy(), equal.copy()  # by the levels before
-        near = _SAME * mine[:, level] + negligible[level]
-        lower |= equal & (other[:, level] < mine[:, level] - near)
-        equal &= np.abs(other[:, level] - mine[:, level]) <= near
+        near = _SAME * costs[:, level] + negligible[level]
+        lower |= equal & (other_costs[:, level] < costs[:, level] - near)
+        equal &= np.abs(other_costs[:, level] - costs[:, level]) <= near
     same, both_reached = ranks[1] == ranks[0], (ranks[0] >= 2.0) & (ranks[1] >= 2.0)
     better = np.where(both_reached & ~tied, ahead, (ranks[1] > ranks[0]) | (same & lower))
     return better, same & equal

@@ -224,9 +224,9 @@ def _compiled(t: _Trial) -> list[float]:
     for q in t.q:
         e, J = t.rows(q)
         result, rows = t.problem.residual_and_jacobian(q, **_targets(t))
-        own = slice(len(e))  # followed by those of the robot's own constraints
+        task_rows = slice(len(e))  # followed by those of the robot's own constraints
         beyond = e - np.clip(e, *np.array(t.task.ranges).reshape(-1, 2).T)
-        errors += [relative_error(result[own], beyond), relative_error(rows[own].ravel(), J.ravel())]
+        errors += [relative_error(result[task_rows], beyond), relative_error(rows[task_rows].ravel(), J.ravel())]
     return errors
 
 

@@ -1,4 +1,25 @@
-"""Solutions of inverse kinematics as functions: their derivatives, and IK inside compiled functions."""
+"""Solutions of inverse kinematics as functions: their derivatives, and IK inside compiled functions.
+
+Derivatives follow from the implicit-function theorem, however a solution was computed.  A
+solution q with e(q, p) = 0 moves with p by the smallest step that preserves it,
+
+    δq = −J⁺ e_p δp,
+
+exact where J is square and regular.  For a redundant robot it is one of many, as is the solution itself.  The nearest
+configuration to q₀ satisfies ∇½‖q ⊖ q₀‖² + Jᵀλ = 0 and e = 0:
+
+    ( K  Jᵀ ) ( δq )       ( ∇_p δp )
+    ( J  0  ) ( δλ )  =  − ( e_p δp ),      K = ∂/∂q (∇½‖q ⊖ q₀‖² + Jᵀλ),
+
+exact at a strict minimum.  An error with a range is an equation at an end of the range, and none inside.  Locked
+coordinates and those at their limits stay fixed: this is correct where a limit is strictly active, and one-sided where
+it is only touched.  Singular equations are solved in the least-squares sense with minimum norm; the result is finite
+but not a derivative.
+
+A Newton step of these equations, from the solution as a constant, is zero and has this derivative.
+
+Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +30,34 @@ import numpy as np
 
 from linkwork._util.messages import quoted
 from linkwork.expr.arrays.symbol_array import array, scalars
-from linkwork.ik.algorithms.solution_derivative import differentiable_solution, newton_step_at_solution
+from linkwork.expr.autodiff.custom_derivative import stop_gradient, with_derivative_of
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.linalg.semidefinite_solve import Semidefinite
+from linkwork.expr.linalg.sparse_dot import dot, product, transposed
+from linkwork.expr.scalar.functions import le, lt, or_, where
+from linkwork.expr.scalar.symbol import Symbol
+from linkwork.ik.algorithms.joint_bounds import nearest, times
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.kernels import AIMED, NEAR, SOLVERS, target_shapes
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox
 from linkwork.model.kernel_parameters import Parameter, read_parameters
 from linkwork.model.parametrized_tree import parametrized
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose, Quaternion, Vec3
 
-__all__ = ["IKArrays", "moved_target", "solution_derivative", "tangent_size", "traced_solution"]
+__all__ = [
+    "IKArrays",
+    "differentiable_solution",
+    "moved_target",
+    "newton_step_at_solution",
+    "solution_derivative",
+    "tangent_size",
+    "traced_solution",
+]
 
 Scalars = Sequence[Any]
 
@@ -67,9 +102,9 @@ def traced_solution(problem: ProblemView, tree: Tree, q_init: Any, near: Any, ta
     start = problem.midrange if start is None else start
     q0 = _read_scalars(problem.caller, "q_init", (tree.nq,), start)
     reference_q = _read_scalars(problem.caller, "nearest_to", (tree.nq,), start if near is None else near)
-    numbers = tuple(target_scalars.get(task.name, []) for task in problem.tasks)
-    own = problem.tolerances.tolist(), problem.weights.tolist(), problem.locked_dofs
-    stack = Stack(tree, problem.tasks, numbers, *own, wide=problem.wide)
+    target_tuple = tuple(target_scalars.get(task.name, []) for task in problem.tasks)
+    row_options = problem.tolerances.tolist(), problem.weights.tolist(), problem.locked_dofs
+    stack = Stack(tree, problem.tasks, target_tuple, *row_options, wide=problem.wide)
     if problem.solver not in AIMED:
         stack = stack.with_ranges()
     limited = np.flatnonzero(np.isfinite(problem.lower) | np.isfinite(problem.upper)).tolist()
@@ -98,11 +133,11 @@ def solution_derivative(result: IKSolution, by: str) -> np.ndarray:
     kernel = _kernels.get(key, lambda: _derivative_kernel(problem, by, parameter))
     tolerances = problem.tolerances if result._tolerances is None else result._tolerances
     reference = [] if near is None else [near]
-    own = np.zeros(tangent_size(tree, by, None, {task.name: task for task in problem.tasks}))
+    displacement = np.zeros(tangent_size(tree, by, None, {task.name: task for task in problem.tasks}))
     if parameter is not None:
-        own = np.array(parameter.nominal(tree), dtype=float)
+        displacement = np.array(parameter.nominal(tree), dtype=float)
     derivative = kernel(
-        q, tolerances, problem.weights, problem.lower, problem.upper, *reference, *result.targets.values(), own
+        q, tolerances, problem.weights, problem.lower, problem.upper, *reference, *result.targets.values(), displacement
     )
     return np.asarray(derivative)
 
@@ -130,45 +165,46 @@ def _derivative_kernel(problem: ProblemView, by: str, parameter: Parameter | Non
     The input is a target, the reference configuration or a robot parameter; the derivative is by its tangent vector
     (n), at zero displacement.
     """
-    own, tasks, locked_dofs, solver = problem.robot.tree, problem.tasks, problem.locked_dofs, problem.solver
+    robot_tree, tasks, locked_dofs, solver = problem.robot.tree, problem.tasks, problem.locked_dofs, problem.solver
     shapes, limited = problem.shapes, frozenset(problem.bounded.values())
     aimed = [task for task in tasks if task.name in shapes]
     sizes = {f"target{k}": shapes[task.name] for k, task in enumerate(aimed)}
     count = sum(len(task.component_names) for task in tasks)
-    size = tangent_size(own, by, parameter, {task.name: task for task in tasks})
+    size = tangent_size(robot_tree, by, parameter, {task.name: task for task in tasks})
 
-    def step(*, q: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, displacement: Any, **others: Any) -> Any:
-        tree = own if parameter is None else parametrized(own, {parameter: scalars(others["own"]).ravel().tolist()})
+    def step(*, q: Any, tolerances: Any, weights: Any, lower: Any, upper: Any, displacement: Any, **extra: Any) -> Any:
+        tree = robot_tree
+        if parameter is not None:
+            tree = parametrized(tree, {parameter: scalars(extra["value"]).ravel().tolist()})
         displacement_scalars = [*displacement]
-        targets = {task.name: scalars(others[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
+        targets = {task.name: scalars(extra[f"target{k}"]).ravel().tolist() for k, task in enumerate(aimed)}
         if by in targets:
             task = next(task for task in aimed if task.name == by)
             targets[by] = moved_target(tree, task, targets[by], displacement_scalars)
         near = None
         if solver in NEAR:
-            near = [*others["near"]]
+            near = [*extra["near"]]
             if by == "nearest_to":
                 near = integrate(tree, near, displacement_scalars)
-        numbers = tuple(targets.get(task.name, []) for task in tasks)
-        stack = Stack(tree, tasks, numbers, [*tolerances], [*weights], locked_dofs, wide=problem.wide)
+        target_tuple = tuple(targets.get(task.name, []) for task in tasks)
+        stack = Stack(tree, tasks, target_tuple, [*tolerances], [*weights], locked_dofs, wide=problem.wide)
         stack = stack if solver in AIMED else stack.with_ranges()
         return array(
             newton_step_at_solution(stack, [*q], LimitBox.of(tree, [*lower], [*upper], limited, locked_dofs), near)
         )
 
     inputs: dict[str, Any] = {
-        "q": (own.nq,),
+        "q": (robot_tree.nq,),
         "tolerances": (count,),
         "weights": (count,),
-        "lower": (own.nq,),
-        "upper": (own.nq,),
-        **({"near": (own.nq,)} if solver in NEAR else {}),
+        "lower": (robot_tree.nq,),
+        "upper": (robot_tree.nq,),
+        **({"near": (robot_tree.nq,)} if solver in NEAR else {}),
         **sizes,
     }
     if parameter is not None:
-        return compile(lambda **value: step(displacement=[], **value), name="answer", **inputs, own=(size,)).jacobian(
-            "own"
-        )
+        kernel = compile(lambda **values: step(displacement=[], **values), name="answer", **inputs, value=(size,))
+        return kernel.jacobian("value")
     return compile(step, name="answer", **inputs, displacement=(size,)).jacobian("displacement")
 
 
@@ -217,3 +253,101 @@ def _read_scalars(caller: str, name: str, shape: tuple[int, ...], value: Any) ->
             f"{caller}: {name}: expected an array of shape {shape} in a compiled function, got {result.shape}"
         )
     return result.ravel().tolist()
+
+
+Rows = Sequence[Scalars]
+
+_AT_END = 1e-6  # [m, rad] distance from an end of a range at which the end is active
+_STEPS = 10  # refinement steps of the normal equations, whose singular values are squared
+
+
+def _constant(values: Scalars) -> list[Any]:
+    return stop_gradient(values) if any(x.__class__ is Symbol for x in values) else list(values)
+
+
+def differentiable_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
+    """Return the solution q unchanged, with derivatives by the implicit-function theorem attached.
+
+    They are derivatives with respect to the targets, the reference configuration ``near`` and the robot's parameters.
+    """
+    if not all(x.__class__ in (Symbol, float) for x in q) or all(x.__class__ is float for x in q):
+        return list(q)
+    constant_q = _constant(q)
+    return with_derivative_of(
+        constant_q, integrate(stack.tree, constant_q, newton_step_at_solution(stack, constant_q, box, near))
+    )
+
+
+def newton_step_at_solution(stack: Stack, q: Scalars, box: LimitBox, near: Scalars | None = None) -> list[Any]:
+    """Return the Newton step (nv) at a solution q: it is zero, and its derivative is that of the solution."""
+    q = _constant(q)
+    weights = stack.all_weights()
+    hard = [i for i, hard in enumerate(stack.hard) if hard]
+    at = stack.at(q)
+    free = _free_coordinates(stack, box, q)
+    beyond, weights = _at_ends(stack, at.errors, weights)
+    J = [[times(x, times(a, weights[i])) for x, a in zip(at.rows[i], free, strict=True)] for i in hard]
+    errors = [times(beyond[i], weights[i]) for i in hard]
+    if near is None:
+        rows = [_constant(row) for row in J]
+        A = Semidefinite.of([_constant(row) for row in product(rows, transposed(rows))])
+        multipliers = A.solved([-e for e in errors])
+        return [dot(column, multipliers) for column in transposed(rows)]
+    n, m = stack.tree.nv, len(hard)
+    gradient = _distance_gradient(stack, q, near, free)
+    normal = Semidefinite.of([_constant(row) for row in product(J, transposed(J))])
+    multipliers = _constant(normal.solved([-x for x in _constant([dot(row, gradient) for row in J])]))
+    lagrangian_gradient = [x + dot(column, multipliers) for x, column in zip(gradient, transposed(J), strict=True)]
+    K = _curvature(stack, q, near, multipliers, hard, weights, free)
+    M = [[*(K[i]), *(row[i] for row in J)] for i in range(n)] + [[*row, *([0.0] * m)] for row in J]
+    M = [_constant(row) for row in M]
+    b = [*lagrangian_gradient, *errors]
+    squares = Semidefinite.of([_constant(row) for row in product(transposed(M), M)])
+    result = squares.solved([-dot(column, b) for column in transposed(M)], steps=_STEPS)
+    return [times(x, a) for x, a in zip(result[:n], free, strict=True)]
+
+
+def _at_ends(stack: Stack, errors: Scalars, weights: Scalars) -> tuple[list[Any], list[Any]]:
+    """Return the errors relative to the ends of their ranges, and the weights, which are 0 inside of the ranges."""
+    beyond, result = stack.beyond(errors), list(weights)
+    for i, ((low, high), ranged) in enumerate(zip(stack.ranges, stack.ranged, strict=True)):
+        if ranged:
+            (x,) = _constant([errors[i]])
+            beyond[i] = errors[i] - nearest(x, low, high)
+            result[i] = where(or_(lt(x, low + _AT_END), lt(high - _AT_END, x)), weights[i], 0.0)
+    return beyond, result
+
+
+def _free_coordinates(stack: Stack, box: LimitBox, q: Scalars) -> list[Any]:
+    """Return for each coordinate of v 0 if it is locked or at a limit, else 1."""
+    free: list[Any] = [0.0 if k in stack.locked_dofs else 1.0 for k in range(stack.tree.nv)]
+    for k, n in box.indices.items():
+        free[k] = where(or_(le(q[n], box.lower[n]), le(box.upper[n], q[n])), 0.0, 1.0)
+    return [x if x.__class__ is float else _constant([x])[0] for x in free]
+
+
+def _distance_gradient(stack: Stack, q: Scalars, near: Scalars, free: Scalars) -> list[Any]:
+    """Return ∇½‖q ⊖ q₀‖² of the free coordinates."""
+    return [times(-x, a) for x, a in zip(difference(stack.tree, q, near), free, strict=True)]
+
+
+def _curvature(
+    stack: Stack, q: Scalars, near: Scalars, multipliers: Scalars, hard: Sequence[int], weights: Scalars, free: Scalars
+) -> list[list[Any]]:
+    """Return the derivative (nv, nv) of ∇½‖q ⊖ q₀‖² + Jᵀλ by q, with 1 on the diagonal of fixed coordinates."""
+    n = stack.tree.nv
+    columns = []
+    for k in range(n):
+        displacement = seeded([0.0] * n, [1.0 if j == k else 0.0 for j in range(n)])
+        moved, level = integrate(stack.tree, q, displacement), displacement[0].level
+        at = stack.at(moved)
+        gradient = _distance_gradient(stack, moved, near, free)
+        column = []
+        for j in range(n):
+            entry = gradient[j]
+            for i, multiplier in zip(hard, multipliers, strict=True):
+                entry = entry + times(at.rows[i][j], times(free[j], weights[i])) * multiplier
+            change = parts(entry, level)[1]
+            column.append(times(change, free[k]) + (times(1.0, 1.0 - free[k]) if j == k else 0.0))
+        columns.append(column)
+    return transposed(columns)

@@ -86,9 +86,9 @@ class VelocityResult(Result):
         - "tasks_not_met": constraints, limits or other hard tasks prevent some hard tasks from being satisfied.
         - "max_iterations".
         """
-        own = [task.own for task in self.problem.tasks for _ in task.component_names]
+        of_robot = [task.own for task in self.problem.tasks for _ in task.component_names]
         allowed = np.array([x for task in self.problem.tasks for x in task.tolerances])
-        broken = (np.abs(self.after[..., own]) > allowed[own]).any(axis=-1)
+        broken = (np.abs(self.after[..., of_robot]) > allowed[of_robot]).any(axis=-1)
         codes = np.where(self._is_set("least"), np.where(broken, 2, 1), 3)
         return statuses(np.where(self.success, 0, codes), _STATUSES)
 
@@ -107,14 +107,14 @@ class VelocityResult(Result):
     def _names(self, sides: np.ndarray) -> list[str]:
         tree = self.problem.robot.tree
         result = [body.joint_name for k, body in tree.stacked() if np.any(sides[tree.v_slices[k]] != 0.0)]
-        others = zip(self._ranged, sides[tree.nv :], strict=True)
-        return [*dict.fromkeys([*result, *(name for name, side in others if side != 0.0)])]
+        ranged_sides = zip(self._ranged, sides[tree.nv :], strict=True)
+        return [*dict.fromkeys([*result, *(name for name, side in ranged_sides if side != 0.0)])]
 
     @property
     def _ranged(self) -> list[str]:
         """Name of the joint of each coordinate with limits that no single velocity moves."""
         tasks = [task for task in self.problem.tasks if isinstance(task, LimitRange)]
-        return [one.joint for task in tasks for one in task.coordinates]
+        return [coordinate.joint for task in tasks for coordinate in task.coordinates]
 
     def _is_set(self, name: str) -> Any:
         result = self._diagnostics[..., DIAGNOSTICS.index(name)] == 1.0

@@ -31,13 +31,12 @@ from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, mirrored_of, transposed
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
-from linkwork.ik.algorithms.damped_least_squares import newton_step, shortened
+from linkwork.ik.algorithms.damped_least_squares import length_dofs, length_scale, longest_steps, newton_step, shortened
 from linkwork.ik.algorithms.joint_bounds import is_infinite, is_single_value, nearest, scaled_bound
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
 from linkwork.ik.algorithms.residual_spec import ResidualSpec, reachable
 from linkwork.ik.algorithms.restarts import start_configuration
-from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, longest_steps
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length, unit_steps
@@ -130,7 +129,7 @@ class _State(NamedTuple):
     q: tuple[Any, ...]
     gradient: tuple[Any, ...]  # g, the gradient of ½ ‖r‖² at q
     hessian: tuple[Any, ...]  # its Hessian there, the lower triangle
-    length_scale: Any  # s at q of length coordinates: see `target_distance_scaling`
+    length_scale: Any  # s at q of length coordinates: see `damped_least_squares`
     curvature: Any  # mean of the diagonal of RᵀR
     cost: Any  # ‖r‖² at q
     damping: Any  # ν

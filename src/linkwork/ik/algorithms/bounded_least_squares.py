@@ -195,13 +195,13 @@ def _coupling_graph(rows: Sequence[set[int]], more: Sequence[tuple[int, int]] = 
 
 def _products(near: dict[int, set[int]]) -> int:
     """Estimate the number of products of a factorisation in minimum-degree order, from the coupling graph ``near``."""
-    near, result = {i: set(others) for i, others in near.items()}, 0
+    near, result = {i: set(neighbours) for i, neighbours in near.items()}, 0
     while near:
         i = min(near, key=lambda row: (len(near[row]), row))
-        others = near.pop(i)
-        result += (len(others) + 1) * (len(others) + 6) // 2
-        for j in others:
-            near[j] = (near[j] | others) - {i, j}
+        neighbours = near.pop(i)
+        result += (len(neighbours) + 1) * (len(neighbours) + 6) // 2
+        for j in neighbours:
+            near[j] = (near[j] | neighbours) - {i, j}
     return result
 
 

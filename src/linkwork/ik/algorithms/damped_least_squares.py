@@ -12,7 +12,16 @@ both matrices are denser than the system of their factors,
 of which the joints of each limb are eliminated first, then its errors, and the shared joints last.  A coordinate that
 would exceed its bound is set to it, and the others compensate.
 
-Sources: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 16.
+Steps of length coordinates (prismatic joints and bases) are scaled with the distance of the target.  Angles have a
+natural unit, the radian.  Lengths have none: a target may be a link away or a kilometre.  Where position errors exceed
+a characteristic length L, steps of these coordinates are therefore computed for δ' = δ/s with
+
+    s = max(3 L, |e| min(|e|/L, 10))   [m/rad].
+
+With damping μ ‖δ'‖² and entries of δ' up to 0.4 rad, one step of a linear problem then covers nearly the whole
+distance, and a search is the same in all units.
+
+Source: Nocedal and Wright, Numerical Optimization, 2nd ed., 2006, chapters 10 and 16.
 """
 
 from __future__ import annotations
@@ -24,17 +33,68 @@ from typing import Any
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.linalg.triangular_factors import SymmetricFactors
-from linkwork.expr.scalar.functions import copysign, fabs, fmax, lt, where
-from linkwork.ik.algorithms.target_distance_scaling import scaled_lengths
-from linkwork.kinematics.algorithms.coordinates import LimitBox
+from linkwork.expr.scalar.functions import copysign, fabs, fmax, fmin, lt, sqrt, where
+from linkwork.ik.algorithms.task_stack import Stack
+from linkwork.kinematics.algorithms.coordinates import LimitBox, characteristic_length
+from linkwork.model.tree import Tree
 
-__all__ = ["MIN_SPARSE_ROWS", "bounded_step", "damped_step", "newton_step", "shortened"]
+__all__ = [
+    "MIN_SPARSE_ROWS",
+    "bounded_step",
+    "damped_step",
+    "length_dofs",
+    "length_scale",
+    "longest_steps",
+    "newton_step",
+    "scaled_lengths",
+    "shortened",
+]
 
 Scalars = Sequence[Any]
 Rows = Sequence[Scalars]
 
 MIN_SPARSE_ROWS = 12  # number of rows from which the sparse system is used
 _LEAST = 1e-14  # regularisation relative to the diagonal, for vanishing damping
+_MIN_SCALE = 3.0  # minimum of s relative to L
+_MAX_SCALE = 10.0  # maximum of s relative to the distance
+_LONGEST = 0.4  # [rad] maximum of δ'
+
+
+def length_dofs(stack: Stack) -> list[int]:
+    """Return the indices in v of movable length coordinates."""
+    return [k for k, unit in enumerate(_units(stack.tree)) if not unit.startswith("rad") and k not in stack.locked_dofs]
+
+
+def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
+    """Return the factor s [m/rad] by which steps of length coordinates are enlarged, from the remaining errors.
+
+    The errors outside their ranges, ``beyond``, are those that are not in rad and have a positive weight.
+    """
+    lengths = [
+        x * where(lt(0.0, w), 1.0, 0.0)
+        for x, w, unit in zip(beyond, weights, stack.units, strict=True)
+        if unit != "rad"
+    ]
+    lengths = [x for x in lengths if not is_zero(x)]
+    length = characteristic_length(stack.tree)
+    if not lengths:
+        return _MIN_SCALE * length
+    distance = sqrt(dot(lengths, lengths))
+    return fmax(_MIN_SCALE * length, distance * fmin(distance * (1.0 / length), _MAX_SCALE))
+
+
+def longest_steps(units: Sequence[float], scale: Mapping[int, Any]) -> list[Any]:
+    """Return the maximum step of each velocity [rad, m]: that of ``units``, but of length coordinates by their s."""
+    return [_LONGEST * scale[k] if k in scale else unit for k, unit in enumerate(units)]
+
+
+def scaled_lengths(vector: Scalars, scale: Mapping[int, Any]) -> list[Any]:
+    """Return a vector (nv) whose entries k of ``scale`` are multiplied by scale[k]."""
+    return [x if k not in scale or is_zero(x) else x * scale[k] for k, x in enumerate(vector)]
+
+
+def _units(tree: Tree) -> list[str]:
+    return [unit for _, body in tree.stacked() for unit in body.joint.v_units]
 
 
 def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
@@ -44,7 +104,7 @@ def damped_step(rows: Rows, errors: Scalars, damping: Any) -> list[Any]:
     if len(rows) >= MIN_SPARSE_ROWS:
         return _sparse_step(rows, errors, damping, used)
     if len(rows) <= len(used):
-        A = [[dot(row, other) if j <= i else 0.0 for j, other in enumerate(rows)] for i, row in enumerate(rows)]
+        A = [[dot(a, b) if j <= i else 0.0 for j, b in enumerate(rows)] for i, a in enumerate(rows)]
         multipliers = _solve(A, errors, damping)
         return [-dot(column, multipliers) for column in transposed(rows)]
     columns = [[row[k] for row in rows] for k in used]
@@ -91,9 +151,9 @@ def bounded_step(
     rows = [scaled_lengths(row, scale) for row in rows] if scale else rows
 
     def solve(free: list[Any], step: list[Any]) -> list[Any]:
-        rest = [e if is_zero(d) else e + d for e, row in zip(errors, rows, strict=True) for d in (dot(row, step),)]
+        left = [e if is_zero(d) else e + d for e, row in zip(errors, rows, strict=True) for d in (dot(row, step),)]
         free_rows = [[x if is_zero(x) else x * a for x, a in zip(row, free, strict=True)] for row in rows]
-        return damped_step(free_rows, rest, damping)
+        return damped_step(free_rows, left, damping)
 
     return _within_bounds(solve, [-dot(column, errors) for column in transposed(rows)], box, q, rounds, scale)
 
@@ -135,7 +195,6 @@ def newton_step(
     damping: Any,
     box: LimitBox,
     q: Scalars,
-    rounds: int = 2,
     scale: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Any]:
     """Return the step that minimises gᵀδ + ½ δᵀ(H + μ 1) δ within bounds; ``slopes`` are g and ``damping`` is μ.
@@ -153,11 +212,10 @@ def newton_step(
             [(H[i][j] + (damping if i == j else 0.0)) * (free[i] * free[j]) for j in range(i + 1)] for i in range(count)
         ]
         b = [-a * (x + dot(row, step)) for a, x, row in zip(free, slopes, H, strict=True)]
-        return SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(
-            b
-        )  # absolute pivots give a descent direction
+        # absolute pivots give a descent direction
+        return SymmetricFactors(A, lambda _, pivot: 1.0 / fmax(fabs(pivot), damping)).solved(b)
 
-    return _within_bounds(solve, [-x for x in slopes], box, q, rounds, scale)
+    return _within_bounds(solve, [-x for x in slopes], box, q, 2, scale)
 
 
 def shortened(step: Scalars, longest: Scalars) -> list[Any]:

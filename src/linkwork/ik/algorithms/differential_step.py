@@ -88,14 +88,14 @@ class Cost:
         ``solve`` also returns the multipliers of constraints, whose ``sources`` are None for linear ones.  The step
         ``origin`` satisfies these constraints; it is zero without any.  The larger diagonal damps changes of this step.
         """
-        found, multipliers = solve(self.D, self.c, guess)
+        undamped, multipliers = solve(self.D, self.c, guess)
         forces = [(source[0], source[1] * multipliers[k]) for k, source in enumerate(sources) if source is not None]
         if self.is_linear and not forces:
-            return found
+            return undamped
         model = self.model(forces)
         start, most = (model.promise(origin), model.most(origin)) if forces else (0.0, 0.0)
-        promise, most = model.promise(found.x) - start, most + model.most(found.x)
-        is_proven = and_(lt(0.5, found.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
+        promise, most = model.promise(undamped.x) - start, most + model.most(undamped.x)
+        is_proven = and_(lt(0.5, undamped.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
 
         def judged(x: Scalars, least: Any, promise: Any, before: Any) -> tuple[Any, Any]:
             """Return 1 for a step that is refused, else 0, and by how much it falls short of its promise."""
@@ -105,7 +105,7 @@ class Cost:
 
         def first() -> tuple[Any, Any, Any]:
             before = model.actual(origin) if forces else 0.0
-            return *judged(found.x, found.least, promise, before), before
+            return *judged(undamped.x, undamped.least, promise, before), before
 
         # few steps are refused: what only these need is in a branch of its own
         is_refused, lack, before = cond(is_proven, lambda: (0.0, 0.0, 0.0), first)
@@ -126,21 +126,21 @@ class Cost:
                     c = self.c
                     if forces:
                         c = [a - damping * b * x for a, b, x in zip(c, bends, origin, strict=True)]
-                    other, _ = solve(D, c, state[2])
+                    new, _ = solve(D, c, state[2])
 
                     def following() -> Any:
-                        is_refused, lack = judged(other.x, other.least, model.promise(other.x) - start, before)
-                        return where(lt(0.5, is_refused), larger(damping, other.x, lack), _ACCEPTED)
+                        is_refused, lack = judged(new.x, new.least, model.promise(new.x) - start, before)
+                        return where(lt(0.5, is_refused), larger(damping, new.x, lack), _ACCEPTED)
 
                     scale = cond(lt(k, _RETRIES - 1.5), following, lambda: _ACCEPTED)
-                    return scale, tuple(other.x), tuple(other.sides), other.least, state[4] + other.rounds
+                    return scale, tuple(new.x), tuple(new.sides), new.least, state[4] + new.rounds
 
                 return cond(lt(0.0, damping), damped, lambda: state)
 
             # a loop of known length has reverse derivatives
-            return tuple(fori_loop(0, _RETRIES, retry, (larger(_LEAST, found.x, lack), *result))[1:])
+            return tuple(fori_loop(0, _RETRIES, retry, (larger(_LEAST, undamped.x, lack), *result))[1:])
 
-        result = tuple(found.x), tuple(found.sides), found.least, found.rounds
+        result = tuple(undamped.x), tuple(undamped.sides), undamped.least, undamped.rounds
         x, sides, least, rounds = cond(lt(0.5, is_refused), again, lambda: result)
         return BoundedSolution(list(x), list(sides), least, rounds)
 
@@ -216,12 +216,12 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     def bends(forces: Forces) -> list[tuple[list[int], Any, list[Any]]]:
         """Return the errors of each task and unit, the norm of the forces on them, and the bounds of these errors."""
         by_index = dict(forces)
-        own = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
-        return [(group, sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in own]
+        forces_by_group = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
+        return [(group, sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in forces_by_group]
 
     def model(forces: Forces) -> StepModel:
-        own = [w * x / scales[i] for i, (w, _, x) in counted.items()]
-        least = sqrt(dot(own, own) + _TINY)  # forces on errors, whose linear models may seem to vanish with long steps
+        weighted = [w * x / scales[i] for i, (w, _, x) in counted.items()]
+        least = sqrt(dot(weighted, weighted) + _TINY)  # force on an error whose linear model vanishes with a long step
         pulls = [(group, fmax(pull, least * scales[group[0]]), bound) for group, pull, bound in bends(forces)]
 
         def diagonal() -> list[Any]:
@@ -262,8 +262,8 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             for group in groups:
                 new = [after[i] - (1.0 - gains[i]) * beyond[i] for i in group.rows]
                 result = result + group.reduction([w * x for w, x in zip(group.weights, new, strict=True)])
-            for held, pull, _ in pulls:
-                off = [errors[i] - at.errors[i] - dot(at.rows[i], delta) for i in held]
+            for indices, pull, _ in pulls:
+                off = [errors[i] - at.errors[i] - dot(at.rows[i], delta) for i in indices]
                 result = result - 2.0 * pull * sqrt(dot(off, off) + _TINY)
             return result
 

@@ -72,11 +72,11 @@ class _Cascade:
     high: list[Any] = field(default_factory=list)
     sources: list[Source | None] = field(default_factory=list)  # errors of the rows; None for linear ones
 
-    def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars, own: Sequence[int]) -> None:
+    def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars, indices: Sequence[int]) -> None:
         """Solve the robot's own equations G δ = target as far as the box allows, and constrain what they reach."""
         small = [_REGULARISATION * x for x in floor]
         self._take(boxed_least_squares(rows, [-x for x in target], small, [0.0] * self.n, self.lower, self.upper))
-        self._constrain(rows, [(i, 1.0) for i in own])
+        self._constrain(rows, [(i, 1.0) for i in indices])
 
     def _constrain(self, rows: list[list[Any]], sources: Sequence[Source | None]) -> None:
         """Add constraints that keep each product of a row with δ at its value in the current step."""
@@ -144,10 +144,10 @@ class _Cascade:
             tolerance = _LAST_TOLERANCE if last else _TOLERANCE
             return self._solved(H, g, self.rows, self.low, self.high, self.lower, self.upper, tolerance)
 
-        found = (
+        solution = (
             cost.minimum(solve, self.sources, self.step) if self.rows else cost.bounded_minimum(self.lower, self.upper)
         )
-        self._take(found)
+        self._take(solution)
         if not last:
             units = [[1.0 if j == k else 0.0 for j in range(self.n)] for k in cost.diagonal_dofs]
             self._constrain([*cost.A, *units], [*cost.sources, *(None for _ in units)])
@@ -185,7 +185,9 @@ def cascade_step(
     ``norms`` are as in `velocity_step`; a first solution without them determines the box in each ball.
     """
     if norms:
-        unconstrained = cascade_step if stack.own else velocity_step  # gives the direction of the box in each ball
+        unconstrained = (
+            cascade_step if stack.robot_equations else velocity_step
+        )  # gives the direction of the box in each ball
         limits = in_balls(limits, unconstrained(stack, q, dt, v_last, limits, gains, damping).v, norms)
     at = stack.at(q)
     low, high = limits.box(stack.tree, q, dt, v_last, stack.locked_dofs)
@@ -194,13 +196,14 @@ def cascade_step(
     step = [nearest(0.0, a, b) for a, b in zip(lower, upper, strict=True)]
     cascade = _Cascade(n, lower, upper, step, [0.0] * n)
     floor = [s * s for s in sizes(stack)]
-    equations = [at.rows[i] for i in stack.own]
-    target = [-at.errors[i] for i in stack.own]
+    equations = [at.rows[i] for i in stack.robot_equations]
+    target = [-at.errors[i] for i in stack.robot_equations]
     if equations:
-        cascade.add_equations(equations, target, floor, stack.own)
+        cascade.add_equations(equations, target, floor, stack.robot_equations)
     if limits.loops:
         state, most = TaskState(stack.tree, q), [dt * loop.bound for loop in limits.loops]
-        speeds = [[0.0 if k in stack.locked_dofs else x for k, x in enumerate(one.row(state))] for one in limits.loops]
+        loop_rows = [loop.row(state) for loop in limits.loops]
+        speeds = [[0.0 if k in stack.locked_dofs else x for k, x in enumerate(row)] for row in loop_rows]
         cascade.add_barriers(speeds, [-x for x in most], most, floor, [None] * len(most))
     barriers = [
         i for i, (pair, hard) in enumerate(zip(stack.ranges, stack.hard, strict=True)) if hard and pair != (0, 0)
@@ -243,13 +246,13 @@ def _room(distance: Any, gain: Any, change: Any, dt: Any) -> Any:
 
 def _stages(stack: Stack) -> list[list[int]]:
     """Return the indices of the errors of each stage: hard errors, then soft ones by level."""
-    own = set(stack.own)
+    equations = set(stack.robot_equations)
     ranks = [
         (-1 if task.hard else task.level, task.hard and pair != (0, 0)) for task in stack.tasks for pair in task.ranges
     ]
-    counted = [(i, level) for i, (level, barrier) in enumerate(ranks) if not barrier and i not in own]
+    counted = [(i, level) for i, (level, barrier) in enumerate(ranks) if not barrier and i not in equations]
     levels = sorted({level for _, level in counted})
-    return [[i for i, own_level in counted if own_level == level] for level in levels]
+    return [[i for i, error_level in counted if error_level == level] for level in levels]
 
 
 def _is_float(x: Any) -> bool:

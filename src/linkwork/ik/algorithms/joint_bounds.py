@@ -217,8 +217,8 @@ def most_along(row: Scalars, each: Scalars) -> Any:
     result: Any = _INF
     for r, most in zip(row, each, strict=True):
         if not (is_zero(r) or is_infinite(most)):
-            own = most / fmax(fabs(r), by_type(1e-9))
-            result = own if is_infinite(result) else fmin(result, own)
+            bound = most / fmax(fabs(r), by_type(1e-9))
+            result = bound if is_infinite(result) else fmin(result, bound)
     return result if is_infinite(result) else result * dot(row, row)
 
 

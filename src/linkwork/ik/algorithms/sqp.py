@@ -27,10 +27,9 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.linalg.sparse_dot import dot, identity, is_zero, mirrored, transposed
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, lt, not_, or_, sqrt, where
-from linkwork.ik.algorithms.damped_least_squares import shortened
+from linkwork.ik.algorithms.damped_least_squares import length_dofs, length_scale, longest_steps, shortened
 from linkwork.ik.algorithms.levenberg_marquardt import MAX_ITERATIONS, SearchResult
 from linkwork.ik.algorithms.sqp_step import QuadraticPrograms
-from linkwork.ik.algorithms.target_distance_scaling import length_dofs, length_scale, longest_steps
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
 from linkwork.kinematics.algorithms.coordinates import LimitBox, coordinate_indices, unit_steps
@@ -197,10 +196,10 @@ class _Search:
 
         at = tuple(self.box.within(self.nearest_revolution(self.start_configuration(first, 0.5 * _INFINITE))))
         unit = tuple(x for i, row in enumerate(identity(n)) for x in row[: i + 1])
-        nothing = (0.0,) * self.stack.tree.nv
+        zeros = (0.0,) * self.stack.tree.nv
         state = _State(
             at,
-            nothing,
+            zeros,
             0.0,
             _INFINITE,
             _INFINITE,
@@ -336,8 +335,8 @@ class _Search:
             or_(lt(_MAX_SLOW - 0.5, slow), no_nearer),
         )
         # next start
-        other = self.nearest_revolution(q)
-        d = difference(tree, other, self.centre)
+        wrapped = self.nearest_revolution(q)
+        d = difference(tree, wrapped, self.centre)
         nearer = 0.5 * dot(d, d)
         use_wrapped = and_(
             and_(ended, lt(start_iterations, _START_ITERATIONS)), lt(nearer, fmin(objective, best_objective))
@@ -346,7 +345,7 @@ class _Search:
         fresh = self.nearest_revolution(
             self.start_configuration(index, where(lt(0.5, success), best_objective, _INFINITE))
         )
-        fresh = [where(use_wrapped, a, b) for a, b in zip(other, fresh, strict=True)]
+        fresh = [where(use_wrapped, a, b) for a, b in zip(wrapped, fresh, strict=True)]
         finished = and_(ended, and_(lt(last - 0.5, index), lt(0.5, success)))
         unit = [x for i, row in enumerate(identity(n)) for x in row[: i + 1]]
 

@@ -65,7 +65,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         indices = [row for row, k in enumerate(stack.owners) if k in tasks_so_far]
         is_earlier = [_stage(stack.tasks[stack.owners[row]]) < stage for row in indices]
         errors = substack.at(q).errors
-        left = {one: _has_errors(stack, spec, one, indices, errors) for one in stages}
+        left = {each_stage: _has_errors(stack, spec, each_stage, indices, errors) for each_stage in stages}
         bounds = []
         for row, x, h in zip(indices, errors, is_earlier, strict=True):
             low, high, tolerance = _preserved_range(spec, row, x, preserved[row]) if h else _own_range(spec, row)
@@ -78,7 +78,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         for row in [row for k in again for row, owner in enumerate(stack.owners) if owner == k]:
             before = _stage(stack.tasks[stack.owners[row]])
             bounds.append(_own_range(spec, row))
-            factor = _HEAVY ** sum(before <= one < stage and one[1] for one in stages)
+            factor = _HEAVY ** sum(before <= each_stage < stage and each_stage[1] for each_stage in stages)
             weights.append(where(left[before], factor * spec.weights[row], 0.0))
         substack = replace(
             substack,
@@ -119,12 +119,12 @@ def _is_stationary(
     scale = {k: unit for k, unit in enumerate(units) if unit != 1.0}
     earlier = [[0.0] * nv for _ in range(nv)]
     for stage in stages:
-        own = [row for row, k in enumerate(stack.owners) if _stage(stack.tasks[k]) == stage]
+        rows = [row for row, k in enumerate(stack.owners) if _stage(stack.tasks[k]) == stage]
         pulls = [
-            spec.weights[row] * spec.weights[row] * beyond[row] if row in own else 0.0 for row in range(len(beyond))
+            spec.weights[row] * spec.weights[row] * beyond[row] if row in rows else 0.0 for row in range(len(beyond))
         ]
-        active = [_is_active(spec, row, at.errors[row], preserved[row]) * spec.weights[row] for row in own]
-        columns = transposed([[x * w for x in at.rows[row]] for row, w in zip(own, active, strict=True)])
+        active = [_is_active(spec, row, at.errors[row], preserved[row]) * spec.weights[row] for row in rows]
+        columns = transposed([[x * w for x in at.rows[row]] for row, w in zip(rows, active, strict=True)])
         squares = (x * x * dot(column, column) for x, column in zip(units, columns, strict=True))
         curvature = sum(squares, _LEAST_CURVATURE) * (1.0 / max(nv, 1))
         if stage[1]:
@@ -134,8 +134,8 @@ def _is_stationary(
             damped = (curvature * (x / (unit * unit)) for x, unit in zip(step, units, strict=True))
             bent_cost = sum(x * (y + dot(row, step)) for x, y, row in zip(step, damped, stiff, strict=True))
             decrease = -(dot(step, g) + 0.5 * bent_cost)
-            cost = 0.5 * sum(pulls[row] * beyond[row] for row in own)
-            lowest = 0.5 * sum((spec.weights[row] * _NEGLIGIBLE * spec.tolerances[row]) ** 2 for row in own)
+            cost = 0.5 * sum(pulls[row] * beyond[row] for row in rows)
+            lowest = 0.5 * sum((spec.weights[row] * _NEGLIGIBLE * spec.tolerances[row]) ** 2 for row in rows)
             result = result * where(le(decrease, _SHARE * cost + lowest), 1.0, 0.0)
         if stage == stages[-1]:
             break

@@ -75,7 +75,7 @@ class Stack:
         return [task.hard for task in self.tasks for _ in task.component_names]
 
     @property
-    def own(self) -> list[int]:
+    def robot_equations(self) -> list[int]:
         """Indices of the errors of the robot's own constraints that must be zero (rather than in a range)."""
         each = [(task, pair) for task in self.tasks for pair in task.ranges]
         return [row for row, (task, pair) in enumerate(each) if task.own and pair == (0.0, 0.0)]
@@ -92,8 +92,8 @@ class Stack:
     @property
     def ranged(self) -> list[bool]:
         """True for each error that may have several values."""
-        own = [pair[0] != pair[1] for task in self.tasks for pair in task.ranges]
-        return own if self.permitted is None else [low is not high for low, high in self.permitted]
+        by_task = [pair[0] != pair[1] for task in self.tasks for pair in task.ranges]
+        return by_task if self.permitted is None else [low is not high for low, high in self.permitted]
 
     @property
     def scales(self) -> list[float]:
@@ -193,7 +193,7 @@ class Stack:
         """
         result = Stacked([*beyond], [*map(list, rows)])
         for group in self.wide:
-            first, *others = group
+            first, *further_rows = group
             size, most = self._norms(beyond, group)
             excess = fmax(size - _INSIDE * most, 0.0)
             scale = where(lt(0.0, excess), 1.0 / where(lt(0.0, size), size, 1.0), 0.0)
@@ -203,7 +203,7 @@ class Stack:
                 0.0 if all(map(is_zero, column)) else dot(column, [beyond[k] * scale for k in group])
                 for column in columns
             ]
-            for k in others:
+            for k in further_rows:
                 result.errors[k], result.rows[k] = 0.0, [0.0] * len(columns)
         return result
 
@@ -287,13 +287,16 @@ class TaskState(KinematicState):
         return {link: TaskRows([d], [rates]) for link, (d, rates) in result.items()}
 
     def select_pairs(self, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None) -> PairSelection:
-        shapes, own, scene_pairs = named_pairs(self.tree, caller, scene, pairs)
+        shapes, robot_pairs, scene_pairs = named_pairs(self.tree, caller, scene, pairs)
         indices = dict(zip(scene.names, scene.row_indices, strict=True))
         rows, capacity = sorted({k for k, _ in scene_pairs}), sum(count for _, count in scene.capacities)
-        scene_indices = [len(own) + rows.index(k) * capacity + indices[name] for k, name in scene_pairs]
-        names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in scene_pairs]
-        links = [shapes[j].link for _, j in own] + [shapes[k].link for k, _ in scene_pairs]
-        return PairSelection(tuple(own), tuple(rows), (*range(len(own)), *scene_indices), tuple(names), tuple(links))
+        count = len(robot_pairs)
+        scene_indices = [count + rows.index(k) * capacity + indices[name] for k, name in scene_pairs]
+        names = [(shapes[i].name, shapes[j].name) for i, j in robot_pairs]
+        names += [(shapes[k].name, name) for k, name in scene_pairs]
+        links = [shapes[j].link for _, j in robot_pairs] + [shapes[k].link for k, _ in scene_pairs]
+        selected = (*range(count), *scene_indices)
+        return PairSelection(tuple(robot_pairs), tuple(rows), selected, tuple(names), tuple(links))
 
     def nearby(
         self, own: Sequence[tuple[int, int]], shapes: Sequence[int], scene: Mapping[SolidKind, Any], within: Any
@@ -339,8 +342,8 @@ def _above_rounding(
     least = NOISE
     if sizes is None:
         units, least = list(constraint.row_units), _ROUNDING
-        alike = {unit: [row for row, other in zip(rows, units, strict=True) if other == unit] for unit in units}
-        most = {unit: [largest(column) for column in transposed(some)] for unit, some in alike.items()}
+        alike = {unit: [row for row, row_unit in zip(rows, units, strict=True) if row_unit == unit] for unit in units}
+        most = {unit: [largest(column) for column in transposed(unit_rows)] for unit, unit_rows in alike.items()}
         sizes = [[x * x for x in most[unit]] for unit in units]
     result = []
     for row, limits in zip(rows, sizes, strict=True):

@@ -112,11 +112,11 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> PoseToleranc
     whole: list[str] = []
     for name, unit, value in (("orientation_tolerance", "rad", orientation), ("position_tolerance", "m", position)):
         try:
-            numbers = floats(value)
+            tolerances = floats(value)
         except (TypeError, ValueError):
-            numbers = np.array([np.nan])
-        if numbers.shape not in ((), (3,)) or not (numbers > 0.0).all():
+            tolerances = np.array([np.nan])
+        if tolerances.shape not in ((), (3,)) or not (tolerances > 0.0).all():
             raise ValueError(f"{caller}: {name}: expected a positive number or three [{unit}], got {value!r}")
-        result += [float(numbers) / math.sqrt(3.0)] * 3 if numbers.ndim == 0 else numbers.tolist()
-        whole += [unit] if numbers.ndim == 0 else []
+        result += [float(tolerances) / math.sqrt(3.0)] * 3 if tolerances.ndim == 0 else tolerances.tolist()
+        whole += [unit] if tolerances.ndim == 0 else []
     return PoseTolerance(result, tuple(whole))

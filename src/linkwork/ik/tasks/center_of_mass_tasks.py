@@ -162,9 +162,9 @@ def _about_mean(vertices: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Sort vertices counterclockwise about their mean, starting with the first one."""
     share = 1.0 / len(vertices)
     mean = [sum((p[axis] for p in vertices), 0.0) * share for axis in (0, 1)]
-    first, *others = [(p[0] - mean[0], p[1] - mean[1]) for p in vertices]
+    first, *further = [(p[0] - mean[0], p[1] - mean[1]) for p in vertices]
     keyed = []
-    for p in others:
+    for p in further:
         along, aside = first[0] * p[0] + first[1] * p[1], first[0] * p[1] - first[1] * p[0]
         fraction = aside / (fabs(along) + fabs(aside) + _TINY)  # grows with the angle from 0 to 1 over a quarter turn
         turn = where(lt(along, 0.0), 2.0 - fraction, where(lt(aside, 0.0), 4.0 + fraction, fraction))

@@ -94,7 +94,7 @@ class ClearanceTask(AimedTask):
         if not shapes:
             yield f"robot {robot.name!r} has no collision shapes; add them by with_collisions"
         for name, shape in shapes:
-            for component in [one.shape for one in shape.parts] if isinstance(shape, Compound) else [shape]:
+            for component in [part.shape for part in shape.parts] if isinstance(shape, Compound) else [shape]:
                 if type(component) not in SOLIDS and type(component) not in FIELDS:
                     yield f"the collision shape of {name!r} is {component!r}, which has no distance function"
 

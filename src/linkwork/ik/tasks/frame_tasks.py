@@ -56,7 +56,7 @@ class _FrameTask(AimedTask):
     axes: Axes = "frame"
     free: bool = field(default=False, repr=False)  # True if tolerances of a call free some errors
 
-    _own: ClassVar[tuple[str, ...]] = _AXES  # axes other than those of a named frame
+    _named_axes: ClassVar[tuple[str, ...]] = _AXES  # axes other than those of a named frame
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
@@ -67,7 +67,7 @@ class _FrameTask(AimedTask):
 
     @property
     def _axes(self) -> str:
-        return f"{', '.join(map(repr, self._own))} or a frame's name"
+        return f"{', '.join(map(repr, self._named_axes))} or a frame's name"
 
     @property
     def references(self) -> References:
@@ -78,7 +78,7 @@ class _FrameTask(AimedTask):
         return self.frame, self.relative_to
 
     def checked(self, robot: Any) -> Iterable[str]:
-        if self.axes not in self._own:
+        if self.axes not in self._named_axes:
             try:
                 robot.frame(self.axes)
             except UnknownNameError as error:
@@ -268,8 +268,8 @@ class PoseTask(_FrameTask):
                     "PoseTask: tolerance: expected tolerance= (six values), or position_tolerance= and "
                     f"orientation_tolerance=, got both: {self.tolerance!r}"
                 )
-            given = (TOLERANCE if one is None else one for one in (position, orientation))
-            object.__setattr__(self, "tolerance", pose_tolerance("PoseTask", *given))
+            tolerances = (TOLERANCE if tolerance is None else tolerance for tolerance in (position, orientation))
+            object.__setattr__(self, "tolerance", pose_tolerance("PoseTask", *tolerances))
             object.__setattr__(self, "position_tolerance", None)
             object.__setattr__(self, "orientation_tolerance", None)
         super().__post_init__()
@@ -335,7 +335,7 @@ class PositionTask(_FrameTask):
     errors. ``weight``, ``level``, ``tolerance``, ``target`` and ``name`` are those of every `Task`.
     """
 
-    _own: ClassVar[tuple[str, ...]] = ("frame", "reference")
+    _named_axes: ClassVar[tuple[str, ...]] = ("frame", "reference")
 
     def __post_init__(self) -> None:
         if self.axes == "target":

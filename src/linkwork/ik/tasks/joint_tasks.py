@@ -52,12 +52,12 @@ class _JointErrorTask(AimedTask):
         Jacobian of the errors, with further rows for joints whose errors have other rates than v − v_d.
         """
         result = self.exact_jacobian(state, target)
-        curved = [(own, state.moving(body.joint_name)) for own, body in self._curved()]
+        curved = [(indices, state.moving(body.joint_name)) for indices, body in self._curved()]
         if self._needs_exact_jacobian:
             return TaskRows(result.errors, [*result.rows, *(row for _, rows in curved for row in rows)])
         rows = list(result.rows)
-        for own, moving in curved:
-            rows[own] = moving
+        for indices, moving in curved:
+            rows[indices] = moving
         return TaskRows(result.errors, rows)
 
     @property
@@ -68,13 +68,13 @@ class _JointErrorTask(AimedTask):
         self, errors: Scalars, moved: Scalars, led: Scalars, ahead: Scalars, gains: tuple[float, float]
     ) -> list[Any]:
         result, more = super().settling(errors, moved, led, ahead, gains), len(errors)
-        for own, body in self._curved():
-            e, v = errors[own], moved[own]
+        for indices, body in self._curved():
+            e, v = errors[indices], moved[indices]
             if self._needs_exact_jacobian:
                 v = moved[more : more + len(e)]
                 more += len(e)
-            a = settling_acceleration(body, e, v, led[own], ahead[own], gains)
-            result[own] = error_acceleration(body, e, v, a) if self._needs_exact_jacobian else a
+            a = settling_acceleration(body, e, v, led[indices], ahead[indices], gains)
+            result[indices] = error_acceleration(body, e, v, a) if self._needs_exact_jacobian else a
         return result
 
     def _curved(self) -> Iterator[tuple[slice, Body]]:
@@ -89,7 +89,8 @@ class _JointErrorTask(AimedTask):
     def _needs_exact_jacobian(self) -> bool:
         """True if some errors of a joint are free, or if their weights differ."""
         return any(
-            any(map(math.isinf, self.tolerances[own])) or len(set(self.weights[own])) > 1 for own, _ in self._curved()
+            any(map(math.isinf, self.tolerances[indices])) or len(set(self.weights[indices])) > 1
+            for indices, _ in self._curved()
         )
 
 
@@ -170,8 +171,8 @@ class PostureTask(_JointErrorTask):
     @property
     def weights(self) -> tuple[float, ...]:
         shares = dict(self.joints or ())
-        own = [shares.get(index.joint, 1.0) for index in self.indices for _ in index.units]
-        return tuple(w * share for w, share in zip(super().weights, own, strict=True))
+        joint_weights = [shares.get(index.joint, 1.0) for index in self.indices for _ in index.units]
+        return tuple(w * share for w, share in zip(super().weights, joint_weights, strict=True))
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
         result = [
@@ -257,7 +258,7 @@ class JointTask(_JointErrorTask):
 
 
 def _joint_index(tree: Any, i: int, state: TaskKinematics) -> _JointIndex:
-    body, numbers = tree.bodies[i], tree.q_slices[i]
-    size, units = numbers.stop - numbers.start, state.units(body.joint_name)
+    body, coordinates = tree.bodies[i], tree.q_slices[i]
+    size, units = coordinates.stop - coordinates.start, state.units(body.joint_name)
     curved = None if body.coupling is not None or has_plain_errors(body) else body
-    return _JointIndex(body.joint_name, numbers.start, size, units, curved)
+    return _JointIndex(body.joint_name, coordinates.start, size, units, curved)

@@ -118,27 +118,27 @@ class LimitRange(WeighedTask):
 
     @property
     def references(self) -> References:
-        one = self.coordinates[0]
-        return References(joints=(one.joint,)) if one.loop is None else one.loop.references
+        coordinate = self.coordinates[0]
+        return References(joints=(coordinate.joint,)) if coordinate.loop is None else coordinate.loop.references
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        return tuple(one.name for one in self.coordinates)
+        return tuple(coordinate.name for coordinate in self.coordinates)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return tuple(one.unit for one in self.coordinates)
+        return tuple(coordinate.unit for coordinate in self.coordinates)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        return tuple((one.lower, one.upper) for one in self.coordinates)
+        return tuple((coordinate.lower, coordinate.upper) for coordinate in self.coordinates)
 
     @property
     def exact(self) -> bool:
-        return all(one.loop is None for one in self.coordinates)
+        return all(coordinate.loop is None for coordinate in self.coordinates)
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        rates = [one.rate(state) for one in self.coordinates]
+        rates = [coordinate.rate(state) for coordinate in self.coordinates]
         return TaskRows([x for x, _ in rates], [row for _, row in rates])
 
 

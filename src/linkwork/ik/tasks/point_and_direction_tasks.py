@@ -132,8 +132,8 @@ class AlignTask(_DirectionTask):
         return self._rotation_error(d, between.pose.rotation.inv_act(u), rates_in_B)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        other = ("frame", self.relative_to) if self.to is None else ("direction", self.to)
-        return check_relative_motion(robot, ("direction", self.direction), other)
+        second_feature = ("frame", self.relative_to) if self.to is None else ("direction", self.to)
+        return check_relative_motion(robot, ("direction", self.direction), second_feature)
 
 
 @public_constructor
@@ -186,8 +186,8 @@ class LookAtTask(_DirectionTask):
         return self._rotation_error(d, u, rates_in_B)
 
     def checked(self, robot: Any) -> Iterable[str]:
-        other = ("frame", self.relative_to) if self.point is None else ("point", self.point)
-        return check_relative_motion(robot, ("direction", self.direction), other)
+        second_feature = ("frame", self.relative_to) if self.point is None else ("point", self.point)
+        return check_relative_motion(robot, ("direction", self.direction), second_feature)
 
 
 _NEAR = by_type(1e-16)  # [m²] squared distance below which the direction is undefined

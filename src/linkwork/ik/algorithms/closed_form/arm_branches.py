@@ -51,10 +51,10 @@ class ArmBranch:
 
 def redundant_angle(tree: Tree, arm: RecognisedArm, q: Scalars) -> Any:
     """Return the redundant angle of a configuration [rad]: the locked joint's, or the elbow angle ψ."""
-    own = tree.split_q(q)
+    joint_q = tree.split_q(q)
     if arm.redundant == ELBOW:
-        return arm.elbow_angle([_angle(tree, i, own) for i in arm.bodies])
-    return _angle(tree, _locked_body(arm), own)
+        return arm.elbow_angle([_angle(tree, i, joint_q) for i in arm.bodies])
+    return _angle(tree, _locked_body(arm), joint_q)
 
 
 def arm_branches(
@@ -66,7 +66,7 @@ def arm_branches(
     ``position_limits``, the nearest one within limits.  ``value`` is the redundant angle [rad].  A branch is not valid
     if its equations have no solution (q is then the nearest that they permit), or if it coincides with another branch.
     """
-    own = tree.split_q(q_init)
+    initial_joint_q = tree.split_q(q_init)
     refinement = NewtonRefinement(tree, A, B, arm.bodies, arm.geometry.length)
     fixed_angles = {} if arm.redundant in (None, ELBOW) else {_locked_body(arm): value}
     solutions = arm.solutions(X, value)
@@ -76,14 +76,14 @@ def arm_branches(
         in_loops=True,
         alike=True,
     )
-    near = [_angle(tree, i, own) for i in arm.bodies]
+    near = [_angle(tree, i, initial_joint_q) for i in arm.bodies]
     ranges = bounds(tree)
     result = []
     for solution, row in zip(solutions, rows, strict=True):
         *angles, orientation_error, position_error = row
         valid = and_(le(orientation_error, VALID_ERROR), le(position_error, by_type(VALID_ERROR * arm.geometry.length)))
         valid = valid if solution.counts is True else and_(valid, solution.counts)
-        joint_q = list(own)
+        joint_q = list(initial_joint_q)
         for i, angle, near_angle in zip(arm.bodies, angles, near, strict=True):
             low, high = _bounds(tree, i, ranges) if position_limits else (-math.inf, math.inf)
             angle, in_bounds = _in_range(angle, near_angle, low, high)

@@ -192,16 +192,16 @@ def _recovery_error(arm: RecognisedArm) -> float:
         X = Pose.identity()
         for body, axis in zip(chain.bodies, chain.axes, strict=True):
             X = X @ axis.turn(angles[body])
-        own = [angles[body] for body in arm.bodies]
+        arm_angles = [angles[body] for body in arm.bodies]
         if arm.redundant == ELBOW:
-            redundant_value = arm.elbow_angle(own)
+            redundant_value = arm.elbow_angle(arm_angles)
         elif arm.redundant is not None:
             redundant_value = next(angles[body] for body in chain.bodies if body not in arm.bodies)
         try:
             branches = [arm.angles_of(solution) for solution in arm.solutions(X @ chain.zero, redundant_value)]
         except ZeroDivisionError:
             return math.inf
-        worst = max(worst, min(_largest_difference(x, own) for x in branches))
+        worst = max(worst, min(_largest_difference(x, arm_angles) for x in branches))
     return worst
 
 

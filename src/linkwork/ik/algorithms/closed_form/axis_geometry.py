@@ -27,7 +27,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.expr.scalar.functions import and_
 from linkwork.ik.algorithms.closed_form.trigonometric_equations import UnitAngle
 from linkwork.joints import JointType
 from linkwork.kinematics.algorithms.joint_path import poses_in
@@ -43,7 +42,6 @@ __all__ = [
     "AxisGeometry",
     "arm_chain",
     "axis_geometry",
-    "both",
     "turns_only",
     "without",
 ]
@@ -102,9 +100,9 @@ def axis_geometry(axes: Sequence[JointAxis]) -> AxisGeometry | None:
 def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | None:
     """Return the geometry, with lengths up to ``short`` set to zero."""
     normals: list[_Normal] = []
-    for one, other in pairwise(axes):
-        start = normals[-1].to_foot if normals else one.point
-        normal = _normal(one, other, start, short)
+    for joint, next_joint in pairwise(axes):
+        start = normals[-1].to_foot if normals else joint.point
+        normal = _normal(joint, next_joint, start, short)
         if normal is None:
             return None
         normals.append(normal)
@@ -127,14 +125,14 @@ def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | N
     )
 
 
-def _normal(one: JointAxis, other: JointAxis, start: Vec3, short: float) -> _Normal | None:
+def _normal(first: JointAxis, second: JointAxis, start: Vec3, short: float) -> _Normal | None:
     """Return the common normal; of parallel axes, the one at the point ``start`` of the first."""
-    z, w = one.direction, other.direction
-    normal, offset_vector = z.cross(w), other.point - one.point
+    z, w = first.direction, second.direction
+    normal, offset_vector = z.cross(w), second.point - first.point
     sin, cos = math.hypot(*normal), z.dot(w)
     if sin <= TOLERANCE:
-        from_foot = one.point + z * (start - one.point).dot(z)
-        to_foot = other.point + w * (from_foot - other.point).dot(w)
+        from_foot = first.point + z * (start - first.point).dot(z)
+        to_foot = second.point + w * (from_foot - second.point).dot(w)
         x = to_foot - from_foot
         a = math.hypot(*x)
         if a <= short:
@@ -142,8 +140,8 @@ def _normal(one: JointAxis, other: JointAxis, start: Vec3, short: float) -> _Nor
         return _Normal(x * (1.0 / a), from_foot, to_foot, a, UnitAngle(math.copysign(1.0, cos), 0.0))
     x = normal * (1.0 / sin)
     a = offset_vector.dot(x)
-    from_foot = one.point + z * (offset_vector.cross(w).dot(x) / sin)
-    to_foot = other.point + w * (offset_vector.cross(z).dot(x) / sin)
+    from_foot = first.point + z * (offset_vector.cross(w).dot(x) / sin)
+    to_foot = second.point + w * (offset_vector.cross(z).dot(x) / sin)
     twist = UnitAngle(0.0, 1.0) if abs(cos) <= _RIGHT else UnitAngle(cos, sin)
     return _Normal(x, from_foot, to_foot, 0.0 if abs(a) <= short else a, twist)
 
@@ -244,10 +242,3 @@ class ArmSolution(NamedTuple):
 
     angles: tuple[UnitAngle, ...]
     counts: Any
-
-
-def both(one: Any, other: Any) -> Any:
-    """Return the conjunction of two conditions, either of which may be known to be True."""
-    if one is True:
-        return other
-    return one if other is True else and_(one, other)

@@ -33,7 +33,7 @@ from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import fmax, lt, sqrt
-from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry, both
+from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry
 from linkwork.ik.algorithms.closed_form.spherical_wrist import (
     ThreeAngles,
     about_axes,
@@ -46,6 +46,7 @@ from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
     SAME,
     Sinusoid,
     UnitAngle,
+    both,
     coupled_angles,
     equation,
     on_circle,
@@ -83,39 +84,41 @@ def _ends(arm: AxisGeometry, X: Pose) -> list[tuple[UnitAngle, Plane, ThreeAngle
 
     The wrist angles are the sum of the three parallel angles, θ5 and θ6.
     """
-    one, four, five = arm.twist[0], arm.twist[3], arm.twist[4]
+    twist1, twist4, twist5 = arm.twist[0], arm.twist[3], arm.twist[4]
     R, p = X.rotation.rows(), X.translation
     second, sign, twist = _signs(arm)
-    along = arm.d[1] + second * arm.d[2] + sign * (arm.d[3] + arm.d[4] * four.cos)
-    height = Sinusoid(scaled(one.cos, p.z) - along, -scaled(one.sin, p.y), scaled(one.sin, p.x))
+    along = arm.d[1] + second * arm.d[2] + sign * (arm.d[3] + arm.d[4] * twist4.cos)
+    height = Sinusoid(scaled(twist1.cos, p.z) - along, -scaled(twist1.sin, p.y), scaled(twist1.sin, p.x))
     if is_zero(arm.a[4]):
         pair = equation(height.cos, height.sin, -height.constant)
         result = []
         for theta1, counts in ((pair.first, True), (pair.second, pair.differ)):
             hand = _in_plane(arm, X, theta1)
-            rotated = twisted(one, rotated_about_z(theta1, R))
-            for wrist in three_angles(rotated, twist, five, partial(_reachable, arm, hand)):
+            rotated = twisted(twist1, rotated_about_z(theta1, R))
+            for wrist in three_angles(rotated, twist, twist5, partial(_reachable, arm, hand)):
                 result.append((theta1, hand, wrist._replace(counts=both(counts, wrist.counts))))
         return result
     inclined = Sinusoid(
-        scaled(one.cos, R[2][2]) - sign * four.cos * five.cos, -scaled(one.sin, R[1][2]), scaled(one.sin, R[0][2])
+        scaled(twist1.cos, R[2][2]) - sign * twist4.cos * twist5.cos,
+        -scaled(twist1.sin, R[1][2]),
+        scaled(twist1.sin, R[0][2]),
     )
-    lift = Sinusoid(0.0, 0.0, sign * arm.a[4] * four.sin)
-    tilt = Sinusoid(0.0, -sign * four.sin * five.sin, 0.0)
+    lift = Sinusoid(0.0, 0.0, sign * arm.a[4] * twist4.sin)
+    tilt = Sinusoid(0.0, -sign * twist4.sin * twist5.sin, 0.0)
     result = []
     for theta1, theta5, counts in coupled_angles(height, lift, inclined, tilt):
         hand = _in_plane(arm, X, theta1)
-        rotated = twisted(one, rotated_about_z(theta1, R))
-        wrist = about_axes(rotated, twist, five, theta5, counts, partial(_reachable, arm, hand))
+        rotated = twisted(twist1, rotated_about_z(theta1, R))
+        wrist = about_axes(rotated, twist, twist5, theta5, counts, partial(_reachable, arm, hand))
         result.append((theta1, hand, wrist))
     return result
 
 
 def _in_plane(arm: AxisGeometry, X: Pose, theta1: UnitAngle) -> Plane:
     """Return the position of the last axis relative to axis 2, in the plane across axis 2 [m]."""
-    one, p = arm.twist[0], X.translation
+    twist1, p = arm.twist[0], X.translation
     x, y = theta1.rotated_back(p.x, p.y)
-    return x - arm.a[0], one.cos * y + one.sin * p.z
+    return x - arm.a[0], twist1.cos * y + twist1.sin * p.z
 
 
 def _last(arm: AxisGeometry, theta5: UnitAngle) -> Plane:
@@ -182,23 +185,23 @@ def parallel_hand(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
 def _first_three_axes(arm: AxisGeometry, X: Pose) -> list[tuple[tuple[UnitAngle, UnitAngle, UnitAngle], Any]]:
     """Return four solutions (θ1, θ2, θ3), each with a condition: True if it is valid and distinct."""
     a1, a2 = arm.a[:2]
-    one, two, three = arm.twist[:3]
+    twist1, twist2, twist3 = arm.twist[:3]
     fourth, sign = arm.twist[3].cos, arm.twist[3].cos * arm.twist[4].cos
     u = Vec3(*(row[2] for row in X.rotation.rows())) * sign
     along = u.dot(X.translation) - (arm.d[3] + fourth * arm.d[4])
     # r_z, r_y and a₂ r_x as (constant, cos θ1, sin θ1)
-    up = (scaled(one.cos, u.z), -scaled(one.sin, u.y), scaled(one.sin, u.x))
-    side = tuple((two.cos * x - c) * (1.0 / two.sin) for x, c in zip(up, (three.cos, 0.0, 0.0), strict=True))
-    rest = (along - arm.d[2] * three.cos, -scaled(a1, u.x), -scaled(a1, u.y))
-    forward = tuple(x - scaled(arm.d[1], z) for x, z in zip(rest, up, strict=True))
+    up = (scaled(twist1.cos, u.z), -scaled(twist1.sin, u.y), scaled(twist1.sin, u.x))
+    side = tuple((twist2.cos * x - c) * (1.0 / twist2.sin) for x, c in zip(up, (twist3.cos, 0.0, 0.0), strict=True))
+    offset = (along - arm.d[2] * twist3.cos, -scaled(a1, u.x), -scaled(a1, u.y))
+    forward = tuple(x - scaled(arm.d[1], z) for x, z in zip(offset, up, strict=True))
     result = []
     if is_zero(a2):
         pair = equation(forward[1], forward[2], -forward[0])
         for theta1, counts in ((pair.first, True), (pair.second, pair.differ)):
             z, y = (_at(x, theta1) for x in (up, side))
             x = sqrt(fmax(1.0 - z * z - y * y, 0.0))
-            for rx, other in ((x, True), (-x, lt(0.5 * SAME, x))):
-                result.append((_second_and_third(arm, u, theta1, (rx, y, z)), both(counts, other)))
+            for rx, distinct in ((x, True), (-x, lt(0.5 * SAME, x))):
+                result.append((_second_and_third(arm, u, theta1, (rx, y, z)), both(counts, distinct)))
         return result
     ahead = tuple(x * (1.0 / a2) for x in forward)
     A, B, C, D, E, F = (
@@ -222,13 +225,13 @@ def _second_and_third(
     ``u`` is that direction at the base; θ2 rotates r to it in the axes of joint 2.  v is that direction after axis 3;
     θ3 rotates v to r across the twist α₂.
     """
-    one, two, three = arm.twist[:3]
+    twist1, twist2, twist3 = arm.twist[:3]
     x, y = theta1.rotated_back(u.x, u.y)
-    y = one.cos * y + one.sin * u.z
+    y = twist1.cos * y + twist1.sin * u.z
     theta2 = UnitAngle.along(r[0] * x + r[1] * y, r[0] * y - r[1] * x)
-    side = two.cos * r[1] + two.sin * r[2]
+    side = twist2.cos * r[1] + twist2.sin * r[2]
     # v = (0, −sin α₃, cos α₃) turned by θ3 is (sin α₃ sin θ3, −sin α₃ cos θ3)
-    return theta1, theta2, UnitAngle.along(-side * three.sin, r[0] * three.sin)
+    return theta1, theta2, UnitAngle.along(-side * twist3.sin, r[0] * twist3.sin)
 
 
 def _triangles_parallel_hand(

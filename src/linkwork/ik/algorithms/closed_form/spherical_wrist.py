@@ -57,12 +57,13 @@ from typing import Any, NamedTuple
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, fmax, lt, sqrt, where
-from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry, both
+from linkwork.ik.algorithms.closed_form.axis_geometry import ArmSolution, AxisGeometry
 from linkwork.ik.algorithms.closed_form.trigonometric_equations import (
     SAME,
     CoupledAngles,
     Sinusoid,
     UnitAngle,
+    both,
     coupled_angles,
     equation,
 )
@@ -104,12 +105,12 @@ def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, Unit
 
     w is in the frame after axis 3, p in that of the base.
     """
-    (a1, a2), (one, two), d2 = arm.a[:2], arm.twist[:2], arm.d[1]
+    (a1, a2), (twist1, twist2), d2 = arm.a[:2], arm.twist[:2], arm.d[1]
     flat = w.x * w.x + w.y * w.y
     before, after = (d2, 0.0) if is_zero(a2) and not is_zero(a1) else (0.0, d2)
     # heights along axis 2 above the foot of normal 1, or of normal 2 if axes 2 and 3 intersect
-    height_of_p = Sinusoid(scaled(one.cos, p.z) - before, -scaled(one.sin, p.y), scaled(one.sin, p.x))
-    height_of_w = Sinusoid(two.cos * w.z + after, scaled(two.sin, w.y), scaled(two.sin, w.x))
+    height_of_p = Sinusoid(scaled(twist1.cos, p.z) - before, -scaled(twist1.sin, p.y), scaled(twist1.sin, p.x))
+    height_of_w = Sinusoid(twist2.cos * w.z + after, scaled(twist2.sin, w.y), scaled(twist2.sin, w.x))
     # squared distances from that foot
     square = p.x * p.x + p.y * p.y + p.z * p.z + a1 * a1 - before * before - scaled(2.0 * before, height_of_p.constant)
     distance_of_p = Sinusoid(
@@ -118,9 +119,9 @@ def positions(arm: AxisGeometry, p: Vec3, w: Vec3) -> list[tuple[UnitAngle, Unit
         -scaled(2.0 * a1, p.y) - scaled(2.0 * before, height_of_p.sin),
     )
     reach = Sinusoid(
-        a2 * a2 + flat + w.z * w.z + after * (2.0 * two.cos * w.z + after),
-        2.0 * (a2 * w.x + after * two.sin * w.y),
-        2.0 * (after * two.sin * w.x - a2 * w.y),
+        a2 * a2 + flat + w.z * w.z + after * (2.0 * twist2.cos * w.z + after),
+        2.0 * (a2 * w.x + after * twist2.sin * w.y),
+        2.0 * (after * twist2.sin * w.x - a2 * w.y),
     )
     return [
         _with_second(arm, p, w, solution) for solution in coupled_angles(height_of_p, height_of_w, distance_of_p, reach)
@@ -132,11 +133,11 @@ def _with_second(
 ) -> tuple[UnitAngle, UnitAngle, UnitAngle, Any]:
     """Return (θ1, θ2, θ3, distinct) for a solution (θ1, θ3): θ2 rotates the point w to p about axis 2."""
     theta1, theta3, counts = solution
-    one, two = arm.twist[:2]
+    twist1, twist2 = arm.twist[:2]
     x, y = theta1.rotated_back(p.x, p.y)
-    world_axes = x - arm.a[0], one.cos * y + one.sin * p.z
+    world_axes = x - arm.a[0], twist1.cos * y + twist1.sin * p.z
     gx, gy = theta3.rotated(w.x, w.y)
-    g = arm.a[1] + gx, two.cos * gy - two.sin * w.z
+    g = arm.a[1] + gx, twist2.cos * gy - twist2.sin * w.z
     return (
         theta1,
         UnitAngle.along(g[0] * world_axes[0] + g[1] * world_axes[1], g[0] * world_axes[1] - g[1] * world_axes[0]),
@@ -156,10 +157,12 @@ def spherical_middle(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     There are four solutions of θ1, θ2 and θ6, each with two of θ3, θ4 and θ5.
     """
     a1, a2, a5 = arm.a[0], arm.a[1], arm.a[4]
-    one, two, five = arm.twist[0], arm.twist[1], arm.twist[4]
-    w = Vec3(a2, -two.sin * arm.d[2], two.cos * arm.d[2])  # after axis 2, relative to the foot of its normal to axis 3
+    twist1, twist2, twist5 = arm.twist[0], arm.twist[1], arm.twist[4]
+    w = Vec3(
+        a2, -twist2.sin * arm.d[2], twist2.cos * arm.d[2]
+    )  # after axis 2, relative to the foot of its normal to axis 3
     # S from the last axis: back along normal 5, and along axis 5
-    h = Vec3(-a5, -five.sin * arm.d[4], -five.cos * arm.d[4])
+    h = Vec3(-a5, -twist5.sin * arm.d[4], -twist5.cos * arm.d[4])
     p, R = X.translation, X.rotation
     across = _columns(R)
     center = p + across[2] * h.z
@@ -169,17 +172,17 @@ def spherical_middle(arm: AxisGeometry, X: Pose) -> list[ArmSolution]:
     square = center.dot(center) + (h.x * h.x + h.y * h.y)
     distance_of_p = Sinusoid(square, 2.0 * center.dot(even), 2.0 * center.dot(odd))
     z = w.z + arm.d[1]
-    height_of_w = Sinusoid(one.cos * z, scaled(one.sin, w.y), scaled(one.sin, w.x))
+    height_of_w = Sinusoid(twist1.cos * z, scaled(twist1.sin, w.y), scaled(twist1.sin, w.x))
     reach = Sinusoid(a1 * a1 + w.x * w.x + w.y * w.y + z * z, scaled(2.0 * a1, w.x), -scaled(2.0 * a1, w.y))
     result = []
     for theta6, theta2, counts in coupled_angles(height, height_of_w, distance_of_p, reach):
         S = center + even * theta6.cos + odd * theta6.sin
         x, y = theta2.rotated(w.x, w.y)
-        gx, gy = a1 + x, one.cos * y - one.sin * z
+        gx, gy = a1 + x, twist1.cos * y - twist1.sin * z
         theta1 = UnitAngle.along(gx * S.x + gy * S.y, gx * S.y - gy * S.x)
-        rest = twisted(two, rotated_about_z(theta2, twisted(one, rotated_about_z(theta1, R.rows()))))
-        rest = _after(_after_turn(rest, theta6), five)
-        for middle in three_angles(rest, arm.twist[2], arm.twist[3]):
+        R25 = twisted(twist2, rotated_about_z(theta2, twisted(twist1, rotated_about_z(theta1, R.rows()))))
+        R25 = _after(_after_turn(R25, theta6), twist5)
+        for middle in three_angles(R25, arm.twist[2], arm.twist[3]):
             angles = (theta1, theta2, middle.first, middle.second, middle.third, theta6)
             result.append(ArmSolution(angles, both(counts, middle.counts)))
     return result
@@ -216,9 +219,9 @@ def elbow_arm(arm: AxisGeometry, X: Pose, psi: Any) -> list[ArmSolution]:
         v = v0 * direction.cos + v1 * direction.sin
         world_axes, arm_axes = _frame(_unit(s, arm.length), v), _frame(w, e)
         R03 = [[sum(a[k] * b[k] for k in range(3)) for b in arm_axes] for a in world_axes]
-        rest = _transposed_product(R03, X.rotation.rows())
-        rest = twisted(arm.twist[3], rotated_about_z(bend, twisted(arm.twist[2], rest)))
-        wrists = three_angles(rest, arm.twist[4], arm.twist[5])
+        R47 = _transposed_product(R03, X.rotation.rows())
+        R47 = twisted(arm.twist[3], rotated_about_z(bend, twisted(arm.twist[2], R47)))
+        wrists = three_angles(R47, arm.twist[4], arm.twist[5])
         for shoulder in three_angles(R03, arm.twist[0], arm.twist[1]):
             for wrist in wrists:
                 angles = (*shoulder[:3], bend, *wrist[:3])
@@ -265,9 +268,9 @@ def _arm_frame(arm: AxisGeometry, bend: UnitAngle) -> tuple[Vec3, Vec3]:
     w = _unit(W, arm.length)
     elbow = foot - axis * foot.dot(axis)
     perpendicular = elbow - w * w.dot(elbow)
-    other = axis.cross(w)
+    normal = axis.cross(w)
     short = lt(perpendicular.dot(perpendicular), by_type((_NEGLIGIBLE * arm.length) ** 2))
-    return w, _unit(_select(short, other - w * w.dot(other), perpendicular), 1.0)
+    return w, _unit(_select(short, normal - w * w.dot(normal), perpendicular), 1.0)
 
 
 def _world_frame(arm: AxisGeometry, s: Vec3) -> tuple[Vec3, Vec3, Vec3]:
@@ -299,8 +302,8 @@ def _unit(v: Vec3, size: float) -> Vec3:
     return Vec3(v.x * scale, v.y * scale, where(known, v.z * scale, 1.0))
 
 
-def _select(condition: Any, one: Vec3, other: Vec3) -> Vec3:
-    return Vec3(*(where(condition, a, b) for a, b in zip(one, other, strict=True)))
+def _select(condition: Any, u: Vec3, v: Vec3) -> Vec3:
+    return Vec3(*(where(condition, a, b) for a, b in zip(u, v, strict=True)))
 
 
 def _frame(w: Vec3, e: Vec3) -> list[list[Any]]:
@@ -308,9 +311,9 @@ def _frame(w: Vec3, e: Vec3) -> list[list[Any]]:
     return [list(row) for row in zip(w, e, w.cross(e), strict=True)]
 
 
-def _transposed_product(R: list[list[Any]], other: list[list[Any]]) -> list[list[Any]]:
+def _transposed_product(R: list[list[Any]], S: list[list[Any]]) -> list[list[Any]]:
     """Return Rᵀ times the other matrix."""
-    return [[sum(R[k][i] * other[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
+    return [[sum(R[k][i] * S[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
 
 
 _ALIGNED = by_type(1e-12)  # sine of the angle between aligned axes, for rounding
@@ -379,13 +382,13 @@ def about_axes(
     vx, vy = s * beta.sin, -(alpha.cos * beta.sin * c + alpha.sin * beta.cos)
     first = UnitAngle.along(vx * ux + vy * uy, vx * uy - vy * ux)
     if in_line is not None:
-        not_aligned, other = lt(by_type(_ALIGNED * _ALIGNED), ux * ux + uy * uy), in_line(second)
-        first = UnitAngle(where(not_aligned, first.cos, other.cos), where(not_aligned, first.sin, other.sin))
+        not_aligned, aligned = lt(by_type(_ALIGNED * _ALIGNED), ux * ux + uy * uy), in_line(second)
+        first = UnitAngle(where(not_aligned, first.cos, aligned.cos), where(not_aligned, first.sin, aligned.sin))
     inside = twisted(alpha, rotated_about_z(first, R))  # Rz(θ2) Rx(β) Rz(θ3)
     sign = 1.0 / beta.sin
     second = UnitAngle(-inside[1][2] * sign, inside[0][2] * sign)
-    rest = rotated_about_z(second, inside)  # Rx(β) Rz(θ3): its first row is (cos θ3, −sin θ3, 0)
-    return ThreeAngles(first, second, UnitAngle(rest[0][0], -rest[0][1]), counts)
+    third_rows = rotated_about_z(second, inside)  # Rx(β) Rz(θ3): its first row is (cos θ3, −sin θ3, 0)
+    return ThreeAngles(first, second, UnitAngle(third_rows[0][0], -third_rows[0][1]), counts)
 
 
 def _between(u: Any, low: float, high: float, square: Any) -> Any:

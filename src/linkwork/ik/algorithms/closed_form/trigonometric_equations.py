@@ -46,7 +46,17 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, atan2, copysign, cos, fabs, fmax, fmin, le, lt, not_, sin, sqrt, where
 
-__all__ = ["SAME", "CirclePoint", "CoupledAngles", "Sinusoid", "UnitAngle", "coupled_angles", "equation", "on_circle"]
+__all__ = [
+    "SAME",
+    "CirclePoint",
+    "CoupledAngles",
+    "Sinusoid",
+    "UnitAngle",
+    "both",
+    "coupled_angles",
+    "equation",
+    "on_circle",
+]
 
 
 _STEPS = 14  # steps toward μ; each squares the error or halves the bracket
@@ -78,8 +88,8 @@ def on_circle(A: Any, B: Any, C: Any, D: Any, E: Any, F: Any) -> list[CirclePoin
         for angle, differs in ((pair.first, True), (pair.second, pair.differ)):
             at, value = _refined(p, d, e, f, angle)
             new = le(fabs(value), _REAL) if differs is True else and_(differs, le(fabs(value), _REAL))
-            for other in result:
-                new = and_(new, not_(and_(other.counts, _near(at, other.angle))))
+            for earlier in result:
+                new = and_(new, not_(and_(earlier.counts, _near(at, earlier.angle))))
             result.append(CirclePoint(at, new))
     return [CirclePoint(axes.plus(point.angle), point.counts) for point in result]
 
@@ -107,8 +117,8 @@ def _degenerate(p: Any, d: Any, e: Any, f: Any) -> Any:
     dd, ee = d * d, e * e
 
     def g(mu: Any) -> Any:
-        rest = p - mu
-        return mu * dd - rest * ee - mu * rest * (f + mu)
+        complement = p - mu
+        return mu * dd - complement * ee - mu * complement * (f + mu)
 
     low, high = p * 0.0, p
     below, above = -p * ee, p * dd
@@ -176,8 +186,8 @@ def _refined(p: Any, d: Any, e: Any, f: Any, at: UnitAngle) -> tuple[UnitAngle, 
     return at, value
 
 
-def _near(one: UnitAngle, other: UnitAngle) -> Any:
-    dc, ds = one.cos - other.cos, one.sin - other.sin
+def _near(a: UnitAngle, b: UnitAngle) -> Any:
+    dc, ds = a.cos - b.cos, a.sin - b.sin
     return lt(dc * dc + ds * ds, SAME * SAME)
 
 
@@ -247,17 +257,18 @@ def _one_after_other(f: Sinusoid, F: Sinusoid, g: Sinusoid, G: Sinusoid) -> list
     """Return four (θ, φ): θ from f(θ) = F for a constant F, then φ from G(φ) = g(θ)."""
     first = equation(f.cos, f.sin, F.constant - f.constant)
     result = []
-    for theta, one in ((first.first, True), (first.second, first.differ)):
+    for theta, theta_counts in ((first.first, True), (first.second, first.differ)):
         next_value = equation(G.cos, G.sin, g.at(theta) - G.constant)
-        for phi, other in ((next_value.first, True), (next_value.second, next_value.differ)):
-            result.append(CoupledAngles(theta, phi, _both(one, other)))
+        for phi, phi_counts in ((next_value.first, True), (next_value.second, next_value.differ)):
+            result.append(CoupledAngles(theta, phi, both(theta_counts, phi_counts)))
     return result
 
 
-def _both(one: Any, other: Any) -> Any:
-    if one is True:
-        return other
-    return one if other is True else and_(one, other)
+def both(a: Any, b: Any) -> Any:
+    """Return the conjunction of two conditions, either of which may be known to be True."""
+    if a is True:
+        return b
+    return a if b is True else and_(a, b)
 
 
 SAME = 1e-6  # [rad] angles closer than this are equal
