@@ -12,13 +12,21 @@ ROOMS = [
     "environments",
     "expr",
     "identify",
+    "ik",
     "interop",
     "joints",
     "kinematics",
+    "motion",
     "robots",
     "spatial",
     "workspace",
 ]
+# Public names that are no nouns, by file: they stay, as users may write them.
+PUBLIC_NAMES = {
+    ("ik/algorithms/task_stack.py", "own"),
+    ("ik/tasks/modifiers.py", "own"),
+    ("ik/tasks/task.py", "own"),
+}
 
 
 @functools.cache
@@ -36,7 +44,9 @@ def test_names_and_messages_use_the_terms_of_the_field() -> None:
 
 def test_variables_in_some_rooms_are_nouns() -> None:
     rooms = tuple(f"src/linkwork/{name}/" for name in ROOMS)
-    assert [x for x in findings_in_source() if x.startswith(rooms)] == []
+    public = {(f"src/linkwork/{file}", repr(name)) for file, name in PUBLIC_NAMES}
+    lines = (x for x in findings_in_source() if x.startswith(rooms))
+    assert [x for x in lines if (x.split(":")[0], x.split()[-1]) not in public] == []
 
 
 def test_tests_are_in_the_same_language() -> None:

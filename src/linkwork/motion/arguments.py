@@ -66,8 +66,8 @@ def times_within(
     """
     if not isinstance(outside, str) or outside not in ("raise", "hold"):
         raise ValueError(f'{caller}: outside: expected "raise" or "hold", got {outside!r}')
-    what, unit = ("a time or an array of times [s]", " s") if is_timed else ("a length or an array [rad, m]", " rad, m")
-    expected = f"{caller}: t: expected {what}"
+    kind, unit = ("a time or an array of times [s]", " s") if is_timed else ("a length or an array [rad, m]", " rad, m")
+    expected = f"{caller}: t: expected {kind}"
     times = np.asarray(real_array(expected, t), dtype=np.float64)
     if not times.size:
         return times
@@ -135,17 +135,17 @@ def own_limits(robot: Any, quantity: str) -> np.ndarray | None:
 
 
 def read_limit(
-    caller: str, quantity: str, value: Any, names: Sequence[str], robot: Any = None, own: Any = None
+    caller: str, quantity: str, value: Any, names: Sequence[str], robot: Any = None, default: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the magnitudes (n,) of the upper and of the lower limits of a quantity.
 
     A number or an array (n,) is the magnitude in both directions. A pair (lower, upper) has the limits of both
-    directions, with their signs. A dict has such a value by joint of ``robot``; other joints have the robot's ``own``
+    directions, with their signs. A dict has such a value by joint of ``robot``; other joints have the ``default``
     limits (n,). Raises ValueError for an invalid limit, NaN, a limit on the wrong side of 0, since rest must be
     feasible, and a dict without all joints where robots have no own limits; UnknownNameError for an unknown joint.
     """
     if isinstance(value, Mapping):
-        return _limit_by_joint(caller, quantity, value, names, robot, own)
+        return _limit_by_joint(caller, quantity, value, names, robot, default)
     return _magnitudes(caller, quantity, value, names)
 
 
@@ -172,13 +172,13 @@ def _magnitudes(caller: str, quantity: str, value: Any, names: Sequence[str]) ->
 
 
 def _limit_by_joint(
-    caller: str, quantity: str, value: Mapping[str, Any], names: Sequence[str], robot: Any, own: Any
+    caller: str, quantity: str, value: Mapping[str, Any], names: Sequence[str], robot: Any, default: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     n = len(names)
     if robot is None:
         raise ValueError(f"{caller}: {quantity}: expected a number or an array of shape ({n},), {_NO_NAMES}")
     missing = np.full(n, np.nan)
-    up, down = (missing.copy() if own is None else np.array(own, dtype=float) for _ in range(2))
+    up, down = (missing.copy() if default is None else np.array(default, dtype=float) for _ in range(2))
     for joint, limit in value.items():
         at = _indices(caller, quantity, robot, "v", joint)
         up[at], down[at] = _magnitudes(f"{caller}: joint {joint!r}", quantity, limit, [names[k] for k in at])
@@ -193,17 +193,17 @@ def _limit_by_joint(
 
 
 def read_positions(
-    caller: str, name: str, value: Any, size: int, robot: Any = None, own: np.ndarray | None = None
+    caller: str, name: str, value: Any, size: int, robot: Any = None, default: np.ndarray | None = None
 ) -> np.ndarray:
     """Return a limit of position as an array (nq,), from a number, an array, or a dict of numbers by joint.
 
-    Joints that a dict leaves out have the robot's ``own`` limits (nq,). Raises ValueError, and UnknownNameError for an
+    Joints that a dict leaves out have the ``default`` limits (nq,). Raises ValueError, and UnknownNameError for an
     unknown joint.
     """
     if isinstance(value, Mapping):
-        if robot is None or own is None:
+        if robot is None or default is None:
             raise ValueError(f"{caller}: {name}: expected a number or an array of shape ({size},), {_NO_NAMES}")
-        result = np.array(own, dtype=float)
+        result = np.array(default, dtype=float)
         for joint, limit in value.items():
             at = _indices(caller, name, robot, "q", joint)
             result[at] = _positions(caller, f"{name}[{joint!r}]", limit, len(at))

@@ -41,15 +41,17 @@ def is_closed(caller: str, robot: Any, independent: Any) -> bool:
     Raises ValueError for velocity constraints, such as rolling, and for names of independent joints without loops.
     """
     constraints = robot.tree.constraints
-    for one in constraints:
-        if not one.holonomic:
+    for constraint in constraints:
+        if not constraint.holonomic:
             raise ValueError(
-                f"{caller}: robot: {one.name!r} of {robot.name!r} constrains velocities, which no curve through given "
-                f"configurations satisfies; use robot.without_constraints(), or IKProblem.follow for motions that roll"
+                f"{caller}: robot: {constraint.name!r} of {robot.name!r} constrains velocities, which no curve through "
+                "given configurations satisfies; use robot.without_constraints(), or IKProblem.follow for motions that "
+                "roll"
             )
     if independent is not None and not constraints:
         raise ValueError(f"{caller}: independent: expected None for {robot.name!r}, which has no loops")
-    return any(one.component_names for one in constraints)  # a floating joint between two frames has no row
+    # a floating joint between two frames has no row
+    return any(constraint.component_names for constraint in constraints)
 
 
 def refuse_open(
@@ -116,7 +118,7 @@ def _rows(constraint: Any) -> list[tuple[str, str]]:
 
 
 def _timed(robot: Any, time: Any) -> dict[str, Any]:
-    return {"time": time} if any(one.time_dependent for one in robot.tree.constraints) else {}
+    return {"time": time} if any(constraint.time_dependent for constraint in robot.tree.constraints) else {}
 
 
 def closed_motion(
@@ -209,9 +211,9 @@ class _ClosedMotion:
         robot, timed = self.robot, self._timed(t)
         right, left = self.curve(t), self.curve(t, side="left")
         q1, v1, a1 = (np.where(before[:, None], x, y) for x, y in zip(left, right, strict=True))
-        q, still = near, np.zeros((len(t), robot.nv))
+        q, zero = near, np.zeros((len(t), robot.nv))
         for _ in range(2):  # the second time reduces errors to rounding
-            q, error, margin = robot.closed_configuration(q, q1, still, self.independent, **timed)
+            q, error, margin = robot.closed_configuration(q, q1, zero, self.independent, **timed)
         done = (error <= _CLOSED) & (margin >= 1e-7) & np.isfinite(q).all(axis=-1)
         q = np.where(done[:, None], q, near)
         v = np.asarray(robot.explicit_velocity(q, v1, self.independent, **timed))
@@ -233,25 +235,25 @@ class _ClosedMotion:
         first, done = self.states(np.array(times[:1]), np.zeros(1, dtype=bool), self.through[0][2][None])
         if not done[0]:
             raise self._lost(times[0])
-        found, pending = [first], times[:0:-1]
+        states, pending = [first], times[:0:-1]
         shortest = _MIN_STEP * (times[-1] - times[0])
         while pending:
-            last, t = found[-1], pending[-1]
+            last, t = states[-1], pending[-1]
             step = (t - last.t[-1]) * last.v[-1]
-            here = None
+            state = None
             if np.abs(step / self.units).max(initial=0.0) <= _STEP:
                 predicted = self.robot.integrate(last.q[-1], step)
-                here = self._at(t, predicted)
-            if here is None or self._distance(predicted, here.q[0]) > _CORRECTION:
+                state = self._at(t, predicted)
+            if state is None or self._distance(predicted, state.q[0]) > _CORRECTION:
                 if t - last.t[-1] <= shortest:
                     raise self._lost(t)
                 pending.append(0.5 * (last.t[-1] + t))
                 continue
             if t in points:
-                self._refuse_elsewhere(*points[t], here.q[0])
-            found.append(here)
+                self._refuse_elsewhere(*points[t], state.q[0])
+            states.append(state)
             pending.pop()
-        return _States(*(np.concatenate(x) for x in zip(*found, strict=True)))
+        return _States(*(np.concatenate(x) for x in zip(*states, strict=True)))
 
     def refined(self, states: _States) -> _States:
         """Return more states, so many that quintics through them match states between their ends."""
@@ -272,8 +274,8 @@ class _ClosedMotion:
             )
         raise self._lost(middle[open_][0])
 
-    def _distance(self, one: np.ndarray, other: np.ndarray) -> float:
-        change = np.asarray(self.robot.difference(one, other)) / self.units
+    def _distance(self, a: np.ndarray, b: np.ndarray) -> float:
+        change = np.asarray(self.robot.difference(a, b)) / self.units
         return float(np.abs(change).max(initial=0.0))
 
     def _refuse_elsewhere(self, name: str, expected: np.ndarray, q: np.ndarray) -> None:
@@ -301,9 +303,9 @@ def _pivots(basis: np.ndarray, rows: list[int], allowed: np.ndarray, count: int)
 
     Of nearly equal pivots the first is taken.
     """
-    rest, result = np.array(basis), list[int]()
+    remaining, result = np.array(basis), list[int]()
     for k in range(count):
-        sizes = np.linalg.norm(rest, axis=1)
+        sizes = np.linalg.norm(remaining, axis=1)
         if k < len(rows):
             pick = rows[k]
         else:
@@ -311,8 +313,8 @@ def _pivots(basis: np.ndarray, rows: list[int], allowed: np.ndarray, count: int)
             if not sizes[free].max(initial=0.0) > _SINGULAR:
                 break
             pick = int(free[sizes[free] >= 0.9 * sizes[free].max()][0])
-        direction = rest[pick] / sizes[pick]
-        rest = rest - np.outer(rest @ direction, direction)
+        direction = remaining[pick] / sizes[pick]
+        remaining = remaining - np.outer(remaining @ direction, direction)
         result.append(pick)
     return result
 

@@ -37,10 +37,10 @@ def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: in
     rows = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]
     for order, (quantity, x) in enumerate(rows):
         names = None if robot is None else robot.q_names if quantity == "q" else robot.v_names
-        for j, own in enumerate(np.array_split(np.arange(x.shape[-1]), columns)):
+        for j, shown in enumerate(np.array_split(np.arange(x.shape[-1]), columns)):
             axis = axes[order] if np.ndim(axes) == 1 else axes[order][j]
-            lines = {str(k) if names is None else names[k]: x[:, k] for k in own}
-            lower, upper = (side[own] for side in known[order]) if order in known else (None, None)
+            lines = {str(k) if names is None else names[k]: x[:, k] for k in shown}
+            lower, upper = (side[shown] for side in known[order]) if order in known else (None, None)
             few = 4 if columns == 1 else 1
             plot_lines(axis, t, lines, legend=order == 0, columns=few, lower=lower, upper=upper)
             mark_times(axis, trajectory.knots[:: max(len(trajectory.knots) // _MAX_KNOTS, 1)])

@@ -19,18 +19,18 @@ from linkwork.spatial.quaternion import translation_of_twist, twist_of_translati
 __all__ = ["along_arc", "along_blend", "along_screw", "moving", "screw_between", "turn_between"]
 
 
-def turn_between(R: Rotation, other: Rotation) -> Vec3:
-    """Return the rotation vector φ, |φ| ≤ π, for which R exp(φ) = ``other``.
+def turn_between(R: Rotation, S: Rotation) -> Vec3:
+    """Return the rotation vector φ, |φ| ≤ π, for which R exp(φ) = ``S``.
 
     φ has the same components in the axes of both.
     """
-    return Quaternion.of(R.T @ other).log()
+    return Quaternion.of(R.T @ S).log()
 
 
-def screw_between(X: Pose, other: Pose) -> Motion:
-    """Return the twist ξ in X's own axes for which X exp(ξ) = ``other``, with a rotation of at most π."""
-    rotation = turn_between(X.rotation, other.rotation)
-    return Motion(rotation, twist_of_translation(rotation, X.rotation.inv_act(other.translation - X.translation)))
+def screw_between(X: Pose, Y: Pose) -> Motion:
+    """Return the twist ξ in X's own axes for which X exp(ξ) = ``Y``, with a rotation of at most π."""
+    rotation = turn_between(X.rotation, Y.rotation)
+    return Motion(rotation, twist_of_translation(rotation, X.rotation.inv_act(Y.translation - X.translation)))
 
 
 def along_screw(X: Pose, twist: Motion, u: Any) -> Pose:
@@ -50,14 +50,14 @@ def along_arc(X: Pose, center: Vec3, sweep: Vec3, translation: Vec3, rotation: V
     return Pose(X.rotation @ Quaternion.exp(rotation * u).rotation(), center + carried + translation * u)
 
 
-def along_blend(X: Pose, corner: Pose, other: Pose, u: Any) -> Pose:
+def along_blend(X: Pose, corner: Pose, Y: Pose, u: Any) -> Pose:
     """Return the pose at u on a parabola between two poses, tangent to the lines to a corner.
 
     De Casteljau's construction, with slerp.  Source: Shoemake, Animating rotation with quaternion curves, SIGGRAPH
     1985.
     """
-    before, after = (_towards(a.rotation, b.rotation, u) for a, b in ((X, corner), (corner, other)))
-    a, b = (_between(a.translation, b.translation, u) for a, b in ((X, corner), (corner, other)))
+    before, after = (_towards(a.rotation, b.rotation, u) for a, b in ((X, corner), (corner, Y)))
+    a, b = (_between(a.translation, b.translation, u) for a, b in ((X, corner), (corner, Y)))
     return Pose(_towards(before, after, u), _between(a, b, u))
 
 
@@ -79,5 +79,5 @@ def _between(a: Vec3, b: Vec3, u: Any) -> Vec3:
     return result
 
 
-def _towards(R: Rotation, other: Rotation, u: Any) -> Rotation:
-    return R @ Quaternion.exp(turn_between(R, other) * u).rotation()
+def _towards(R: Rotation, S: Rotation, u: Any) -> Rotation:
+    return R @ Quaternion.exp(turn_between(R, S) * u).rotation()

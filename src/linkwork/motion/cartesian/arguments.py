@@ -52,7 +52,7 @@ class PathRequest:
     ) -> None:
         self.robot, self.path, self.frame, self.relative_to, self.caller = robot, path, frame, relative_to, caller
         self.min_step = min_step
-        moving = next((one.name for one in robot.tree.constraints if one.time_dependent), None)
+        moving = next((constraint.name for constraint in robot.tree.constraints if constraint.time_dependent), None)
         if moving is not None:
             remedy = f"use robot.without_constraints({moving!r})"
             raise ValueError(f"{caller}: expected constraints independent of time, got {moving!r}; {remedy}")
@@ -75,7 +75,7 @@ class PathRequest:
             tolerance=tolerance,
             caller=caller,
         )
-        self.has_loops = any(one.holonomic for one in robot.tree.constraints)
+        self.has_loops = any(constraint.holonomic for constraint in robot.tree.constraints)
         self.is_plain = robot.nq == robot.nv and self.problem.plain and bool(_is_plain(robot))
         range_ = self.upper - self.lower
         self._range = np.where(np.isfinite(range_), range_, np.inf)
@@ -97,7 +97,7 @@ class PathRequest:
     def proofs(self, X: np.ndarray) -> list[UnreachableCertificate | None]:
         """Return for each pose (n, 4, 4) of the frame a proof that no configuration within limits has it, or None."""
         tolerances = np.tile(self.problem.tolerances, (len(X), 1))
-        return [one and one[0] for one in proofs(self.problem, {"X_path": X}, tolerances)]
+        return [proof and proof[0] for proof in proofs(self.problem, {"X_path": X}, tolerances)]
 
     def solve(self, q: np.ndarray, X: np.ndarray, *, limits: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return configurations (n, nq) at which the frame has poses X (n, 4, 4), and a mask (n,) of the successes.

@@ -90,8 +90,8 @@ class CartesianPath:
         which = np.clip(np.searchsorted(self._ends, flat, side="right") - 1, 0, len(self._segments) - 1)
         X, V = np.empty((len(flat), 4, 4)), np.empty((len(flat), 6))
         for k in np.unique(which):
-            here = which == k
-            X[here], V[here] = self._on(int(k), flat[here])
+            on_segment = which == k
+            X[on_segment], V[on_segment] = self._on(int(k), flat[on_segment])
         return X.reshape(*at.shape, 4, 4), V.reshape(*at.shape, 6)
 
     @public
@@ -156,8 +156,8 @@ class CartesianPath:
         return f"<CartesianPath: {self.length:.6g} long, {count} segment{'' if count == 1 else 's'}>"
 
 
-def _straight(X: np.ndarray, other: np.ndarray) -> CartesianPath:
-    return CartesianPath([straight_segment(Pose.of(X.tolist()), Pose.of(other.tolist()), "decoupled")])
+def _straight(X: np.ndarray, Y: np.ndarray) -> CartesianPath:
+    return CartesianPath([straight_segment(Pose.of(X.tolist()), Pose.of(Y.tolist()), "decoupled")])
 
 
 def _behind(X: np.ndarray, caller: str, distance: Any, axis: Any) -> np.ndarray:

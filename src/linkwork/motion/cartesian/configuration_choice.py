@@ -75,20 +75,20 @@ def advanced(
             least = np.where(turning, np.ceil((low - branches - 1e-12) / _TURN), 0.0)
             most = np.where(turning, np.floor((high - branches + 1e-12) / _TURN), 0.0)
         turns = np.where(turning, np.round((labels.q[:, None] - branches[None]) / _TURN), 0.0)
-        there = branches[None] + _TURN * np.clip(turns, least, np.maximum(least, most))
-        valid = ((there >= low - 1e-12) & (there <= high + 1e-12)).all(-1)
+        shifted = branches[None] + _TURN * np.clip(turns, least, np.maximum(least, most))
+        valid = ((shifted >= low - 1e-12) & (shifted <= high + 1e-12)).all(-1)
         c, d = np.nonzero(valid & ~near)
-        result.append((there[c, d], c, np.ones(len(c), dtype=bool)))
+        result.append((shifted[c, d], c, np.ones(len(c), dtype=bool)))
     q, before, changed = (np.concatenate(part) for part in zip(*result, strict=True))
     count = labels.count[before] + changed
     motion = labels.motion[before] + np.linalg.norm(q - labels.q[before], axis=-1)
     order = np.lexsort((motion, count))
     order = order[count[order] <= (count.min() if len(count) else 0) + 1]  # further reconfigurations cannot be optimal
-    seen: dict[tuple[int, ...], None] = {}
+    keys: dict[tuple[int, ...], None] = {}
     chosen = []
     for k, key in zip(order.tolist(), map(tuple, np.round(q[order] / _SAME).astype(np.int64).tolist()), strict=True):
-        if key not in seen:
-            seen[key] = None
+        if key not in keys:
+            keys[key] = None
             chosen.append(k)
     at = np.array(chosen, dtype=int)
     return Labels(s, q[at], count[at], motion[at], before[at], changed[at]), all_continue
@@ -178,8 +178,8 @@ def tracked(
         if not going:
             break
         before = np.array([track.q[-1] for track in going])
-        own = np.concatenate([track.strategy for track in going])
-        seeds = request.initial_guesses(before, float(path_positions[k + 1] - path_positions[k]), own)
+        choices = np.concatenate([track.strategy for track in going])
+        seeds = request.initial_guesses(before, float(path_positions[k + 1] - path_positions[k]), choices)
         result, done = request.solve(seeds, np.repeat(X[k + 1][None], len(going), axis=0))
         near = done & (np.abs(request.difference(before, result)) <= max_step).all(axis=-1)
         for track, q, valid in zip(going, result, near, strict=True):

@@ -120,7 +120,7 @@ def _candidates(
 
         def nodes(at: np.ndarray) -> list[np.ndarray]:
             result = form.branches(request.path(at), position_limits=False, q_init=base)
-            q = [own[valid] for own, valid in zip(result.q, result.valid, strict=True)]
+            q = [branches[valid] for branches, valid in zip(result.q, result.valid, strict=True)]
             return q if free is None else [x[free(x)] if len(x) else x for x in q]
 
         first = begin[None] if begin is not None else _within_limits(request, nodes(path_positions[:1])[0], turning)

@@ -100,12 +100,12 @@ class BlendSegment:
 
     X: Pose
     corner: Pose
-    other: Pose
+    end: Pose
 
     @property
     def size(self) -> float:
         """Path length [m] via the corner, so that the speed is continuous with the adjacent segments."""
-        legs = ((self.X, self.corner), (self.corner, self.other))
+        legs = ((self.X, self.corner), (self.corner, self.end))
         return sum(
             _path_size(_length(b.translation - a.translation), _length(poses.turn_between(a.rotation, b.rotation)))
             for a, b in legs
@@ -113,7 +113,7 @@ class BlendSegment:
 
     def at(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return poses (n, 4, 4) at u (n,), and twists per unit of u (n, 6)."""
-        return _evaluated("blend", u, self.X, self.corner, self.other)
+        return _evaluated("blend", u, self.X, self.corner, self.end)
 
 
 @dataclass(frozen=True)
@@ -181,13 +181,13 @@ def _free_kernel() -> Kernel:
     return compile(traced, name="pose_of_free_frame", q=(joint.nq,))
 
 
-def straight_segment(X: Pose, other: Pose, orientation: str) -> ArcSegment | ScrewSegment:
+def straight_segment(X: Pose, Y: Pose, orientation: str) -> ArcSegment | ScrewSegment:
     """Return the segment between two poses: a straight line, or with orientation "screw" a screw motion."""
     if orientation == "screw":
-        return ScrewSegment(X, poses.screw_between(X, other))
+        return ScrewSegment(X, poses.screw_between(X, Y))
     zero = Vec3(0.0, 0.0, 0.0)
-    rotation = poses.turn_between(X.rotation, other.rotation)
-    return ArcSegment(X, X.translation, zero, other.translation - X.translation, rotation)
+    rotation = poses.turn_between(X.rotation, Y.rotation)
+    return ArcSegment(X, X.translation, zero, Y.translation - X.translation, rotation)
 
 
 def _length(v: Vec3) -> float:

@@ -101,12 +101,12 @@ class TrackedPath(Shown, Result):
             raise ValueError(f"TrackedPath: no part of the path is followed: {self._message}")
         result: list[Trajectory] = []
         for k, curve in enumerate(self._curves):
-            own = curve.trajectory(self.robot)
+            trajectory = curve.trajectory(self.robot)
             if k and k not in self._begins:
-                result[-1] = result[-1].concatenate(own, allow_jump=True)
+                result[-1] = result[-1].concatenate(trajectory, allow_jump=True)
             else:
-                result.append(own)
-        return tuple(Trajectory(one.sections, self.robot, is_timed=False) for one in result)
+                result.append(trajectory)
+        return tuple(Trajectory(part.sections, self.robot, is_timed=False) for part in result)
 
     def trajectory(self, speed: float | None = None) -> Trajectory:
         """Return the joint trajectory of the followed part, with ``speed`` [m/s] along the path.
@@ -155,8 +155,8 @@ class TrackedPath(Shown, Result):
         paths = [part.sampled(num_samples=200)[1].q for part in self.parts()] if self._curves else []
         axes = figure("robot_figures", "plot_paths", self.robot, paths, frame, axes, scene=scene, shapes=shapes)
         if not self.success and self.relative_to == "world":
-            rest = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
-            axes.plot(*rest.T, color=VERMILION, linestyle=":", label="not followed")
+            missed = self.path(np.linspace(self.fraction * self.path.length, self.path.length, 100))[:, :3, 3]
+            axes.plot(*missed.T, color=VERMILION, linestyle=":", label="not followed")
         return axes
 
     def show(

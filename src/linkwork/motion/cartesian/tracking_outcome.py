@@ -111,9 +111,9 @@ def _missed_ending(
         result, done = request.solve(q[None], request.path(waypoints.missed)[None])
         near = done[0] and (np.abs(request.difference(q, result[0])) <= max_step).all()
         if near and not scene_check.is_free(request.robot, result)[0]:
-            one = request.robot.nearest_pair(result[0], scene=scene_check.scene)
-            at, distance = waypoints.end / request.path.length, float(one.distance[0])
-            return collision_ending(at, one.pairs[0], distance, scene_check.margin)
+            nearest = request.robot.nearest_pair(result[0], scene=scene_check.scene)
+            at, distance = waypoints.end / request.path.length, float(nearest.distance[0])
+            return collision_ending(at, nearest.pairs[0], distance, scene_check.margin)
     return missing_neighbor_ending(request, q, waypoints.end, waypoints.missed, max_step)
 
 
@@ -125,10 +125,10 @@ def _clipped_before(
     for curve in curves:
         if curve.s[0] >= s:
             break
-        here = curve.s < s
-        if not here.all():
+        below = curve.s < s
+        if not below.all():
             rows = zip((curve.q, curve.v, curve.a), curve.trajectory(robot)(s), strict=True)
-            clipped.append(Curve(np.append(curve.s[here], s), *(np.vstack([x[here], y]) for x, y in rows)))
+            clipped.append(Curve(np.append(curve.s[below], s), *(np.vstack([x[below], y]) for x, y in rows)))
             break
         clipped.append(curve)
     return tuple(clipped), tuple(k for k in begins if k < len(clipped))

@@ -98,7 +98,7 @@ def refined(request: PathRequest, steps: Waypoints, tolerance: tuple[float, floa
     most = deviation[~bad].max(axis=0, initial=0.0)
     rows = np.cumsum([len(p.s) for p in parts])[:-1]
     rates = np.split(v, rows), np.split(a, rows)
-    curves = tuple(Curve(p.s, p.q, *own) for p, *own in zip(parts, *rates, strict=True))
+    curves = tuple(Curve(p.s, p.q, *rate) for p, *rate in zip(parts, *rates, strict=True))
     return RefinedCurve(
         curves, tuple(k for k in begins if k < len(curves)), (float(most[0]), float(most[1])), failed_at
     )
@@ -150,11 +150,11 @@ def _split(request: PathRequest, steps: Waypoints) -> tuple[list[_CurvePoints], 
         inner = [0, *(k for k in range(1, len(s) - 1) if np.any(s[k] == corners)), len(s) - 1]
         for a, b in pairwise(inner):
             if b > a:
-                own = s[a : b + 1]
-                V = request.path.twist(own)[1]
-                if np.any(own[-1] == corners):
-                    V[-1] = request.path.truncated(int(np.flatnonzero(knots == own[-1])[0]) - 1)[1]
-                result.append(_CurvePoints(own, q[a : b + 1], V))
+                positions = s[a : b + 1]
+                V = request.path.twist(positions)[1]
+                if np.any(positions[-1] == corners):
+                    V[-1] = request.path.truncated(int(np.flatnonzero(knots == positions[-1])[0]) - 1)[1]
+                result.append(_CurvePoints(positions, q[a : b + 1], V))
         first = last
     return result, begins
 
@@ -184,10 +184,10 @@ def _accelerations(request: PathRequest, parts: list[_CurvePoints], v: np.ndarra
     """
     result, at = [], 0
     for part in parts:
-        own = v[at : at + len(part.s)]
+        part_v = v[at : at + len(part.s)]
         at += len(part.s)
         result.append(
-            _plain_accelerations(part, own) if request.is_plain else _manifold_accelerations(request, part, own)
+            _plain_accelerations(part, part_v) if request.is_plain else _manifold_accelerations(request, part, part_v)
         )
     return np.concatenate(result)
 
@@ -237,8 +237,8 @@ def _intermediate(
     h = np.concatenate([np.diff(p.s) for p in parts])[:, None, None]
     cuts = slice(0, -1), slice(1, None)
     q0, q1 = (np.concatenate([p.q[cut] for p in parts])[:, None] for cut in cuts)
-    v0, v1 = (np.concatenate([own[cut] for own in rates])[:, None] * h for cut in cuts)
-    a0, a1 = (np.concatenate([own[cut] for own in bends])[:, None] * h * h for cut in cuts)
+    v0, v1 = (np.concatenate([rate[cut] for rate in rates])[:, None] * h for cut in cuts)
+    a0, a1 = (np.concatenate([rate[cut] for rate in bends])[:, None] * h * h for cut in cuts)
     u = _NODES[:, None]
     c = quintics(q1 - q0, v0, v1, a0, a1)
     q = q0 + u * (c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * c[4]))))
@@ -269,10 +269,10 @@ def _insert(parts: list[_CurvePoints], chosen: np.ndarray, at: np.ndarray, q: np
     start = 0
     for part in parts:
         count = len(part.s) - 1
-        here = (chosen >= start) & (chosen < start + count)
-        if here.any():
-            path_positions = chosen[here] - start + 1
-            part.s = np.insert(part.s, path_positions, at[here])
-            part.q = np.insert(part.q, path_positions, q[here], axis=0)
-            part.V = np.insert(part.V, path_positions, V[here], axis=0)
+        in_part = (chosen >= start) & (chosen < start + count)
+        if in_part.any():
+            path_positions = chosen[in_part] - start + 1
+            part.s = np.insert(part.s, path_positions, at[in_part])
+            part.q = np.insert(part.q, path_positions, q[in_part], axis=0)
+            part.V = np.insert(part.V, path_positions, V[in_part], axis=0)
         start += count

@@ -57,18 +57,18 @@ def read_limits(
     """
     result: list[np.ndarray] = []
     for order, (quantity, limit) in enumerate(values.items(), start=1):
-        own = own_limits(robot, quantity)
-        if limit is None and own is None and 2 <= order <= kind.order:
+        default = own_limits(robot, quantity)
+        if limit is None and default is None and 2 <= order <= kind.order:
             raise ValueError(
                 f'{caller}: {quantity}: kind="{kind.name}" needs limits of {quantity}; pass {quantity}=, '
                 f"a number or an array of shape ({len(names)},)"
             )
-        limit = limit if limit is not None else np.inf if own is None else own
-        up, down = read_limit(caller, quantity, limit, names, robot, own)
+        limit = limit if limit is not None else np.inf if default is None else default
+        up, down = read_limit(caller, quantity, limit, names, robot, default)
         if order == kind.order > 1 and not (np.isfinite(up) & np.isfinite(down)).all():
             k = int(np.argmin(np.isfinite(up) & np.isfinite(down)))
-            other = '; kind="trapezoid" has no limit of jerk' if quantity == "jerk" else ""
-            raise ValueError(f'{caller}: {quantity} of {names[k]}: kind="{kind.name}" needs a limit, got none{other}')
+            note = '; kind="trapezoid" has no limit of jerk' if quantity == "jerk" else ""
+            raise ValueError(f'{caller}: {quantity} of {names[k]}: kind="{kind.name}" needs a limit, got none{note}')
         result += [up, down]
     return ProfileLimits(*result)
 
@@ -88,11 +88,11 @@ def solve(request: ProfileRequest) -> ProfileArrays:
     least = np.full(len(names), 0.0 if duration is None else duration)
     together = synchronize is not None or duration is not None
     fixed = kind.polynomial and duration is not None
-    numbers = profile_kernel(kind, len(names), together, fixed)(*states, *limits, least)
-    status = int(numbers.status)
+    arrays = profile_kernel(kind, len(names), together, fixed)(*states, *limits, least)
+    status = int(arrays.status)
     if status:
         raise ValueError(failure_reason(caller, kind, names, states, limits, status, duration))
-    result = ProfileArrays(*(np.asarray(x) for x in numbers))
+    result = ProfileArrays(*(np.asarray(x) for x in arrays))
     if duration is not None and result.durations.max() > duration * (1.0 + 1e-9):
         raise ValueError(
             f"{caller}: no profile within the limits takes {duration:.9g} s; the next longer one takes "
@@ -104,8 +104,8 @@ def solve(request: ProfileRequest) -> ProfileArrays:
         return result
 
     def alone(k: int, state: tuple[float, ...]) -> ProfileArrays:
-        own = [np.array([x]) for x in state], [x[k : k + 1] for x in limits]
-        result: ProfileArrays = profile_kernel(kind, 1, True, False)(*own[0], *own[1], np.zeros(1))
+        inputs = [np.array([x]) for x in state], [x[k : k + 1] for x in limits]
+        result: ProfileArrays = profile_kernel(kind, 1, True, False)(*inputs[0], *inputs[1], np.zeros(1))
         return result
 
     try:
@@ -138,10 +138,10 @@ def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: s
         leads.append(lead)
         shares.append(share)
         for k in (0, 2, 4):
-            for j, (one, other) in enumerate(((k, k + 1), (k + 1, k))):
+            for j, (a, b) in enumerate(((k, k + 1), (k + 1, k))):
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    own = np.where(share > 0.0, limits[one][group], limits[other][group]) / np.abs(share)
-                reduced[k + j].append(float(np.min(np.where(share == 0.0, np.inf, own))))
+                    scaled = np.where(share > 0.0, limits[a][group], limits[b][group]) / np.abs(share)
+                reduced[k + j].append(float(np.min(np.where(share == 0.0, np.inf, scaled))))
     smaller = request._replace(
         names=[request.names[k] for k in leads],
         states=tuple(x[leads] for x in states),
@@ -152,9 +152,9 @@ def along_lines(request: ProfileRequest, groups: Sequence[np.ndarray], remedy: s
     durations, times, coefficients = np.zeros(n), np.zeros((n, m + 1)), np.zeros((n, m, terms))
     for k, (group, share, lead) in enumerate(zip(groups, shares, leads, strict=True)):
         durations[group], times[group] = result.durations[k], result.times[k]
-        own = result.coefficients[k].copy()
-        own[:, 0] -= states[0][lead]
-        coefficients[group] = share[:, None, None] * own
+        c = result.coefficients[k].copy()
+        c[:, 0] -= states[0][lead]
+        coefficients[group] = share[:, None, None] * c
         coefficients[group, :, 0] += states[0][group][:, None]
     return ProfileArrays(durations, times, coefficients, result.status)
 

@@ -44,7 +44,7 @@ def closed_profile(
     longer, which = _stretch(result, limits)
     if longer <= 1.0 + 1e-6:
         return result
-    if is_fixed or any(v.any() for v in rates) or any(one.time_dependent for one in robot.constraints):
+    if is_fixed or any(v.any() for v in rates) or any(constraint.time_dependent for constraint in robot.constraints):
         raise ValueError(
             f"{caller}: {which!r}, which follows from other joints of {robot.name!r}, needs {longer:.6g} times the "
             f"duration of {result.duration:.6g} s to keep its limits; lower the limits of the other joints"
@@ -66,7 +66,7 @@ def _stretch(trajectory: Trajectory, limits: ProfileLimits) -> tuple[float, str]
     if speeds:
         t = np.linspace(trajectory.knots[:-1], trajectory.knots[1:], _SAMPLES, axis=1).ravel()
         q, v, _ = trajectory(t)
-        for k, one in enumerate(speeds):
+        for k, coordinate in enumerate(speeds):
             fastest = float(np.abs(loop_speed_values(robot, speeds, q, v)[:, k]).max())
-            worst = max(worst, (fastest * (1.0 + 1e-6) / one.bound, one.name))
+            worst = max(worst, (fastest * (1.0 + 1e-6) / coordinate.bound, coordinate.name))
     return worst

@@ -272,8 +272,8 @@ def robot_profile(
     else:
         groups: list[np.ndarray] = []
         for coordinates in space.joints:
-            own = np.arange(robot.nv)[coordinates.in_v]
-            groups += [np.array([k]) for k in own] if coordinates.v in plain else [own] if len(own) else []
+            dofs = np.arange(robot.nv)[coordinates.in_v]
+            groups += [np.array([k]) for k in dofs] if coordinates.v in plain else [dofs] if len(dofs) else []
         profiles = along_lines(request, groups, _CURVED)
     result = trajectory_of(profiles, robot, np.zeros(robot.nq) if space.is_plain else q0)
     if has_loops:
@@ -292,17 +292,17 @@ def _warn_of_limits(robot: Any, trajectory: Trajectory, turning: bool) -> None:
     Joints with one coordinate are only checked if they are ``turning``: those of mechanisms, or with velocities at the
     ends.
     """
-    coordinates = [one for one in limited_coordinates(robot.tree) if turning or one.v is None]
+    coordinates = [coordinate for coordinate in limited_coordinates(robot.tree) if turning or coordinate.v is None]
     speeds = loop_speeds(robot.tree)
     if not coordinates and not speeds:
         return
     t = np.linspace(trajectory.start_time, trajectory.end_time, _CHECKED)
     q, v, _ = trajectory(t)
     x = limited_values(robot, coordinates, q)
-    each = [(one.name, x[:, k], one.lower, one.upper) for k, one in enumerate(coordinates)]
+    each = [(coordinate.name, x[:, k], coordinate.lower, coordinate.upper) for k, coordinate in enumerate(coordinates)]
     if speeds:
         w = loop_speed_values(robot, speeds, q, v)
-        each += [(one.name, w[:, k], -one.bound, one.bound) for k, one in enumerate(speeds)]
+        each += [(coordinate.name, w[:, k], -coordinate.bound, coordinate.bound) for k, coordinate in enumerate(speeds)]
     for name, values, low, high in each:
         worst = values[int(np.argmax(np.maximum(low - values, values - high)))]
         if not low - 1e-6 * (1.0 + abs(low)) <= worst <= high + 1e-6 * (1.0 + abs(high)):
@@ -328,11 +328,11 @@ def _configuration(robot: Any, name: str, x: Any) -> np.ndarray:
         raise ValueError(f"{expected} of finite numbers, got {result[k]} for {robot.q_names[k]}")
     result = normalized(robot, result)
     coordinates = limited_coordinates(robot.tree)
-    for one, x in zip(coordinates, limited_values(robot, coordinates, result).tolist(), strict=True):
+    for limit, x in zip(coordinates, limited_values(robot, coordinates, result).tolist(), strict=True):
         tolerance = _ROUNDING * (1.0 + abs(x))
-        if x < one.lower - tolerance or x > one.upper + tolerance:
+        if x < limit.lower - tolerance or x > limit.upper + tolerance:
             raise ValueError(
-                f"{_CALLER}: {name}: {one.name} is {x:.6g}, outside its limits [{one.lower:.6g}, {one.upper:.6g}]"
+                f"{_CALLER}: {name}: {limit.name} is {x:.6g}, outside its limits [{limit.lower:.6g}, {limit.upper:.6g}]"
             )
     return result
 

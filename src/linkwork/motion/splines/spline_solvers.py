@@ -117,10 +117,10 @@ def solved_rows(first: np.ndarray, values: np.ndarray, right: Any) -> Any:
         ]
         return solve_banded(rows, [*right])
     offsets = columns - np.arange(n)[:, None]
-    there = values != 0.0
-    w = max(int(np.abs(offsets[there]).max(initial=0)), 1)
+    used = values != 0.0
+    w = max(int(np.abs(offsets[used]).max(initial=0)), 1)
     band = np.zeros((n, 2 * w + 1))
-    i, k = np.nonzero(there)
+    i, k = np.nonzero(used)
     band[i, offsets[i, k] + w] = values[i, k]
     return solved_band(band, right)
 
@@ -188,11 +188,11 @@ def iterated_on_symbols(
         x, f, x0, f0 = state
         new = [a + b for a, b in zip(x, f, strict=True)]
         for part in parts:
-            own = [k for k in range(count) if k % shape[1] in range(shape[1])[part]]
-            df = [f[k] - f0[k] for k in own]
+            entries = [k for k in range(count) if k % shape[1] in range(shape[1])[part]]
+            df = [f[k] - f0[k] for k in entries]
             square = sum(a * a for a in df)
-            share = sum((a * f[k] for a, k in zip(df, own, strict=True)), 0.0) / fmax(square, 1e-300)
-            for a, k in zip(df, own, strict=True):
+            share = sum((a * f[k] for a, k in zip(df, entries, strict=True)), 0.0) / fmax(square, 1e-300)
+            for a, k in zip(df, entries, strict=True):
                 new[k] = new[k] - share * (x[k] - x0[k] + a)
         return (tuple(new), tuple(corrections(new)), x, f)
 

@@ -211,9 +211,9 @@ def _by_jerk(t: np.ndarray, k: int, power: int) -> np.ndarray:
         state = np.array(shares)
     for low, high, jerk in ((begin, end, 1.0), (end, np.inf, 0.0)):
         u = np.clip(t - low, 0.0, high - low)
-        here = t > low
+        begun = t > low
         moved = _integrated(state, u, jerk)
-        result = np.where(here, moved, result)
+        result = np.where(begun, moved, result)
         if np.isfinite(high):
             state = _integrated(state, np.array([high - low]), jerk)[:, 0]
     return result

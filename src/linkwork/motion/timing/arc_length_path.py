@@ -83,7 +83,7 @@ def arc_length_paths(
             if rests[side]:
                 ends[side] = float(positions[k if side == 0 else len(positions) - 1 - k])
                 grows &= bool((np.diff(x[: k + 1]) > 0.0).all())  # beyond it |q'| may be small again
-        if grows and ends[0] < ends[1] and all(minimum != one.minimum for one in result):
+        if grows and ends[0] < ends[1] and all(minimum != earlier.minimum for earlier in result):
             result.append(ArcLengthPath(path, cuts, weights, minimum, (ends[0], ends[1]), uneven))
     return result
 
@@ -184,8 +184,8 @@ class ArcLengthPath:
         q, v, a, third = state_and_jerk(self.path, s)
         y1 = 2.0 * self._product(v, a)
         y2 = 2.0 * (self._product(a, a) + self._product(v, third))
-        g, one, two = self._speed_and_derivatives(s, self._product(v, v))
-        return PathRates(PathSamples(q, v, a), third, g, one * y1, two * y1 * y1 + one * y2)
+        g, g1, g2 = self._speed_and_derivatives(s, self._product(v, v))
+        return PathRates(PathSamples(q, v, a), third, g, g1 * y1, g2 * y1 * y1 + g1 * y2)
 
     # -- by its length
 

@@ -35,8 +35,8 @@ class AveragedMotion(NamedTuple):
         w = np.sqrt(x)
         h = 2.0 * np.diff(s) / (w[1:] + w[:-1])
         t = np.concatenate([[0.0], np.cumsum(h)])
-        own = s[:-1] * h + w[:-1] * h * h / 2.0 + u * h**3 / 6.0
-        return AveragedMotion(t, s, w, np.concatenate([[0.0], np.cumsum(own)]), resting)
+        areas = s[:-1] * h + w[:-1] * h * h / 2.0 + u * h**3 / 6.0
+        return AveragedMotion(t, s, w, np.concatenate([[0.0], np.cumsum(areas)]), resting)
 
     def at(self, width: float, points: int, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t, s, ṡ and s̈ at the ends of about ``points`` segments, averaged over a window of ``width`` [s].

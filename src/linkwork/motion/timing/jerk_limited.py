@@ -75,11 +75,11 @@ def jerk_limited_motion(
         resting = (bool(b > 0 or ends[0] == 0.0), bool(e < len(s) - 1 or ends[1] == 0.0))
         curves = 1 + int(((knots > s[b]) & (knots < s[e])).sum())
         count = _segments_of_part(float(share), points, curves)
-        own = s[b : e + 1], x[b : e + 1], u[b:e]
+        section = s[b : e + 1], x[b : e + 1], u[b:e]
         part, limit = None, np.inf
-        others = [n for n in (2 * count, *reversed(_COUNTS)) if n != count and n >= MIN_SEGMENTS_PER_CURVE * curves]
-        for n in (count, *others):
-            following, slower = _between_stops(query, own, n, points is None, resting)
+        counts = [n for n in (2 * count, *reversed(_COUNTS)) if n != count and n >= MIN_SEGMENTS_PER_CURVE * curves]
+        for n in (count, *counts):
+            following, slower = _between_stops(query, section, n, points is None, resting)
             if following is not None and following.t[-1] < limit:
                 part, limit = following, following.t[-1]
             if part is not None and slower <= _SLOWDOWN:
@@ -174,9 +174,9 @@ def _between_stops(
     if all(resting) and np.abs(samples(0.5 * (s[1:] + s[:-1])).first).max(initial=0.0) * s[-1] < _SHORT:
         return limits.slowed(_short_motion(float(s[-1]))), 1.0
     parametrisations: list[ArcLengthPath | None] = []
-    for one in arc_length_paths(path, begin, begin + float(s[-1]), begin + inner, query.limit_set):
-        if all(still or not rests for rests, still in zip(one.rests, resting, strict=True)):
-            parametrisations.append(one)
+    for arc_path in arc_length_paths(path, begin, begin + float(s[-1]), begin + inner, query.limit_set):
+        if all(stops or not rests for rests, stops in zip(arc_path.rests, resting, strict=True)):
+            parametrisations.append(arc_path)
     if not any(arc is not None and arc.uneven for arc in parametrisations):
         parametrisations.append(None)
     best: tuple[JerkLimitedMotion | None, float] = None, np.inf
@@ -241,14 +241,14 @@ def _search(
         starts = REST_JERK_SHARE if arc.rests[0] else 1.0, REST_JERK_SHARE if arc.rests[1] else 1.0
     caller = limits.query.caller
 
-    def constrained(there: PathSamples, positions: np.ndarray) -> PathConstraints:
-        result, model = limit_set.constraints(caller, there), limit_set.resistance
+    def constrained(samples: PathSamples, positions: np.ndarray) -> PathConstraints:
+        result, model = limit_set.constraints(caller, samples), limit_set.resistance
         if model is None:
             return result
-        own, zero = slice(-len(model.indices), None), 0.0 if result.rest is None else result.rest
-        room = (zero - result.lower)[..., own], (result.upper - zero)[..., own]
+        limited, zero = slice(-len(model.indices), None), 0.0 if result.at_rest is None else result.at_rest
+        room = (zero - result.lower)[..., limited], (result.upper - zero)[..., limited]
         speeds = np.sqrt(np.interp(positions, s, x))  # the motion is slower than without limits of jerk
-        return limit_set.resisted(result, *model.slower(there.q, there.first, speeds, room))
+        return limit_set.resisted(result, *model.slower(samples.q, samples.first, speeds, room))
 
     path = JerkProblem(
         limits.samples,
@@ -294,8 +294,8 @@ def _search(
         result = limits.limit_margins(motion)
         by = required_slowdown(result, 0.5 * tolerance)
         if by <= 1.0:
-            here = motion.t[-1], motion, result
-            best = min(best, here, key=_duration) if best else here
+            candidate = motion.t[-1], motion, result
+            best = min(best, candidate, key=_duration) if best else candidate
             break
         if best is not None and all(resting) and motion.t[-1] > best[0]:
             break
@@ -326,8 +326,8 @@ def _through_knots(part: GridMotion, knots: np.ndarray) -> JerkLimitedMotion:
     cuts = [0, *np.searchsorted(part.s, knots).tolist(), len(part.s) - 1]
     s, t, w, u = part.s.copy(), part.t, part.speed.copy(), part.acceleration.copy()
     for b, e in pairwise(cuts):
-        here = slice(b, e + 1)
-        s[here], w[here], u[here] = _consistent(s[here], t[here], w[here], u[here])
+        between = slice(b, e + 1)
+        s[between], w[between], u[between] = _consistent(s[between], t[between], w[between], u[between])
     return JerkLimitedMotion.of(s, t, w, u)
 
 
@@ -376,14 +376,14 @@ def _slowed_by(motion: JerkLimitedMotion, by: float) -> JerkLimitedMotion:
 
 def _concatenated(parts: Sequence[JerkLimitedMotion]) -> JerkLimitedMotion:
     terms = max(part.coefficients.shape[1] for part in parts)
-    first, *others = parts
+    first, *later = parts
     begins = np.cumsum([0.0, *(part.t[-1] for part in parts[:-1])])
     coefficients = [np.pad(x.coefficients, ((0, 0), (0, terms - x.coefficients.shape[1]))) for x in parts]
     return JerkLimitedMotion(
-        np.concatenate([first.s, *(part.s[1:] for part in others)]),
-        np.concatenate([first.t, *(begin + part.t[1:] for begin, part in zip(begins[1:], others, strict=True))]),
-        np.concatenate([first.speed, *(part.speed[1:] for part in others)]),
-        np.concatenate([first.acceleration, *(part.acceleration[1:] for part in others)]),
+        np.concatenate([first.s, *(part.s[1:] for part in later)]),
+        np.concatenate([first.t, *(begin + part.t[1:] for begin, part in zip(begins[1:], later, strict=True))]),
+        np.concatenate([first.speed, *(part.speed[1:] for part in later)]),
+        np.concatenate([first.acceleration, *(part.acceleration[1:] for part in later)]),
         np.concatenate(coefficients),
         sum(part.segments for part in parts),
     )

@@ -77,18 +77,18 @@ class SmoothProgram:
         moving: tuple[float, float],
     ) -> None:
         n, m, r = len(steps), along.first.shape[1], along.rates.shape[2]
-        rest = along.rest is not None
+        has_rest = along.at_rest is not None
         self.moving = moving
-        self.kernels = _kernels(m, r, rest=rest)
+        self.kernels = _kernels(m, r, has_rest=has_rest)
         self.sweeps = _SWEEPS.get((), _build_sweeps)
         slowest = 1.0 / np.sqrt(np.minimum(caps[:-1], caps[1:]))
-        of_second_order = [along.first, along.second, limits.lower, limits.upper, *([along.rest] if rest else [])]
-        own = [x.reshape(n, -1) for x in (along.rates, along.bends, along.thirds)]
+        second_order = [along.first, along.second, limits.lower, limits.upper, *([along.at_rest] if has_rest else [])]
+        rates = [x.reshape(n, -1) for x in (along.rates, along.bends, along.thirds)]
         segment_values = np.stack([steps, caps[:-1], slowest, steepest], axis=1)
         self.segment_data = np.concatenate(
-            [segment_values, *(x[:-1] for x in of_second_order), *own, limits.least_jerk, limits.most_jerk], axis=1
+            [segment_values, *(x[:-1] for x in second_order), *rates, limits.least_jerk, limits.most_jerk], axis=1
         )
-        self.at_end = np.concatenate([x[-1] for x in of_second_order])
+        self.at_end = np.concatenate([x[-1] for x in second_order])
 
     def solve(self, x: np.ndarray, u: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
         """Return x = ṡ² and u = s̈ (n + 1,) of the fastest motion; the search begins at a feasible motion.
@@ -183,12 +183,12 @@ def _both_ends(x: np.ndarray) -> np.ndarray:
     return np.concatenate([x[:-1], x[1:]], axis=1)
 
 
-def _kernels(m: int, r: int, *, rest: bool) -> _Kernels:
-    return _KERNELS.get((m, r, rest), lambda: _build_kernels(m, r, rest=rest))
+def _kernels(m: int, r: int, *, has_rest: bool) -> _Kernels:
+    return _KERNELS.get((m, r, has_rest), lambda: _build_kernels(m, r, has_rest=has_rest))
 
 
-def _build_kernels(m: int, r: int, *, rest: bool) -> _Kernels:
-    at_end = (5 if rest else 4) * m
+def _build_kernels(m: int, r: int, *, has_rest: bool) -> _Kernels:
+    at_end = (5 if has_rest else 4) * m
     value = _SEGMENT_VALUES + at_end + 8 * r
 
     def along_of(x: Any, jerks: Any) -> tuple[SmoothValues, SmoothLimits]:

@@ -104,7 +104,8 @@ class GridConstraints(NamedTuple):
     def time_scaled(self, scale: float) -> GridConstraints:
         """Return the constraints on a motion that, slowed by the factor ``scale``, satisfies these constraints."""
         a, two, three = self.along, scale**-2, scale**-3
-        along = SmoothValues(a.first * two, a.second * two, a.rates * three, a.bends * three, a.thirds * three, a.rest)
+        of_jerk = a.rates * three, a.bends * three, a.thirds * three
+        along = SmoothValues(a.first * two, a.second * two, *of_jerk, a.at_rest)
         return self._replace(along=along, caps=self.caps * scale**2)
 
     def required_slowdown(self, x: np.ndarray, u: np.ndarray) -> float:
@@ -112,15 +113,15 @@ class GridConstraints(NamedTuple):
         a, inner = self.along, slice(1, -1)
         result = [float(np.sqrt((x[inner] / self.caps[inner]).max(initial=0.0)))]
         moved = a.first * u[:, None] + a.second * x[:, None]
-        rest = np.zeros_like(moved) if a.rest is None else a.rest
-        for value, limit in ((moved, self.limits.upper - rest), (-moved, rest - self.limits.lower)):
+        at_rest = np.zeros_like(moved) if a.at_rest is None else a.at_rest
+        for value, limit in ((moved, self.limits.upper - at_rest), (-moved, at_rest - self.limits.lower)):
             result.append(float(np.sqrt(np.maximum(value / np.maximum(limit, 1e-300), 0.0).max(initial=0.0))))
         w, mean = np.sqrt(x), _means(x, u, self.steps)
         result.append(float((mean / np.sqrt(np.minimum(self.caps[1:], self.caps[:-1]))).max(initial=0.0)))
         j = np.diff(u) * mean / self.steps
         ends = ((w[:-1], u[:-1], 0), (w[1:], u[1:], 1))
-        for speed, own, k in ends:
-            jerk = a.rates[:, k] * j[:, None] + 3.0 * a.bends[:, k] * (speed * own)[:, None]
+        for speed, acceleration, k in ends:
+            jerk = a.rates[:, k] * j[:, None] + 3.0 * a.bends[:, k] * (speed * acceleration)[:, None]
             jerk = jerk + a.thirds[:, k] * (speed**3)[:, None]
             ratio = np.maximum(jerk / self.limits.most_jerk, jerk / self.limits.least_jerk)
             result.append(float(np.cbrt(ratio.max(initial=0.0))))
@@ -140,11 +141,11 @@ class GridConstraints(NamedTuple):
                 part = np.maximum(below, above) / np.maximum(margin.size, 1e-9)
                 caps = caps * np.maximum(1.0 - _at_ends(part).max(axis=1), 0.5) ** 2
             else:
-                here = slice(at, at + below.shape[1])
-                rest = 0.0 if self.along.rest is None else self.along.rest[:, here]
-                low, high = rest - lower[:, here], upper[:, here] - rest  # half of the range stays
-                lower[:, here] = rest - np.maximum(low - _at_ends(below), 0.5 * low)
-                upper[:, here] = rest + np.maximum(high - _at_ends(above), 0.5 * high)
+                columns = slice(at, at + below.shape[1])
+                at_rest = 0.0 if self.along.at_rest is None else self.along.at_rest[:, columns]
+                low, high = at_rest - lower[:, columns], upper[:, columns] - at_rest  # half of the range stays
+                lower[:, columns] = at_rest - np.maximum(low - _at_ends(below), 0.5 * low)
+                upper[:, columns] = at_rest + np.maximum(high - _at_ends(above), 0.5 * high)
                 at += below.shape[1]
         return self._replace(limits=SmoothLimits(lower, upper, least, most), caps=caps)
 
@@ -213,8 +214,8 @@ def regridded(
     position = s[k] + d * (w[k] + d * (u[k] / 2.0 + d * j[k] / 6.0))
     speed, acceleration = w[k] + d * (u[k] + d * j[k] / 2.0), u[k] + d * j[k]
     position[np.cumsum(counts)[:-1]] = knots
-    for result, given in ((position, s), (speed, w), (acceleration, u)):
-        result[0], result[-1] = given[0], given[-1]
+    for result, values in ((position, s), (speed, w), (acceleration, u)):
+        result[0], result[-1] = values[0], values[-1]
     return _constraints_on_grid(path, position), GridMotion(position, times, np.maximum(speed, 0.0), acceleration)
 
 
@@ -233,22 +234,22 @@ def halved(
         return None
     speed, acceleration = c[:, 1] + d * (2.0 * c[:, 2] + 3.0 * d * c[:, 3]), 2.0 * c[:, 2] + 6.0 * d * c[:, 3]
     inside = position, motion.t[:-1] + h, np.maximum(speed, 0.0), acceleration
-    given = motion.s, motion.t, motion.speed, motion.acceleration
-    halved_motion = GridMotion(*(np.insert(x, k + 1, y[k]) for x, y in zip(given, inside, strict=True)))
+    arrays = motion.s, motion.t, motion.speed, motion.acceleration
+    halved_motion = GridMotion(*(np.insert(x, k + 1, y[k]) for x, y in zip(arrays, inside, strict=True)))
     result = _constraints_on_grid(path, halved_motion.s)
     whole = np.ones(len(h), dtype=bool)
     whole[k] = False
     segments = np.flatnonzero(whole)
     ends = np.flatnonzero(np.append(whole, True) & np.insert(whole, 0, True))
     later = np.insert(np.cumsum(~whole), 0, 0)  # number of inserted points before
-    for to, own, which in (
+    for to, values, which in (
         (result.limits.lower, constraints.limits.lower, ends),
         (result.limits.upper, constraints.limits.upper, ends),
         (result.limits.least_jerk, constraints.limits.least_jerk, segments),
         (result.limits.most_jerk, constraints.limits.most_jerk, segments),
         (result.caps, constraints.caps, ends),
     ):
-        to[which + later[which]] = own[which]
+        to[which + later[which]] = values[which]
     return result, halved_motion
 
 
@@ -307,9 +308,9 @@ def _constraints_on_grid(path: JerkProblem, s: np.ndarray) -> GridConstraints:
     count = len(s)
     together = np.concatenate([s, at.ravel()])  # one evaluation of the path
     samples, third = path.samples(together), path.third(together)
-    here = PathSamples(*(x[:count] for x in (samples.q, samples.first, samples.second)))
+    at_ends = PathSamples(*(x[:count] for x in (samples.q, samples.first, samples.second)))
     first, second, third = (x[count:].reshape(count - 1, 2, -1) for x in (samples.first, samples.second, third))
-    rows = path.constraints(here, s)
+    rows = path.constraints(at_ends, s)
     limits = SmoothLimits(
         *(np.broadcast_to(x, rows.first.shape).copy() for x in (rows.lower, rows.upper)),
         *(np.repeat(x[None], count - 1, 0) for x in path.jerk),
@@ -317,10 +318,10 @@ def _constraints_on_grid(path: JerkProblem, s: np.ndarray) -> GridConstraints:
     for jerk in (limits.least_jerk, limits.most_jerk):
         jerk[0] *= path.ends[0]
         jerk[-1] *= path.ends[1]
-    along = SmoothValues(rows.first, rows.second, first, second, third, rows.rest)
+    along = SmoothValues(rows.first, rows.second, first, second, third, rows.at_rest)
     low, high = path.velocity
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.maximum(here.first / high, here.first / low)
+        rate = np.maximum(at_ends.first / high, at_ends.first / low)
         caps = rate.max(axis=-1) ** -2.0
         if rows.speeds is not None and rows.fastest is not None:
             speeds = np.linalg.norm(rows.speeds, axis=-1) / rows.fastest

@@ -31,8 +31,8 @@ def _series() -> np.ndarray:
 def _integrals() -> np.ndarray:
     """Return the matrix from coefficients of Legendre polynomials to powers of u of their integrals from u = −1."""
     result = np.zeros((_COUNT + 1, _COUNT))
-    for k, one in enumerate(np.eye(_COUNT)):
-        powers = legendre.leg2poly(legendre.legint(one, lbnd=-1.0))
+    for k, unit in enumerate(np.eye(_COUNT)):
+        powers = legendre.leg2poly(legendre.legint(unit, lbnd=-1.0))
         result[: len(powers), k] = powers
     return result
 

@@ -153,8 +153,8 @@ def limit_margins(
         more: tuple[np.ndarray, np.ndarray] | tuple[float, float] = (0.0, 0.0)
         if limit is limit_set.torque and limit_set.resistance is not None:
             ends, speeds, *_ = motion.inside(_WITH_ENDS)
-            there = sampler(ends)
-            values = limit_set.resistance.resistance(there.q, there.first * np.maximum(speeds, 0.0)[..., None])
+            samples = sampler(ends)
+            values = limit_set.resistance.resistance(samples.q, samples.first * np.maximum(speeds, 0.0)[..., None])
             more = values.min(axis=1), values.max(axis=1)
         add(limit.name, 2, (low, high), x, at_rest, is_custom=True, more=more)
     if limit_set.speed or limit_set.loops:

@@ -74,13 +74,13 @@ class PathSamples:
 class PathConstraints:
     """Constraints lower ≤ A s̈ + B ṡ² + C ≤ upper at points of a path, and limits of the speeds of frames.
 
-    ``first``, ``second`` and ``rest`` are A, B and C (..., m); ``rest`` is None if C is zero.  ``speeds`` (..., w, 3)
-    are velocities of frame origins for ṡ = 1, and ``fastest`` (w,) their limits.
+    ``first``, ``second`` and ``at_rest`` are A, B and C (..., m); ``at_rest`` is None if C is zero.  ``speeds`` (...,
+    w, 3) are velocities of frame origins for ṡ = 1, and ``fastest`` (w,) their limits.
     """
 
     first: np.ndarray
     second: np.ndarray
-    rest: np.ndarray | None
+    at_rest: np.ndarray | None
     lower: np.ndarray
     upper: np.ndarray
     speeds: np.ndarray | None
@@ -108,20 +108,20 @@ class LimitSet:
     @property
     def fastest(self) -> np.ndarray:
         """Limits (w,) of the speeds of frames [m/s], then of joints that close loops [rad/s, m/s]."""
-        return np.array([*self.speed.values(), *(max(one.bound, _SMALLEST) for one in self.loops)], dtype=float)
+        return np.array([*self.speed.values(), *(max(limit.bound, _SMALLEST) for limit in self.loops)], dtype=float)
 
     @property
     def speed_names(self) -> list[str]:
         """Names of the frames and velocities with the limits `fastest`."""
-        return [*self.speed, *(one.name for one in self.loops)]
+        return [*self.speed, *(limit.name for limit in self.loops)]
 
     def speeds(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the velocities (..., w, 3) that `fastest` limits; that of a joint is the first of its three values."""
         parts = [self.robot.twist(q, v, frame)[..., 3:] for frame in self.speed]
         if self.loops:
-            own = loop_speed_values(self.robot, self.loops, q, v)
-            zero = np.zeros_like(own[..., 0])
-            parts += [np.stack([own[..., k], zero, zero], axis=-1) for k in range(len(self.loops))]
+            values = loop_speed_values(self.robot, self.loops, q, v)
+            zero = np.zeros_like(values[..., 0])
+            parts += [np.stack([values[..., k], zero, zero], axis=-1) for k in range(len(self.loops))]
         return np.stack(parts, axis=-2)
 
     @staticmethod
@@ -226,15 +226,15 @@ class LimitSet:
 
         The constraints are those of n segments, or at n points.  ``slope`` (n, nv) is added to the factors of ṡ².
         """
-        own = slice(constraints.first.shape[-1] - least.shape[-1], None)
+        columns = slice(constraints.first.shape[-1] - least.shape[-1], None)
         shape = len(least), constraints.first.shape[-1]
         lower, upper = (np.broadcast_to(x, shape).copy() for x in (constraints.lower, constraints.upper))
-        lower[:, own] -= least
-        upper[:, own] -= most
+        lower[:, columns] -= least
+        upper[:, columns] -= most
         second = constraints.second
         if slope is not None:
             second = second.copy()
-            second[..., own] += slope if second.ndim == 2 else slope[:, None]
+            second[..., columns] += slope if second.ndim == 2 else slope[:, None]
         return replace(constraints, second=second, lower=lower, upper=upper)
 
     def constraints(self, caller: str, path: PathSamples) -> PathConstraints:
@@ -246,28 +246,28 @@ class LimitSet:
         Raises ValueError for a custom limit whose function returns a shape other than that of its limits, returns a
         value that is not finite, or is not of second order.
         """
-        first, second, rest, lower, upper = [], [], [], [], []
+        first, second, at_rest, lower, upper = [], [], [], [], []
         if self.acceleration is not None:
             first.append(path.first)
             second.append(path.second)
-            rest.append(np.zeros_like(path.first))
+            at_rest.append(np.zeros_like(path.first))
             lower.append(self.acceleration[0])
             upper.append(self.acceleration[1])
         for limit in self.custom:
             a, b, c = _second_order_terms(caller, path, limit)
             first.append(a)
             second.append(b)
-            rest.append(c)
-            for result, given in ((lower, limit.lower), (upper, limit.upper)):
+            at_rest.append(c)
+            for result, bound in ((lower, limit.lower), (upper, limit.upper)):
                 expected = f"{caller}: {limit.name}: expected limits of shape ({a.shape[-1]},)"
-                x = np.asarray(real_array(expected, given), dtype=float)
+                x = np.asarray(real_array(expected, bound), dtype=float)
                 if x.shape not in ((), (a.shape[-1],)):
                     raise ValueError(f"{expected}, got shape {x.shape}")
                 result.append(np.clip(np.broadcast_to(x, (a.shape[-1],)), -_UNLIMITED, _UNLIMITED))
             if not (lower[-1] <= upper[-1]).all():
                 raise ValueError(f"{caller}: {limit.name}: expected lower limits below upper ones")
         limited = bool(self.speed or self.loops)
-        c = np.concatenate(rest, axis=-1)
+        c = np.concatenate(at_rest, axis=-1)
         return PathConstraints(
             first[0] if len(first) == 1 else np.concatenate(first, axis=-1),
             second[0] if len(second) == 1 else np.concatenate(second, axis=-1),
@@ -281,8 +281,8 @@ class LimitSet:
     @property
     def has_zero_limit(self) -> bool:
         """Return True if a limit is 0, so that a coordinate must not move."""
-        given = [limits for limits in (self.velocity, self.acceleration, self.jerk) if limits is not None]
-        return any(0.0 in x.tolist() for limits in given for x in limits)
+        pairs = [limits for limits in (self.velocity, self.acceleration, self.jerk) if limits is not None]
+        return any(0.0 in x.tolist() for limits in pairs for x in limits)
 
     def check_zero_limits(self, caller: str, first: np.ndarray) -> None:
         """Raise ValueError if a coordinate with a limit of 0 moves, according to q' (..., nv)."""
@@ -328,8 +328,8 @@ def _motors(robot: Any, torque: Any, low: np.ndarray, high: np.ndarray, actuator
     if isinstance(torque, Mapping):
         return tuple(torque)
     acts = (low != 0.0) | (high != 0.0)
-    own = (body.joint_name for i, body in tree.stacked() if acts[tree.v_slices[i]].any() and body.joint.nv < 6)
-    return tuple(own)
+    names = (body.joint_name for i, body in tree.stacked() if acts[tree.v_slices[i]].any() and body.joint.nv < 6)
+    return tuple(names)
 
 
 class _Names(Sequence[str]):
@@ -375,15 +375,15 @@ def _number(expected: str, value: Any, least: float) -> float:
 
 
 def _sides(
-    caller: str, name: str, value: Any, names: Sequence[str], robot: RobotBase | None, own: Any = None
+    caller: str, name: str, value: Any, names: Sequence[str], robot: RobotBase | None, default: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper limits (n,) of a quantity, from a number, an array, a pair or a dict by joint.
 
-    Joints that a dict leaves out have the robot's ``own`` limits (n,).  Raises ValueError.
+    Joints that a dict leaves out have the robot's ``default`` limits (n,).  Raises ValueError.
     """
     if value.__class__ is float and value >= 0.0:
         return _symmetric_limits(len(names), min(value, _UNLIMITED))
-    up, down = read_limit(caller, name, value, names, robot, own)
+    up, down = read_limit(caller, name, value, names, robot, default)
     return -np.minimum(down, _UNLIMITED), np.minimum(up, _UNLIMITED)
 
 

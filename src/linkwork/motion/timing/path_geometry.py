@@ -219,8 +219,8 @@ def may_have_lines(path: Trajectory) -> bool:
     c = path.sections[0].arrays["coefficients"]
     if c.shape[-1] < 3:
         return False
-    for own, *others in c[:, :2, 1:3].tolist():
-        left, right = (own[0] * others[0][1], own[1] * others[0][0]) if others else (0.0, 0.0)
+    for first, *second in c[:, :2, 1:3].tolist():
+        left, right = (first[0] * second[0][1], first[1] * second[0][0]) if second else (0.0, 0.0)
         if abs(left - right) <= _PARALLEL * (abs(left) + abs(right)):
             return True
     return False

@@ -133,8 +133,8 @@ def time_optimal(
     names = [caller] if len(paths) == 1 else [f"{caller}: path {k}" for k in range(len(paths))]
     result: list[Any] = [None] * len(paths)
     together: list[tuple[int, GeometricPath]] = []
-    for k, one in enumerate(paths):
-        geometry = geometric_path(one)
+    for k, curve in enumerate(paths):
+        geometry = geometric_path(curve)
         if not limit_set.custom and is_stationary(geometry.path):
             result[k] = _resting_motion(geometry.path)
             continue
@@ -245,8 +245,8 @@ def _time_path(
         if motion.t[-1] > _SLOW_FACTOR * passing_times(s, x)[-1] and len(all_corners) > len(stops):
             # near a reversal of the path, stopping at a jump along it may be faster than passing it
             query = query._replace(stops=all_corners)
-            other = jerk_limited_motion(query, solve_on_grid(query, points), requested)
-            motion = min(motion, other, key=lambda result: float(result.t[-1]))
+            on_grid = jerk_limited_motion(query, solve_on_grid(query, points), requested)
+            motion = min(motion, on_grid, key=lambda result: float(result.t[-1]))
         clock = TimeScaling(motion.t[:-1], motion.coefficients)
         sections = clocked(path.sections, clock, motion.t, motion.s)
         reported = geometry.reported_motion(motion.s, motion.speed, motion.acceleration)

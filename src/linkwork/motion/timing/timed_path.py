@@ -114,8 +114,8 @@ class TimedPath(Shown, _Times, metaclass=WithForeignNames):
         if has_second_order or velocity is not None or speed:
             robot = self.trajectory.robot if robot is None else robot
             acceleration = acceleration if has_second_order else np.inf
-            given = velocity, acceleration, torque, speed, limits
-            limit_set = LimitSet.read("plot", self.trajectory, robot, *given, passive=passive, actuators=actuators)
+            bounds = velocity, acceleration, torque, speed, limits
+            limit_set = LimitSet.read("plot", self.trajectory, robot, *bounds, passive=passive, actuators=actuators)
         return _plot_phase_plane(self, limit_set, axes)
 
 
@@ -189,7 +189,7 @@ def fastest_speeds(path: PathSamples, constraints: PathConstraints, velocity: An
             lengths = np.linalg.norm(constraints.speeds[:, 0], axis=-1)
             fastest = np.minimum(fastest, (constraints.fastest / lengths).min(axis=-1))
     A, B = constraints.first[:, 0], constraints.second[:, 0]
-    C = np.zeros_like(A) if constraints.rest is None else constraints.rest[:, 0]
+    C = np.zeros_like(A) if constraints.at_rest is None else constraints.at_rest[:, 0]
     # constraints a s̈ + b ṡ² <= c
     a, b = np.concatenate([A, -A], axis=-1), np.concatenate([B, -B], axis=-1)
     c = np.concatenate([constraints.upper - C, C - constraints.lower], axis=-1)
@@ -217,17 +217,17 @@ def _shares(
     v = path.first[:, 0] * speed[:, None]
     parts, names = [_share(v, *limit_set.velocity)], [f"velocity of {name}" for name in limit_set.names]
     value = constraints.first[:, 0] * rate[:, None] + constraints.second[:, 0] * speed[:, None] ** 2
-    if constraints.rest is not None:
-        value = value + constraints.rest[:, 0]
+    if constraints.at_rest is not None:
+        value = value + constraints.at_rest[:, 0]
     parts.append(_share(value, constraints.lower, constraints.upper))
     if limit_set.acceleration is not None:
         names += [f"acceleration of {name}" for name in limit_set.names]
     left = value.shape[-1] - (len(limit_set.names) if limit_set.acceleration is not None else 0)
     forces = [] if limit_set.forces is None else [limit_set.names[k] for k in limit_set.forces.indices]
     for limit in limit_set.custom:
-        own = forces if limit is limit_set.torque else None
+        limited = forces if limit is limit_set.torque else None
         count = np.size(limit.upper) if len(limit_set.custom) > 1 else left
-        names += [f"{limit.name} of {name}" for name in own] if own is not None else [limit.name] * int(count)
+        names += [f"{limit.name} of {name}" for name in limited] if limited is not None else [limit.name] * int(count)
     count = sum(part.shape[-1] for part in parts)
     names = [*names, *["limit"] * (count - len(names))][:count]
     if constraints.speeds is not None:

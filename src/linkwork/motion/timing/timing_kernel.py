@@ -88,16 +88,16 @@ def _build_kernel(n: int, curves: int, nv: int, kinds: LimitKinds, before: int |
 
         def swept(on: SegmentGrid) -> Any:
             steps = _differences(on.s)
-            places, begins = on.curves()
-            caps = _caps(places, begins, stops)
-            rows = (on.s[:-1], places, steps)
+            curve_indices, begins = on.curves()
+            caps = _caps(curve_indices, begins, stops)
+            rows = (on.s[:-1], curve_indices, steps)
             if kinds.resists:
                 x = 0.0 * on.s if before is None else squares_at(g["s"], g["w"], on.s)
-                segment = lambda one: _segment(c, starts, kinds, *one)  # noqa: E731
+                segment = lambda row: _segment(c, starts, kinds, *row)  # noqa: E731
                 result, over = _with_resistance(segment, rows, caps, g, kinds, x, before is None)
                 blocked = where(lt(over, 0.0), 0.0, result.blocked)
                 return _timed(steps, result), result.u, blocked, over
-            along = lambda one: _along(_segment(c, starts, kinds, *one), one[-1], g, kinds)  # noqa: E731
+            along = lambda row: _along(_segment(c, starts, kinds, *row), row[-1], g, kinds)  # noqa: E731
             result, segments = fastest_resting(along, rows, steps, caps, g["first"], g["last"])
             over = _largest_excess(segments, result, g, kinds) if kinds.is_curved else 0.0 * result.blocked
             blocked = where(lt(over, 0.0), 0.0, result.blocked)
@@ -140,9 +140,9 @@ def _stops(c: Any, starts: Any, end: Any) -> Any:
         before, after, start, stop = x
         h = where(lt(stop, FAR), stop - start, 0.0)
         most = apart = 0.0 * end
-        for (_, p, q, r), (_, other, *_) in zip(before, after, strict=True):
+        for (_, p, q, r), (_, first, *_) in zip(before, after, strict=True):
             rate = p + h * (2.0 * q + h * 3.0 * r)
-            most, apart = fmax(most, fmax(fabs(rate), fabs(other))), fmax(apart, fabs(other - rate))
+            most, apart = fmax(most, fmax(fabs(rate), fabs(first))), fmax(apart, fabs(first - rate))
         jump = and_(lt(stop, FAR), lt(_CORNER * most + _SMALL, apart))
         return state, where(jump, 1.0, 0.0)
 
@@ -187,22 +187,22 @@ class _Segment(NamedTuple):
 
 def _segment(c: Any, starts: Any, kinds: LimitKinds, s: Any, curve: Any, step: Any) -> _Segment:
     """Return a segment that begins at s on a ``curve`` and has length ``step``."""
-    own, begin = row(c, curve), s - take(starts, curve)
+    cubics, begin = row(c, curve), s - take(starts, curve)
     first, second = [], []
     for node in NODES[3]:
         d = begin + node * step
-        first.append([p + d * (2.0 * q + d * (3.0 * r)) for _, p, q, r in own])
-        second.append([2.0 * q + 6.0 * r * d for _, p, q, r in own])
+        first.append([p + d * (2.0 * q + d * (3.0 * r)) for _, p, q, r in cubics])
+        second.append([2.0 * q + 6.0 * r * d for _, p, q, r in cubics])
     if not kinds.is_curved:
         return _Segment(first, second, (), ())
     nodes = NODES[5]
 
     def at(state: Any, node: Any) -> tuple[Any, Any]:
         d = begin + node * step
-        q = array([p0 + d * (p1 + d * (p2 + d * p3)) for p0, p1, p2, p3 in own])
-        rate = array([p + d * (2.0 * b + d * (3.0 * e)) for _, p, b, e in own])
-        bend = array([2.0 * b + 6.0 * e * d for _, p, b, e in own])
-        at_rest, result = np.zeros(len(own)), []
+        q = array([p0 + d * (p1 + d * (p2 + d * p3)) for p0, p1, p2, p3 in cubics])
+        rate = array([p + d * (2.0 * b + d * (3.0 * e)) for _, p, b, e in cubics])
+        bend = array([2.0 * b + 6.0 * e * d for _, p, b, e in cubics])
+        at_rest, result = np.zeros(len(cubics)), []
         if kinds.torque:
             states = (at_rest, at_rest), (at_rest, rate), (rate, bend)
             c, a, b = (kinds.robot.inverse_dynamics(q, *x, passive=kinds.passive) for x in states)
@@ -213,13 +213,13 @@ def _segment(c: Any, starts: Any, kinds: LimitKinds, s: Any, curve: Any, step: A
             result.append(array([kinds.robot.twist(q, rate, frame)[3:] for frame in kinds.frames]))
         return state, tuple(result)
 
-    places = [*nodes, _AT_END]
-    result = scan(at, (), np.array(places))[1]
+    parameters = [*nodes, _AT_END]
+    result = scan(at, (), np.array(parameters))[1]
     known = tuple(x[: len(nodes)] for x in result)
     if kinds.torque:  # A u + B x with x = x_i + 2 Δ t u
         shifted = [
             [x + (2.0 * t * step) * y for x, y in zip(*row, strict=True)]
-            for t, *row in zip(places, *result[:2], strict=True)
+            for t, *row in zip(parameters, *result[:2], strict=True)
         ]
         result = shifted, *result[1:]
     return _Segment(first, second, known, tuple(_interpolation_errors(x, len(nodes)) for x in result))
@@ -236,9 +236,9 @@ def _constraints(of: _Segment, g: Any, kinds: LimitKinds) -> list[tuple[PathValu
         plain = PathValues(of.first, None, None), PathLimits(g["slowest"], g["highest"], (), ())
     if not kinds.is_curved:
         return [plain]
-    a, b, rest = of.values[:3] if kinds.torque else (None, None, None)
+    a, b, at_rest = of.values[:3] if kinds.torque else (None, None, None)
     limits = PathLimits((), (), g.get("least", ()), g.get("most", ()), g.get("speeds"))
-    return [plain, (PathValues(None, a, b, rest, of.values[-1] if kinds.frames else None), limits)]
+    return [plain, (PathValues(None, a, b, at_rest, of.values[-1] if kinds.frames else None), limits)]
 
 
 def _along(of: _Segment, step: Any, g: Any, kinds: LimitKinds) -> tuple[Any, Any]:
@@ -263,20 +263,20 @@ def _with_resistance(segment: Any, rows: Any, caps: Any, g: Any, kinds: LimitKin
     """
     tree, sizes = kinds.robot.tree, [fmax(_size(a), _size(b)) for a, b in zip(g["least"], g["most"], strict=True)]
     steps = rows[-1]
-    _, (stored, _) = scan_storing(lambda state, one: (state, (tuple(segment(one)), ())), (), rows)
+    _, (stored, _) = scan_storing(lambda state, y: (state, (tuple(segment(y)), ())), (), rows)
 
     def resisted(of: _Segment, x0: Any, x1: Any) -> SegmentResistance:
         return segment_resistance(tree, of.first, x0, x1, sizes)
 
-    def along(one: Any) -> tuple[Any, Any]:
-        row, (x0, x1) = one
+    def along(stored_row: Any) -> tuple[Any, Any]:
+        row, (x0, x1) = stored_row
         of = _Segment(*row)
         *groups, (values, limits) = _constraints(of, g, kinds)
         if begins:  # the motion without resistance may be much too fast
-            share = fitting_share(tree, of.first, values.rest, limits, x0, x1)
+            share = fitting_share(tree, of.first, values.at_rest, limits, x0, x1)
             x0, x1 = share * x0, share * x1
-        *own, may_rest = with_resistance(values, limits, resisted(of, x0, x1), x0, x1)
-        return [*groups, tuple(own)], (may_rest,)
+        *resisting, may_rest = with_resistance(values, limits, resisted(of, x0, x1), x0, x1)
+        return [*groups, tuple(resisting)], (may_rest,)
 
     for _ in range(_FIRST_SWEEPS if begins else _SWEEPS):
         before, ends = x, (x[:-1], x[1:])

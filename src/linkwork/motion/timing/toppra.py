@@ -182,9 +182,9 @@ class Grid:
         for k, margin in enumerate(result):
             below, above = tightening[f"{k} {margin.name}"]
             if margin.is_custom:
-                here = slice(at, at + below.shape[1])
-                lower[:, here] += below
-                upper[:, here] -= above
+                columns = slice(at, at + below.shape[1])
+                lower[:, columns] += below
+                upper[:, columns] -= above
                 at += below.shape[1]
             elif margin.name == "velocity":
                 velocity = (
@@ -232,8 +232,8 @@ class Grid:
             share = np.ones(len(x) + 1)
             for need, free in zip((values.max(axis=1), -values.min(axis=1)), _room(constraints, values), strict=True):
                 free = _ROOM * np.maximum(free, 0.0)
-                own = np.divide(free, need, out=np.ones_like(need), where=need > np.maximum(free, 1e-300))
-                share[1:-1] = np.minimum(share[1:-1], own.min(axis=1))
+                ratio = np.divide(free, need, out=np.ones_like(need), where=need > np.maximum(free, 1e-300))
+                share[1:-1] = np.minimum(share[1:-1], ratio.min(axis=1))
             if (share >= 1.0).all():
                 break
             x = x * np.minimum(share[:-1], share[1:]) ** 2
@@ -274,8 +274,8 @@ class Grid:
         if through_rest:
             least, most = values.min(axis=1), values.max(axis=1)
             slope = np.where(most + least > 0.0, most, least) / np.maximum(mean, 1e-300)[:, None]
-        rest = values - slope[:, None] * squares[..., None]
-        return self.limit_set.resisted(constraints, rest.min(axis=1), rest.max(axis=1), slope)
+        constant = values - slope[:, None] * squares[..., None]
+        return self.limit_set.resisted(constraints, constant.min(axis=1), constant.max(axis=1), slope)
 
     def _resistance(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ṡ² (n, k) and the resistance (n, k, nv) at the nodes and ends of segments, from ṡ² = x (n + 1,).
@@ -305,9 +305,9 @@ class Grid:
 
 def _room(constraints: PathConstraints, forces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the joint forces (n, nv) between rest and the upper, and the lower limits, for ``forces`` of nodes."""
-    rest = np.zeros_like(constraints.first) if constraints.rest is None else constraints.rest
-    own = slice(constraints.first.shape[-1] - forces.shape[-1], None)
-    return (constraints.upper - rest.max(axis=1))[:, own], (rest.min(axis=1) - constraints.lower)[:, own]
+    at_rest = np.zeros_like(constraints.first) if constraints.at_rest is None else constraints.at_rest
+    columns = slice(constraints.first.shape[-1] - forces.shape[-1], None)
+    return (constraints.upper - at_rest.max(axis=1))[:, columns], (at_rest.min(axis=1) - constraints.lower)[:, columns]
 
 
 def passing_times(s: np.ndarray, x: np.ndarray) -> np.ndarray:

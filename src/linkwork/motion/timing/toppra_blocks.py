@@ -34,15 +34,15 @@ def sweep_blocks(
     block, the forward sweep x itself. The last block is padded with inactive segments.
     """
     count = len(steps)
-    rest = 0.0 if constraints.rest is None else constraints.rest
+    at_rest = 0.0 if constraints.at_rest is None else constraints.at_rest
     low, high = (x if x.ndim == 1 else x[:, None] for x in (constraints.lower, constraints.upper))  # of each segment
-    may_rest = bool((low <= rest).all() and (rest <= high).all())
+    may_rest = bool((low <= at_rest).all() and (at_rest <= high).all())
     inputs: dict[str, np.ndarray] = {"rates": rates, "second": constraints.second}
     inputs |= {"slowest": velocity[0], "highest": velocity[1], "lower": constraints.lower, "upper": constraints.upper}
     if constraints.first is not rates:
         inputs["first"] = constraints.first
-    if constraints.rest is not None:
-        inputs["rest"] = constraints.rest
+    if constraints.at_rest is not None:
+        inputs["at_rest"] = constraints.at_rest
     if constraints.speeds is not None and constraints.fastest is not None:
         inputs |= {"speeds": constraints.speeds, "speed_limits": constraints.fastest}
     shared_inputs = {name: inputs.pop(name) for name in _LIMITS if name in inputs and inputs[name].ndim == 1}
@@ -95,7 +95,7 @@ def _in_blocks(inputs: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
 
 def _backward(shapes: dict[str, tuple[int, ...]], may_rest: bool) -> Kernel:
     def traced(**x: Any) -> Any:
-        along = PathValues(x["rates"], x.get("first", x["rates"]), x["second"], x.get("rest"), x.get("speeds"))
+        along = PathValues(x["rates"], x.get("first", x["rates"]), x["second"], x.get("at_rest"), x.get("speeds"))
         limits = PathLimits(x["slowest"], x["highest"], x["lower"], x["upper"], x.get("speed_limits"))
         following = Reachable(*x["following"])
         reached, *lines = sweep_backward(

@@ -111,7 +111,7 @@ def motions_by_single_kernel(
             cubics[members[0]][:3] if alone else [np.array([cubics[k][i] for k in members]) for i in range(3)]
         )
         nv = paths[0].nv
-        path, bounds = ([np.asarray(x, dtype=float) for x in some] for some in ((c, starts, end), limits.values()))
+        path, bounds = ([np.asarray(x, dtype=float) for x in values] for values in ((c, starts, end), limits.values()))
         # a call with padded curves is not one of the single call, whose code would be compiled in vain
         is_single = alone and cubics[members[0]][3] == curves
 
@@ -120,19 +120,19 @@ def motions_by_single_kernel(
         for count in [coarse] * (passes - 1) + [n]:
             kernel = timing_kernel(count, curves, nv, kinds, before)
             before, outputs = count, (kernel if is_single else batch_call(kernel))(*path, *_handed_on(outputs), *bounds)
-        for k, *own in [(*members, *outputs)] if alone else zip(members, *outputs, strict=True):
+        for k, *outcome in [(*members, *outputs)] if alone else zip(members, *outputs, strict=True):
             used = cubics[k][3]
             for share in _NARROWED if kinds.resists else ():
-                if own[6] >= 0.0 or own[7] <= room:
+                if outcome[6] >= 0.0 or outcome[7] <= room:
                     break
                 path, kernel = (
                     [np.asarray(x, dtype=float) for x in cubics[k][:3]],
                     timing_kernel(n, curves, nv, kinds, n),
                 )
                 call = kernel if used == curves else batch_call(kernel)
-                *own, over = call(*path, *_handed_on(own), *_narrowed(limits, share))
-                own.append(over - share)
-            s, w, u, t, clock, firsts, blocked, over = own
+                *outcome, over = call(*path, *_handed_on(outcome), *_narrowed(limits, share))
+                outcome.append(over - share)
+            s, w, u, t, clock, firsts, blocked, over = outcome
             result[k] = KernelMotion(s, w, u, t, clock, firsts[:used], int(blocked) if over <= room else 0)
     return result
 
@@ -163,6 +163,6 @@ def _padded_cubics(path: Trajectory) -> tuple[np.ndarray, np.ndarray, float, int
     padded = section.padded()[0]
     if c.shape[-1] == 4:
         return padded["coefficients"], padded["starts"], section.end, count
-    own = np.zeros((*padded["coefficients"].shape[:2], 4))
-    own[:count, :, : c.shape[-1]] = c
-    return own, padded["starts"], section.end, count
+    cubics = np.zeros((*padded["coefficients"].shape[:2], 4))
+    cubics[:count, :, : c.shape[-1]] = c
+    return cubics, padded["starts"], section.end, count

@@ -59,8 +59,8 @@ class TorqueModel:
         bodies = [*tree.bodies, *map(body_of, loops_of(tree))]
         dry = any(not DEFAULT.vanishes(x) for body in bodies for x in body.dry_friction)
         resists = bool(tree.force_elements) or dry or any(any(body.damping) for body in bodies)
-        still = any(any(body.armature) or any(body.drive.stiffness) for body in bodies)
-        return TorqueModel(robot, resists or still, resists, motors)
+        holds = any(any(body.armature) or any(body.drive.stiffness) for body in bodies)
+        return TorqueModel(robot, resists or holds, resists, motors)
 
     @property
     def indices(self) -> list[int]:
@@ -113,8 +113,8 @@ class TorqueModel:
         values = self.resistance(np.broadcast_to(q[:, None], (*v.shape[:-1], q.shape[-1])), v)
         slope = self.slope(q, first, speed)
         for _ in range(_DOUBLINGS):
-            rest = values - slope[:, None] * (speeds**2)[..., None]
-            least, most = rest.min(axis=1), rest.max(axis=1)
+            constant = values - slope[:, None] * (speeds**2)[..., None]
+            least, most = constant.min(axis=1), constant.max(axis=1)
             narrow = (room[1] - most < _ROOM * room[1]) | (room[0] + least < _ROOM * room[0])
             if not narrow.any():
                 break

@@ -46,8 +46,8 @@ def curve_kernel(
 
     def traced(*, t: Any, **arrays: Any) -> Any:
         clock = TimeScaling(*(arrays[name] for name in more)) if clocks else None
-        own = {name: arrays[name] for name in names}
-        return tuple(array(x) for x in curve_motion(space, kind, own, clock, None, t, order))
+        curve_arrays = {name: arrays[name] for name in names}
+        return tuple(array(x) for x in curve_motion(space, kind, curve_arrays, clock, None, t, order))
 
     def build() -> Kernel:
         sizes = dict(zip([*names, *more], [*shapes, *clocks], strict=True))

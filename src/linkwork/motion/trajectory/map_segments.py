@@ -25,7 +25,7 @@ def each(computed: Callable[..., Any], *rows: Rows) -> Any:
     count = len(rows[0])
     if any(x.dtype == object for x in rows):
         result = [computed(*([*x[k]] if x.ndim > 1 else x[k] for x in rows)) for k in range(count)]
-        return array([[[*row] if isinstance(row, list) else row for row in one] for one in result])
+        return array([[[*row] if isinstance(row, list) else row for row in values] for values in result])
     result = computed(*([*np.moveaxis(x, 0, -1)] if x.ndim > 1 else x for x in rows))
     return _stacked(result, count)
 
@@ -55,9 +55,9 @@ def between_points(space: CurveSpace, t: np.ndarray, q: Rows, coefficients: Rows
         arrays = {"starts": t[:-1], "base": q[:-1], "coefficients": coefficients}
         return Section(space, KINDS["retracted"], arrays, t[0], t[-1])
     traced = coefficients.dtype == object or q.dtype == object
-    own = np.array(coefficients, dtype=object if traced else float)
-    own[..., 0] = q[:-1]
-    return plain_section(space, t, array(own.tolist()) if traced else own)
+    absolute = np.array(coefficients, dtype=object if traced else float)
+    absolute[..., 0] = q[:-1]
+    return plain_section(space, t, array(absolute.tolist()) if traced else absolute)
 
 
 def plain_section(space: CurveSpace, t: np.ndarray, coefficients: Rows) -> Section:

@@ -70,10 +70,10 @@ def polynomial_evaluator(arrays: Mapping[str, np.ndarray], order: int) -> Piecew
 
 def _kernel(terms: int, order: int) -> Kernel:
     """Return the kernel that evaluates one coordinate of a curve of polynomials with a number of ``terms``."""
-    one, kind = CurveSpace(1, 1), KINDS["polynomial"]
+    space, kind = CurveSpace(1, 1), KINDS["polynomial"]
 
     def coordinate(*, t: Any, start: Any, column: Any, **_: Any) -> Any:
         arrays = {"starts": [start], "coefficients": [[[*column]]]}
-        return tuple(x for (x,) in curve_motion(one, kind, arrays, None, None, t, order))
+        return tuple(x for (x,) in curve_motion(space, kind, arrays, None, None, t, order))
 
     return _KERNELS.get((terms, order), lambda: compile_piecewise(coordinate, "plain_curve", 0, terms))

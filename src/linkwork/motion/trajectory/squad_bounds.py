@@ -82,13 +82,13 @@ class SquadNormBounds:
             (coordinates.in_q, coordinates.in_q, coordinates.in_v, coordinates.in_v),
         )
         self.base, self.inner, self.phi, self.psi = (
-            section.arrays[name][which][:, own] for name, own in zip(names, parts, strict=True)
+            section.arrays[name][which][:, part] for name, part in zip(names, parts, strict=True)
         )
         # u and 2 u (1 − u) as polynomials of time, and a decoupled origin's position
         polynomials = np.zeros((len(rates), 5, 4))
         polynomials[:, 0, 1], polynomials[:, 1, 1], polynomials[:, 1, 2] = 1.0, 2.0, -2.0
         if self.apart:
-            rows = [section.arrays[name][:, own] for name, own in zip(names, parts, strict=True)]
+            rows = [section.arrays[name][:, part] for name, part in zip(names, parts, strict=True)]
             polynomials[:, 2:] = each(self._origin, *rows)
         polynomials *= rates[:, None, None] ** np.arange(4)
         space = CurveSpace(5, 5)
@@ -121,9 +121,9 @@ class SquadNormBounds:
             origin = interval_bounds([np.linalg.norm(x[:, 2:], axis=1) for x in values], half)
             result = result[0], in_rotating_axes(origin[1:], result[0], order)
         else:
-            own = exponential_twist(turns, moves, order)
+            exponential = exponential_twist(turns, moves, order)
             before = along, [size.linear * x for x in u[1 : order + 2]]
-            result = product_twist(before, own, moves[0], order, apart=False)
+            result = product_twist(before, exponential, moves[0], order, apart=False)
         angular, linear = ([np.where(known, x, np.inf) for x in part] for part in result)
         return angular, linear
 
@@ -208,8 +208,8 @@ def _leibniz_products(x: _Jet, y: _Jet) -> _Jet:
 
 
 def _sum(pairs: Iterable[_Pair]) -> _Pair:
-    first, *rest = pairs
-    for x in rest:
+    first, *further = pairs
+    for x in further:
         first = first.plus(x)
     return first
 

@@ -31,16 +31,16 @@ def polynomials_of(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarray
         coefficients = _squad_polynomials(section)
     else:
         coefficients = section.arrays["coefficients"]
-    own = starts.ndim == 2
-    where = (np.arange(space.nv), segments) if own else segments
-    start = starts[where] if own else starts[where][:, None]
+    by_coordinate = starts.ndim == 2
+    where = (np.arange(space.nv), segments) if by_coordinate else segments
+    start = starts[where] if by_coordinate else starts[where][:, None]
     clock = np.stack([knots[:-1], np.ones(len(middle))], axis=-1)
     if section.clock is not None:
         k = segment_indices(section.clock.starts, middle)
         clock = shifted(section.clock.coefficients[k], knots[:-1] - section.clock.starts[k])
     result = composed(shifted(coefficients[where], clock[:, :1] - start), clock[:, None])
     if "base" in section.arrays:
-        base = section.arrays["base"] if own else section.arrays["base"][segments]
+        base = section.arrays["base"] if by_coordinate else section.arrays["base"][segments]
         for joint in space.joints:
             if joint.is_plain:
                 result[:, joint.in_v, 0] += base[..., joint.in_q]

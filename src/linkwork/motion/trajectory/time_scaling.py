@@ -124,8 +124,8 @@ def clock_by_length(
         for part in (_WORST, 1.0 - _WORST):
             u = part * h[moves]
             times_ = c[:, 0] + u * (c[:, 1] + u * (c[:, 2] + u * c[:, 3]))
-            there = speed(np.clip(times_, t[:-1][moves], t[1:][moves]), None)
-            uneven |= ~(np.abs(there * (c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3])) - 1.0) <= even)
+            speeds = speed(np.clip(times_, t[:-1][moves], t[1:][moves]), None)
+            uneven |= ~(np.abs(speeds * (c[:, 1] + u * (2.0 * c[:, 2] + 3.0 * u * c[:, 3])) - 1.0) <= even)
         uneven &= h[moves] > _SHORT * s[-1]
         if not uneven.any() or not left:
             break

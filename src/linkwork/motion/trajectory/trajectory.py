@@ -214,10 +214,10 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         which = np.searchsorted(self._begins[1:], times if inside is None else inside, side="right")
         result = [np.empty((*times.shape, n)) for n in (self.nq, *(self.nv,) * order)]
         for k in np.unique(which):
-            here = which == k
-            values = self._sections[k].at(times[here], order, hold, None if inside is None else inside[here])
+            mask = which == k
+            values = self._sections[k].at(times[mask], order, hold, None if inside is None else inside[mask])
             for whole, part in zip(result, values, strict=True):
-                whole[here] = part
+                whole[mask] = part
         return result
 
     def _on_symbols(self, t: Any, order: int) -> list[Any]:
@@ -230,8 +230,8 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
             later = le(section.start, t)
             more = section.on_symbols(t, order)
             result = [
-                [where(later, y, x) for x, y in zip(one, other, strict=True)]
-                for one, other in zip(result, more, strict=True)
+                [where(later, y, x) for x, y in zip(earlier, values, strict=True)]
+                for earlier, values in zip(result, more, strict=True)
             ]
         return [array(x) for x in result]
 

@@ -62,10 +62,10 @@ def coordinate_section(
         finite_array(caller, f"coefficients[{j}]", c, shape=(len(b) - 1, "terms"))
         for j, (b, c) in enumerate(zip(breaks, coefficients, strict=True))
     ]
-    pieces, terms = max(len(c) for c in rows), max(c.shape[1] for c in rows)
-    starts, c = np.full((space.nv, pieces), FAR), np.zeros((space.nv, pieces, terms))
-    for j, (b, own) in enumerate(zip(breaks, rows, strict=True)):
-        starts[j, : len(own)], c[j, : len(own), : own.shape[1]] = b[:-1], own
+    segments, terms = max(len(c) for c in rows), max(c.shape[1] for c in rows)
+    starts, c = np.full((space.nv, segments), FAR), np.zeros((space.nv, segments, terms))
+    for j, (b, polynomials) in enumerate(zip(breaks, rows, strict=True)):
+        starts[j, : len(polynomials)], c[j, : len(polynomials), : polynomials.shape[1]] = b[:-1], polynomials
     first = min(b[0] for b in breaks) if start is None else float(start)
     last = max(b[-1] for b in breaks) if end is None else float(end)
     if not first <= last:
@@ -100,19 +100,19 @@ def chained(sections: Iterable[Section], start: float) -> list[Section]:
     return result
 
 
-def refuse_jumps(first: Any, other: Any, name: Callable[[int], str], tolerance: float) -> None:
-    """Raise ValueError if q or v at the start of ``other`` differs from that at the end of ``first``.
+def refuse_jumps(first: Any, second: Any, name: Callable[[int], str], tolerance: float) -> None:
+    """Raise ValueError if q or v at the start of ``second`` differs from that at the end of ``first``.
 
     Differences up to a tolerance are permitted; ``name`` returns the name of a coordinate of v.
     """
-    end, begin = first(first.end_time), other(other.start_time)
+    end, begin = first(first.end_time), second(second.start_time)
     space = first.sections[0].space
     gap = np.abs(np.asarray(space.difference([*end.q], [*begin.q]), dtype=float))
-    for what, jump in (("q", gap), ("v", np.abs(begin.v - end.v))):
+    for quantity, jump in (("q", gap), ("v", np.abs(begin.v - end.v))):
         if jump.size and jump.max() > tolerance:
             k = int(jump.argmax())
             raise ValueError(
-                f"concatenate: {what} of {name(k)} jumps by {jump[k]:.6g} where the other begins; allow_jump=True "
+                f"concatenate: {quantity} of {name(k)} jumps by {jump[k]:.6g} where the other begins; allow_jump=True "
                 "permits that"
             )
 

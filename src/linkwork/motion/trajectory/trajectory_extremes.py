@@ -121,15 +121,15 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
     names = [f"coordinate {k}" for k in range(space.nv)] if robot is None else list(robot.v_names)
     result = {}
     for name, value in limits.items():
-        own = own_limits(robot, name) if name in _ORDER else getattr(robot, name, None)
-        value = own if value is None else value
+        default = own_limits(robot, name) if name in _ORDER else getattr(robot, name, None)
+        value = default if value is None else value
         if value is None:
             continue
         order = _ORDER.get(name, 0)
         if order:
-            up, down = read_limit(caller, name, value, names, robot, own)
+            up, down = read_limit(caller, name, value, names, robot, default)
         else:
-            limit = read_positions(caller, name, value, space.nq, robot, own)
+            limit = read_positions(caller, name, value, space.nq, robot, default)
             limit = limit if space.is_plain else _by_velocity(space, limit, -np.inf if name == "lower" else np.inf)
             none = np.full(space.nv, np.inf)
             up, down = (none, -limit) if name == "lower" else (limit, none)
@@ -140,7 +140,7 @@ def margins_of(caller: str, trajectory: Any, limits: Mapping[str, Any]) -> dict[
         with np.errstate(invalid="ignore"):
             margins = [np.where(np.isinf(x), np.inf, x - y) for x, y in ((up, high), (down, -low))]
         result[name] = np.minimum(*margins)
-    loops = [] if robot is None else [one for one in limited_coordinates(robot.tree) if one.loop is not None]
+    loops = [] if robot is None else [c for c in limited_coordinates(robot.tree) if c.loop is not None]
     count = len(loops) + (len(loop_speeds(robot.tree)) if robot is not None and "velocity" in limits else 0)
     return result | {"loops": np.full(count, -np.inf)} if count else result
 
@@ -152,10 +152,10 @@ def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
     """
     result = np.full(space.nv, none)
     for coordinates in space.joints:
-        own, alone = result[coordinates.in_v], moved_alone(coordinates.joint)
+        joint_limits, alone = result[coordinates.in_v], moved_alone(coordinates.joint)
         for k, end in zip(alone, limit[coordinates.in_q], strict=True):
             if np.isfinite(end):
-                own[slice(None) if k is None else k] = end
+                joint_limits[slice(None) if k is None else k] = end
     return result
 
 

@@ -69,10 +69,10 @@ def _space(header: dict[str, Any], robot: Any) -> CurveSpace:
             raise OtherFileError("a trajectory of a robot: pass that robot as robot=")
         return CurveSpace(header["nq"], header["nv"])
     space = CurveSpace.of(robot.tree, bool(header.get("apart")))
-    own = _joints(space, robot)
+    joints = _joints(space, robot)
     for key in ("q_names", "v_names"):
-        if header.get(key, own[key]) != own[key]:
-            raise OtherFileError(f"{key} are {header[key]}, and those of robot {robot.name!r} are {own[key]}")
+        if header.get(key, joints[key]) != joints[key]:
+            raise OtherFileError(f"{key} are {header[key]}, and those of robot {robot.name!r} are {joints[key]}")
     if (header["nq"], header["nv"]) != (space.nq, space.nv):
         raise OtherFileError(
             f"a trajectory of nq {header['nq']} and nv {header['nv']}; robot {robot.name!r} has nq {space.nq} "

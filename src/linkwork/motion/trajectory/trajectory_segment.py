@@ -155,8 +155,8 @@ class Section:
 
     def _kernel_of(self, arrays: Mapping[str, Any], clocks: Mapping[str, Any], order: int) -> Any:
         """Return the kernel for the segments of the curve and of its time scaling in arrays."""
-        own = 1, 2, self.arrays["starts"].ndim  # axes of the arrays of a time scaling
-        shapes = tuple(x.shape[x.ndim - n :] for x, n in zip(clocks.values(), own, strict=False))
+        ranks = 1, 2, self.arrays["starts"].ndim  # axes of the arrays of a time scaling
+        shapes = tuple(x.shape[x.ndim - n :] for x, n in zip(clocks.values(), ranks, strict=False))
         return curve_kernel(self.space, self.kind, array_shapes(self.kind, arrays), shapes, order)
 
     def _along(self, times: np.ndarray, order: int) -> list[np.ndarray]:
@@ -184,8 +184,8 @@ class Section:
         else:
             parts = self._gathered(arrays, segment_indices(self.arrays["starts"], flat))
         call: Any = kernel
-        for here, rows in parts:
-            call(flat[here], *rows, out=tuple([x[here] for x in result]))
+        for block, rows in parts:
+            call(flat[block], *rows, out=tuple([x[block] for x in result]))
             call = kernel.ufunc  # without checks; it exists once the kernel was called
         return [x.reshape(*times.shape, x.shape[1]) for x in result]
 
@@ -193,11 +193,11 @@ class Section:
         """Yield for each block of times its slice, and the coefficients of the times' segments, in the same memory."""
         buffers = [np.empty((min(_ROW_BLOCK, len(segments)), *x.shape[1:])) for x in arrays]
         for b in range(0, len(segments), _ROW_BLOCK):
-            here = segments[b : b + _ROW_BLOCK]
+            indices = segments[b : b + _ROW_BLOCK]
             rows = zip(arrays, buffers, strict=True)
             yield (
-                slice(b, b + len(here)),
-                [x.take(here, axis=0, out=y[: len(here)], mode="clip") for x, y in rows],
+                slice(b, b + len(indices)),
+                [x.take(indices, axis=0, out=y[: len(indices)], mode="clip") for x, y in rows],
             )
 
     def padded(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -234,11 +234,11 @@ class Section:
             k = segment_indices(self.clock.starts, t)
             clocks = {name: np.expand_dims(x[k], n) for name, x in self._clock_arrays()}
             clocks[CLOCK[2]] = 0.0 * clocks[CLOCK[2]]
-        own = self.arrays["starts"].ndim - 1
-        where = (np.arange(self.space.nv), index) if own else index
+        rank = self.arrays["starts"].ndim - 1
+        where = (np.arange(self.space.nv), index) if rank else index
         for name, shape in self.kind.arrays:
             x = self.arrays[name]
-            result[name] = np.expand_dims(x[where], n + own) if "pieces" in shape else x
+            result[name] = np.expand_dims(x[where], n + rank) if "pieces" in shape else x
         return result, clocks
 
     # -- time scaling

@@ -110,9 +110,9 @@ def segment_index(starts: Any, at: Any) -> tuple[Any, Any]:
     start: Any = starts[0]
     step = len(starts) // 2
     while step:
-        there = take(starts, index + float(step))
-        later = le(there, at)
-        index, start = where(later, index + float(step), index), where(later, there, start)
+        knot = take(starts, index + float(step))
+        later = le(knot, at)
+        index, start = where(later, index + float(step), index), where(later, knot, start)
         step //= 2
     return index, start
 
@@ -120,9 +120,9 @@ def segment_index(starts: Any, at: Any) -> tuple[Any, Any]:
 def row(table: Any, index: Any) -> Any:
     """Return the row of a table at an index as an array; the axes of a batch are last."""
     result = np.asarray(table)[0] if len(table) == 1 else take(table, index)
-    own = np.ndim(table) - 1
-    more = np.ndim(result) - own
-    return np.moveaxis(result, range(more, more + own), range(own)) if more else result
+    rank = np.ndim(table) - 1
+    more = np.ndim(result) - rank
+    return np.moveaxis(result, range(more, more + rank), range(rank)) if more else result
 
 
 def polynomial(coefficients: Sequence[Any], u: Any) -> Any:
@@ -224,9 +224,9 @@ def curve_motion(
         return _motion_on(space, kind, arrays, clock, t, order)
     before, after = lt(t, ends[0]), lt(ends[1], t)
     at = where(before, ends[0], where(after, ends[1], t))
-    first, *rest = _motion_on(space, kind, arrays, clock, at, order)
+    first, *rates = _motion_on(space, kind, arrays, clock, at, order)
     resting = or_(before, after)
-    return [first, *([where(resting, 0.0, x) for x in one] for one in rest)]
+    return [first, *([where(resting, 0.0, x) for x in rate] for rate in rates)]
 
 
 def _motion_on(
@@ -250,17 +250,17 @@ def motion_of(space: CurveSpace, q: Callable[[Any], list[Any]], at: Any, order: 
     now: Any = at
     for level in levels:
         now = Dual(now, 1.0, level)
-    there = q(now)
-    result = [[_without(x, levels) for x in there]]
+    q_moving = q(now)
+    result = [[_without(x, levels) for x in q_moving]]
     if not order:
         return result
-    moving = [parts(x, levels[-1]) for x in there]
+    moving = [parts(x, levels[-1]) for x in q_moving]
     v = space.velocity_from_rate([x for x, _ in moving], [x for _, x in moving])
     for k in range(order):
-        rest = levels[: order - 1 - k]
-        result.append([_without(x, rest) for x in v])
-        if rest:
-            v = [parts(x, rest[-1])[1] for x in v]
+        outer = levels[: order - 1 - k]
+        result.append([_without(x, outer) for x in v])
+        if outer:
+            v = [parts(x, outer[-1])[1] for x in v]
     return result
 
 

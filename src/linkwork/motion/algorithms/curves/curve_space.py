@@ -169,12 +169,12 @@ class CurveSpace:
         """Return each joint's twist (six values) in the frame before the joint; for joints whose v is q̇, v itself."""
         result: list[Any] = []
         for joint_slice in self.joints:
-            own = v[joint_slice.in_v]
+            joint_v = v[joint_slice.in_v]
             if joint_slice.is_plain:
-                result += own
+                result += joint_v
             else:
-                q_own = q[joint_slice.in_q]
-                result += (joint_slice.joint.X(q_own) @ joint_slice.joint.twist(q_own, own)).elements()
+                joint_q = q[joint_slice.in_q]
+                result += (joint_slice.joint.X(joint_q) @ joint_slice.joint.twist(joint_q, joint_v)).elements()
         return result
 
     def from_fixed_axes(self, q: Scalars, twists: Scalars) -> list[Any]:
@@ -185,12 +185,13 @@ class CurveSpace:
         result: list[Any] = []
         start = 0
         for joint_slice in self.joints:
-            size = joint_slice.joint.nv if joint_slice.is_plain else 6
-            own, start = twists[start : start + size], start + size
+            joint = joint_slice.joint
+            size = joint.nv if joint_slice.is_plain else 6
+            twist, start = twists[start : start + size], start + size
             if not joint_slice.is_plain:
-                q_own = q[joint_slice.in_q]
-                own = joint_slice.joint.velocity_from_twist(q_own, joint_slice.joint.X(q_own).inv() @ Motion.of([*own]))
-            result += own
+                joint_q = q[joint_slice.in_q]
+                twist = joint.velocity_from_twist(joint_q, joint.X(joint_q).inv() @ Motion.of([*twist]))
+            result += twist
         return result
 
     def step_rates(self, q: Scalars, phi: Scalars, v: Scalars, w: Scalars) -> list[Any]:
@@ -198,22 +199,20 @@ class CurveSpace:
 
         It holds for any tangent vector φ, also beyond half a revolution.
         """
-        other = self.integrate(q, phi)
+        end = self.integrate(q, phi)
         moving = seeded(q, self.q_dot(q, v))
         level = moving[0].level
-        carried = self.velocity_from_rate(other, [parts(x, level)[1] for x in self.integrate(moving, phi)])
+        carried = self.velocity_from_rate(end, [parts(x, level)[1] for x in self.integrate(moving, phi)])
         remaining = [a - b for a, b in zip(w, carried, strict=True)]
         result: list[Any] = []
         for joint_slice in self.joints:
             columns = []
             for unit in unit_vectors(joint_slice.joint.nv):
                 changing = seeded(phi[joint_slice.in_v], unit)
-                there = joint_slice.integrate(q[joint_slice.in_q], changing, self.apart)
-                rates = [parts(x, changing[0].level)[1] for x in there]
+                joint_end = joint_slice.integrate(q[joint_slice.in_q], changing, self.apart)
+                rates = [parts(x, changing[0].level)[1] for x in joint_end]
                 columns.append(
-                    call_joint(
-                        joint_slice.name, joint_slice.joint, "velocity_from_rate", other[joint_slice.in_q], rates
-                    )
+                    call_joint(joint_slice.name, joint_slice.joint, "velocity_from_rate", end[joint_slice.in_q], rates)
                 )
             result += least_squares(columns, remaining[joint_slice.in_v])
         return result

@@ -72,6 +72,6 @@ def rising(times: Sequence[Instant], end: Scalar) -> list[Scalar]:
     return result
 
 
-def selected(condition: Scalar, one: Instant, other: Instant) -> Instant:
+def selected(condition: Scalar, a: Instant, b: Instant) -> Instant:
     """Return the first where the condition holds, else the other."""
-    return Instant(where(condition, one.high, other.high), where(condition, one.low, other.low))
+    return Instant(where(condition, a.high, b.high), where(condition, a.low, b.low))

@@ -83,8 +83,8 @@ def oriented(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar) -> tup
     The mirrored joint has a position of opposite sign.  ``lowest`` is the magnitude of the lower limit of velocity.
     """
     sense = where(up, 1.0, -1.0)
-    other = JointBounds(lowest, limits.B, limits.A, limits.down, limits.up)
-    return Ends(*(sense * x for x in ends)), _select(up, limits, other)
+    mirrored = JointBounds(lowest, limits.B, limits.A, limits.down, limits.up)
+    return Ends(*(sense * x for x in ends)), _select(up, limits, mirrored)
 
 
 def oriented_family(up: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses) -> Family:
@@ -111,12 +111,12 @@ def beginning(displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Sca
     """Return the minimum duration for a free displacement, and the farthest motions towards the required one."""
     gains = _gains(ends, limits)
     own_ends, own_limits = oriented(gains, ends, limits, lowest)
-    own = _select(gains, inverses, inverses.mirrored())
-    T, reach = _fastest(own_ends, own_limits, own)
+    own_inverses = _select(gains, inverses, inverses.mirrored())
+    T, reach = _fastest(own_ends, own_limits, own_inverses)
     forth = where(gains, displacement, -displacement) >= reach
     up = where(gains, where(forth, 1.0, 0.0), where(forth, 0.0, 1.0)) > 0.5
     family = oriented_family(up, ends, limits, lowest, inverses)
-    return Beginning(T, family, where(up, displacement, -displacement), _gap(own_ends, own_limits, own))
+    return Beginning(T, family, where(up, displacement, -displacement), _gap(own_ends, own_limits, own_inverses))
 
 
 def _gains(ends: Ends, limits: JointBounds) -> Scalar:
@@ -192,8 +192,8 @@ def _gap(ends: Ends, limits: JointBounds, inverses: Inverses) -> DurationGap:
     few = fmin(lowest, B)
     T_x = down * (a0 - lowest) + up * (a1 - lowest)
     T_y = down * (a0 + few) + up * (a1 + few) + fmax(dip * inverses.by_B - inverses.m * B, 0.0)
-    there = and_(dip > 0.0, lowest < fmin(a0, a1))
-    return DurationGap(where(there, T_x, -1.0), where(there, T_y, -1.0))
+    has_gap = and_(dip > 0.0, lowest < fmin(a0, a1))
+    return DurationGap(where(has_gap, T_x, -1.0), where(has_gap, T_y, -1.0))
 
 
 def first_reaching(
@@ -269,14 +269,14 @@ def first_fitting(
     feasible, or a later one before which none is feasible.
     """
     count = len(start)
-    own = shared if together else list
+    values_of = shared if together else list
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         T = list(state[:count])
         following = later(T)
-        return (*own(following), has_advanced(T, following))
+        return (*values_of(following), has_advanced(T, following))
 
-    result = while_loop(lambda s: s[-1], step, (*own(start), start[0] < UNLIMITED), max_iterations=ROUNDS * count)
+    result = while_loop(lambda s: s[-1], step, (*values_of(start), start[0] < UNLIMITED), max_iterations=ROUNDS * count)
     last = list(result.state[:count])
     missed = result.status > 0.0
     for t in last:
@@ -313,13 +313,13 @@ def _search_result(search: _Search, gap: DurationGap, T: Scalar) -> Scalar:
 
 def _search(family: Family, displacement: Scalar, T: Scalar) -> _Search:
     """Return the search for the first duration from T on at which the farthest motion has a displacement."""
-    there = phases(family, T)
-    far, rate = displacement_and_rate(family, there)
+    at_T = phases(family, T)
+    far, rate = displacement_and_rate(family, at_T)
     missing = displacement - far
     guess = _guess(family, fmax(missing, 0.0), rate)
     waits = missing > _noise(family, displacement, T)
     return _Search(
-        displacement, family, *_start_and_bounds(family, displacement, T, missing, rate, guess, there), guess, waits
+        displacement, family, *_start_and_bounds(family, displacement, T, missing, rate, guess, at_T), guess, waits
     )
 
 
@@ -373,12 +373,12 @@ def _start_and_bounds(
 
 def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) -> tuple[Scalar, ...]:
     """Return the next duration, its bounds, and True if the search continues, by one step of Newton's method."""
-    there = phases(s.family, T)
-    displacement, rate = displacement_and_rate(s.family, there)
+    at_T = phases(s.family, T)
+    displacement, rate = displacement_and_rate(s.family, at_T)
     missing = s.displacement - displacement
     left = missing > 0.0
     low, high = where(left, T, low), where(left, high, T)
-    step = T + _step(s.family, there, missing, rate)
+    step = T + _step(s.family, at_T, missing, rate)
     inside = and_(rate > 0.0, and_(step >= low, step <= high))
     between = fmin(0.5 * (low + high), low + s.jump + fabs(T - low))  # high may be as far as limits are
     following = where(inside, step, between)
@@ -387,9 +387,9 @@ def _newton(s: _Search, T: Scalar, low: Scalar, high: Scalar, active: Scalar) ->
     return where(and_(active, not_(exact)), following, T), low, high, and_(active, not_(last))
 
 
-def _step(f: Family, there: Phases, missing: Scalar, rate: Scalar) -> Scalar:
+def _step(f: Family, at_T: Phases, missing: Scalar, rate: Scalar) -> Scalar:
     """Return Newton's step of the duration, with a second-order term where the rate changes little."""
     each = 1.0 / fmax(rate, 1e-60)
     straight = missing * each
-    bent = 0.5 * straight * each * rate_derivative(f, there)
+    bent = 0.5 * straight * each * rate_derivative(f, at_T)
     return straight * where(fabs(bent) < SMALL_CHANGE, 1.0 - bent * (1.0 - 2.0 * bent), 1.0)

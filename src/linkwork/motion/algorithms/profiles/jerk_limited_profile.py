@@ -232,11 +232,11 @@ class Profile(NamedTuple):
     status: Scalar
 
 
-def mixture_share(displacement: Scalar, one: Scalar, other: Scalar) -> Scalar:
+def mixture_share(displacement: Scalar, first: Scalar, second: Scalar) -> Scalar:
     """Return the weight s for which s · one + (1 − s) · other equals ``displacement``."""
-    width = one - other
-    some = fabs(width) > 0.0
-    part = fmin(fmax(where(some, (displacement - other) / where(some, width, 1.0), 1.0), 0.0), 1.0)
+    width = first - second
+    differ = fabs(width) > 0.0
+    part = fmin(fmax(where(differ, (displacement - second) / where(differ, width, 1.0), 1.0), 0.0), 1.0)
     return where(part > 1.0 - _PURE, 1.0, where(part < _PURE, 0.0, part))
 
 
@@ -263,16 +263,16 @@ def segments_of(
     return result
 
 
-def merged(one: list[Any], other: list[Any]) -> list[Any]:
+def merged(first: list[Any], second: list[Any]) -> list[Any]:
     """Return the union of two lists of pairs (instant, value), each sorted by time, as one sorted list.
 
     Source: Batcher, Sorting networks and their applications, AFIPS 1968: odd-even merging.
     """
-    if not one or not other:
-        return one or other
-    if len(one) == len(other) == 1:
-        return _sorted(one[0], other[0])
-    even, odd = merged(one[::2], other[::2]), merged(one[1::2], other[1::2])
+    if not first or not second:
+        return first or second
+    if len(first) == len(second) == 1:
+        return _sorted(first[0], second[0])
+    even, odd = merged(first[::2], second[::2]), merged(first[1::2], second[1::2])
     result = [even[0]]
     for k in range(max(len(even) - 1, len(odd))):
         if k + 1 < len(even) and k < len(odd):
@@ -283,9 +283,9 @@ def merged(one: list[Any], other: list[Any]) -> list[Any]:
 
 
 def _sorted(x: tuple[Instant, Any], y: tuple[Instant, Any]) -> list[tuple[Instant, Any]]:
-    (one, a), (other, b) = x, y
-    before = one.high <= other.high
+    (s, a), (t, b) = x, y
+    before = s.high <= t.high
     return [
-        (Instant(fmin(one.high, other.high), where(before, one.low, other.low)), where(before, a, b)),
-        (Instant(fmax(one.high, other.high), where(before, other.low, one.low)), where(before, b, a)),
+        (Instant(fmin(s.high, t.high), where(before, s.low, t.low)), where(before, a, b)),
+        (Instant(fmax(s.high, t.high), where(before, t.low, s.low)), where(before, b, a)),
     ]

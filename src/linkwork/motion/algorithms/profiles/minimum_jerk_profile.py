@@ -79,17 +79,17 @@ def minimum_jerk(
                 result = and_(result, fits(joint, t))
             return result
 
-        t, one = _first(all_fit, least)
-        T, satisfied = [t] * len(joints), [one]
+        t, fits_limits = _first(all_fit, least)
+        T, satisfied = [t] * len(joints), [fits_limits]
     else:
         T, satisfied = [], []
         for joint, t in zip(joints, most, strict=True):
-            result, one = _first(partial(fits, joint), fmax(_least(joint), t))
+            result, fits_limits = _first(partial(fits, joint), fmax(_least(joint), t))
             T.append(result)
-            satisfied.append(one)
+            satisfied.append(fits_limits)
     all_satisfied = satisfied[0]
-    for one in satisfied[1:]:
-        all_satisfied = and_(all_satisfied, one)
+    for fits_limits in satisfied[1:]:
+        all_satisfied = and_(all_satisfied, fits_limits)
     status = where(possible, where(all_satisfied, 0.0, 2.0), 1.0)
     segments = [[quintic(joint, t)] for joint, t in zip(joints, T, strict=True)]
     return Profile(T, [[0.0, t] for t in T], segments, status)
@@ -122,7 +122,7 @@ def _least(joint: JointRequest) -> Scalar:
     """
     (v0, a0, v1, a1), (V, A, B, up, down) = joint.ends, joint.limits
     displacement, gain, turn = joint.q1 - joint.q0, v1 - v0, a1 - a0
-    some = fmax(fmax(fabs(v0), fabs(v1)) / fmax(A, B), fmax(fabs(a0), fabs(a1)) * fmin(up, down))
+    fastest = fmax(fmax(fabs(v0), fabs(v1)) / fmax(A, B), fmax(fabs(a0), fabs(a1)) * fmin(up, down))
     least = fmax(_at_most(displacement, V, joint.V_down), fmax(_at_most(gain, A, B), fmax(turn * up, -turn * down)))
     d, g = fabs(displacement), fabs(gain)
     slow, easy = fmax(fmin(fabs(v0), fabs(v1)), 1e-200), fmax(fmin(fabs(a0), fabs(a1)), 1e-200)
@@ -134,7 +134,7 @@ def _least(joint: JointRequest) -> Scalar:
     by_jerk = fmin(fmin(d / (3.0 * slow), by_bend), exp(log(fmax(2.0 * d * inverse, tiny)) / 3.0))
     by_gain = fmin(0.5 * g / easy, sqrt(fmax(g * inverse, tiny)))
     bounds = fmax(by_acceleration, fmax(by_jerk, by_gain))
-    return fmax(fmax(least, where(bounds > 1e-60, _BELOW * bounds, 0.0)), 1e-3 * some)
+    return fmax(fmax(least, where(bounds > 1e-60, _BELOW * bounds, 0.0)), 1e-3 * fastest)
 
 
 def _at_most(x: Scalar, up: Scalar, down: Scalar) -> Scalar:
@@ -236,11 +236,11 @@ def _cubic_roots(d: Scalar, c: Scalar, b: Scalar, a: Scalar) -> list[Scalar]:
     inner = fabs(r) + sqrt(fmax(r * r - p * p * p, 0.0))
     big = exp(log(fmax(inner, 1e-200)) / 3.0)
     single = where(r < 0.0, 1.0, -1.0) * (big + p / _guarded(big)) - shift
-    other = _quadratic_roots(d, c, b)
+    quadratic = _quadratic_roots(d, c, b)
     roots = []
     for k, s in enumerate(result):
         s = where(three, s, single)
         slope = (3.0 * s + 2.0 * x) * s + y
         s = s - where(fabs(slope) > 1e-6 * (1.0 + fabs(y)), (((s + x) * s + y) * s + z) / _guarded(slope), 0.0)
-        roots.append(_clipped(where(cubic, s, other[min(k, 1)])))
+        roots.append(_clipped(where(cubic, s, quadratic[min(k, 1)])))
     return roots

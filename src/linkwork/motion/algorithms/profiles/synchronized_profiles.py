@@ -192,8 +192,8 @@ class _Steps(NamedTuple):
 
     def values(self) -> list[Scalar]:
         """Return the motion as a flat list of `_STEP_VALUES` scalars, for loops in a kernel."""
-        first, *others = self.breaks  # the first phase begins at 0, so its end is one float
-        return [*self[:3], first.high, *(x for one in others for x in one)]
+        first, *later = self.breaks  # the first phase begins at 0, so its end is one float
+        return [*self[:3], first.high, *(x for instant in later for x in instant)]
 
     def jerks(self, up: Scalar, down: Scalar) -> tuple[Scalar, list[Scalar]]:
         """Return the jerk of the first phase, and the change of jerk after each of the first six phases.
@@ -201,26 +201,26 @@ class _Steps(NamedTuple):
         ``up`` and ``down`` are the magnitudes of the jerk.
         """
         rises, ends = self.first > 0.0, self.last > 0.0
-        one, other = where(rises, up, -down), where(rises, -down, up)
+        first, second = where(rises, up, -down), where(rises, -down, up)
         before, after = where(ends, -down, up), where(ends, up, -down)
-        return one, [-one, other, -other, before, -before, after]
+        return first, [-first, second, -second, before, -before, after]
 
 
 def _at_duration(row: Sequence[Scalar]) -> list[Scalar]:
     """Return for one joint the requested duration, or a later one if it does not fit, and its two motions to mix."""
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
-    rest, takes = _rest(joint, _inverses(joint, row), T)
-    up = joint.displacement >= rest.displacement
+    resting, takes = _rest(joint, _inverses(joint, row), T)
+    up = joint.displacement >= resting.displacement
     fits, result, displacement = fits_with_rest(
         up, joint.displacement, ends, limits, joint.V_down, _inverses(joint, row), T
     )
     sense = where(up, 1.0, -1.0)
     first, second = where(up, limits.up, limits.down), where(up, limits.down, limits.up)
-    one = _Steps(
+    extreme = _Steps(
         sense, sense, sense * displacement, _breaks(result, sense * ends.a0, sense * ends.a1, first, second, T)
     )
-    rests = (T, *one.values(), *rest.values())
+    rests = (T, *extreme.values(), *resting.values())
     return [*cond(and_(takes <= T, fits), lambda *row: rests, _between_extremes, *row)]
 
 
@@ -232,11 +232,11 @@ def _between_extremes(*row: Scalar) -> tuple[Scalar, ...]:
     joint, T = _request(row), row[16]
     ends, limits = joint.ends, joint.limits
     later, result = first_reaching(joint.displacement, ends, limits, joint.V_down, _inverses(joint, row), T)
-    one = _Steps(1.0, 1.0, result.far_displacement, _breaks(result.far, ends.a0, ends.a1, limits.up, limits.down, T))
-    other = _Steps(
+    far = _Steps(1.0, 1.0, result.far_displacement, _breaks(result.far, ends.a0, ends.a1, limits.up, limits.down, T))
+    near = _Steps(
         -1.0, -1.0, -result.near_displacement, _breaks(result.near, -ends.a0, -ends.a1, limits.down, limits.up, T)
     )
-    return (later, *one.values(), *other.values())
+    return (later, *far.values(), *near.values())
 
 
 def _motion(row: Sequence[Scalar]) -> list[Scalar]:
@@ -245,7 +245,7 @@ def _motion(row: Sequence[Scalar]) -> list[Scalar]:
     times, jerks = _mixed(joint, T, _Steps.of(row[17:]), _Steps.of(row[17 + _STEP_VALUES :]))
     most = 1.0 / joint.limits.up, 1.0 / joint.limits.down
     segments = segments_of(joint.q0, joint.ends.v0, joint.ends.a0, times, jerks, most)
-    values = [*rising(times, T), *(x for piece in segments for x in piece)]
+    values = [*rising(times, T), *(x for segment in segments for x in segment)]
     return [*values, where(_possible(joint), 1.0, 0.0)]
 
 
@@ -263,14 +263,14 @@ def _possible(joint: JointRequest) -> Scalar:
     return valid
 
 
-def _mixed(joint: JointRequest, T: Scalar, one: _Steps, other: _Steps) -> tuple[list[Instant], list[Scalar]]:
+def _mixed(joint: JointRequest, T: Scalar, motion_a: _Steps, motion_b: _Steps) -> tuple[list[Instant], list[Scalar]]:
     """Return the times and jerks of the mixture of two motions of duration T that has the required displacement."""
     up, down = 1.0 / joint.limits.up, 1.0 / joint.limits.down
-    part = mixture_share(joint.displacement, one.displacement, other.displacement)
+    part = mixture_share(joint.displacement, motion_a.displacement, motion_b.displacement)
     left = 1.0 - part
-    first, jumps = one.jerks(part * up, part * down)
-    second, others = other.jerks(left * up, left * down)
-    pairs = merged([*zip(one.breaks, jumps, strict=True)], [*zip(other.breaks, others, strict=True)])
+    first, jumps = motion_a.jerks(part * up, part * down)
+    second, later_jumps = motion_b.jerks(left * up, left * down)
+    pairs = merged([*zip(motion_a.breaks, jumps, strict=True)], [*zip(motion_b.breaks, later_jumps, strict=True)])
     jerk = first + second
     times, jerks = [Instant(0.0, 0.0)], [jerk]
     for time, jump in pairs:

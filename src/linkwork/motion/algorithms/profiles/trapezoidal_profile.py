@@ -133,16 +133,16 @@ def _mixed(
     d_rest = 0.5 * (v0 * stop + v1 * start)
     d_far, d_near = far.displacement(T), -near.displacement(T)
     lower = and_(rests, displacement < d_rest)
-    one = _either(lower, _steps(near.breaks(T), (-B, 0.0, A)), _steps(far.breaks(T), (A, 0.0, -B)))
-    other = _either(
+    first = _either(lower, _steps(near.breaks(T), (-B, 0.0, A)), _steps(far.breaks(T), (A, 0.0, -B)))
+    second = _either(
         rests,
         _steps(forward([stop]) + backward([start], T), (slows, 0.0, speeds)),
         _steps(near.breaks(T), (-B, 0.0, A)),
     )
     part = mixture_share(displacement, where(lower, d_near, d_far), where(rests, d_rest, d_near))
-    rest = 1.0 - part
-    pairs = merged([(t, part * x) for t, x in one[1]], [(t, rest * x) for t, x in other[1]])
-    a = part * one[0] + rest * other[0]
+    left = 1.0 - part
+    pairs = merged([(t, part * x) for t, x in first[1]], [(t, left * x) for t, x in second[1]])
+    a = part * first[0] + left * second[0]
     times, result = [Instant(0.0, 0.0)], [a]
     for time, jump in pairs:
         times.append(time)

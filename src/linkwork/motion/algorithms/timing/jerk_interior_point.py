@@ -52,8 +52,8 @@ _FAR, _TINY = 1e300, 1e-300
 class SmoothValues(NamedTuple):
     """A path at the ends of its n segments, for limits of a motion with x = ṡ² and u = s̈.
 
-    ``first``, ``second`` and ``rest`` (n + 1, m) are A, B and C of quantities A u + B x + C with limits of second
-    order; ``rest`` is None if C is zero.  ``rates``, ``bends`` and ``thirds`` (n, 2, r) are q', q'' and q''' at both
+    ``first``, ``second`` and ``at_rest`` (n + 1, m) are A, B and C of quantities A u + B x + C with limits of second
+    order; ``at_rest`` is None if C is zero.  ``rates``, ``bends`` and ``thirds`` (n, 2, r) are q', q'' and q''' at both
     ends of each segment, as limits from inside.
     """
 
@@ -62,7 +62,7 @@ class SmoothValues(NamedTuple):
     rates: Any
     bends: Any
     thirds: Any
-    rest: Any = None
+    at_rest: Any = None
 
 
 class SmoothLimits(NamedTuple):
@@ -86,37 +86,37 @@ def stage_of(
     """
     x0, u0, x1, u1 = motion
     step, cap, slowest, steepest = segment_values
-    own = _segment(x0, u0, x1, u1, step)
+    segment = _segment(x0, u0, x1, u1, step)
     (xx, xu, uu), (gx, gu) = _second_order_barrier(x0, u0, along, limits, mu)
     # barriers x > 0 and x < cap; fixed ends have none
     moves = lt(0.0, x0)
     above, below = 1.0 / where(lt(x0, cap), cap - x0, 1.0), where(moves, 1.0 / where(moves, x0, 1.0), 0.0)
     gx, xx = gx + mu * (above - below), xx + mu * (above * above + below * below)
     # derivatives of 1/w by x_0, x_1 and δ
-    slow = 1.0 / own.mean
-    (w0, w1), (i0, i1) = own.speeds, own.inverses
+    slow = 1.0 / segment.mean
+    (w0, w1), (i0, i1) = segment.speeds, segment.inverses
     w = fmax(w0 + w1, _TINY)
-    one, double, beta = own.transition
-    by = -0.25 * slow * slow * own.by_half
+    alpha, double, beta = segment.transition
+    by = -0.25 * slow * slow * segment.by_half
     q0, q1 = by * i0, by * i1
-    cx, cu, cd = q0 + q1 * one, q1 * double, q1 * beta - slow * slow * own.by_gain
+    cx, cu, cd = q0 + q1 * alpha, q1 * double, q1 * beta - slow * slow * segment.by_gain
     # the time, Δ/w
     q00 = step * slow / w * i0 * i0 * (0.5 / w + 0.25 * i0)
     q11 = step * slow / w * i1 * i1 * (0.5 / w + 0.25 * i1)
     q01 = step * slow / w * i0 * i1 * (0.5 / w)
-    across = q01 + q11 * one
+    across = q01 + q11 * alpha
     gx, gu, gd = gx + step * cx, gu + step * cu, step * cd
-    xx, xu, xd = xx + q00 + one * (q01 + across), xu + across * double, across * beta
+    xx, xu, xd = xx + q00 + alpha * (q01 + across), xu + across * double, across * beta
     uu, ud, dd = uu + q11 * double * double, q11 * double * beta, q11 * beta * beta
     # barrier against a speed that falls to zero and rises again within the segment
     room, (a0, a1, ad), (a00, a01, a11) = _dip((w0, w1), (i0, i1), u1 - u0, step, steepest)
     falls = and_(lt(0.0, i0), lt(0.0, i1))  # only where it moves at both ends
     scale = where(falls, 1.0 / where(falls, room, 1.0), 0.0)
-    a_x, a_u, a_d = (a0 + a1 * one) * scale, a1 * double * scale, (a1 * beta + ad) * scale
+    a_x, a_u, a_d = (a0 + a1 * alpha) * scale, a1 * double * scale, (a1 * beta + ad) * scale
     b_xx, b_x1, b_11 = a00 * scale, a01 * scale, a11 * scale
     gx, gu, gd = gx - mu * a_x, gu - mu * a_u, gd - mu * a_d
-    mixed = b_x1 + b_11 * one
-    xx = xx + mu * (a_x * a_x - (b_xx + one * (b_x1 + mixed)))
+    mixed = b_x1 + b_11 * alpha
+    xx = xx + mu * (a_x * a_x - (b_xx + alpha * (b_x1 + mixed)))
     xu, xd = xu + mu * (a_x * a_u - mixed * double), xd + mu * (a_x * a_d - mixed * beta)
     uu, ud = uu + mu * (a_u * a_u - b_11 * double * double), ud + mu * (a_u * a_d - b_11 * double * beta)
     dd = dd + mu * (a_d * a_d - b_11 * beta * beta)
@@ -146,7 +146,7 @@ def stage_of(
             p = rate * per
             bent = third * x + 3.0 * bend * u
             b, c = r * third + 0.5 * slow * bent * i, 3.0 * r * bend
-            jx, ju, jd = (b, c, p) if not end else (b * one, b * double + c, b * beta + c + p)
+            jx, ju, jd = (b, c, p) if not end else (b * alpha, b * double + c, b * beta + c + p)
             # distances to both limits: up/w − p δ and p δ − down/w
             up, down, value = most - speed * bent, least - speed * bent, p * d
             above, below = 1.0 / (up * slow - value), 1.0 / (value - down * slow)
@@ -155,8 +155,8 @@ def stage_of(
             h, hq, m = above + below, up * above + down * below, up * up * above + down * down * below
             hx, hu = h * jx, h * ju
             first = gx + g * jx, gu + g * ju, gd + g * jd, gc + gq
-            own = xx + hx * jx, xu + hx * ju, xd + hx * jd, uu + hu * ju, ud + hu * jd, dd + h * jd * jd
-            return (*first, *own, ax + hq * jx, au + hq * ju, ad + hq * jd, cc + m), None
+            second = xx + hx * jx, xu + hx * ju, xd + hx * jd, uu + hu * ju, ud + hu * jd, dd + h * jd * jd
+            return (*first, *second, ax + hq * jx, au + hq * ju, ad + hq * jd, cc + m), None
 
         state = scan(
             of_joint,
@@ -175,7 +175,7 @@ def stage_of(
         ud + cc * cu * cd - au * cd - ad * cu,
         dd + (cc * cd - 2.0 * ad) * cd,
     )
-    return array([xx, xu, xd, uu, ud, dd, gx, gu, gd, *own.transition, own.defect])
+    return array([xx, xu, xd, uu, ud, dd, gx, gu, gd, *segment.transition, segment.defect])
 
 
 def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any) -> Any:
@@ -212,9 +212,9 @@ def sweep_steps(gains: Any, stages: Any, multipliers: Any, change: Any) -> tuple
     def forth(state: tuple[Any, Any], row: Any) -> tuple[tuple[Any, Any], Any]:
         dx, du = state
         (k_x, k_u, k, k_a, k_b), stage = row
-        one, double, beta, defect = stage[9], stage[10], stage[11], stage[12]
+        alpha, double, beta, defect = stage[9], stage[10], stage[11], stage[12]
         d = k_x * dx + k_u * du + k + k_a * ν_x + k_b * ν_y
-        following = one * dx + double * du + beta * d + defect, du + d
+        following = alpha * dx + double * du + beta * d + defect, du + d
         return following, array(list(following))
 
     last, changes = scan(forth, (change[0], change[1]), (gains, stages))
@@ -236,19 +236,19 @@ def remaining_shares(
     step, cap, slowest, steepest = segment_values
     then = [x + part * dx for x, dx in zip(motion, change, strict=True)]
     both = (tuple(motion), tuple(then))
-    given = le(motion[0], 0.0)  # a fixed end
-    own = [_segment(x0, u0, x1, u1, step) for x0, u0, x1, u1 in both]
+    is_fixed = le(motion[0], 0.0)  # a fixed end
+    segments = [_segment(x0, u0, x1, u1, step) for x0, u0, x1, u1 in both]
     x0, x = motion[0], then[0]
     shares = (
-        where(given, 1.0, x / where(given, 1.0, x0)),
-        where(given, 1.0, (cap - x) / where(given, 1.0, cap - x0)),
-        (1.0 / own[1].mean - slowest) / (1.0 / own[0].mean - slowest),
+        where(is_fixed, 1.0, x / where(is_fixed, 1.0, x0)),
+        where(is_fixed, 1.0, (cap - x) / where(is_fixed, 1.0, cap - x0)),
+        (1.0 / segments[1].mean - slowest) / (1.0 / segments[0].mean - slowest),
     )
     least = 1.0 + 0.0 * part
     for share in shares:
         least = fmin(least, share)
-    dips = [_dip(one.speeds, one.inverses, at[3] - at[1], step, steepest)[0] for one, at in zip(own, both, strict=True)]
-    falls = and_(lt(0.0, own[0].inverses[0]), lt(0.0, own[0].inverses[1]))
+    dips = [_dip(s.speeds, s.inverses, at[3] - at[1], step, steepest)[0] for s, at in zip(segments, both, strict=True)]
+    falls = and_(lt(0.0, segments[0].inverses[0]), lt(0.0, segments[0].inverses[1]))
     least = fmin(least, where(falls, dips[1] / where(falls, dips[0], 1.0), 1.0))
     least = _smallest_second_order_share(least, both, along, limits)
     per = 1.0 / step
@@ -257,7 +257,7 @@ def remaining_shares(
         rates, bends, thirds, low, high = row
         for end in range(2):
             result = []
-            for (x0, u0, x1, u1), segment in zip(both, own, strict=True):
+            for (x0, u0, x1, u1), segment in zip(both, segments, strict=True):
                 slow, (x, u) = 1.0 / segment.mean, ((x0, u0), (x1, u1))[end]
                 bent = segment.speeds[end] * slow * (thirds[end] * x + 3.0 * bends[end] * u)
                 value = bent + rates[end] * per * (u1 - u0)
@@ -312,13 +312,13 @@ def _segment(x0: Any, u0: Any, x1: Any, u1: Any, step: Any) -> _Segment:
     i0, i1 = _inverse(w0), _inverse(w1)
     ratio, gain = half / mean, step * (u0 + u1)
     by_m, by_d = (1.0 - ratio * by_half) / mean, -ratio * by_gain / mean
-    one = 1.0 / (1.0 - 0.25 * gain * by_m * i1)
+    ratio_m = 1.0 / (1.0 - 0.25 * gain * by_m * i1)
     transition = (
-        (1.0 + 0.25 * gain * by_m * i0) * one,
-        2.0 * step * ratio * one,
-        (step * ratio + gain * by_d) * one,
+        (1.0 + 0.25 * gain * by_m * i0) * ratio_m,
+        2.0 * step * ratio * ratio_m,
+        (step * ratio + gain * by_d) * ratio_m,
     )
-    return _Segment(mean, (w0, w1), (i0, i1), by_half, by_gain, transition, (x0 + gain * ratio - x1) * one)
+    return _Segment(mean, (w0, w1), (i0, i1), by_half, by_gain, transition, (x0 + gain * ratio - x1) * ratio_m)
 
 
 def _inverse(speed: Any) -> Any:
@@ -348,7 +348,7 @@ def _second_order_barrier(
 
 def _second_order_rows(along: SmoothValues, limits: SmoothLimits) -> tuple[Any, ...]:
     """Return the arrays of second-order limits: A, B, lower and upper limits, and C if there is one."""
-    return along.first, along.second, limits.lower, limits.upper, *(() if along.rest is None else (along.rest,))
+    return along.first, along.second, limits.lower, limits.upper, *(() if along.at_rest is None else (along.at_rest,))
 
 
 def _dip(
@@ -398,22 +398,22 @@ def _riccati_step(
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return the state of the backward sweep before a segment, from the state after it, and the gains for δ.
 
-    The segment has x_1 = one x + double u + beta δ + defect and u_1 = u + δ; ``h`` and ``g`` are its second and first
+    The segment has x_1 = alpha x + double u + beta δ + defect and u_1 = u + δ; ``h`` and ``g`` are its second and first
     derivatives.
     """
     (p_xx, p_xu, p_uu, p_x, p_u), (a_x, a_u, b_x, b_u), (s_aa, s_ab, s_bb, t_a, t_b) = state
-    one, double, beta = transition
+    alpha, double, beta = transition
     h_xx, h_xu, h_xd, h_uu, h_ud, h_dd = h
     g_x, g_u, g_d = g
     p_x, p_u = p_x + p_xx * defect, p_u + p_xu * defect
     t_a, t_b = t_a + a_x * defect, t_b + b_x * defect
     xu, xd = p_xx * double + p_xu, p_xx * beta + p_xu
     uu, ud = p_xu * double + p_uu, p_xu * beta + p_uu
-    h_xx, h_xu, h_xd = h_xx + one * one * p_xx, h_xu + one * xu, h_xd + one * xd
+    h_xx, h_xu, h_xd = h_xx + alpha * alpha * p_xx, h_xu + alpha * xu, h_xd + alpha * xd
     h_uu, h_ud, h_dd = h_uu + double * xu + uu, h_ud + double * xd + ud, h_dd + beta * xd + ud
-    g_x, g_u, g_d = g_x + one * p_x, g_u + double * p_x + p_u, g_d + beta * p_x + p_u
+    g_x, g_u, g_d = g_x + alpha * p_x, g_u + double * p_x + p_u, g_d + beta * p_x + p_u
     a_d, b_d = beta * a_x + a_u, beta * b_x + b_u
-    a_x, a_u, b_x, b_u = one * a_x, double * a_x + a_u, one * b_x, double * b_x + b_u
+    a_x, a_u, b_x, b_u = alpha * a_x, double * a_x + a_u, alpha * b_x, double * b_x + b_u
     inverse = 1.0 / fmax(h_dd, _TINY)
     k_x, k_u, k, k_a, k_b = -h_xd * inverse, -h_ud * inverse, -g_d * inverse, -a_d * inverse, -b_d * inverse
     value = (

@@ -46,15 +46,15 @@ _SHORT_TIME = 1e-9  # [s] to pass segments along which nothing moves
 class PathValues(NamedTuple):
     """A path at k nodes (`NODES`) of each of its n segments, or of one segment without the axis n.
 
-    ``rates`` (n, k, r): derivatives by s of quantities with limits of velocity.  ``first``, ``second`` and ``rest`` (n,
-    k, m): A, B and C of quantities A u + B x + C with limits of second order; ``rest`` is None if C is zero. ``speeds``
-    (n, k, w, 3): velocities by s whose magnitudes have limits.
+    ``rates`` (n, k, r): derivatives by s of quantities with limits of velocity.  ``first``, ``second`` and ``at_rest``
+    (n, k, m): A, B and C of quantities A u + B x + C with limits of second order; ``at_rest`` is None if C is zero.
+    ``speeds`` (n, k, w, 3): velocities by s whose magnitudes have limits.
     """
 
     rates: Any
     first: Any
     second: Any
-    rest: Any = None
+    at_rest: Any = None
     speeds: Any = None
 
 
@@ -100,7 +100,7 @@ def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, ma
             second = [row[j] for row in along.second]
             first = [row[j] + (2.0 * t * step) * b for t, row, b in zip(nodes, along.first, second, strict=True)]
             a, b = control_points(first), control_points(second)
-            c = [0.0] * len(a) if along.rest is None else control_points([row[j] for row in along.rest])
+            c = [0.0] * len(a) if along.at_rest is None else control_points([row[j] for row in along.at_rest])
             width = where(lt(high - low, _UNLIMITED), high - low, fmax(fmin(fabs(high), fabs(low)), _FLAT))
             flat = _FLAT * width * step * before
             for ai, bi, ci in zip(a, b, c, strict=True):
@@ -112,12 +112,12 @@ def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, ma
                 else:
                     inverse = 1.0 / where(bound, flat, ai)
                 up, k = lt(0.0, inverse), -bi * inverse
-                one, other = (low - ci) * inverse, (high - ci) * inverse
-                one, other = where(up, one, other), where(up, other, one)
+                c0, c1 = (low - ci) * inverse, (high - ci) * inverse
+                c0, c1 = where(up, c0, c1), where(up, c1, c0)
                 if may_rest:
-                    one, other, k = where(bound, -_ENDLESS, one), where(bound, _ENDLESS, other), where(bound, 0.0, k)
-                upper.append((other, k))
-                lower.append((one, k))
+                    c0, c1, k = where(bound, -_ENDLESS, c0), where(bound, _ENDLESS, c1), where(bound, 0.0, k)
+                upper.append((c1, k))
+                lower.append((c0, k))
     for w in weights:  # W(t) x(t) ≤ 1
         degree = len(w)
         for k in range(1, degree):
@@ -150,20 +150,20 @@ def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
             scale = 1.0 / limit
             total: list[Any] | None = None
             for axis in range(3):
-                own = [r * scale for r in control_points([row[j][axis] for row in along.speeds])]
-                square = product(own, own)
+                speed = [r * scale for r in control_points([row[j][axis] for row in along.speeds])]
+                square = product(speed, speed)
                 total = square if total is None else [a + b for a, b in zip(total, square, strict=True)]
             result = _elementwise_maximum(result, total)
     return [] if result is None else [[fmax(w, 0.0) for w in result]]
 
 
-def _elementwise_maximum(result: list[Any] | None, other: Any) -> list[Any]:
-    return list(other) if result is None else [fmax(a, b) for a, b in zip(result, other, strict=True)]
+def _elementwise_maximum(result: list[Any] | None, values: Any) -> list[Any]:
+    return list(values) if result is None else [fmax(a, b) for a, b in zip(result, values, strict=True)]
 
 
 def _largest(values: Sequence[Any]) -> Any:
-    result, *others = values
-    for x in others:
+    result, *further = values
+    for x in further:
         result = fmax(result, x)
     return result
 
@@ -212,9 +212,9 @@ def _first(lines: Sequence[tuple[Any, Any]], x: Any, before: Callable[[Any, Any]
 
     ``before(a, b)`` is True if a is preferred to b.
     """
-    (constant, slope), *others = lines
+    (constant, slope), *further = lines
     best = constant + slope * x
-    for c, k in others:
+    for c, k in further:
         value = c + k * x
         better = before(value, best)
         best, constant, slope = (
@@ -282,6 +282,6 @@ def polynomial_at(t: float, values: Sequence[Any]) -> Any:
     nodes = NODES[len(values)]
     result: Any = 0.0
     for k, (node, value) in enumerate(zip(nodes, values, strict=True)):
-        others = [x for j, x in enumerate(nodes) if j != k]
-        result = result + float(np.prod([(t - x) / (node - x) for x in others])) * value
+        zeros = [x for j, x in enumerate(nodes) if j != k]
+        result = result + float(np.prod([(t - x) / (node - x) for x in zeros])) * value
     return result

@@ -61,12 +61,12 @@ def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequenc
     at_nodes = [[polynomial_at(t, [row[j] for row in rates]) for j in range(nv)] for t in nodes]
     squares = [x0 + t * (x1 - x0) for t in nodes]
     values, slopes = [], []
-    for own, x in zip(at_nodes, squares, strict=True):
+    for rate, x in zip(at_nodes, squares, strict=True):
         w = sqrt(fmax(x, 0.0))
-        R, by_v = _resistance(tree, [p * w for p in own])
+        R, by_v = _resistance(tree, [p * w for p in rate])
         per = where(lt(_SLOWEST, x), 0.5 / where(lt(_SLOWEST, x), w, 1.0), 0.0)
         values.append(R)
-        slopes.append([0.0 if is_zero(d) else d * p * per for d, p in zip(by_v, own, strict=True)])
+        slopes.append([0.0 if is_zero(d) else d * p * per for d, p in zip(by_v, rate, strict=True)])
     w0, w1 = sqrt(fmax(x0, 0.0)), sqrt(fmax(x1, 0.0))
     slow, fast = fmin(w0, w1), fmax(w0, w1)
     lowest = [_by_sign(_least(points), slow, fast) for points in corners]
@@ -75,11 +75,11 @@ def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequenc
     ends = [_resistance(tree, [points[k] * w for points in corners])[0] for k, w in ((0, w0), (-1, w1))]
     errors: list[Any] = [0.0] * nv
     for j, size in enumerate(sizes):
-        own = [row[j] for row in values]
-        if all(is_zero(x) for x in own):
+        column = [row[j] for row in values]
+        if all(is_zero(x) for x in column):
             least[j] = most[j] = 0.0
             continue
-        errors[j] = fmax(*(fabs(end[j] - polynomial_at(t, own)) for t, end in zip((0.0, 1.0), ends, strict=True)))
+        errors[j] = fmax(*(fabs(end[j] - polynomial_at(t, column)) for t, end in zip((0.0, 1.0), ends, strict=True)))
         smooth = le(errors[j], _ERROR * size)
         errors[j] = where(smooth, errors[j], 0.0)
         least[j], most[j] = where(smooth, 0.0, least[j]), where(smooth, 0.0, most[j])
@@ -88,10 +88,10 @@ def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequenc
     return SegmentResistance(values, slopes, least, most, errors)
 
 
-def fitting_share(tree: Tree, rates: Rows, rest: Rows, limits: PathLimits, x0: Any, x1: Any) -> Any:
+def fitting_share(tree: Tree, rates: Rows, at_rest: Rows, limits: PathLimits, x0: Any, x1: Any) -> Any:
     """Return a share of x = ṡ² on a segment at which the resistance leaves joint forces within limits at rest.
 
-    It is 1 where the resistance at x0 and x1 does.  ``rest`` (k, nv) are the forces at rest at the nodes.
+    It is 1 where the resistance at x0 and x1 does.  ``at_rest`` (k, nv) are the forces at rest at the nodes.
     """
     fast = sqrt(fmax(fmax(x0, x1), 0.0))
     corners = [control_points([row[j] for row in rates]) for j in range(len(limits.lower))]
@@ -99,7 +99,7 @@ def fitting_share(tree: Tree, rates: Rows, rest: Rows, limits: PathLimits, x0: A
     least = _resistance(tree, [fmin(_least(points), 0.0) * fast for points in corners])[0]
     share: Any = 1.0 + 0.0 * fast
     for j, (low, high) in enumerate(zip(limits.lower, limits.upper, strict=True)):
-        points = control_points([row[j] for row in rest])
+        points = control_points([row[j] for row in at_rest])
         for room, need in ((high - _most(points), most[j]), (_least(points) - low, -least[j])):
             if not is_zero(need):
                 share = fmin(share, where(lt(_ROOM * room, need), fmax(_ROOM * room, 0.0) / fmax(need, _TINY), 1.0))
@@ -113,7 +113,7 @@ def with_resistance(
 
     Where the linear resistance would exceed limits at rest, it is in proportion to x.
     """
-    second, rest = [[*row] for row in along.second], [[*row] for row in along.rest]
+    second, at_rest = [[*row] for row in along.second], [[*row] for row in along.at_rest]
     lower, upper = list(limits.lower), list(limits.upper)
     squares = [x0 + t * (x1 - x0) for t in NODES[len(second)]]
     may_rest = 0.0 * x0 + 1.0
@@ -122,14 +122,14 @@ def with_resistance(
         if not all(is_zero(row[j]) for row in resistance.values):
             start = [
                 row[j] + R[j] - S[j] * x
-                for row, R, S, x in zip(rest, resistance.values, resistance.slopes, squares, strict=True)
+                for row, R, S, x in zip(at_rest, resistance.values, resistance.slopes, squares, strict=True)
             ]
             fits = _within(start, lower[j], upper[j])
             for k, (R, S, x) in enumerate(zip(resistance.values, resistance.slopes, squares, strict=True)):
-                rest[k][j] = where(fits, start[k], rest[k][j])
+                at_rest[k][j] = where(fits, start[k], at_rest[k][j])
                 second[k][j] = second[k][j] + where(fits, S[j], R[j] / fmax(x, _TINY))
-        may_rest = where(_within([row[j] for row in rest], lower[j], upper[j]), may_rest, -1.0)
-    return along._replace(second=second, rest=rest), limits._replace(lower=lower, upper=upper), may_rest
+        may_rest = where(_within([row[j] for row in at_rest], lower[j], upper[j]), may_rest, -1.0)
+    return along._replace(second=second, at_rest=at_rest), limits._replace(lower=lower, upper=upper), may_rest
 
 
 def excess_with_resistance(
@@ -142,7 +142,7 @@ def excess_with_resistance(
             [
                 a[j] * u + b[j] * (x0 + (2.0 * t * step) * u) + c[j] + R[j]
                 for t, a, b, c, R in zip(
-                    NODES[len(along.first)], along.first, along.second, along.rest, resistance.values, strict=True
+                    NODES[len(along.first)], along.first, along.second, along.at_rest, resistance.values, strict=True
                 )
             ]
         )
@@ -154,8 +154,8 @@ def excess_with_resistance(
 def _resistance(tree: Tree, v: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Return R and dR/dv (nv); each depends on its own element of v only."""
     moving = seeded(v, [1.0] * len(v))
-    found = [parts(x, moving[0].level) for x in resisting_force(tree, moving)]
-    return tuple([0.0 if is_zero(x) else -x for x in part] for part in zip(*found, strict=True))  # type: ignore[return-value]
+    pairs = [parts(x, moving[0].level) for x in resisting_force(tree, moving)]
+    return tuple([0.0 if is_zero(x) else -x for x in part] for part in zip(*pairs, strict=True))  # type: ignore[return-value]
 
 
 def _by_sign(rate: Any, forward: Any, backward: Any) -> Any:
@@ -170,14 +170,14 @@ def _within(values: Sequence[Any], low: Any, high: Any) -> Any:
 
 
 def _least(values: Sequence[Any]) -> Any:
-    result, *others = values
-    for x in others:
+    result, *further = values
+    for x in further:
         result = fmin(result, x)
     return result
 
 
 def _most(values: Sequence[Any]) -> Any:
-    result, *others = values
-    for x in others:
+    result, *further = values
+    for x in further:
         result = fmax(result, x)
     return result

@@ -78,8 +78,8 @@ def sweep_backward(
 
     def back(state: tuple[Any, Any, Any], row: Any) -> tuple[tuple[Any, Any, Any], Any]:
         low, high, blocked = state
-        *values, own, step, cap, k = row
-        upper, lower, largest, last = segment_lines([(_along(values, along), limits._replace(**own))], step, may_rest)
+        *values, box, step, cap, k = row
+        upper, lower, largest, last = segment_lines([(_along(values, along), limits._replace(**box))], step, may_rest)
         lines = _with_next_interval(Lines(upper, lower), low, fmin(high, last), step)
         if may_rest:
             x1 = corner(lines, _passable(upper, lower, fmin(largest, cap), step), falling=True)
@@ -89,9 +89,9 @@ def sweep_backward(
             x0 = corner(lines, 0.0 * cap, falling=False)
             fine = and_(not_(lines.are_crossed(x1)), le(x0, x1))
             x1 = fmax(fmin(x1, _passable(upper, lower, x1, step)), x0)
-        there = le(0.0, k)
-        blocked = where(and_(and_(le(blocked, -1.0), not_(fine)), there), k, blocked)
-        x1, x0 = where(there, where(fine, x1, largest), high), where(there, where(fine, x0, 0.0), low)
+        is_finite = le(0.0, k)
+        blocked = where(and_(and_(le(blocked, -1.0), not_(fine)), is_finite), k, blocked)
+        x1, x0 = where(is_finite, where(fine, x1, largest), high), where(is_finite, where(fine, x0, 0.0), low)
         return (x0, x1, blocked), (array(upper), x0, x1)
 
     rows = (*path_values, by_segment, steps, caps, indices)
@@ -135,11 +135,11 @@ def _passable(upper: Sequence[Line], lower: Sequence[Line], x: Any, step: Any) -
     Where q'' is large, limits may force a motion to slow down along the segment.  It keeps a share of its x, as it
     would never arrive if the next point were a stop.
     """
-    return corner(Lines(upper, [*lower, (0.0 * step, -(1.0 - _KEPT) * 0.5 / step)]), x, falling=True)
+    return corner(Lines(upper, [*lower, (0.0 * step, -(1.0 - _MIN_SHARE) * 0.5 / step)]), x, falling=True)
 
 
 Line = tuple[Any, Any]
-_KEPT = 0.25  # of x: limits do not force it to fall further along one segment
+_MIN_SHARE = 0.25  # of x: limits do not force it to fall further along one segment
 _FAR = 1e30
 _STEEP = 1e-12  # relative slope: a line nearly along x_1 = K does not bound x
 _ROUNDING = 1e-13
@@ -164,8 +164,8 @@ def fastest_resting(
     """
 
     def one(state: Any, row: Any) -> tuple[Any, Any]:
-        own, step, cap = row
-        parts, more = along(own)
+        segment, step, cap = row
+        parts, more = along(segment)
         upper, lower, top, last = segment_lines(parts, step, may_rest=True)
         k = 0.5 / step
         top = _passable(upper, lower, fmin(top, cap), step)
@@ -184,8 +184,8 @@ def fastest_resting(
     else:
 
         def both(state: Any, row: Any) -> tuple[Any, Any]:
-            known, (own, step, cap) = row
-            return one(state, ((known, own), step, cap))
+            known, (segment, step, cap) = row
+            return one(state, ((known, segment), step, cap))
 
         _, (segments, _) = scan_stored(both, (), stored, (rows, steps, caps[:-1]), stores=True)
 
