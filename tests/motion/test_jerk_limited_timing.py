@@ -295,3 +295,23 @@ def test_jerk_limited_timing_adapts_its_segments_to_a_path_with_many_knots():
     line = time_optimal(_line(2.0), velocity=1.0, acceleration=2.0, jerk=8.0)
     exact = profile([0.3], [2.3], velocity=1.0, acceleration=2.0, jerk=8.0).duration
     assert line.duration - exact < line.optimality_gap < 1e-2 * exact
+
+
+@pytest.mark.parametrize("jerk", [None, 300.0])
+@pytest.mark.parametrize("kind", ["curve", "line", "timed"])
+def test_positions_speeds_and_accelerations_are_those_of_the_motion(kind: str, jerk: float | None) -> None:
+    """q = c(s), v = c′ ṡ and a = c″ ṡ² + c′ s̈ at the ends and in the middle of all segments."""
+    robot, points = lw.load("double_pendulum"), [[0.3, -0.4], [1.7, 0.5], [0.9, 1.6], [-0.6, 1.1]]
+    curve = robot.spline([0.0, 0.4, 1.5, 2.0], points, "linear" if kind == "line" else "cubic")
+    limits = {"velocity": 2.0, "acceleration": 5.0, "num_points": 40}
+    path = time_optimal(curve, **limits).trajectory if kind == "timed" else curve
+    timed = time_optimal(path, jerk=jerk, **limits)
+    s, speed, dt = timed.s[:-1], timed.speed[:-1], np.diff(timed.t)
+    first, last = timed.acceleration[: len(dt)], timed.acceleration[-len(dt) :]
+    for share in (0.0, 0.5, 1.0):
+        tau, slope = share * dt, (last - first) / dt
+        x = curve(s + speed * tau + first * tau**2 / 2.0 + slope * tau**3 / 6.0, side="left" if share else "right")
+        rate, second = (speed + first * tau + slope * tau**2 / 2.0)[:, None], (first + slope * tau)[:, None]
+        q, v, a = timed.trajectory(timed.t[:-1] + tau, side="left" if share else "right")
+        assert np.abs(q - x.q).max() < 1e-12 and np.abs(v - x.v * rate).max() < 1e-12
+        assert np.abs(a - x.a * rate**2 - x.v * second).max() < 1e-10
