@@ -45,7 +45,7 @@ def attachment(name):
     return next((room for room in ATTACHMENTS if f"{name}.".startswith(f"linkwork.{room}.")), None)
 
 
-def test_mechanics_import_no_attachments():
+def test_packages_of_the_mechanics_shelf_import_no_attachments():
     """Tables of public names import them at first access, and the list of a robot's methods for type checkers."""
     exempt = {*tables(), "linkwork.robot.robot_methods", "linkwork.__main__"}
     arrows = [(a, b) for a, b in imports() if attachment(b) and not attachment(a)]
@@ -53,7 +53,7 @@ def test_mechanics_import_no_attachments():
     assert [(a, b) for a, b in arrows if a not in exempt] == []
 
 
-def test_attachments_import_public_names(update_golden):
+def test_attachment_packages_import_public_names_only(update_golden):
     """The list of imports that are not public only becomes shorter; `--update-golden` removes lines."""
     modules = public_modules() | {module.__name__: module for module in FACES}
     public = {f"{title}.{name}" for title, module in modules.items() for name in module.__all__}
@@ -70,7 +70,7 @@ def test_attachments_import_public_names(update_golden):
     assert imported == known or update_golden, "python -m pytest tests/test_contracts.py --update-golden removes lines"
 
 
-def test_no_two_public_classes_have_one_name():
+def test_no_two_public_classes_have_the_same_name():
     """An ellipsoid alone is a joint and a shape in every book: who reads of a class knows which is meant."""
     modules = [getattr(linkwork, name) for name in linkwork.__all__ if isinstance(getattr(linkwork, name), ModuleType)]
     members = {getattr(m, name) for m in (linkwork, *modules) for name in m.__all__}
@@ -79,7 +79,7 @@ def test_no_two_public_classes_have_one_name():
     assert [name for name, count in names.items() if count > 1] == ["Ellipsoid"] and names["Ellipsoid"] == 2
 
 
-def test_packages_are_in_import_contracts_and_files_are_covered():
+def test_all_packages_are_in_import_contracts():
     layered = [contract for contract in contracts() if contract["type"] == "layers"]
     assert [(c["containers"], c["exhaustive"]) for c in layered] == [(["linkwork"], True)]
     rooms = {p.stem for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()} - {"__init__"}
@@ -93,13 +93,13 @@ def test_packages_are_in_import_contracts_and_files_are_covered():
     )
 
 
-def test_code_over_any_scalar_imports_only_such_code():
+def test_code_generic_over_scalars_imports_only_such_code():
     imports_seen = [(a, b) for a, b in imports() if b.startswith("linkwork.") and a != "linkwork" and is_pure(a)]
     assert len(imports_seen) > 1000
     assert [(a, b) for a, b in imports_seen if not is_pure(b) and b.split(".")[1] not in LOWEST] == []
 
 
-def test_code_writers_are_imported_by_the_backend_only():
+def test_code_generators_are_imported_only_by_the_backend():
     """Outside of `codegen`, nobody imports it but for types of numbers, processors and the backend."""
     writers = "linkwork.compiler.codegen."
     outside = [(a, b) for a, b in imports() if b.startswith(writers) and not f"{a}.".startswith(writers)]

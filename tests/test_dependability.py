@@ -51,7 +51,7 @@ def flat(result, batch):
 
 
 @every_function
-def test_a_single_sample_has_the_bits_of_a_batch(arm, legs, name):
+def test_single_sample_of_every_function_has_the_bits_of_a_batch(arm, legs, name):
     # no actuator moves a free base, so accelerations drawn at random are refused there
     both = name in share(0, 5) and name != "constrained_inverse_dynamics"
     for robot in (arm, legs) if both else (arm,):
@@ -81,7 +81,7 @@ def test_results_do_not_depend_on_the_division_or_order_of_a_batch(arm, name):
     assert np.array_equal(method(*(x.reshape(1, 67, 1, -1) for x in arrays), *frame)[0, :, 0], together)
 
 
-def test_a_large_batch_has_the_bits_of_small_ones(arm):
+def test_large_batch_has_the_bits_of_small_batches(arm):
     arrays, _ = arguments(arm, "inverse_dynamics", 100_000)
     dynamics_result = arm.inverse_dynamics(*arrays)
     for start in (0, 49_999, 99_990):
@@ -91,7 +91,7 @@ def test_a_large_batch_has_the_bits_of_small_ones(arm):
     assert np.all(np.isfinite(dynamics_result))
 
 
-def test_a_repeated_call_has_the_same_bits_and_unchanged_inputs(legs):
+def test_repeated_call_gives_equal_bits_and_leaves_inputs_unchanged(legs):
     arrays, _ = arguments(legs, "forward_dynamics", 20)
     copies = [x.copy() for x in arrays]
     first = legs.forward_dynamics(*arrays)
@@ -100,7 +100,7 @@ def test_a_repeated_call_has_the_same_bits_and_unchanged_inputs(legs):
     assert all(np.array_equal(x, y) for x, y in zip(arrays, copies, strict=True))
 
 
-def test_results_share_no_memory(arm):
+def test_results_of_two_calls_share_no_memory(arm):
     q = arm.neutral()
     first, second = arm.mass_matrix(q), arm.mass_matrix(q)
     first[:] = 0.0
@@ -113,7 +113,7 @@ def test_results_share_no_memory(arm):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308], ids=str)
 @pytest.mark.parametrize("size", [1, 8, 21])
-def test_nan_and_infinity_stay_in_their_sample(legs, bad, size):
+def test_nan_and_infinity_affect_only_their_own_sample(legs, bad, size):
     kernel = legs.compile(["inverse_dynamics", "mass_matrix", "forward_kinematics"])
     arrays, _ = arguments(legs, "inverse_dynamics", size)
     clean = kernel(*arrays)
@@ -164,7 +164,7 @@ def test_threads_that_call_a_function_for_the_first_time_get_equal_results(name)
         assert all(np.array_equal(x, expected) for x in result)
 
 
-def test_threads_share_one_kernel():
+def test_threads_share_one_kernel_of_a_robot_function():
     robot = lw.load("double_pendulum")
     kernels = in_threads(lambda k: robot.compile("mass_matrix"))
     assert len({id(kernel) for kernel in kernels}) == 1
@@ -191,7 +191,7 @@ def test_threads_with_different_samples_do_not_affect_each_other(legs):
 # -- processes
 
 
-def test_another_process_computes_the_same_bits(arm):
+def test_another_process_computes_equal_bits(arm):
     arrays, _ = arguments(arm, "inverse_dynamics", 9)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         dynamics_result = pool.apply(arm.inverse_dynamics, arrays)  # the robot travels with its method

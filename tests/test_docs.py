@@ -37,7 +37,7 @@ DECISIONS = sorted({path.stem for path in (ROOT / "docs" / "decisions").glob("*.
 
 
 @pytest.mark.parametrize("document", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
-def test_examples_of_a_page_run(document: str) -> None:
+def test_examples_of_documentation_pages_run(document: str) -> None:
     with np.printoptions():  # what a page sets is its own
         result = doctest.testfile(str(ROOT / document), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert result.attempted > 0
@@ -45,7 +45,7 @@ def test_examples_of_a_page_run(document: str) -> None:
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_a_decision_has_title_date_index_row_and_running_examples(decision: str) -> None:
+def test_decision_pages_have_title_date_index_row_and_running_examples(decision: str) -> None:
     """A decision has a title, a date and a row in the index, and its examples run."""
     subject = decision.partition("-")[0]
     is_subject = subject == "tests" or (ROOT / "src" / "linkwork" / subject).is_dir()
@@ -61,14 +61,14 @@ def test_a_decision_has_title_date_index_row_and_running_examples(decision: str)
     assert result.failed == 0
 
 
-def test_paths_in_decisions_exist() -> None:
+def test_paths_named_in_decision_pages_exist() -> None:
     for decision in DECISIONS:
         text = (ROOT / "docs" / "decisions" / f"{decision}.md").read_text(encoding="utf-8")
         for cited in re.findall(r"`([\w/]+(?:\.py|/))`", text):
             assert (ROOT / "src" / "linkwork" / cited).exists(), (decision, cited)
 
 
-def test_files_named_in_texts_exist() -> None:
+def test_files_named_in_documentation_and_docstrings_exist() -> None:
     files = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.rglob("*.py")]
     pages = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src" / "linkwork").rglob("*.py"))
     named = {(page.name, name) for page in pages for name in _FILE.findall(page.read_text(encoding="utf-8"))}
@@ -84,7 +84,7 @@ _FOREIGN = {
 }
 
 
-def test_names_in_code_font_exist() -> None:
+def test_names_in_code_font_on_documentation_pages_exist() -> None:
     """Each word in code font on a page occurs in the code, in a setting, in an example of the page, or is foreign."""
     folders = {"src": "py json js urdf", "tests": "py", "benchmarks": "py", "tools": "py", "docs": "json", ".ci": ""}
     files = [ROOT / "pyproject.toml", *ROOT.glob("*.md")]
@@ -106,7 +106,7 @@ def test_names_in_code_font_exist() -> None:
     assert gone == []
 
 
-def test_every_code_fence_is_closed() -> None:
+def test_every_code_fence_in_documentation_is_closed() -> None:
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         begun = ""
         for line in page.read_text(encoding="utf-8").splitlines():
@@ -139,26 +139,26 @@ def test_examples_of_docstrings_run(drawn: Any) -> None:
     assert attempted >= 3
 
 
-def test_the_readme_states_the_two_commands_of_ci() -> None:
+def test_readme_states_the_two_commands_of_continuous_integration() -> None:
     """The continuous integration runs these very lines."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line for line in text.splitlines() if line.startswith("pip install")]
     assert commands == ["pip install . && linkwork demo", 'pip install ".[test]" && pytest']
 
 
-def test_every_page_is_in_the_index() -> None:
+def test_every_documentation_page_is_in_the_index() -> None:
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"README"}
     pages |= {"examples/README", "decisions/README", "extending/README", *ALGORITHMS}
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     assert {target.removesuffix(".md") for target in LINK.findall(index)} == pages
 
 
-def test_every_page_on_extending_is_listed() -> None:
+def test_every_page_on_extending_linkwork_is_listed() -> None:
     listed = LINK.findall((ROOT / "docs" / "extending" / "README.md").read_text(encoding="utf-8"))
     assert sorted(f"extending/{target.removesuffix('.md')}" for target in listed) == EXTENDING
 
 
-def test_links_of_pages_lead_to_files() -> None:
+def test_links_of_documentation_pages_lead_to_existing_files() -> None:
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for target in LINK.findall(page.read_text(encoding="utf-8")):
             if not target.startswith(("http", "#")):
@@ -179,7 +179,7 @@ def anchors(page: Path) -> set[str]:
     return results
 
 
-def test_anchors_of_links_are_headings() -> None:
+def test_anchors_of_links_in_documentation_are_headings() -> None:
     looked_at = 0
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         for target in LINK.findall(page.read_text(encoding="utf-8")):
@@ -198,7 +198,7 @@ def metadata(monkeypatch: pytest.MonkeyPatch, home: str) -> dict[str, Any]:
     return said
 
 
-def test_the_package_page_has_no_relative_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readme_for_the_package_index_has_no_relative_links(monkeypatch: pytest.MonkeyPatch) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert any(not target.startswith("http") for target in LINK.findall(readme))
     for home in ("", "https://host.invalid/linkwork/"):
@@ -214,7 +214,7 @@ def test_the_package_page_has_no_relative_links(monkeypatch: pytest.MonkeyPatch)
         metadata(monkeypatch, "host.invalid")
 
 
-def test_help_names_the_documentation() -> None:
+def test_docstring_of_the_package_names_every_public_name() -> None:
     text = linkwork.__doc__ or ""
     assert [name for name in linkwork.__all__ if f"`{name}" not in text] == []
     assert [path.name for path in (ROOT / "docs").glob("*.md") if path.name not in text] == []
@@ -222,5 +222,5 @@ def test_help_names_the_documentation() -> None:
         assert hasattr(getattr(linkwork, cited[0]), cited[1])
 
 
-def test_the_citation_states_the_current_version() -> None:
+def test_citation_file_states_the_current_version() -> None:
     assert f"\nversion: {linkwork.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ LAST = ("trot.py", "whole_body.py")  # they take seconds: the last case of a lis
 @pytest.mark.parametrize(
     "script", [pytest.param(x, marks=pytest.mark.slow(every=9)) if x in LAST else x for x in SCRIPTS]
 )
-def test_an_example_script_runs(script, capsys):
+def test_example_scripts_run_and_print_up_to_twenty_lines(script, capsys):
     runpy.run_path(str(FOLDER / script), run_name="__main__")
     assert 1 <= capsys.readouterr().out.count("\n") <= 20  # a line, or a table
 

@@ -52,7 +52,7 @@ def circle(graph: Mapping[str, set[str]]) -> list[str]:
     return next((result for name in graph if (result := search(name, []))), [])
 
 
-def test_no_import_closes_a_cycle() -> None:
+def test_modules_of_linkwork_have_no_import_cycles() -> None:
     known = modules()
     graph = {name: set(imported(path, known)) - {name} for name, path in known.items()}
     assert len(graph) > 100
@@ -63,6 +63,6 @@ def test_no_import_closes_a_cycle() -> None:
     assert circle(graph) == []
 
 
-def test_import_cycles_are_detected() -> None:
+def test_check_for_import_cycles_detects_a_cycle() -> None:
     assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]

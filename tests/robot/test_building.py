@@ -305,7 +305,7 @@ def test_invalid_names_of_frames_are_refused() -> None:
     assert len(caught.value.issues) == 1  # what is wrong is said once
 
 
-def test_suspicious_links_are_warned_of_once_and_errors_if_strict() -> None:
+def test_suspicious_links_give_one_warning_or_an_error_if_strict() -> None:
     link = lw.Link("a", mass=1.0, inertia=(1, 1, 3))
     message = r"building robot 'r' found 1 issue; .*\n  robot\[r\]/link\[a\]: no body has"
     with pytest.warns(ModelWarning, match=message) as caught:

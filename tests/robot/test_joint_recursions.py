@@ -132,34 +132,34 @@ def equation_2c(a: float, b: float, c: float, d: float) -> np.ndarray:
     )
 
 
-def test_numbered_joint_types_have_the_stated_sizes() -> None:
+def test_numbered_joint_types_of_the_source_have_the_stated_sizes() -> None:
     sizes = {k: (by_number(k).nq, by_number(k).nv) for k in (1, 2, 3, 4)}
     assert sizes == {1: (1, 1), 2: (3, 3), 3: (1, 1), 4: (4, 3)}
 
 
 @pytest.mark.slow
-def test_parents_precede_their_children_in_the_chain(c) -> None:
+def test_parents_precede_their_children_in_the_test_chain(c) -> None:
     assert all(p < i for i, p, _ in c.tree.outward())
 
 
-def test_equation_2_gives_the_attitude(c) -> None:
+def test_equation_2_gives_the_orientation_of_a_link(c) -> None:
     for i, number, (C_p, *_), _, (q, _, _) in c.rows():
         near(c.C[i], C_p @ relative(c, i, number, q))
 
 
-def test_equation_2a_translation_does_not_turn() -> None:
+def test_equation_2a_of_a_translation_gives_no_rotation() -> None:
     for number in (1, 2):
         joint = lw.Joint.of(by_number(number))
         assert np.array_equal(joint.transform(joint.random_configuration(seed=0))[:3, :3], np.eye(3))
 
 
-def test_equation_2b_rotates_about_an_axis() -> None:
+def test_equation_2b_gives_the_rotation_about_an_axis() -> None:
     joint = lw.Joint.of(by_number(3))
     for t in (0.0, 0.4, -3.0):
         near(joint.transform([t])[:3, :3], equation_2b(AXES[3], t))
 
 
-def test_equation_2c_rotates_by_a_quaternion() -> None:
+def test_equation_2c_gives_the_rotation_of_a_quaternion() -> None:
     joint = lw.Joint.of(by_number(4))
     for q in joint.random_configuration(seed=0, size=5):
         near(joint.transform(q)[:3, :3], equation_2c(*scalar_last(joint.type, q)))
@@ -195,7 +195,7 @@ def test_equation_6_gives_angular_velocities(c) -> None:
         near(c.w[i], w_p + joint_rate(c, i, number, v))
 
 
-def test_equation_7_gives_the_relative_rate_in_the_world(c) -> None:
+def test_equation_7_gives_the_relative_angular_velocity_in_the_world(c) -> None:
     for i, number, _, _, (q, v, _) in c.rows():
         if number == 4:
             joint = c.robot.joints[i]
@@ -266,7 +266,7 @@ def test_ball_joints_and_slides_have_the_stated_coordinates() -> None:
     near(lw.Joint.of(by_number(1)).transform([0.7])[:3, 3], 0.7 * AXES[1])
 
 
-def test_universal_and_six_dof_joints_are_compositions() -> None:
+def test_universal_and_six_dof_joints_are_compositions_of_simpler_joints() -> None:
     x, y = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)
     universal = lw.Joint.of(joints.Universal(x, y))
     joint = lw.Joint.of(joints.Composite((joints.Revolute(x), joints.Revolute(y))))
@@ -308,7 +308,7 @@ def test_equations_17_to_19_give_the_motion_of_direction_markers(c) -> None:
     near(c.robot.direction_acceleration(c.q, c.v, c.a, bodies, vectors=marks), expected, 1e-12)
 
 
-def test_equations_17_to_19_are_rates_by_differences(c) -> None:
+def test_equations_17_to_19_of_direction_markers_equal_finite_differences(c) -> None:
     h = 1e-4
 
     def u(t: float) -> np.ndarray:

@@ -36,7 +36,7 @@ def loaded(text: str, **options: typing.Any) -> lw.Robot:
 # -- options
 
 
-def test_all_loading_functions_take_the_same_options():
+def test_all_loading_functions_accept_the_same_options():
     parameters = [p for p in list(inspect.signature(lw.load).parameters.values())[1:] if p.name != "format"]
     assert {p.name: p.default for p in parameters} == {name: getattr(Options(), name) for name in Options.__slots__}
     hints = typing.get_type_hints(LoadOptions)
@@ -57,7 +57,7 @@ def test_unknown_loading_options_are_refused_with_a_hint(tmp_path: Path):
             loaded(arm(), **{name: "x"})
 
 
-def test_a_tilde_in_paths_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_tilde_in_paths_of_robot_files_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     (tmp_path / "arm.urdf").write_text(arm(), encoding="utf-8")
@@ -71,7 +71,7 @@ def test_a_tilde_in_paths_is_expanded(tmp_path: Path, monkeypatch: pytest.Monkey
         lw.load("~")
 
 
-def test_paths_with_invalid_characters_are_refused():
+def test_robot_file_paths_with_invalid_characters_are_refused():
     for path in ("a\ud800.urdf", "\ud800", "arm\0.urdf", Path("a\ud800")):
         for read in (lw.load, lw.Robot.from_urdf):
             with pytest.raises(ModelError, match="a path cannot contain") as caught:
@@ -81,7 +81,7 @@ def test_paths_with_invalid_characters_are_refused():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of files are bytes")
-def test_file_names_that_are_no_unicode_are_opened(tmp_path: Path):
+def test_robot_files_with_names_that_are_not_unicode_can_be_opened(tmp_path: Path):
     file = os.fsencode(tmp_path) + b"/arm\xff.urdf"
     try:
         with open(file, "w", encoding="utf-8") as out:
@@ -94,7 +94,7 @@ def test_file_names_that_are_no_unicode_are_opened(tmp_path: Path):
 # -- what is told
 
 
-def test_repairs_are_warned_of_once_at_the_call(tmp_path: Path):
+def test_repairs_of_a_robot_file_give_one_warning_at_the_call(tmp_path: Path):
     file = tmp_path / "odd.urdf"
     file.write_text(SUSPICIOUS, encoding="utf-8")
     for load in (lambda: lw.load(file), lambda: lw.Robot.from_urdf(file), lambda: loaded(SUSPICIOUS)):
@@ -108,7 +108,7 @@ def test_repairs_are_warned_of_once_at_the_call(tmp_path: Path):
         assert result.report.repairs == result.report.warnings
 
 
-def test_the_warning_points_to_the_users_line():
+def test_warning_about_a_robot_file_points_to_the_users_line():
     def user() -> lw.Robot:
         return lw.Robot.from_urdf_string(SUSPICIOUS)
 
@@ -117,7 +117,7 @@ def test_the_warning_points_to_the_users_line():
     assert (caught[0].filename, caught[0].lineno) == (__file__, user.__code__.co_firstlineno + 1)
 
 
-def test_many_repairs_are_summarised_in_one_warning():
+def test_many_repairs_of_a_robot_file_are_summarised_in_one_warning():
     joints = [joint(f"j{k}", "a", f"b{k}", inner='<axis xyz="0 0 2"/>' + LIMIT) for k in range(50)]
     with pytest.warns(ModelWarning) as caught:
         loaded_robot = loaded(robot(link("a"), *(link(f"b{k}") for k in range(50)), *joints))
@@ -126,7 +126,7 @@ def test_many_repairs_are_summarised_in_one_warning():
     assert len(loaded_robot.report.repairs) == 50
 
 
-def test_notes_cause_no_warning():
+def test_notes_about_a_robot_file_cause_no_warning():
     noted = arm(more='<safety_controller k_velocity="1"/>').replace("</robot>", "<gazebo/></robot>")
     loaded_robot = loaded(noted)
     assert {issue.code for issue in loaded_robot.report.warnings} == {"IGNORED"} and loaded_robot.report.repairs == ()
@@ -134,7 +134,7 @@ def test_notes_cause_no_warning():
     assert str(loaded(arm()).report) == "no findings"
 
 
-def test_model_warnings_can_be_filtered():
+def test_warnings_about_robot_files_can_be_filtered():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", category=ModelWarning)
@@ -147,7 +147,7 @@ def test_model_warnings_can_be_filtered():
 # -- inertias that no body has, and joints that follow none
 
 
-def test_the_nearest_possible_inertia_is_used_on_request():
+def test_load_uses_the_nearest_physical_inertia_on_request():
     with pytest.raises(ModelError, match="INERTIA_NOT_PSD"):
         loaded(arm(NEGATIVE))
     for bad in (NEGATIVE, IMPOSSIBLE):
@@ -164,7 +164,7 @@ def test_the_nearest_possible_inertia_is_used_on_request():
     assert loaded(arm(), inertia="nearest") == loaded(arm())
 
 
-def test_robots_are_loaded_without_inertias_for_kinematics():
+def test_robots_can_be_loaded_without_inertias_for_kinematics():
     loaded_robot = loaded(arm(FAR), inertia="ignore")
     assert loaded_robot.tree.inertias_ignored and loaded_robot.report.repairs == ()
     assert [issue.code for issue in loaded_robot.report.warnings] == ["INERTIA_IGNORED"]
@@ -198,7 +198,7 @@ def test_robots_are_loaded_without_inertias_for_kinematics():
     assert loaded(arm(), inertia="ignore", strict=True) == loaded_robot
 
 
-def test_mimics_are_ignored_on_request():
+def test_load_ignores_mimic_relations_on_request():
     text = arm(more='<mimic joint="other"/>')
     with pytest.raises(ModelError, match="MIMIC_UNKNOWN") as caught:
         loaded(text)

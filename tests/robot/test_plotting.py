@@ -45,7 +45,7 @@ def test_robots_are_plotted_with_shapes_frames_scenes_and_several_configurations
         arm.plot(np.zeros(3))
 
 
-def test_a_skeleton_is_drawn_for_missing_meshes(tmp_path):
+def test_plot_draws_a_skeleton_for_missing_meshes(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text(MESHES, encoding="utf-8")
     robot = lw.load(file)
@@ -67,7 +67,7 @@ def test_a_skeleton_is_drawn_for_missing_meshes(tmp_path):
         robot.plot(meshes=tmp_path / "none")
 
 
-def test_loops_are_closed_in_a_skeleton():
+def test_skeleton_of_a_plotted_robot_shows_its_loops_closed():
     robot = lw.load("fourbar")
     bare = lw.Robot(replace(robot.tree, frames=tuple(replace(f, visuals=(), collisions=()) for f in robot.tree.frames)))
     q = bare.assemble(bare.neutral()).q
@@ -77,7 +77,7 @@ def test_loops_are_closed_in_a_skeleton():
     assert len(robot.plot(q).collections[0].corners.reshape(-1, 3)) != len(corners)
 
 
-def test_hidden_faces_are_left_out_and_long_faces_divided():
+def test_plots_of_robots_omit_hidden_faces_and_divide_long_faces():
     box = lw.Robot.build("box", lw.Link("box", mass=1.0)).with_collisions("box", lw.shapes.Box((1.0, 2.0, 3.0)))
     axes = box.plot()
     (surfaces,) = axes.collections
@@ -104,7 +104,7 @@ def test_large_meshes_are_simplified_in_plots(tmp_path):
     assert radii.min() > 0.095 and radii.max() < 0.1005
 
 
-def test_file_content_that_the_robot_lacks_is_noted_in_plots():
+def test_plots_of_robots_note_content_of_the_file_that_is_not_drawn():
     tree = lw.load("arm7").with_attached("cup", "hand", lw.shapes.Sphere(0.03)).tree
     issue = lw.errors.Issue("NOT_DRAWN", "skins are not drawn: 'fur$'")
     robot = lw.Robot(replace(tree, report=replace(tree.report, warnings=(issue,))))

@@ -43,7 +43,7 @@ def arm():
 # -- where robots come from
 
 
-def test_robots_are_loaded_by_name_path_and_text(tmp_path, robot):
+def test_robots_can_be_loaded_by_name_path_and_text(tmp_path, robot):
     file = tmp_path / "one.urdf"
     file.write_text(TEXT, encoding="utf-8")
     for result in (
@@ -57,7 +57,7 @@ def test_robots_are_loaded_by_name_path_and_text(tmp_path, robot):
     assert lw.load("arm7").tree.source == str(lw.robots.path("arm7"))
 
 
-def test_names_of_bundled_robots_come_before_files(tmp_path, monkeypatch):
+def test_load_prefers_names_of_bundled_robots_to_files(tmp_path, monkeypatch):
     """Names of robots inside come first; any other name may be a file here."""
     monkeypatch.chdir(tmp_path)
     for name in ("arm7", "mine"):
@@ -67,7 +67,7 @@ def test_names_of_bundled_robots_come_before_files(tmp_path, monkeypatch):
     assert lw.load("mine").name == "one"
 
 
-def test_unknown_robots_and_files_are_refused(tmp_path):
+def test_unknown_robots_and_robot_files_are_refused(tmp_path):
     with pytest.raises(UnknownNameError, match="did you mean 'arm7'"):
         lw.load("arm77")
     for missing in ("nowhere.urdf", tmp_path / "nowhere", "./arm77"):
@@ -84,7 +84,7 @@ def test_unknown_robots_and_files_are_refused(tmp_path):
             lw.load(wrong)
 
 
-def test_gravity_is_an_option_of_loading_and_affects_dynamics(robot):
+def test_gravity_is_an_option_of_load_and_affects_dynamics(robot):
     moon = lw.Robot.from_urdf_string(TEXT, gravity=(0, 0, -1.62))
     q = np.array([0.3])
     assert np.array_equal(moon.gravity, [0.0, 0.0, -1.62])
@@ -99,7 +99,7 @@ def test_gravity_is_an_option_of_loading_and_affects_dynamics(robot):
             lw.load("arm7", gravity=wrong)
 
 
-def test_a_floating_base_adds_seven_positions_and_six_velocities(robot):
+def test_floating_base_adds_seven_positions_and_six_velocities(robot):
     free = lw.Robot.from_urdf_string(TEXT, floating_base=True)
     assert (free.nq, free.nv) == (robot.nq + 7, robot.nv + 6)
     base = free.joints[0]
@@ -110,7 +110,7 @@ def test_a_floating_base_adds_seven_positions_and_six_velocities(robot):
     assert np.array_equal(free.pose(q, "arm"), robot.pose(q[7:], "arm"))
 
 
-def test_strict_loading_makes_repairs_errors():
+def test_option_strict_of_load_turns_repairs_into_errors():
     text = TEXT.replace('xyz="0 1 0"', 'xyz="0 2 0"')
     with pytest.warns(ModelWarning, match="the axis has length 2"):
         assert [issue.code for issue in lw.Robot.from_urdf_string(text).report.warnings] == ["AXIS_NORM"]
@@ -121,7 +121,7 @@ def test_strict_loading_makes_repairs_errors():
 # -- what it is
 
 
-def test_a_robot_states_its_name_sizes_and_mass(robot):
+def test_robot_object_states_its_name_sizes_and_mass(robot):
     assert (robot.name, robot.nq, robot.nv, robot.mass) == ("one", 1, 1, 2.0)
     assert robot.bodies == ("arm",)
     assert robot.frames == ("base", "arm")
@@ -129,7 +129,7 @@ def test_a_robot_states_its_name_sizes_and_mass(robot):
     assert robot.report.warnings == ()
 
 
-def test_joints_state_their_links_type_and_slices(robot, legs):
+def test_joint_objects_state_their_links_type_and_slices(robot, legs):
     hinge = robot.joint("hinge")
     assert hinge == robot.joints[0]
     assert (hinge.name, hinge.parent, hinge.child, hinge.type_name) == ("hinge", "world", "arm", "revolute")
@@ -149,7 +149,7 @@ def test_joints_state_their_links_type_and_slices(robot, legs):
     assert legs.joints[-1].q_slice.stop == legs.nq
 
 
-def test_mimics_are_preserved_and_free_by_default():
+def test_mimic_joints_are_free_and_listed_by_default():
     gripper = shipped("arm7_gripper")
     followers = [joint for joint in gripper.joints if joint.mimic]
     assert followers
@@ -158,7 +158,7 @@ def test_mimics_are_preserved_and_free_by_default():
         assert joint.nv == 1
 
 
-def test_joints_are_compared_by_value(legs):
+def test_joints_of_equal_robots_compare_equal(legs):
     again = lw.load("quadruped", floating_base=True)
     assert legs.joints == again.joints
     assert {*legs.joints} == {*again.joints}
@@ -187,7 +187,7 @@ def test_attributes_of_a_robot_cannot_be_changed(arm):
 # -- configurations
 
 
-def test_random_configurations_lie_within_the_limits(arm, legs):
+def test_random_configurations_of_a_robot_lie_within_its_limits(arm, legs):
     for robot in (arm, legs):
         q = robot.random_configuration(seed=0, size=1000)
         lower, upper = (np.concatenate([getattr(j, side) for j in robot.joints]) for side in ("lower", "upper"))
@@ -201,7 +201,7 @@ def test_random_configurations_lie_within_the_limits(arm, legs):
     assert np.all(np.abs(free.random_configuration(seed=0, size=100)) <= np.pi)
 
 
-def test_random_configurations_depend_on_seed_and_size(arm):
+def test_random_configurations_of_a_robot_depend_on_seed_and_size(arm):
     assert np.array_equal(arm.random_configuration(seed=3), arm.random_configuration(seed=3))
     assert np.array_equal(arm.random_configuration(seed=3), arm.random_configuration(np.random.default_rng(3)))
     generator = np.random.default_rng(3)
@@ -233,7 +233,7 @@ def test_random_configurations_depend_on_seed_and_size(arm):
 # -- compiled code
 
 
-def test_several_functions_are_compiled_into_one_kernel(arm):
+def test_several_robot_functions_can_be_compiled_into_one_kernel(arm):
     kernel = arm.compile(["mass_matrix", "bias_force", ("jacobian", "hand")])
     q, v = arm.random_configuration(seed=0, size=4), np.ones(arm.nv)
     outputs = kernel(q, v)
@@ -259,7 +259,7 @@ def test_outputs_of_kernels_are_named_by_function_and_frame(arm):
     assert arm.compile(("pose", {"frame": "hand", "relative_to": "tool"}))(q).shape == (4, 4)
 
 
-def test_equal_requests_share_one_kernel(arm):
+def test_equal_compile_requests_return_the_same_kernel(arm):
     assert arm.compile("mass_matrix") is arm.compile("mass_matrix")
     assert arm.compile("mass_matrix") is arm.compile(["mass_matrix"])
     assert arm.compile(("pose", "hand")) is not arm.compile(("pose", "tool"))
@@ -293,7 +293,7 @@ def test_invalid_compile_requests_are_refused(arm):
 # -- a value
 
 
-def test_robots_are_compared_by_value(arm, legs):
+def test_robots_with_equal_content_compare_equal(arm, legs):
     again = lw.load("arm7")
     assert again == arm
     assert hash(again) == hash(arm)
@@ -305,7 +305,7 @@ def test_robots_are_compared_by_value(arm, legs):
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))],
                          ids=["copy", "deepcopy", "pickle"])  # fmt: skip
-def test_copies_and_pickles_give_the_same_bits(legs, clone):
+def test_copied_and_unpickled_robots_give_equal_bits(legs, clone):
     copied = clone(legs)
     assert copied == legs
     assert hash(copied) == hash(legs)
@@ -328,7 +328,7 @@ RESTING = {
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", RESTING)
-def test_robots_without_degrees_of_freedom_have_all_functions(name):
+def test_robots_without_degrees_of_freedom_support_all_functions(name):
     """Every function of fixed bodies, a third of them of each other robot."""
     functions = ROBOT if name == "fixed bodies" else share([*RESTING].index(name), 3)
     for batch in ((), (3,), (0,)):

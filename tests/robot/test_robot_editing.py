@@ -65,7 +65,7 @@ WEIGHED = {"arm7": ("wrist",), "panda": ("panda_hand", "panda_link5"), "quadrupe
 
 
 @pytest.mark.parametrize(("name", "links"), WEIGHED.items())
-def test_edited_inertias_equal_those_of_an_edited_file_to_the_bit(name, links):
+def test_edited_inertias_equal_those_of_an_edited_file_bit_for_bit(name, links):
     """Inertia of a body's own link and of a welded link."""
     example = ROBOTS[name]
     for link in links:
@@ -77,7 +77,7 @@ def test_edited_inertias_equal_those_of_an_edited_file_to_the_bit(name, links):
         assert type(result) is lw.Robot
 
 
-def test_omitted_arguments_of_an_edited_inertia_are_unchanged(arm):
+def test_arguments_omitted_in_with_inertia_leave_values_unchanged(arm):
     heavy = arm.with_inertia("hand", **VALUES)
     for name, value in {"mass": 0.5, "com": (0.0, 0.01, 0.0), "inertia": (0.02, 0.02, 0.03)}.items():
         changed = heavy.with_inertia("hand", **{name: value})
@@ -92,7 +92,7 @@ def inertia_values(inertia):
     return [inertia.mass, *inertia.moment, *inertia.about.elements()]
 
 
-def test_an_edited_inertia_affects_every_function(arm):
+def test_edited_inertia_affects_every_function(arm):
     """A point mass of 2 kg at the hand's origin adds Jᵀ(2 kg)J to M, and its weight to the gravity forces."""
     q = arm.random_configuration(seed=0)
     heavier = arm.with_inertia("hand", mass=2.0)
@@ -101,7 +101,7 @@ def test_an_edited_inertia_affects_every_function(arm):
     assert_close(heavier.mass_matrix(q) - arm.mass_matrix(q), 2.0 * J.T @ J, 1e-12)
 
 
-def test_impossible_inertias_are_refused_in_edits(arm):
+def test_impossible_inertias_are_refused_by_with_inertia(arm):
     for options, message in (
         ({"mass": -1.0}, r"with_inertia: link 'hand': mass must not be negative, got -1\.0"),
         ({"mass": np.nan}, "expected finite numbers"),
@@ -126,7 +126,7 @@ def test_impossible_inertias_are_refused_in_edits(arm):
             arm.with_inertia(name, mass=1.0)
 
 
-def test_a_suspicious_inertia_is_reported_in_edits(arm):
+def test_suspicious_inertia_is_reported_by_with_inertia(arm):
     """The reader reports it, too."""
     edited = arm.with_inertia("hand", mass=1.0, inertia=(0.1, 0.1, 0.3))
     (issue,) = edited.report.warnings
@@ -138,7 +138,7 @@ def test_a_suspicious_inertia_is_reported_in_edits(arm):
 # -- payloads
 
 
-def test_a_payload_is_a_separate_link(arm):
+def test_payload_is_a_separate_link(arm):
     about = np.diag([0.02, 0.03, 0.04])
     loaded = arm.with_payload("cup", "hand", 2.0, (0.01, 0.02, 0.1), about)
     assert loaded.mass == pytest.approx(arm.mass + 2.0, rel=1e-14)
@@ -172,7 +172,7 @@ def test_invalid_payloads_are_refused(arm):
         arm.with_payload("payload", "hnd", 1.0)
 
 
-def test_robots_without_link_inertias_take_payloads_and_edits():
+def test_robots_without_link_inertias_accept_payloads_and_edits():
     """The bodies' are then their own links'."""
     tree = random_tree(np.random.default_rng(5), 3, types=(Revolute, Prismatic))
     bare = lw.Robot(replace(tree, frames=without_inertias(tree.frames)))
@@ -208,7 +208,7 @@ LOCKED = {
 
 
 @pytest.mark.parametrize("name", LOCKED)
-def test_joints_locked_at_zero_equal_fixed_joints_of_the_file_to_the_bit(name):
+def test_joints_locked_at_zero_equal_fixed_joints_of_the_file_bit_for_bit(name):
     example = ROBOTS[name]
     robot = example.robot()
     names = LOCKED[name]
@@ -237,7 +237,7 @@ def unlocked(tree, names):
 
 
 @pytest.mark.parametrize("name", ["arm7", "humanoid", "ur5", "icub", "pr2"])
-def test_robots_with_locked_joints_have_the_constrained_dynamics(name):
+def test_robots_with_locked_joints_have_the_dynamics_of_the_whole_robot_at_rest_there(name):
     """At v = 0 and a = 0 of the locked joints, the others' equations of motion are the whole robot's."""
     robot = ROBOTS[name].robot()
     tree, rng = robot.tree, np.random.default_rng(3)
@@ -285,7 +285,7 @@ def test_joints_of_every_type_can_be_locked(name):
         assert_close(Direct(loaded_robot.tree).inverse_dynamics(q_left, v_rest, steady), tau, 1e-11, joint.name)
 
 
-def test_locking_a_master_locks_its_followers():
+def test_locking_a_master_joint_locks_its_followers():
     gripper = lw.load("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)})
     closed = gripper.with_locked_joints({"left_finger_slide": 0.02})
     assert closed.nv == gripper.nv - 1
@@ -341,7 +341,7 @@ def test_locked_joints_become_fixed_joints(arm):
     assert np.allclose(standing.pose(standing.neutral(), base.frames[0])[:3, 3], [0, 0, 0.5], atol=1e-15)
 
 
-def test_edits_take_a_name_and_a_frame_in_this_order():
+def test_with_methods_take_the_name_and_the_frame_in_this_order():
     edits = {name: getattr(lw.Robot, name) for name in dir(lw.load("arm6")) if name.startswith("with_")}
     parameters = {name: [*inspect.signature(edit).parameters][1:] for name, edit in edits.items()}
     placed = {name: said[:2] for name, said in parameters.items() if {"name", "frame"} <= {*said}}

@@ -35,7 +35,7 @@ def test_limits_of_a_robot_are_those_of_its_joints_in_order(name):
     assert robot.lower[0] != 100.0
 
 
-def test_disabled_position_limits_are_infinite():
+def test_position_limits_disabled_on_a_joint_are_infinite():
     arm = shipped("arm7")
     off = arm.with_joint(arm.joint("elbow").with_position_limits_enabled(False))
     index = arm.joint("elbow").q_slice
@@ -51,7 +51,7 @@ def coupled(ratio, offset=0.0, slow=None):
     return arm.with_couplings({"wrist_flex": ("elbow", ratio, offset)})
 
 
-def test_limits_of_followers_apply_to_their_masters():
+def test_limits_of_mimic_followers_apply_to_their_masters():
     """q_wrist = r q_elbow + d within its limits; |r| |v_elbow| and |τ| within its velocity and |r| times its effort."""
     arm = shipped("arm7")
     elbow, wrist = arm.joint("elbow"), arm.joint("wrist_flex")
@@ -80,7 +80,7 @@ def test_limits_of_followers_apply_to_their_masters():
 
 
 @some_robots
-def test_passive_torque_is_the_sum_of_the_joints_torques(name):
+def test_passive_torque_of_a_robot_is_the_sum_of_its_joints_torques(name):
     robot = ROBOTS[name].robot()
     v = np.random.default_rng(0).normal(size=(4, 3, robot.nv))
     v[0] = 0.0
@@ -91,7 +91,7 @@ def test_passive_torque_is_the_sum_of_the_joints_torques(name):
     assert np.array_equal(result[1, 2], robot.passive_torque(v[1, 2]))
 
 
-def test_passive_torque_of_followers_acts_on_their_masters():
+def test_passive_torque_of_mimic_followers_acts_on_their_masters():
     """Coupled by v_free = G v, the robot feels Gᵀ τ(G v)."""
     arm = shipped("arm7")
     robot = arm.with_couplings({"wrist_flex": ("elbow", -2.0, 0.3), "wrist_roll": ("elbow", 0.5, 0.0)})
@@ -106,7 +106,7 @@ def test_passive_torque_of_followers_acts_on_their_masters():
     assert arm.with_joint(elbow).passive_torque({"elbow": 1.0}).any() == np.False_
 
 
-def test_passive_torque_takes_velocities_by_joint_name():
+def test_passive_torque_accepts_velocities_by_joint_name():
     arm = shipped("arm7")
     by_name = arm.passive_torque({"elbow": [1.0, -2.0]})
     assert by_name.shape == (2, 7)
@@ -123,7 +123,7 @@ def test_passive_torque_takes_velocities_by_joint_name():
 
 
 @pytest.mark.parametrize("name", ["arm7", "humanoid", "talos"])
-def test_configuration_rates_of_real_robots_invert_each_other(name):
+def test_configuration_rates_of_example_robots_and_velocities_invert_each_other(name):
     """q̇ is the derivative of moving along v, and v comes back from it."""
     robot = ROBOTS[name].robot()
     rng = np.random.default_rng(2)
@@ -139,7 +139,7 @@ def test_configuration_rates_of_real_robots_invert_each_other(name):
         assert np.allclose(rate[..., joint.q_slice], own_rate, rtol=1e-14, atol=1e-14)
 
 
-def test_rates_by_joint_name_are_zero_for_omitted_joints():
+def test_rates_passed_by_joint_name_are_zero_for_omitted_joints():
     """Joints that are left out of a rate do not move: zeros, and no unit quaternion."""
     legs = shipped("quadruped")
     q = legs.random_configuration(seed=0)

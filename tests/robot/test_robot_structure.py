@@ -32,7 +32,7 @@ def gripper():
 
 @pytest.mark.slow(every=9)
 @some_robots
-def test_links_and_joints_equal_those_of_the_file(name):
+def test_links_and_joints_of_a_robot_equal_those_of_the_file(name):
     """Names, parents, masses and inertias, as another reader of XML finds them."""
     example = ROBOTS[name]
     robot = example.robot()
@@ -69,7 +69,7 @@ def test_links_and_joints_equal_those_of_the_file(name):
 
 
 @some_robots
-def test_links_have_poses_relative_to_their_bodies(name):
+def test_links_have_constant_poses_relative_to_their_bodies(name):
     robot = ROBOTS[name].robot()
     tree, q = robot.tree, robot.random_configuration(seed=0)
     X = dict(zip(robot.bodies, robot.forward_kinematics(q), strict=True), world=np.eye(4))
@@ -82,7 +82,7 @@ def test_links_have_poses_relative_to_their_bodies(name):
     assert tree.frames  # nothing of it was changed
 
 
-def test_fixed_joints_have_transforms_like_other_joints(gripper):
+def test_fixed_joints_have_transforms_like_moving_joints(gripper):
     mount = gripper.joint("hand_mount")
     assert mount in gripper.fixed_joints
     assert mount not in gripper.joints
@@ -99,7 +99,7 @@ def test_fixed_joints_have_transforms_like_other_joints(gripper):
     assert np.allclose(locked.joint("elbow").link_transform([]), gripper.joint("elbow").link_transform([-1.2]))
 
 
-def test_links_state_body_joint_parent_and_mass(gripper):
+def test_link_objects_state_body_joint_parent_and_mass(gripper):
     hand, finger, base = (gripper.link(name) for name in ("hand", "left_finger", "base"))
     assert (hand.body, hand.joint, hand.parent, hand.is_welded) == ("flange", "hand_mount", "flange", True)
     assert (finger.body, finger.joint, finger.parent, finger.is_welded) == (
@@ -131,7 +131,7 @@ def test_links_of_robots_without_inertias_have_no_mass():
             getattr(robot.link("wrist"), name)
 
 
-def test_a_frame_on_a_link_is_a_massless_link():
+def test_frame_on_a_link_is_listed_as_a_massless_link():
     pendulum = lw.Robot.build(
         "pendulum",
         [
@@ -146,7 +146,7 @@ def test_a_frame_on_a_link_is_a_massless_link():
     assert repr(tip) == "<PlacedLink 'tip': a frame on 'rod', 0 kg>"
 
 
-def test_a_payload_on_the_world_is_a_link_of_the_world():
+def test_payload_on_the_world_is_a_link_of_the_world():
     robot = shipped("arm7").with_payload("stone", "world", 1.0)
     assert robot.link("stone").parent == "world"
     assert robot.joint("stone_joint").links == ("world", "stone")
@@ -155,7 +155,7 @@ def test_a_payload_on_the_world_is_a_link_of_the_world():
 # -- sequences with names
 
 
-def test_names_select_elements_and_are_completed(gripper):
+def test_joints_frames_bodies_and_links_can_be_selected_by_name_with_completion(gripper):
     for result, kind in ((gripper.joints, "joint"), (gripper.frames, "frame"), (gripper.bodies, "body"),
                         (gripper.links, "link"), (gripper.fixed_joints, "fixed joint")):  # fmt: skip
         names = result._ipython_key_completions_()
@@ -178,7 +178,7 @@ def test_names_select_elements_and_are_completed(gripper):
 
 
 @some_robots
-def test_every_coordinate_has_a_unique_name(name):
+def test_every_coordinate_of_a_robot_has_a_unique_name(name):
     robot = ROBOTS[name].robot()
     assert len(set(robot.q_names)) == len(robot.q_names) == robot.nq
     assert len(set(robot.v_names)) == len(robot.v_names) == robot.nv
@@ -194,7 +194,7 @@ def test_every_coordinate_has_a_unique_name(name):
     assert np.array_equal(v[..., index][..., np.argsort(index)], v)
 
 
-def test_coordinates_of_a_floating_base_are_named():
+def test_coordinates_of_a_floating_base_have_names():
     legs = shipped("quadruped")
     assert legs.q_names[:7] == tuple(f"floating_base.{x}" for x in ("qw", "qx", "qy", "qz", "x", "y", "z"))
     assert legs.v_names[:6] == tuple(f"floating_base.{x}" for x in ("wx", "wy", "wz", "vx", "vy", "vz"))
@@ -217,7 +217,7 @@ def test_coordinates_of_a_floating_base_are_named():
 # -- how it is shown
 
 
-def test_a_robot_prints_as_its_tree(gripper):
+def test_printed_robot_is_its_tree_of_links(gripper):
     assert str(gripper) == "\n".join(tree_lines(gripper.tree))
     for line in ("└─ shoulder                           shoulder_pan        revolute   z", "├─ base  "):
         assert line in str(gripper)
@@ -248,13 +248,13 @@ class PlainType(JointType):
         return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), q[0]), Vec3.zero())
 
 
-def test_user_defined_joint_types_are_printed():
+def test_printed_robot_shows_user_defined_joint_types():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 2, types=(PlainType,)))
     assert "joint1  plain type" in str(robot)
     assert "<td>plain type</td>" in robot._repr_html_()
 
 
-def test_html_tables_escape_every_name():
+def test_html_of_a_robot_escapes_every_name():
     evil = '<script>alert("1")&'
     text = f"""
 <robot name='{escaped(evil)}'><link name='{escaped(evil)}'/><link name='{escaped(evil)}b'/><link name='c'/>
@@ -279,7 +279,7 @@ def escaped(text):
 
 
 @pytest.mark.slow(every=9)
-def test_html_of_large_robots_has_limited_size():
+def test_html_of_a_large_robot_has_limited_size():
     robot = lw.Robot(random_tree(np.random.default_rng(0), 300, types=(Revolute,), shape="chain"))
     html = robot._repr_html_()
     assert html.count("<tr>") == 201

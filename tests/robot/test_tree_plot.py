@@ -16,7 +16,7 @@ def _overlap(a, b) -> bool:
     return a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1
 
 
-def test_the_tree_plot_draws_links_joints_and_constraints(drawn):
+def test_plot_tree_draws_links_joints_and_constraints(drawn):
     for name in drawn(["arm7_gripper", "quadruped", "fourbar", "humanoid", "delta"]):
         robot = lw.load(name)
         axes = robot.plot_tree()
@@ -35,7 +35,7 @@ def test_the_tree_plot_draws_links_joints_and_constraints(drawn):
         assert len(boxes) == len(robot.links) and np.allclose(sorted(boxes), sorted(ends))
 
 
-def test_texts_of_the_tree_plot_do_not_overlap():
+def test_texts_drawn_by_plot_tree_do_not_overlap():
     axes = lw.load("humanoid").plot_tree()
     axes.figure.canvas.draw()
     boxes = [text.get_window_extent() for text in axes.texts]
@@ -44,7 +44,7 @@ def test_texts_of_the_tree_plot_do_not_overlap():
     assert all(page.x0 <= b.x0 and b.x1 <= page.x1 and page.y0 <= b.y0 and b.y1 <= page.y1 for b in boxes)
 
 
-def test_the_tree_plot_draws_on_the_users_axes_and_limits_its_size():
+def test_plot_tree_draws_on_the_users_axes_and_limits_its_size():
     robot = lw.load("double_pendulum")
     axes = plt.figure().add_subplot()
     assert robot.plot_tree(axes) is axes and len(axes.lines) == len(robot.links)

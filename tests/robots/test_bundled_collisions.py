@@ -16,7 +16,7 @@ BY_DESIGN = {
 
 
 @pytest.mark.slow(every=3)
-def test_bundled_robots_have_no_contact_at_rest_but_by_design(drawn):
+def test_bundled_robots_at_rest_touch_only_where_designed(drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)
         placed = placed_shapes(robot.tree, robot.neutral().tolist())
@@ -31,7 +31,7 @@ def test_bundled_robots_have_no_contact_at_rest_but_by_design(drawn):
         assert touching == BY_DESIGN.get(name, set()), name
 
 
-def test_links_that_close_a_loop_are_no_collision_pair() -> None:
+def test_links_connected_by_a_loop_joint_are_not_a_collision_pair() -> None:
     """The ends of a loop's joint touch by design, as those of a tree's do."""
     for name, pair in (("fourbar", {"coupler", "rocker"}), ("delta", {"platform", "rod_1a"})):
         assert all({*looked_at} != pair for looked_at in lw.load(name).collision_pairs)

@@ -36,7 +36,7 @@ def shift(x: float, z: float) -> pin.SE3:
 QUARTER = math.pi / 2
 
 
-def test_arm6_has_the_published_kinematics():
+def test_bundled_arm6_has_the_kinematics_of_its_denavit_hartenberg_table():
     """The tool is where the Denavit-Hartenberg table (standard convention: a, d, alpha) puts it."""
     table = (
         ("shoulder_pan", 0, 0.089159, QUARTER),
@@ -57,7 +57,7 @@ def test_arm6_has_the_published_kinematics():
 
 
 @pytest.mark.parametrize("name", ["arm7", "arm7_gripper"])
-def test_arm7_has_the_published_kinematics(name):
+def test_bundled_arm7_has_the_kinematics_of_its_denavit_hartenberg_table(name):
     """The hand is where the Denavit-Hartenberg table (modified convention: a, d, alpha) puts it."""
     table = (
         ("shoulder_pan", 0, 0.333, 0),
@@ -80,7 +80,7 @@ def test_arm7_has_the_published_kinematics(name):
         np.testing.assert_allclose(frame_pose(model, q, "tool").homogeneous, tool.homogeneous, atol=1e-12)
 
 
-def test_the_gripper_arm_is_the_arm_with_fingers():
+def test_bundled_arm7_gripper_is_arm7_with_fingers():
     arm = {joint.get("name"): joint for joint in xml_of("arm7").findall("joint")}
     whole = {joint.get("name"): joint for joint in xml_of("arm7_gripper").findall("joint")}
     assert set(whole) - set(arm) == {"left_finger_slide", "right_finger_slide"}
@@ -97,7 +97,7 @@ def test_the_gripper_arm_is_the_arm_with_fingers():
     assert whole["left_finger_slide"].find("mimic") is None
 
 
-def test_gripper_fingers_move_together():
+def test_fingers_of_the_bundled_gripper_move_together():
     """The mimic joint removes one degree of freedom, and the fingers open evenly about the tool."""
     model = pin.buildModelFromXML(text_of("arm7_gripper"), mimic=True)
     assert model.nv == 8
@@ -111,7 +111,7 @@ def test_gripper_fingers_move_together():
     assert mujoco_model("arm7_gripper", False).neq == 1
 
 
-def test_the_tip_of_the_double_pendulum_moves_in_a_plane():
+def test_tip_of_the_bundled_double_pendulum_moves_in_a_plane():
     model, rng = pinocchio_model("double_pendulum", False), np.random.default_rng(3)
     for _ in range(TRIES):
         posture = random_posture("double_pendulum", rng)
@@ -122,7 +122,7 @@ def test_the_tip_of_the_double_pendulum_moves_in_a_plane():
         np.testing.assert_allclose(tip, reach, atol=1e-12)
 
 
-def test_the_quadruped_stands_on_straight_legs():
+def test_bundled_quadruped_stands_on_straight_legs():
     model = pinocchio_model("quadruped", True)
     q = pin.neutral(model)
     for foot in FEET:
@@ -131,7 +131,7 @@ def test_the_quadruped_stands_on_straight_legs():
         np.testing.assert_allclose(frame_pose(model, q, foot).translation, [x, y, -0.32], atol=1e-12)
 
 
-def test_the_humanoid_stands_straight_with_published_lengths():
+def test_bundled_humanoid_stands_straight_with_published_lengths():
     model = pinocchio_model("humanoid", True)
     q = pin.neutral(model)
     height, leg = 1.60, 0.530 * 1.60
@@ -149,7 +149,7 @@ def test_the_humanoid_stands_straight_with_published_lengths():
     assert 0.53 < (centre[2] + leg) / height < 0.60  # where a standing person has it
 
 
-def test_humanoid_has_the_published_mass_fractions():
+def test_bundled_humanoid_has_the_published_mass_fractions():
     """Segment masses as fractions of the body: de Leva (1996), men."""
     masses = {link.get("name"): float(link.find("inertial/mass").get("value")) for link in massive_links("humanoid")}
     total = sum(masses.values())

@@ -31,7 +31,7 @@ CHILDREN = {
 }
 
 
-def test_every_bundled_file_is_tested():
+def test_every_bundled_robot_file_is_tested():
     shipped = {
         entry.name for entry in importlib.resources.files("linkwork.robots").iterdir() if entry.name.endswith(".urdf")
     }
@@ -39,7 +39,7 @@ def test_every_bundled_file_is_tested():
 
 
 @every_file
-def test_bundled_files_are_plain_urdf(robot):
+def test_bundled_robot_files_are_plain_urdf(robot):
     text, root = text_of(robot.name), xml_of(robot.name)
     assert text.isascii()
     assert "DOCTYPE" not in text
@@ -55,7 +55,7 @@ def test_bundled_files_are_plain_urdf(robot):
 
 
 @every_file
-def test_headers_of_bundled_files_state_mass_joints_and_links(robot):
+def test_headers_of_bundled_robot_files_state_mass_joints_and_links(robot):
     header = text_of(robot.name).split("<!--")[1].split("-->")[0]
     assert header.strip().startswith(f"{robot.name}:")
     assert f"Total mass {robot.mass:g} kg" in header
@@ -66,7 +66,7 @@ def test_headers_of_bundled_files_state_mass_joints_and_links(robot):
 
 
 @every_file
-def test_names_of_links_and_joints_are_unique_identifiers(robot):
+def test_names_in_bundled_robot_files_are_unique_identifiers(robot):
     root = xml_of(robot.name)
     names = [element.get("name") for tag in ("link", "joint") for element in root.findall(tag)]
     assert len(names) == len(set(names))
@@ -75,7 +75,7 @@ def test_names_of_links_and_joints_are_unique_identifiers(robot):
 
 
 @every_file
-def test_links_and_joints_form_a_tree(robot):
+def test_links_and_joints_of_bundled_robot_files_form_a_tree(robot):
     root = xml_of(robot.name)
     links = [link.get("name") for link in root.findall("link")]
     children = [joint.find("child").get("link") for joint in root.findall("joint")]
@@ -89,7 +89,7 @@ def test_links_and_joints_form_a_tree(robot):
 
 
 @every_robot
-def test_moving_joints_have_axes_limits_and_damping(robot):
+def test_moving_joints_of_bundled_robot_files_have_axes_limits_and_damping(robot):
     for joint in moving_joints(robot.name):
         axis, limit, dynamics = values(joint.find("axis"), "xyz"), joint.find("limit"), joint.find("dynamics")
         assert sorted(abs(axis)) == [0, 0, 1]
@@ -106,7 +106,7 @@ def test_moving_joints_have_axes_limits_and_damping(robot):
 
 
 @every_robot
-def test_right_angles_of_joint_frames_are_exact(robot):
+def test_right_angles_in_bundled_robot_files_are_exact(robot):
     for joint in xml_of(robot.name).findall("joint"):
         for angle in values(joint.find("origin"), "rpy"):
             assert angle in (0.0, math.pi / 2, -math.pi / 2)
@@ -126,7 +126,7 @@ def primitive_inertia(shape: ET.Element, mass: float) -> tuple[np.ndarray, float
 
 
 @every_robot
-def test_inertias_equal_those_of_the_first_shape(robot):
+def test_inertias_in_bundled_robot_files_equal_those_of_the_first_shape(robot):
     """The first visual shape of a link is the solid its mass is spread over; a collision shape is the same solid, or a
     sphere about its centre that is no wider than it."""
     for link in massive_links(robot.name):

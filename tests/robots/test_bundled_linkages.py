@@ -43,7 +43,7 @@ def meeting(p, r, q, s, side):
 
 
 @pytest.mark.slow(every=3)
-def test_jansens_leg_has_the_published_lengths():
+def test_bundled_jansen_leg_has_the_published_lengths():
     """Each point is the intersection of two circles, with Jansen's numbers (The Great Pretender, 2007) as radii."""
     a, b, c, d, e, f, g, h, i, j, k, l, m = 38, 41.5, 39.3, 40.1, 55.8, 39.4, 36.7, 65.7, 49, 50, 61.9, 7.8, 15
     robot, angle = lw.load("jansen_leg"), np.linspace(0.0, 2 * np.pi, 73)
@@ -61,7 +61,7 @@ def test_jansens_leg_has_the_published_lengths():
 
 
 @pytest.mark.slow(every=3)
-def test_klanns_leg_has_the_patented_points_and_path():
+def test_bundled_klann_leg_has_the_patented_points_and_path():
     """The points of US patent 6,260,862 (table 1), in loops that are intersections of circles.
 
     DIY Walkers' "Klann's linkage plans" has the bars for a crank of 3, bends of 12.83° and 30°, and a path of the foot
@@ -107,7 +107,7 @@ def test_klanns_leg_has_the_patented_points_and_path():
 
 
 @pytest.mark.slow(every=3)
-def test_scissor_lift_needs_the_published_force():
+def test_bundled_scissor_lift_needs_the_published_force():
     """F = n (W + B/2) / tan t (Spackman 1989), at heights of n L sin t."""
     robot, count, g = lw.load("scissor_lift"), 2, 9.81
     angle = np.arctan2(0.6, 0.8) + np.linspace(-0.5, 0.6, 12)
@@ -124,7 +124,7 @@ def test_scissor_lift_needs_the_published_force():
 
 
 @pytest.mark.slow(every=3)
-def test_planetary_gear_has_the_published_ratios():
+def test_bundled_planetary_gear_has_the_published_ratios():
     """Willis' equation, and example 13-6 of Shigley's Mechanical Engineering Design; torques as 20 : 80 : −100."""
     robot = lw.load("planetary_gear")
     index = {name: robot.v_index([name])[0] for name in ("sun", "ring", "carrier", "planet_1", "planet_4")}
@@ -154,7 +154,7 @@ CENTER, CONTACT = np.array([-1.05, 0.35]), np.array([0.78, 0.0])  # where the ar
 
 
 @pytest.mark.slow(every=3)
-def test_double_wishbone_is_a_four_bar_in_front_view():
+def test_bundled_double_wishbone_is_a_four_bar_in_front_view():
     """The knuckle's inclination over the lower arm's angle, from the intersection of two circles."""
     robot, angle = lw.load("double_wishbone"), np.linspace(-0.15, 0.15, 7)
     turned = np.stack([np.cos(angle), np.sin(angle)], axis=-1) * np.linalg.norm(LOWER_BALL - LOWER)
@@ -168,7 +168,7 @@ def test_double_wishbone_is_a_four_bar_in_front_view():
     np.testing.assert_allclose(balls, [lower, upper], rtol=0, atol=1e-9)
 
 
-def test_double_wishbone_has_the_instant_center_of_its_arms():
+def test_bundled_double_wishbone_has_the_instant_center_of_its_arms():
     """Camber gain 1/fvsa, roll centre on the line from the contact to the instant centre, no bump steer (Milliken)."""
     robot = lw.load("double_wishbone")
     q, J = robot.neutral(), robot.constraint_jacobian(robot.neutral())

@@ -41,7 +41,7 @@ def test_inertias_of_bundled_robots_are_physical(robot):
 
 
 @every_robot
-def test_degrees_of_freedom_and_masses_equal_those_of_pinocchio_and_mujoco(robot):
+def test_degrees_of_freedom_and_masses_of_bundled_robots_equal_pinocchios_and_mujocos(robot):
     ours, theirs = pinocchio_model(robot.name, robot.floating), mujoco_model(robot.name, robot.floating)
     base = 6 if robot.floating else 0
     assert ours.nv == theirs.nv == robot.joints + base
@@ -53,7 +53,7 @@ def test_degrees_of_freedom_and_masses_equal_those_of_pinocchio_and_mujoco(robot
 
 
 @every_robot
-def test_limits_equal_those_of_pinocchio_and_mujoco(robot):
+def test_limits_of_bundled_robots_equal_pinocchios_and_mujocos(robot):
     ours, theirs = pinocchio_model(robot.name, robot.floating), mujoco_model(robot.name, robot.floating)
     for joint in moving_joints(robot.name):
         name, limit = joint.get("name"), joint.find("limit")
@@ -72,7 +72,7 @@ def test_limits_equal_those_of_pinocchio_and_mujoco(robot):
 
 
 @every_robot
-def test_pinocchio_and_mujoco_agree_on_bundled_robots(robot):
+def test_pinocchio_and_mujoco_agree_on_the_physics_of_bundled_robots(robot):
     """Positions of links, mass matrices and gravity forces."""
     rng = np.random.default_rng(sum(robot.name.encode()))
     ours, theirs = pinocchio_model(robot.name, robot.floating), mujoco_model(robot.name, robot.floating)
@@ -92,7 +92,7 @@ def test_pinocchio_and_mujoco_agree_on_bundled_robots(robot):
 
 
 @every_robot
-def test_the_zero_configuration_is_free_of_contact(robot):
+def test_zero_configuration_of_bundled_robots_is_free_of_contact(robot):
     theirs = mujoco_model(robot.name, robot.floating)
     assert mujoco_data(theirs, zero_posture(robot.name), robot.floating).ncon == 0
 
@@ -144,7 +144,7 @@ every_symmetry = pytest.mark.parametrize(
 
 
 @every_symmetry
-def test_mirrored_postures_have_mirrored_poses_and_mass_matrices(name, mirror):
+def test_mirrored_postures_of_bundled_robots_have_mirrored_poses_and_mass_matrices(name, mirror):
     """Every link is in the mirrored position."""
     rng = np.random.default_rng(7)
     model = pinocchio_model(name, True)
@@ -165,7 +165,7 @@ def test_mirrored_postures_have_mirrored_poses_and_mass_matrices(name, mirror):
 
 
 @every_symmetry
-def test_mirrored_joints_have_mirrored_limits(name, mirror):
+def test_mirrored_joints_of_bundled_robots_have_mirrored_limits(name, mirror):
     joints = {joint.get("name"): joint for joint in moving_joints(name)}
     for joint in joints.values():
         limit, image = joint.find("limit"), joints[mirror.name(joint.get("name"))].find("limit")

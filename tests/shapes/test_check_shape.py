@@ -37,11 +37,11 @@ LIBRARY_SHAPES = (
 
 
 @pytest.mark.parametrize("shape", LIBRARY_SHAPES, ids=lambda shape: type(shape).__name__)
-def test_the_librarys_shapes_fulfil_the_contract(shape: shapes.Shape) -> None:
+def test_all_shapes_of_the_library_fulfil_the_shape_contract(shape: shapes.Shape) -> None:
     check_shape(shape).raise_if_failed()
 
 
-def test_every_shape_of_the_library_is_checked() -> None:
+def test_contract_tests_cover_every_shape_of_the_library() -> None:
     kinds = {x for x in vars(shapes).values() if isinstance(x, type) and issubclass(x, shapes.Shape)}
     assert kinds - {shapes.Shape} == {type(shape) for shape in LIBRARY_SHAPES}
 
@@ -158,7 +158,7 @@ class OneByOne(Lens):
         return Lens._support(self, units.reshape(-1, 3)[:1]).reshape(3) + 0.0 * units
 
 
-def test_a_shape_of_the_user_fulfils_the_contract() -> None:
+def test_shape_class_of_a_user_fulfils_the_shape_contract() -> None:
     check_shape(Lens()).raise_if_failed()
 
 
@@ -175,20 +175,20 @@ def test_a_shape_of_the_user_fulfils_the_contract() -> None:
         (Growing, "grown", 6e-3, 3e-4),
     ],
 )
-def test_slight_deviations_of_shapes_fail_their_check(
+def test_check_shape_reports_small_errors_of_shapes(
     kind: type, line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda variant: check_shape(variant()), kind, line, noticed, allowed)
 
 
 @pytest.mark.parametrize(("kind", "line"), [(Mutable, "value"), (OneByOne, "batches"), (Near, "support")])
-def test_broken_shapes_fail_their_check(kind: type[Lens], line: str) -> None:
+def test_check_shape_reports_broken_shapes(kind: type[Lens], line: str) -> None:
     report = check_shape(kind())
     assert line in [failure.name for failure in report.failures], str(report)
     with pytest.raises(ContractError, match=f"shape {kind.__name__} breaks the contract"):
         report.raise_if_failed()
 
 
-def test_objects_that_are_no_shapes_are_refused() -> None:
+def test_objects_that_are_not_shapes_are_refused_by_check_shape() -> None:
     with pytest.raises(TypeError, match="check_shape: shape: expected"):
         check_shape("box")  # type: ignore[arg-type]

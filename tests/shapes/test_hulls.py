@@ -25,7 +25,7 @@ def grid(count, turn):
     return np.concatenate([RNG.integers(-3, 4, (count, 3)), corners]) @ turn
 
 
-def test_hulls_equal_scipys() -> None:
+def test_convex_hulls_equal_scipys() -> None:
     cases: list[np.ndarray] = [
         RNG.normal(size=(n, 3)) * 10.0**k + 10.0**k for n in (4, 9, 60, 2000) for k in (-9, 0, 9)
     ]
@@ -49,7 +49,7 @@ def test_hulls_equal_scipys() -> None:
     )
 
 
-def test_hulls_of_nearly_planar_points_are_closed_and_contain_all_points() -> None:
+def test_convex_hulls_of_nearly_planar_points_are_closed_and_contain_all_points() -> None:
     around = np.linspace(0.0, 2.0 * np.pi, 90, endpoint=False)
     rings = [np.stack([np.cos(around), np.sin(around), np.full(90, z)], axis=1) for z in np.linspace(0.0, 1.0, 12)]
     tube = np.concatenate(rings)
@@ -65,7 +65,7 @@ def test_hulls_of_nearly_planar_points_are_closed_and_contain_all_points() -> No
     assert len(Polytope(cases[0]).vertices) == 180 and Polytope(tube).vertices == Polytope(tube[::-1]).vertices[::-1]
 
 
-def test_copies_of_a_polytope_equal_it_before_and_after_its_corners_are_computed() -> None:
+def test_copies_of_a_polytope_equal_it_before_and_after_its_vertices_are_computed() -> None:
     first, second = Polytope(grid(50, TURN)), Polytope(grid(70, TURN))
     bounds = first.bounding_sphere, first.origin_radius
     for copied in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first), copy.copy(first)):
@@ -74,7 +74,7 @@ def test_copies_of_a_polytope_equal_it_before_and_after_its_corners_are_computed
     assert {*second.vertices} == {*first.vertices} and not hasattr(first, "corners")
 
 
-def test_an_outer_hull_of_few_points_contains_them() -> None:
+def test_outer_hull_of_few_points_contains_them() -> None:
     points = Ellipsoid((0.5, 1.0, 2.0)).support(DIRECTIONS[:40]) @ TURN + [5.0, 0.0, 0.0]
     whole, outer = convex_hull(points), convex_hull(points, max_vertices=14)
     normals, offsets = outer.planes
@@ -146,7 +146,7 @@ def test_fitted_shapes_contain_their_body_and_are_tight() -> None:
     assert shapes.bounding_capsule([[0, 0, 0], [0, 0, 1], [1e-3, 0, 0.5]]).shape.length > 0.9
 
 
-def test_degenerate_points_and_wrong_fits_are_refused() -> None:
+def test_degenerate_points_and_wrong_fits_of_hulls_are_refused() -> None:
     bad = {
         r"polytope: vertices: expected at least four points, got 3 points": lambda: Polytope(np.eye(3)),
         r"polytope: vertices: .* not in one plane, got 5 points": lambda: Polytope(

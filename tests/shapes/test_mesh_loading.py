@@ -80,7 +80,7 @@ def test_mesh_files_of_any_encoding_and_unit_are_read(folder) -> None:
         assert loaded.issues == () and loaded.convex_hull().volume == pytest.approx(6.0 * loaded.unit**3), name
 
 
-def test_defects_of_surfaces_are_reported(folder) -> None:
+def test_defects_of_mesh_surfaces_are_reported(folder) -> None:
     meshes = folder / "arm" / "meshes"
     assert "open" in load_mesh("open.stl", meshes).issues[0]
     assert load_mesh("inside_out.stl", meshes).issues == ("the surface is inside out",)
@@ -167,7 +167,7 @@ URDF = """<robot name="r"><link name="a">
 
 
 @pytest.mark.slow(every=3)
-def test_meshes_of_a_robot_are_replaced_by_hulls(folder) -> None:
+def test_meshes_of_a_robot_can_be_replaced_by_convex_hulls(folder) -> None:
     robot = lw.Robot.from_urdf_string(URDF)
     hulled = robot.with_collision_hulls(folder, max_vertices=24)
     ring, box, ball = hulled.link("a").collisions
@@ -187,7 +187,7 @@ def test_meshes_of_a_robot_are_replaced_by_hulls(folder) -> None:
     assert loaded.link("a").collisions == hulled.link("a").collisions
 
 
-def test_loading_hulls_and_pictures_search_the_usual_folders(tmp_path) -> None:
+def test_meshes_are_searched_in_the_same_folders_for_hulls_and_pictures(tmp_path) -> None:
     """Meshes beside the folder of a URDF without a package are found."""
     names = {"box.stl": "../meshes/box.stl", "part.obj": "..\\meshes\\part.obj", "none.stl": "../meshes/none.stl"}
     shape = '<collision><geometry><mesh filename="{}"/></geometry></collision>'
@@ -215,7 +215,7 @@ def test_loading_hulls_and_pictures_search_the_usual_folders(tmp_path) -> None:
         lw.load(path)
 
 
-def test_a_ring_is_decomposed_into_convex_parts(folder) -> None:
+def test_ring_shaped_mesh_is_decomposed_into_convex_shapes(folder) -> None:
     pytest.importorskip("coacd")
     ring = load_mesh("ring.stl", folder / "arm" / "meshes")
     hulls = ring.convex_decomposition(max_vertices=16, concavity=0.1)

@@ -26,7 +26,7 @@ def _inside(shape: shapes.Shape, points: np.ndarray) -> np.ndarray:
     raise AssertionError(shape)
 
 
-def test_volume_reach_and_inertia_equal_those_of_inner_points() -> None:
+def test_volume_reach_and_inertia_of_shapes_equal_those_of_inner_points() -> None:
     steps = np.linspace(-0.8, 0.8, 121)
     cell = (steps[1] - steps[0]) ** 3
     grid = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
@@ -43,20 +43,20 @@ def test_volume_reach_and_inertia_equal_those_of_inner_points() -> None:
         assert np.allclose(inertia, expected, rtol=0.05, atol=2e-3)
 
 
-def test_a_mesh_without_its_file_has_no_size() -> None:
+def test_size_of_a_mesh_without_its_file_raises_an_error() -> None:
     mesh = Mesh("arm.dae", (1, 1, -2))
     assert mesh.scale == (1.0, 1.0, -2.0)
     assert mesh.origin_radius is mesh.volume is mesh.unit_inertia() is None
 
 
-def test_dimensions_become_floats_so_that_equal_shapes_are_equal() -> None:
+def test_dimensions_of_shapes_become_floats_so_that_equal_shapes_compare_equal() -> None:
     assert Box(np.array([1, 2, 3])) == Box([1.0, 2.0, 3.0]) == Box((1, 2, 3))
     assert hash(Cylinder(1, np.float32(2))) == hash(Cylinder(1.0, 2.0))
     assert repr(Sphere(1)) == "Sphere(radius=1.0)"
     assert Material(rgba=(0, 0.5, 1)).rgba == (0.0, 0.5, 1.0, 1.0)
 
 
-def test_a_shape_is_placed_by_a_vector_a_matrix_or_a_pose() -> None:
+def test_shape_can_be_placed_by_a_vector_a_matrix_or_a_pose() -> None:
     ball = Sphere(0.1)
     assert ball.at((0, 0, 0)).origin is Pose.identity()
     assert ball.at((0, 0, 0.5)).origin.translation == Vec3(0.0, 0.0, 0.5)

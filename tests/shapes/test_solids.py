@@ -46,7 +46,7 @@ def weighed(points):
 
 
 @pytest.mark.slow(every=3)
-def test_volumes_and_inertias_equal_those_of_hulls_of_farthest_points() -> None:
+def test_volumes_and_inertias_of_shapes_equal_those_of_hulls_of_support_points() -> None:
     for shape in EVERY:
         flat = isinstance(shape, Cylinder | Cone)  # many points in a plane take Qhull long
         volume, center, inertia = weighed(np.unique(shape.support(DIRECTIONS[: 1000 if flat else None]), axis=0))
@@ -55,7 +55,7 @@ def test_volumes_and_inertias_equal_those_of_hulls_of_farthest_points() -> None:
         assert np.abs(matrix(shape.unit_inertia()) - inertia).max() <= 1e-3 * np.trace(inertia), shape
 
 
-def test_farthest_points_bound_the_shape_in_all_directions() -> None:
+def test_support_points_bound_the_shape_in_all_directions() -> None:
     few = DIRECTIONS[:500]
     for shape in EVERY:
         points = shape.support(few)
@@ -115,7 +115,7 @@ def test_rounded_shapes_have_exact_volumes_and_inertias() -> None:
     assert terms[2] == pytest.approx(4.0 / 3.0 * math.pi, rel=1e-11)
 
 
-def test_a_link_has_the_mass_and_centre_of_its_shapes() -> None:
+def test_link_has_the_mass_and_centre_of_mass_of_its_shapes() -> None:
     cone = lw.Link("cone", Cone(0.1, 0.4).at((0, 0, 0.2)), mass=2.0)
     assert np.allclose(cone.com, [0.0, 0.0, 0.1])
     both = lw.Link("both", Cone(0.1, 0.4), Cone(0.1, 0.4).at(np.diag([1.0, -1.0, -1.0, 1.0])), density=1000.0)
@@ -126,7 +126,7 @@ def test_a_link_has_the_mass_and_centre_of_its_shapes() -> None:
         lw.Link("floor", HalfSpace(), density=1.0)
 
 
-def test_every_shape_becomes_a_solid() -> None:
+def test_every_shape_can_be_converted_to_a_solid() -> None:
     X = Pose(Rotation.from_rpy(0.3, -0.2, 0.9), Vec3(1.0, 2.0, 3.0))
     assert {type(shape) for shape in (*EVERY, HalfSpace())} == set(SOLIDS)
     z = Vec3(X.rotation.x.z, X.rotation.y.z, X.rotation.z.z)

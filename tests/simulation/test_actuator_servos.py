@@ -38,7 +38,7 @@ def test_servos_exert_the_forces_of_their_actuators():
 
 
 @pytest.mark.slow(every=3)
-def test_a_position_actuator_moves_its_joint_as_a_servo():
+def test_position_actuator_moves_its_joint_as_a_servo():
     servo = Actuator.position("servo", "elbow", stiffness=1e4, damping=200.0)
     robot = ARM.with_actuators(servo)
     by_actuator = robot.simulate(
@@ -59,7 +59,7 @@ def test_a_position_actuator_moves_its_joint_as_a_servo():
     assert by_actuator.q[-1, k] == pytest.approx(-0.5, abs=1e-2)
 
 
-def test_servo_limits_are_the_tighter_of_force_range_and_joint_limit():
+def test_servo_force_limits_are_the_tighter_of_force_range_and_joint_limit():
     k = ARM.joint("elbow").v_slice.start
     effort = float(ARM.effort_limits[k])
     for gear, bound in ((2.0, 1.0), (2.0, effort)):
@@ -83,7 +83,7 @@ def test_servo_limits_are_the_tighter_of_force_range_and_joint_limit():
         ),
     ],
 )
-def test_actuators_without_servo_form_are_refused(actuators, message):
+def test_actuators_that_are_no_servos_are_refused_as_servos(actuators, message):
     robot = ARM.with_actuators(*actuators)
     with pytest.raises(ValueError, match=message):
         actuator_servos(robot, np.zeros(len(actuators)))
@@ -112,7 +112,7 @@ def test_controls_of_servos_are_checked_by_name_and_shape():
 
 
 @pytest.mark.slow(every=3)
-def test_steps_with_servos_of_any_gain_are_exact():
+def test_time_steps_with_servos_of_any_gain_are_exact():
     """A wheel with a servo is a linear equation for each step: solved for all inertias, steps and gains."""
     gains = np.concatenate([10.0 ** np.arange(15), np.linspace(3e5, 1e6, 8)])
     n = len(gains)

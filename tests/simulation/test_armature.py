@@ -28,7 +28,7 @@ def carried_by(kind, tail, equal):
 
 
 @pytest.mark.slow(every=3)
-def test_all_methods_converge_to_one_motion_with_armature(drawn):
+def test_all_simulation_methods_converge_to_the_same_motion_with_armature(drawn):
     kinds = [kind for kind in joints.ALL if kind.example(np.random.default_rng(2)).nv > 1]
     cases = [(kind, tail, equal) for kind in kinds for tail in (True, False) for equal in (True, False)]
     for kind, tail, equal in drawn(cases):
@@ -49,7 +49,7 @@ def test_all_methods_converge_to_one_motion_with_armature(drawn):
         assert coarse < 0.1 and fine < 0.65 * coarse, (kind, tail, equal, coarse, fine)
 
 
-def test_a_free_body_with_armature_conserves_momentum_and_energy():
+def test_simulated_free_body_with_armature_conserves_momentum_and_energy():
     free = lw.Robot.build(
         "free", lw.Joint.of(joints.Floating(), name="j", parent="world", child="body"), lw.Link("body", mass=1.0)
     ).with_gravity((0.0, 0.0, 0.0))
@@ -62,7 +62,7 @@ def test_a_free_body_with_armature_conserves_momentum_and_energy():
         assert np.allclose(energy, energy[0], rtol=1e-9), method
 
 
-def test_a_fast_rotor_with_unequal_armature_conserves_energy():
+def test_simulated_fast_rotor_with_unequal_armature_conserves_energy():
     top = carried_by(joints.Spherical, False, False).with_gravity((0.0, 0.0, 0.0))
     for options in ({}, {"joint_limit_mode": "held", "friction": "coulomb"}):
         run = top.simulate(top.neutral(), [30.0, 80.0, 20.0], duration=5.0, record_every=100, **options)

@@ -19,7 +19,7 @@ def warnings_of(robot, q, parameters, **options):
     return [str(warning.message) for warning in caught]
 
 
-def test_warnings_of_stiff_springs_name_the_environment():
+def test_simulation_warnings_of_stiff_springs_name_the_environment():
     """Springs of a tree and of a joint that closes a loop are too stiff in the second environment alone."""
     pendulum, bar = lw.load("double_pendulum"), lw.load("fourbar")
     for robot, q, name in ((pendulum, pendulum.neutral(), "elbow"), (bar, bar.assemble().q, "pin")):
@@ -28,7 +28,7 @@ def test_warnings_of_stiff_springs_name_the_environment():
         assert f"{name!r} vibrates" in text and "in environment 1," in text
 
 
-def test_warnings_of_overlaps_use_the_weight_of_each_environment():
+def test_simulation_warnings_of_overlaps_use_the_weight_of_each_environment():
     """A soft ball 20 mm below the ground: a hundred times its mass, or its gravity, explains the depth."""
     link = lw.Link("ball", mass=1.0, com=(0, 0, 0), inertia=(0.02, 0.03, 0.045))
     ball = lw.Robot.build("ball", link, floating_base=True)
@@ -44,7 +44,7 @@ def test_warnings_of_overlaps_use_the_weight_of_each_environment():
         assert sum("overlap at the start" in text for text in texts) == count, parameters
 
 
-def test_parameters_of_wrong_shape_in_a_saved_result_are_refused_by_name(tmp_path):
+def test_parameters_of_wrong_shape_in_a_saved_simulation_are_refused_by_name(tmp_path):
     pendulum = lw.load("double_pendulum")
     gravity = {"gravity": np.array([[0.0, 0.0, -9.81], [0.0, 0.0, -1.62]])}
     pendulum.simulate(np.zeros((2, 2)), duration=0.01, parameters=gravity).save(tmp_path / "run.npz")

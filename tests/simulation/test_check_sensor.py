@@ -33,11 +33,13 @@ LIBRARY_SENSORS: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] 
 
 
 @pytest.mark.parametrize(("sensor", "robot", "how"), LIBRARY_SENSORS, ids=lambda x: type(x).__name__)
-def test_the_librarys_sensors_fulfil_the_contract(sensor: simulation.Sensor, robot: lw.Robot, how: Any) -> None:
+def test_all_sensors_of_the_library_fulfil_the_sensor_contract(
+    sensor: simulation.Sensor, robot: lw.Robot, how: Any
+) -> None:
     check_sensor(sensor, robot, **how).raise_if_failed()
 
 
-def test_every_sensor_of_the_library_is_checked() -> None:
+def test_contract_tests_cover_every_sensor_of_the_library() -> None:
     kinds = {x for x in vars(simulation).values() if isinstance(x, type) and issubclass(x, simulation.Sensor)}
     assert kinds - {simulation.Sensor} == {type(sensor) for sensor, _, _ in LIBRARY_SENSORS}
 
@@ -119,7 +121,7 @@ class Shifted(Biased):
     scaled, shifted = "", 1.0
 
 
-def test_a_sensor_of_the_user_fulfils_the_contract() -> None:
+def test_sensor_class_of_a_user_fulfils_the_sensor_contract() -> None:
     report = check_sensor(Height(noise=0.01), ARM)
     report.raise_if_failed()
     assert str(report).startswith("sensor Height keeps the contract\nok    value")
@@ -136,7 +138,7 @@ def test_a_sensor_of_the_user_fulfils_the_contract() -> None:
         (Late, "delay", 1e-8, 5e-10),
     ],
 )
-def test_slight_deviations_of_sensors_fail_their_check(
+def test_check_sensor_reports_small_errors_of_sensors(
     kind: type[Slight], line: str, noticed: float, allowed: float | None
 ) -> None:
     assert_sharp(lambda variant: check_sensor(variant(), ARM), kind, line, noticed, allowed)
@@ -151,13 +153,13 @@ def test_slight_deviations_of_sensors_fail_their_check(
         (OfPython, {"traced"}),
     ],
 )
-def test_broken_sensors_fail_their_check(kind: type[Height], lines: set[str]) -> None:
+def test_check_sensor_reports_broken_sensors(kind: type[Height], lines: set[str]) -> None:
     report = check_sensor(kind(), ARM)
     assert lines <= {failure.name for failure in report.failures}, str(report)
     with pytest.raises(ContractError, match=f"sensor {kind.__name__} breaks the contract"):
         report.raise_if_failed()
 
 
-def test_objects_that_are_no_sensors_are_refused() -> None:
+def test_objects_that_are_not_sensors_are_refused_by_check_sensor() -> None:
     with pytest.raises(TypeError, match="check_sensor: sensor: expected"):
         check_sensor("imu", ARM)  # type: ignore[arg-type]

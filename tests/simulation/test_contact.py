@@ -30,7 +30,7 @@ def thing(shape, gravity=(0.0, 0.0, -G)):
     return robot.with_parameters({"gravity": list(gravity)})
 
 
-def test_the_projection_on_the_friction_cone_is_a_gradient():
+def test_projection_on_the_friction_cone_is_the_gradient_of_a_convex_function():
     """γ is the nearest admissible impulse, and its derivative G is symmetric after R."""
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -87,7 +87,7 @@ CORNERS = tuple(ContactPoint("body", (x, y, -0.1)) for x in (-0.1, 0.1) for y in
 
 
 @pytest.mark.slow(every=3)
-def test_a_block_on_an_incline_sticks_or_slides_by_coulombs_law():
+def test_simulated_block_on_an_incline_sticks_or_slides_by_coulombs_law():
     """It sticks below the angle of friction, and slides above with g (sin θ − μ cos θ); its weight is carried."""
     mu = 0.5
     cube = lw.shapes.Box((0.2, 0.2, 0.2))
@@ -105,7 +105,7 @@ def test_a_block_on_an_incline_sticks_or_slides_by_coulombs_law():
         assert np.abs(positions[:, 2] - 0.1).max() < 2e-3
 
 
-def test_a_thrown_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
+def test_simulated_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
     """A ball that is thrown along the ground slides until it rolls, then at 5/7 of its speed, whatever the friction."""
     ball = thing(lw.shapes.Sphere(0.1))
     ground = ContactGround(ContactPoint("body", radius=0.1), friction=0.4)
@@ -125,7 +125,7 @@ def test_a_thrown_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
     assert np.isclose(fallen.q[1, -1], high[-1] - 0.5 * G * 0.1**2, atol=1e-3)
 
 
-def test_oblique_falls_do_not_bounce_and_initial_overlaps_do_not_throw_bodies():
+def test_simulated_oblique_falls_do_not_bounce_and_initial_overlaps_do_not_throw_bodies():
     ball = thing(lw.shapes.Sphere(0.1))
     ground = ContactGround(ContactPoint("body", radius=0.1), friction=0.8)
     q = np.stack([ball.neutral(), ball.neutral()])
@@ -139,7 +139,7 @@ def test_oblique_falls_do_not_bounce_and_initial_overlaps_do_not_throw_bodies():
         assert result.q[0, :, -1].min() > 0.1 - 1e-2
 
 
-def test_soft_and_tilted_ground_carries_the_weight():
+def test_soft_and_tilted_ground_supports_the_weight():
     """A spring of the ground carries it at its depth along the normal; a point's own friction counts."""
     n = np.array([0.6, 0.0, 0.8])
     ball = thing(lw.shapes.Sphere(0.1), tuple(-G * n))
@@ -152,7 +152,7 @@ def test_soft_and_tilted_ground_carries_the_weight():
 
 
 @pytest.mark.slow(every=9)
-def test_impacts_never_add_energy():
+def test_simulated_impacts_never_add_energy():
     """Random impacts of several contacts with friction, some at rest: impulses stay in their cones."""
     rng = np.random.default_rng(2)
     bounced = 0
@@ -179,7 +179,7 @@ def test_impacts_never_add_energy():
     assert bounced > 5
 
 
-def test_a_ball_bounces_by_newtons_law():
+def test_simulated_ball_bounces_by_newtons_law():
     """Times and heights of impacts converge with smaller steps; at last the ball lies still."""
     ball, e, fall = thing(lw.shapes.Sphere(0.1)), 0.7, 0.5
     ground = ContactGround(ContactPoint("body", radius=0.1, restitution=e), restitution=0.2)
@@ -200,7 +200,7 @@ def test_a_ball_bounces_by_newtons_law():
 
 
 @pytest.mark.slow(every=3)
-def test_joint_limits_hold_with_and_without_contacts():
+def test_simulated_joint_limits_hold_with_and_without_contacts():
     """A pendulum that falls against its limit stays there, with contacts or without any nearby."""
     arm = lw.load("arm7")
     ground = ContactGround(("hand",), height=-50.0)
@@ -214,7 +214,7 @@ def test_joint_limits_hold_with_and_without_contacts():
 
 
 @pytest.mark.slow(every=3)
-def test_dry_friction_and_loops_act_beside_contacts():
+def test_dry_friction_and_loops_act_in_simulations_with_contacts():
     """Joints with dry friction stick below its bound and stop by its work; loops move as without contacts."""
     pendulum = lw.load("double_pendulum").with_parameters({"friction": [6.0, 2.0]})
     away = ContactGround((list(pendulum.frames)[-1],), height=-50.0)
@@ -260,7 +260,7 @@ def test_servos_respect_their_limits_and_are_stable_at_any_gain():
 
 
 @pytest.mark.slow(every=3)
-def test_steps_with_contacts_are_differentiated_exactly():
+def test_derivatives_of_time_steps_with_contacts_equal_finite_differences():
     """Forward and reverse, by state, forces and parameters: a point that rests, slides or bounces."""
     along = lw.Joint.of(joints.Prismatic((1, 0, 0)), name="along", parent="world", child="cart", friction=0.5)
     up = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="up", parent="cart", child="box", damping=0.3)
@@ -294,7 +294,7 @@ def test_steps_with_contacts_are_differentiated_exactly():
         assert np.abs(derivative - same).max() < 1e-9 * max(1.0, np.abs(derivative).max())
 
 
-def test_invalid_contacts_are_refused():
+def test_invalid_contacts_of_simulations_are_refused():
     arm = lw.load("arm7")
 
     def simulate_arm(**options):
@@ -332,7 +332,7 @@ def test_invalid_contacts_are_refused():
 
 
 @pytest.mark.parametrize("axis", [(0.0, 1.0, 0.0), (0.36, 0.48, 0.8)])
-def test_a_contact_of_an_immovable_point_does_not_change_the_motion(axis):
+def test_contact_of_an_immovable_point_does_not_change_the_motion(axis):
     """A point on a fixed hinge's axis, below the ground; its Jacobian is zero but for rounding."""
     link = lw.Link("rod", mass=1.2, com=(0.3, 0.1, 0.2), inertia=(0.02, 0.03, 0.04))
     turned = {"placement": lw.pose((0.1, 0.2, 0.3), rpy=(0.3, 0.4, 0.5)), "rotor": lw.pose(rpy=(0.1, 0.7, 0.2))}
@@ -354,7 +354,7 @@ def _rail_of_a_loop():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap")
-def test_contacts_with_locked_normals_have_no_force():
+def test_contacts_on_normals_that_the_joints_lock_have_no_force():
     """A sphere about the axis of the rocker, and a sled on a rail: no force along the normal changes the motion.
 
     The mechanisms and the ground are turned at random, so the gap and its Jacobian are zero but for rounding.
@@ -377,7 +377,7 @@ def test_contacts_with_locked_normals_have_no_force():
             assert not run.records["contact_forces"].any(), (robot.name, seed)
 
 
-def test_light_parts_of_heavy_machines_touch_the_ground():
+def test_light_links_of_heavy_machines_can_touch_the_ground():
     """A hook of 1 g at a crane of 1 t and 10 m, which spins about the normal: it carries the crane all the same."""
     lift = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="lift", parent="world", child="crane")
     placed = {"parent": "crane", "child": "hook", "placement": lw.pose((10.0, 0.0, 0.0))}
@@ -390,7 +390,7 @@ def test_light_parts_of_heavy_machines_touch_the_ground():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap")
-def test_jammed_links_are_solved_to_the_accuracy_of_float64():
+def test_contacts_of_immovable_links_are_solved_to_the_accuracy_of_float64():
     """Feet of a fixed base below the ground: their forces exceed all others."""
     robot = lw.load("quadruped")
     feet = [link.name for link in robot.links if "foot" in link.name]
@@ -403,7 +403,7 @@ def test_jammed_links_are_solved_to_the_accuracy_of_float64():
         assert run.records["contact_residual"].max() < 1e-7
 
 
-def test_initial_overlaps_use_placements_from_parameters():
+def test_initial_overlaps_of_simulations_use_placements_from_parameters():
     """A ball on a post: each environment has its own post, of which the second overlaps."""
     hinge = lw.Joint.of(joints.Prismatic((0.0, 0.0, 1.0)), name="post", parent="world", child="ball")
     robot = lw.Robot.build("post", lw.Link("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)), hinge)
@@ -422,7 +422,7 @@ def test_initial_overlaps_use_placements_from_parameters():
 
 
 @pytest.mark.filterwarnings("ignore:simulate")
-def test_jams_are_solved_at_any_depth_and_step():
+def test_bodies_jammed_between_two_surfaces_are_simulated_at_any_depth_and_step():
     """A ball between a floor and a ceiling that overlap it stays, with equal and opposite forces."""
     body = lw.Link("ball", mass=1.0, com=(0, 0, 0), inertia=(0.02, 0.03, 0.045))
     ball, point = lw.Robot.build("ball", body, floating_base=True), ContactPoint("ball", radius=0.3)

@@ -18,7 +18,7 @@ RESTING, SLIDE, STICK, APART = range(4)
 
 
 @pytest.mark.slow(every=9)
-def test_contact_velocities_for_derivatives_are_exact_to_rounding():
+def test_contact_velocities_used_for_derivatives_are_exact_to_rounding():
     """Newton's step of A (w − v) = p + Jᵀ γ is zero at w, with the slips of w itself."""
     rng = np.random.default_rng(2)
     kinds = set()
@@ -73,7 +73,7 @@ def _block():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("robot_with_contacts", [_cart, pytest.param(_block, marks=pytest.mark.slow(every=9))])
-def test_slopes_of_contact_steps_equal_differences(robot_with_contacts):
+def test_derivatives_of_contact_steps_by_velocities_and_forces_equal_finite_differences(robot_with_contacts):
     """Slopes by velocities and forces: random states at rest, sliding, sticking and in flight, rigid and compliant."""
     robot, points, forces = robot_with_contacts()
     n, count, rng = robot.nv, 400, np.random.default_rng(1)
@@ -118,7 +118,7 @@ def test_slopes_of_contact_steps_equal_differences(robot_with_contacts):
             assert error.max() < 1e-6, (k, stiffness, kind[smooth][error.argmax()])
 
 
-def test_contact_steps_in_float32_are_near_float64():
+def test_contact_steps_in_float32_are_close_to_float64():
     """Stiff contacts are beyond the accuracy of float32."""
     robot = lw.Robot.build("ball", lw.Link("ball", lw.shapes.Sphere(0.125), mass=1.0), floating_base=True)
     ground = ContactGround(ContactPoint("ball", radius=0.125), friction=0.4)

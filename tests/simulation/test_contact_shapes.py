@@ -33,7 +33,7 @@ def put(robot, *positions):
 
 
 @pytest.mark.slow(every=9)
-def test_shapes_rest_on_floors_boxes_and_height_fields():
+def test_simulated_shapes_rest_on_floors_boxes_and_height_fields():
     """Shapes come to rest on a floor, a box and a field of heights: how high, and by which forces."""
     field = lw.shapes.HeightField(np.full((4, 4), 0.5), 1.0)
     scene = lw.Scene().with_half_space("floor").with_box("table", (1.0, 1.0, 1.0), (10, 0, 0))
@@ -63,7 +63,7 @@ PRISM = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in np.arange(6) * np.pi / 3
     ],
     ids=["cube", "prism", "cone", "cube on the floor", "cone on the floor"],
 )
-def test_hulls_and_cones_come_to_rest(shape, grounds):
+def test_simulated_hulls_and_cones_come_to_rest(shape, grounds):
     """A cube as a hull, dropped askew on the floor, a box and another hull, and a prism and a cone upright."""
     scene = lw.Scene().with_half_space("floor", lw.pose((0, 0, -1)))
     if grounds > 1:
@@ -80,7 +80,7 @@ def test_hulls_and_cones_come_to_rest(shape, grounds):
 
 
 @pytest.mark.slow(every=3)
-def test_resting_bodies_with_many_corners_do_not_creep():
+def test_simulated_resting_bodies_with_many_corners_do_not_creep():
     """A hexagonal prism and a cylinder, dropped askew with some speed, on the floor and on a box, do not creep."""
     rng = np.random.default_rng(0)
     prism = [(0.1 * np.cos(a), 0.1 * np.sin(a), z) for a in 0.1 + np.arange(6) * np.pi / 3 for z in (-0.05, 0.05)]
@@ -101,7 +101,7 @@ def test_resting_bodies_with_many_corners_do_not_creep():
 
 
 @pytest.mark.slow(every=9)
-def test_a_box_slides_down_a_slope_of_heights_by_coulombs_law():
+def test_simulated_box_slides_down_a_sloped_height_field_by_coulombs_law():
     """The acceleration is g (sin θ − μ cos θ); on its own points with more friction it sticks."""
     theta = 0.4
     x = 0.5 * np.arange(9.0) - 2.0
@@ -125,7 +125,7 @@ def test_a_box_slides_down_a_slope_of_heights_by_coulombs_law():
 
 
 @pytest.mark.slow(every=9)
-def test_bodies_rest_on_peaks_and_ridges():
+def test_simulated_bodies_rest_on_peaks_and_ridges():
     """A box rests on a peak below its centre, and falls off beside it; a capsule lies across a ridge."""
     heights = np.zeros((17, 17))
     heights[8, 8] = 0.15
@@ -153,7 +153,7 @@ def test_bodies_rest_on_peaks_and_ridges():
 
 
 @pytest.mark.slow(every=3)
-def test_a_box_tips_over_the_edge_of_a_table():
+def test_simulated_box_tips_over_the_edge_of_a_table():
     """It stands as long as its centre is above the table; alone and in a batch it has the same bits."""
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.5))
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)))
@@ -165,7 +165,7 @@ def test_a_box_tips_over_the_edge_of_a_table():
 
 
 @pytest.mark.slow(every=3)
-def test_colliding_balls_conserve_momentum_and_gain_no_energy():
+def test_simulated_colliding_balls_conserve_momentum_and_gain_no_energy():
     """Momentum is conserved to first order of the step."""
     balls = things(lw.shapes.Sphere(0.1), lw.shapes.Sphere(0.1)).with_parameters({"gravity": [0.0, 0.0, 0.0]})
     q = put(balls, (0, 0, 0), (0.3, 0.08, 0.02))
@@ -182,7 +182,7 @@ def test_colliding_balls_conserve_momentum_and_gain_no_energy():
 
 
 @pytest.mark.slow(every=3)
-def test_compliant_contacts_push_within_their_cone():
+def test_forces_of_compliant_contacts_stay_in_their_friction_cone():
     """A ball bounces by 1 − c u, gains no energy, and slides; methods have their orders."""
     rng = np.random.default_rng(0)
     for _ in range(100):
@@ -224,7 +224,7 @@ def test_compliant_contacts_push_within_their_cone():
     assert np.abs(resting.records["contact_forces"][-1, 0] - [-mu * G, 0, G]).max() < 1e-2
 
 
-def test_compliant_contacts_may_begin_in_the_air():
+def test_compliant_contacts_of_initially_separated_bodies_are_simulated_and_differentiated():
     """Separated bodies have zero slope: every method goes on, and so do derivatives through a landing."""
     ball = lw.Robot.build("ball", lw.Link("ball", mass=1.0, com=(0, 0, 0)),
         lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="z", parent="world", child="ball"))  # fmt: skip
@@ -247,7 +247,7 @@ def test_compliant_contacts_may_begin_in_the_air():
 
 
 @pytest.mark.slow(every=9)
-def test_contact_materials_may_be_parameters():
+def test_contact_materials_of_simulations_may_be_parameters():
     """Values by environment give the bits of such materials, also at a reset and as symbols."""
     ball = things(lw.shapes.Sphere(0.1))
     q, v, many = put(ball, (0, 0, 0.3)), [0.3, 0.2, 0.0, 4.0, 0.5, -1.0], np.array([0.1, 0.4, 0.9])
@@ -310,7 +310,7 @@ def test_invalid_parameters_of_contact_materials_are_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_invalid_contacts_and_materials_are_refused():
+def test_invalid_contacts_and_materials_of_simulations_are_refused():
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Sphere(0.1))
     floor = lw.Scene().with_half_space("floor")
     bouncy = ContactMaterial(restitution=0.5, stiffness=1e4)

@@ -13,7 +13,7 @@ from linkwork.expr import where
 from linkwork.simulation import IMU, ServoActuators, Simulation
 
 
-def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
+def test_saturation_of_a_simulation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
     robot: Any = lw.load("double_pendulum")
     for name, effort in zip(robot.v_names, (6.0, 2.0), strict=True):
         robot = robot.with_joint(robot.joint(name).with_effort_limit(effort))
@@ -49,7 +49,7 @@ def test_saturation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
     assert robot.simulate([0.0, 0.0], controller=bang, duration=0.01).saturation.tolist() == [1.0, 1.0]
 
 
-def test_saturation_counts_the_limits_of_servos() -> None:
+def test_saturation_of_a_simulation_counts_the_steps_at_servo_limits() -> None:
     """Servos have their own limits, also where the robot has none, with or without events and MuJoCo's steps."""
     robot: Any = lw.load("double_pendulum")
     goal = np.array([1.0, -0.4])
@@ -68,7 +68,7 @@ def test_saturation_counts_the_limits_of_servos() -> None:
         assert (run.saturation[1] > 0.0) == (limits == 1.0)
 
 
-def test_inputs_may_be_functions_of_time() -> None:
+def test_inputs_of_a_simulation_may_be_functions_of_time() -> None:
     """A function is sampled at the start of each step; a value of another kind is named in the error."""
     robot: Any = lw.load("double_pendulum")
     pd = lw.control.PD(robot, 20.0, 2.0, effort_limits=np.inf)
@@ -84,7 +84,7 @@ def test_inputs_may_be_functions_of_time() -> None:
         robot.simulate([0.0, 0.0], time_inputs={"target_q": object()}, **options)
 
 
-def test_sensors_are_recorded_with_any_controller() -> None:
+def test_sensors_of_a_simulation_are_recorded_with_any_controller() -> None:
     robot: Any = lw.load("double_pendulum")
     control, goal = lw.control, {"target_q": np.array([0.5, 0.1])}
     spline = robot.spline([0.0, 0.2], [np.zeros(2), goal["target_q"]], boundary="clamped")
@@ -111,7 +111,7 @@ def test_sensors_are_recorded_with_any_controller() -> None:
             assert run.success is True and np.abs(run.records["imu"]).max() > 1.0, controller
 
 
-def test_a_controllers_step_must_equal_its_evaluation_period() -> None:
+def test_controllers_own_time_step_must_equal_its_evaluation_period() -> None:
     robot: Any = lw.load("double_pendulum")
     up = [np.pi, 0.0]
     for controller, inputs in (
@@ -124,7 +124,7 @@ def test_a_controllers_step_must_equal_its_evaluation_period() -> None:
             assert robot.simulate(up, controller=controller, constants=inputs, duration=0.1, **options).success
 
 
-def test_unstable_feedback_is_reported_beside_friction_and_effort_limits() -> None:
+def test_simulation_reports_unstable_feedback_also_with_friction_and_effort_limits() -> None:
     """Friction at rest, and effort limits far from a target, hide feedback from deviations at the start."""
     arm: Any = lw.load("arm6")
     goal = {"target_q": np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])}
@@ -134,7 +134,7 @@ def test_unstable_feedback_is_reported_beside_friction_and_effort_limits() -> No
     assert np.abs(calm.v[-1, 3:]).max() < 0.5  # friction calms the wrist: no warning
 
 
-def test_the_partial_step_of_an_event_does_not_count_as_saturated():
+def test_partial_time_step_before_an_event_does_not_count_as_saturated():
     robot = lw.load("double_pendulum")
     law = lw.control.PD(robot, 1e5, 10.0, effort_limits=1.0)
     event = lw.simulation.Event("late", lambda t, q, v: t - 0.0034, stop=True)

@@ -20,7 +20,7 @@ def moving(robot):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_too_stiff_springs_add_no_energy_to_loops():
+def test_springs_too_stiff_for_the_time_step_add_no_energy_to_loops():
     """A spring of 10⁶ N·m/rad far from its rest position, in tree joints and in the loop joint.
 
     The scissor lift passes configurations in which its bars coincide, where a step may end with a small error.
@@ -46,7 +46,7 @@ def test_too_stiff_springs_add_no_energy_to_loops():
 
 
 @pytest.mark.slow(every=3)
-def test_strong_dampers_add_no_energy_to_loops():
+def test_strong_dampers_add_no_energy_to_simulated_loops():
     """Ball joints of a delta robot whose dampers stop them at once: the other joints move on."""
     robot = lw.load("delta")
     q, v = moving(robot)
@@ -100,7 +100,7 @@ def test_implicit_methods_rotate_ball_joints_by_small_steps():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_springs_far_from_rest_add_no_energy_to_trees():
+def test_springs_far_from_rest_add_no_energy_to_simulated_trees():
     """A spring of 10⁶ or 3·10⁴ N·m/rad, implicit or not, in an arm with coupled fingers."""
     robot = lw.load("arm7_gripper")
     q = np.clip(robot.random_configuration(seed=1), -1.0, 1.0)
@@ -119,7 +119,7 @@ def test_springs_far_from_rest_add_no_energy_to_trees():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_steps_are_divided_equally_with_sensors_events_and_signals():
+def test_time_steps_are_divided_equally_with_sensors_events_and_signals():
     """A fast pendulum on a spring, which gains no energy, and a slow one beside it, whose steps are whole."""
     robot = lw.load("double_pendulum").with_joint_dynamics(stiffness=[2e4, 0.0])
     q, v = np.array([[1.0, 0.3], [1e-4, 0.0]]), np.zeros((2, 2))
@@ -137,7 +137,7 @@ def test_steps_are_divided_equally_with_sensors_events_and_signals():
         np.testing.assert_allclose(same.q, plain.q, rtol=0.0, atol=1e-10)
 
 
-def test_a_loop_spring_may_be_zero_in_the_first_environment():
+def test_spring_of_a_loop_joint_may_be_zero_in_the_first_environment():
     robot = four_bar("D")
     q, v = moving(robot)
     each = {"stiffness:D": np.array([[0.0], [5.0]])}

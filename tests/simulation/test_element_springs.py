@@ -52,7 +52,7 @@ def energies(robot, q, v=None, **how):
 
 
 @pytest.mark.slow(every=9)
-def test_force_elements_act_by_every_method():
+def test_force_elements_act_by_every_simulation_method():
     """A spring with a damper on a four-bar, and on a slider; the reference is the most accurate method."""
     bar, start = fourbar(20.0, 1.0)
     bushing_slider = slider(100.0, 2.0, "bushing")
@@ -67,7 +67,7 @@ def test_force_elements_act_by_every_method():
 
 
 @pytest.mark.slow(every=3)
-def test_undamped_force_elements_conserve_energy():
+def test_simulated_undamped_force_elements_conserve_energy():
     """A slider on a spring, and a four-bar on one, which moves by a large part of its length, over 10 s."""
     bar, start = fourbar(50.0)
     cases = ((slider(100.0), [0.1], 5e-3), (bar, start, 1e-3))
@@ -80,7 +80,7 @@ def test_undamped_force_elements_conserve_energy():
             assert abs(error[-200:].mean() - error[:200].mean()) < 0.1 * most, (robot.name, method)
 
 
-def test_too_stiff_force_elements_settle_with_a_warning():
+def test_force_elements_too_stiff_for_the_time_step_settle_with_a_warning():
     """Springs with their own damping, or slow enough for the step, cause no warning."""
     for kind in ("spring", "bushing"):
         for method in SYMPLECTIC:
@@ -96,7 +96,7 @@ def test_too_stiff_force_elements_settle_with_a_warning():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("stiffness", "damping"), [(2.5e3, 0.0), (3.9e4, 0.0), (1e8, 1.0), (1.0, 1e6)])
-def test_force_elements_of_any_stiffness_and_damping_are_stable(stiffness, damping):
+def test_simulated_force_elements_of_any_stiffness_and_damping_are_stable(stiffness, damping):
     """Slow springs and springs far too fast for the step, in a tree, a loop and the convex program."""
     bar, start = fourbar(stiffness, damping, 0.01)
     for robot, q in ((slider(stiffness, damping), [0.1]), (bar, start)):

@@ -29,7 +29,7 @@ def bounce(restitution):
 
 
 @pytest.mark.slow(every=3)
-def test_bouncing_times_and_heights_equal_closed_forms(falling):
+def test_simulated_bouncing_times_and_heights_equal_closed_forms(falling):
     """A body keeps a fraction of its speed at each impact, in long steps."""
     e, top = 0.8, 0.5 * G * 0.3**2
     events = [bounce(e), Event("top", lambda t, q, v: v[0], direction=-1)]
@@ -60,7 +60,7 @@ def test_bouncing_times_and_heights_equal_closed_forms(falling):
     assert abs(at_rest.stopped_at[0] - 0.9) < 0.05 and "events happened between two records" in at_rest.explain(0)
 
 
-def test_a_simulator_reports_the_events_of_simulate(falling):
+def test_simulator_reports_the_events_of_simulate(falling):
     """Events belong to the step in which they happen; ended environments stay, and can be restored and reset."""
     how = {"dt": 0.05, "method": "rk4", "passive": False}
     events = [bounce(0.8), Event("late", lambda t, q, v: t - 1.02, stop=True)]
@@ -93,7 +93,7 @@ def test_a_simulator_reports_the_events_of_simulate(falling):
 
 
 @pytest.mark.slow(every=3)
-def test_events_are_differentiated(falling):
+def test_derivatives_through_simulation_events_equal_closed_forms(falling):
     """Jumps and ends in a kernel have the derivatives of closed forms, also of times."""
     watching = Event("top", lambda t, q, v: v[0], direction=-1)
     landed = Event("landed", lambda t, q, v: q[0], direction=-1, stop=True)
@@ -123,7 +123,7 @@ def test_events_are_differentiated(falling):
 
 
 @pytest.mark.slow(every=3)
-def test_watching_events_do_not_change_the_motion():
+def test_events_that_do_not_jump_or_end_leave_the_motion_unchanged():
     """An event that stops ends the motion where its guard is zero."""
     rng = np.random.default_rng(0)
     arm = lw.Robot(random_tree(rng, 2, types=(joints.Revolute,)))
@@ -155,7 +155,7 @@ def test_watching_events_do_not_change_the_motion():
 
 
 @pytest.mark.slow(every=3)
-def test_the_motion_between_records_follows_the_interpolant():
+def test_simulated_motion_between_records_follows_the_interpolant():
     """Dormand–Prince steps far apart, on rotations, with parameters."""
     rng = np.random.default_rng(3)
     robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
@@ -171,7 +171,7 @@ def test_the_motion_between_records_follows_the_interpolant():
         assert np.abs(trajectory(result.t).q - result.q[k]).max() < 1e-15
 
 
-def test_invalid_events_are_refused(falling):
+def test_invalid_events_of_simulations_are_refused(falling):
 
     def run(*events):
         return falling.simulate([0.1], duration=0.1, dt=0.05, events=events)

@@ -29,7 +29,7 @@ def momenta(q, v):
 
 
 @pytest.mark.slow(every=9)
-def test_impulses_of_spinning_bodies_change_momentum_by_their_moments():
+def test_impulses_on_spinning_bodies_change_angular_momentum_by_their_moments():
     """A lopsided body at 60 rad/s strikes the ground with its corners, with and without friction."""
     rng = np.random.default_rng(0)
     h, weight = 1e-3, MASS * np.array([0.0, 0.0, -G])
@@ -55,7 +55,7 @@ def test_impulses_of_spinning_bodies_change_momentum_by_their_moments():
 
 
 @pytest.mark.slow(every=3)
-def test_free_flight_conserves_momentum_and_energy():
+def test_simulated_free_flight_conserves_momentum_and_energy():
     """Without gravity, for 10⁵ steps; the rotation of a step is of second order."""
     weightless = BODY.with_parameters({"gravity": [0.0, 0.0, 0.0]})
     q, v = BODY.neutral(), np.array([3.0, 40.0, 5.0, 1.0, -2.0, 0.5])
@@ -81,7 +81,7 @@ def test_free_flight_conserves_momentum_and_energy():
 
 
 @pytest.mark.slow(every=3)
-def test_lopsided_balls_and_discs_roll_as_with_constraints():
+def test_lopsided_balls_and_discs_in_contact_roll_as_with_rolling_constraints():
     """A leaning disc on its rim, and a spinning ball of unequal moments; rolling constraints are the reference."""
     r, lean = 0.3, 0.2
     shape = lw.shapes.Cylinder(r, 2e-6).at(lw.pose(rpy=(0.5 * math.pi, 0, 0)))

@@ -30,7 +30,7 @@ def agree(robot, q, joint, w, forces, moment, error):
     return np.abs(f - forces[joint]).max() < error and np.abs(w[[0, 1, 2, 4]] - [0, sign * moment, 0, 0]).max() < error
 
 
-def test_joint_wrenches_of_a_four_bar_do_not_depend_on_the_cut():
+def test_joint_wrenches_of_a_four_bar_do_not_depend_on_the_joint_that_closes_it():
     angle, torque, compared = closed(0.8), 0.7, 0
     for cut in "BCD":
         robot = four_bar(cut, stiffness=3.0, damping=0.2)
@@ -55,7 +55,7 @@ def test_joint_wrenches_of_a_four_bar_do_not_depend_on_the_cut():
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("limits", [None, "held"])
-def test_sensors_in_a_four_bar_measure_static_and_dynamic_wrenches(limits):
+def test_force_torque_sensors_in_a_four_bar_measure_static_and_dynamic_wrenches(limits):
     """At rest they equal statics; in motion they converge with smaller steps."""
     robot, angle = four_bar("C"), closed(0.8)
     q, at_rest = by_joints(robot, angle), dict.fromkeys(LENGTHS, 0.0)
@@ -97,7 +97,7 @@ def test_sensors_in_a_four_bar_measure_static_and_dynamic_wrenches(limits):
     assert moved[1] < 0.6 * moved[0] and moved[1] < 0.05
 
 
-def test_a_four_bar_on_the_ground_is_carried_by_hinges_and_contact():
+def test_four_bar_on_the_ground_is_supported_by_hinges_and_contact():
     """A hinge transmits no moment about its axis."""
     robot, angle = four_bar("C"), closed(0.8)
     q = by_joints(robot, angle)
@@ -116,7 +116,7 @@ def test_a_four_bar_on_the_ground_is_carried_by_hinges_and_contact():
     assert np.abs(carried - [0.0, 0.0, sum(MASSES.values()) * GRAVITY]).max() < 1e-3
 
 
-def test_a_floating_joint_transmits_no_wrench():
+def test_floating_joint_transmits_no_wrench():
     """A rod of fixed length or a rolling constraint carries the body."""
     body = lw.Link("b", mass=2.0, com=(0.02, 0.0, 0.05), inertia=(0.3, 0.2, 0.4))
     free = lw.Robot.build("h", body, lw.Joint.of(lw.joints.Floating(), name="F", parent="world", child="b"))
@@ -132,7 +132,7 @@ def test_a_floating_joint_transmits_no_wrench():
         assert size > 1.0 and np.abs(np.array(w)).max() < 1e-9 * size, joint
 
 
-def test_gears_and_prescribed_motions_act_through_joints():
+def test_forces_of_gears_and_prescribed_motions_are_measured_in_joints():
     """The forces of a gear, and of a prescribed motion, act like those of a motor."""
     z = lw.joints.Revolute((0, 0, 1))
     parts = [
@@ -187,7 +187,7 @@ def welded(joint, **loop):
 
 
 @pytest.mark.slow(every=3)
-def test_wrenches_in_welds_equal_those_in_resting_joints():
+def test_wrenches_measured_in_welds_equal_those_in_resting_joints():
     """Open and closed robots: a slider at rest in place of the weld has the same wrench."""
     for loop in ({}, {"loop": True}):
         robot, free = welded(lw.joints.Fixed(), **loop), welded(lw.joints.Prismatic((0, 0, 1)), **loop)
@@ -215,7 +215,7 @@ def test_wrenches_in_welds_equal_those_in_resting_joints():
         np.testing.assert_allclose(result.records[name], alone.records[name], rtol=0, atol=1e-9)
 
 
-def test_sensors_in_loop_joints_measure_as_in_other_joints():
+def test_force_torque_sensors_in_loop_joints_measure_as_in_tree_joints():
     """At rest the forces of its pins bear the rocker, wherever the loop is closed."""
     angle = closed(0.8)
     at_rest = dict.fromkeys(LENGTHS, 0.0)

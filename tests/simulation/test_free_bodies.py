@@ -56,7 +56,7 @@ def test_bodies_thrown_without_spin_keep_their_orientation(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_a_fast_top_has_at_most_the_error_of_the_midpoint_rule():
+def test_simulated_fast_top_has_at_most_the_error_of_the_midpoint_rule():
     """A heavy top of 150 rad/s, and a free body that spins about a general axis: errors at the end."""
     m, l, about, I3 = 0.5, 0.1, 0.002, 0.001
     top = lw.Robot.build(

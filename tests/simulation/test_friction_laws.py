@@ -49,7 +49,7 @@ EACH = pytest.mark.parametrize("law", LAWS, ids=str)
 F, F_S, V_S = 0.8, 1.3, 0.2
 
 
-def test_user_friction_laws_fulfil_the_contract():
+def test_friction_laws_of_users_fulfil_the_friction_contract():
     check_friction_law(Rough(2.0))
     check_friction_law(Weakening())
 
@@ -62,7 +62,7 @@ def slope(function, x, step=1e-6):
 
 @pytest.mark.slow(every=3)
 @EACH
-def test_derivatives_of_dynamics_with_friction_laws_equal_differences(law):
+def test_derivatives_of_dynamics_with_friction_laws_equal_finite_differences(law):
     arm = lw.load("arm7").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
     q, (v, a, tau, w) = arm.random_configuration(seed=0), 0.3 * np.random.default_rng(0).normal(size=(4, 7))
     how = {"passive": True, "friction": law}
@@ -85,7 +85,7 @@ def test_derivatives_of_dynamics_with_friction_laws_equal_differences(law):
 
 
 @EACH
-def test_friction_laws_act_in_joints_and_the_loop_joint_of_a_four_bar(law):
+def test_friction_laws_act_in_tree_joints_and_the_loop_joint_of_a_four_bar(law):
     bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
     bar = bar.without_constraints("pin").with_loop(
         "pin", "coupler_tip", "rocker_tip", joints.Revolute((0, 1, 0)), friction=F, static_friction=F_S,
@@ -144,7 +144,7 @@ METHODS = {
 
 @pytest.mark.slow(every=3)
 @EACH
-def test_a_joint_with_friction_moves_as_by_scipy_with_every_method(law, drawn):
+def test_joint_with_friction_moves_as_simulated_by_scipy_with_every_method(law, drawn):
     integrate = pytest.importorskip("scipy.integrate")
     robot, rates = pendulum(law)
     exact = integrate.solve_ivp(rates, (0.0, 1.0), [0.4, 3.0, 0.0], rtol=1e-11, atol=1e-12).y[:, -1]
@@ -182,7 +182,7 @@ def test_friction_never_reverses_a_joint_and_never_adds_energy():
             assert (run.v >= -1e-15).all(), (law, friction, h)
 
 
-def test_sliding_beside_static_friction_does_not_depend_on_the_scale():
+def test_sliding_with_static_friction_does_not_depend_on_the_scale():
     """A force between both frictions keeps a sliding body in motion."""
     for size in (1.0, 1e-3, 1e-6):
         robot = sled(0.1 * size, 2.0).with_locked_joints({"s1": 0.0, "s2": 0.0})
@@ -201,7 +201,7 @@ def test_sliding_beside_static_friction_does_not_depend_on_the_scale():
 
 @pytest.mark.slow(every=3)
 @EACH
-def test_a_four_bar_loses_the_energy_of_its_joints_friction(law):
+def test_simulated_four_bar_loses_the_energy_of_its_joints_friction(law):
     bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
     q = bar.assemble().q
     v = bar.project_velocity(q, np.array([3.0, 0.0, 0.0]))
@@ -217,7 +217,7 @@ def test_a_four_bar_loses_the_energy_of_its_joints_friction(law):
         assert result.q[-1] == pytest.approx(fine.q[-1], abs=error), method
 
 
-def test_a_law_with_static_friction_sticks_and_starts():
+def test_joint_with_a_users_static_friction_law_sticks_and_starts():
     integrate = pytest.importorskip("scipy.integrate")
     law = Weakening()
     rail = lw.Joint.of(
@@ -248,7 +248,7 @@ def test_a_law_with_static_friction_sticks_and_starts():
     assert abs(stops.v[-1, 0]) < 1e-9
 
 
-def test_simulators_and_gradients_take_friction_laws():
+def test_simulators_and_gradients_accept_friction_laws():
     robot, _ = pendulum("stribeck")
     simulator = lw.Simulator(robot, friction=Rough(2.0))
     simulator.reset([0.4], [3.0])
@@ -264,7 +264,7 @@ def test_simulators_and_gradients_take_friction_laws():
     assert kernel.jacobian("v")(v=[3.0]).ravel() == pytest.approx(numeric, rel=1e-6)
 
 
-def test_first_readings_depend_on_passive_forces():
+def test_first_sensor_readings_depend_on_passive_forces():
     robot = lw.load("double_pendulum").with_joint_dynamics(damping=0.0, friction=0.0)
     spring = lw.force_elements.SpringDamper("world", robot.links[-1].name, stiffness=200.0)
     robot = robot.with_force_elements(spring)

@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 
 
-def test_open_loops_and_forbidden_velocities_are_refused():
+def test_initial_states_with_open_loops_or_forbidden_velocities_are_refused():
     """`simulate` and `Simulator.reset` name the residual, the row, the environment, and a remedy."""
     robot = lw.load("fourbar")
     q = robot.neutral()
@@ -29,7 +29,7 @@ def test_open_loops_and_forbidden_velocities_are_refused():
     simulator.reset(*moving, where=[False, True])
 
 
-def test_a_simulator_that_was_never_reset_is_checked_at_its_first_step():
+def test_simulator_that_was_never_reset_checks_its_state_at_the_first_step():
     """The neutral configuration may be unassembled."""
     robot = lw.load("fourbar")
     moved = robot.without_constraints(robot.constraints[0].name).with_frame("off", "rocker", lw.pose((0.0, 0.0, 0.1)))
@@ -39,7 +39,7 @@ def test_a_simulator_that_was_never_reset_is_checked_at_its_first_step():
         simulator.step()
 
 
-def test_a_slipping_velocity_is_refused():
+def test_initial_velocity_with_slipping_wheels_is_refused():
     """A cart with rolling wheels slips sideways."""
     cart = lw.load("differential_drive")
     q = cart.project(cart.neutral())

@@ -36,7 +36,7 @@ def simulated(robot, q, v=None, **how):
 
 
 @pytest.mark.slow(every=3)
-def test_resistance_of_a_four_bar_does_not_depend_on_the_cut_joint(drawn):
+def test_passive_forces_of_a_four_bar_do_not_depend_on_the_joint_that_closes_it(drawn):
     """Joint C resists in the tree or as loop joint."""
     cases = ({"damping": 0.1, "stiffness": 3.0, "friction": 0.05}, {"damping": 1e5}, {"stiffness": 1e7, "damping": 0.3})
     for resisting in drawn(cases):
@@ -66,7 +66,7 @@ def sliders(**how):
     return two.with_couplings({"b": ("a", ratio)}), single_slider.with_gravity((0.0, 0.0, -pull / mass * 9.81))
 
 
-def test_coupled_joints_resist_by_every_method():
+def test_passive_forces_of_coupled_joints_act_by_every_simulation_method():
     """Two coupled sliders move as one slider of their masses, springs, dampers and friction, however stiff."""
     cases = (({"damping": 0.3, "stiffness": 20.0, "friction": 0.5}, METHODS), ({"damping": 1e7}, METHODS[:1]))
     for resisting, methods in (*cases, ({"stiffness": 1e8, "damping": 1.0}, METHODS[:1])):
@@ -92,7 +92,7 @@ def wrist(**how):
 
 
 @pytest.mark.slow(every=3)
-def test_a_coupling_moves_as_a_gear_constraint():
+def test_simulated_coupling_moves_as_a_gear_constraint():
     """Both converge to the same motion with shorter steps."""
     robot = wrist(damping=0.05, stiffness=1.0, friction=0.02)
     coupled = robot.with_couplings({"b": ("a", -0.7)})
@@ -107,7 +107,7 @@ def test_a_coupling_moves_as_a_gear_constraint():
         assert apart[1] < 1e-3
 
 
-def test_a_coupling_conserves_the_momentum_of_a_free_robot():
+def test_simulated_coupling_conserves_the_momentum_of_a_free_robot():
     """Errors are near those of a free robot without a coupling."""
     free = wrist()
     errors = []
@@ -120,7 +120,7 @@ def test_a_coupling_conserves_the_momentum_of_a_free_robot():
 
 
 @pytest.mark.slow(every=3)
-def test_joints_of_any_stiffness_and_damping_add_no_energy(drawn):
+def test_simulated_joints_of_any_stiffness_and_damping_add_no_energy(drawn):
     """A million times the stiffness and damping of a joint of a four-bar, in the tree or as loop joint."""
     stiff, damped = {"stiffness": 0.5e6}, {"damping": 1e3}
     for cut, resisting in drawn([(cut, resistance) for cut in "BCb" for resistance in (stiff, damped, stiff | damped)]):
@@ -143,7 +143,7 @@ def energy_of_springs(robot, q, joint_name):
     return 0.5 * sum(pin.stiffness) * (angle_of_C(robot, q)[:, 0] - pin.rest[0]) ** 2
 
 
-def test_springs_too_stiff_for_the_parameters_settle():
+def test_springs_too_stiff_with_inertia_parameters_settle():
     """A spring too fast for the step with the mass parameter settles as in the edited robot."""
 
     def slider(mass, owner):

@@ -34,7 +34,7 @@ def _stack(count):
 
 
 @pytest.mark.slow(every=9)
-def test_a_stack_of_three_boxes_stays_for_a_minute():
+def test_simulated_stack_of_three_boxes_stays_for_a_minute():
     """Steps of 10 ms; each box carries the boxes above it."""
     boxes, contacts, q = _stack(3)
     q = q.reshape(3, 7)
@@ -56,7 +56,7 @@ def _loads(boxes, masses):
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)])
-def test_contacts_are_rigid_under_any_load(count):
+def test_simulated_contacts_are_rigid_under_any_load(count):
     """Stacks of light and heavy boxes, up to a million times as heavy: every contact carries the boxes above it."""
     rng = np.random.default_rng(0)
     boxes, contacts, q = _stack(count)
@@ -76,7 +76,7 @@ def test_contacts_are_rigid_under_any_load(count):
 
 
 @pytest.mark.slow(every=9)
-def test_an_overlap_between_records_causes_a_warning():
+def test_overlap_between_records_of_a_simulation_causes_a_warning():
     """A box that is too heavy passes through the lower one between two records, which both show no overlap."""
     boxes, contacts, q = _stack(2)
     masses = np.array([[1.0, 1.0], [1.0, 1e6], [1.0, 1e12]])
@@ -99,7 +99,7 @@ def test_an_overlap_between_records_causes_a_warning():
 
 
 @pytest.mark.slow(every=9)
-def test_overlaps_of_impacts_within_a_step_cause_no_warning():
+def test_overlaps_of_impacts_within_a_time_step_cause_no_warning():
     """Dropped boxes and balls, and a ball that bounces at 10 ms, may overlap within a step."""
     box = lw.Link("body", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), [0.8, 0.36, 0.48, 0.0]
     ball = lw.Link("body", lw.shapes.Sphere(0.005), mass=1e-3), [1.0, 0.0, 0.0, 0.0]
@@ -142,7 +142,7 @@ def _pressing(t, q, v, force):
 
 
 @pytest.mark.slow(every=3)
-def test_squeezed_bodies_stay_at_rest():
+def test_simulated_squeezed_bodies_stay_at_rest():
     """A plate presses a light ball onto the floor, or onto the ball's limit, with up to 10⁶ times its weight."""
     q, forces = np.array([0.05, 0.15]), np.array([1.0, 1e2, 1e4])
     between = ContactPair("ball", "plate")
@@ -170,7 +170,7 @@ def test_squeezed_bodies_stay_at_rest():
 
 
 @pytest.mark.slow(every=3)
-def test_chains_of_impacts_transfer_the_speed_to_the_last_ball():
+def test_simulated_chains_of_impacts_transfer_the_speed_to_the_last_ball():
     """Balls in a row with gaps that the first one closes within a step."""
     count, x = 5, lw.joints.Prismatic((1, 0, 0))
     parts = [(lw.Link(f"ball{k}", lw.shapes.Sphere(0.05), mass=1.0), f"ball{k}") for k in range(count)]
@@ -205,7 +205,7 @@ def test_chains_of_impacts_transfer_the_speed_to_the_last_ball():
 
 
 @pytest.mark.slow(every=3)
-def test_painleves_rod_jams_falls_and_comes_to_rest():
+def test_simulated_painleve_rod_jams_falls_and_comes_to_rest():
     """A rod that is pushed along where rigid bodies with friction have no force, or two."""
     half = 0.5
     rod = lw.Robot.build(
@@ -231,7 +231,7 @@ def test_painleves_rod_jams_falls_and_comes_to_rest():
 
 
 @pytest.mark.slow(every=3)
-def test_tumbling_boxes_never_gain_energy():
+def test_simulated_tumbling_boxes_never_gain_energy():
     """Thrown boxes tumble, slide and come to rest: forces stay in their cones and oppose sliding."""
     box = lw.Robot.build("box", lw.Link("box", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), floating_base=True)
     rng = np.random.default_rng(3)
@@ -249,7 +249,7 @@ def test_tumbling_boxes_never_gain_energy():
 
 
 @pytest.mark.slow(every=3)
-def test_a_dropped_quadruped_moves_as_in_mujoco():
+def test_dropped_quadruped_moves_as_in_mujoco():
     """Its joints are held; MuJoCo's contacts are a little softer."""
     mujoco = pytest.importorskip("mujoco")
     robot = lw.load("quadruped", floating_base=True)

@@ -28,7 +28,7 @@ def pendulum(m=1.3, l=0.7, I=0.05):
     return chain((lw.joints.Revolute((0, 1, 0)), (0, 0, 0), m, (0, 0, -l), (I, I, I)))
 
 
-def test_periods_of_a_pendulum_equal_the_elliptic_integral():
+def test_simulated_periods_of_a_pendulum_equal_the_elliptic_integral():
     """Periods are 4 K(sin(θ₀/2))/ω, K by the arithmetic-geometric mean, to 1e-9; small angles' 2π/ω to 1e-4."""
     robot = pendulum()
     rate = math.sqrt(1.3 * G * 0.7 / (0.05 + 1.3 * 0.7**2))
@@ -44,7 +44,7 @@ def test_periods_of_a_pendulum_equal_the_elliptic_integral():
         assert abs(result.q[-1, 0] - start) < 1e-9 and abs(late) < 1e-9 * period
 
 
-def test_double_pendulum_and_cart_pole_equal_integrated_textbook_equations():
+def test_simulated_double_pendulum_and_cart_pole_equal_integrated_textbook_equations():
     """Spong, Hutchinson and Vidyasagar's equations, and Tedrake's, integrated by SciPy."""
     integrate = pytest.importorskip("scipy.integrate").solve_ivp
     m1, m2, l1, c1, c2, I1, I2 = 1.3, 0.8, 0.7, 0.3, 0.4, 0.05, 0.02
@@ -79,7 +79,7 @@ def test_double_pendulum_and_cart_pole_equal_integrated_textbook_equations():
         assert np.abs([*result.q[-1], *result.v[-1]] - expected).max() < 1e-6
 
 
-def test_tops_precess_and_cylinders_nutate_as_in_closed_form():
+def test_simulated_tops_precess_and_cylinders_nutate_as_in_closed_form():
     """A top of spin ω₃ precesses where (I₁ cos θ) Ω² − I₃ ω₃ Ω + m g l = 0; a cylinder turns in vacuum."""
     m, l, about, I3 = 0.5, 0.1, 0.002, 0.001
     I1 = about + m * l * l  # about the tip
@@ -114,7 +114,7 @@ def test_tops_precess_and_cylinders_nutate_as_in_closed_form():
 
 
 @pytest.mark.slow(every=3)
-def test_energy_errors_have_the_order_of_the_method():
+def test_energy_errors_of_simulation_methods_have_their_order():
     """Runge–Kutta has fourth order; symplectic errors are bounded over 10⁵ steps; damping adds none."""
     robot = pendulum()
     how = {"record": ["kinetic_energy", "potential_energy"]}
@@ -139,7 +139,7 @@ def test_energy_errors_have_the_order_of_the_method():
 
 
 @pytest.mark.slow(every=3)
-def test_feed_forward_torque_reduces_the_tracking_error():
+def test_feed_forward_torque_reduces_the_tracking_error_of_pd_control():
     """PD of 200 and 20 at 1 kHz follows 0.5 Hz: below 0.5° with inverse dynamics, about 7° without."""
     lengths, masses, axes = (0.3, 0.35, 0.3), (4.0, 5.0, 4.0), ((0, 0, 1), (0, 1, 0), (0, 1, 0))
     parts, parent = [], "world"
@@ -180,7 +180,7 @@ def test_feed_forward_torque_reduces_the_tracking_error():
 
 
 @pytest.mark.slow(every=3)
-def test_long_steps_of_orbits_and_fast_wheels_cause_no_warning():
+def test_long_time_steps_of_orbits_and_fast_wheels_cause_no_warning():
     """A craft of 100 kg in orbit and pushed in free space, at 60 s a step, and fast wheels."""
     mu, radius, mass = 3.986e14, 7e6, 100.0
     craft = lw.Robot.build("craft", lw.Link("craft", lw.shapes.Box((1.0, 1.0, 1.0)), mass=mass), floating_base=True)

@@ -27,7 +27,7 @@ def _sliding() -> lw.Robot:
 
 
 @pytest.mark.slow(every=3)
-def test_stops_carry_the_weight_by_every_method():
+def test_joint_stops_support_the_weight_by_every_simulation_method():
     """A body on a stop rests at its weight over the stiffness, and is never pulled."""
     robot = _sliding()
     stops = JointStops(time=0.02, damping_ratio=0.5)
@@ -60,7 +60,7 @@ def test_stops_carry_the_weight_by_every_method():
     assert np.isclose(after, -5.0 + G * 1e-4)
 
 
-def test_stop_stiffness_follows_the_inertia_parameters():
+def test_stiffness_of_joint_stops_follows_the_inertia_parameters():
     """A hundredth of the mass oscillates as the whole mass, relative to the forces."""
     arm = lw.load("arm7").with_gravity((0.0, 0.0, 0.0))
     names = [f"inertia:{link.name}" for link in arm.links if link.mass > 0.0]
@@ -77,7 +77,7 @@ def test_stop_stiffness_follows_the_inertia_parameters():
             assert np.allclose(run.q, same.q, atol=1e-6)  # without other forces, mass has no effect
 
 
-def test_the_warning_of_long_steps_depends_on_the_values_of_constants():
+def test_warning_of_long_time_steps_depends_on_values_of_the_controllers_constants():
     robot = lw.load("double_pendulum")
 
     def servo(t, q, v, gain):
@@ -90,7 +90,7 @@ def test_the_warning_of_long_steps_depends_on_the_values_of_constants():
         assert any("too long to be stable" in str(warning.message) for warning in caught) == warns, gain
 
 
-def test_limits_are_enforced_ignored_or_cause_a_warning():
+def test_joint_limits_in_simulations_are_enforced_ignored_or_cause_a_warning():
     robot = _sliding()
     enforced = robot.simulate([[0.0], [0.2]], duration=1.0, joint_limit_mode="held")
     assert (enforced.q < 0.3 + 1e-4).all() and np.abs(enforced.q[:, -1] - 0.3).max() < 1e-4
@@ -121,7 +121,7 @@ def test_limits_are_enforced_ignored_or_cause_a_warning():
         JointStops(time=0.0)
 
 
-def test_stops_act_beside_contacts_and_are_differentiated():
+def test_joint_stops_act_in_simulations_with_contacts_and_can_be_differentiated():
     """Stops act as forces beside the ground; gradients through a stop equal differences."""
     arm = lw.load("arm7")
     q = arm.upper - 0.01
@@ -140,7 +140,7 @@ def test_stops_act_beside_contacts_and_are_differentiated():
 
 
 @pytest.mark.slow(every=3)
-def test_a_planar_joint_in_a_box_equals_two_rails_and_a_hinge():
+def test_planar_joint_in_a_box_of_limits_moves_as_two_rails_and_a_hinge():
     """Limits of coordinates that depend on several velocities, enforced and compliant.
 
     The same plate hangs on a planar joint, on a reversed one between exchanged links, on rails and a hinge, and on a
@@ -181,7 +181,7 @@ def test_a_planar_joint_in_a_box_equals_two_rails_and_a_hinge():
             assert np.abs(ends[name] - ends["one"])[:200].max() < close, (name, mode)
 
 
-def test_limits_hold_beside_loops():
+def test_joint_limits_hold_in_simulations_with_loops():
     """A slider that forces move by more than its gap in a step, alone and beside a loop that does not touch it."""
     J, weight = lw.joints, {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
     rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in ("a", "b")]
@@ -197,7 +197,7 @@ def test_limits_hold_beside_loops():
         assert run.q[..., k].min() > -1e-7 and run.q[..., k].max() < 0.1, robot.name
 
 
-def test_steps_of_a_mechanism_far_from_its_limits_solve_no_program(monkeypatch):
+def test_time_steps_of_a_mechanism_far_from_its_limits_solve_no_program(monkeypatch):
     """A rocker that turns towards its limit, in steps from where it is far to where it is beyond."""
     robot, solved, contact_velocities = lw.load("fourbar"), [], simulated_dynamics.contact_velocities
 
@@ -220,7 +220,7 @@ def test_steps_of_a_mechanism_far_from_its_limits_solve_no_program(monkeypatch):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_limits_hold_past_a_singular_configuration():
+def test_joint_limits_hold_past_a_singular_configuration():
     """Two motions of the leg that strike a limit beside a singular configuration, at 2 ms."""
     robot = lw.load("leg")
     q = np.array([robot.project(robot.random_configuration(seed=seed)) for seed in (3, 241)])
@@ -238,7 +238,7 @@ def test_limits_hold_past_a_singular_configuration():
     assert np.abs(robot.constraint_error(run.q)).max() < 1e-5
 
 
-def test_a_prescribed_motion_ends_at_a_limit_that_contradicts_it():
+def test_prescribed_motion_ends_at_a_joint_limit_that_contradicts_it():
     """A crank that turns at 2 rad/s moves the rocker beyond its limit: neither the limit nor the loop yields."""
     bar = lw.load("fourbar")
     q = bar.assemble().q
@@ -255,7 +255,7 @@ def test_a_prescribed_motion_ends_at_a_limit_that_contradicts_it():
 
 
 @pytest.mark.slow(every=3)
-def test_limits_that_are_not_reached_do_not_change_the_motion(drawn):
+def test_joint_limits_that_are_not_reached_do_not_change_the_motion(drawn):
     """Steps from 0.1 µs to 1 ms, far from all limits."""
     for name in drawn(["double_pendulum", "arm7", "fourbar"]):
         robot = lw.load(name)

@@ -34,7 +34,7 @@ ENERGIES = {"record": ["kinetic_energy", "potential_energy"], "joint_limit_mode"
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
-def test_energy_of_loops_is_bounded(method):
+def test_energy_of_simulated_loops_is_bounded(method):
     """A bundled four-bar and random loops over 20 s: the variational method has no drift."""
     seeds = (0, 1) if method == "variational" else (0, 5)  # the last one comes near its dead points
     mechanisms = [bundled_mechanism("fourbar"), *(random_mechanism(np.random.default_rng(seed)) for seed in seeds)]
@@ -48,7 +48,7 @@ def test_energy_of_loops_is_bounded(method):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
-def test_energy_of_rolling_robots_is_conserved(method):
+def test_energy_of_simulated_rolling_robots_is_conserved(method):
     """A bicycle that falls over, its wheels flat on the ground, and a cart on two wheels."""
     for name in ("bicycle", "differential_drive"):
         for run in energy_runs(*bundled_mechanism(name), method, steps=(2e-3,), speeds=(3.0, 10.0), duration=3.0):
@@ -56,7 +56,7 @@ def test_energy_of_rolling_robots_is_conserved(method):
 
 
 @pytest.mark.slow(every=3)
-def test_a_free_linkage_conserves_momentum_and_energy():
+def test_simulated_free_linkage_conserves_momentum_and_energy():
     """Four bars in a vacuum: momentum to rounding, and energy to the accuracy of the step."""
     hinge, ahead = lw.joints.Revolute((0, 1, 0)), lw.pose((0.2, 0, 0))
     robot = lw.Robot.build(
@@ -99,7 +99,7 @@ def test_stiff_springs_of_a_leg_cause_a_warning_and_add_no_energy(method):
 
 
 @pytest.mark.slow(every=3)
-def test_methods_keep_their_order_with_loops():
+def test_simulation_methods_have_their_order_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""
     robot, q, v = turning_fourbar(6.0)
     orders = {"semi_implicit_euler": 2, "variational": 2, "implicit_midpoint": 2, "implicit_euler": 1, "rk4": 4}
@@ -117,7 +117,7 @@ def test_methods_keep_their_order_with_loops():
 
 
 @pytest.mark.slow(every=3)
-def test_an_idle_contact_program_does_not_change_loops():
+def test_inactive_contacts_and_limits_do_not_change_simulated_loops():
     """A rotating four-bar, and a flat one, with friction and limits that are not reached."""
     robot, q, v = turning_fourbar(6.0)
     flat = fourbars(1)
@@ -130,7 +130,7 @@ def test_an_idle_contact_program_does_not_change_loops():
             assert np.abs(total - total[0]).max() < 1e-9 * result.records["kinetic_energy"].max(), how
 
 
-def test_bodies_beside_a_loop_keep_their_speed_with_servos():
+def test_servo_on_bodies_beside_a_loop_does_not_slow_the_others():
     """A servo brakes two carts, which a loop connects; a third one rolls beside them."""
     J, names = lw.joints, ("a", "b", "puck")
     rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in names]
@@ -141,7 +141,7 @@ def test_bodies_beside_a_loop_keep_their_speed_with_servos():
     assert np.abs(result.v[:, 2] - 1.0).max() < 1e-9 and abs(result.v[-1, 0] - np.exp(-0.5)) < 0.01
 
 
-def test_bodies_beside_a_loop_keep_their_speed():
+def test_bodies_beside_a_loop_keep_their_speed_in_simulations():
     """A rotor about its centre of mass beside a four-bar, in steps without a program."""
     hinge, bars = joints.Revolute((0, 1, 0)), {"crank": 1.0, "coupler": 2.5, "rocker": 2.0}
     links = [lw.Link(x, mass=1.0, com=(0.5 * a, 0, 0), inertia=(0.1, 0.1, 0.1)) for x, a in bars.items()]
@@ -163,7 +163,7 @@ def test_bodies_beside_a_loop_keep_their_speed():
 
 
 @pytest.mark.slow(every=3)
-def test_energy_of_loops_with_servos_does_not_drift():
+def test_energy_of_simulated_loops_with_servos_does_not_drift():
     """A rotating four-bar with servos of almost no force: its energy varies in proportion to the step."""
     robot, q, v = turning_fourbar(6.0)
     sizes = []
@@ -180,7 +180,7 @@ def test_energy_of_loops_with_servos_does_not_drift():
 
 
 @pytest.mark.slow(every=3)
-def test_a_servo_in_a_loop_creeps_to_its_target():
+def test_servo_in_a_loop_moves_slowly_to_its_target_with_strong_damping():
     """A damped servo moves a four-bar slowly, as a spring and a damper."""
     robot, q, v = turning_fourbar(3.0)
     servo = ServoActuators([0.3, 0.0, 0.0], stiffness=[20.0, 0.0, 0.0], damping=[0.5, 0.0, 0.0])
@@ -193,7 +193,7 @@ def test_a_servo_in_a_loop_creeps_to_its_target():
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "link"), [("double_wishbone", "wheel"), ("delta", "rod_3b")])
-def test_impacts_of_mechanisms_never_add_energy(name, link):
+def test_simulated_impacts_of_mechanisms_never_add_energy(name, link):
     """Two points of a link strike planes, with friction and restitution."""
     robot, rng, count = lw.load(name).with_gravity((0, 0, 0)), np.random.default_rng(1), 100
     q, options = robot.assemble().q, {"passive": False, "joint_limit_mode": "ignored", "record": ["kinetic_energy"]}
@@ -214,7 +214,7 @@ def test_impacts_of_mechanisms_never_add_energy(name, link):
 
 
 @pytest.mark.slow(every=9)
-def test_singular_configurations_are_passed_without_energy_gain():
+def test_simulated_mechanisms_pass_singular_configurations_without_energy_gain():
     """A four-bar of equal rods lies flat, where its loop is singular, and moves on."""
     robot = fourbars(1)
     q, v = parallel(robot, 0.6, -1.0)
@@ -228,7 +228,7 @@ def test_singular_configurations_are_passed_without_energy_gain():
 
 
 @pytest.mark.slow(every=3)
-def test_rheonomic_and_rolling_constraints_hold_after_each_step():
+def test_rheonomic_and_rolling_constraints_hold_after_each_time_step():
     """A hand with a prescribed height that slips in no direction of its x axis; and wheels."""
     lifted, _, v = driven()
     q = lifted.assemble(time=0.0).q
@@ -249,7 +249,7 @@ def test_rheonomic_and_rolling_constraints_hold_after_each_step():
 
 
 @pytest.mark.slow(every=3)
-def test_steps_of_loops_are_differentiated():
+def test_gradients_through_time_steps_of_loops_equal_finite_differences():
     """The gradient of a roll-out with loops is that of differences, for both symplectic methods."""
     robot, q, v = turning_fourbar(6.0)
     for method in ("semi_implicit_euler", "variational"):
@@ -268,7 +268,7 @@ def test_steps_of_loops_are_differentiated():
 
 
 @pytest.mark.slow(every=3)
-def test_loop_joints_exert_their_passive_forces():
+def test_passive_forces_of_loop_joints_act_by_every_simulation_method():
     """A spring and a damper in the pin of a four-bar, by every method, and in the program of contacts."""
     bare, q, v = turning_fourbar(6.0)
     pin = bare.constraints[0]
@@ -285,7 +285,7 @@ def test_loop_joints_exert_their_passive_forces():
 
 
 @pytest.mark.slow(every=3)
-def test_steps_that_rotate_too_far_cause_a_warning():
+def test_time_steps_that_rotate_bodies_too_far_cause_a_warning():
     """A crank at 400 rad/s in steps of 1 ms, with a proposed step; 6 rad/s causes none."""
     robot, q, v = turning_fourbar(6.0)
     with warnings.catch_warnings():

@@ -23,7 +23,7 @@ def robots():
 
 
 @pytest.mark.slow(every=3)
-def test_methods_have_their_order_on_manifolds():
+def test_simulation_methods_have_their_order_on_manifolds():
     """Errors at the end fall by 2^order where the step is halved, on angles and rotations."""
     rng = np.random.default_rng(0)
     for robot in robots():
@@ -46,7 +46,7 @@ def test_methods_have_their_order_on_manifolds():
 
 
 @pytest.mark.slow(every=3)
-def test_a_free_body_conserves_its_momenta():
+def test_variational_method_conserves_the_momenta_of_a_free_body():
     """The variational method conserves momenta to rounding, and energy does not drift."""
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,))).with_parameters(
         {"gravity": [0.0, 0.0, 0.0]}
@@ -71,7 +71,7 @@ def test_a_free_body_conserves_its_momenta():
 
 
 @pytest.mark.slow(every=9)
-def test_symmetric_methods_are_reversible_in_time():
+def test_symmetric_simulation_methods_are_reversible_in_time():
     """The midpoint rule and the variational one, run with v reversed, return to the start."""
     rng = np.random.default_rng(2)
     for robot in robots():
@@ -84,7 +84,7 @@ def test_symmetric_methods_are_reversible_in_time():
             assert np.abs(back.v[-1] + v).max() < 1e-9, method
 
 
-def test_implicit_methods_settle_stiff_joints():
+def test_implicit_simulation_methods_settle_stiff_joints():
     """A spring and damper too stiff for the step: joints settle at equilibrium, and damping takes energy."""
     robot = lw.load("arm7").with_joint_dynamics(stiffness=1e6, damping=1e3, friction=0.0)
     q = robot.neutral() + 0.2
@@ -95,7 +95,7 @@ def test_implicit_methods_settle_stiff_joints():
 
 
 @pytest.mark.slow(every=3)
-def test_implicit_methods_agree_with_dry_friction():
+def test_implicit_simulation_methods_agree_with_dry_friction():
     """An arm with sharply bent friction: methods agree, and report unsolved steps."""
     robot = lw.load("arm7")
     q, v = robot.random_configuration(seed=0, size=3), np.random.default_rng(0).normal(size=(3, robot.nv))
@@ -113,7 +113,7 @@ def test_implicit_methods_agree_with_dry_friction():
 
 
 @pytest.mark.slow(every=3)
-def test_dormand_prince_meets_its_tolerance_at_and_between_steps():
+def test_dormand_prince_method_meets_its_tolerance_at_and_between_steps():
     """Dormand and Prince's method: as exact as it says at times of any distance, with few steps."""
     rng = np.random.default_rng(4)
     robot = robots()[1]
@@ -139,7 +139,7 @@ def test_dormand_prince_meets_its_tolerance_at_and_between_steps():
 
 
 @pytest.mark.slow(every=3)
-def test_scipys_methods_agree_with_dormand_prince():
+def test_scipys_integration_methods_agree_with_dormand_prince():
     """Rotations, forces that are constant for a step, and parameters for each environment."""
     rng = np.random.default_rng(6)
     robot = lw.Robot(random_tree(rng, 1, types=(joints.Spherical,)))
@@ -165,7 +165,7 @@ def test_scipys_methods_agree_with_dormand_prince():
 
 
 @pytest.mark.slow(every=3)
-def test_damping_slows_a_free_body_in_all_directions():
+def test_damping_of_a_free_body_slows_it_in_all_directions():
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,)))
     body = body.with_parameters({"gravity": [0.0, 0.0, 0.0]})
     v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
@@ -178,7 +178,7 @@ def test_damping_slows_a_free_body_in_all_directions():
 
 
 @pytest.mark.slow(every=9)
-def test_implicit_methods_converge_in_float32():
+def test_implicit_simulation_methods_converge_in_float32():
     """Newton's line search ends above rounding errors."""
     robot, rng = lw.load("double_pendulum"), np.random.default_rng(0)
     q, v = (np.float32(rng.normal(size=(64, 2))) for _ in range(2))

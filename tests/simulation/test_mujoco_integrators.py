@@ -50,7 +50,7 @@ def draw(model, data, rng):
 
 
 @pytest.mark.slow(every=3)
-def test_a_hundred_steps_equal_mujocos():
+def test_hundred_time_steps_of_mujocos_integrators_equal_mujocos():
     for integrator, method in (("Euler", "mujoco_euler"), ("implicitfast", "mujoco_implicitfast")):
         model, data, robot, maps = loaded(SERVOS, integrator)
         draw(model, data, np.random.default_rng(0))
@@ -86,7 +86,7 @@ def test_forces_of_actuators_equal_mujocos():
         assert tau @ w == pytest.approx(data.qfrc_actuator @ maps.qvel(q, w), rel=1e-12)
 
 
-def test_mujocos_integrators_are_refused_for_constraints():
+def test_mujocos_integrators_are_refused_for_robots_with_constraints():
     bar = lw.load("fourbar")
     with pytest.raises(ValueError, match="'mujoco_euler' is for robots without constraints; use 'semi_implicit_euler'"):
         bar.simulate(bar.neutral(), duration=0.1, method="mujoco_euler")

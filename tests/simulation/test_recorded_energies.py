@@ -66,7 +66,7 @@ def test_recorded_functions_have_the_passive_option_of_the_simulation():
 
 
 @pytest.mark.slow(every=3)
-def test_energies_include_springs_and_dampers_of_joints_that_close_loops():
+def test_recorded_energies_include_springs_and_dampers_of_loop_joints():
     """A four-bar with a spring and a damper, cut at any joint: T + U falls by the dissipated work."""
     for cut in "BCD":
         robot = four_bar(cut, stiffness=3.0, damping=1.0)

@@ -14,7 +14,7 @@ REACTIONS = ("constraint_forces", "joint_wrenches", "loop_joint_wrenches")
 
 
 @pytest.mark.slow(every=3)
-def test_recorded_reactions_equal_constrained_dynamics():
+def test_recorded_reaction_wrenches_equal_constrained_dynamics():
     """Loops, springs, a motor and an external wrench, by any method."""
     robot = four_bar("C", stiffness=3.0, damping=0.2)
     q = by_joints(robot, closed(0.8))
@@ -40,7 +40,7 @@ def test_recorded_reactions_equal_constrained_dynamics():
 
 
 @pytest.mark.slow(every=3)
-def test_reactions_of_steps_with_limits_and_servos_converge_to_those_of_the_state():
+def test_reaction_wrenches_of_steps_with_limits_and_servos_converge_to_those_of_the_state():
     """Held limits and servos are impulses of a step: reactions are of the step, and converge with it."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))
@@ -60,7 +60,7 @@ def test_reactions_of_steps_with_limits_and_servos_converge_to_those_of_the_stat
 
 
 @pytest.mark.slow(every=3)
-def test_a_resting_body_is_carried_by_contacts_or_its_joint():
+def test_resting_body_is_supported_by_contacts_or_its_joint():
     """Record and sensor agree; on the ground the rail carries the remaining weight."""
     rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="box")
     box = lw.Robot.build("box", rail, lw.Link("box", mass=2.0, inertia=(0.1, 0.1, 0.1)))
@@ -80,7 +80,7 @@ def test_a_resting_body_is_carried_by_contacts_or_its_joint():
 
 
 @pytest.mark.slow(every=9)
-def test_external_wrenches_act_as_in_forward_dynamics():
+def test_external_wrenches_in_simulations_act_as_in_forward_dynamics():
     """Constant, by environment, by step, and by a controller; in every stage of a method."""
     robot = lw.load("arm7")
     q, n = 0.3 * np.ones(7), 40
@@ -102,7 +102,7 @@ def test_external_wrenches_act_as_in_forward_dynamics():
     assert np.abs(turned.q - constant.q).max() > 1e-4
 
 
-def test_invalid_wrenches_are_refused():
+def test_invalid_wrenches_of_simulations_are_refused():
     robot = lw.load("arm7")
     q, how = np.zeros(7), {"duration": 0.01}
     for wrong, error, message in (
@@ -131,7 +131,7 @@ class Counting:
         return -20.0 * v - 50.0 * q + 0.1 * z, z + 1.0
 
 
-def test_a_sampled_controller_is_evaluated_at_its_period():
+def test_sampled_controller_is_evaluated_at_its_period():
     robot = lw.Robot.build(
         "cart",
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="cart"),
@@ -163,7 +163,7 @@ def test_a_sampled_controller_is_evaluated_at_its_period():
         robot.simulate([0.0], controller=servos, duration=0.4, control_every=0)
 
 
-def test_records_of_frames_with_special_characters_have_underscores():
+def test_names_of_recorded_frames_have_underscores_for_special_characters():
     """Two records may not have one name."""
     robot = lw.load("arm7").with_frame("left/hand", "hand", np.eye(4)).with_frame("left-hand", "hand", np.eye(4))
     result = robot.simulate(np.zeros(7), duration=0.002, record=[("pose", "left/hand"), "tau"])

@@ -22,7 +22,7 @@ def run():
 
 
 @pytest.mark.slow(every=3)
-def test_a_loaded_result_equals_the_saved_one(run, tmp_path):
+def test_loaded_simulation_result_equals_the_saved_one(run, tmp_path):
     ball, saved = run
     file = tmp_path / "run.npz"
     saved.save(file)
@@ -47,7 +47,7 @@ def test_a_loaded_result_equals_the_saved_one(run, tmp_path):
             wrong()
 
 
-def test_wrong_shapes_in_a_saved_result_are_refused_by_name(run, tmp_path):
+def test_wrong_shapes_in_a_saved_simulation_are_refused_by_name(run, tmp_path):
     """One more element along the last axis, or one more axis, is refused with the array's name."""
     ball, saved = run
     saved.save(tmp_path / "run.npz")
@@ -65,7 +65,7 @@ def test_wrong_shapes_in_a_saved_result_are_refused_by_name(run, tmp_path):
                 Simulation.load(tmp_path / "other.npz", robot=ball)
 
 
-def test_plots_show_the_recorded_values(run):
+def test_plots_of_simulations_show_the_recorded_values(run):
     pytest.importorskip("matplotlib")
     _, result = run
     axes = result.plot(1)

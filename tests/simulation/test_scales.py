@@ -119,7 +119,7 @@ def test_adaptive_substeps_do_not_depend_on_the_unit_of_length():
     np.testing.assert_array_equal(ends, [ends[0]] * 3)
 
 
-def test_a_stack_does_not_depend_on_units():
+def test_simulated_stack_of_boxes_does_not_depend_on_units():
     """Two boxes, one of which falls on the other: sizes and masses by powers of two."""
 
     def simulated(L, m, T):
@@ -144,7 +144,7 @@ def test_a_stack_does_not_depend_on_units():
         np.testing.assert_allclose(simulated(*units), expected, rtol=0, atol=1e-9, err_msg=str(units))
 
 
-def test_bodies_of_any_size_come_to_rest():
+def test_simulated_bodies_of_any_size_come_to_rest():
     """On the ground and beyond a limit, from 1 mm to 1 km: each step is solved."""
     robot, q = box()
     for L in (1e-3, 1.0, 1e3):
@@ -153,7 +153,7 @@ def test_bodies_of_any_size_come_to_rest():
         assert result.success and np.abs(result.v[-1]).max() < 1e-6 * L
 
 
-def test_recovery_from_a_violated_limit_is_continuous_in_gravity():
+def test_recovery_from_a_violated_joint_limit_is_continuous_in_gravity():
     """A hinge beyond its limit without and with almost no gravity; parameters do not matter."""
     hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="world", child="bar", upper=0.5)
     wrist = lw.Joint.of(

@@ -37,7 +37,7 @@ def pendulum():
     )
 
 
-def test_an_imu_reads_zero_in_free_fall_up_to_an_event():
+def test_imu_reads_zero_in_free_fall_up_to_an_event():
     """The event may end a step early or at its start."""
     falling = lw.Robot.build(
         "falling",
@@ -61,7 +61,7 @@ class TwoChannels(Sensor):
         return [state.q[0], 2.0 * state.v[0]]
 
 
-def test_readings_of_a_pendulum_equal_closed_forms():
+def test_sensor_readings_of_a_pendulum_equal_closed_forms():
     robot = pendulum()
     scene = lw.Scene().with_sphere("ball", 0.5, (3.0, 0.0, 0.2))
     sensors = {
@@ -132,7 +132,7 @@ def test_encoders_of_coupled_and_loop_joints_read_their_own_joint():
             robot.simulate(start, duration=0.01, sensors={"s": Encoder(joint, of=of)})
 
 
-def test_forces_of_sensors_are_of_second_order_at_the_middle_of_a_step():
+def test_forces_read_by_sensors_have_errors_of_second_order_at_the_middle_of_a_step():
     robot, errors = pendulum(), []
     for h in (0.01, 0.005):
         sensors = {"unit": IMU("tip"), "hinge": ForceTorqueSensor("hinge")}
@@ -150,7 +150,7 @@ def test_forces_of_sensors_are_of_second_order_at_the_middle_of_a_step():
     assert (np.abs(ratios - 4.0) < 0.2).all(), ratios
 
 
-def test_rays_end_at_the_surfaces_of_boxes_and_spheres():
+def test_range_sensor_rays_end_at_the_surfaces_of_boxes_and_spheres():
     rng = np.random.default_rng(3)
     box, ball = lw.shapes.Box((1.0, 0.6, 0.8)), lw.shapes.Sphere(0.4)
     X = lw.pose((2.0, 0.3, 0.0), rpy=(0.3, -0.5, 0.8))
@@ -180,7 +180,7 @@ def test_rays_end_at_the_surfaces_of_boxes_and_spheres():
 
 
 @pytest.mark.slow(every=3)
-def test_grazing_rays_end_at_the_surface():
+def test_grazing_range_sensor_rays_end_at_the_surface():
     """Closed-form shapes to rounding, and hulls by many spheres."""
     shapes = lw.shapes
     slab = [(x, y, z) for x in (-50.0, 50.0) for y in (-50.0, 50.0) for z in (-1.0, 0.0)]
@@ -242,7 +242,7 @@ def test_range_sensors_measure_height_fields_of_scenes_and_links():
         assert np.allclose(distances, [below, 2.8, 5.0, across], atol=1e-12), (at, distances)
 
 
-def test_noise_is_normal_and_independent_for_each_environment():
+def test_sensor_noise_is_normal_and_independent_for_each_environment():
     robot = pendulum()
     sensors = {"noisy": Encoder(noise=0.02, bias=0.1), "both": TwoChannels(noise=(0.0, 0.5), delay=0.003)}
 
@@ -282,7 +282,7 @@ def test_noise_is_normal_and_independent_for_each_environment():
 
 
 @pytest.mark.slow(every=3)
-def test_contact_forces_are_measured_by_sensors():
+def test_sensors_measure_contact_forces():
     robot = lw.Robot.build(
         "leg",
         lw.Link("body", lw.shapes.Sphere(0.1), mass=3.0),

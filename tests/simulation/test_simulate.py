@@ -32,7 +32,7 @@ def target_controller(robot):
 
 
 @pytest.mark.slow(every=3)
-def test_a_robot_without_joints_is_simulated(drawn):
+def test_robot_without_joints_can_be_simulated(drawn):
     """Every method, alone and in a batch, with limits, controllers and records; its profile is refused by name."""
     stone = lw.Robot.build("stone", lw.Link("stone", lw.shapes.Sphere(0.1), mass=1.0))
     for method in drawn(METHODS):
@@ -61,7 +61,7 @@ def test_a_robot_without_joints_is_simulated(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_environments_of_a_batch_equal_single_simulations(arm):
+def test_environments_of_a_simulated_batch_equal_single_simulations(arm):
     """Single runs have the same bits, and a plain loop agrees to rounding."""
     rng = np.random.default_rng(0)
     n = 11
@@ -118,7 +118,7 @@ def test_environments_of_a_batch_equal_single_simulations(arm):
     assert longer.trajectory(3)(0.1).q.shape == (3,)
 
 
-def test_controllers_carry_state_and_take_signals(arm):
+def test_controllers_in_simulations_may_have_state_and_signals(arm):
     """An integral over time, and signals for each step."""
 
     class Integrating:
@@ -161,7 +161,7 @@ def test_controllers_carry_state_and_take_signals(arm):
     assert np.abs(along.q - spline(along.t).q).max() < 1e-3
 
 
-def test_a_controller_that_returns_nan_stops_its_environment(arm):
+def test_controller_that_returns_nan_stops_its_environment_only(arm):
     """The neighbours have the same motion as without it."""
     q = arm.neutral() + np.linspace(0.0, 0.1, 9)[:, None]
 
@@ -181,7 +181,7 @@ def test_a_controller_that_returns_nan_stops_its_environment(arm):
     assert "1 of 9 stopped" in repr(result)
 
 
-def test_simulations_are_differentiated_in_reverse(arm):
+def test_gradients_of_simulations_in_reverse_mode_equal_finite_differences(arm):
     """The gradient of a cost at the end by all pushes and by the start, against differences."""
     steps = 24
 
@@ -220,7 +220,7 @@ def test_simulations_are_differentiated_in_reverse(arm):
         arm.simulate(q, duration=0.01, segments=0)
 
 
-def test_unstable_steps_cause_a_warning_with_their_eigenvalue():
+def test_unstable_time_steps_cause_a_warning_with_their_eigenvalue():
     """The eigenvalue is that of the method's amplification; stable steps cause no warning."""
     mass = lw.Robot.build(
         "mass",
@@ -241,7 +241,7 @@ def test_unstable_steps_cause_a_warning_with_their_eigenvalue():
         lw.Simulator(mass, dt=0.03).step([1.0])
 
 
-def test_stability_is_checked_for_new_ranges_of_constants(monkeypatch):
+def test_stability_of_time_steps_is_checked_for_new_ranges_of_constants(monkeypatch):
     """Targets in a workspace are checked a few times, gains beyond earlier ones each time."""
     mass = lw.Robot.build(
         "mass",
@@ -267,7 +267,7 @@ def test_stability_is_checked_for_new_ranges_of_constants(monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_unstable_controllers_and_contacts_cause_a_warning():
+def test_unstable_controllers_and_contacts_cause_a_warning_in_simulations():
     """Controllers are constant for a step of any method, beside contacts and in a Simulator."""
     mass = lw.Robot.build(
         "mass",
@@ -304,7 +304,7 @@ def test_unstable_controllers_and_contacts_cause_a_warning():
 
 
 @pytest.mark.slow(every=3)
-def test_constraints_hold_by_every_method():
+def test_constraints_hold_by_every_simulation_method():
     """Gears, distances and prescribed motions hold after each step, at the method's order."""
     link = lw.shapes.Cylinder(0.03, 0.3).at((0.0, 0.0, 0.15))
     turn = lw.joints.Revolute((0, 1, 0))
@@ -326,7 +326,7 @@ def test_constraints_hold_by_every_method():
         assert np.abs(result.q[-1] - best.q[-1]).max() < off, method
 
 
-def test_signals_may_vary_by_step_or_by_environment(arm):
+def test_signals_of_simulations_may_vary_by_step_or_by_environment(arm):
     """The shape decides; an ambiguous shape counts as the controller's inputs do."""
     rng = np.random.default_rng(0)
     for size in (3, 4):
@@ -352,7 +352,7 @@ def test_signals_may_vary_by_step_or_by_environment(arm):
         assert np.array_equal(result.q[2], arm.simulate(start[2], time_inputs={"path": spline}, **how).q)
 
 
-def test_a_duration_is_rounded_up_to_whole_steps(arm):
+def test_duration_of_a_simulation_is_rounded_up_to_whole_steps(arm):
     """Rounding of the duration itself, as 0.3 / 0.1, does not add a step."""
     for duration, dt, count in (
         (0.0105, 1e-3, 11),
@@ -414,7 +414,7 @@ def test_invalid_arguments_of_simulate_are_refused(arm):
 
 
 @pytest.mark.slow(every=3)
-def test_records_materials_and_slopes_reuse_compiled_code(monkeypatch):
+def test_simulations_with_other_records_materials_and_slopes_reuse_compiled_code(monkeypatch):
     """Intervals of records, counts of steps, materials, slopes and heights are data."""
     compiled = []
 

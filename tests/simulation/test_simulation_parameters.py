@@ -18,7 +18,7 @@ def moving(name):
     return robot, q, np.ones(robot.nv)
 
 
-def test_parameters_act_as_in_the_edited_robot_by_every_name(drawn):
+def test_simulation_parameters_have_the_effect_of_editing_the_robot(drawn):
     cases = [
         ("fourbar", kind, joint) for kind in ("damping", "stiffness", "friction") for joint in ("rocker_hinge", "pin")
     ]
@@ -40,7 +40,7 @@ def test_parameters_act_as_in_the_edited_robot_by_every_name(drawn):
 
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.SimulationWarning")
-def test_kernels_with_inertia_parameters_stay_short():
+def test_simulation_kernels_with_inertia_parameters_stay_short():
     """A batch of masses follows the edited robots, and its kernel is about as long as one without parameters."""
     robot = lw.load("double_pendulum").with_joint_dynamics(friction=5.0, stiffness=3e5)
     key, rng = f"inertia:{robot.links[-1].name}", np.random.default_rng(0)
@@ -67,7 +67,7 @@ def test_kernels_with_inertia_parameters_stay_short():
     assert varied.arithmetic < 3 * nominal.arithmetic  # outside of the loop over steps
 
 
-def test_sensors_read_passive_parameters():
+def test_sensors_read_values_of_robots_with_passive_parameters():
     robot, q, v = moving("fourbar")
     sensors = {"unit": IMU("rocker"), "rate": Encoder(of="velocity"), "wrench": ForceTorqueSensor("rocker_hinge")}
     values = {"damping_rocker_hinge": [0.3], "stiffness:pin": [0.2]}
@@ -81,7 +81,7 @@ def test_sensors_read_passive_parameters():
     assert np.allclose(simulator.readings["unit"], records["unit"][-1], atol=1e-9)
 
 
-def test_an_unknown_parameter_is_refused_with_the_nearest_name():
+def test_unknown_simulation_parameter_is_refused_with_the_nearest_name():
     robot, q, v = moving("fourbar")
     simulator = lw.Simulator(robot, parameters={"damping_pin": [0.1]})
     for call in (

@@ -59,7 +59,7 @@ def test_stepping_a_simulator_gives_the_result_of_simulate(arm):
             state.q[..., 0] = 1.0
 
 
-def test_plain_arrays_and_lists_give_the_same_steps(arm):
+def test_simulator_steps_are_equal_for_arrays_and_lists(arm):
     """One environment with arrays, lists and values that are not finite: same bits, same errors."""
 
     class Damping:
@@ -85,7 +85,7 @@ def test_plain_arrays_and_lists_give_the_same_steps(arm):
     assert simulator.step(gain=gain, count=2).steps == 6.0
 
 
-def test_some_environments_are_reset_and_stopped_ones_say_why(arm):
+def test_some_environments_of_a_simulator_can_be_reset_and_stopped_ones_state_the_reason(arm):
     """Some environments start again, the others go on; a stopped one says why, and starts again when it is reset."""
 
     def controller(t, q, v, bad):
@@ -125,7 +125,7 @@ def test_some_environments_are_reset_and_stopped_ones_say_why(arm):
     assert np.array_equal(simulator.state.q, fourth.q) and simulator.parameters["gravity"].shape == (2, 3)
 
 
-def test_a_simulator_describes_itself_and_checks_overlaps_at_resets(arm):
+def test_simulator_has_a_descriptive_repr_and_checks_overlaps_at_resets(arm):
     """Its text; what overlaps in the environments that are reset, and no others."""
     simulator = lw.Simulator(arm, batch=3)
     simulator.step(count=2)
@@ -177,7 +177,7 @@ def test_invalid_arguments_of_a_simulator_are_refused(arm):
             wrong()
 
 
-def test_a_simulator_warns_of_long_steps_for_new_constants_and_parameters():
+def test_simulator_warns_of_long_steps_for_new_constants_and_parameters():
     """A controller's damping that grows, and a robot's own that falls, after the kernel is compiled."""
     robot = lw.load("double_pendulum")
 

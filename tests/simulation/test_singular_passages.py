@@ -53,7 +53,7 @@ def slider_crank(rng, gravity):
 
 
 @pytest.mark.slow(every=3)
-def test_linkages_pass_singular_configurations_on_their_branch(drawn):
+def test_simulated_linkages_pass_singular_configurations_on_their_branch(drawn):
     for seed in drawn(range(20)):
         rng = np.random.default_rng(seed)
         robot, q, v, error = (slider_crank if seed % 3 else parallelogram)(rng, (0, 0, -9.81 * (seed % 2)))
@@ -67,7 +67,7 @@ def test_linkages_pass_singular_configurations_on_their_branch(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_an_adaptive_method_conserves_energy_past_nearly_singular_configurations(drawn):
+def test_adaptive_simulation_method_conserves_energy_past_nearly_singular_configurations(drawn):
     for seed in drawn(range(6)):
         rng = np.random.default_rng(seed)
         robot, q, v, _ = parallelogram(rng, (0, 0, -9.81), 1.0 + 10.0 ** -(seed + 1.5))
@@ -77,14 +77,14 @@ def test_an_adaptive_method_conserves_energy_past_nearly_singular_configurations
         assert run.success and np.ptp(energy) < 1e-6 * robot.kinetic_energy(run.q, run.v).max(), seed
 
 
-def test_an_adaptive_method_reports_more_than_a_thousand_substeps():
+def test_adaptive_simulation_method_reports_more_than_a_thousand_substeps():
     """The first speed takes some 900, the second one 1100."""
     v = np.array([[30.0, -30.0], [37.0, -37.0]])
     run = lw.load("double_pendulum").simulate([0.3, 0.2], v, duration=1.0, dt=1.0, method="dormand_prince")
     assert list(run.status) == ["completed", "step_not_solved"]
 
 
-def test_an_adaptive_method_resolves_a_stiff_spring_in_a_loop():
+def test_adaptive_simulation_method_resolves_a_stiff_spring_in_a_loop():
     """Substeps are short where accuracy needs it, and not beside a singular configuration."""
     bar = lw.load("fourbar")
     q = bar.assemble().q

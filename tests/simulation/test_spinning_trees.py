@@ -58,7 +58,7 @@ def energy_error(robot, q, v, **how):
 
 
 @pytest.mark.slow(every=9)
-def test_energy_of_fast_rotors_is_bounded(drawn):
+def test_energy_of_simulated_fast_rotors_is_bounded(drawn):
     """Steps rotate the rotor by up to 4 rad."""
     for seed in drawn(range(9)):
         for spin in (200.0, 2000.0):
@@ -72,13 +72,13 @@ def test_energy_of_fast_rotors_is_bounded(drawn):
 
 
 @pytest.mark.slow
-def test_energy_of_fast_rotors_is_bounded_over_a_minute():
+def test_energy_of_simulated_fast_rotors_is_bounded_over_a_minute():
     for seed in range(3):
         robot, q, v = spinning_tree(seed, 2000.0)
         assert energy_error(robot, q, v, duration=60.0, record_every=100) < 1e-3, robot.name
 
 
-def test_tops_conserve_energy_with_and_without_friction_steps():
+def test_simulated_tops_conserve_energy_with_and_without_joint_friction():
     """A top on a ball joint, in plain steps and in steps that solve a program."""
     robot, q, v = top(2000.0)
     assert energy_error(robot, q, v, duration=4.0, record_every=10) < 1e-7
@@ -86,7 +86,7 @@ def test_tops_conserve_energy_with_and_without_friction_steps():
     assert energy_error(robot, q, v, duration=4.0, record_every=10, controller=lambda t, q, v: none) < 1e-5
 
 
-def test_rotations_too_far_for_a_method_are_reported():
+def test_rotations_too_large_for_a_simulation_method_are_reported():
     """MuJoCo's steps have inertial forces of their start; an unbalanced rotor needs shorter steps."""
     robot, q, v = top(300.0)
     with pytest.warns(SimulationWarning, match="which add energy; use a step of 0.00033 s, or method='variational'"):
@@ -113,7 +113,7 @@ def test_rotations_too_far_for_a_method_are_reported():
         flywheel.simulate([0.0], [200.0], duration=0.01, method="mujoco_euler")
 
 
-def test_a_free_body_that_tumbles_too_fast_for_the_step_is_reported():
+def test_free_body_that_tumbles_too_fast_for_the_time_step_is_reported():
     """It gains energy; a spin about a principal axis is exact at any speed, and so is that of a sphere."""
     for inertia, spin, gains in (
         ((0.2, 0.2, 0.3), [60.0, 200.0, 100.0], True),
@@ -132,7 +132,7 @@ def test_a_free_body_that_tumbles_too_fast_for_the_step_is_reported():
 
 
 @pytest.mark.filterwarnings("ignore::linkwork.errors.ModelWarning")
-def test_warnings_of_fast_turns_are_those_in_other_units_of_length():
+def test_warnings_of_fast_rotation_do_not_depend_on_the_unit_of_length():
     """An unbalanced ball on a fast sled, in m and in km: its velocities are small numbers in km/s."""
     for length in (1.0, 1e-3):
         inertia = np.array([0.02, 0.020002, 0.0200001]) * length**2
@@ -145,7 +145,7 @@ def test_warnings_of_fast_turns_are_those_in_other_units_of_length():
 
 
 @pytest.mark.slow(every=3)
-def test_joints_that_tumble_too_fast_for_the_step_are_reported(drawn):
+def test_joints_that_tumble_too_fast_for_the_time_step_are_reported(drawn):
     """Joints with several rotations gain energy at 0.5 rad a step; a spin about a principal axis is exact."""
     composite = lw.joints.Composite((REVOLUTE((1, 0, 0)), lw.joints.Universal((0, 0, 1), (0, 1, 0))))
     universal = lw.joints.Universal((0, 0.6, 0.8), (1, 0, 0))
@@ -168,7 +168,7 @@ def test_joints_that_tumble_too_fast_for_the_step_are_reported(drawn):
         robot.simulate(np.tile(robot.neutral(), (2, 1)), both, duration=0.02, dt=5e-3)
 
 
-def test_an_arm_that_turns_too_fast_for_the_step_is_reported():
+def test_arm_that_rotates_too_fast_for_the_time_step_is_reported():
     arm = lw.load("arm6")
     v = 200.0 * np.random.default_rng(1).normal(size=arm.nv)
     with pytest.warns(SimulationWarning, match="rad in a step of 0.001 s at 0.001 s, too far for inertial forces"):
@@ -176,7 +176,7 @@ def test_an_arm_that_turns_too_fast_for_the_step_is_reported():
 
 
 @pytest.mark.parametrize("how", [{}, {"friction": "coulomb"}, {"joint_limit_mode": "held"}], ids=str)
-def test_joints_without_inertia_are_refused_unless_damping_resists_them(how):
+def test_joints_without_inertia_are_refused_in_simulations_unless_they_have_damping(how):
     """Two hinges on one axis with a massless link between them."""
 
     def ends(first, v):

@@ -35,7 +35,7 @@ def energies(robot, q, v, **how):
 
 
 @pytest.mark.slow(every=3)
-def test_an_undamped_spring_conserves_energy(drawn):
+def test_simulated_undamped_spring_conserves_energy(drawn):
     """1 kg on 100 N/m over 10 s: the default method is within ω h/2 of its energy, the others within 1e-6."""
     robot = slider()
     for h in (1e-3, 5e-3):
@@ -48,7 +48,7 @@ def test_an_undamped_spring_conserves_energy(drawn):
 
 
 @pytest.mark.slow(every=3)
-def test_springs_of_trees_and_loops_conserve_energy():
+def test_simulated_springs_of_trees_and_loops_conserve_energy():
     """A double pendulum and a ball on springs, and a four-bar on springs, over 10 s."""
     pendulum = lw.load("double_pendulum").with_joint_dynamics(stiffness=30.0, damping=0.0, friction=0.0)
     bar = lw.load("fourbar").with_joint_dynamics(stiffness=2.0, damping=0.0, friction=0.0)
@@ -67,7 +67,7 @@ def test_springs_of_trees_and_loops_conserve_energy():
             assert abs(drift) < max(0.2 * most, 1e-5), (robot.name, method, drift)
 
 
-def test_too_stiff_springs_settle_with_a_warning():
+def test_springs_too_stiff_for_the_time_step_settle_with_a_warning():
     """Springs with their own damping, or slow enough for the step, cause no warning."""
     with pytest.warns(SimulationWarning, match="too fast for steps of 0.01 s, and is treated implicitly"):
         undamped = slider(1e6).simulate([0.1], duration=0.5, dt=0.01)
@@ -80,7 +80,7 @@ def test_too_stiff_springs_settle_with_a_warning():
 
 
 @pytest.mark.filterwarnings("ignore:simulate. dt")
-def test_springs_of_any_stiffness_and_damping_are_stable():
+def test_simulated_springs_of_any_stiffness_and_damping_are_stable():
     """No stiffness, damping and step lets a spring gain energy."""
     robot = slider()
     k, d = (x.ravel() for x in np.meshgrid(np.geomspace(1.0, 1e8, 17), [0.0, 1.0, 1e3]))
@@ -94,7 +94,7 @@ def test_springs_of_any_stiffness_and_damping_are_stable():
 
 @pytest.mark.filterwarnings("ignore:simulate. dt. the spring", "ignore:simulate. .* turns past half")
 @pytest.mark.slow(every=9)
-def test_stiff_springs_of_curved_joints_add_no_energy(drawn):
+def test_stiff_springs_of_joints_with_curved_coordinates_add_no_energy(drawn):
     """A free body turns about a stiff spring of one velocity, in a joint with curved coordinates."""
     names = ("Planar", "Spherical", "SphericalMRP", "Floating", "Ellipsoid", "loop")
     for name in drawn(names):

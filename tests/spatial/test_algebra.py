@@ -208,7 +208,7 @@ IDENTITIES: dict[str, tuple[str, Callable[..., tuple[Any, Any]]]] = {
 @pytest.mark.light
 @pytest.mark.parametrize("name", IDENTITIES)
 @every_scalar
-def test_identities_of_spatial_algebra_hold(name: str, run: Any) -> None:
+def test_identities_of_spatial_algebra_hold_for_random_arguments(name: str, run: Any) -> None:
     kinds, sides = IDENTITIES[name][0].split(), IDENTITIES[name][1]
     rows = []
     for k in range(SAMPLES):
@@ -226,7 +226,7 @@ def test_identities_of_spatial_algebra_hold(name: str, run: Any) -> None:
         assert_near(left, right, times=64.0)
 
 
-def test_identities_and_zeros_are_neutral() -> None:
+def test_identity_poses_and_zero_vectors_are_neutral_in_spatial_algebra() -> None:
     X = Pose.identity()
     V, F = Motion.of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), Force.of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     assert X @ V == V and X.inv() @ V == V
@@ -240,7 +240,7 @@ def test_identities_and_zeros_are_neutral() -> None:
     assert (len(Subspace(())), len(Subspace((V, V)))) == (0, 2)
 
 
-def test_the_identity_pose_adds_no_operations_to_a_trace() -> None:
+def test_identity_pose_adds_no_operations_to_a_trace() -> None:
     """Zeros and ones of a pose vanish from the trace."""
     from linkwork.expr.scalar.symbol import Graph
 
@@ -254,19 +254,19 @@ def test_the_identity_pose_adds_no_operations_to_a_trace() -> None:
     assert len(graph.nodes) == before
 
 
-def test_a_subspace_takes_a_rate_for_each_column() -> None:
+def test_motion_subspace_times_rates_requires_a_rate_for_each_column() -> None:
     with pytest.raises(ValueError, match="argument 2 is longer"):
         Subspace((Motion.zero(),)) @ [1.0, 2.0]
 
 
-def test_a_pose_refuses_to_act_on_floats_and_vectors() -> None:
+def test_pose_times_a_float_or_plain_vector_raises_an_error() -> None:
     with pytest.raises(TypeError, match="unsupported operand"):
         Pose.identity() @ 3.0
     with pytest.raises(TypeError, match="unsupported operand"):
         Pose.identity() @ Vec3.zero()
 
 
-def test_a_pose_of_a_matrix_has_its_elements() -> None:
+def test_pose_created_from_a_matrix_has_its_elements() -> None:
     T = random_pose(np.random.default_rng(0))
     assert np.array_equal(Pose.of(T).elements(), T.ravel())
     assert np.array_equal(Pose.of(T.tolist()).elements(), T.ravel())

@@ -54,7 +54,7 @@ def test_articulated_inertias_along_any_direction_equal_the_dense_formula(run: A
 @pytest.mark.parametrize("along", range(6))
 @pytest.mark.parametrize("length", [1.0, -1.0, 0.3])
 @every_scalar
-def test_articulated_inertias_along_a_coordinate_have_exact_zeros(run: Any, along: int, length: float) -> None:
+def test_articulated_inertias_along_a_coordinate_axis_have_exact_zeros(run: Any, along: int, length: float) -> None:
     direction = [0.0] * 6
     direction[along] = length
     matrices = [positive(np.random.default_rng(seed)) for seed in SEEDS]
@@ -66,7 +66,7 @@ def test_articulated_inertias_along_a_coordinate_have_exact_zeros(run: Any, alon
 
 
 @pytest.mark.parametrize("along", range(6))
-def test_zeros_of_articulated_inertias_are_not_computed(along: int) -> None:
+def test_exact_zeros_of_articulated_inertias_need_no_operations(along: int) -> None:
     graph = Graph()
     direction = [0.0] * 6
     direction[along] = 1.0
@@ -77,7 +77,7 @@ def test_zeros_of_articulated_inertias_are_not_computed(along: int) -> None:
     assert all(isinstance(x, Symbol) for x in remaining.ravel())
 
 
-def test_a_symbolic_direction_is_projected_without_exact_zeros() -> None:
+def test_articulated_inertia_along_a_symbolic_direction_is_projected_without_exact_zeros() -> None:
     """Its row is zero to rounding, also where the variable is zero."""
     graph = Graph()
     symbols, s = graph.inputs("I", (21,)), graph.input("s")
@@ -90,7 +90,7 @@ def test_a_symbolic_direction_is_projected_without_exact_zeros() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_an_articulated_inertia_is_zero_along_the_free_direction_and_semidefinite(seed: int) -> None:
+def test_articulated_inertia_is_zero_along_the_free_direction_and_semidefinite(seed: int) -> None:
     rng = np.random.default_rng(seed)
     M, S = positive(rng), rng.normal(size=6)
     left = np.array(freed([*flat_articulated(M).tolist(), *S.tolist()])).reshape(6, 6)

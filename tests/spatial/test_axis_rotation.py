@@ -35,7 +35,7 @@ def random_symmetric(rng):
 
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_permuted_axis_rotations_are_recognized(axis, sign):
+def test_products_of_quarter_turns_and_axis_rotations_are_recognized_as_axis_rotations(axis, sign):
     """All 64 products of a quarter turn with a rotation, on floats and symbols, on both sides."""
     rng = np.random.default_rng(axis)
     H, S = random_matrix(rng), random_symmetric(rng)
@@ -54,7 +54,7 @@ def test_permuted_axis_rotations_are_recognized(axis, sign):
                 assert_near(np.reshape(values, (3, 3)), M @ matrix(thing) @ M.T, times=32.0)
 
 
-def test_rotations_near_an_axis_rotation_are_not_taken_for_one():
+def test_rotations_close_to_an_axis_rotation_are_not_treated_as_axis_rotations():
     """Angles near a quarter turn leave a one and small elements that count."""
     near = Rotation.from_rpy(0.0, 1.57079632679, 0.0)
     assert near.x.z == 1.0 and 0.0 < near.x.x < 1e-11
@@ -74,7 +74,7 @@ def test_rotations_near_an_axis_rotation_are_not_taken_for_one():
         assert AxisRotation.of(rows(R)) is None
 
 
-def test_an_axis_rotation_takes_less_than_half_of_the_operations():
+def test_rotating_an_inertia_about_a_coordinate_axis_needs_less_than_half_of_the_operations():
     graph = Graph()
     S = Symmetric3(*graph.inputs("s", (6,)))
     H = Matrix3(*(Vec3.of(graph.inputs(name, (3,))) for name in "xyz"))
@@ -86,7 +86,7 @@ def test_an_axis_rotation_takes_less_than_half_of_the_operations():
         assert len(operations) <= most
 
 
-def test_two_axis_rotations_act_one_after_another():
+def test_two_rotations_about_coordinate_axes_are_applied_one_after_the_other():
     """A constant tilt and a joint's rotation about another axis: their product is never formed."""
     rng = np.random.default_rng(5)
     graph = Graph()
@@ -115,6 +115,6 @@ def test_two_axis_rotations_act_one_after_another():
     assert Rotation(R.x, R.y, R.z) == R
 
 
-def test_products_of_axis_rotations_stay_orthonormal():
+def test_products_of_rotations_about_coordinate_axes_stay_orthonormal():
     R = Rotation.from_rpy(0.3, 0.0, 0.0) @ Rotation.about(Z, 0.4)
     assert np.max(np.abs(matrix(R).T @ matrix(R) - np.eye(3))) <= 6.0 * EPS

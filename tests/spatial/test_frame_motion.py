@@ -65,7 +65,7 @@ def test_motions_of_chained_frames_equal_differentiated_trajectories(run: Any) -
 
 
 @every_scalar
-def test_the_inverse_motion_equals_the_differentiated_inverse_path(run: Any) -> None:
+def test_inverse_of_a_frame_motion_equals_the_differentiated_inverse_path(run: Any) -> None:
     samples, expected = [], []
     for seed in range(3):
         B = path(seed)
@@ -77,7 +77,7 @@ def test_the_inverse_motion_equals_the_differentiated_inverse_path(run: Any) -> 
         assert_near(result, reference, times=64.0)
 
 
-def test_chaining_motions_is_associative_with_a_resting_identity() -> None:
+def test_chaining_frame_motions_is_associative_with_a_resting_identity() -> None:
     A, B, C = (read(Reader(motion_along(path(seed), 0.3).tolist())) for seed in range(3))
     assert_near(parts((A @ B) @ C), np.array(parts(A @ (B @ C)), dtype=float), times=256.0)
     at_rest = FrameMotion.at_rest(Pose.identity())
@@ -85,7 +85,7 @@ def test_chaining_motions_is_associative_with_a_resting_identity() -> None:
     assert_near(parts(A @ A.inv()), np.array(parts(at_rest), dtype=float), times=256.0)
 
 
-def test_the_coriolis_acceleration_counts_twice() -> None:
+def test_chained_frame_motions_contain_twice_omega_cross_v() -> None:
     """A single ω × V gives another result."""
     samples, expected = cases()
     parent, relative = (read(Reader(x.tolist())) for x in (samples[0][:24], samples[0][24:]))
@@ -99,7 +99,7 @@ def test_the_coriolis_acceleration_counts_twice() -> None:
 
 
 @every_scalar
-def test_motion_before_a_joint_inverts_motion_through_it(run: Any) -> None:
+def test_rigid_motion_before_inverts_rigid_motion_through(run: Any) -> None:
     """`RigidMotion.before` inverts `RigidMotion.through`."""
     rng = np.random.default_rng(0)
     poses = [motion_along(path(seed), 0.1)[:12] for seed in range(4)]

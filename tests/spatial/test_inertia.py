@@ -30,7 +30,7 @@ def matrix(inertia: Any) -> np.ndarray:
 
 @pytest.mark.light
 @every_scalar
-def test_a_shifted_inertia_is_that_of_the_shifted_cloud(run: Any) -> None:
+def test_inertia_shifted_by_a_vector_equals_that_of_the_shifted_points(run: Any) -> None:
     """Every point moves by p."""
     samples, expected = [], []
     for seed in SEEDS:
@@ -50,7 +50,7 @@ def test_a_shifted_inertia_is_that_of_the_shifted_cloud(run: Any) -> None:
 
 @pytest.mark.light
 @every_scalar
-def test_a_moved_inertia_is_that_of_the_moved_cloud(run: Any) -> None:
+def test_inertia_moved_by_a_pose_equals_that_of_the_moved_points(run: Any) -> None:
     samples, expected = [], []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def test_a_moved_inertia_is_that_of_the_moved_cloud(run: Any) -> None:
 
 
 @every_scalar
-def test_the_inertia_at_the_centre_follows_the_parallel_axis_theorem(run: Any) -> None:
+def test_inertia_about_the_centre_of_mass_follows_the_parallel_axis_theorem(run: Any) -> None:
     """The cloud's origin is arbitrary."""
     samples, expected = [], []
     for seed in SEEDS:
@@ -84,7 +84,7 @@ def test_the_inertia_at_the_centre_follows_the_parallel_axis_theorem(run: Any) -
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_moving_a_body_keeps_its_mass_exactly(seed: int) -> None:
+def test_moving_an_inertia_keeps_its_mass_exactly(seed: int) -> None:
     rng = np.random.default_rng(seed)
     I = of_cloud(*point_cloud(rng))
     for _ in range(10):
@@ -95,7 +95,7 @@ def test_moving_a_body_keeps_its_mass_exactly(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_moving_a_body_back_restores_its_inertia(seed: int) -> None:
+def test_moving_an_inertia_and_back_restores_it(seed: int) -> None:
     rng = np.random.default_rng(seed)
     I, X = of_cloud(*point_cloud(rng)), of_pose(random_pose(rng))
     size = float(np.linalg.norm(matrix(X @ I)))
@@ -105,7 +105,7 @@ def test_moving_a_body_back_restores_its_inertia(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_moved_inertia_stays_physical(seed: int) -> None:
+def test_moved_inertia_stays_physical(seed: int) -> None:
     """Positive semidefinite, and the moments about the centre satisfy the triangle inequality."""
     rng = np.random.default_rng(seed)
     masses, points = point_cloud(rng, n=3 + seed)
@@ -121,7 +121,7 @@ def test_a_moved_inertia_stays_physical(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_momentum_and_energy_of_a_body_equal_those_of_its_points(seed: int) -> None:
+def test_momentum_and_energy_of_a_rigid_body_equal_those_of_its_points(seed: int) -> None:
     rng = np.random.default_rng(seed)
     masses, points = point_cloud(rng)
     w, v = rng.normal(size=(2, 3))
@@ -134,7 +134,7 @@ def test_momentum_and_energy_of_a_body_equal_those_of_its_points(seed: int) -> N
     assert_near([0.5 * V.dot(h)], [energy], times=16.0)
 
 
-def test_inertias_of_parts_add_up() -> None:
+def test_inertia_of_a_composed_body_is_the_sum_of_inertias() -> None:
     rng = np.random.default_rng(9)
     masses, points = point_cloud(rng, n=10)
     whole = of_cloud(masses, points)
@@ -144,7 +144,7 @@ def test_inertias_of_parts_add_up() -> None:
     assert np.array_equal(matrix(Inertia.zero()), np.zeros((6, 6)))
 
 
-def test_a_point_mass_at_the_origin_has_no_moments() -> None:
+def test_point_mass_at_the_origin_has_no_moments_of_inertia() -> None:
     I = Inertia.at_center(2.0, Vec3.zero(), Symmetric3.zero())
     assert (I.mass, I.moment, I.about) == (2.0, Vec3.zero(), Symmetric3.zero())
     p = Vec3(0.0, 3.0, 0.0)
@@ -152,7 +152,7 @@ def test_a_point_mass_at_the_origin_has_no_moments() -> None:
     assert I.shifted(p).moment == p * 2.0
 
 
-def test_the_inertia_of_a_sphere_off_the_origin_is_the_textbooks() -> None:
+def test_inertia_of_a_sphere_off_the_origin_equals_the_textbooks() -> None:
     """A uniform sphere of 3 kg and radius 0.4 m, hung 2 m from the origin."""
     J = 0.4 * 3.0 * 0.4**2
     I = Inertia.at_center(3.0, Vec3(0.0, 0.0, -2.0), Symmetric3.diagonal(J, J, J))
@@ -163,7 +163,7 @@ def test_the_inertia_of_a_sphere_off_the_origin_is_the_textbooks() -> None:
     assert math.isclose((I @ Motion.of([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])).force.y, 6.0)
 
 
-def test_reference_matrices_have_the_textbooks_blocks() -> None:
+def test_inertia_matrices_of_the_reference_have_the_textbooks_blocks() -> None:
     """[[J, m c×], [(m c×)ᵀ, m 1]]."""
     masses, points = point_cloud(np.random.default_rng(3))
     M = inertia_matrix(masses, points)

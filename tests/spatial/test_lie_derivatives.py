@@ -63,14 +63,16 @@ every_map = pytest.mark.parametrize("name", MAPS)
 
 @every_map
 @every_jacobian
-def test_first_derivatives_of_exponential_and_logarithm_equal_differences(name: str, differentiate: Any) -> None:
+def test_first_derivatives_of_exponential_and_logarithm_maps_equal_finite_differences(
+    name: str, differentiate: Any
+) -> None:
     function, reference, points = MAPS[name]
     for point in points:
         assert_near(differentiate(function, point), difference_jacobian(reference, point), times=16.0)
 
 
 @every_map
-def test_reverse_derivatives_of_exponential_and_logarithm_equal_differences(name: str) -> None:
+def test_reverse_derivatives_of_exponential_and_logarithm_maps_equal_finite_differences(name: str) -> None:
     function, reference, points = MAPS[name]
     for point in points[:: max(1, len(points) // 12)]:
         symbols = Graph().inputs("x", (len(point),))
@@ -82,7 +84,7 @@ def test_reverse_derivatives_of_exponential_and_logarithm_equal_differences(name
 
 
 @every_map
-def test_second_derivatives_of_exponential_and_logarithm_equal_differences(name: str) -> None:
+def test_second_derivatives_of_exponential_and_logarithm_maps_equal_finite_differences(name: str) -> None:
     """Second derivatives in one direction, by expressions and by nested dual numbers."""
     function, reference, points = MAPS[name]
     symbols = Graph().inputs("x", (len(points[0]),))

@@ -33,14 +33,14 @@ def near(actual: Any, expected: Any) -> None:
     np.testing.assert_allclose(np.asarray(actual, dtype=float), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_the_rate_of_a_rotating_inertia_equals_the_sum_over_points() -> None:
+def test_rate_of_a_rotating_inertia_equals_the_sum_over_points() -> None:
     m, r, _ = cloud(0)
     w = np.array([0.3, -1.2, 0.7])
     resting = of_points(m, r, np.zeros_like(r)).inertia
     near(flat_elements(MovingInertia.of(resting, Vec3.of(w))), flat_elements(of_points(m, r, np.cross(w, r))))
 
 
-def test_moving_inertias_add_and_change_frames() -> None:
+def test_rates_of_inertias_are_added_and_transformed_as_those_of_points() -> None:
     (m, r, r_dot), (n, s, s_dot) = cloud(1), cloud(2)
     both = of_points(np.r_[m, n], np.r_[r, s], np.r_[r_dot, s_dot])
     near(flat_elements(of_points(m, r, r_dot) + of_points(n, s, s_dot)), flat_elements(both))
@@ -50,7 +50,7 @@ def test_moving_inertias_add_and_change_frames() -> None:
     near(flat_elements(transformed), flat_elements(of_points(m, r @ R.T + p, r_dot @ R.T + speed)))
 
 
-def test_joint_momentum_equals_the_sum_over_points() -> None:
+def test_momentum_matrix_column_of_a_joint_and_its_rate_equal_sums_over_points() -> None:
     """J = s_v + s_ω × r and its rate, summed; also in another frame."""
     m, r, r_dot = cloud(4)
     s, s_dot = np.random.default_rng(5).normal(size=(2, 6))

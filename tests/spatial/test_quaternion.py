@@ -52,7 +52,7 @@ def test_products_of_quaternions_are_products_of_rotations(run: Any) -> None:
 
 @pytest.mark.light
 @every_scalar
-def test_the_conjugate_of_a_unit_quaternion_is_its_inverse(run: Any) -> None:
+def test_conjugate_of_a_unit_quaternion_is_its_inverse(run: Any) -> None:
     def function(x: list[Any]) -> list[Any]:
         q = Quaternion(*x)
         return [*(q @ q.conjugate()).elements(), *scalars_of(q.conjugate().rotation()), *scalars_of(q.rotation().T)]
@@ -71,7 +71,7 @@ def test_normalized_quaternions_have_unit_length(run: Any) -> None:
         assert_near(result, q / np.linalg.norm(q), times=4.0)
 
 
-def test_the_vector_part_of_a_quaternion_is_its_imaginary_part() -> None:
+def test_vector_of_a_quaternion_is_its_imaginary_part() -> None:
     assert Quaternion(1.0, 2.0, 3.0, 4.0).vector == Vec3(2.0, 3.0, 4.0)
 
 
@@ -79,14 +79,14 @@ def test_the_vector_part_of_a_quaternion_is_its_imaginary_part() -> None:
 
 
 @every_scalar
-def test_quaternion_exponentials_equal_the_precise_values(run: Any) -> None:
+def test_quaternion_exponentials_equal_multiprecision_values(run: Any) -> None:
     for result, phi in zip(run(lambda x: Quaternion.exp(Vec3.of(x)).elements(), VECTORS), VECTORS, strict=True):
         assert_near(result, precise(lie.quaternion_exp, phi), times=2.0)
         assert abs(math.hypot(*result) - 1.0) <= 4.0 * EPS
 
 
 @every_scalar
-def test_exponentials_of_tiny_vectors_are_right_to_the_last_digits(run: Any) -> None:
+def test_quaternion_exponentials_of_tiny_vectors_are_accurate_to_the_last_digits(run: Any) -> None:
     tiny = VECTORS[[0.0 < np.linalg.norm(phi) < 0.1 for phi in VECTORS]]
     for result, phi in zip(run(lambda x: Quaternion.exp(Vec3.of(x)).elements(), tiny), tiny, strict=True):
         assert np.all(np.abs(result[1:] - precise(lie.quaternion_exp, phi)[1:]) <= 4.0 * EPS * np.abs(phi) + 5e-324)
@@ -95,7 +95,7 @@ def test_exponentials_of_tiny_vectors_are_right_to_the_last_digits(run: Any) -> 
 @pytest.mark.light
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-8, 1e-4, 1.0, math.pi - 1e-8, math.pi, 4.0, 2.0 * math.pi, 50.0])
-def test_the_exponential_equals_the_matrix_exponential(axis: tuple[float, float, float], angle: float) -> None:
+def test_quaternion_exponential_equals_the_matrix_exponential(axis: tuple[float, float, float], angle: float) -> None:
     phi = np.array(axis) * angle
     with mpmath.workdps(40):
         exact = np.array(mpmath.expm(mpmath.matrix(skew(phi).tolist())).tolist(), dtype=float)
@@ -104,14 +104,14 @@ def test_the_exponential_equals_the_matrix_exponential(axis: tuple[float, float,
 
 
 @every_scalar
-def test_quaternion_logarithms_equal_the_precise_values(run: Any) -> None:
+def test_quaternion_logarithms_equal_multiprecision_values(run: Any) -> None:
     samples = np.array([precise(lie.quaternion_exp, phi) for phi in VECTORS])
     for q, result in zip(samples, run(lambda x: list(Quaternion(*x).log()), samples), strict=True):
         assert_near(result, precise(lie.quaternion_log, q), times=2.0)
 
 
 @every_scalar
-def test_the_logarithm_inverts_the_exponential_up_to_half_a_turn(run: Any) -> None:
+def test_quaternion_logarithm_inverts_the_exponential_up_to_half_a_turn(run: Any) -> None:
     """The error is rounding; the requirement is 1e-12, and 1e-7 near half a turn."""
     results = run(lambda x: list(Quaternion.exp(Vec3.of(x)).log()), VECTORS)
     for phi, result in zip(VECTORS, results, strict=True):
@@ -120,7 +120,7 @@ def test_the_logarithm_inverts_the_exponential_up_to_half_a_turn(run: Any) -> No
 
 
 @every_scalar
-def test_the_exponential_inverts_the_logarithm(run: Any) -> None:
+def test_quaternion_exponential_inverts_the_logarithm(run: Any) -> None:
     samples = np.vstack([unit_quaternions(4, 40), [precise(lie.quaternion_exp, phi) for phi in VECTORS]])
     samples = np.vstack([samples, -samples])
     results = run(lambda x: Quaternion.exp(Quaternion(*x).log()).elements(), samples)
@@ -128,19 +128,19 @@ def test_the_exponential_inverts_the_logarithm(run: Any) -> None:
         assert_near(result, -q if q[0] < 0.0 else q, times=4.0)
 
 
-def test_a_quaternion_and_its_negative_have_one_logarithm() -> None:
+def test_quaternion_and_its_negative_have_the_same_logarithm() -> None:
     for w, x, y, z in unit_quaternions(5, 50).tolist():
         assert Quaternion(w, x, y, z).log() == Quaternion(-w, -x, -y, -z).log()
 
 
-def test_logarithms_are_at_most_half_a_turn_long() -> None:
+def test_quaternion_logarithms_are_at_most_half_a_turn_long() -> None:
     for q in unit_quaternions(6, 200).tolist():
         assert np.linalg.norm(list(Quaternion(*q).log())) <= math.pi * (1.0 + EPS)
     beyond = Quaternion.exp(Vec3(math.pi + 0.5, 0.0, 0.0)).log()
     assert_near(list(beyond), [0.5 - math.pi, 0.0, 0.0], times=4.0)
 
 
-def test_logarithms_of_half_turns_are_exact() -> None:
+def test_quaternion_logarithms_of_half_turns_are_exact() -> None:
     for u in np.eye(3).tolist():
         for sign in (1.0, -1.0):
             half = Quaternion(0.0, *(sign * a for a in u)).log()
@@ -155,21 +155,21 @@ TWISTS = np.array([[*phi, *v] for phi in VECTORS for v in [(0.3, -1.2, 0.5)]])
 
 
 @every_scalar
-def test_translations_of_twists_equal_the_precise_values(run: Any) -> None:
+def test_translations_of_twists_equal_multiprecision_values(run: Any) -> None:
     function = lambda x: list(translation_of_twist(Vec3.of(x[:3]), Vec3.of(x[3:])))  # noqa: E731
     for twist, result in zip(TWISTS, run(function, TWISTS), strict=True):
         assert_near(result, precise(lie.translation_of_twist, twist), times=8.0)
 
 
 @every_scalar
-def test_twists_of_translations_equal_the_precise_values(run: Any) -> None:
+def test_twists_of_translations_equal_multiprecision_values(run: Any) -> None:
     function = lambda x: list(twist_of_translation(Vec3.of(x[:3]), Vec3.of(x[3:])))  # noqa: E731
     for pair, result in zip(TWISTS, run(function, TWISTS), strict=True):
         assert_near(result, precise(lie.twist_of_translation, pair), times=8.0)
 
 
 @every_scalar
-def test_twist_and_translation_maps_are_inverse(run: Any) -> None:
+def test_translation_of_twist_and_twist_of_translation_are_inverse(run: Any) -> None:
     def function(x: list[Any]) -> list[Any]:
         phi, v = Vec3.of(x[:3]), Vec3.of(x[3:])
         return [
@@ -182,7 +182,7 @@ def test_twist_and_translation_maps_are_inverse(run: Any) -> None:
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-8, 1e-4, 0.5, 1.0, 2.0, math.pi, 4.0, 2.0 * math.pi, 20.0])
-def test_the_exponential_of_a_twist_equals_the_matrix_exponential(angle: float) -> None:
+def test_exponential_of_a_twist_equals_the_matrix_exponential(angle: float) -> None:
     """The pose (exp φ, V(φ) v) is the exponential of the 4×4 matrix [[φ×], v; 0, 0]."""
     phi, v = np.array(AXES[3]) * angle, np.array([0.3, -1.2, 0.5])
     generator = np.zeros((4, 4))

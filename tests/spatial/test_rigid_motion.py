@@ -64,7 +64,7 @@ def parts(m: RigidMotion) -> list[Any]:
 
 
 @every_scalar
-def test_motion_through_a_joint_equals_the_differentiated_path(run: Any) -> None:
+def test_rigid_motion_through_a_joint_equals_the_differentiated_path(run: Any) -> None:
     samples, expected = [], []
     for seed in range(3):
         A, B = path(2 * seed), path(2 * seed + 1)
@@ -82,7 +82,7 @@ def test_motion_through_a_joint_equals_the_differentiated_path(run: Any) -> None
 
 
 @every_scalar
-def test_the_wrench_on_a_body_equals_that_on_its_points(run: Any) -> None:
+def test_wrench_of_an_accelerated_rigid_body_equals_that_of_its_points(run: Any) -> None:
     samples, expected = [], []
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def wrench_of_points(pose: Path, t: float, masses: np.ndarray, points: np.ndarra
         return np.array([float(x) for x in total])
 
 
-def test_the_acceleration_of_a_point_follows_from_omega() -> None:
+def test_acceleration_of_a_body_point_follows_from_the_angular_acceleration_matrix() -> None:
     """p̈ + Ω r is the acceleration of the point at r, Ω = [ω̇×] + [ω×][ω×]."""
     s, r = state(path(20), 0.4), np.array([0.3, -0.8, 0.5])
     m = motion(Reader(flat(s).tolist()))
@@ -123,7 +123,7 @@ def test_the_acceleration_of_a_point_follows_from_omega() -> None:
     assert_near(list(m.acceleration + m.omega @ Vec3.of(r.tolist())), expected, times=16.0)
 
 
-def test_the_wrench_on_a_body_is_newtons_and_eulers() -> None:
+def test_wrench_of_an_accelerated_rigid_body_satisfies_newton_and_euler() -> None:
     """n = J ω̇ + ω × J ω + h × p̈, f = m p̈ + ω̇ × h + ω × (ω × h)."""
     s = state(path(21), -0.2)
     M = inertia_matrix(*point_cloud(np.random.default_rng(5)))
@@ -136,7 +136,7 @@ def test_the_wrench_on_a_body_is_newtons_and_eulers() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_power_of_the_wrench_is_the_rate_of_energy(seed: int) -> None:
+def test_power_of_the_wrench_on_a_spinning_body_is_the_rate_of_its_energy(seed: int) -> None:
     """A body spinning freely: ω · n is the rate of its energy, zero where ω̇ solves Euler's equation."""
     rng = np.random.default_rng(seed)
     M = inertia_matrix(*point_cloud(rng))
@@ -147,7 +147,7 @@ def test_the_power_of_the_wrench_is_the_rate_of_energy(seed: int) -> None:
     assert_near(list(m.wrench(body).moment), np.zeros(3), times=64.0, scale=float(np.linalg.norm(J) * (1.0 + w @ w)))
 
 
-def test_a_resting_body_needs_its_weight_as_support() -> None:
+def test_resting_body_needs_its_weight_as_supporting_wrench() -> None:
     """A body at rest weighs m g: it is held up by −m g at its centre of mass."""
     M = inertia_matrix(*point_cloud(np.random.default_rng(1)))
     mass, *h = flat_inertia(M)[:4]
@@ -157,7 +157,7 @@ def test_a_resting_body_needs_its_weight_as_support() -> None:
     assert resting.angular_velocity == resting.angular_acceleration == Vec3.zero()
 
 
-def test_a_steadily_spinning_frame_has_centripetal_acceleration_alone() -> None:
+def test_steadily_spinning_frame_has_centripetal_acceleration_only() -> None:
     w = np.array([0.3, -1.0, 2.0])
     steady = RigidMotion.spinning(Vec3.of(w.tolist()))
     assert steady.acceleration == steady.angular_acceleration == Vec3.zero()
@@ -168,7 +168,7 @@ def test_a_steadily_spinning_frame_has_centripetal_acceleration_alone() -> None:
     assert isinstance(moving.wrench(Reader([1.0] * 10).inertia()), Force)
 
 
-def test_motion_through_a_resting_joint_is_a_change_of_frame() -> None:
+def test_rigid_motion_through_a_resting_joint_is_a_change_of_frame() -> None:
     """The wrench on a body is the same wrench in the other frame."""
     s = state(path(30), 0.1)
     X = Reader(state(path(31), 0.0).pose.tolist()).pose()

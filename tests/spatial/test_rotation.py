@@ -58,7 +58,7 @@ def test_rotations_about_coordinate_axes_have_exact_zeros_and_ones(k: int) -> No
     assert matrix(Rotation.about(Vec3.of(axis), 0.3))[k].tolist() == axis
 
 
-def test_a_zero_angle_gives_the_identity() -> None:
+def test_rotation_by_a_zero_angle_is_the_identity() -> None:
     """It is exact for a coordinate axis, and to rounding for another."""
     for axis in AXES:
         R = matrix(Rotation.about(Vec3(*axis), 0.0))
@@ -69,7 +69,7 @@ def test_a_zero_angle_gives_the_identity() -> None:
 @pytest.mark.light
 @every_jacobian
 @pytest.mark.parametrize("angle", ANGLES)
-def test_the_derivative_of_a_rotation_by_its_angle_is_axis_cross_rotation(differentiate: Any, angle: float) -> None:
+def test_derivative_of_a_rotation_by_its_angle_is_axis_cross_rotation(differentiate: Any, angle: float) -> None:
     """dR/dθ = e × R, for each column of R."""
     axis = Vec3(2.0 / 7.0, -3.0 / 7.0, 6.0 / 7.0)
     slope = differentiate(lambda x: scalars_of(Rotation.about(axis, x[0])), [angle])[:, 0]
@@ -79,7 +79,7 @@ def test_the_derivative_of_a_rotation_by_its_angle_is_axis_cross_rotation(differ
 
 @pytest.mark.light
 @every_scalar
-def test_rotations_of_quaternions_equal_the_textbook_formula(run: Any) -> None:
+def test_rotations_from_quaternions_equal_the_textbook_formula(run: Any) -> None:
     rng = np.random.default_rng(1)
     q = rng.normal(size=(40, 4))
     q /= np.linalg.norm(q, axis=1, keepdims=True)
@@ -91,7 +91,7 @@ def test_rotations_of_quaternions_equal_the_textbook_formula(run: Any) -> None:
         assert_near(R, np.eye(3) + 2.0 * w * turned + 2.0 * turned @ turned, times=6.0)
 
 
-def test_a_quaternion_and_its_negative_give_one_rotation_to_the_bit() -> None:
+def test_quaternion_and_its_negative_give_equal_rotations_bit_for_bit() -> None:
     rng = np.random.default_rng(2)
     for q in rng.normal(size=(50, 4)):
         w, x, y, z = (q / np.linalg.norm(q)).tolist()
@@ -99,7 +99,7 @@ def test_a_quaternion_and_its_negative_give_one_rotation_to_the_bit() -> None:
         assert Quaternion(w, x, y, z).rotation() == Rotation.from_quaternion(w, x, y, z)
 
 
-def test_rpy_angles_are_rotations_about_fixed_axes_in_that_order() -> None:
+def test_rotations_from_rpy_are_rotations_about_fixed_axes_in_that_order() -> None:
     x, y, z = np.eye(3)
     rng = np.random.default_rng(3)
     for roll, pitch, yaw in rng.uniform(-7.0, 7.0, size=(40, 3)):
@@ -114,7 +114,7 @@ def nearest_quarter_turns() -> dict[int, set[float]]:
         return {k: {float(k * mpmath.pi / 2), k * (math.pi / 2)} for k in range(-16, 17)}
 
 
-def test_quarter_turns_are_exact() -> None:
+def test_rotations_by_quarter_turns_are_exact() -> None:
     for k, angles in nearest_quarter_turns().items():
         c, s = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)][k % 4]
         for angle in angles:
@@ -136,7 +136,7 @@ def test_rpy_quarter_turns_give_the_24_rotations_of_a_cube() -> None:
 
 @pytest.mark.light
 @pytest.mark.parametrize("k", [-3, -2, -1, 0, 1, 2, 3, 4, 8])
-def test_angles_near_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
+def test_rotation_angles_near_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
     quarter = k * (math.pi / 2)
     for angle in (math.nextafter(quarter, 100.0), math.nextafter(quarter, -100.0), 1e-300 + quarter if k == 0 else 1.0):
         if angle in nearest_quarter_turns()[k]:
@@ -145,13 +145,13 @@ def test_angles_near_a_quarter_turn_are_not_rounded_to_it(k: int) -> None:
         assert Rotation.from_rpy(angle, 0.0, 0.0).z.y == math.sin(angle)
 
 
-def test_from_rpy_uses_math_sin_beyond_four_revolutions() -> None:
+def test_from_rpy_equals_math_sin_beyond_four_revolutions() -> None:
     for angle in (34 * math.pi / 2, 1e6 * math.pi):
         assert Rotation.from_rpy(angle, 0.0, 0.0).z.y == math.sin(angle)
 
 
 @pytest.mark.parametrize("angle", [math.nan, math.inf, -math.inf])
-def test_angles_that_are_not_finite_are_refused(angle: float) -> None:
+def test_rotation_angles_that_are_not_finite_are_refused(angle: float) -> None:
     with pytest.raises((ValueError, OverflowError), match="cannot convert float"):
         Rotation.from_rpy(0.0, angle, 0.0)
 

@@ -8,7 +8,7 @@ import re
 from linkwork import spatial
 
 
-def test_every_name_and_member_of_the_package_is_documented() -> None:
+def test_every_name_and_member_of_the_spatial_package_is_documented() -> None:
     text = inspect.getdoc(spatial) or ""
     for name in spatial.__all__:
         value = getattr(spatial, name)
