@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,13 @@ def attached(method: str) -> lw.Robot:
 @functools.cache
 def scene() -> lw.Scene:
     return lw.Scene().with_sphere("ball", 0.1, [2.0, 0.0, 0.0])
+
+
+@functools.cache
+def scene_file() -> str:
+    path = Path(tempfile.mkdtemp()) / "scene.json"
+    scene().save(path)
+    return str(path)
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from benchmarks.fuzz.callable_objects import (
     arm,
     measured,
     scene,
+    scene_file,
     simulator,
 )
 from linkwork import (
@@ -70,6 +71,7 @@ OWN_VALUES: dict[str, Any] = {
     "Compound.parts": lambda _: [shapes.Sphere(0.1).at([0.0, 0.0, 0.0])],
     "Mesh.uri": "part.stl",
     "Scene.only.names": ["ball"],
+    "load_scene.path": lambda _: scene_file(),
     "Scene.from_dict.document": lambda _: scene().to_dict(),
     "Scene.from_json.text": lambda _: scene().to_json(),
     "CartesianPath.append.other": lambda _: motion.line(lw.pose([1.0, 0.0, 0.0]), lw.pose([1.0, 1.0, 0.0])),

@@ -35,6 +35,7 @@ Robots:
   contacts and sensors.
 - `signed_distance` is the distance of two shapes, `contact_points` their contacts; `Robot.distances` is for a robot in
   a `Scene` of obstacles, and `Robot.is_motion_free` checks straight motions between configurations.
+  `load_scene` reads a scene's file.
   `distance_field` computes a grid of distances of shapes.
 - `parameters` has functions of the ten inertial parameters of a body: feasibility, and log-Cholesky parameters.
 - `environments` has vector environments for reinforcement learning, with the interface of gymnasium.
@@ -67,6 +68,7 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
   limits.md, messages.md, first_calls.md.
 - Guides: robots.md, robot_files.md, sdf.md, usd.md, mjcf.md, robot_files_read.md, file_elements.md, writing_robots.md,
   comparing_robots.md, building.md, shapes.md, joints.md, parameters.md, inverse_kinematics.md, distances.md,
+  scene_files.md,
   motion.md, planning.md, optimal.md, controllers.md, control.md, simulation.md, learning.md, real_time.md,
   mechanisms.md, constraints.md, joint_limits.md, every_verb.md, force_elements.md, identification.md, results.md,
   viewer.md, workspace_maps.md, sweeps.md.
@@ -77,6 +79,8 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
 - Figures: speed.md, inverse_kinematics_figures.md, motion_figures.md, optimal_figures.md, simulation_figures.md,
   distances_figures.md.
 - Contributors: ARCHITECTURE.md (map of the source code), extending/, decisions/.
+
+`selfcheck` checks the installation on this machine: numbers, cache, processes and speed.
 
 On the command line: `linkwork --help`.
 """
@@ -98,6 +102,7 @@ if TYPE_CHECKING:
     from linkwork import expr as expr
     from linkwork import force_elements as force_elements
     from linkwork import identify as identify
+    from linkwork import installation as installation
     from linkwork import ik as ik
     from linkwork import joints as joints
     from linkwork import kinematics as kinematics
@@ -115,6 +120,7 @@ if TYPE_CHECKING:
     from linkwork import workspace as workspace
     from linkwork._util.contract_report import ContractReport as ContractReport
     from linkwork._util.progress import Progress as Progress
+    from linkwork.collision.scene_loading import load_scene as load_scene
     from linkwork.collision.shape_distance import contact_points as contact_points
     from linkwork.collision.shape_distance import signed_distance as signed_distance
     from linkwork.compiler.backends import wait_for_compiler as wait_for_compiler
@@ -135,6 +141,7 @@ if TYPE_CHECKING:
     from linkwork.expr.linalg import solve as solve
     from linkwork.geometry.fields import distance_field as distance_field
     from linkwork.geometry.scene import Scene as Scene
+    from linkwork.installation.selfcheck import selfcheck as selfcheck
     from linkwork.kernels.qp_kernel import quadratic_program as quadratic_program
     from linkwork.kinematics.poses import pose as pose
     from linkwork.kinematics.poses import pose_difference as pose_difference
@@ -161,6 +168,7 @@ if not TYPE_CHECKING:
         {
             "linkwork._util.contract_report": "ContractReport",
             "linkwork._util.progress": "Progress",
+            "linkwork.collision.scene_loading": "load_scene",
             "linkwork.collision.shape_distance": "contact_points signed_distance",
             "linkwork.compiler.backends": "wait_for_compiler",
             "linkwork.compiler.casadi.from_casadi": "from_casadi",
@@ -172,6 +180,7 @@ if not TYPE_CHECKING:
             "linkwork.expr.linalg": "lstsq solve",
             "linkwork.geometry.fields": "distance_field",
             "linkwork.geometry.scene": "Scene",
+            "linkwork.installation.selfcheck": "selfcheck",
             "linkwork.kernels.qp_kernel": "quadratic_program",
             "linkwork.kinematics.poses": "pose pose_difference propagate_motion quaternion rpy",
             "linkwork.model.actuator": "Actuator",
@@ -183,8 +192,8 @@ if not TYPE_CHECKING:
             "linkwork.simulation.simulator": "Simulator",
         },
         modules=(
-            "collision constraints control dynamics errors expr force_elements identify ik joints kinematics "
-            "mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer workspace"
+            "collision constraints control dynamics errors expr force_elements identify ik installation joints "
+            "kinematics mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer workspace"
         ),
         unlisted="environments",  # needs gymnasium
         names=("__version__",),

@@ -112,7 +112,7 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         (robot, "lower_limits", "use robot.lower$"),
         (robot, "with_locked", "use robot.with_locked_joints"),
         (robot, "getFrameId", "frames have names"),
-        (lw.Scene(), "save", r"scene.to_json\(\) returns the text"),
+        (lw.Scene(), "dump", r"scene.save\(path\) writes a file"),
         (lw.optimal.OptimalResult, "v", r"result.trajectory\(\)"),
         (lw, "inverse", "use linkwork.expr.linalg.inv"),
         (lw, "from_mjcf", "linkwork.load reads URDF, MJCF"),

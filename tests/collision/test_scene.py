@@ -34,28 +34,28 @@ def test_scene_written_to_json_or_a_dict_is_read_as_an_equal_scene() -> None:
     assert lw.Scene.from_json(lw.Scene().to_json()) == lw.Scene()
     obstacle = {"name": "x", "shape": {"type": "sphere", "radius": 0.1}}
     for obstacles, said in (
-        ([obstacle, obstacle], "an obstacle 'x' exists already: use another"),
-        ([{**obstacle, "colour": 1}], "no key named 'colour'"),
+        ([obstacle, obstacle], "two obstacles are named 'x'"),
+        ([{**obstacle, "colour": 1}], "unknown key 'colour'"),
         ([{**obstacle, "shape": {"type": "spere", "radius": 1.0}}], "did you mean 'sphere'"),
         ([{**obstacle, "shape": {"type": "sphere"}}], "'radius' is missing"),
         ([{**obstacle, "shape": {"type": "sphere", "radius": -1.0}}], "positive number"),
-        ([{**obstacle, "pose": [0, 0]}], "expected a pose, a matrix of shape"),
+        ([{**obstacle, "pose": [0, 0]}], "expected a pose, a matrix of shape|pose: expected"),
         ([{"shape": obstacle["shape"]}], "'name' is missing"),
         ("x", "expected a list"),
-        ([3], "expected an object with 'name', 'shape'"),
+        ([3], "expected an object"),
     ):
         with pytest.raises(ValueError, match=said):
             lw.Scene.from_dict({"version": 1, "obstacles": obstacles})
     for text, said in (
         ("{", "JSON"),
-        ('{"version": 1, "version": 1, "obstacles": []}', "'version' occurs twice"),
+        ('{"version": 1, "version": 1, "obstacles": []}', "key 'version' is stated twice"),
         ('{"version": 2, "obstacles": []}', "version: expected 1"),
         (
             json.dumps({"version": 1, "obstacles": [{**obstacle, "pose": [float("nan"), 0, 0]}]}),
-            "NaN is not a JSON number",
+            "expected a finite number, got 'NaN'",
         ),
         ("[" * 100000, "deep|JSON"),
-        ("scene.json", r"^Scene.from_json: text: expected a JSON document, got 'scene.json'; for a file pass its text"),
+        ("scene.json", r"^Scene.from_json: text: expected a JSON document, got 'scene.json'; linkwork.load_scene\(path\)"),
     ):
         with pytest.raises(ValueError, match=said):
             lw.Scene.from_json(text)

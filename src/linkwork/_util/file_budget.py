@@ -6,7 +6,7 @@ from typing import Final
 
 from linkwork._util.lazy_dataclass import dataclass
 
-__all__ = ["LOOPS", "MESH", "MODEL", "ROBOT", "Budget"]
+__all__ = ["LOOPS", "MESH", "MODEL", "ROBOT", "SCENE", "Budget"]
 
 _MEBI = 2**20
 
@@ -40,3 +40,4 @@ MODEL: Final = Budget()  # URDF, MJCF, SDF, USD
 ROBOT: Final = Budget(max_elements=1_500_000, max_depth=64)  # linkwork's own files of robots
 LOOPS: Final = Budget(max_bytes=8 * _MEBI, max_elements=200_000, max_depth=64)
 MESH: Final = Budget(max_bytes=100_000_000)  # STL, OBJ, DAE, PLY, GLB
+SCENE: Final = Budget(max_bytes=256 * _MEBI, max_elements=4_000_000, max_depth=64)  # obstacles, with fields and clouds

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from linkwork.collision.result import DistanceHessian as DistanceHessian
     from linkwork.collision.result import DistanceResult as DistanceResult
     from linkwork.collision.result import RobotDistances as RobotDistances
+    from linkwork.collision.scene_loading import AttachedObject as AttachedObject
+    from linkwork.collision.scene_loading import SceneSetup as SceneSetup
     from linkwork.collision.shape_distance import ContactPoints as ContactPoints
     from linkwork.geometry.scene import Obstacle as Obstacle
 
@@ -28,6 +30,7 @@ if not TYPE_CHECKING:
             "linkwork.collision.motion_validity": "MotionCheck",
             "linkwork.collision.pair_classification": "CollisionPairs PairClassification",
             "linkwork.collision.result": "DistanceDerivatives DistanceHessian DistanceResult RobotDistances",
+            "linkwork.collision.scene_loading": "AttachedObject SceneSetup",
             "linkwork.collision.shape_distance": "ContactPoints",
             "linkwork.geometry.scene": "Obstacle",
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,12 +14,12 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
-from linkwork._util.lazy_imports import published_in
-from linkwork._util.messages import listed, repeated
+from linkwork._util.lazy_imports import ImportedFunction, published_in
+from linkwork._util.messages import listed, quoted, repeated
 from linkwork._util.pictures import Shown, show
-from linkwork.errors import UnknownNameError
+from linkwork.errors import Issue, UnknownNameError
 from linkwork.geometry.fields import FIELDS, field_row
-from linkwork.geometry.scene_document import check_keys, obstacle_document, read_document, shape_of
+from linkwork.geometry.scene_document import obstacle_document
 from linkwork.geometry.solids import KINDS, SOLIDS, SolidKind, anchor, kind_of, reach_of, solid, solid_row
 from linkwork.shapes import (
     Box,
@@ -37,10 +38,13 @@ from linkwork.shapes import (
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import LARGEST, checked_pose, checked_string
 
-__all__ = ["Obstacle", "Scene"]
+__all__ = ["Obstacle", "Scene", "obstacles_of"]
 
 _MIN_CAPACITY = 4  # of a kind with obstacles; all capacities are multiples of it
 _VERSION = 1
+_scene_of_data = ImportedFunction("linkwork.formats.scene_file.scene_of_data")
+_scene_of_text = ImportedFunction("linkwork.formats.scene_file.scene_of_text")
+_save_scene = ImportedFunction("linkwork.formats.scene_writing.save_scene")
 
 
 @published_in("linkwork.collision")
@@ -70,7 +74,7 @@ class Scene(Shown, metaclass=WithForeignNames):
     ('table', 'lamp')
     """
 
-    __slots__ = ("__dict__", "_obstacles")
+    __slots__ = ("__dict__", "_issues", "_obstacles")
 
     def __init__(self, obstacles: Iterable[Obstacle] = ()) -> None:
         result = tuple(obstacles)
@@ -82,6 +86,7 @@ class Scene(Shown, metaclass=WithForeignNames):
         if duplicate is not None:
             raise ValueError(f"Scene: two obstacles are called {duplicate!r}")
         self._obstacles = result
+        self._issues: tuple[Issue, ...] = ()
 
     # -- contents
 
@@ -122,7 +127,7 @@ class Scene(Shown, metaclass=WithForeignNames):
 
         Raises ValueError for a name that exists already and an invalid pose, TypeError for an unsupported shape.
         """
-        added = _obstacles_of(name, shape, pose, self._by_name)
+        added = obstacles_of(name, shape, pose, self._by_name)
         return self._of((*self._obstacles, *added))
 
     def with_box(self, name: str, size: Sequence[float], pose: Any = None) -> Self:
@@ -242,6 +247,7 @@ class Scene(Shown, metaclass=WithForeignNames):
     def _of(self, obstacles: tuple[Obstacle, ...]) -> Self:
         result = object.__new__(type(self))
         result._obstacles = obstacles
+        result._issues = ()
         return result
 
     # -- arrays
@@ -334,7 +340,20 @@ class Scene(Shown, metaclass=WithForeignNames):
         """
         return show(self, output, meshes=meshes, title=title)
 
-    # -- text
+    # -- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scene to the file ``path``, which `linkwork.load_scene` reads as an equal scene.
+
+        The name ends in ``.yaml``, ``.yml`` or ``.json``, or in ``.scene`` for MoveIt's text format.  Shapes that this
+        format does not have raise ValueError with the name of the obstacle.
+        """
+        _save_scene(path, self)
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Findings about the file that `linkwork.load_scene` read: repairs, and what was ignored; empty for others."""
+        return self._issues
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scene as a dict of JSON values; `from_dict` is the inverse."""
@@ -351,30 +370,24 @@ class Scene(Shown, metaclass=WithForeignNames):
         """Create a scene from a dict as returned by `to_dict`.
 
         An example is ``{"version": 1, "obstacles": [{"name": "table", "shape": {"type": "box", "size": [1.2, 0.8,
-        0.05]}, "pose": [0.5, 0, 0.4]}]}``.  A pose is a matrix (4, 4) or a position (3,).
+        0.05]}, "pose": [0.5, 0, 0.4]}]}``.  The page docs/scene_files.md describes the document.
 
-        Raises ValueError for an invalid document, with the location of the error.
+        Raises ModelError, a ValueError, for an invalid document, with the location of the error.
         """
-        check_keys(document, "scene", ("version", "obstacles"))
-        if document["version"] != _VERSION or isinstance(document["version"], bool):
-            raise ValueError(f"scene: version: expected {_VERSION}, got {document['version']!r}")
-        if not isinstance(document["obstacles"], (list, tuple)):
-            raise ValueError(f"scene: obstacles: expected a list, got {document['obstacles']!r}")
-        result: dict[str, Obstacle] = {}
-        for k, entry in enumerate(document["obstacles"]):
-            where = f"scene: obstacles[{k}]"
-            check_keys(entry, where, ("name", "shape"), ("pose",))
-            try:
-                added = _obstacles_of(entry["name"], shape_of(entry["shape"], where), entry.get("pose"), result)
-            except (TypeError, ValueError) as error:
-                raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
-            result |= {one.name: one for one in added}
-        return cls(result.values())
+        return cls(_scene_of_data(document)._obstacles)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Create a scene from the ``text`` that `to_json` returns.  Raises ValueError with the error's location."""
-        return cls.from_dict(read_document(text))
+        """Create a scene from the ``text`` of a JSON document, as `to_json` returns it.
+
+        `linkwork.load_scene` reads files, also in YAML.  Raises ModelError, a ValueError, with the error's location.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"Scene.from_json: text: expected a string, got {type(text).__name__}")
+        if text.strip() and not {"{", "["} & {*text}:
+            remedy = "linkwork.load_scene(path) reads a file"
+            raise ValueError(f"Scene.from_json: text: expected a JSON document, got {quoted(text)}; {remedy}")
+        return cls(_scene_of_text(text)._obstacles)
 
     # -- equality
 
@@ -398,8 +411,8 @@ class Scene(Shown, metaclass=WithForeignNames):
 add_foreign_names(Scene, "Scene")
 
 
-def _obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:
-    """Return an obstacle, or those of a compound's components, "name[0]", "name[1]", ...
+def obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:
+    """Return a list of an obstacle, or those of a compound's components, "name[0]", "name[1]", ...
 
     Raises ValueError for a name that exists already and an invalid pose, TypeError for an unsupported shape.
     """

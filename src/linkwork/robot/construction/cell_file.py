@@ -14,7 +14,7 @@ from linkwork import robots
 from linkwork._util.file_budget import LOOPS, Budget
 from linkwork._util.file_search import FileSearchError, Folders
 from linkwork._util.messages import did_you_mean
-from linkwork.errors import Findings, Issue, Location, ModelError
+from linkwork.errors import Findings, Issue, ModelError
 from linkwork.formats.constructor_reader import PlainReader
 from linkwork.formats.data_documents import read_document
 from linkwork.formats.data_values import Value
