@@ -76,19 +76,19 @@ def test_importing_linkwork_imports_only_tables_of_names(steps: dict[str, list[s
     ]
 
 
-def test_help_of_the_command_line_imports_no_subject(steps: dict[str, list[str]]) -> None:
+def test_option_help_of_the_command_imports_only_its_own_modules(steps: dict[str, list[str]]) -> None:
     rooms = {name.split(".")[1] for name in steps["help"] if name.startswith("linkwork.")}
     assert rooms == {"_util", "cli", "errors"}
     assert not [name for name in steps["help"] if name.startswith("linkwork.cli.commands.")]
 
 
-def test_hints_at_misspelled_names_import_no_algorithms(steps: dict[str, list[str]]) -> None:
+def test_misspelled_names_get_hints_without_importing_algorithms(steps: dict[str, list[str]]) -> None:
     assert "linkwork.planning" in steps["misspelled"]
     assert subjects(steps["misspelled"]) == set()
     assert not [name for name in steps["misspelled"] if name.startswith(("linkwork.compiler", "linkwork.kernels"))]
 
 
-def test_loading_a_robot_imports_no_subject_before_its_first_use(steps: dict[str, list[str]]) -> None:
+def test_subjects_of_a_robot_are_imported_at_the_first_use_of_their_methods(steps: dict[str, list[str]]) -> None:
     """A subject's methods are imported when one of them is accessed."""
     assert {name for name in steps["robot"] if name.endswith("methods")} == {
         "linkwork.expr.scalar.symbol_methods",
@@ -99,7 +99,7 @@ def test_loading_a_robot_imports_no_subject_before_its_first_use(steps: dict[str
     assert not [name for name in steps["robot"] if name.startswith(("linkwork.geometry.", "linkwork.collision.alg"))]
 
 
-def test_neither_linkwork_nor_a_robot_imports_optional_libraries(steps: dict[str, list[str]]) -> None:
+def test_importing_linkwork_and_loading_a_robot_import_no_optional_libraries(steps: dict[str, list[str]]) -> None:
     extras = {"dask", "distributed", "xarray", "pandas", "ray", "joblib", "zarr", "scipy", "matplotlib"}
     assert extras & {name.partition(".")[0] for name in steps["robot"]} == set()
 
@@ -123,7 +123,7 @@ def lazy_packages() -> Iterator[Path]:
             yield path
 
 
-def test_type_checkers_see_the_names_of_the_tables() -> None:
+def test_type_checkers_and_tables_of_packages_have_equal_public_names() -> None:
     """Imports for types and the table of a package agree, and no name is also that of a module in the package."""
     count = 0
     for path in lazy_packages():
@@ -154,7 +154,7 @@ def test_type_checkers_see_the_names_of_the_tables() -> None:
     assert count > 15
 
 
-def test_the_table_of_methods_has_the_attributes_of_all_subjects() -> None:
+def test_table_of_robot_methods_lists_the_methods_of_all_subjects() -> None:
     """It has what the classes of methods define, each name once, and type checkers see these classes as bases."""
     listed = [name for names in METHODS.values() for name in names.split()]
     assert len(listed) == len(set(listed)) > 200
@@ -170,7 +170,7 @@ def test_the_table_of_methods_has_the_attributes_of_all_subjects() -> None:
     assert {home.rpartition(".")[2] for home in METHODS} == {*bases[0]} | inherited
 
 
-def test_methods_are_plain_python_methods_after_the_first_access() -> None:
+def test_robot_methods_are_plain_python_methods_after_the_first_access() -> None:
     """All descriptors of methods have been replaced, and what replaces them counts as linkwork's own code."""
     for name in [name for names in METHODS.values() for name in names.split()]:
         assert getattr(lw.Robot, name) is not None, name
@@ -211,7 +211,7 @@ print({"pose", "plan", "frames"} <= {*dir(robot)}, str(robot)[:5], method(q).sha
 
 
 @pytest.mark.slow(every=3)
-def test_methods_work_before_their_first_access() -> None:
+def test_robot_methods_can_be_replaced_and_inherited_before_their_first_access() -> None:
     assert printed(REPLACED).split("\n") == [
         *("1 True True", "7.0 True", "True (6, 2) True", "True True", "True True False", "True world (2, 2)", "")
     ]
@@ -242,7 +242,7 @@ UNNEEDED = {
 
 
 @pytest.mark.slow(every=3)
-def test_a_pose_with_cached_code_imports_few_modules(tmp_path: Path) -> None:
+def test_pose_computed_with_cached_code_imports_few_modules(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
     for _ in range(2):
         run = [sys.executable, "-c", POSE]
@@ -252,7 +252,7 @@ def test_a_pose_with_cached_code_imports_few_modules(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_objects_are_unpickled_in_a_new_process() -> None:
+def test_robots_and_results_can_be_unpickled_in_a_new_process() -> None:
     robot = lw.load("double_pendulum")
     solution = robot.inverse_kinematics(robot.pose([0.3, 0.4], "tip"), "tip")
     values = robot, solution, lw.errors.Status.SOLVED, lw.Scene().with_box("box", (1, 1, 1), (2, 0, 0))
@@ -261,7 +261,7 @@ def test_objects_are_unpickled_in_a_new_process() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_a_problem_constructs_its_controller_in_a_new_process() -> None:
+def test_trajectory_problem_can_construct_its_controller_in_a_new_process() -> None:
     code = """
 import linkwork as lw
 robot = lw.load("double_pendulum")
@@ -295,12 +295,12 @@ print(wrong)
 
 
 @pytest.mark.slow(every=3)
-def test_threads_may_access_names_for_the_first_time_together() -> None:
+def test_several_threads_may_access_lazy_names_for_the_first_time() -> None:
     names = ("control.PD", "Robot.plan", "expr.linalg.solve", "Robot.pose", "TrajectoryProblem", "motion.spline")
     assert printed(THREADS, *names, "constraints.Gear", "ik.check_task", "Scene", "joints.ALL").strip() == "[]"
 
 
-def test_private_modules_are_no_attributes_but_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_modules_are_not_attributes_but_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """But they are imported as always."""
     for owner, name in ((lw, "kernels"), (lw.ik, "kernels")):
         monkeypatch.delitem(vars(owner), name, raising=False)
@@ -312,7 +312,7 @@ def test_private_modules_are_no_attributes_but_can_be_imported(monkeypatch: pyte
     assert kernels is module
 
 
-def test_robots_from_files_contain_no_code_of_users() -> None:
+def test_robots_from_files_contain_no_users_code() -> None:
     """Their classes are proved to be linkwork's, although the packages that publish them are not imported."""
     code = "import linkwork as lw; from linkwork.compiler.trace.user_state import user_state; "
     assert printed(code + "print(user_state(lw.load('arm6')))").strip() == "None"

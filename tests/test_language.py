@@ -38,21 +38,21 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     assert [x for x in findings_in_source() if ": docstring: " in x] == []
 
 
-def test_names_and_messages_use_the_terms_of_the_field() -> None:
+def test_names_and_messages_of_the_source_use_the_terms_of_the_field() -> None:
     assert [x for x in findings_in_source() if ": docstring: " not in x and ": variable: " not in x] == []
 
 
-def test_variables_in_some_rooms_are_nouns() -> None:
+def test_variable_names_in_selected_packages_are_nouns() -> None:
     rooms = tuple(f"src/linkwork/{name}/" for name in ROOMS)
     public = {(f"src/linkwork/{file}", repr(name)) for file, name in PUBLIC_NAMES}
     lines = (x for x in findings_in_source() if x.startswith(rooms))
     assert [x for x in lines if (x.split(":")[0], x.split()[-1]) not in public] == []
 
 
-def test_tests_are_in_the_same_language() -> None:
+def test_names_and_docstrings_of_tests_use_the_terms_of_the_field() -> None:
     assert [*findings(ROOT / "tests")] == []
 
 
-def test_headings_are_nouns() -> None:
+def test_headings_of_documentation_pages_are_nouns() -> None:
     pages = (ROOT / "docs", ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
     assert [x for x in findings(*pages) if ": heading: " in x] == []

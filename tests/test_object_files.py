@@ -29,7 +29,7 @@ def compile_module(files, compiled):
     return files.compiling_once(compile_module)
 
 
-def test_a_module_is_compiled_once(compile_module, compiled):
+def test_cache_of_object_files_compiles_a_module_once(compile_module, compiled):
     assert compile_module(*MODULE, assembly=False) == compile_module(*MODULE, assembly=False)
     assert compiled == [MODULE]
 
@@ -40,7 +40,7 @@ def test_cached_object_files_depend_on_module_target_and_effort(compile_module, 
     assert compiled == [MODULE, variant]
 
 
-def test_listings_and_compiler_tests_are_always_compiled(files, compile_module, compiled):
+def test_assembly_listings_are_compiled_without_cached_object_files(files, compile_module, compiled):
     compile_module(*MODULE, assembly=True)
     files.is_used = False
     compile_module(*MODULE, assembly=False)

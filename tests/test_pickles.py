@@ -46,20 +46,20 @@ def same_in_another_process(objects: list[Any]) -> None:
             assert later == expected, type(instance)  # the others have gone on meanwhile
 
 
-def test_every_public_object_has_results_to_compare() -> None:
+def test_every_class_of_public_objects_has_a_pickle_test() -> None:
     assert RESULTS.keys() == INSTANCES.keys()
 
 
-def test_selected_objects_compute_the_same_in_another_process() -> None:
+def test_selected_unpickled_objects_compute_equal_results_in_another_process() -> None:
     same_in_another_process([INSTANCES[kind]("") for kind in SIMPLE])
 
 
 @pytest.mark.slow(every=9)
-def test_all_public_objects_compute_the_same_in_another_process() -> None:
+def test_all_unpickled_public_objects_compute_equal_results_in_another_process() -> None:
     same_in_another_process([make("") for make in INSTANCES.values()])
 
 
-def test_an_unpickled_object_compiles_its_own_kernels(monkeypatch: pytest.MonkeyPatch, drawn: Any) -> None:
+def test_unpickled_object_compiles_its_own_kernels(monkeypatch: pytest.MonkeyPatch, drawn: Any) -> None:
     """Compare objects and their pickles without the kernels that the process has."""
     for kind in drawn([kind for kind in INSTANCES if kind is not lw.environments.VectorEnvironment]):
         instance = INSTANCES[kind]("")
@@ -83,7 +83,7 @@ def local_functions() -> dict[str, Callable[[], Any]]:
     }
 
 
-def test_pickling_errors_name_local_functions() -> None:
+def test_messages_about_pickling_local_functions_name_them() -> None:
     for owner, make in local_functions().items():
         with pytest.raises(
             pickle.PicklingError, match=rf"{owner}: its function \(.*test_pickles.*\) cannot be pickled"

@@ -104,13 +104,13 @@ def public_api():
     return "\n".join(lines)
 
 
-def test_dir_lists_published_names_only():
+def test_dir_of_modules_lists_public_names_only():
     for module in MODULES.values():
         optional = ["environments"] if module is linkwork else []  # which needs gymnasium: ``import *`` leaves it out
         assert dir(module) == sorted([*module.__all__, *optional]), module.__name__
 
 
-def test_the_public_api_equals_the_golden_file(update_golden):
+def test_public_interface_equals_the_golden_file(update_golden):
     result = public_api()
     if update_golden:
         GOLDEN.parent.mkdir(exist_ok=True)
@@ -142,7 +142,7 @@ def test_public_classes_have_their_public_module_path():
             assert f"class {kind.__name__}" in inspect.getsource(kind)
 
 
-def test_pickles_of_earlier_versions_name_modules_that_moved():
+def test_pickles_of_earlier_versions_are_loaded_after_modules_moved():
     assert pickle.loads(b"clinkwork.parts.joint.joint\nJoint\n.") is linkwork.Joint
     assert pickle.loads(b"clinkwork.ik.ik_problem\nIKProblem\n.") is linkwork.ik.IKProblem
     assert pickle.loads(b"clinkwork.robot\nRobot\n.") is linkwork.Robot
@@ -154,7 +154,7 @@ def test_importing_linkwork_imports_no_heavy_libraries():
     assert done.stdout.strip() == "[]"
 
 
-def test_loading_and_computing_imports_no_heavy_libraries():
+def test_loading_a_robot_and_computing_imports_no_heavy_libraries():
     code = (
         "import sys, linkwork; robot = linkwork.load('double_pendulum'); robot.mass_matrix(robot.neutral());"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
@@ -163,7 +163,7 @@ def test_loading_and_computing_imports_no_heavy_libraries():
     assert done.stdout.strip() == "[]"
 
 
-def test_every_public_parameter_is_explained():
+def test_every_public_parameter_is_explained_in_its_docstring():
     silent = set()
     for position in (*MODULES.values(), *CLASSES):
         for name in position.__all__ if inspect.ismodule(position) else dir(position):

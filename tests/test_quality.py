@@ -111,7 +111,7 @@ def files(folder):
 @pytest.mark.parametrize(
     "subject", [paths, inverse_kinematics, optimal_motion, contact, files], ids=lambda x: x.__name__
 )
-def test_results_are_as_good_as_recorded(subject, tmp_path, update_golden):
+def test_measures_of_quality_are_as_good_as_recorded(subject, tmp_path, update_golden):
     results = {name: float(f"{value:.5g}") for name, value in subject(tmp_path).items()}
     if update_golden:
         golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}

@@ -50,7 +50,7 @@ def result_classes() -> set[type]:
     return _subclasses(ReturnedValue) - {Result}
 
 
-def test_result_classes_are_published_in_their_packages(result_classes):
+def test_result_classes_are_public_in_their_packages(result_classes):
     public = public_classes()
     assert len(result_classes) > 15 and {linkwork.planning.PlanResult, linkwork.mechanisms.Assembly} <= result_classes
     for kind in result_classes:
@@ -58,7 +58,7 @@ def test_result_classes_are_published_in_their_packages(result_classes):
         assert getattr(sys.modules[kind.__module__], kind.__name__) is kind
 
 
-def test_result_classes_have_one_base(result_classes):
+def test_result_classes_have_the_common_base_class(result_classes):
     for kind in result_classes:
         if issubclass(kind, Result):
             fields = {name for base in kind.__mro__ for name in inspect.get_annotations(base)}
@@ -74,7 +74,7 @@ def test_result_classes_show_no_constructor(result_classes):
             kind()
 
 
-def test_objects_that_functions_return_have_public_paths():
+def test_annotations_of_returned_objects_have_public_paths():
     public = public_classes()
     names = {"RobotBase": RobotBase, "Self": typing.Self} | {kind.__name__: kind for kind in public}
     unknown = {}
@@ -90,7 +90,7 @@ def test_objects_that_functions_return_have_public_paths():
     assert unknown == {}
 
 
-def test_results_md_explains_every_status(update_golden):
+def test_results_page_explains_every_status(update_golden):
     """`python -m pytest tests/test_results.py --update-golden` writes the table of docs/results.md."""
     text = PAGE.read_text(encoding="utf-8")
     rows = [f"| `{status}` | {status.meaning} | {status.evidence} | {status.advice} |" for status in Status]
@@ -101,7 +101,7 @@ def test_results_md_explains_every_status(update_golden):
     assert table.splitlines() == rows or update_golden
 
 
-def test_statuses_that_claim_impossibility_have_proofs():
+def test_statuses_that_claim_impossibility_come_with_proofs():
     """Words that no search can justify stand for proofs."""
     kinds = {status: status.evidence.partition(": ")[0] for status in Status}
     assert set(kinds.values()) == {"proof", "example", "check", "search", "event"}
@@ -118,7 +118,7 @@ def test_statuses_that_claim_impossibility_have_proofs():
         assert claims == (kind == "proof"), status
 
 
-def test_each_status_has_a_test_that_provokes_it():
+def test_each_status_is_compared_with_a_result_in_a_test():
     """A test compares the status of a result with it; those of `_util` make results themselves."""
     provoked = set()
     for path in Path(__file__).parent.rglob("test_*.py"):
@@ -139,7 +139,7 @@ def _asserted_statuses(test: ast.FunctionDef) -> set[Status]:
     return {status for status in Status if status.value in words or status.name in members}
 
 
-def test_results_that_end_early_have_the_matching_status():
+def test_results_of_searches_that_end_early_have_the_matching_status():
     """Joints that determine each other, a motion that explodes, and a path whose next configuration is far."""
     with pytest.raises(lw.errors.AssemblyError, match="determine each other") as error:
         lw.load("fourbar").assemble(hold={"crank_hinge": 0.5, "coupler_hinge": 2.0})

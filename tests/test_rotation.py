@@ -24,7 +24,7 @@ def cases_of(length: int) -> list[str]:
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_all_cases_run_within_the_stated_number_of_seeds(length):
+def test_rotation_runs_all_cases_within_the_stated_count_of_days(length):
     cases = cases_of(length)
     for first in (0, 5, 738_000):
         runs = [chosen(cases, {}, seed) for seed in range(first, first + ROUNDS)]
@@ -33,7 +33,7 @@ def test_all_cases_run_within_the_stated_number_of_seeds(length):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_no_case_is_drawn_twice_before_all_have_run(length):
+def test_rotation_draws_no_case_twice_before_all_have_run(length):
     cases = cases_of(length)
     rounds = max(1, min(length - 2, ROUNDS)) if length != 9 else 6
     drawn = [case for seed in range(rounds) for case in chosen(cases, {}, seed) - {cases[0], cases[-1]}]
@@ -41,18 +41,18 @@ def test_no_case_is_drawn_twice_before_all_have_run(length):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_a_daily_run_selects_few_cases(length):
+def test_rotation_selects_few_cases_for_a_daily_run(length):
     for seed in range(ROUNDS):
         n = len(chosen(cases_of(length), {}, seed))
         assert n == length if length <= SHORT else n <= 2 + max(2, -(-length // ROUNDS))
 
 
-def test_tests_are_selected_independently_of_each_other():
+def test_rotation_selects_cases_of_each_test_independently():
     together = [case for length in LENGTHS for case in cases_of(length)]
     assert chosen(together, {}, 3) == set.union(*(chosen(cases_of(length), {}, 3) for length in LENGTHS))
 
 
-def test_all_cases_of_a_stated_node_id_are_selected():
+def test_rotation_selects_all_cases_of_a_stated_node_id():
     cases = [f"tests/a.py::{test}[{i}]" for test in ("test_x", "test_xy", "Group::test_z") for i in range(100)]
     for node in ("tests/a.py::test_x", "tests/a.py::Group", "tests/a.py::test_xy[57]"):
         below = {case for case in cases if case.startswith((node + "[", node + "::")) or case == node}
@@ -60,7 +60,7 @@ def test_all_cases_of_a_stated_node_id_are_selected():
         assert len(below) in (1, 100)
 
 
-def test_values_inside_a_test_are_drawn_like_cases():
+def test_rotation_draws_values_inside_a_test_like_cases():
     for length in LENGTHS:
         runs = [drawn(range(length), seed, "test_x") for seed in range(ROUNDS)]
         assert all(run == sorted(run) and {0, length - 1} <= set(run) for run in runs)
@@ -69,14 +69,14 @@ def test_values_inside_a_test_are_drawn_like_cases():
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 9, ROUNDS])
-def test_all_values_inside_a_rotating_case_are_drawn(rounds):
+def test_rotation_draws_all_values_inside_a_rotating_case(rounds):
     cases = {f"tests/test_x.py::test_x[{k}]": rounds for k in range(20)}
     for case in cases:
         runs = [seed // rounds for seed in range(ROUNDS * rounds) if case in selected([], cases, seed)]
         assert len(runs) == ROUNDS and {*range(40)} == {x for run in runs for x in drawn(range(40), run, case)}
 
 
-def test_slow_cases_are_selected_periodically():
+def test_rotation_selects_slow_cases_periodically():
     cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else ROUNDS for k in range(100)}
     for every, slow_tests in ((3, [*slow][:50]), (ROUNDS, [*slow][50:])):
         runs = [chosen(cases, slow, seed) & {*slow_tests} for seed in range(every)]
@@ -84,7 +84,7 @@ def test_slow_cases_are_selected_periodically():
     assert {*slow} <= chosen(cases, slow, 0, ["tests/test_x.py::test_large"])
 
 
-def test_each_case_runs_on_a_working_day_of_four_weeks():
+def test_rotation_runs_each_case_on_a_working_day_within_four_weeks():
     cases = [case for length in range(1, 3 * ROUNDS) for case in cases_of(length)]
     slow = {f"tests/test_x.py::test_large_{every}[{k}]": every for every in (3, 9, ROUNDS) for k in range(100)}
     for first in range(7):  # the day of the week of the first of 28 days
@@ -92,19 +92,19 @@ def test_each_case_runs_on_a_working_day_of_four_weeks():
         assert set.union(*(chosen(cases, slow, day) for day in days)) == {*cases, *slow}
 
 
-def test_no_slow_test_runs_on_one_weekday_only():
+def test_periods_of_slow_tests_are_not_multiples_of_seven_days():
     files = Path(__file__).parent.rglob("*.py")
     rounds = {(int(n), path.name) for path in files for n in re.findall(r"\bevery=(\d+)\)", path.read_text("utf-8"))}
     assert len(rounds) > 100 and not [result for result in rounds if result[0] % 7 == 0]
 
 
-def test_single_cases_are_drawn_once_per_period():
+def test_rotation_draws_single_cases_once_per_period():
     cases = cases_of(1000)
     assert all(sum(is_drawn(case, seed, 10) for seed in range(70, 80)) == 1 for case in cases)
     assert all(50 < sum(is_drawn(case, seed, 10) for case in cases) < 150 for seed in range(10))
 
 
-def test_a_daily_run_draws_a_share_of_random_examples():
+def test_daily_test_run_draws_a_share_of_the_random_examples():
     is_whole = settings().max_examples == 100
     try:
         for whole, expected in ((True, [100, 3, 60, 1000]), (False, [20, 3, 12, 200])):
@@ -152,21 +152,21 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
 
 
 @pytest.mark.slow(every=3)
-def test_parallel_test_processes_draw_the_same_cases(tmp_path):
+def test_parallel_test_processes_run_the_same_selection_of_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
     assert passed == LIGHT | chosen(VALUES, {LARGE: ROUNDS}, 3)
 
 
 @pytest.mark.slow(every=3)
-def test_the_option_all_runs_all_cases_and_slow_tests(tmp_path):
+def test_pytest_option_all_runs_all_cases_and_slow_tests(tmp_path):
     output, passed = run(tmp_path, "--all")
     assert "--rotate" not in output
     assert passed == {*VALUES, LARGE, *LIGHT}
 
 
 @pytest.mark.slow(every=3)
-def test_all_cases_of_a_node_id_on_the_command_line_run(tmp_path):
+def test_pytest_runs_all_cases_of_a_node_id_on_the_command_line(tmp_path):
     case_ = next(case for case in VALUES if case not in chosen(VALUES, {LARGE: ROUNDS}, 3))
     assert run(tmp_path, "--rotate=3", case_, LARGE)[1] == {case_, LARGE}
     assert run(tmp_path, "--rotate=3", str(tmp_path / "test_cases.py::test_numbers"))[1] == {*VALUES}

@@ -15,7 +15,7 @@ from linkwork.model.tree_builder import build_tree
 from urdf_texts import joint, link, robot
 
 
-def test_hints_list_the_nearest_names_first():
+def test_hints_at_unknown_names_list_the_nearest_names_first():
     for name, known, expected in (
         ("hnad", ["base", "hand", "arm"], "did you mean 'hand'?"),
         ("elbw", ["elbow", "wrist"], "did you mean 'elbow'?"),
@@ -34,14 +34,14 @@ def test_hints_list_the_nearest_names_first():
     assert nearest("q", [f"n{i:02}" for i in range(30)]).endswith("'n28', 'n29'")
 
 
-def test_a_message_lists_the_known_names_once():
+def test_error_message_lists_the_known_names_once():
     for method, end in (("prm", "got 'prm'"), ("conect", "got 'conect'; did you mean 'connect'?")):
         with pytest.raises(ValueError, match=r"^plan: method: expected one of 'connect', 'optimal', ") as caught:
             one_of("plan", "method", method, ("connect", "optimal"))
         assert str(caught.value).endswith(end)
 
 
-def test_hints_from_a_set_do_not_depend_on_its_order():
+def test_hints_at_unknown_names_from_a_set_do_not_depend_on_its_order():
     names = [f"link_{i}" for i in range(50)]
     assert nearest("link_x", set(names)) == nearest("link_x", sorted(names)) == nearest("link_x", names[::-1])
 
@@ -56,7 +56,7 @@ def common(a: str, b: str) -> int:
     return row[-1]
 
 
-def test_the_common_subsequence_is_the_longest():
+def test_longest_common_subsequence_equals_a_direct_search():
     words = ["", "a", "hand", "hnad", "abab" * 9, "baba" * 8, "left_index_q1", "index_q1", "xyz", "ünï", "n" * 130]
     for a in words:
         for b in words:
@@ -84,7 +84,7 @@ class Counted(Sequence[str]):
             yield f"name_{i}"
 
 
-def test_a_hint_compares_a_bounded_number_of_names():
+def test_hint_at_an_unknown_name_compares_a_bounded_count_of_names():
     few, many = Counted(5), Counted(10**12)
     assert nearest("name_4", few).startswith("did you mean 'name_4'") and few.taken == 5
     assert "name_7" in nearest("name_7", many) and many.taken <= _text._MOST_NAMES
@@ -93,7 +93,7 @@ def test_a_hint_compares_a_bounded_number_of_names():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [20, 120])
-def test_the_work_of_all_hints_of_a_file_is_bounded(length: int, monkeypatch: pytest.MonkeyPatch):
+def test_hints_at_unknown_names_of_a_file_need_bounded_work(length: int, monkeypatch: pytest.MonkeyPatch):
     """Every joint misses its link by a letter, and every link's name is like every other."""
     work = 0
 

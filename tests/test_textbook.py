@@ -12,7 +12,7 @@ PAGES = [*sorted((DOCS / "algorithms").glob("*.md")), DOCS / "identification.md"
 SHOWN = re.compile(r"^```python\n# (\S+/\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def test_source_lines_quoted_on_pages_are_in_the_source() -> None:
+def test_source_lines_quoted_on_documentation_pages_are_in_the_source() -> None:
     """A block that begins with a file's name has lines of it; "..." stands for what is left out."""
     shown = 0
     for page in PAGES:

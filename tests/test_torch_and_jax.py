@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "torch_and_jax.md"
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
-def test_wrappers_for_torch_and_jax_have_exact_gradients(library: str) -> None:
+def test_documented_wrappers_for_torch_and_jax_have_exact_gradients(library: str) -> None:
     blocks = dict(re.findall(r"```python\n# (\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
     assert blocks.keys() == {"torch", "jax"}
     pytest.importorskip(library)

@@ -31,7 +31,7 @@ def constants():
                 )
 
 
-def test_constants_with_units_are_on_the_page_with_a_reason():
+def test_constants_with_physical_units_are_listed_on_their_page_with_a_reason():
     row = re.compile(r"^\| `([\w/]+\.py)` \| `([^`]+)` \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
     results = [position for position, comment in constants() if UNIT.search(comment)]
     assert results and sorted(results) == sorted(row.findall(PAGE.read_text(encoding="utf-8")))

@@ -36,7 +36,7 @@ def lookup(names: Any, gains: Any = None, points: np.ndarray | None = None, text
     raise UnknownNameError("joint", next(iter(names)), [])
 
 
-def test_the_argument_with_the_unknown_name_is_named() -> None:
+def test_error_of_an_unknown_name_names_the_argument_that_contains_it() -> None:
     """Numbers and letters of other arguments, which are equal by chance, are not taken for it."""
     for names in (
         *(["a"], {"a"}, np.array(["a"]), {"a": 1.0}, ("a",), [1.0], {1.0, 2.0}, np.ones(3), (x for x in (1.0, 2.0))),
@@ -51,7 +51,7 @@ def test_the_argument_with_the_unknown_name_is_named() -> None:
         lookup(iter(["x"]), gains=[1.0])
 
 
-def test_unknown_names_of_configurations_with_an_alias_are_reported() -> None:
+def test_unknown_joint_names_in_arguments_with_an_alias_are_reported() -> None:
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("assemble: q_init: no joint named 'hip'", lambda: LOOP.assemble({"hip": 1.0})),
         (
@@ -78,7 +78,7 @@ def _wrenches(robot: lw.Robot, actuators: Any) -> np.ndarray:
     return result
 
 
-def test_errors_of_called_functions_name_the_argument_of_the_public_call() -> None:
+def test_errors_of_inner_functions_name_the_argument_of_the_public_call() -> None:
     program = lw.compile(lambda x, y: x + y, x=2, y=())
     line = lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
@@ -117,27 +117,27 @@ def _timed(path: Any, speed: float) -> Any:
     return lw.motion.time_optimal(path, velocity=1.0, acceleration=1.0, end_speed=speed)
 
 
-def test_paths_that_are_no_files_are_refused(tmp_path: Path) -> None:
+def test_paths_that_are_not_files_are_refused_by_functions_that_write_files(tmp_path: Path) -> None:
     for path in ("", str(tmp_path)):
         for overwrite in (False, True):
             with pytest.raises(ValueError, match=r"^save_loops: path: expected the path of a regular file, got "):
                 LOOP.save_loops(path, overwrite=overwrite)
 
 
-def test_numpy_booleans_are_accepted_like_python_booleans() -> None:
+def test_numpy_booleans_are_accepted_as_python_booleans() -> None:
     assert ARM.simulate(ZEROS, duration=0.002, passive=np.True_).t.shape[0] > 1
     assert lw.load("double_pendulum", strict=np.False_).nq == 2
     with pytest.raises(ArgumentError, match="load: strict: expected True or False, got 1"):
         lw.load("double_pendulum", strict=1)  # type: ignore[arg-type]
 
 
-def test_a_task_with_very_many_rows_is_constructed_in_linear_time() -> None:
+def test_ik_task_with_very_many_components_is_constructed_in_linear_time() -> None:
     """A count of units for each row would take 10^10 comparisons here."""
     task = lw.ik.ClearanceTask(links=tuple(f"link {k}" for k in range(100_000)))
     assert len(task.tolerances) == 100_000
 
 
-def test_an_equal_name_in_another_object_is_matched_to_its_argument():
+def test_equal_name_in_another_object_is_matched_to_its_argument():
     """A name out of an array or a file: the argument with that value, not one of the same type, nor an equal number."""
 
     def function(first, second): ...

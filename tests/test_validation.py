@@ -26,7 +26,7 @@ def _matrix() -> Any:
         return np.matrix([[1, 2]])
 
 
-def test_checks_return_valid_values_and_name_invalid_ones() -> None:
+def test_validation_functions_return_valid_values_and_name_invalid_values() -> None:
     assert check.integer("f", "n", np.int64(3), least=1) == 3
     assert check.finite_number("f", "x", Fraction(1, 2)) == 0.5 and check.positive("f", "x", np.array(2.0)) == 2.0
     assert check.non_negative("f", "x", math.inf, infinite=True) == math.inf
@@ -72,7 +72,7 @@ def test_checks_return_valid_values_and_name_invalid_ones() -> None:
             check.floats(text)
 
 
-def test_checks_accept_and_refuse_the_floats_next_to_a_limit() -> None:
+def test_validation_functions_distinguish_the_floats_next_to_a_limit() -> None:
     """The numbers nearest to a limit: inside, and outside; infinity; shapes; lengths; and what messages show."""
     near, inf = math.nextafter, math.inf
     zero, tiny, row = [0.0, near(0.0, 1.0)], near(0.0, 1.0), partial(check.sequence_of, check=check.integer, least=2)
@@ -119,7 +119,7 @@ def test_checks_accept_and_refuse_the_floats_next_to_a_limit() -> None:
     assert len(check.shown("a" * 10**6)) < 200 and check.shown([1]) == "[1]" and "..." in check.shown([1] * 1000)
 
 
-def test_an_argument_error_is_a_value_error_and_a_type_error() -> None:
+def test_argument_error_is_a_value_error_and_a_type_error() -> None:
     error = pickle.loads(pickle.dumps(ArgumentError("f: x: expected a number")))
     assert isinstance(error, TypeError) and isinstance(error, ValueError) and str(error) == "f: x: expected a number"
 
@@ -132,7 +132,7 @@ def _measured(values: Any, flag: bool = False, kind: Literal["a", "b"] = "a", na
     return np.linalg.norm(values) if apply is None else apply(values)
 
 
-def test_errors_name_function_and_argument() -> None:
+def test_argument_errors_name_the_checked_function_and_its_argument() -> None:
     assert _measured([3.0, 4.0]) == 5.0
     for arguments, expected in (
         ({"flag": 1}, "_measured: flag: expected True or False, got 1"),
@@ -169,12 +169,12 @@ def _summed(values: Any) -> float:
     return float(sum(x for x in values))
 
 
-def test_a_number_in_place_of_a_sequence_is_refused() -> None:
+def test_number_passed_as_a_sequence_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"^_summed: values: expected a sequence, got 3$"):
         _summed(3)
 
 
-def test_errors_of_inner_functions_name_the_public_function_and_argument() -> None:
+def test_errors_of_inner_functions_are_raised_with_the_public_function_and_argument() -> None:
     """An unknown name is found in the arguments; words that are an argument's name by chance do not count."""
     for arguments, expected in (
         ({"frame": "wrold"}, r"_frame_value: frame: no frame named 'wrold'; did you mean 'world'\?"),
@@ -212,7 +212,7 @@ def test_errors_of_inner_functions_name_the_public_function_and_argument() -> No
             call()
 
 
-def test_counts_and_seeds_may_be_any_kind_of_integer() -> None:
+def test_counts_and_seeds_may_be_any_integer_type() -> None:
     robot = lw.load("double_pendulum")
     for count in (np.int64(2), np.uint8(2)):
         assert lw.ik.PoseTask("tip", level=count).level == 2
@@ -225,7 +225,7 @@ def test_counts_and_seeds_may_be_any_kind_of_integer() -> None:
             robot.mobility(seed=seed)
 
 
-def test_errors_of_users_functions_propagate() -> None:
+def test_errors_of_users_functions_propagate_unchanged() -> None:
     def own(values: Any) -> Any:
         return values.no_such_attribute
 
@@ -235,7 +235,7 @@ def test_errors_of_users_functions_propagate() -> None:
         _measured([1.0], other=1)
 
 
-def test_methods_of_subclasses_are_named_by_the_subclass() -> None:
+def test_methods_called_on_a_subclass_are_reported_with_the_subclass_name() -> None:
     @public_constructor
     class Base:
         def __init__(self, size: float) -> None:
@@ -249,7 +249,7 @@ def test_methods_of_subclasses_are_named_by_the_subclass() -> None:
         Derived(math.nan)
 
 
-def test_values_that_once_gave_meaningless_results_are_refused() -> None:
+def test_argument_values_that_once_gave_meaningless_results_are_refused() -> None:
     """Values that gave results without meaning: each is refused, with the argument's name."""
     robot, line = lw.load("double_pendulum"), lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
     mass = np.ones(10)
@@ -286,7 +286,7 @@ def test_values_that_once_gave_meaningless_results_are_refused() -> None:
         robot.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0], expressed_in=3)
 
 
-def test_a_task_without_a_start_is_refused() -> None:
+def test_invalid_initial_states_of_environment_tasks_are_refused() -> None:
     robot = lw.load("double_pendulum")
     for start in ((np.array([math.nan, 0.0]), np.zeros(2)), (np.zeros(2), np.zeros(3))):
         task = environments.ControlTask(
@@ -301,7 +301,7 @@ def test_a_task_without_a_start_is_refused() -> None:
             environments.VectorEnvironment(task, 2).reset(seed=0)
 
 
-def test_absurd_sizes_are_refused_before_memory_is_allocated() -> None:
+def test_absurdly_large_sizes_are_refused_before_memory_is_allocated() -> None:
     robot, line = lw.load("double_pendulum"), lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("compile: x: expected at most 4194304 elements", lambda: lw.compile(lambda x: x, x=10**30)),

@@ -11,7 +11,7 @@ GOLDEN = Path(__file__).parent / "golden" / "warm_files.json"
 
 @pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", CALLS)
-def test_a_warm_call_enters_no_more_files_than_before(name, tmp_path, update_golden, monkeypatch):
+def test_repeated_calls_execute_no_more_source_files_than_recorded(name, tmp_path, update_golden, monkeypatch):
     monkeypatch.setenv("LINKWORK_EFFORT", "0")
     if name == "load MJCF":
         pytest.importorskip("mujoco")

@@ -31,7 +31,9 @@ def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
 
 
 @pytest.mark.parametrize("after", [0, 1, 100])
-def test_results_are_in_order_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_results_of_parallel_tasks_are_in_order_for_any_count_of_threads(
+    monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
     refused, done, main_thread = refuse(monkeypatch, after), [], threading.get_ident()
     where = run([lambda k=k: (k, threading.get_ident()) for k in range(20)], done=lambda: done.append(1))
     assert [k for k, _ in where] == [*range(20)] and len(done) == 20
@@ -41,7 +43,9 @@ def test_results_are_in_order_for_any_number_of_threads(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("after", [0, 100])
-def test_the_first_error_is_raised_and_pending_tasks_are_cancelled(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_first_error_of_parallel_tasks_is_raised_and_pending_tasks_are_cancelled(
+    monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
     refuse(monkeypatch, after)
     begun: list[int] = []
 
@@ -72,7 +76,7 @@ def test_compilation_works_if_no_thread_can_be_started(
 
 
 @pytest.mark.parametrize("size", [1 << 18, 1 << 24])
-def test_stack_sizes_of_other_threads_are_unchanged(size: int) -> None:
+def test_starting_worker_threads_leaves_the_stack_size_setting_unchanged(size: int) -> None:
     before = threading.stack_size(size)
     try:
         run([lambda: None] * 3)

@@ -25,7 +25,7 @@ class A:
 '''
 
 
-def test_each_kind_of_expression_is_mutated_and_texts_are_not():
+def test_mutation_testing_mutates_each_kind_of_expression_but_no_strings():
     results = [*mutation._mutants("src/linkwork/a.py", SOURCE.encode())]
     shown = {(x.kind, x.shown().partition("] ")[2]) for x in results}
     assert shown >= {
@@ -46,7 +46,7 @@ def test_each_kind_of_expression_is_mutated_and_texts_are_not():
     assert tolerance.lines == (2, 9)  # where it is defined and used
 
 
-def test_equal_expressions_do_not_count_as_mutants():
+def test_mutation_testing_skips_changes_that_leave_results_equal():
     source = "_FEW = 4\n_CLOSE = 1e-9\ny = max(a, b) if is_zero(c) else n > _FEW and x < _CLOSE and z <= 0.3\n"
     kinds = {(x.kind, x.text) for x in mutation._mutants("src/linkwork/a.py", source.encode())}
     assert not {kind for kind, _ in kinds} & {"limit", "arguments", "guard"}

@@ -5,10 +5,10 @@ from importlib.resources import files
 from pathlib import Path
 
 
-def test_the_script_for_type_checkers_runs(capsys):
+def test_script_for_type_checkers_runs(capsys):
     runpy.run_path(str(Path(__file__).with_name("user_script.py")), run_name="__main__")
     assert "frame tipp" in capsys.readouterr().out
 
 
-def test_the_package_declares_its_types():
+def test_linkwork_package_declares_that_it_is_typed():
     assert files("linkwork").joinpath("py.typed").is_file()

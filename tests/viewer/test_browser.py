@@ -13,7 +13,7 @@ window.version = gl.getParameter(gl.VERSION);
 </script>"""
 
 
-def test_the_browser_renders_webgl_pictures_of_a_file(browser, tmp_path):
+def test_test_browser_renders_webgl_pictures_of_a_file(browser, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(CANVAS, encoding="utf-8")
     tab = browser.open(path, size=(400, 300))
@@ -26,7 +26,7 @@ def test_the_browser_renders_webgl_pictures_of_a_file(browser, tmp_path):
     assert tab.requests == []
 
 
-def test_the_browser_records_errors_and_requests(browser):
+def test_test_browser_records_errors_and_requests(browser):
     page = """<p>x</p><img src="http://192.0.2.1/picture.png"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">
     <script>console.error("said"); console.log("fine"); setTimeout(() => { throw new Error("thrown"); });</script>"""
     tab = browser.open(page)
@@ -41,5 +41,5 @@ def test_the_browser_records_errors_and_requests(browser):
     tab.check()
 
 
-def test_later_tests_may_run_event_loops(browser_process):
+def test_tests_after_a_browser_test_may_run_event_loops(browser_process):
     assert asyncio.run(asyncio.sleep(0.0, "done")) == "done"

@@ -111,7 +111,7 @@ def page_pixel() -> Callable[[np.ndarray], np.ndarray]:
     return pixel_of(X, HALF_ANGLE, SIZE)
 
 
-def test_far_documents_are_relative_to_a_point_nearby():
+def test_documents_of_scenes_far_from_the_origin_are_relative_to_a_point_nearby():
     document, origin = near_origin(scene_at(MAP))
     np.testing.assert_array_equal(origin, MAP)
     near = scene_at(np.zeros(3))
@@ -121,14 +121,14 @@ def test_far_documents_are_relative_to_a_point_nearby():
     assert same is near and not origin.any()
 
 
-def test_the_origin_of_a_far_scene_is_in_the_middle_of_its_motion():
+def test_reference_point_of_a_far_scene_is_in_the_middle_of_its_motion():
     robot, q = robot_at(MAP)
     q[2, 0, 4] += 2e5
     _, origin = near_origin(robot_document(robot, q))
     np.testing.assert_allclose(origin, MAP + np.array([1e5, 0.0, 0.0]), atol=100.0)
 
 
-def test_pages_of_far_scenes_look_as_at_the_origin(browser, tmp_path, monkeypatch):
+def test_html_pages_of_far_scenes_look_as_at_the_origin(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(scene_data, "_EXACT", 0)  # as of a long recording
     pictures = []
     for shift in SHIFTS:
@@ -152,7 +152,7 @@ def test_pages_of_far_scenes_look_as_at_the_origin(browser, tmp_path, monkeypatc
     check_equal(pictures[:2], pictures[2:])
 
 
-def test_a_robot_on_a_far_base_has_the_parts_of_one_at_the_origin():
+def test_robot_on_a_far_base_is_drawn_with_the_surfaces_of_one_at_the_origin():
     documents = []
     for shift in SHIFTS:
         joints = (lw.joints.Revolute((0.36, 0.48, 0.8)), lw.joints.Prismatic((0.6, 0.0, 0.8)))
@@ -193,7 +193,7 @@ def test_pictures_and_films_of_far_scenes_look_as_at_the_origin(tmp_path, monkey
         check_equal(*(image.open(io.BytesIO(b"\xff\xd8\xff" + frame)) for frame in frames))
 
 
-def test_the_root_of_a_gltf_file_has_the_origin_of_a_far_scene(tmp_path):
+def test_root_node_of_a_gltf_file_has_the_reference_point_of_a_far_scene(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     vertices = []
     for shift in SHIFTS:
@@ -205,7 +205,7 @@ def test_the_root_of_a_gltf_file_has_the_origin_of_a_far_scene(tmp_path):
     assert len(vertices[0]) > 50
 
 
-def test_the_poses_of_a_gltf_file_have_double_precision(tmp_path):
+def test_poses_in_a_gltf_file_are_computed_in_double_precision(tmp_path):
     robot, q = robot_at(MAP)
     content = write_glb(robot_document(robot, q[:1]), tmp_path / "scene.glb").read_bytes()
     nodes = json.loads(content[20 : 20 + int.from_bytes(content[12:16], "little")])["nodes"]
@@ -225,7 +225,7 @@ def test_the_poses_of_a_gltf_file_have_double_precision(tmp_path):
         np.testing.assert_allclose(poses[name], robot.pose(q[0, 0], name), atol=2e-9)
 
 
-def test_figures_of_far_scenes_look_as_at_the_origin():
+def test_matplotlib_figures_of_far_scenes_look_as_at_the_origin():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pictures = []
     for shift in SHIFTS:
@@ -239,7 +239,7 @@ def test_figures_of_far_scenes_look_as_at_the_origin():
     assert np.ptp(pictures[0]) > 100
 
 
-def test_programs_and_handles_of_a_live_page_use_world_coordinates_far_away():
+def test_live_page_of_a_far_scene_uses_world_coordinates_in_programs_and_handles():
     pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
     from linkwork.viewer.live import open_view
 

@@ -147,7 +147,7 @@ def test_trimesh_reads_the_gltf_file(tmp_path):
     np.testing.assert_allclose(color[:3] / 255.0, [0.010023, 0.073239, 0.787412], atol=0.003)
 
 
-def test_axes_of_frames_have_the_colours_of_x_y_and_z():
+def test_drawn_frame_axes_have_the_colours_of_x_y_and_z():
     surface = axes_surface(1.0)
     assert surface.colors is not None
     for k in range(3):
@@ -156,7 +156,7 @@ def test_axes_of_frames_have_the_colours_of_x_y_and_z():
         assert extent[k] == 1.0 and np.delete(extent, k).max() < 0.05
 
 
-def test_colours_of_points_are_linear_in_light(tmp_path):
+def test_colours_of_points_in_gltf_files_are_linear_in_light(tmp_path):
     document = SceneDocument(
         "points", np.zeros(1), points=(Points("p", np.zeros((2, 3)), np.array([[128, 0, 255, 128]])),)
     )
@@ -166,7 +166,7 @@ def test_colours_of_points_are_linear_in_light(tmp_path):
     np.testing.assert_allclose(colors, [[0.215861, 0.0, 1.0, 128 / 255]] * 2, atol=1e-5)  # IEC 61966-2-1
 
 
-def test_empty_documents_are_written_and_invalid_ones_refused(tmp_path):
+def test_empty_scene_documents_are_written_to_gltf_and_invalid_ones_refused(tmp_path):
     read = Read(write_glb(SceneDocument("nothing ☃", np.zeros(1)), tmp_path / "nothing.glb"))
     assert read.gltf["scenes"][0]["name"] == "nothing ☃" and not read.bytes
     document = everything(lw.load("arm6"))

@@ -9,7 +9,7 @@ from linkwork.viewer.bounds import document_bounds, extent
 from linkwork.viewer.document import Arrows, FrameAxes, Lines, Plot, Points, Text
 
 
-def test_robots_are_arranged_in_a_grid():
+def test_scene_layout_arranges_robots_in_a_grid():
     robot = lw.load("arm6")
     document = side_by_side([robot, robot, robot], spacing=2.0, columns=2, titles=["a", "b", "c"])
     shifts = np.array([actor.offsets[0, :3, 3] for actor in document.actors])
@@ -46,7 +46,7 @@ def moving(times, x):
     )
 
 
-def test_documents_side_by_side_share_one_clock():
+def test_scene_documents_side_by_side_share_one_clock():
     first = moving(np.array([0.0, 1.0, 2.0]), np.array([0.0, 10.0, 20.0]))
     second = moving(np.array([0.0, 0.5]), np.array([5.0, 6.0]))
     robot = lw.load("double_pendulum")
@@ -63,7 +63,7 @@ def test_documents_side_by_side_share_one_clock():
     assert actor.q.shape[0] == 4 and actor.poses.strides[0] == 0 and actor.offsets[0, 1, 3] == 4.0
 
 
-def test_wrong_arguments_of_layouts_are_refused():
+def test_wrong_arguments_of_scene_layouts_are_refused():
     robot = lw.load("double_pendulum")
     cases = [
         (lambda: side_by_side(robot), TypeError, "expected a list of objects"),
@@ -90,7 +90,7 @@ def test_wrong_arguments_of_layouts_are_refused():
             call()
 
 
-def test_the_camera_extent_frames_the_robots():
+def test_initial_camera_of_a_scene_shows_all_robots():
     """Obstacles count if there is no robot; hidden layers do not count."""
     box = lw.Scene().with_box("table", (1.0, 2.0, 0.5), [3.0, 0.0, 0.0])
     center, radius = extent(scene_document(box))

@@ -26,7 +26,7 @@ def _frame(tab):
     return frame
 
 
-def test_a_robot_is_shown_in_a_notebook(browser):
+def test_notebook_shows_a_robot_as_a_picture(browser):
     robot = lw.load("arm7")
     tab = browser.open(NOTEBOOK.format(robot._repr_html_()))
     frame = _frame(tab)
@@ -45,7 +45,7 @@ def test_a_robot_is_shown_in_a_notebook(browser):
     assert frame.evaluate("(() => { try { return Boolean(parent.document); } catch { return false; } })()") is False
 
 
-def test_notebooks_show_the_page_in_an_iframe(browser):
+def test_notebook_shows_the_html_page_of_a_robot_in_an_iframe(browser):
     html = lw.load("double_pendulum")._repr_html_()
     tab = browser.open(NOTEBOOK.format(f"<section hidden>{html.replace('lazy', 'eager')}</section>"))
     frame = _frame(tab)
@@ -74,7 +74,7 @@ def test_names_with_markup_run_no_script_in_notebooks(browser):
     assert tab.evaluate("window.hacked") is None and frame.evaluate("window.hacked") is None
 
 
-def test_slow_or_failing_pictures_are_replaced_by_notes(tmp_path, monkeypatch):
+def test_notebook_replaces_slow_or_failing_pictures_by_notes(tmp_path, monkeypatch):
     robot = lw.load("double_pendulum")
     assert inline_picture("x", lambda: robot_document(robot), robot.tree).startswith("<iframe srcdoc=")
 
@@ -101,7 +101,7 @@ def test_slow_or_failing_pictures_are_replaced_by_notes(tmp_path, monkeypatch):
     assert "no picture: its mesh files have 26 MB" in lw.load(path)._repr_html_()
 
 
-def test_missing_meshes_are_placeholders_without_a_warning(tmp_path):
+def test_notebook_shows_missing_meshes_as_placeholders_without_a_warning(tmp_path):
     geometry = '<geometry><mesh filename="missing.stl"/></geometry>'
     path = tmp_path / "robot.urdf"
     path.write_text(f'<robot name="r"><link name="l"><visual>{geometry}</visual></link></robot>', encoding="utf-8")
@@ -109,7 +109,7 @@ def test_missing_meshes_are_placeholders_without_a_warning(tmp_path):
     assert re.search(r"<iframe srcdoc=", html) and "missing.stl" in html
 
 
-def test_results_are_shown_in_notebooks(browser):
+def test_notebook_shows_results(browser):
     robot = lw.load("double_pendulum")
     motion = robot.spline([0.0, 0.5, 1.0], [[0.0, 0.0], [1.0, -0.5], [0.4, 0.3]])
     tab = browser.open(NOTEBOOK.format(motion._repr_html_()))
@@ -132,7 +132,7 @@ def test_results_are_shown_in_notebooks(browser):
     assert "iframe" not in lw.motion.spline([0.0, 1.0], [[0.0], [1.0]])._repr_html_()
 
 
-def test_every_object_with_show_is_shown_in_notebooks():
+def test_notebook_shows_every_object_with_a_method_show():
     for name, module in _MODULES.items():
         if name != "VectorEnvironment":  # which needs gymnasium
             kind = vars(import_module(module)).get(name, lw.Robot)

@@ -45,7 +45,7 @@ def expected_poses(robot, q, offset=None):
     return poses if offset is None else offset @ poses
 
 
-def test_page_poses_of_every_joint_type_equal_numpys(browser, tmp_path):
+def test_poses_computed_by_the_html_page_for_every_joint_type_equal_numpys(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(5), 2 * len(ALL)))
     q = wave(robot, 3, 2)
     offsets = np.tile(np.eye(4), (2, 1, 1))
@@ -57,7 +57,7 @@ def test_page_poses_of_every_joint_type_equal_numpys(browser, tmp_path):
         np.testing.assert_allclose(link_poses(tab, robot, instance), expected, atol=1e-9)
 
 
-def test_a_slider_of_the_page_moves_its_links(browser, tmp_path):
+def test_slider_of_the_html_page_moves_its_links(browser, tmp_path):
     robot = lw.load("arm7_gripper")
     q = np.asarray(robot.random_configuration(np.random.default_rng(1)))
     tab = opened(browser, robot_document(robot, q[None, None]), tmp_path)
@@ -77,7 +77,7 @@ def test_a_slider_of_the_page_moves_its_links(browser, tmp_path):
         np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q), atol=1e-9)
 
 
-def test_sliders_of_quaternions_move_along_the_velocity(browser, tmp_path):
+def test_sliders_of_the_html_page_for_quaternions_move_along_a_velocity(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(2), 1, types=[Floating]))
     q = wave(robot, 1)
     tab = opened(browser, robot_document(robot, q), tmp_path)
@@ -94,7 +94,7 @@ def test_sliders_of_quaternions_move_along_the_velocity(browser, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_sliders_of_both_pages_are_equal(browser, tmp_path):
+def test_sliders_of_html_page_and_live_page_are_equal(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(7), 2 * len(ALL)))
     q = wave(robot, 1)
     for joint in robot.joints:
@@ -121,7 +121,7 @@ def test_sliders_of_both_pages_are_equal(browser, tmp_path):
 
 
 @pytest.mark.slow
-def test_sliders_of_a_closed_mechanism_move_all_its_links(browser, tmp_path, drawn):
+def test_sliders_of_the_html_page_move_all_links_of_a_closed_mechanism(browser, tmp_path, drawn):
     for name, joint in drawn(
         [("fourbar", "crank_hinge"), ("stewart", "leg_2"), ("delta", "shoulder_1"), ("leg", "knee")]
     ):
@@ -139,7 +139,7 @@ def test_sliders_of_a_closed_mechanism_move_all_its_links(browser, tmp_path, dra
         tab.page.close()
 
 
-def test_motors_move_less_than_other_joints_when_loops_close(browser, tmp_path):
+def test_motors_move_less_than_other_joints_when_the_html_page_closes_loops(browser, tmp_path):
     legs = [f"leg_{k}" for k in range(1, 7)]
     robot = lw.load("stewart").with_actuators(*[lw.Actuator.motor(leg, leg) for leg in legs])
     start = np.asarray(robot.neutral())
@@ -154,7 +154,7 @@ def test_motors_move_less_than_other_joints_when_loops_close(browser, tmp_path):
         assert np.abs(robot.constraint_error(q)).max() < 1e-7
 
 
-def test_the_page_offers_named_configurations(browser, tmp_path):
+def test_html_page_offers_named_configurations(browser, tmp_path):
     robot = lw.load("double_pendulum").with_named_configuration("<b>up</b>", [3.0, 0.25])
     tab = opened(browser, robot_document(robot, np.zeros((1, 1, 2))), tmp_path)
     tab.page.get_by_role("combobox", name="Named configuration").select_option("<b>up</b>")
@@ -164,7 +164,7 @@ def test_the_page_offers_named_configurations(browser, tmp_path):
     assert tab.evaluate("window.linkwork.q()") == [3.0, -0.5]
 
 
-def test_textures_are_drawn_upright(browser, tmp_path):
+def test_html_page_draws_textures_upright(browser, tmp_path):
     image = pytest.importorskip("PIL.Image")
     colors = np.array([[[255, 0, 0], [0, 160, 0]], [[0, 0, 255], [250, 250, 0]]], dtype="u1")
     stream = io.BytesIO()
@@ -181,7 +181,7 @@ def test_textures_are_drawn_upright(browser, tmp_path):
     assert dominant == [[True, False, False], [False, True, False], [False, False, True], [True, True, False]]
 
 
-def test_a_slider_stops_where_the_loop_cannot_close(browser, tmp_path):
+def test_slider_of_the_html_page_stops_where_the_loop_cannot_close(browser, tmp_path):
     robot = lw.load("fourbar")
     start = np.asarray(robot.neutral())
     tab = opened(browser, robot_document(robot, start[None, None]), tmp_path)
@@ -193,7 +193,7 @@ def test_a_slider_stops_where_the_loop_cannot_close(browser, tmp_path):
 
 
 @pytest.mark.slow
-def test_pages_of_bundled_robots_are_drawn(browser, tmp_path, drawn):
+def test_html_pages_of_bundled_robots_are_drawn(browser, tmp_path, drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)
         q = wave(robot, 2)
@@ -208,7 +208,7 @@ def test_pages_of_bundled_robots_are_drawn(browser, tmp_path, drawn):
         tab.page.close()
 
 
-def test_the_time_bar_of_the_page_plays_and_pauses(browser, tmp_path):
+def test_time_bar_of_the_html_page_plays_and_pauses(browser, tmp_path):
     robot = lw.load("double_pendulum")
     q = wave(robot, 21)
     tab = opened(browser, robot_document(robot, q), tmp_path)
@@ -243,7 +243,7 @@ def test_the_time_bar_of_the_page_plays_and_pauses(browser, tmp_path):
     assert not tab.evaluate("window.linkwork.playing")
 
 
-def test_steps_pass_frames_of_equal_times(browser, tmp_path):
+def test_step_buttons_of_the_html_page_pass_frames_of_equal_times(browser, tmp_path):
     robot = lw.load("double_pendulum")
     document = replace(robot_document(robot, wave(robot, 4)), times=np.array([0.0, 1.0, 1.0, 2.0]))
     tab = opened(browser, document, tmp_path)
@@ -255,7 +255,7 @@ def test_steps_pass_frames_of_equal_times(browser, tmp_path):
     assert frames == [2, 1, 0, 0, 1, 2, 3, 3]
 
 
-def test_the_page_shows_layers_labels_plots_and_notes(browser, tmp_path):
+def test_html_page_shows_layers_labels_plots_and_notes(browser, tmp_path):
     document = everything(lw.load("arm6"))
     tab = opened(browser, document, tmp_path, size=(1100, 800))
     page = tab.page
@@ -292,7 +292,7 @@ def test_the_page_shows_layers_labels_plots_and_notes(browser, tmp_path):
     assert page.locator(".joint .unit").first.text_content() == "°"
 
 
-def test_the_camera_of_the_page_rotates_and_picks_links(browser, tmp_path):
+def test_camera_of_the_html_page_rotates_and_clicks_select_links(browser, tmp_path):
     robot = lw.load("arm7")
     tab = opened(browser, robot_document(robot, np.zeros((1, 1, robot.nq))), tmp_path)
     page, camera = tab.page, lambda: np.array(list(tab.evaluate("window.linkwork.camera").values()))
@@ -321,7 +321,7 @@ def test_the_camera_of_the_page_rotates_and_picks_links(browser, tmp_path):
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script><!-- \u2028 ☃ {0} \ud800"
 
 
-def test_the_page_shows_hostile_names_as_text(browser, tmp_path):
+def test_html_page_shows_names_with_markup_as_text(browser, tmp_path):
     document = everything(lw.load("double_pendulum"))
     renamed = {
         field: tuple(replace(entry, name=HOSTILE) for entry in getattr(document, field))
@@ -349,7 +349,7 @@ def test_the_page_shows_hostile_names_as_text(browser, tmp_path):
     tab.console_errors.clear()
 
 
-def test_the_page_draws_empty_scenes_in_narrow_windows(browser, tmp_path):
+def test_html_page_draws_empty_scenes_in_narrow_windows(browser, tmp_path):
     empty = SceneDocument("nothing", np.zeros(1))
     tab = opened(browser, empty, tmp_path, size=(360, 400), color_scheme="dark")
     assert not is_blank(tab.screenshot())
@@ -359,7 +359,7 @@ def test_the_page_draws_empty_scenes_in_narrow_windows(browser, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_surfaces_are_restored_from_their_compressed_form(browser, tmp_path):
+def test_html_page_restores_surfaces_from_their_compressed_form(browser, tmp_path):
     x, y = np.meshgrid(np.linspace(0.0, 1.0, 30), np.linspace(-2.0, 1.0, 30))
     points = np.stack([x, y, np.sin(3.0 * x) + np.abs(y)], axis=-1).reshape(-1, 3).astype("f4")
     i = (np.arange(29)[:, None] * 30 + np.arange(29)).ravel()
@@ -387,7 +387,7 @@ def test_surfaces_are_restored_from_their_compressed_form(browser, tmp_path):
             assert near.min() > np.cos(np.radians(36.0))
 
 
-def test_a_picture_that_the_browser_dropped_is_drawn_again(browser, tmp_path):
+def test_html_page_draws_again_after_the_browser_lost_the_graphics_context(browser, tmp_path):
     tab = opened(browser, everything(lw.load("arm6")), tmp_path)
     tab.evaluate(
         "document.getElementById('view').getContext('webgl2').getExtension('WEBGL_lose_context').loseContext()"
@@ -401,7 +401,7 @@ def test_a_picture_that_the_browser_dropped_is_drawn_again(browser, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_page_draws_a_hundred_robots_with_many_triangles(browser, tmp_path):
+def test_html_page_draws_a_hundred_robots_with_many_triangles(browser, tmp_path):
     robot = lw.load("quadruped")
     offsets = np.tile(np.eye(4), (100, 1, 1))
     offsets[:, 0, 3], offsets[:, 1, 3] = np.arange(100) % 10, np.arange(100) // 10

@@ -22,13 +22,13 @@ from linkwork.viewer.html.page import page_text, write_page
 from linkwork.viewer.joint_sliders import Slider
 
 
-def test_pages_of_long_motions_are_small_files(tmp_path):
+def test_html_pages_of_long_motions_are_small_files(tmp_path):
     robot = lw.load("humanoid")
     path = write_page(robot_document(robot, wave(robot, 1000)), tmp_path / "motion.html")
     assert path.stat().st_size < 3_000_000
 
 
-def test_invalid_documents_are_refused_before_anything_is_written(tmp_path):
+def test_invalid_scene_documents_are_refused_before_anything_is_written(tmp_path):
     document = everything(lw.load("arm6"))
     [actor, ghost], surface = document.actors, document.surfaces[2]
     nan = np.full_like(actor.q, np.nan)
@@ -52,13 +52,13 @@ def test_invalid_documents_are_refused_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_page_is_one_file_with_a_content_security_policy():
+def test_html_page_is_one_file_with_a_content_security_policy():
     text = page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
     assert "default-src 'none'" in text and not re.search(r"(src|href)=[\"']?(https?:)?//", text)
     assert text == page_text(robot_document(lw.load("arm7"), np.zeros((1, 1, 7))))
 
 
-def test_every_operation_is_translated_to_javascript(browser):
+def test_every_scalar_operation_is_translated_to_javascript(browser):
     rng = np.random.default_rng(0)
     special = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
     calls, expected = [], []
@@ -95,7 +95,7 @@ BROWSER_NAMES = """() => {
 }"""
 
 
-def test_scripts_of_the_page_read_only_properties_that_exist(browser):
+def test_scripts_of_the_html_page_read_only_properties_that_exist(browser):
     """A property is one of the browser, of the scene's data, or one that a script defines."""
     folder = Path(page.__file__).parent
     script = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.js"))
@@ -132,7 +132,7 @@ class Counted(JointType):
         return Pose(Rotation.about(Vec3(0.0, 0.0, 1.0), angle), Vec3(0.0, 0.0, 0.0))
 
 
-def test_a_joint_with_a_loop_in_its_transform_has_no_slider():
+def test_joint_with_a_loop_in_its_transform_has_no_slider_on_the_html_page():
     joint = lw.Joint.of(Counted(), name="counted", parent="world", child="hand")
     robot = lw.Robot.build("loops", lw.Link("hand"), joint)
     document = robot_document(robot, np.zeros((1, 1, 1)))

@@ -32,7 +32,7 @@ def read(path):
 
 @pytest.mark.slow(every=3)
 @needs_browser
-def test_png_pictures_are_written(tmp_path):
+def test_scenes_can_be_written_as_png_pictures(tmp_path):
     pytest.importorskip("playwright")
 
     async def in_a_loop():
@@ -46,7 +46,7 @@ def test_png_pictures_are_written(tmp_path):
 @pytest.mark.slow
 @needs_browser
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="films need ffmpeg on PATH")
-def test_mp4_films_are_written(tmp_path):
+def test_scenes_can_be_written_as_mp4_films(tmp_path):
     pytest.importorskip("playwright")
     path = write_mp4(document(), tmp_path / "film.mp4", fps=5.0, speed=2.0, size=(128, 96))
     probe = shutil.which("ffprobe")
@@ -58,7 +58,7 @@ def test_mp4_films_are_written(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["film.mp4"]
 
 
-def test_wrong_arguments_and_missing_tools_of_pictures_are_reported(tmp_path, monkeypatch):
+def test_wrong_arguments_and_missing_tools_of_scene_pictures_are_reported(tmp_path, monkeypatch):
     scene, path = document(), tmp_path / "x.png"
     cases = [
         (write_png, {"camera": "frnt"}, "camera: expected .*perspective.*got 'frnt'"),

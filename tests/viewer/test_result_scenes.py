@@ -38,7 +38,7 @@ def rolling(**options):
     return BALL.simulate(q, v, duration=0.1, dt=0.005, contacts=ground, **options), ground
 
 
-def test_a_simulation_is_shown_with_contact_forces(tmp_path):
+def test_scene_of_a_simulation_shows_contact_forces(tmp_path):
     run, ground = rolling()
     document = checked(run)
     (actor,) = document.actors
@@ -66,7 +66,7 @@ def test_a_simulation_is_shown_with_contact_forces(tmp_path):
     assert checked(again, contacts=ground).arrows[0].starts == pytest.approx(arrows.starts)
 
 
-def test_a_simulation_that_stops_is_shown_until_then():
+def test_scene_of_a_simulation_that_stops_ends_at_that_time():
     robot = lw.load("double_pendulum")
     run = robot.simulate(
         np.zeros(2), controller=lambda t, q, v: [lw.expr.where(t > 0.045, np.inf, 1.0), 0.0], duration=0.1, dt=1e-3
@@ -76,7 +76,7 @@ def test_a_simulation_that_stops_is_shown_until_then():
 
 
 @pytest.mark.slow(every=9)
-def test_contacts_of_shapes_are_shown():
+def test_scene_of_a_simulation_shows_contacts_between_shapes():
     boxes = lw.Robot.build(
         "boxes",
         *[
@@ -109,7 +109,7 @@ def plan():
 
 
 @pytest.mark.slow(every=3)
-def test_a_plan_is_shown_with_path_tree_and_ghosts():
+def test_scene_of_a_plan_shows_path_tree_and_ghosts():
     result = plan()
     document = checked(result, ghosts=3, tree=True)
     moving, ghosts = document.actors
@@ -121,7 +121,7 @@ def test_a_plan_is_shown_with_path_tree_and_ghosts():
     assert path.points == pytest.approx(ARM.pose(moving.q[:, 0], ARM.frames[-1])[:, :3, 3])
 
 
-def test_a_plan_without_a_path_shows_start_goal_and_the_colliding_pair():
+def test_scene_of_a_failed_plan_shows_start_goal_and_the_colliding_pair():
     start = ARM.neutral()
     goal = start + 0.4
     for q, status in ((goal, "goal_in_collision"), (start, "start_in_collision")):
@@ -145,7 +145,7 @@ def test_a_plan_without_a_path_shows_start_goal_and_the_colliding_pair():
         assert frame.name == "goal of tool" and frame.poses[:3, 3] == pytest.approx(far)
 
 
-def test_a_roadmap_is_shown_with_nodes_and_edges():
+def test_scene_of_a_roadmap_shows_nodes_and_edges():
     roadmap = lw.planning.Roadmap(ARM, SCENE, num_nodes=20, lazy=True)
     document = checked(roadmap, robots=2)
     (nodes,) = document.points
@@ -160,7 +160,7 @@ def spline():
 
 
 @pytest.mark.slow(every=3)
-def test_trajectories_are_shown():
+def test_scene_of_a_trajectory_shows_frame_paths_ghosts_and_obstacles():
     curve = spline()
     document = checked(curve, frames=["tool"], ghosts=2, scene=SCENE, rate=20.0)
     assert document.times == pytest.approx(np.linspace(0.0, 1.0, 21))
@@ -173,7 +173,7 @@ def test_trajectories_are_shown():
         scene_document(lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]))
 
 
-def test_inverse_kinematics_is_shown_with_its_target():
+def test_scene_of_inverse_kinematics_shows_the_target():
     target = ARM.pose(ARM.neutral() + 0.3, "tool")
     solution = ARM.inverse_kinematics(target, "tool")
     document = checked(solution, initial=True, scene=SCENE)
@@ -188,7 +188,7 @@ def test_inverse_kinematics_is_shown_with_its_target():
     assert failed.lines[0].points[1] == pytest.approx(far[:3, 3])
 
 
-def test_targets_along_a_path_are_shown():
+def test_scene_of_path_ik_shows_the_configurations_over_time():
     q = ARM.neutral() + np.linspace(0.0, 0.2, 5)[:, None]
     problem = ARM.ik_problem(lw.ik.PoseTask("tool"))
     (name,) = problem.shapes
@@ -206,7 +206,7 @@ def tracked():
     return ARM.track_cartesian_path(lw.motion.line(start, lw.pose((0.03, 0.0, 0.04)) @ start), "tool", q_init=HOME)
 
 
-def test_a_tracked_cartesian_path_is_shown():
+def test_scene_of_a_tracked_cartesian_path_shows_the_path():
     result = tracked()
     document = checked(result)
     assert document.actors[0].q[:, 0] == pytest.approx(result.q)
@@ -215,7 +215,7 @@ def test_a_tracked_cartesian_path_is_shown():
     assert line.points[[0, -1]] == pytest.approx(result.path(np.array([0.0, 0.05]))[:, :3, 3])
 
 
-def test_an_optimal_motion_is_shown():
+def test_scene_of_an_optimal_trajectory_shows_the_motion():
     problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0).add("acceleration", "least_squares")
     problem = problem.add(lw.ik.PositionTask("tool"), "equality", steps=-1, name="reach")
     result = problem.solve(HOME, targets={"reach": ARM.pose(HOME + 0.1, "tool")[:3, 3]})
@@ -225,7 +225,7 @@ def test_an_optimal_motion_is_shown():
     assert document.actors[0].q[-1, 0] == pytest.approx(result.q[-1], abs=1e-9)
 
 
-def test_driven_mechanisms_are_shown():
+def test_scene_of_a_driven_mechanism_shows_the_motion():
     fourbar = lw.load("fourbar")
     crank = fourbar.joints[0].name
     assembled = fourbar.assemble(hold={crank: 0.3}, branches=4)
@@ -238,7 +238,7 @@ def test_driven_mechanisms_are_shown():
     assert moving.actors[0].q[:, 0] == pytest.approx(driven.q) and moving.times[-1] == pytest.approx(0.3)
 
 
-def test_a_workspace_map_is_shown():
+def test_scene_of_a_workspace_map_shows_its_voxels():
     robot = lw.load("double_pendulum")
     reach = robot.workspace_map("tip", samples=2000, voxel_size=0.2)
     document = checked(reach, section=None, q=[0.1, 0.2])
@@ -272,7 +272,7 @@ def test_a_workspace_map_is_shown():
     assert stored == reach and "pass robot=" in checked(stored).notes[0]
 
 
-def test_records_of_a_simulation_are_drawn_over_time():
+def test_scene_of_a_simulation_plots_records_over_time():
     pytest.importorskip("matplotlib")
     robot = lw.load("double_pendulum")
     sensors = {"imu": lw.simulation.IMU("tip")}
@@ -291,7 +291,7 @@ def test_records_of_a_simulation_are_drawn_over_time():
     assert [len(axis.lines) for axis in axes[3:]] == [2, 16, 6]
 
 
-def test_environments_are_shown_side_by_side():
+def test_scene_of_vector_environments_shows_them_side_by_side():
     pytest.importorskip("gymnasium")
     batch = lw.environments.VectorEnvironment("cart_pole", num_envs=5)
     batch.reset(seed=1)
@@ -301,7 +301,7 @@ def test_environments_are_shown_side_by_side():
     assert len(np.unique(actor.offsets[:, :2, 3], axis=0)) == 5
 
 
-def test_a_scene_of_obstacles_is_shown():
+def test_scene_of_obstacles_can_be_shown():
     document = checked(SCENE, title="one ball")
     assert document.title == "one ball" and [prop.name for prop in document.props] == ["ball"]
     assert checked(lw.Scene()).title == "0 obstacles"
@@ -315,7 +315,7 @@ def showing():
 
 
 @pytest.mark.slow(every=3)
-def test_each_show_method_checks_its_output_and_writes_files(tmp_path):
+def test_each_show_method_checks_its_output_option_and_writes_files(tmp_path):
     run, _ = rolling()
     objects = [run, plan(), spline(), tracked(), SCENE, lw.load("fourbar").assemble()]
     objects += [ARM, scene_document(ARM), ARM.inverse_kinematics(ARM.pose(ARM.neutral(), "tool"), "tool")]

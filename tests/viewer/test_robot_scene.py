@@ -41,7 +41,7 @@ def require_consistent(document):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", robots.names())
-def test_bundled_robots_have_scene_documents(name):
+def test_bundled_robots_can_be_converted_to_scene_documents(name):
     robot = lw.load(name)
     document = robot_document(robot)
     require_consistent(document)
@@ -64,7 +64,7 @@ def test_bundled_robots_have_scene_documents(name):
         assert np.abs(robot.assemble(q, check=False).q - q).max() < 1e-6, "shown assembled"
 
 
-def test_scene_documents_have_layers_of_markers():
+def test_scene_documents_have_layers_of_axes_frames_and_collision_shapes():
     robot = lw.load("arm7")
     (actor,) = robot_document(robot, {"elbow": 0.3}).actors
     count = {layer: sum(part.layer == layer for part in actor.parts) for layer in PART_LAYERS}
@@ -78,7 +78,7 @@ def test_scene_documents_have_layers_of_markers():
         assert part.placement[:3, 2] == pytest.approx(S.direction[0]) and part.link == joint.name
 
 
-def test_axes_of_rotation_and_translation_differ_in_color_and_pass_through_the_joint():
+def test_drawn_axes_of_rotation_and_translation_differ_in_color_and_pass_through_the_joint():
     kinds = (lw.joints.Revolute((0.6, 0.0, 0.8)), lw.joints.Prismatic((0.48, 0.6, 0.64)), lw.joints.Revolute((0, 0, 1)))
     names = ("world", "one", "two", "three")
     links = [lw.Link(name, mass=1.0) for name in names[1:]]
@@ -94,7 +94,7 @@ def test_axes_of_rotation_and_translation_differ_in_color_and_pass_through_the_j
 MOMENTS = np.array([[0.02, 0.001, 0.002], [0.001, 0.03, -0.003], [0.002, -0.003, 0.04]])
 
 
-def test_inertia_ellipsoids_have_mass_and_moments_of_the_link():
+def test_drawn_inertia_ellipsoids_have_mass_and_moments_of_the_link():
     link = lw.Link("body", mass=2.0, com=(0.1, 0.2, 0.3), inertia=MOMENTS)
     robot = lw.Robot.build(
         "one", [link], [lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="body")]
@@ -143,7 +143,7 @@ def test_scene_documents_have_motions_instances_ghosts_and_obstacles():
 
 
 @pytest.mark.slow(every=3)
-def test_nearest_pairs_are_drawn_in_a_picture():
+def test_nearest_pairs_of_links_are_drawn_in_a_scene():
     robot = lw.load("arm7")
     document = robot_document(robot, nearest=3)
     assert len(document.lines[0].points) == 6
@@ -151,7 +151,7 @@ def test_nearest_pairs_are_drawn_in_a_picture():
     assert document.texts[0].text == f"{' – '.join(first.pairs[0])}: {float(first.distance[0]):.4f} m"
 
 
-def test_a_robot_without_shapes_is_drawn_as_a_skeleton():
+def test_robot_without_shapes_is_drawn_as_a_skeleton():
     robot = lw.Robot.from_dh("planar", [{"a": 0.3}, {"a": 0.2}], convention="standard")
     (actor,) = robot_document(robot).actors
     rods = [part for part in actor.parts if part.body >= 0 and part.placement[:3, 3].any()]
@@ -165,7 +165,7 @@ URDF = """<robot name="r"><link name="a"><visual><geometry><mesh filename="none/
 <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/></joint></robot>"""
 
 
-def test_missing_meshes_are_drawn_as_placeholders(tmp_path):
+def test_missing_mesh_files_are_drawn_as_placeholders(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text(URDF.format(mesh="hand &lt;b&gt; ü.stl"), encoding="utf-8")
     robot = lw.load(file, inertia="ignore")

@@ -43,7 +43,7 @@ def ends_of_rod(vertices):
     return [vertices[np.isclose(along, side, atol=1e-5)].mean(axis=0) for side in (along.min(), along.max())]
 
 
-def test_the_bars_of_a_four_bar_close_its_loop_on_two_supports():
+def test_drawn_bars_of_a_four_bar_close_its_loop_on_two_supports():
     robot = without_shapes(lw.load("fourbar"))
     document = robot_document(robot)
     q = document.actors[0].q[0, 0]
@@ -60,7 +60,7 @@ def test_the_bars_of_a_four_bar_close_its_loop_on_two_supports():
         assert sum(np.abs(x.mean(axis=0) - hinge)[:2].max() < 1e-6 for x, _ in ground) == 3
 
 
-def test_a_slider_is_a_block_on_its_guide_at_all_sizes():
+def test_sliding_joint_is_drawn_as_a_block_on_its_guide_at_all_sizes():
     for scale in (0.001, 1.0):
         robot = lw.Robot.build(
             "slider crank",
@@ -107,7 +107,7 @@ def test_all_links_of_bundled_mechanisms_are_drawn_without_shapes():
                 assert min(distance_to_hull(end, x, directions) for x, _ in solids) < 1e-5, (name, body)
 
 
-def test_a_link_without_shapes_is_drawn_in_a_mechanism_with_shapes():
+def test_link_without_shapes_is_drawn_in_a_mechanism_with_shapes():
     robot = lw.load("fourbar")
     (coupler,) = (frame for frame in robot.tree.frames if frame.name == "coupler")
     frames = tuple(replace(f, visuals=(), collisions=()) if f == coupler else f for f in robot.tree.frames)

@@ -14,7 +14,7 @@ def outside(robot, q):
 
 
 @pytest.mark.slow(every=3)
-def test_real_robots_start_within_their_limits():
+def test_pictures_of_example_robots_start_within_joint_limits():
     changed = set()
     for example in (*EXAMPLES, *SHIPPED):
         robot = example.robot()
@@ -41,7 +41,7 @@ def arm_with(*limits):
     return lw.Robot.from_urdf_string(URDF.format("".join(joints)))
 
 
-def test_start_configurations_respect_limits_names_and_couplings():
+def test_start_configurations_of_pictures_respect_limits_names_and_couplings():
     arm = arm_with((-1, 1), (0.5, 2.5))
     assert start_configuration(arm).tolist() == [0.0, 1.5]
     named = arm.with_named_configuration("folded", [0.0, 3.0]).with_named_configuration("home", [0.3, 0.7])
@@ -54,7 +54,7 @@ def test_start_configurations_respect_limits_names_and_couplings():
     assert start_configuration(apart).tolist() == [0.0]
 
 
-def test_mechanisms_start_assembled_and_pictures_start_there():
+def test_pictures_of_mechanisms_start_in_an_assembled_configuration():
     for name in ("fourbar", "arm"):
         robot = lw.load(name) if name == "fourbar" else arm_with((0.5, 2.5))
         q = start_configuration(robot)

@@ -51,7 +51,7 @@ def require_normals(surface):
     assert np.linalg.norm(surface.normals, axis=1) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_surfaces_of_convex_shapes_are_closed_and_of_equal_size():
+def test_drawn_surfaces_of_convex_shapes_are_closed_and_of_equal_size():
     directions = RNG.normal(size=(40, 3))
     for shape in CONVEX:
         surface = shape_surface(shape)
@@ -69,7 +69,7 @@ def test_surfaces_of_convex_shapes_are_closed_and_of_equal_size():
 
 
 @pytest.mark.slow(every=3)
-def test_surfaces_of_fields_have_the_right_extent():
+def test_drawn_surfaces_of_fields_have_the_size_of_the_field():
     grid = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 20)] * 3, indexing="ij"), axis=-1)
     ball = shape_surface(shapes.DistanceField(np.linalg.norm(grid, axis=-1) - 0.7, 2.0 / 19.0))
     assert is_closed(ball) and volume(ball) == pytest.approx(4.0 / 3.0 * np.pi * 0.7**3, rel=0.02)
@@ -85,7 +85,7 @@ def test_surfaces_of_fields_have_the_right_extent():
     assert len(large.vertices) <= 250 * 250 and np.ptp(large.vertices, axis=0) == pytest.approx([3.99, 2.99, 0.0])
 
 
-def test_surfaces_of_compounds_half_spaces_and_clouds_have_the_right_extent():
+def test_drawn_surfaces_of_compounds_half_spaces_and_clouds_have_the_shapes_size():
     surfaces = SurfaceSet()
     arm = shapes.Compound([shapes.Sphere(0.1).at((0, 0, -0.3)), shapes.Sphere(0.1).at((0, 0, 0.3))])
     two = surfaces.of_shape(arm, FileSearch(()))
@@ -96,7 +96,7 @@ def test_surfaces_of_compounds_half_spaces_and_clouds_have_the_right_extent():
     assert is_closed(cloud) and volume(cloud) == pytest.approx(10 * 4.0 / 3.0 * 0.02**3, rel=1e-3)
 
 
-def test_creases_are_sharp_and_large_meshes_are_simplified():
+def test_drawn_surfaces_have_sharp_creases_and_large_meshes_are_simplified():
     corners = np.array(CONVEX[0].support(RNG.choice([-1.0, 1.0], size=(50, 3))))
     box = shapes.Polytope(corners)
     assert len(smooth_surface(np.array(box.vertices), np.array(box.triangles)).vertices) == 24
@@ -138,7 +138,7 @@ def loaded(folder, texture, data):
     return files.mesh_surfaces(shapes.Mesh("box.obj", (2.0, 1.0, 1.0)), FileSearch((str(folder),)))
 
 
-def test_textures_are_decoded_and_written_again(tmp_path):
+def test_textures_of_mesh_files_are_decoded_and_encoded_again(tmp_path):
     result = loaded(tmp_path, "red.png", png())
     ((surface, color),) = result.surfaces
     assert result.notes == () and np.ptp(surface.vertices, axis=0).tolist() == [2.0, 1.0, 0.0]
@@ -161,14 +161,14 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_textures_are_left_out(tmp_path, name):
+def test_unsafe_texture_files_are_left_out(tmp_path, name):
     result = loaded(tmp_path, name, HOSTILE[name])
     ((surface, color),) = result.surfaces
     assert surface.texture is None and color == pytest.approx((0.2, 0.4, 0.6, 1.0), abs=0.01)
     assert len(result.notes) == 1
 
 
-def test_textures_outside_of_the_folders_are_left_out(tmp_path):
+def test_textures_outside_of_the_allowed_folders_are_left_out(tmp_path):
     (tmp_path / "secret.png").write_bytes(png())
     inside = tmp_path / "robot"
     inside.mkdir()
@@ -182,7 +182,7 @@ def stl(triangles):
     return bytes(80) + struct.pack("<I", len(triangles)) + data.tobytes()
 
 
-def test_large_meshes_are_simplified_and_broken_files_replaced(tmp_path):
+def test_large_meshes_are_simplified_and_broken_mesh_files_replaced_in_pictures(tmp_path):
     search, surfaces = FileSearch((str(tmp_path),)), SurfaceSet()
     side = 200
     x, y = np.meshgrid(np.arange(side), np.arange(side), indexing="ij")
@@ -209,7 +209,7 @@ def test_large_meshes_are_simplified_and_broken_files_replaced(tmp_path):
     assert len(surfaces.surfaces) == 2, "one placeholder for all"
 
 
-def test_colors_of_mesh_files_are_read(tmp_path):
+def test_colors_of_mesh_files_are_read_for_pictures(tmp_path):
     ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
     ply += "property uchar red\nproperty uchar green\nproperty uchar blue\nelement face 1\n"
     ply += "property list uchar int vertex_indices\nend_header\n0 0 0 255 0 0\n1 0 0 0 255 0\n0 1 0 0 0 255\n3 0 1 2\n"
@@ -239,7 +239,7 @@ COLLADA = """<?xml version="1.0"?>
 <scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
 
 
-def test_a_collada_mesh_with_a_missing_material_is_drawn(tmp_path):
+def test_collada_mesh_with_a_missing_material_is_drawn(tmp_path):
     """It is drawn without the material, at its position, with a note."""
     (tmp_path / "foot.dae").write_text(COLLADA)
     result = files.mesh_surfaces(shapes.Mesh("foot.dae"), FileSearch((str(tmp_path),)))
@@ -248,7 +248,7 @@ def test_a_collada_mesh_with_a_missing_material_is_drawn(tmp_path):
     assert result.notes == ("foot.dae: drawn without its materials, which refer to missing elements",)
 
 
-def test_images_of_other_programs_are_read(tmp_path):
+def test_texture_images_written_by_other_programs_are_read(tmp_path):
     image = pytest.importorskip("PIL.Image")
     data = io.BytesIO()
     image.new("RGBA", (2000, 30), (10, 200, 30, 128)).save(data, "PNG")
@@ -293,7 +293,7 @@ def test_textures_inside_of_gltf_files_are_read(tmp_path):
         assert len(result.notes) == 1 and "image 0" in result.notes[0], name
 
 
-def test_written_gltf_files_are_read_again(tmp_path):
+def test_gltf_files_written_by_linkwork_are_read_as_equal_meshes(tmp_path):
     """A GLB file of this library has the colours and the places of the robot's shapes."""
     robot = lw.load("double_pendulum")
     document = lw.viewer.scene_document(robot)

@@ -12,7 +12,7 @@ from linkwork.viewer.joint_sliders import joint_sliders
 from linkwork.viewer.scenes.robot_scenes import robot_document
 
 
-def test_the_front_of_a_planar_mechanism_is_along_its_normal():
+def test_front_view_of_a_planar_mechanism_is_along_its_normal():
     quarter = 0.5 * math.pi
     expected = {"fourbar": (-quarter, 0.0), "double_pendulum": (-quarter, 0.0), "arm6": (0.0, 0.0)}
     expected |= {"planetary_gear": (-quarter, quarter), "quadruped": (0.0, 0.0)}
@@ -30,7 +30,7 @@ def test_the_front_of_a_planar_mechanism_is_along_its_normal():
         assert view == pytest.approx((azimuth - quarter, 0.0))
 
 
-def test_sliders_of_joints_without_limits_begin_in_the_middle_half():
+def test_sliders_of_joints_without_limits_have_a_finite_range_with_the_value_in_its_middle_half():
     joints = {"turn": lw.joints.Revolute((0, 0, 1)), "slide": lw.joints.Prismatic((1, 0, 0))}
     for name, joint in joints.items():
         robot = lw.Robot.build(name, lw.Link("rod", mass=1.0), lw.Joint.of(joint, parent="world", child="rod"))
@@ -40,7 +40,7 @@ def test_sliders_of_joints_without_limits_begin_in_the_middle_half():
             assert 0.25 <= share <= 0.75, (name, q)
 
 
-def test_the_path_that_is_drawn_first_is_of_a_frame_that_moves():
+def test_frame_path_drawn_by_default_belongs_to_a_frame_that_moves():
     arm = lw.load("arm6")
     assert frames_to_draw(arm, None) == (arm.frames[-1],)
     with_fixed = arm.with_frame("corner", "base", (1.0, 0.0, 0.0))

@@ -33,7 +33,7 @@ def wait_for(condition):
 
 
 @pytest.mark.slow(every=3)
-def test_a_killed_program_continues_its_map(expected, tmp_path):
+def test_workspace_map_interrupted_by_a_killed_program_continues(expected, tmp_path):
     path, folder = tmp_path / "map.npz", tmp_path / "map.npz.chunks"
     program = f"""import linkwork as lw
 lw.load("arm7").workspace_map("hand", workers=2, path={str(path)!r}, **{OPTIONS})
@@ -53,7 +53,7 @@ lw.load("arm7").workspace_map("hand", workers=2, path={str(path)!r}, **{OPTIONS}
 
 
 @pytest.mark.slow(every=9)
-def test_killed_workers_are_replaced(expected, monkeypatch):
+def test_killed_workers_of_a_workspace_map_are_replaced(expected, monkeypatch):
     started = []
     start = local_workers._Pool._start
 
@@ -117,7 +117,7 @@ class Cluster:
 
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_map_on_a_cluster_survives_the_loss_of_a_worker_and_the_scheduler(expected, tmp_path):
+def test_workspace_map_on_a_cluster_continues_after_losing_a_worker_and_the_scheduler(expected, tmp_path):
     pytest.importorskip("distributed")
     cluster = Cluster(tmp_path)
     threads: list[threading.Thread] = []
@@ -161,7 +161,7 @@ def test_a_map_on_a_cluster_survives_the_loss_of_a_worker_and_the_scheduler(expe
         cluster.stop()
 
 
-def test_a_missing_scheduler_is_named(monkeypatch):
+def test_error_of_a_missing_dask_scheduler_names_its_address(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(dask_cluster, "_CONNECT", 0.2)
     with pytest.raises(ConnectionError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):

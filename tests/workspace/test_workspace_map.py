@@ -74,7 +74,7 @@ def test_workspace_map_values_are_those_of_the_robots_functions(arm, part):
         assert result.orientation_coverage[k] == len(set(bins[inside])) / NUM_DIRECTIONS
 
 
-def test_workspace_map_queries_agree_with_the_voxels(arm):
+def test_queries_of_a_workspace_map_agree_with_its_voxels(arm):
     result = arm.workspace_map("hand", samples=3000, voxel_size=0.2, workers=1)
     html = result._repr_html_()
     assert "<iframe srcdoc=" in html and "no picture" not in html
@@ -98,7 +98,7 @@ def test_workspace_map_queries_agree_with_the_voxels(arm):
         result.reached[0] = 0
 
 
-def test_approach_directions_are_divided_into_equal_areas():
+def test_approach_directions_of_workspace_maps_are_divided_into_equal_areas():
     n = 200_000
     x = np.random.default_rng(0).normal(size=(n, 3))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -113,7 +113,7 @@ def test_approach_directions_are_divided_into_equal_areas():
 
 
 @pytest.mark.slow(every=3)
-def test_workspace_maps_are_equal_to_the_bit_in_any_order(arm):
+def test_workspace_maps_computed_in_any_order_are_equal_bit_for_bit(arm):
     job = job_of(arm, "hand", samples=4 * BLOCK + 500)
     evaluator = BlockEvaluator(job)
     whole = evaluator.counts(0, 5)
@@ -129,7 +129,7 @@ def test_workspace_maps_are_equal_to_the_bit_in_any_order(arm):
 
 
 @pytest.mark.slow(every=9)
-def test_worker_processes_give_the_same_workspace_map(arm, tmp_path):
+def test_worker_processes_compute_the_same_workspace_map(arm, tmp_path):
     options = {"samples": 3 * BLOCK, "voxel_size": 0.1}
     single_map = arm.workspace_map("hand", workers=1, **options)
     reports = []
@@ -146,7 +146,7 @@ class StopError(Exception):
 
 
 @pytest.mark.slow(every=3)
-def test_a_stopped_workspace_map_continues(arm, tmp_path, monkeypatch):
+def test_interrupted_workspace_map_can_be_continued(arm, tmp_path, monkeypatch):
     options = {"samples": 5 * BLOCK, "voxel_size": 0.1, "workers": 1, "chunk": BLOCK}
     whole = arm.workspace_map("hand", **options)
     path, folder = tmp_path / "map.npz", tmp_path / "map.npz.chunks"
@@ -186,7 +186,7 @@ def test_a_stopped_workspace_map_continues(arm, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow(every=3)
-def test_many_chunks_of_a_map_are_merged_into_one_file(arm, tmp_path, monkeypatch):
+def test_many_chunks_of_a_workspace_map_are_merged_into_one_file(arm, tmp_path, monkeypatch):
     from linkwork.workspace import chunk_ledger
 
     monkeypatch.setattr(chunk_ledger, "_MAX_FILES", 2)
@@ -205,7 +205,7 @@ def test_many_chunks_of_a_map_are_merged_into_one_file(arm, tmp_path, monkeypatc
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
-def test_workspace_map_files_are_checked(arm, tmp_path, suffix):
+def test_damaged_and_unsuitable_workspace_map_files_raise_errors(arm, tmp_path, suffix):
     if suffix == ".zarr":
         pytest.importorskip("zarr")
     path = tmp_path / f"map{suffix}"
@@ -275,7 +275,7 @@ def _cam(advance, code):
 CAM_GLOBALS = {"Pose": lw.spatial.Pose, "Rotation": lw.spatial.Rotation}
 
 
-def test_a_map_of_a_joint_with_changed_code_is_refused(tmp_path):
+def test_workspace_map_of_a_users_joint_with_changed_code_is_refused(tmp_path):
     options = {"samples": 500, "workers": 1, "path": tmp_path / "map.npz"}
     result = _cam(0.2, "self.advance * q[0]").workspace_map("tip", **options)
     assert _cam(0.2, "self.advance * q[0]").workspace_map("tip", **options) == result
@@ -284,7 +284,7 @@ def test_a_map_of_a_joint_with_changed_code_is_refused(tmp_path):
             changed.workspace_map("tip", **options)
 
 
-def test_joints_that_do_not_move_the_frame_are_fixed(arm):
+def test_workspace_map_keeps_joints_that_do_not_move_the_frame_fixed(arm):
     q = arm.neutral()
     q[-1] = 3.5  # beyond the limits, as given; a default is within them
     options = {"relative_to": "base", "samples": 500}
@@ -344,7 +344,7 @@ def test_invalid_arguments_of_workspace_maps_are_refused(arm, tmp_path):
 
 
 @pytest.mark.slow(every=3)
-def test_workspace_maps_name_coordinates_without_limits():
+def test_errors_about_workspace_maps_name_coordinates_without_limits():
     robot = lw.load("arm7", floating_base=True)
     with pytest.raises(ValueError, match=r"position_limits: coordinate 'floating_base.x' .*or relative_to="):
         robot.workspace_map("hand", samples=100)
@@ -355,7 +355,7 @@ def test_workspace_maps_name_coordinates_without_limits():
     assert robot.workspace_map("hand", samples=1000, voxel_size=0.2, position_limits=limits).reached.sum() == 1000
 
 
-def test_maps_of_too_many_voxels_are_refused():
+def test_workspace_maps_with_too_many_voxels_are_refused():
     counts = VoxelCounts()
     counts.merge(SparseCounts(np.zeros((1, 3), np.int32), {n: np.ones(1, t) for n, (_, t) in FIELDS.items()}))
     with pytest.raises(BoxTooLargeError, match="2500000125 voxels, more than the limit of 4194304"):
@@ -364,7 +364,7 @@ def test_maps_of_too_many_voxels_are_refused():
 
 
 @pytest.mark.slow(every=3)
-def test_damaged_zarr_stores_of_maps_are_refused(tmp_path):
+def test_damaged_zarr_stores_of_workspace_maps_are_refused(tmp_path):
     """Format 3, known codecs and sizes; no links out of the store; the same map as an untrusted file."""
     zstd = pytest.importorskip("numcodecs.zstd")
     robot = lw.load("double_pendulum")

@@ -39,7 +39,7 @@ def drawn_poses(view):
     return np.array([pose_of(b.wxyz, b.position) for b in view._page.drawings[0].bodies])
 
 
-def test_a_slider_of_the_live_page_moves_its_links(opened):
+def test_slider_of_the_live_page_moves_its_links(opened):
     robot = lw.load("arm7")
     view, client = opened(small_document(robot))
     sliders = view._page.sliders["arm7"].sliders
@@ -63,7 +63,7 @@ def test_a_slider_of_the_live_page_moves_its_links(opened):
     assert view.q[3] == pytest.approx(-np.pi / 2)
 
 
-def test_sliders_of_joints_without_plain_coordinates_move_along_the_velocity(opened):
+def test_sliders_of_live_pages_for_joints_on_manifolds_move_along_a_velocity(opened):
     types = lw.joints
     axis, direction = (0.36, 0.48, 0.8), (0.6, -0.64, 0.48)
     chain = types.Composite((types.Spherical(), types.Prismatic(direction)))
@@ -83,7 +83,7 @@ def test_sliders_of_joints_without_plain_coordinates_move_along_the_velocity(ope
     np.testing.assert_allclose([slider.value for slider in panel.sliders], phi, atol=1e-4)
 
 
-def test_loops_stay_closed_while_a_slider_moves(opened):
+def test_loops_stay_closed_while_a_slider_of_the_live_page_moves(opened):
     robot = lw.load("fourbar")
     view, client = opened(small_document(robot, robot.assemble().q))
     sliders = view._page.sliders["fourbar"].sliders
@@ -107,7 +107,7 @@ def test_loops_stay_closed_while_a_slider_moves(opened):
     assert view._page.status.value == f"the loops are open: largest constraint error {gap:.3g} m or rad"
 
 
-def test_a_dragged_handle_ends_at_its_target(opened):
+def test_handle_dragged_on_the_live_page_ends_at_its_target(opened):
     robot = lw.load("arm7")
     start = np.array([0.2, 0.4, 0.1, -1.4, 0.1, 1.5, 0.2])
     view, client = opened(small_document(robot, start))
@@ -134,7 +134,7 @@ def test_a_dragged_handle_ends_at_its_target(opened):
     assert np.linalg.norm(reached[:3, 3] - far[:3, 3]) < distances.min()
 
 
-def test_a_dragged_mechanism_keeps_its_loops_closed(opened):
+def test_mechanism_dragged_on_the_live_page_keeps_its_loops_closed(opened):
     robot = lw.load("fourbar")
     start = np.asarray(robot.assemble({"crank_hinge": 0.5}).q)
     view, client = opened(small_document(robot, start))
@@ -148,7 +148,7 @@ def test_a_dragged_mechanism_keeps_its_loops_closed(opened):
     assert np.abs(pose_error(robot.pose(view.q, frame), goal)).max() < 1e-5
 
 
-def test_links_at_limits_are_colored(opened):
+def test_live_page_colors_links_at_joint_limits(opened):
     robot = lw.load("arm7")
     view, client = opened(small_document(robot, [0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0]))
     page = view._page
@@ -167,7 +167,7 @@ def test_links_at_limits_are_colored(opened):
     assert page.status.value == ""
 
 
-def test_named_configurations_are_selected_by_buttons(opened):
+def test_buttons_of_the_live_page_select_named_configurations(opened):
     robot = lw.load("arm7").with_named_configuration("ready", {"elbow": -1.5, "wrist_flex": 1.0})
     view, client = opened(small_document(robot, robot.neutral() + 0.01))
     panel = view._page.sliders["arm7"]
@@ -183,7 +183,7 @@ def test_named_configurations_are_selected_by_buttons(opened):
     np.testing.assert_allclose(view.q, 0.5 * (robot.lower + robot.upper))
 
 
-def test_layers_and_overlays_are_switched(opened):
+def test_layers_and_overlays_of_the_live_page_can_be_switched(opened):
     robot = lw.load("arm7")
     scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, 0.6))
     view, client = opened(small_document(robot, [0.0, 0.5, 0.0, -1.0, 0.0, 1.0, 0.0], obstacles=scene))
@@ -208,7 +208,7 @@ def test_layers_and_overlays_are_switched(opened):
     assert pairs.texts == []
 
 
-def test_robots_side_by_side_keep_their_obstacles(opened):
+def test_live_page_shows_robots_side_by_side_with_their_obstacles(opened):
     robot, q = lw.load("arm7"), [0.0, 0.5, 0.0, -1.0, 0.0, 1.0, 0.0]
     scenes = [lw.Scene().with_sphere("ball", 0.1, (0.6, 0.0, height)) for height in (0.6, 0.9)]
     document = lw.viewer.side_by_side([small_document(robot, q, obstacles=scene) for scene in scenes], spacing=3.0)
@@ -243,7 +243,7 @@ def test_all_bundled_robots_have_a_live_page(opened, drawn):
         view.close()
 
 
-def test_two_robots_of_one_name_are_recorded(opened):
+def test_live_page_records_two_robots_of_equal_names(opened):
     robot = lw.load("double_pendulum")
     document = small_document(robot)
     view, client = opened(replace(document, actors=document.actors * 2))
@@ -263,7 +263,7 @@ def test_two_robots_of_one_name_are_recorded(opened):
     assert client.downloaded() == ("recording.html", page_text(recorded).encode())
 
 
-def test_rotation_matrices_are_converted_to_the_right_quaternions():
+def test_rotation_matrices_are_converted_to_quaternions_for_the_live_page():
     rng = np.random.default_rng(0)
     q = rng.normal(size=(500, 4))
     q[:8] = np.concatenate([np.eye(4), -np.eye(4)])  # none, and half a turn about each axis
@@ -273,7 +273,7 @@ def test_rotation_matrices_are_converted_to_the_right_quaternions():
     np.testing.assert_allclose(np.linalg.det(R), 1.0, atol=1e-14)
 
 
-def test_errors_of_poses_are_the_rotation_vector_and_the_translation():
+def test_errors_of_poses_in_dragging_are_the_rotation_vector_and_the_translation():
     rng = np.random.default_rng(1)
     for angle in (0.0, 1e-10, 0.4, 2.0, 3.1, np.pi):
         axis = np.array([0.36, 0.48, 0.8])

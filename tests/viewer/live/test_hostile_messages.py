@@ -17,7 +17,7 @@ NOT_MESSAGES = (b"", b"\xff" * 10, "text", b"\x91" * 3000, b"\x03", b"\x80", b"\
 VALUES = ("\x1b[31m\n", None, float("nan"), 1e300, [], {}, b"bytes", True, "x" * 1000)
 
 
-def test_invalid_messages_are_dropped_with_one_log_line_each(capfd, caplog):
+def test_invalid_messages_to_the_live_page_are_dropped_with_one_log_line_each(capfd, caplog):
     caplog.set_level(logging.INFO, logger="linkwork.viewer")
     with open_view(small_document(ARM), open_browser=False) as view:
         for message in NOT_MESSAGES:

@@ -35,7 +35,7 @@ def named_arm():
 
 
 @pytest.mark.slow(every=9)
-def test_a_live_page_works_in_a_browser(browser, monkeypatch):
+def test_live_page_can_be_operated_in_a_browser(browser, monkeypatch):
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
     robot = named_arm()
     with open_view(small_document(robot, notes=(MARKUP,)), open_browser=False) as view:

@@ -45,7 +45,7 @@ def settled(view):
     assert view._page.status.value == "" or "limits" in view._page.status.value
 
 
-def test_the_live_page_shows_the_latest_configuration(opened):
+def test_live_page_shows_the_latest_configuration(opened):
     view = opened(small_document(ARM))
     settled(view)
     before = view._page.worker.published
@@ -66,7 +66,7 @@ def test_the_live_page_shows_the_latest_configuration(opened):
     np.testing.assert_array_equal(view.q, [0, 0, 0, -1.0, 0, 0, 0])
 
 
-def test_invalid_configurations_of_a_view_are_refused(opened):
+def test_invalid_configurations_of_a_live_view_are_refused(opened):
     view = opened(small_document(ARM))
     for q, words in (
         ([0.0] * 6, "update: q: expected"),
@@ -91,7 +91,7 @@ def test_invalid_configurations_of_a_view_are_refused(opened):
     np.testing.assert_array_equal(view.q, ARM.neutral())
 
 
-def test_robots_of_a_batch_are_shown_as_instances(opened):
+def test_live_page_shows_robots_of_a_batch_as_instances(opened):
     rng = np.random.default_rng(0)
     offsets = np.tile(np.eye(4), (5, 1, 1))
     offsets[:, 0, 3] = np.arange(5)
@@ -114,7 +114,7 @@ def test_robots_of_a_batch_are_shown_as_instances(opened):
         view.update(q[0, 0])
 
 
-def test_bases_of_robots_side_by_side_stand_apart(opened):
+def test_live_page_shows_robots_side_by_side_with_their_bases_apart(opened):
     base = np.eye(4)
     base[:3, 3] = 0.1, 0.2, 0.3
     document = small_document(ARM)
@@ -125,7 +125,7 @@ def test_bases_of_robots_side_by_side_stand_apart(opened):
     np.testing.assert_allclose(drawn, [[0.1, -0.3, 0.3], [0.1, 0.7, 0.3]], atol=1e-12)
 
 
-def test_a_layer_shown_during_a_pause_is_that_of_the_time(opened):
+def test_layer_switched_on_during_a_pause_shows_the_current_time(opened):
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 2, 7))
     view = opened(small_document(ARM, q, times=(0.0, 1.0, 2.0)))
     page = view._page
@@ -138,7 +138,7 @@ def test_a_layer_shown_during_a_pause_is_that_of_the_time(opened):
     np.testing.assert_allclose(shapes.batched_positions, X[..., :3, 3].reshape(-1, 3), atol=1e-6)
 
 
-def test_forces_are_shown_and_recorded(opened):
+def test_live_page_shows_and_records_forces(opened):
     view = opened(small_document(ARM))
     view.start_recording()
     q = np.linspace(ARM.neutral(), ARM.neutral() + 0.3, 31)
@@ -162,7 +162,7 @@ def test_forces_are_shown_and_recorded(opened):
     np.testing.assert_array_equal(forces.vectors[forces.visible][:, 2], 10.0)
 
 
-def test_a_view_of_a_simulator_shows_its_state_and_contact_forces(opened):
+def test_live_view_of_a_simulator_shows_its_state_and_contact_forces(opened):
     """A page shows the configuration, the time and the contact forces of a simulator, at the place of each robot."""
     ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
     ground = ContactGround(ContactPoint("body", radius=0.1))
@@ -197,7 +197,7 @@ def test_a_view_of_a_simulator_shows_its_state_and_contact_forces(opened):
         single_view.update(simulator)
 
 
-def test_plots_shade_shared_limits_and_draw_individual_ones(opened):
+def test_plots_of_the_live_page_shade_shared_limits_and_draw_individual_limits(opened):
     """Limits that all curves share are shaded outside; curves with limits of their own have dashed lines."""
     times, values = np.array([0.0, 1.0]), np.array([[0.0, 0.0], [1.0, 2.0]])
     shared = Plot("a", "rad", ("x", "y"), values, lower=np.array([-0.5, -0.5]), upper=np.array([90.0, 90.0]))
@@ -218,7 +218,7 @@ def test_plots_shade_shared_limits_and_draw_individual_ones(opened):
     assert len(first.data) == len(first.series) and len(second.data) == len(second.series)
 
 
-def test_plots_mark_the_current_time_and_scale_small_values(opened):
+def test_plots_of_the_live_page_mark_the_current_time_and_scale_small_values(opened):
     """The line at the current time is vertical; small values have a power of ten beside the unit."""
     times, values = np.array([0.0, 1.0, 3.0]), np.array([[0.0], [2e-5], [0.0]])
     q = np.tile(ARM.neutral(), (3, 1, 1))
@@ -235,7 +235,7 @@ def test_plots_mark_the_current_time_and_scale_small_values(opened):
     np.testing.assert_array_equal(mark._chart.data, mark._with_mark(0))
 
 
-def test_the_time_bar_selects_the_time(opened):
+def test_time_bar_of_the_live_page_selects_the_time(opened):
     times = np.array([0.0, 0.5, 1.0, 1.5])
     q = np.linspace(ARM.neutral(), ARM.neutral() + 0.4, 4)[:, None]
     X = np.tile(np.eye(4), (4, 1, 1))
@@ -288,7 +288,7 @@ def test_the_time_bar_selects_the_time(opened):
         client.close()
 
 
-def test_a_simulation_loop_is_paused_and_stepped(opened):
+def test_live_page_can_pause_and_step_a_simulation_loop(opened):
     view = opened(small_document(ARM))
     view.pace(0.0)
     pace = view._page.pace
@@ -331,7 +331,7 @@ def listening():
     return sorted(c.laddr for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN)
 
 
-def test_views_listen_on_this_machine_at_a_free_port(opened):
+def test_live_views_listen_on_this_machine_only_at_a_free_port(opened):
     before = listening()
     first, second = opened(small_document(ARM)), opened(small_document(ARM))
     new = [address for address in listening() if address not in before]
@@ -352,7 +352,7 @@ def test_views_listen_on_this_machine_at_a_free_port(opened):
     assert repr(second) == "<View of 'arm7' closed>" and again.url in again._repr_html_()
 
 
-def test_pages_of_other_hosts_are_refused(opened):
+def test_live_page_requests_from_pages_of_other_hosts_are_refused(opened):
     view = opened(small_document(ARM))
     for origin in ("http://example.com", "https://127.0.0.1.example.com", "null", "http://["):
         assert not page_server.is_local_origin(origin)
@@ -367,7 +367,7 @@ def test_pages_of_other_hosts_are_refused(opened):
 
 
 @pytest.mark.slow(every=3)
-def test_a_closed_view_leaves_no_thread_and_no_socket(monkeypatch):
+def test_closed_live_view_leaves_no_thread_and_no_socket(monkeypatch):
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
 
     def closed(view, client):
@@ -421,7 +421,7 @@ print("done", flush=True)
 
 
 @pytest.mark.slow(every=9)
-def test_ctrl_c_and_the_end_of_a_program_close_a_view():
+def test_ctrl_c_and_the_end_of_a_program_close_a_live_view():
     tests = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     for end in ("threading.Thread(target=press).start(); view.wait()", "view.update([0.1, 0.2])"):
         script = SCRIPT.format(tests=tests, end=end)
@@ -429,13 +429,13 @@ def test_ctrl_c_and_the_end_of_a_program_close_a_view():
         assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-def test_views_without_viser_name_the_extra(monkeypatch):
+def test_live_views_without_viser_installed_name_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ImportError, match=r'pip install "linkwork\[viewer\]"'):
         open_view(small_document(ARM), open_browser=False)
 
 
-def test_vertex_colors_textures_and_missing_files_are_shown(opened):
+def test_live_page_shows_vertex_colors_textures_and_notes_about_missing_files(opened):
     box = box_surface(0.1, 0.1, 0.1)
     colors = np.full((8, 4), 200, dtype=np.uint8)
     colored = Surface(box.vertices, box.triangles, colors=colors)
