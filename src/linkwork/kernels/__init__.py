@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from linkwork.kernels.compiler_api import cache_location as cache_location
     from linkwork.kernels.compiler_api import code_statistics as code_statistics
     from linkwork.kernels.compiler_api import compile as compile
+    from linkwork.kernels.compiler_api import host as host
+    from linkwork.kernels.compiler_api import levels as levels
     from linkwork.kernels.function_request import Request as Request
     from linkwork.kernels.function_request import read_request as read_request
     from linkwork.kernels.kernel_cache import LazyCache as LazyCache
@@ -44,7 +46,9 @@ if not TYPE_CHECKING:
             "linkwork.expr.scalar.interpreter": "instructions",
             "linkwork.kernels.array_arguments": "real_array",
             "linkwork.kernels.compiled_method": "computed",
-            "linkwork.kernels.compiler_api": "Cache CodeStatistics cache_location code_statistics compile",
+            "linkwork.kernels.compiler_api": (
+                "Cache CodeStatistics cache_location code_statistics compile host levels"
+            ),
             "linkwork.kernels.function_request": "Request read_request",
             "linkwork.kernels.kernel_cache": "LazyCache",
             "linkwork.kernels.operation_report": "OperationCount OperationReport report_operations",

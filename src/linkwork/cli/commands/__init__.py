@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
         "check a robot: what is physically odd about its masses, inertias, shapes and limits; degrees of freedom, "
         "redundant or inconsistent constraints"
     ),
+    "check-scene": "check a file of obstacles: its keys, sizes and overlaps, and collisions with a robot",
     "compare": "compare two robots by the names of their links and joints, and print what differs",
     "convert": "read a robot in one format and write it in another",
     "robots": "list the built-in robots",
@@ -29,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "simulate": "simulate a robot, free or under a controller, and print, draw and write its motion",
     "bench": "time a robot's functions",
     "precompile": "compile a robot's functions ahead of their first use",
+    "selfcheck": "check that linkwork computes right numbers at the usual speed on this machine",
     "cache": "show or clear the disk cache of machine code",
 }
 """Commands with their descriptions, in the order of the help."""
