@@ -174,7 +174,7 @@ def test_selfcheck_finds_a_planted_fault(fault: str, monkeypatch: Patch) -> None
     assert outcome.verdict is verdict and text in outcome.measured and outcome.remedy, outcome
 
 
-def test_selfcheck_finds_a_cache_whose_entries_are_lost(monkeypatch: Patch, tmp_path: Any) -> None:
+def test_selfcheck_finds_a_cache_that_loses_its_entries(monkeypatch: Patch, tmp_path: Any) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(disk_cache.Cache, "store", lambda *arguments: None)
