@@ -112,9 +112,9 @@ class _Child:
 
     def compile(self, job: Job) -> list[bytes]:
         """Return the object files of a job.  Raises OSError if the child ended, RuntimeError if LLVM failed."""
-        target = job.target
-        head = {"triple": target.triple, "cpu": target.cpu, "features": target.features, "effort": job.effort}
-        self._write(json.dumps({**head, "sizes": [*map(len, job.packed)]}).encode() + b"\n")
+        options = job.target.machine_options(job.effort)
+        head = {"triple": options.pop("triple"), "options": options, "sizes": [*map(len, job.packed)]}
+        self._write(json.dumps(head).encode() + b"\n")
         for module in job.packed:
             self._write(module)
         answer = self._head()

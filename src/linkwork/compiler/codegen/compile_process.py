@@ -1,9 +1,9 @@
 """Program of a process that compiles LLVM IR for `background_emit`: modules come in, object files go out.
 
-It is run as a script and imports llvmlite alone.  A request is a line of JSON (``triple``, ``cpu``, ``features``,
-``effort``, and ``sizes`` of the modules in bytes) and the modules' compressed texts.  A reply is a line of JSON
-(``sizes`` of the object files, or ``error``) and the object files. The first line states the versions, which must be
-those of the caller. The process ends with its standard input, also while it compiles.
+It is run as a script and imports llvmlite alone.  A request is a line of JSON (``triple``, ``options`` of LLVM's target
+machine, and ``sizes`` of the modules in bytes) and the modules' compressed texts.  A reply is a line of JSON (``sizes``
+of the object files, or ``error``) and the object files. The first line states the versions, which must be those of the
+caller. The process ends with its standard input, also while it compiles.
 """
 
 from __future__ import annotations
@@ -31,13 +31,7 @@ def _object_files(request: dict[str, Any], modules: list[bytes]) -> list[bytes]:
     result = []
     for packed in modules:
         text = zlib.decompress(packed).decode()
-        machine = llvm.Target.from_triple(request["triple"]).create_target_machine(
-            cpu=request["cpu"],
-            features=request["features"],
-            opt=request["effort"],
-            reloc="default",
-            codemodel="jitdefault",
-        )
+        machine = llvm.Target.from_triple(request["triple"]).create_target_machine(**request["options"])
         module = llvm.parse_assembly(text, llvm.create_context())
         module.data_layout = str(machine.target_data)
         result.append(machine.emit_object(module))

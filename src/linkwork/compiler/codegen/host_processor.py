@@ -7,6 +7,7 @@ cache is found without LLVM.
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,7 +19,12 @@ from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 
 __all__ = ["Processor", "processor"]
 
-_ABOUT = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # lines of a processor of x86
+_X86 = "vendor_id", "cpu family", "model", "model name", "stepping", "flags"  # lines of a processor of x86
+_ARM = "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"  # of ARM
+_ABOUT = {"x86_64": _X86, "aarch64": _ARM}  # by the name of the architecture
+_REGISTRY = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
+_OF_REGISTRY = "VendorIdentifier", "ProcessorNameString", "Identifier", "FeatureSet"
+_FEATURES_OF_WINDOWS = 64  # numbers of features that Windows defines, or may define
 _MOST_READ = 1 << 14  # [bytes] of the list of processors, more than what is said of one
 
 
@@ -68,18 +74,38 @@ def _from_llvm() -> Processor:
 def _about() -> list[str] | None:
     """Return what the system says of the processor, and of the library of LLVM; None if either is unknown."""
     folder = os.path.join(os.path.dirname(llvmlite.__file__ or ""), "binding")
+    library = "llvmlite.dll" if sys.platform == "win32" else "libllvmlite.so"
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            first = file.read(_MOST_READ).partition("\n\n")[0]
-        state = os.stat(os.path.join(folder, "libllvmlite.so"))
+        words = _words_of_windows() if sys.platform == "win32" else _words_of_linux()
+        state = os.stat(os.path.join(folder, library))
     except OSError:
         return None
-    lines = [line.partition(":") for line in first.split("\n")]
-    words = {key.strip(): value.strip() for key, _, value in lines if key.strip() in _ABOUT}
     features = _features_of_numpy()
-    if words.keys() != {*_ABOUT} or features is None:
+    if words is None or features is None:
         return None
-    return [*words.values(), *features, llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]
+    return [*words, *features, llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]
+
+
+def _words_of_linux() -> list[str] | None:
+    """Return what Linux says of the first processor; None if anything is missing.  Raises OSError."""
+    machine = os.uname().machine
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        first = file.read(_MOST_READ).partition("\n\n")[0]
+    names = _ABOUT.get(machine, ())
+    lines = [line.partition(":") for line in first.split("\n")]
+    words = {key.strip(): value.strip() for key, _, value in lines if key.strip() in names}
+    return [machine, *words.values()] if names and words.keys() == {*names} else None
+
+
+def _words_of_windows() -> list[str]:
+    """Return what Windows says of the first processor, and each feature that it reports.  Raises OSError."""
+    import ctypes
+    import winreg
+
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _REGISTRY) as key:  # type: ignore[attr-defined,unused-ignore]
+        words = [str(winreg.QueryValueEx(key, name)[0]) for name in _OF_REGISTRY]  # type: ignore[attr-defined,unused-ignore]
+    has = ctypes.CDLL("kernel32").IsProcessorFeaturePresent
+    return [*words, *(str(k) for k in range(_FEATURES_OF_WINDOWS) if has(k))]
 
 
 def _features_of_numpy() -> list[str] | None:

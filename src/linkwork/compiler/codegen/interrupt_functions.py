@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import time
-
 from linkwork.compiler.codegen.llvm_ir import IrFunction
+from linkwork.compiler.codegen.target_system import System
 from linkwork.compiler.runtime.interrupts import YIELD, Interrupts
 from linkwork.compiler.runtime.loop_state import REMEMBERED, State
 from linkwork.compiler.runtime.threads import MAX_THREADS
@@ -23,7 +21,8 @@ __all__ = [
 class _Code:
     """A compiled function whose first argument is `Interrupts`."""
 
-    def __init__(self, head: str, end: str, *others: str) -> None:
+    def __init__(self, system: System, head: str, end: str, *others: str) -> None:
+        self.system = system
         arguments = ", ".join(["ptr %interrupts", *others])
         self.f = IrFunction(f"define internal {head}({arguments})", "noinline #0", end=end)
 
@@ -42,8 +41,9 @@ class _Code:
 
     def thread(self) -> str:
         """Emit a call that returns Python's number of this thread, an unsigned long."""
-        number = self.call("i64", "PyThread_get_thread_ident")
-        return number if sys.platform != "win32" else self.f.let(f"and i64 {number}, {(1 << 32) - 1}")
+        bits = self.system.long_bits
+        number = self.call(f"i{bits}", "PyThread_get_thread_ident")
+        return number if bits == 64 else self.f.let(f"zext i{bits} {number} to i64")
 
     def only_main(self, otherwise: str) -> None:
         """Emit a branch to ``otherwise`` unless this is the thread that checks for signals."""
@@ -51,28 +51,28 @@ class _Code:
         self.f.require(self.f.let(f"icmp eq i64 {thread}, {self.load('main')}"), otherwise)
 
 
-def begin_function() -> IrFunction:
+def begin_function(system: System) -> IrFunction:
     """Return the LLVM function ``@begin(interrupts)``, which begins the wait for a check for signals.
 
     A long batch calls it at its start, just after Python itself has checked for signals.
     """
-    code = _Code("void @.begin", "ret void")
+    code = _Code(system, "void @.begin", "ret void")
     code.only_main("end")
-    code.f.store("i64", _clock(code.f), code.at("checked"))
+    code.f.store("i64", _clock(code), code.at("checked"))
     code.f.do("br label %end")
     code.f.label("end")
     return code.f
 
 
-def attend_function() -> IrFunction:
+def attend_function(system: System) -> IrFunction:
     """Return the LLVM function ``@attend(interrupts)``, which checks for signals if it is time to.
 
     It also lets other threads have the GIL if it is time to, and returns true if the work has to end.
     """
-    code = _Code("i1 @.attend", "ret i1 false")
+    code = _Code(system, "i1 @.attend", "ret i1 false")
     f = code.f
-    f.needs.append(called_off_function())
-    now = _clock(f)
+    f.needs.append(called_off_function(system))
+    now = _clock(code)
     with f.when(_is_due(code, "released", now, str(YIELD))):
         _release_lock(code, now)
     f.refuse(f.let("call i1 @.called_off(ptr %interrupts)"), "ended")
@@ -103,12 +103,12 @@ def _raise_later(code: _Code) -> None:
     code.call("i32", "Py_AddPendingCall", f"ptr {truth}", f"ptr {raiser}")
 
 
-def called_off_function() -> IrFunction:
+def called_off_function(system: System) -> IrFunction:
     """Return the LLVM function ``@called_off(interrupts)``: true if an error ends this thread's work.
 
     A pending error ends the work of the main thread, and of the threads that share a batch with it.
     """
-    code = _Code("i1 @.called_off", "ret i1 false")
+    code = _Code(system, "i1 @.called_off", "ret i1 false")
     f = code.f
     f.require(f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
     thread = code.thread()
@@ -123,23 +123,23 @@ def called_off_function() -> IrFunction:
     return f
 
 
-def is_main_function() -> IrFunction:
+def is_main_function(system: System) -> IrFunction:
     """Return the LLVM function ``@is_main(interrupts)``: true in the thread that checks for signals."""
-    code = _Code("i1 @.is_main", "ret i1 false")
+    code = _Code(system, "i1 @.is_main", "ret i1 false")
     code.only_main("no")
     code.f.do("ret i1 true")
     code.f.label("no")
     return code.f
 
 
-def enlist_function() -> IrFunction:
+def enlist_function(system: System) -> IrFunction:
     """Return the LLVM function ``@enlist(interrupts)``, which registers a thread that shares a batch.
 
     The batch is the main thread's.
 
     ``@enlist`` returns the address of the thread's entry, or null if there is no free one.
     """
-    code = _Code("ptr @.enlist", "ret ptr %position")
+    code = _Code(system, "ptr @.enlist", "ret ptr %position")
     f = code.f
     result = f.let("alloca ptr, align 8")
     thread = code.thread()
@@ -155,9 +155,9 @@ def enlist_function() -> IrFunction:
     return f
 
 
-def failed_function() -> IrFunction:
+def failed_function(system: System) -> IrFunction:
     """Return the LLVM function ``@failed(interrupts, state)``, which counts a failed call and notes its thread."""
-    code = _Code("void @.failed", "ret void", "ptr %state")
+    code = _Code(system, "void @.failed", "ret void", "ptr %state")
     f = code.f
     count = f.let(f"atomicrmw add ptr {f.at('%state', State.failed_calls.offset)}, i64 1 monotonic")
     index = f.let(f"and i64 {count}, {REMEMBERED - 1}")
@@ -191,12 +191,12 @@ def _release_lock(code: _Code, now: str) -> None:
             code.do("PyEval_RestoreThread", f"ptr {state}")
 
 
-def ended_function() -> IrFunction:
+def ended_function(system: System) -> IrFunction:
     """Return the LLVM function ``@ended(interrupts)``: true if an error has ended the main thread's call.
 
     Python has yet to raise the error.  It is asked again to do so: another interrupt may have ended the attempt.
     """
-    code = _Code("i1 @.ended", "ret i1 false")
+    code = _Code(system, "i1 @.ended", "ret i1 false")
     code.f.require(code.f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")
     code.only_main("no")
     _raise_later(code)
@@ -205,13 +205,14 @@ def ended_function() -> IrFunction:
     return code.f
 
 
-def _clock(f: IrFunction) -> str:
+def _clock(code: _Code) -> str:
     """Emit the monotonic time [ns]."""
-    if sys.platform == "win32":
+    f = code.f
+    if code.system.name == "windows":
         f.declare("declare i64 @GetTickCount64()")
         return f.let(f"mul i64 {f.let('call i64 @GetTickCount64()')}, 1000000")
     f.declare("declare i32 @clock_gettime(i32, ptr)")
     entry = f.let("alloca [2 x i64], align 16")
-    f.let(f"call i32 @clock_gettime(i32 {time.CLOCK_MONOTONIC}, ptr {entry})")
+    f.let(f"call i32 @clock_gettime(i32 {code.system.monotonic_clock}, ptr {entry})")
     seconds = f.let(f"mul i64 {f.load('i64', entry)}, 1000000000")
     return f.let(f"add i64 {seconds}, {f.load('i64', f.at(entry, 8))}")

@@ -8,9 +8,7 @@ module to an object file, which can be stored and linked into another process: i
 from __future__ import annotations
 
 import ctypes
-import struct
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -23,11 +21,12 @@ from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.object_loader import loaded
 from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.codegen.target_system import is_object_file, sections_of_elf
 from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL, interrupts_address
 from linkwork.compiler.runtime.threads import LLVM_LOCK, run_without_lock
 
-__all__ = ["MachineCode", "assembly", "effort_of", "emit", "is_object_file", "link", "text_bytes"]
+__all__ = ["MachineCode", "assembly", "effort_of", "emit", "link", "text_bytes"]
 
 _ATTENDING = Lock()
 _registered: dict[str, int] = {}  # addresses of functions that loaded code may call
@@ -119,16 +118,14 @@ def _emit_without_lock() -> Any:
     return getattr(locked, "_cfn", locked)
 
 
-_ELF = b"\x7fELF\x02\x01"  # of 64 bit, little endian
-_EXECUTABLE = 4  # a flag of sections
-_SECTION = struct.Struct("<4xIQ8xQQ24x")  # the header of a section, with these numbers:
-_TYPE, _FLAGS, _OFFSET, _SIZE = range(4)
+_EXECUTABLE = 4  # a flag of sections of ELF files
 
 
 def text_bytes(code: bytes) -> int:
     """Return the size of the processor's instructions in an object file [bytes]."""
-    if code[:6] == _ELF:  # LLVM would take longer for this than to load the code
-        return sum(section[_SIZE] for section in _sections(code) if section[_FLAGS] & _EXECUTABLE)
+    sections = sections_of_elf(code)
+    if sections is not None:  # LLVM would take longer for this than to load the code
+        return sum(size for _, flags, _, size in sections if flags & _EXECUTABLE)
 
     from linkwork.compiler.codegen.llvm_binding import llvm
 
@@ -137,31 +134,6 @@ def text_bytes(code: bytes) -> int:
             return sum(part.size() for part in llvm.ObjectFileRef.from_data(code).sections() if part.is_text())
 
     return on_own_thread(size)
-
-
-def is_object_file(code: bytes) -> bool:
-    """Return True if the bytes look like an object file of this system: LLVM aborts the process on other data.
-
-    For ELF files (Linux) the positions of sections are checked.
-    """
-    if sys.platform == "win32":
-        return code[:2] in (b"\x64\x86", b"\x64\xaa")  # COFF, of x86-64 and ARM64
-    if sys.platform == "darwin":
-        return code[:4] == b"\xcf\xfa\xed\xfe"  # Mach-O
-    if len(code) < 64 or code[:7] != b"\x7fELF\x02\x01\x01":
-        return False
-    kind, start = struct.unpack_from("<H", code, 16)[0], struct.unpack_from("<Q", code, 40)[0]
-    size, count, names = struct.unpack_from("<HHH", code, 58)
-    if kind != 1 or size != 64 or not 0 < names < count or start + size * count > len(code):
-        return False
-    end = len(code)  # sections of types 0 and 8 have no content in the file
-    return all(section[_OFFSET] + section[_SIZE] <= end for section in _sections(code) if section[_TYPE] not in (0, 8))
-
-
-def _sections(code: bytes) -> Iterator[tuple[int, ...]]:
-    """Return the headers of the sections of an ELF file."""
-    start, count = struct.unpack_from("<Q", code, 40)[0], struct.unpack_from("<H", code, 60)[0]
-    return _SECTION.iter_unpack(memoryview(code)[start : start + _SECTION.size * count])
 
 
 def link(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
@@ -225,7 +197,7 @@ def _attention_object(target: Target) -> bytes:
         return entry.code
     from linkwork.compiler.codegen.loops.interrupt_checks import attention_text
 
-    (code,) = emit([attention_text(target.triple)], target)
+    (code,) = emit([attention_text(target)], target)
     if cache is not None:
         cache.store(name, Entry({"kernel": SYMBOL}, code))
     return code

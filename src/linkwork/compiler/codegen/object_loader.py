@@ -1,8 +1,8 @@
 """Loading of object files without LLVM, for code from the cache: LLVM takes longer to start than all else together.
 
 It places the sections of ELF files of x86-64 in memory, writes the addresses that they refer to, and makes the
-instructions executable.  Code of the compiler refers to other code by 64-bit addresses alone.  Other files, such as
-those of other systems, are left to LLVM.
+instructions executable, on Linux and on Windows.  Code of the compiler refers to other code by 64-bit addresses alone.
+Other files, such as those of other systems, are left to LLVM.
 
 Source: System V Application Binary Interface, AMD64 Architecture Processor Supplement, 2024, chapter 4.
 """
@@ -14,7 +14,7 @@ import os
 import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from linkwork.compiler.runtime.cpython import keep_alive
@@ -73,7 +73,11 @@ def loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded | None:
 
 @cache
 def _is_available() -> bool:
-    return sys.platform == "linux" and os.uname().machine == "x86_64" and struct.calcsize("P") == 8
+    if struct.calcsize("P") != 8:
+        return False
+    if sys.platform == "win32":  # where x86-64 code of Python may run on an ARM processor, by emulation
+        return os.environ.get("PROCESSOR_ARCHITECTURE") == "AMD64"
+    return sys.platform == "linux" and os.uname().machine == "x86_64"
 
 
 def _loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded:
@@ -154,8 +158,13 @@ class _Memory:
                 sizes[k] = _up(sizes[k], max(section.alignment, _ALIGNMENT)) + section.size
         self._sizes = [_up(size, self._page) for size in sizes]
         self._ends = [0, self._sizes[0], self._sizes[0] + self._sizes[1]]  # of each kind so far
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # a forked process has memory of its own
-        self._bytes = mmap.mmap(-1, max(sum(self._sizes), 1), flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        size = max(sum(self._sizes), 1)
+        if sys.platform == "win32":
+            self._owner: Any = _Pages(size)
+            self._bytes: Any = memoryview((ctypes.c_char * size).from_address(self._owner.start)).cast("B")
+        else:
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # a forked process has memory of its own
+            self._owner = self._bytes = mmap.mmap(-1, size, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self._bytes))
 
     def add(self, code: bytes, section: _Section) -> int:
@@ -172,15 +181,28 @@ class _Memory:
 
     def protected(self) -> Any:
         """Make instructions executable and constants read-only, and return the owner of the memory."""
-        import mmap
-
-        for address, size, protection in (
-            (self.start, self._sizes[0], mmap.PROT_READ | mmap.PROT_EXEC),
-            (self.start + self._sizes[0], self._sizes[1], mmap.PROT_READ),
+        for address, size, is_executable in (
+            (self.start, self._sizes[0], True),
+            (self.start + self._sizes[0], self._sizes[1], False),
         ):
-            if size and _protect()(address, size, protection):
+            if size and not _protect(address, size, is_executable):
                 raise _Unsupported("the system refuses executable memory")
-        return keep_alive(self._bytes)
+        return keep_alive(self._owner)
+
+
+class _Pages:
+    """Pages of memory of Windows, which are released with this object."""
+
+    def __init__(self, size: int) -> None:
+        system = _kernel32()
+        self.start = system.VirtualAlloc(None, size, _RESERVE_AND_COMMIT, _READ_WRITE) or 0
+        self._free = partial(system.VirtualFree, self.start, 0, _RELEASE)
+        if not self.start:
+            raise _Unsupported("the system has no memory")
+
+    def __del__(self) -> None:
+        if self.start:
+            self._free()
 
 
 def _kind(section: _Section) -> int:
@@ -191,17 +213,50 @@ def _up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
+def _protect(address: int, size: int, is_executable: bool) -> bool:
+    """Make pages executable or read-only, and in any case not writable; return False if the system refuses."""
+    if sys.platform == "win32":
+        before = ctypes.c_uint32()
+        protection = _EXECUTE_READ if is_executable else _READ_ONLY
+        return bool(_kernel32().VirtualProtect(address, size, protection, ctypes.byref(before)))
+    import mmap
+
+    protection = mmap.PROT_READ | (mmap.PROT_EXEC if is_executable else 0)
+    return int(_mprotect()(address, size, protection)) == 0
+
+
 @cache
-def _protect() -> Any:
+def _mprotect() -> Any:
     protect = ctypes.CDLL(None).mprotect
     protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     return protect
 
 
+_RESERVE_AND_COMMIT, _RELEASE = 0x3000, 0x8000
+_READ_ONLY, _READ_WRITE, _EXECUTE_READ = 0x02, 0x04, 0x20
+
+
+@cache
+def _kernel32() -> Any:
+    """Return Windows' functions for memory, with their argument types set."""
+    system = ctypes.CDLL("kernel32")
+    pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32
+    system.VirtualAlloc.restype = pointer
+    system.VirtualAlloc.argtypes = [pointer, size, number, number]
+    system.VirtualProtect.argtypes = [pointer, size, number, pointer]
+    system.VirtualFree.argtypes = [pointer, size, number]
+    return system
+
+
+_WINDOWS_LIBRARIES = "ucrtbase", "kernel32", "ntdll"  # of C's functions, threads, and the probe of stacks
+
+
 @cache
 def _address_in_process(name: str) -> int:
-    """Return the address of a function of the C library."""
-    try:
-        return int(ctypes.cast(ctypes.CDLL(None)[name], ctypes.c_void_p).value or 0)
-    except AttributeError:
-        raise _Unsupported(f"no function {name}") from None
+    """Return the address of a function of the C library, or of the system."""
+    for library in _WINDOWS_LIBRARIES if sys.platform == "win32" else (None,):
+        try:
+            return int(ctypes.cast(ctypes.CDLL(library)[name], ctypes.c_void_p).value or 0)
+        except AttributeError:
+            continue
+    raise _Unsupported(f"no function {name}")

@@ -168,9 +168,7 @@ def _part(name: str) -> Callable[[CodegenOptions], list[IrModule]]:
 
 
 def _module(text: IrModule, target: Target) -> str:
-    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}"'
-    if "windows" not in target.triple:  # where the value is the name of a function
-        attributes += ' "probe-stack"="inline-asm"'
+    attributes = f'nounwind "prefer-vector-width"="{64 * target.lanes}" {target.system.probes}'.rstrip()
     return (
         f'target triple = "{target.triple}"\n{text}\n'
         f"attributes #0 = {{ {attributes} }}\nattributes #1 = {{ noinline cold {attributes} }}\n"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 from linkwork._util.own_thread import in_main_interpreter
@@ -34,8 +35,8 @@ from linkwork.compiler.codegen.llvm_ir import (
     set_default_flags,
 )
 from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.codegen.target_system import System
 from linkwork.compiler.runtime.loop_state import Call, State
-from linkwork.compiler.runtime.threads import threads_available
 
 __all__ = ["ENDED", "NO_MEMORY", "OFF", "ON_STACK", "PlainRuntime", "PythonRuntime", "Runtime", "runtime_of"]
 
@@ -53,6 +54,9 @@ class Runtime(ABC):
     sample_arguments: ClassVar[tuple[str, ...]]  # of ``@sample``, after the arrays
     attends: bool  # True if long loops of a sample call `linkwork.compiler.runtime.interrupts.SYMBOL`
     threads: bool  # True if a batch may be shared between threads
+
+    def __init__(self, system: System) -> None:
+        self.system = system
 
     @abstractmethod
     def functions(self) -> Sequence[IrFunction]:
@@ -123,19 +127,15 @@ class Runtime(ABC):
 class PythonRuntime(Runtime):
     """Calls by NumPy and Python in this process."""
 
-    result, sample_arguments = "void", ()
+    result, sample_arguments, threads = "void", (), True
 
     @property
     def attends(self) -> bool:  # type: ignore[override]  # C code cannot enter other interpreters
         return in_main_interpreter()
 
-    @property
-    def threads(self) -> bool:  # type: ignore[override]
-        return threads_available()
-
     def functions(self) -> Sequence[IrFunction]:
-        signals = begin_function(), attend_function(), ended_function(), is_main_function(), enlist_function()
-        return *signals, failed_function()
+        signals = begin_function, attend_function, ended_function, is_main_function, enlist_function, failed_function
+        return [function(self.system) for function in signals]
 
     def begin_call(self, f: IrFunction, target: Target) -> Callable[[], None]:
         flags = save_flags(f, target)
@@ -272,9 +272,14 @@ def _aligned(f: IrFunction, start: str) -> str:
     return f.at(start, f.let(f"and i64 {minus}, 63"))
 
 
-_RUNTIMES: dict[str, Runtime] = {"python": PythonRuntime(), "plain": PlainRuntime()}
+_RUNTIMES: dict[str, type[Runtime]] = {"python": PythonRuntime, "plain": PlainRuntime}
 
 
 def runtime_of(target: Target) -> Runtime:
-    """Return the version of the interface that a target names."""
-    return _RUNTIMES[target.runtime]
+    """Return the version of the interface that a target names, for its operating system."""
+    return _runtime(target.runtime, target.system)
+
+
+@cache
+def _runtime(name: str, system: System) -> Runtime:
+    return _RUNTIMES[name](system)

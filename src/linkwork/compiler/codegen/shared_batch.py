@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from linkwork.compiler.codegen.llvm_ir import IrFunction
 from linkwork.compiler.codegen.runtimes import ON_STACK, Runtime
+from linkwork.compiler.codegen.target_system import System
 from linkwork.compiler.runtime.loop_state import Call, State
 from linkwork.compiler.runtime.threads import MAX_THREADS
 
@@ -18,6 +19,7 @@ __all__ = ["begin_notes", "has_failed", "note_failure", "range_memory", "sharing
 
 _SHARES = 8  # of a thread, in sequence
 _STACK = 1 << 20  # [bytes] stack of a started thread: a system's default may be too small for the code
+_RESERVED = 0x10000  # STACK_SIZE_PARAM_IS_A_RESERVATION: the size of the stack is its maximum
 _ATTRIBUTES_BYTES = 256  # upper bound of the size of C's pthread_attr_t: 64 on Linux and macOS
 
 # Offsets in the description of a batch that is shared between threads [bytes].
@@ -32,7 +34,7 @@ def sharing_functions(tile: int, longest: int, size: int, runtime: Runtime) -> t
 
     A share is a multiple of ``tile`` samples, and at most ``longest``.  ``size`` is the memory of a thread [bytes].
     """
-    work = (_work(),) if runtime.threads else ()
+    work = (_work(runtime.system),) if runtime.threads else ()
     return _shares(size, runtime), *work, _spread(tile, longest, runtime)
 
 
@@ -97,7 +99,7 @@ def _spread(tile: int, longest: int, runtime: Runtime) -> IrFunction:
     f.declare("declare i64 @llvm.umin.i64(i64, i64)")
     f.store("i8", f.let(f"zext i1 {runtime.begin_work(f)} to i8"), f.at(job, _OF_MAIN), 1)
     if runtime.threads:
-        _with_threads(f, job)
+        _with_threads(f, job, _Threads(runtime.system, f))
     else:
         f.do(f"call void @.shares(ptr {job}, i1 true)")
     with f.when(f.let(f"icmp ne i8 {f.load('i8', f.at(job, _NAN))}, 0")):
@@ -107,38 +109,73 @@ def _spread(tile: int, longest: int, runtime: Runtime) -> IrFunction:
     return f
 
 
-def _with_threads(f: IrFunction, job: str) -> None:
+def _with_threads(f: IrFunction, job: str, threads: _Threads) -> None:
     """Emit the start of additional threads, the work, and the wait for them."""
-    f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
-    f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
-    f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
     handles = f.let(f"alloca [{MAX_THREADS} x i64], align 8")
     started = f.let("alloca i64, align 8")
     f.store("i64", "0", started)
-    attributes = f.let(f"alloca [{_ATTRIBUTES_BYTES} x i8], align 16")
-    f.let(f"call i32 @pthread_attr_init(ptr {attributes})")
-    f.let(f"call i32 @pthread_attr_setstacksize(ptr {attributes}, i64 {_STACK})")
     few = f.let(f"icmp ult i64 %wanted, {MAX_THREADS}")
     others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MAX_THREADS}')}, 1")
     with f.loop(others):
         count = f.load("i64", started)
-        handle = f.at(handles, f.let(f"shl i64 {count}, 3"))
-        status = f.let(f"call i32 @pthread_create(ptr {handle}, ptr {attributes}, ptr @.work, ptr {job})")
-        with f.when(f.let(f"icmp eq i32 {status}, 0")):
+        with f.when(threads.start(f.at(handles, f.let(f"shl i64 {count}, 3")), job)):
             f.store("i64", f.let(f"add i64 {count}, 1"), started)
-    f.let(f"call i32 @pthread_attr_destroy(ptr {attributes})")
+    threads.started()
     f.do(f"call void @.shares(ptr {job}, i1 true)")
     with f.loop(f.load("i64", started)) as k:
-        handle = f.load("i64", f.at(handles, f.let(f"shl i64 {k}, 3")))
-        f.let(f"call i32 @pthread_join(i64 {handle}, ptr null)")
+        threads.wait(f.load("i64", f.at(handles, f.let(f"shl i64 {k}, 3"))))
 
 
-def _work() -> IrFunction:
+class _Threads:
+    """Functions of the system that start threads, each with a handle of eight bytes, and wait for them."""
+
+    def __init__(self, system: System, f: IrFunction) -> None:
+        self._f, self._is_windows, self._attributes = f, system.name == "windows", ""
+        if self._is_windows:
+            f.declare("declare i64 @CreateThread(ptr, i64, ptr, ptr, i32, ptr)")
+            f.declare("declare i32 @WaitForSingleObject(i64, i32)", "declare i32 @CloseHandle(i64)")
+            return
+        f.declare("declare i32 @pthread_create(ptr, ptr, ptr, ptr)", "declare i32 @pthread_join(i64, ptr)")
+        f.declare("declare i32 @pthread_attr_init(ptr)", "declare i32 @pthread_attr_destroy(ptr)")
+        f.declare("declare i32 @pthread_attr_setstacksize(ptr, i64)")
+        self._attributes = f.let(f"alloca [{_ATTRIBUTES_BYTES} x i8], align 16")
+        f.let(f"call i32 @pthread_attr_init(ptr {self._attributes})")
+        f.let(f"call i32 @pthread_attr_setstacksize(ptr {self._attributes}, i64 {_STACK})")
+
+    def start(self, handle: str, job: str) -> str:
+        """Emit the start of a thread that works on ``job``; its handle is stored.  Return the flag of success."""
+        f = self._f
+        if self._is_windows:
+            size = f"i64 {_STACK}, ptr @.work, ptr {job}, i32 {_RESERVED}"
+            value = f.let(f"call i64 @CreateThread(ptr null, {size}, ptr null)")
+            f.store("i64", value, handle)
+            return f.let(f"icmp ne i64 {value}, 0")
+        status = f.let(f"call i32 @pthread_create(ptr {handle}, ptr {self._attributes}, ptr @.work, ptr {job})")
+        return f.let(f"icmp eq i32 {status}, 0")
+
+    def started(self) -> None:
+        """Emit the release of what is needed to start threads."""
+        if not self._is_windows:
+            self._f.let(f"call i32 @pthread_attr_destroy(ptr {self._attributes})")
+
+    def wait(self, handle: str) -> None:
+        """Emit the wait for the end of a thread, and the release of its handle."""
+        if self._is_windows:
+            self._f.let(f"call i32 @WaitForSingleObject(i64 {handle}, i32 -1)")
+            self._f.let(f"call i32 @CloseHandle(i64 {handle})")
+        else:
+            self._f.let(f"call i32 @pthread_join(i64 {handle}, ptr null)")
+
+
+def _work(system: System) -> IrFunction:
     """Return the LLVM function ``@work``, which an additional thread runs.
+
+    Its result, the exit code of a thread of Windows, has no meaning.
 
     The thread is registered, so that an error that ends the main thread's work ends its work too.
     """
-    f = IrFunction("define internal ptr @.work(ptr %job)", "noinline #0", end="ret ptr null")
+    result, value = ("i32", "0") if system.name == "windows" else ("ptr", "null")
+    f = IrFunction(f"define internal {result} @.work(ptr %job)", "noinline #0", end=f"ret {result} {value}")
     of_main = f.let(f"icmp ne i8 {f.load('i8', f.at('%job', _OF_MAIN), 1)}, 0")
     noted = f.let("alloca ptr, align 8")
     f.store("ptr", "null", noted)

@@ -10,6 +10,7 @@ from typing import Any
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.host_processor import processor
+from linkwork.compiler.codegen.target_system import System, system_of
 
 __all__ = ["EFFORT", "VARIABLE", "Target", "host", "levels"]
 
@@ -38,27 +39,43 @@ class Target:
         """Return the number of elements of a type in a vector register."""
         return self.lanes * 64 // real.bits
 
+    @property
+    def system(self) -> System:
+        """The operating system of the code."""
+        return system_of(self.triple)
+
     def machine(self, max_effort: int = _MAX_EFFORT) -> Any:
         """Return LLVM's target machine, with optimization level ``effort`` but at most ``max_effort``."""
-        from linkwork.compiler.codegen.llvm_binding import initialize, llvm
-
-        initialize()
-        return llvm.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu,
-            features=self.features,
-            opt=min(self.effort, max_effort),
-            reloc="default" if self.runtime == "python" else "pic",
-            codemodel="jitdefault" if self.runtime == "python" else "default",
-        )
+        return _machine_of(self.machine_options(min(self.effort, max_effort)))
 
     def linker(self) -> Any:
         """Return LLVM's target machine for loading of object files, which is made in less time."""
-        from linkwork.compiler.codegen.llvm_binding import initialize, llvm
+        return _machine_of({**self.machine_options(0), "cpu": "", "features": ""})
 
-        initialize()
-        return llvm.Target.from_triple(self.triple).create_target_machine(
-            opt=0, reloc="default", codemodel="jitdefault"
-        )
+    def machine_options(self, effort: int) -> dict[str, Any]:
+        """Return the triple and the options of LLVM's target machine.
+
+        Code for Python is loaded by this process; code for other programs is linked by a linker of the system.
+        """
+        is_loaded = self.runtime == "python"
+        return {
+            "triple": self.system.triple(self.triple) if is_loaded else self.triple,
+            "cpu": self.cpu,
+            "features": self.features,
+            "opt": effort,
+            "reloc": "static" if is_loaded else "pic",
+            "codemodel": self.system.code_model(self.triple) if is_loaded else "default",
+        }
+
+
+def _machine_of(options: dict[str, Any]) -> Any:
+    """Return LLVM's target machine with the options of `Target.machine_options`."""
+    from linkwork.compiler.codegen.llvm_binding import initialize, llvm
+
+    initialize()
+    return llvm.Target.from_triple(options["triple"]).create_target_machine(
+        **{name: value for name, value in options.items() if name != "triple"}
+    )
 
 
 def host() -> Target:

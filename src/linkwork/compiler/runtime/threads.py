@@ -13,7 +13,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import sys
 import threading
 import time
 import warnings
@@ -35,17 +34,11 @@ __all__ = [
     "run_without_lock",
     "set_num_threads",
     "setting_address",
-    "threads_available",
 ]
 
 
 VARIABLE = "LINKWORK_NUM_THREADS"
 MAX_THREADS = 256  # that share a call: their handles are on its stack
-
-
-def threads_available() -> bool:
-    """Return True if compiled code can start threads: the C library has POSIX threads."""
-    return sys.platform != "win32"
 
 
 def _from_environment() -> int | None:
@@ -100,8 +93,7 @@ def set_num_threads(count: int) -> None:
 
     The default is the environment variable LINKWORK_NUM_THREADS, or else the number of processors that this process
     may run on; in worker processes (multiprocessing, joblib's loky, Dask, Ray) it is 1. A batch too small to justify
-    the start of a thread stays on one. Results do not depend on the number, to the last bit. On Windows batches stay on
-    one thread.
+    the start of a thread stays on one. Results do not depend on the number, to the last bit.
 
     Raises TypeError if ``count`` is not an integer, ValueError if it is not from 1 to 256.
     """

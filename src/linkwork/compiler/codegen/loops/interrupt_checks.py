@@ -24,18 +24,18 @@ BUDGET = 1 << 18  # instructions between two checks, for one sample or vector: s
 _DECLARATION = f"declare i1 @{SYMBOL}()"
 
 
-def attention_text(triple: str) -> str:
+def attention_text(target: Target) -> str:
     """Return the LLVM IR of the function that long loops call to check for signals.
 
     After it is loaded, the address of `Interrupts` is stored in its variable `ADDRESS`.
     """
     f = IrFunction(f"define i1 @{SYMBOL}()", "noinline #0", end="ret i1 %ended")
-    f.needs.append(attend_function())
+    f.needs.append(attend_function(target.system))
     f.declare(f"@{ADDRESS} = global ptr null")
     f.do(f"%ended = call i1 @.attend(ptr {f.load('ptr', f'@{ADDRESS}')})")
     text = IrModule(SYMBOL)
     text.add(f)
-    return f'target triple = "{triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'
+    return f'target triple = "{target.triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'
 
 
 def period_of(loop: Loop, target: Target, times: int = 1) -> int:

@@ -1,0 +1,96 @@
+"""Operating systems as machine code sees them: object files, LLVM's options, and functions that code calls.
+
+All that depends on the system of a `Target` is decided here, by its triple and not by the system that compiles: code
+for another system can be written and checked anywhere.
+
+On Windows llvmlite loads ELF objects alone, whose triple ends in ``-elf``.  Their code refers to all symbols by
+64-bit addresses (static relocation, large code model).  LLVM's loader confuses the tables of position-independent
+objects there.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from functools import cache
+from typing import Literal
+
+from linkwork._util.lazy_dataclass import dataclass
+
+__all__ = ["System", "is_object_file", "sections_of_elf", "system_of"]
+
+_INLINE_PROBES = '"probe-stack"="inline-asm"'
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """An operating system, and for some fields its processor.
+
+    ``probes`` is the attribute of functions by which those with large frames touch each page of the stack, so that none
+    jumps over the guard page.  It is "" where LLVM calls a function of the system instead (Windows: ``__chkstk``).
+    """
+
+    name: Literal["windows", "darwin", "posix"]
+    objects: Literal["elf", "mach-o"]  # the format of the object files that this process loads
+    probes: str
+    long_bits: int  # of C's unsigned long, the type of Python's numbers of threads
+    monotonic_clock: int  # the number of the clock for ``clock_gettime``; unused on Windows
+
+    def triple(self, triple: str) -> str:
+        """Return the triple of object files that this process loads, for a target's triple."""
+        return f"{triple}-elf" if self._is_elf_of_windows(triple) else triple
+
+    def code_model(self, triple: str) -> str:
+        """Return LLVM's code model of object files that this process loads."""
+        return "large" if self._is_elf_of_windows(triple) else "jitdefault"
+
+    def _is_elf_of_windows(self, triple: str) -> bool:
+        """Return True for Windows on x86-64; on other processors llvmlite selects the format and the code model."""
+        return self.name == "windows" and triple.startswith("x86_64")
+
+
+_WINDOWS = System("windows", "elf", "", 32, 0)
+_DARWIN = System("darwin", "mach-o", _INLINE_PROBES, 64, 6)
+_POSIX = System("posix", "elf", _INLINE_PROBES, 64, 1)
+
+
+@cache
+def system_of(triple: str) -> System:
+    """Return the operating system of a triple, as in "x86_64-pc-windows-msvc"."""
+    if "windows" in triple:
+        return _WINDOWS
+    return _DARWIN if any(name in triple for name in ("darwin", "macos", "ios")) else _POSIX
+
+
+_OF_THIS_PROCESS = {"win32": _WINDOWS, "darwin": _DARWIN}.get(sys.platform, _POSIX)
+_MACH_O = b"\xcf\xfa\xed\xfe"
+_ELF = b"\x7fELF\x02\x01\x01"  # of 64 bit, little endian
+_SECTION = struct.Struct("<4xIQ8xQQ24x")  # the header of a section: type, flags, offset, size
+_RELOCATABLE, _HEADER_BYTES = 1, 64
+_WITHOUT_CONTENT = (0, 8)  # types of sections that have no content in the file
+
+
+def sections_of_elf(code: bytes) -> list[tuple[int, int, int, int]] | None:
+    """Return type, flags, offset and size of the sections of an ELF file; None for files of another format."""
+    if len(code) < _HEADER_BYTES or code[: len(_ELF)] != _ELF:
+        return None
+    start, count = struct.unpack_from("<Q", code, 40)[0], struct.unpack_from("<H", code, 60)[0]
+    if start + _SECTION.size * count > len(code):
+        return None
+    return [*_SECTION.iter_unpack(memoryview(code)[start : start + _SECTION.size * count])]
+
+
+def is_object_file(code: bytes, system: System = _OF_THIS_PROCESS) -> bool:
+    """Return True if the bytes look like an object file of a system: LLVM aborts the process on other data.
+
+    For ELF files the positions of sections are checked.
+    """
+    if system.objects == "mach-o":
+        return code[:4] == _MACH_O
+    sections = sections_of_elf(code)
+    if sections is None:
+        return False
+    kind, (size, count, names) = struct.unpack_from("<H", code, 16)[0], struct.unpack_from("<HHH", code, 58)
+    if kind != _RELOCATABLE or size != _SECTION.size or not 0 < names < count:
+        return False
+    return all(offset + size <= len(code) for kind, _, offset, size in sections if kind not in _WITHOUT_CONTENT)
