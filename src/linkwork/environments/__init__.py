@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import imported, public_names
 
 if TYPE_CHECKING:
-    from linkwork.environments.control_tasks import TASKS as TASKS
-    from linkwork.environments.control_tasks import ControlTask as ControlTask
+    from linkwork.environments.control_task import ControlTask as ControlTask
+    from linkwork.environments.example_tasks import TASKS as TASKS
+    from linkwork.environments.randomization import Push as Push
+    from linkwork.environments.randomization import Randomization as Randomization
     from linkwork.environments.single_environment import SingleEnvironment as SingleEnvironment
     from linkwork.environments.vector_environment import VectorEnvironment as VectorEnvironment
 
@@ -18,7 +20,9 @@ if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = public_names(
         __name__,
         {
-            "linkwork.environments.control_tasks": "TASKS ControlTask",
+            "linkwork.environments.control_task": "ControlTask",
+            "linkwork.environments.example_tasks": "TASKS",
+            "linkwork.environments.randomization": "Push Randomization",
             "linkwork.environments.single_environment": "SingleEnvironment",
             "linkwork.environments.vector_environment": "VectorEnvironment",
         },

@@ -10,7 +10,8 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array
 from linkwork._util.validation import seed as check_seed
-from linkwork.environments.control_tasks import ControlTask
+from linkwork.environments.control_task import ControlTask
+from linkwork.environments.randomization import Randomization
 from linkwork.environments.vector_environment import MODES, VectorEnvironment
 
 __all__ = ["SingleEnvironment"]
@@ -21,8 +22,9 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     """One environment of a `ControlTask`, or of one of `TASKS` by name, for tools that take a `gymnasium.Env`.
 
     Its steps equal those of a `VectorEnvironment` with ``num_envs=1``: actions (m,) are limited to −1 and 1, and
-    observations (k,) are float64.  An episode ends with ``terminated`` or ``truncated``; then call `reset`.  With
-    ``render_mode="rgb_array"``, `render` draws the robot.
+    observations (k,) are float64.  An episode ends with ``terminated`` or ``truncated``; then call `reset`.  A
+    ``randomization`` draws parameters, noise, delays and pushes for each episode.  With ``render_mode="rgb_array"``,
+    `render` draws the robot.
 
     >>> import gymnasium
     >>> environment = gymnasium.make("linkwork.environments:linkwork/cart_pole-v0")
@@ -37,9 +39,11 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
 
     metadata = {"render_modes": [*MODES]}  # noqa: RUF012 - gymnasium.make reads it from the class
 
-    def __init__(self, task: str | ControlTask, render_mode: str | None = None) -> None:
-        self._vector = VectorEnvironment(task, 1, render_mode)
-        self.render_mode, self.task = render_mode, self._vector.task
+    def __init__(
+        self, task: str | ControlTask, render_mode: str | None = None, randomization: Randomization | None = None
+    ) -> None:
+        self._vector = VectorEnvironment(task, 1, render_mode, randomization)
+        self.render_mode, self.task, self.randomization = render_mode, self._vector.task, randomization
         self.metadata = {key: value for key, value in self._vector.metadata.items() if key != "autoreset_mode"}
         self.observation_space = self._vector.single_observation_space
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, self._vector.single_action_space.shape, np.float32)
@@ -54,18 +58,21 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode; return the observation (k,) and an empty dict.
+        """Begin an episode; return the observation (k,), and a dict with its random values by name.
 
-        ``seed`` restarts the random numbers; there are no ``options``.  Raises ValueError for options, and for a seed
+        The dict has the entry ``"randomization"``, or is empty without a randomization.  ``seed`` restarts the random
+        numbers; there are no ``options``.  Raises ValueError for options, and for a seed
         that is not an integer >= 0.
         """
         if options:
             raise ValueError(f"SingleEnvironment.reset: options: expected none, got {options!r}")
         seed = None if seed is None else check_seed("SingleEnvironment.reset", "seed", seed, generator=False)
         super().reset(seed=seed)
-        observations, _ = self._vector.reset(seed=seed)
+        observations, info = self._vector.reset(seed=seed)
         self._over = False
-        return observations[0], {}
+        values = info.get("randomization", {})
+        drawn = {name: x[0].copy() for name, x in values.items() if not name.startswith("_")}
+        return observations[0], {"randomization": drawn} if info else {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Apply an action (m,); return observation (k,), reward, terminated (failed), truncated, and an empty dict.

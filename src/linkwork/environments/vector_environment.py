@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import Kernel
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Shown, show
 from linkwork._util.plotting import pyplot, share_scale
 from linkwork._util.validation import finite_array, integer
-from linkwork.environments.control_tasks import TASKS, ControlTask
+from linkwork.environments.control_task import ControlTask, optional_arguments
+from linkwork.environments.environment_kernels import (
+    EnvironmentKernel,
+    action_kernel,
+    observation_kernel,
+    reading_kernel,
+)
+from linkwork.environments.episode_memory import EpisodeMemory
+from linkwork.environments.example_tasks import TASKS
+from linkwork.environments.randomization import Randomization, RandomizedTask
 from linkwork.errors import UnknownNameError
-from linkwork.expr import array, fmax, fmin, lt, or_, where
-from linkwork.kernels import compile, real_array
+from linkwork.kernels import real_array
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.viewer.figures.robot_figures import draw_robot
 
@@ -32,7 +39,6 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
         'linkwork.environments needs gymnasium, which is not installed: pip install "linkwork[environments]"'
     ) from error
 NAMESPACE = "linkwork"  # of the names registered with gymnasium
-_UNBOUNDED = np.inf
 
 
 @public
@@ -50,14 +56,21 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     >>> observations.shape, rewards.shape, terminated.any()
     ((4, 4), (4,), np.False_)
 
-    With ``render_mode="rgb_array"``, `render` draws them.  After `linkwork.environments` is imported,
+    A ``randomization`` draws parameters, noise, delays and pushes for each environment and episode; `reset` and `step`
+    return its values in their ``info``.  With ``render_mode="rgb_array"``, `render` draws the environments.  After `linkwork.environments` is imported,
     ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)`` creates the same.
 
     Raises UnknownNameError for an unknown task or render mode, ValueError for actions of a wrong shape or that are not
     finite.
     """
 
-    def __init__(self, task: str | ControlTask, num_envs: int = 1, render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        task: str | ControlTask,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        randomization: Randomization | None = None,
+    ) -> None:
         if isinstance(task, str):
             if task not in TASKS:
                 raise UnknownNameError("task", task, TASKS)
@@ -67,21 +80,28 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs = integer("VectorEnvironment", "num_envs", num_envs, least=1)
         if render_mode is not None and render_mode not in MODES:
             raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
-        self.task, self.num_envs, self.render_mode = task, num_envs, render_mode
+        if not isinstance(randomization, Randomization | None):
+            raise TypeError(f"VectorEnvironment: randomization: expected a Randomization, got {randomization!r:.80}")
+        self.task, self.num_envs, self.render_mode, self.randomization = task, num_envs, render_mode, randomization
         frames = round(1.0 / (task.dt * task.steps_per_action))  # [1/s]
         self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": [*MODES], "render_fps": frames}
-        q, v, goal = initial_state(task, np.random.default_rng(0))
-        self._observation_kernel, self._action_kernel = (
-            observation_kernel(task, len(goal)),
-            action_kernel(task, len(goal)),
-        )
-        observation = self._observation_kernel(q, v, goal)
-        self.single_observation_space = gymnasium.spaces.Box(-_UNBOUNDED, _UNBOUNDED, observation.shape, np.float64)
-        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (len(task.joints),), np.float64)
+        varied = RandomizedTask(task, randomization or Randomization())
+        q, v, goal = initial_state(task, np.random.default_rng(0), varied.draw_parameters(np.random.default_rng(0)))
+        self._observation_kernel = observation_kernel(task, len(goal), varied.shapes)
+        (size,) = self._observation_kernel.kernel.outputs[0].shape
+        self._memory = EpisodeMemory(task, varied, num_envs, size)
+        memory = self._memory
+        self._action_kernel = action_kernel(task, len(goal), varied.shapes, memory.pushed, memory.is_immediate)
+        self._reading_kernel = reading_kernel(task, varied.shapes) if task.sensors else None
+        box: Any = gymnasium.spaces.Box
+        self.single_observation_space = box(*varied.bounds, (size,), np.float64)
+        self.single_action_space = box(-1.0, 1.0, (task.action_size,), np.float64)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._q, self._v = np.zeros((num_envs, len(q))), np.zeros((num_envs, len(v)))
         self._goal = np.zeros((num_envs, len(goal)))
+        start = getattr(task.controller, "start", None)
+        self._z = None if start is None else np.zeros((num_envs, *np.shape(start)))
         self._count = np.zeros(num_envs, dtype=int)
         self._over = np.ones(num_envs, dtype=bool)
         self._generators: list[np.random.Generator] = []
@@ -95,11 +115,12 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Reset all environments; return observations (n, k) and an empty dict.
+        """Reset all environments; return observations (n, k), and the random values of the episodes by name.
 
         ``seed`` restarts the random numbers, those of gymnasium's ``np_random``, too: a number for all environments, or
-        one for each.  There are no ``options``.  Raises ValueError for seeds that are no integers from 0 on, another
-        number of seeds than of environments, and options.
+        one for each.  There are no ``options``.  Without a randomization the dict is empty; with one it has the entry
+        ``"randomization"``, in the form of gymnasium's vector environments.  Raises ValueError for seeds that are no
+        integers from 0 on, another number of seeds than of environments, and options.
         """
         if options:
             raise ValueError(f"VectorEnvironment.reset: options: expected none, got {options!r}")
@@ -111,36 +132,52 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             super().reset(seed=int(whole.flat[0]))
             pairs = [[int(whole), k] for k in range(self.num_envs)] if whole.ndim == 0 else [[int(s), 0] for s in whole]
             self._generators = [np.random.default_rng(pair) for pair in pairs]
-        self._begin(np.ones(self.num_envs, dtype=bool))
-        return self._observations(), {}
+            self._memory.seed(pairs)
+        everywhere = np.ones(self.num_envs, dtype=bool)
+        self._begin(everywhere)
+        self._memory.see(self._q, self._v, self._first_readings(everywhere), everywhere)
+        return self._observations(), self._info(everywhere)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Apply actions (n, m); return observations (n, k), rewards, terminated (failed) and truncated (n,), and {}."""
+        """Apply actions (n, m); return observations (n, k), rewards, terminated (failed) and truncated (n,), and info.
+
+        The last is a dict with the random values of environments whose episode begins, as of `reset`; else it is empty.
+        """
         expected = f"VectorEnvironment.step: actions: expected numbers of shape {self.action_space.shape}"
         values = np.asarray(real_array(expected, actions), dtype=float)
         if values.shape != self.action_space.shape:
             raise ValueError(f"{expected}, got shape {values.shape}")
         if not np.isfinite(values).all():
-            k, joint = np.argwhere(~np.isfinite(values))[0]
-            name = self.task.joints[joint]
+            k, element = np.argwhere(~np.isfinite(values))[0]
+            name = repr(self.task.joints[element]) if self.task.joints else f"element {element}"
             raise ValueError(
-                f"VectorEnvironment.step: actions: expected finite numbers, got {values[k, joint]} for {name!r} of "
+                f"VectorEnvironment.step: actions: expected finite numbers, got {values[k, element]} for {name} of "
                 f"environment {k}"
             )
         if not self._generators:
             raise RuntimeError("VectorEnvironment.step: call reset() first")
-        restarted = self._over.copy()
-        result = self._action_kernel(self._q, self._v, self._goal, values)
-        self._q, self._v = np.array(result.q), np.array(result.v)
+        memory, restarted = self._memory, self._over.copy()
+        acting = memory.issue(np.clip(values, -1.0, 1.0))
+        result = self._call(self._action_kernel, q=self._q, v=self._v, action=acting)
+        memory.acted = acting
+        self._q, self._v = np.array(result["q"]), np.array(result["v"])
+        if self._z is not None:
+            self._z = np.array(result["z"])
+        readings = {name: np.array(result["readings"][name]) for name in self.task.sensors}
         self._count += 1
-        observations, rewards = np.array(result.observation), np.where(restarted, 0.0, result.reward)
         if restarted.any():
             self._begin(restarted)
-            observations[restarted] = self._observations()[restarted]
-        terminated = (result.over > 0.5) & ~restarted
+            for name, x in self._first_readings(restarted).items():
+                readings[name][restarted] = x[restarted]
+        memory.see(self._q, self._v, readings, restarted)
+        now = np.array(result["observation"]) if memory.is_immediate else None
+        if now is not None and restarted.any():
+            now[restarted] = self._observed({})[restarted]
+        terminated = (result["over"] > 0.5) & ~restarted
         truncated = (self._count >= self.task.horizon) & ~terminated
         self._over = terminated | truncated
-        return observations, rewards, terminated, truncated, {}
+        rewards = np.where(restarted, 0.0, result["reward"])
+        return self._observations(now), rewards, terminated, truncated, self._info(restarted)
 
     def render(self) -> tuple[np.ndarray, ...]:
         """Draw every environment; return images (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
@@ -166,13 +203,48 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return show(self, output, spacing=spacing, meshes=meshes, title=title)
 
     def _begin(self, which: np.ndarray) -> None:
-        for k in np.flatnonzero(which):
-            self._q[k], self._v[k], self._goal[k] = initial_state(self.task, self._generators[k])
+        for k in np.flatnonzero(which).tolist():
+            self._memory.begin(k)
+            moving = {name: x[k] for name, x in self._memory.parameters.items()}
+            self._q[k], self._v[k], self._goal[k] = initial_state(self.task, self._generators[k], moving)
+        if self._z is not None:
+            self._z[which] = getattr(self.task.controller, "start", 0.0)
         self._count[which] = 0
         self._over[which] = False
 
-    def _observations(self) -> np.ndarray:
-        return np.array(self._observation_kernel(self._q, self._v, self._goal))
+    def _first_readings(self, which: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the exact readings (n, size) by name, in environments of ``which`` those of an episode's start."""
+        if self._reading_kernel is None or not which.any():
+            return {}
+        result = self._call(self._reading_kernel, q=self._q, v=self._v)
+        return {name: np.array(result["readings"][name]) for name in self.task.sensors}
+
+    def _call(self, called: EnvironmentKernel, **inputs: Any) -> Any:
+        """Call a kernel with those of all values of an action that are its inputs."""
+        known = {
+            "goal": lambda: self._goal,
+            "previous_action": lambda: self._memory.acted,
+            "last_action": lambda: self._memory.last_action,
+            "time": lambda: self._count * (self.task.dt * self.task.steps_per_action),
+            "z": lambda: self._z,
+            "parameters": lambda: self._memory.parameters,
+            "pushes": lambda: self._memory.wrenches(self._count),
+        }
+        result: Any = called.kernel(*(inputs[name] if name in inputs else known[name]() for name in called.names))
+        return result._asdict() if hasattr(result, "_asdict") else result  # type: ignore[no-untyped-call]
+
+    def _observed(self, samples: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the observations of the stored states, with noise of sensors from normal ``samples``."""
+        q, v, readings = self._memory.observed()
+        return np.array(self._call(self._observation_kernel, q=q, v=v, readings=readings, samples=samples))
+
+    def _observations(self, exact: np.ndarray | None = None) -> np.ndarray:
+        """Return observations with noise and bias; ``exact`` are those without, if they are known."""
+        samples, of_sensors = self._memory.samples()
+        return self._memory.disturbed(self._observed(of_sensors) if exact is None else exact, samples)
+
+    def _info(self, which: np.ndarray) -> dict[str, Any]:
+        return self._memory.shown(which) if self.randomization is not None and which.any() else {}
 
 
 def register_tasks() -> None:
@@ -184,63 +256,29 @@ def register_tasks() -> None:
             gymnasium.register(result, single, vector_entry_point=vector, kwargs={"task": name})
 
 
-def initial_state(task: ControlTask, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return q, v and goal of a new episode.  Raises ValueError for an invalid state of the robot."""
+def initial_state(
+    task: ControlTask, rng: np.random.Generator, parameters: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return q, v and goal of a new episode with values of the robot's parameters.
+
+    Raises ValueError for an invalid state of the robot.
+    """
     robot: Any = task.robot
-    result = task.start(rng)
+    more = {}
+    if "robot" in optional_arguments("start", task.start, ("rng",), ("robot",)):
+        moving = {name: x for name, x in parameters.items() if not name.startswith("contact_")}
+        more = {"robot": robot.with_parameters(moving) if moving else robot}
+    result = task.start(rng, **more)
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise ValueError(f"ControlTask: start: expected a pair (q, v), got {result!r}")
     q = finite_array("ControlTask", "start: q", result[0], shape=("...", robot.nq))
     v = finite_array("ControlTask", "start: v", result[1], shape=("...", robot.nv))
-    check_start("ControlTask: start", robot, q, v, task.dt)
+    sizes = {name: x.shape for name, x in parameters.items()}
+    check_start("ControlTask: start", robot, q, v, task.dt, tuple(sizes), sizes, parameters)
     goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", task.goal(rng)), float)
     if goal.ndim != 1 or not np.isfinite(goal).all():
         raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")
     return q, v, goal
-
-
-def observation_kernel(task: ControlTask, goal_size: int) -> Kernel:
-    """Return the kernel that computes the observation from q, v and goal."""
-
-    def observation(q: Any, v: Any, goal: Any) -> Any:
-        return array(list(task.observe(q, v, goal)))
-
-    return compile(observation, name="observe", **_shapes(task, goal_size))
-
-
-def action_kernel(task: ControlTask, goal_size: int) -> Kernel:
-    """Return the kernel that computes the next q and v, observation, reward and failure from q, v, goal and action."""
-    robot: Any = task.robot
-
-    def act(q: Any, v: Any, goal: Any, action: Any) -> Any:
-        action = array([fmin(fmax(u, -1.0), 1.0) for u in action])  # the reward, too, counts what acts
-        tau = task.forces(action)
-        result = robot.simulate(
-            q,
-            v,
-            controller=lambda t, q, v: tau,
-            duration=task.dt * task.steps_per_action,
-            dt=task.dt,
-            record_every=task.steps_per_action,
-            contacts=task.contacts,
-        )
-        q, v = result.q[-1], result.v[-1]
-        lost = lt(0.5, result.status)
-        over = or_(lost, lt(0.0, where(lost, 1.0, task.failed(q, v, goal))))
-        return {
-            "q": q,
-            "v": v,
-            "observation": array(list(task.observe(q, v, goal))),
-            "reward": where(lost, 0.0, task.reward(q, v, action, goal)),
-            "over": where(over, 1.0, 0.0),
-        }
-
-    return compile(act, name="act", **_shapes(task, goal_size), action=(len(task.joints),))
-
-
-def _shapes(task: ControlTask, goal_size: int) -> Mapping[str, Any]:
-    robot: Any = task.robot
-    return {"q": robot.configuration_space, "v": (robot.nv,), "goal": (goal_size,)}
 
 
 MODES = ("rgb_array",)

@@ -1,26 +1,26 @@
-"""Control tasks for reinforcement learning: robot, initial states, observations and rewards; five examples."""
+"""Five example tasks for reinforcement learning, each with a robot, initial states, observations and rewards."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from linkwork import Joint, Link, Robot, joints, pose, shapes
-from linkwork._util.checked_arguments import public
-from linkwork._util.validation import finite_number, instance, integer, names, positive, sequence_of
-from linkwork.expr import array, cos, fabs, fmax, fmin, lt, or_, sin, tanh, where
-from linkwork.kernels import RobotBase
-from linkwork.simulation import ContactGround, ContactPair, ContactPoint, ContactScene
+from linkwork.environments.control_task import ControlTask
+from linkwork.expr import cos, fabs, lt, or_, sin, tanh, where
+from linkwork.simulation import ContactGround, ContactPoint
 
-__all__ = ["TASKS", "ControlTask"]
+__all__ = ["TASKS"]
 
 
 Random = np.random.Generator
+_FREE = math.inf  # bound of velocities, and of other observations that nothing limits
+_FAR, _LENGTH = 0.9, 1.0  # [m] distance of the reacher's farthest goal, and length of its arm
+_ROUNDING = 1e-12  # by which sines and positions may pass their bounds
 
 
 def _rod(name: str, length: float, mass: float, *frames: str) -> Link:
@@ -34,6 +34,12 @@ def _hinge(name: str, parent: str, child: str, down: float, damping: float = 0.0
     axis = joints.Revolute((0.0, 1.0, 0.0))
     result = Joint.of(axis, name=name, parent=parent, child=child, placement=pose((0.0, 0.0, -down)), **limits)
     return result.with_damping(damping) if damping else result
+
+
+def _bounds(*sizes: float) -> Any:
+    """Return the argument ``observation_bounds``, for elements between −size and size."""
+    high = np.array(sizes, float) + _ROUNDING
+    return {"observation_bounds": (-high, high)}
 
 
 def _sin_cos(angle: Any) -> tuple[Any, Any]:
@@ -54,7 +60,18 @@ def _pendulum() -> ControlTask:
     def start(rng: Random) -> tuple[Any, Any]:
         return [rng.uniform(-math.pi, math.pi)], [rng.uniform(-1.0, 1.0)]
 
-    return ControlTask(robot, start, observe, reward, ("hinge",), (2.0,), dt=5e-3, steps_per_action=10, horizon=200)
+    return ControlTask(
+        robot,
+        start,
+        observe,
+        reward,
+        ("hinge",),
+        (2.0,),
+        dt=5e-3,
+        steps_per_action=10,
+        horizon=200,
+        **_bounds(1, 1, _FREE),
+    )
 
 
 @cache
@@ -110,13 +127,14 @@ def _acrobot() -> ControlTask:
     def start(rng: Random) -> tuple[Any, Any]:
         return rng.uniform(-0.1, 0.1, 2), rng.uniform(-0.1, 0.1, 2)
 
-    return ControlTask(robot, start, observe, reward, ("elbow",), (4.0,), dt=5e-3, steps_per_action=8, horizon=250)
+    how = {"dt": 5e-3, "steps_per_action": 8, "horizon": 250, **_bounds(1, 1, 1, 1, _FREE, _FREE)}
+    return ControlTask(robot, start, observe, reward, ("elbow",), (4.0,), **how)
 
 
 @cache
 def _reacher() -> ControlTask:
     """Return the task to reach and stay at a point with a planar arm of two joints, without gravity."""
-    robot: Any = _two_rods("reacher", 0.5, 0.5, 0.1, "tip").with_gravity((0.0, 0.0, 0.0))
+    robot: Any = _two_rods("reacher", 0.5 * _LENGTH, 0.5 * _LENGTH, 0.1, "tip").with_gravity((0.0, 0.0, 0.0))
 
     def off(q: Any, goal: Any) -> tuple[Any, Any]:
         X = robot.pose(q, "tip")
@@ -133,11 +151,12 @@ def _reacher() -> ControlTask:
         return rng.uniform(-math.pi, math.pi, 2), np.zeros(2)
 
     def goal(rng: Random) -> Any:
-        angle, radius = rng.uniform(-math.pi, math.pi), rng.uniform(0.2, 0.9)
+        angle, radius = rng.uniform(-math.pi, math.pi), rng.uniform(0.2, _FAR)
         return [radius * math.cos(angle), radius * math.sin(angle)]
 
-    motors = ("shoulder", "elbow"), (2.0, 1.0)
-    return ControlTask(robot, start, observe, reward, *motors, goal=goal, dt=5e-3, steps_per_action=4, horizon=150)
+    bounds = _bounds(1, 1, 1, 1, _FREE, _FREE, _FAR, _FAR, _LENGTH + _FAR, _LENGTH + _FAR)
+    how = {"goal": goal, "dt": 5e-3, "steps_per_action": 4, "horizon": 150, **bounds}
+    return ControlTask(robot, start, observe, reward, ("shoulder", "elbow"), (2.0, 1.0), **how)
 
 
 @cache
@@ -201,79 +220,6 @@ TASKS: Mapping[str, Callable[[], ControlTask]] = {
 """Functions that return the example tasks, by name."""
 
 
-def _no_goal(rng: np.random.Generator) -> np.ndarray:
-    return np.zeros(0)
-
-
-def _never_fails(q: Any, v: Any, goal: Any) -> Any:
-    return 0.0
-
-
-def _task_named(name: str) -> ControlTask:
+def task_named(name: str) -> ControlTask:
+    """Return one of `TASKS`, which pickles refer to by name."""
     return TASKS[name]()
-
-
-@public
-@dataclass(frozen=True)
-class ControlTask:
-    """Control task of a robot for reinforcement learning: initial states, observations, rewards and failure.
-
-    ``start(rng)`` returns the initial q (nq,) and v (nv,), ``goal(rng)`` values (k,) that are constant in an episode.
-    The other functions are traced, so their arguments are symbols. An action (m,), limited to −1 and 1, scales the
-    ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom. ``observe(q, v, goal)`` returns the
-    observation and ``reward(q, v, action, goal)`` the reward of the state after an action. ``failed(q, v, goal)`` is
-    nonzero where the episode fails. An action is constant for ``steps_per_action`` steps of ``dt`` [s]; an episode is
-    truncated after ``horizon`` actions. ``contacts`` are those of `Robot.simulate`.
-
-    Raises ValueError and UnknownNameError for joints and efforts that do not fit the robot.
-    """
-
-    robot: RobotBase
-    start: Callable[[np.random.Generator], tuple[Any, Any]]
-    observe: Callable[[Any, Any, Any], Any]
-    reward: Callable[[Any, Any, Any, Any], Any]
-    joints: tuple[str, ...]
-    efforts: tuple[float, ...]
-    failed: Callable[[Any, Any, Any], Any] = _never_fails
-    goal: Callable[[np.random.Generator], Any] = _no_goal
-    dt: float = 2e-3
-    steps_per_action: int = 10
-    horizon: int = 500
-    contacts: Any = None
-
-    def __post_init__(self) -> None:
-        robot: Any = self.robot
-        object.__setattr__(self, "joints", names("ControlTask", "joints", self.joints, description="names of joints"))
-        masters = {body.joint_name: body.coupling.joint for body in robot.tree.bodies if body.coupling is not None}
-        for name in self.joints:
-            if name in masters:
-                raise ValueError(f"ControlTask: joints: {name!r} follows joint {masters[name]!r}: name that one")
-            if robot.joint(name).nv != 1:
-                raise ValueError(
-                    f"ControlTask: joints: {name!r} has {robot.joint(name).nv} degrees of freedom, expected 1"
-                )
-        if len(self.efforts) != len(self.joints):
-            raise ValueError(
-                f"ControlTask: efforts: expected one for each of {len(self.joints)} joints, got {len(self.efforts)}"
-            )
-        sequence_of("ControlTask", "efforts", self.efforts, partial(finite_number, symbols=False))
-        positive("ControlTask", "dt", self.dt, unit="s", symbols=False)
-        for name in ("steps_per_action", "horizon"):
-            object.__setattr__(self, name, integer("ControlTask", name, getattr(self, name), least=1))
-        parts = self.contacts if isinstance(self.contacts, (tuple, list)) else (self.contacts,)
-        for part in () if self.contacts is None else parts or (self.contacts,):
-            instance("ControlTask", "contacts", part, ContactGround, ContactScene, ContactPair)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        name = next((name for name, make in TASKS.items() if make() is self), None)
-        if name is not None:  # its functions are local
-            return _task_named, (name,)
-        return ControlTask, tuple([getattr(self, field.name) for field in fields(self)])
-
-    def forces(self, action: Any) -> Any:
-        """Return the joint forces τ (nv) for an action (m), which is clipped to −1 and 1."""
-        robot: Any = self.robot
-        tau: list[Any] = [0.0] * robot.nv
-        for name, effort, u in zip(self.joints, self.efforts, [*action], strict=True):
-            tau[robot.joint(name).v_slice.start] = effort * fmin(fmax(u, -1.0), 1.0)
-        return array(tau)

@@ -1,0 +1,235 @@
+"""Kernels of environments: the steps of an action with reward and failure, observations, and first sensor readings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork import Kernel
+from linkwork.environments.control_task import ControlTask, optional_arguments
+from linkwork.expr import array, fmax, fmin, lt, or_, where
+from linkwork.kernels import compile
+from linkwork.simulation import Sensor
+
+__all__ = [
+    "EnvironmentKernel",
+    "action_kernel",
+    "noisy_sensors",
+    "observation_kernel",
+    "observed_sensors",
+    "reading_kernel",
+]
+
+
+class EnvironmentKernel(NamedTuple):
+    """Kernel with the names of its inputs, of which some are dicts of arrays."""
+
+    kernel: Kernel
+    names: tuple[str, ...]
+
+    @staticmethod
+    def of(function: Callable[..., Any], name: str, shapes: Mapping[str, Any]) -> EnvironmentKernel:
+        """Return the compiled function of inputs with these shapes."""
+        return EnvironmentKernel(compile(function, name=name, **shapes), tuple(shapes))
+
+
+class _ExactSensor(Sensor):
+    """Readings of another sensor, without its noise, bias, delay and resolution."""
+
+    def __init__(self, sensor: Sensor) -> None:
+        super().__init__()
+        object.__setattr__(self, "sensor", sensor)
+
+    def size(self, robot: Any) -> int:
+        return self.sensor.size(robot)  # type: ignore[attr-defined, no-any-return]
+
+    def readings(self, state: Any) -> Any:
+        return self.sensor.readings(state)  # type: ignore[attr-defined]
+
+
+class _InEpisode:
+    """Controller of a task at the time of the episode, with its state after the action before."""
+
+    def __init__(self, law: Any, begin: Any, inputs: Mapping[str, Any], start: Any) -> None:
+        self.law, self._begin, self._start = law, begin, start
+        self.input_shapes = {name: np.shape(x) for name, x in inputs.items()}
+        self.effort_limits = getattr(law, "effort_limits", None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "start" and self._start is not None:
+            return self._start
+        raise AttributeError(name)
+
+    def _with_step(self, h: float, inner: int) -> _InEpisode:
+        law = self.law._with_step(h, inner) if hasattr(self.law, "_with_step") else self.law
+        return _InEpisode(law, self._begin, dict.fromkeys(self.input_shapes), self._start)._with(self.input_shapes)
+
+    def _with(self, shapes: Mapping[str, Any]) -> _InEpisode:
+        self.input_shapes = dict(shapes)
+        return self
+
+    def __call__(self, t: Any, q: Any, v: Any, *state: Any, **inputs: Any) -> Any:
+        return self.law(self._begin + t, q, v, *state, **inputs)
+
+
+def observed_sensors(task: ControlTask) -> dict[str, int]:
+    """Return the number of readings of each sensor that observations contain, by name."""
+    taken = _observed(task)
+    return {name: sensor.size(task.robot) for name, sensor in task.sensors.items() if name in taken}
+
+
+def noisy_sensors(task: ControlTask) -> dict[str, int]:
+    """Return the number of readings of each of `observed_sensors` with noise, by name."""
+    return {name: n for name, n in observed_sensors(task).items() if any(task.sensors[name].each("noise", n))}
+
+
+def _observed(task: ControlTask) -> tuple[str, ...]:
+    return optional_arguments("observe", task.observe, ("q", "v", "goal"), ("last_action", *task.sensors, "robot"))
+
+
+def observation_kernel(task: ControlTask, goal_size: int, parameters: Mapping[str, Any]) -> EnvironmentKernel:
+    """Return the kernel of the observation from q, v, goal, the last action, exact readings and normal samples.
+
+    ``parameters`` are the shapes of the robot's parameters that vary, by name.
+    """
+
+    def observation(q: Any, v: Any, goal: Any, **inputs: Any) -> Any:
+        return _observation(task, q, v, goal, inputs)
+
+    sizes, noisy, taken = observed_sensors(task), noisy_sensors(task), _observed(task)
+    shapes = _shapes(task, goal_size)
+    if "last_action" in taken:
+        shapes["last_action"] = (task.action_size,)
+    shapes |= {"readings": {name: (size,) for name, size in sizes.items()}} if sizes else {}
+    shapes |= {"samples": {name: (size,) for name, size in noisy.items()}} if noisy else {}
+    shapes |= {"parameters": dict(parameters)} if parameters and "robot" in taken else {}
+    return EnvironmentKernel.of(observation, "observe", shapes)
+
+
+def _observation(task: ControlTask, q: Any, v: Any, goal: Any, inputs: Mapping[str, Any]) -> Any:
+    taken = _observed(task)
+    more = {} if "last_action" not in taken else {"last_action": inputs["last_action"]}
+    for name in observed_sensors(task):
+        more[name] = _measured(task.sensors[name], inputs["readings"][name], inputs.get("samples", {}).get(name))
+    if "robot" in taken:
+        more["robot"] = _moved(task.robot, inputs.get("parameters"))
+    return array(list(task.observe(q, v, goal, **more)))
+
+
+def _measured(sensor: Sensor, exact: Any, samples: Any) -> Any:
+    """Return the output of a sensor for exact readings and normal samples of variance 1, None without noise."""
+    result, count = list(exact), len(exact)
+    if samples is not None:
+        noise = sensor.each("noise", count)
+        result = [x + s * z for x, s, z in zip(result, noise, samples, strict=True)]
+    result = [x + b for x, b in zip(result, sensor.each("bias", count), strict=True)]
+    return array(list(sensor.digitized(result)))
+
+
+def _moved(robot: Any, parameters: Mapping[str, Any] | None) -> Any:
+    moving = {name: x for name, x in (parameters or {}).items() if not name.startswith("contact_")}
+    return robot.with_parameters(moving) if moving else robot
+
+
+def action_kernel(
+    task: ControlTask, goal_size: int, parameters: Mapping[str, Any], pushed: Mapping[str, str], observed: bool
+) -> EnvironmentKernel:
+    """Return the kernel of an action: the next q and v, exact readings, controller state, reward and failure.
+
+    With ``observed`` it also returns the observation of the next state, without sensors and delays.
+
+    ``parameters`` are the shapes of the parameters that vary, by name, and ``pushed`` the axes of the wrenches that act
+    in each step, by frame.  Further inputs are the action before, the controller's state and the episode's time, as far
+    as the task needs them.
+    """
+    robot: Any = task.robot
+    exact = {name: _ExactSensor(sensor) for name, sensor in task.sensors.items()}
+    positional = ("q", "v", "action", "goal")
+    rewarding = optional_arguments("reward", task.reward, positional, ("previous_action", *exact, "robot"))
+    failing = optional_arguments("failed", task.failed, ("q", "v", "goal"), (*exact, "robot"))
+    start = getattr(task.controller, "start", None)
+
+    def act(q: Any, v: Any, goal: Any, action: Any, **inputs: Any) -> Any:
+        action = array([fmin(fmax(u, -1.0), 1.0) for u in action])  # the reward, too, counts what acts
+        controlled = _controlled(task, q, v, goal, action, inputs)
+        varied = inputs.get("parameters")
+        pushes = inputs.get("pushes") or {}
+        result = robot.simulate(
+            q,
+            v,
+            **controlled,
+            duration=task.dt * task.steps_per_action,
+            dt=task.dt,
+            record_every=task.steps_per_action,
+            contacts=task.contacts,
+            sensors=exact or None,
+            parameters=varied,
+            wrenches={frame: pushes[f"push_{k}"] for k, frame in enumerate(pushed)} or None,
+            expressed_in=dict(pushed) or "world",
+        )
+        q, v = result.q[-1], result.v[-1]
+        lost = lt(0.5, result.status)
+        moved = _moved(robot, varied)
+        known = {"previous_action": inputs.get("previous_action"), "robot": moved}
+        known |= {name: result.records[name][-1] for name in exact}
+        failed = task.failed(q, v, goal, **{name: known[name] for name in failing})
+        over = or_(lost, lt(0.0, where(lost, 1.0, failed)))
+        reward = task.reward(q, v, action, goal, **{name: known[name] for name in rewarding})
+        outputs = {"q": q, "v": v, "reward": where(lost, 0.0, reward), "over": where(over, 1.0, 0.0)}
+        if observed:
+            outputs["observation"] = _observation(task, q, v, goal, {**inputs, "last_action": action})
+        if exact:
+            outputs["readings"] = {name: known[name] for name in exact}
+        if start is not None:
+            outputs["z"] = result.controller_state
+        return outputs
+
+    shapes = {**_shapes(task, goal_size), "action": (task.action_size,)}
+    if "previous_action" in rewarding:
+        shapes["previous_action"] = (task.action_size,)
+    if task.controller is not None:
+        shapes["time"] = ()
+    if start is not None:
+        shapes["z"] = np.shape(start)
+    shapes |= {"parameters": dict(parameters)} if parameters else {}
+    shapes |= {"pushes": {f"push_{k}": (task.steps_per_action, 6) for k in range(len(pushed))}} if pushed else {}
+    return EnvironmentKernel.of(act, "act", shapes)
+
+
+def _controlled(task: ControlTask, q: Any, v: Any, goal: Any, action: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the controller and its constant inputs, as `Robot.simulate` takes them."""
+    if task.controller is None:
+        tau = task.forces(action)
+        return {"controller": lambda t, q, v: tau}
+    constants = {"action": action} if task.command is None else task.command(q, v, action, goal)
+    if not isinstance(constants, Mapping):
+        raise TypeError(
+            f"ControlTask: command: expected a dict of the controller's inputs by name, got {constants!r:.80}"
+        )
+    constants = {name: array(x) if np.ndim(x) else x for name, x in constants.items()}
+    return {
+        "controller": _InEpisode(task.controller, inputs["time"], constants, inputs.get("z")),
+        "constants": constants,
+    }
+
+
+def reading_kernel(task: ControlTask, parameters: Mapping[str, Any]) -> EnvironmentKernel:
+    """Return the kernel of exact readings at the start of an episode, from q and v."""
+    robot: Any = task.robot
+    exact = {name: _ExactSensor(sensor) for name, sensor in task.sensors.items()}
+
+    def first(q: Any, v: Any, **inputs: Any) -> Any:
+        how: dict[str, Any] = {"duration": task.dt, "dt": task.dt, "contacts": task.contacts, "sensors": exact}
+        records = robot.simulate(q, v, parameters=inputs.get("parameters"), **how).records
+        return {"readings": {name: records[name][0] for name in exact}}
+
+    shapes: dict[str, Any] = {"q": robot.configuration_space, "v": (robot.nv,)}
+    shapes |= {"parameters": dict(parameters)} if parameters else {}
+    return EnvironmentKernel.of(first, "first_readings", shapes)
+
+
+def _shapes(task: ControlTask, goal_size: int) -> dict[str, Any]:
+    robot: Any = task.robot
+    return {"q": robot.configuration_space, "v": (robot.nv,), "goal": (goal_size,)}

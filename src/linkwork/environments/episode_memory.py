@@ -1,0 +1,156 @@
+"""Random values, delayed actions and states, and noise of a batch of environments, from episode to episode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.environments.control_task import ControlTask
+from linkwork.environments.environment_kernels import noisy_sensors, observed_sensors
+from linkwork.environments.randomization import EpisodeValues, RandomizedTask
+
+__all__ = ["EpisodeMemory"]
+
+_NOISY = 64  # observations whose noise is drawn at once
+
+
+class EpisodeMemory:
+    """Values of n environments that last longer than an action.
+
+    ``parameters`` are those of the present episodes, (n, ...) by name.
+    """
+
+    def __init__(self, task: ControlTask, randomized: RandomizedTask, n: int, size: int) -> None:
+        randomized.fit_observations(size)
+        robot: Any = task.robot
+        m = int(task.action_size or 0)
+        self._task, self._randomized = task, randomized
+        self.parameters = {name: np.zeros((n, *shape)) for name, shape in randomized.shapes.items()}
+        self.acted = np.zeros((n, m))  # action that acted last
+        self._issued = np.zeros((n, randomized.action_delay[1] + 1, m))  # newest first
+        self._action_delay, self._observation_delay = np.zeros(n, int), np.zeros(n, int)
+        self._bias = np.zeros((n, *randomized.noise.shape))
+        self._values: list[EpisodeValues | None] = [None] * n
+        self._groups: dict[str, list[int]] = {}  # indices of pushes by frame
+        for k, push in enumerate(randomized.pushes):
+            self._groups.setdefault(push.frame, []).append(k)
+        period = task.dt * task.steps_per_action
+        self._sizes = observed_sensors(task)
+        self._late = {name: round(task.sensors[name].delay / period) for name in self._sizes}
+        latest = randomized.observation_delay[1] + max(self._late.values(), default=0)
+        width = robot.nq + robot.nv + sum(self._sizes.values())
+        self._states = np.zeros((n, latest + 1, width))  # states and exact readings, newest first
+        self._now: tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]
+        self._noisy = noisy_sensors(task)
+        self._is_noisy = bool(randomized.noise.any())
+        self._count = (size if self._is_noisy else 0) + sum(self._noisy.values())
+        self._random: list[np.random.Generator] = []
+        self._samples, self._used = np.zeros((n, 0, self._count)), 0
+
+    @property
+    def is_immediate(self) -> bool:
+        """True if an observation only depends on the state and the action that acted last."""
+        return self._states.shape[1] == 1 == self._issued.shape[1] and not self._sizes
+
+    def seed(self, sequences: list[list[int]]) -> None:
+        """Restart the random numbers of all environments, each from integers."""
+        first, second = (
+            [np.random.default_rng(np.random.SeedSequence(x, spawn_key=(k,))) for x in sequences] for k in (1, 2)
+        )
+        self._draws, self._random = first, second
+        self._samples, self._used = self._samples[:, :0], 0
+
+    @property
+    def pushed(self) -> dict[str, str]:
+        """Axes of the wrenches of pushes, by frame."""
+        return {frame: self._randomized.pushes[k[0]].expressed_in for frame, k in self._groups.items()}
+
+    def begin(self, k: int) -> None:
+        """Draw the values of a new episode of environment k."""
+        values = self._randomized.draw(self._draws[k])
+        self._values[k] = values
+        for name, x in values.parameters.items():
+            self.parameters[name][k] = x
+        self._action_delay[k], self._observation_delay[k] = values.action_delay, values.observation_delay
+        self._bias[k], self._issued[k], self.acted[k] = values.bias, 0.0, 0.0
+
+    def issue(self, actions: np.ndarray) -> np.ndarray:
+        """Store actions (n, m) between −1 and 1, and return those that act now."""
+        if self._issued.shape[1] == 1:
+            self._issued[:, 0] = actions
+            return actions
+        self._issued[:, 1:] = self._issued[:, :-1].copy()
+        self._issued[:, 0] = actions
+        return np.asarray(self._issued[np.arange(len(actions)), self._action_delay])
+
+    @property
+    def last_action(self) -> np.ndarray:
+        """Last actions (n, m) of the policy."""
+        return self._issued[:, 0].copy()
+
+    def wrenches(self, count: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the wrenches (n, steps, 6) of the next action, after ``count`` (n,) actions, by name."""
+        steps = count[:, None] * self._task.steps_per_action + np.arange(self._task.steps_per_action)
+        result = {}
+        for k, indices in enumerate(self._groups.values()):
+            total = np.zeros((*steps.shape, 6))
+            for index in indices:
+                pushes = [values.pushes[index] for values in self._values if values is not None]
+                begin, end, wrench = (np.stack([x[part] for x in pushes]) for part in range(3))
+                acts = (steps[..., None] >= begin[:, None]) & (steps[..., None] < end[:, None])
+                total += acts.astype(float) @ wrench
+            result[f"push_{k}"] = total
+        return result
+
+    def see(self, q: np.ndarray, v: np.ndarray, readings: dict[str, np.ndarray], first: np.ndarray) -> None:
+        """Store the states and exact readings after an action; ``first`` (n,) marks those that begin an episode."""
+        self._now = q, v, {name: readings[name] for name in self._sizes}
+        if self._states.shape[1] > 1:
+            now = np.concatenate([q, v, *(readings[name] for name in self._sizes)], axis=-1)
+            self._states[:, 1:] = self._states[:, :-1].copy()
+            self._states[first] = now[first, None]
+            self._states[:, 0] = now
+
+    def observed(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Return q, v and exact readings by name, as late as they are observed."""
+        if self._states.shape[1] == 1:
+            return self._now
+        robot: Any = self._task.robot
+        n, delay = np.arange(len(self._states)), self._observation_delay
+        state, at = self._states[n, delay], robot.nq + robot.nv
+        readings = {}
+        for name, size in self._sizes.items():
+            readings[name] = self._states[n, delay + self._late[name], at : at + size]
+            at += size
+        return state[:, : robot.nq], state[:, robot.nq : robot.nq + robot.nv], readings
+
+    def samples(self) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
+        """Return normal samples of variance 1 for the elements of observations (n, k), and for sensors by name."""
+        if not self._count:
+            return None, {}
+        if self._used == self._samples.shape[1]:
+            self._samples = np.stack([rng.standard_normal((_NOISY, self._count)) for rng in self._random])
+            self._used = 0
+        now, at, result = self._samples[:, self._used], 0, {}
+        self._used += 1
+        for name, size in self._noisy.items():
+            result[name], at = now[:, at : at + size], at + size
+        return (now[:, at:] if self._is_noisy else None), result
+
+    def disturbed(self, observations: np.ndarray, samples: np.ndarray | None) -> np.ndarray:
+        """Return observations (n, k) with noise and bias."""
+        if samples is not None:
+            observations = observations + self._randomized.noise * samples
+        return observations + self._bias if self._randomized.is_biased else observations
+
+    def shown(self, which: np.ndarray) -> dict[str, Any]:
+        """Return ``info`` of the environments that begin an episode: values (n, ...) by name, with masks.
+
+        The form is that of gymnasium's vector environments.
+        """
+        values = [x.shown(self._task.dt) for x in self._values if x is not None]
+        result: dict[str, Any] = {}
+        for name in values[0]:
+            result[name], result[f"_{name}"] = np.stack([x[name] for x in values]), which.copy()
+        return {"randomization": result, "_randomization": which.copy()}
