@@ -8,6 +8,10 @@ from helpers.language import ROOT, findings
 
 # Rooms of the source whose variables are nouns; the list only grows.
 ROOMS = [
+    "_util",
+    "collision",
+    "compare",
+    "constraints",
     "dynamics",
     "environments",
     "expr",
@@ -16,16 +20,31 @@ ROOMS = [
     "interop",
     "joints",
     "kinematics",
+    "mechanisms",
+    "model",
     "motion",
+    "optimal",
+    "robot",
     "robots",
+    "shapes",
     "spatial",
     "workspace",
 ]
 # Public names that are no nouns, by file: they stay, as users may write them.
 PUBLIC_NAMES = {
+    ("constraints/frame_constraints.py", "other"),
+    ("constraints/loop_joint.py", "rest"),
+    ("control/whole_body.py", "found"),
     ("ik/algorithms/task_stack.py", "own"),
     ("ik/tasks/modifiers.py", "own"),
     ("ik/tasks/task.py", "own"),
+    ("model/body.py", "rest"),
+    ("optimal/features/clearance_feature.py", "kept"),
+    ("optimal/features/clearance_feature.py", "own"),
+    ("robot/constraint_methods.py", "rest"),
+    ("robot/joint/joint.py", "rest"),
+    ("robot/joint/joint_editing.py", "rest"),
+    ("robot/parameter_methods.py", "rest"),
 }
 
 

@@ -60,7 +60,7 @@ def test_sparse_qp_of_whole_body_control_equals_another_solver() -> None:
                 H, g, np.vstack([C, R]), np.concatenate([b, low]), np.concatenate([b, high]), tolerance=1e-12
             )
             x, y = np.array(result.x), np.array(result.multipliers)
-            assert result.found == 1.0 and known.status == 0.0
+            assert result.optimal == 1.0 and known.status == 0.0
             assert np.abs(x - known.x).max() < 1e-6 * (1.0 + np.abs(known.x).max())
             left = H @ x + g + C.T @ result.equal + R.T @ y
             assert np.abs(left).max() < 1e-6 * (1.0 + np.abs(g).max())
@@ -77,20 +77,20 @@ def test_sparse_qp_of_whole_body_control_equals_another_solver() -> None:
     ranges = RangedRows([C[1].tolist()], [C[1] @ x - 1.0], [float("inf")])
     how = H.tolist(), g.tolist(), C.tolist(), b.tolist()
     least = ranged_program(*how, ranges, loose=range(4))
-    assert least.found == 1.0 and np.abs(least.x - x).max() < 1e-5 * np.abs(x).max() and least.rounds == 1.0
-    assert ranged_program(*how, ranges).found == 0.0
-    assert ranged_program(*how, ranges._replace(lower=[C[1] @ x + 1.0]), loose=range(4)).found == 0.0
+    assert least.optimal == 1.0 and np.abs(least.x - x).max() < 1e-5 * np.abs(x).max() and least.rounds == 1.0
+    assert ranged_program(*how, ranges).optimal == 0.0
+    assert ranged_program(*how, ranges._replace(lower=[C[1] @ x + 1.0]), loose=range(4)).optimal == 0.0
     # ranges that yield do so in the least-squares sense, where others do not allow them, and say so
     ranges = RangedRows([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-INF, 2.0, 3.0], [1.0, INF, INF])
     bent = ranged_program([[1.0], [0.0, 1.0]], [0.0, 0.0], [], [], ranges, yielding=[1, 2])
-    assert bent.found == 0.0 and np.allclose(bent.x, [0.0, 1.0], atol=1e-8) and bent.rounds < 9.0
+    assert bent.optimal == 0.0 and np.allclose(bent.x, [0.0, 1.0], atol=1e-8) and bent.rounds < 9.0
     bent = ranged_program(
         [[1.0], [0.0, 1.0]], [-9.0, -9.0], [], [], ranges._replace(lower=[-INF, 0.7, 0.1]), yielding=[1, 2]
     )
-    assert bent.found == 1.0 and np.allclose(bent.x, [0.7, 0.3], atol=1e-7)
+    assert bent.optimal == 1.0 and np.allclose(bent.x, [0.7, 0.3], atol=1e-7)
     # what contradicts itself is broken by as little as may be, and said
     result = ranged_program([[1.0]], [0.0], [[1.0]], [0.0], RangedRows([[1.0]], [1.0], [float("inf")]))
-    assert result.found == 0.0 and np.isfinite(result.x).all()
+    assert result.optimal == 0.0 and np.isfinite(result.x).all()
 
 
 @pytest.mark.slow(every=3)

@@ -71,15 +71,15 @@ def named_error(
     matrix), or if it is not about arguments: an error of a user's function, or of the form of the call.
     """
     below = error.__traceback__.tb_next if error.__traceback__ else None
-    own = getattr(inspect.unwrap(function), "__code__", None)
-    inner = below.tb_next if below is not None and below.tb_frame.f_code is own else below
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    inner = below.tb_next if below is not None and below.tb_frame.f_code is code else below
     if _is_of_user(inner):
         return None
     try:
         bound = inspect.signature(function).bind(*arguments, **named)
     except TypeError:
         return None  # Python's own error names what is missing
-    caller, text, is_deep = caller_of(function, arguments, method), str(error), _is_deep(below, own)
+    caller, text, is_deep = caller_of(function, arguments, method), str(error), _is_deep(below, code)
     values = _values(function, bound, method)
     passed = [entry for entry in values if entry[2] is not entry[1].default]
     if isinstance(error, UnknownNameError):
@@ -98,12 +98,12 @@ def named_error(
     result = _of_a_kind(function, caller, values, error, text if is_plain else "")
     if result is not None:
         return result
-    rest = _without_caller(text, caller)
-    if is_plain and _OBJECT.match(rest):  # the error is about the object whose method was called
+    detail = _without_caller(text, caller)
+    if is_plain and _OBJECT.match(detail):  # the error is about the object whose method was called
         if _names_caller(text, caller):
             return None
-        if rest != text:
-            return _again(type(error), f"{caller}: {rest}")
+        if detail != text:
+            return _again(type(error), f"{caller}: {detail}")
     culprit = _culprit(passed, text, is_plain) or _passed_on(passed, text, below)
     if culprit is not None:
         name, value = culprit
@@ -204,10 +204,10 @@ def _passed_on(passed: list[_Value], text: str, traceback: types.TracebackType |
     result: dict[str, Any] = {}
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
-        code, own = frame.f_code, frame.f_locals
+        code, variables = frame.f_code, frame.f_locals
         for below in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-            if below in own and re.search(rf"(?:^|: ){re.escape(below)}: expected", text):
-                result |= {name: value for name, _, value in passed if value is own[below]}
+            if below in variables and re.search(rf"(?:^|: ){re.escape(below)}: expected", text):
+                result |= {name: value for name, _, value in passed if value is variables[below]}
     return next(iter(result.items())) if len(result) == 1 else None
 
 
@@ -302,14 +302,14 @@ _ENGLISH = frozenset(
 )
 
 
-def _is_deep(traceback: types.TracebackType | None, own: Any) -> bool:
+def _is_deep(traceback: types.TracebackType | None, entry: Any) -> bool:
     """Return True for an error that Python or a library raised, and not linkwork itself."""
     if traceback is None:
         return True
     while traceback.tb_next is not None:
         traceback = traceback.tb_next
     code, at = traceback.tb_frame.f_code, traceback.tb_lasti
-    if code is not own and traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "linkwork":
+    if code is not entry and traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "linkwork":
         return True
     op = dis.opname[code.co_code[at]] if 0 <= at < len(code.co_code) else ""
     return not op.startswith(("RAISE", "RERAISE"))

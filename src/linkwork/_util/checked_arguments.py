@@ -240,9 +240,11 @@ class _Signature:
         for value in endless:
             bound = inspect.signature(self.function).bind(*arguments, **named).arguments
             many = (
-                name for name, given in bound.items() if isinstance(given, tuple) and any(x is value for x in given)
+                name
+                for name, content in bound.items()
+                if isinstance(content, tuple) and any(x is value for x in content)
             )
-            name = next((name for name, given in bound.items() if given is value), next(many, "arguments"))
+            name = next((name for name, content in bound.items() if content is value), next(many, "arguments"))
             caller = caller_of(self.function, arguments, self.method)
             raise ArgumentError(f"{caller}: {name}: expected a sequence, got an iterator without an end")
         return listed, more

@@ -88,10 +88,10 @@ _user_has_frozen = False  # whether a pause ended with objects that a user had f
 def _leave_in_child() -> None:
     """Forget the pauses of threads that a forked process does not have."""
     thread = threading.get_ident()
-    others = [pause for pause, other in _pauses.items() if other != thread]
-    for pause in others:
+    pauses = [pause for pause, owner in _pauses.items() if owner != thread]
+    for pause in pauses:
         del _pauses[pause]
-    if others and not _pauses and _was_enabled:
+    if pauses and not _pauses and _was_enabled:
         gc.enable()
 
 

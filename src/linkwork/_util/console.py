@@ -97,8 +97,8 @@ class CompileNotice:
         if left > 0.0:
             return left
         _announced.append(self._kernel)
-        kept = "; the cache stores it for later processes" if self._stored else ""
-        stream.line(f"linkwork: compiling {self._kernel} to machine code takes more than a second{kept} {_PAGE}")
+        storage = "; the cache stores it for later processes" if self._stored else ""
+        stream.line(f"linkwork: compiling {self._kernel} to machine code takes more than a second{storage} {_PAGE}")
         stream.flush()
         return None
 

@@ -153,20 +153,22 @@ def misspelt_names(kind: type, base: type) -> dict[str, str]:
     - the class's own code does not use the attribute.
     """
     above = list(takewhile(lambda owner: owner is not base, kind.__mro__))
-    own: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     contract: dict[str, Any] = {}
     for owner in reversed(kind.__mro__):
         if owner in above and owner.__module__.partition(".")[0] != "linkwork":
-            own |= {name: x for name, x in _attributes(owner).items() if name in vars(owner) or name not in contract}
+            attributes |= {
+                name: x for name, x in _attributes(owner).items() if name in vars(owner) or name not in contract
+            }
         else:
             contract |= _attributes(owner)
     functions = [f for owner in above for value in vars(owner).values() for f in _functions(value)]
     known = {*contract, *(name for f in functions if not _is_generated(f) for name in names_in(f.__code__))}
     result = {}
-    for name, value in own.items():
+    for name, value in attributes.items():
         if name in known or name.startswith("_"):
             continue
-        candidates = [key for key, x in contract.items() if key not in own and _alike(value, x)]
+        candidates = [key for key, x in contract.items() if key not in attributes and _alike(value, x)]
         near = close_names(name, candidates, _SIMILAR)
         near += [key for key in candidates if isinstance(value, bool) and _share_word(name, key)]
         if near:
@@ -223,8 +225,8 @@ def relative_error(values: Sequence[Any] | np.ndarray, reference: Sequence[Any] 
 def require_value(value: Any, description: str) -> None:
     """Raise ValueError if a copy of a value does not equal it or has another hash; ``description`` is a plural."""
     try:
-        other = copy(value)
+        duplicate = copy(value)
     except PicklingError:  # it has a function that no other process could import
-        other = replace(value)
-    if other != value or hash(other) != hash(value):
+        duplicate = replace(value)
+    if duplicate != value or hash(duplicate) != hash(value):
         raise ValueError(f"two {description} of the same fields are not equal: make the class a frozen dataclass")

@@ -108,18 +108,18 @@ class FileSearch:
             yield from self._of_path(name, name, near)
         if os.name != "nt":
             name = name.replace("\\", "/")  # a file that was written on Windows
-        scheme, colon, rest = name.partition("://")
+        scheme, colon, location = name.partition("://")
         if not colon:
             yield from self._of_path(name, name, near)
         elif scheme.lower() in ("package", "model"):
-            for text in dict.fromkeys((unquote(rest), rest)):  # also a file whose name contains a percent sign
+            for text in dict.fromkeys((unquote(location), location)):  # also a file whose name contains a percent sign
                 package, _, path = text.partition("/")
-                found = [*self._of_package(package, name)]
-                if not any(map(os.path.isdir, found)):
-                    raise self._unknown_package(package, name, found)
-                yield from (os.path.join(folder, *path.split("/")) if path else folder for folder in found)
+                folders = [*self._of_package(package, name)]
+                if not any(map(os.path.isdir, folders)):
+                    raise self._unknown_package(package, name, folders)
+                yield from (os.path.join(folder, *path.split("/")) if path else folder for folder in folders)
         elif scheme.lower() == "file":
-            path = rest.removeprefix("localhost") if rest.startswith("localhost/") else rest
+            path = location.removeprefix("localhost") if location.startswith("localhost/") else location
             for text in dict.fromkeys((unquote(path), path)):
                 yield from self._of_path(text, name, near)
         else:
@@ -154,7 +154,7 @@ class FileSearch:
                     inside = sorted(entry.name for entry in islice(entries, _MOST_ENTRIES) if entry.is_dir())
             except OSError:
                 continue
-            known |= dict.fromkeys(one for one in inside if not one.startswith("."))
+            known |= dict.fromkeys(x for x in inside if not x.startswith("."))
         message = f"{quoted(name)}: package {quoted(package)} was not found"
         return FileSearchError("PACKAGE_UNKNOWN", message, nearest(package, known) if known else None, searched)
 

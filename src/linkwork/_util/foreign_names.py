@@ -84,14 +84,14 @@ def _hint(title: str, name: str) -> str:
     if name in advice:
         return advice[name]
     published = {module: sys.modules[module].__all__ for module in public_modules(root)}
-    own = [*dict.fromkeys(published.get(title, ()))]
-    elsewhere = {key: place for place, names in published.items() if place != title for key in names}
+    of_title = [*dict.fromkeys(published.get(title, ()))]
+    elsewhere = {key: title_of for title_of, names in published.items() if title_of != title for key in names}
     if name in elsewhere:
         return f"use {elsewhere[name]}.{name}"
-    if close_names(name, own):
-        return nearest(name, own)
-    places = [f"{elsewhere[key]}.{key}" for key in close_names(name, sorted(elsewhere))]
-    return f"did you mean {' or '.join(places)}?" if places else nearest(name, own)
+    if close_names(name, of_title):
+        return nearest(name, of_title)
+    alternatives = [f"{elsewhere[key]}.{key}" for key in close_names(name, sorted(elsewhere))]
+    return f"did you mean {' or '.join(alternatives)}?" if alternatives else nearest(name, of_title)
 
 
 def _advice(table: Table, prefix: str) -> dict[str, str]:

@@ -36,25 +36,25 @@ _FIELDS, _PARAMS = "__dataclass_fields__", "__dataclass_params__"
 
 def _dataclass(cls: Any, options: Mapping[str, bool]) -> Any:
     """Return the dataclass of a class."""
-    own = _own_fields(cls)
+    fields = _own_fields(cls)
     frozen, slots, eq = (options.get(name, name == "eq") for name in ("frozen", "slots", "eq"))
     bases = [vars(base)[_PARAMS] for base in cls.__mro__[1:] if _PARAMS in vars(base)]
     if (
-        own is None
+        fields is None
         or not options.keys() <= {"frozen", "slots", "eq"}
         or not cls.__doc__
         or any(base.frozen != frozen for base in bases)
         or not {"__setattr__", "__delattr__", "__slots__", "__hash__", "__eq__"}.isdisjoint(vars(cls))
     ):
         return dataclasses.dataclass(cls, **options)
-    for name, field in own.items():
+    for name, field in fields.items():
         field.name, field.type = name, inspect.get_annotations(cls)[name]
         field.kw_only, field._field_type = False, _sample().__dataclass_fields__["x"]._field_type  # type: ignore[attr-defined]
         if not slots and isinstance(vars(cls).get(name), Field):
             delattr(cls, name) if field.default is MISSING else setattr(cls, name, field.default)
     home = cls.__module__  # later the package that publishes the class
     methods: dict[str, Callable[[Any], Any]] = {
-        _FIELDS: lambda new: _all_fields(new, own),
+        _FIELDS: lambda new: _all_fields(new, fields),
         "__match_args__": lambda new: tuple([field.name for field in getattr(new, _FIELDS).values() if field.init]),
         "__init__": lambda new: _init(new, home, frozen=frozen, slots=slots),
         "__repr__": lambda new: _by_python(new, home, "__repr__"),
@@ -76,7 +76,7 @@ def _dataclass(cls: Any, options: Mapping[str, bool]) -> Any:
             states = {"__getstate__": _state, "__setstate__": _set_state}
             more |= {name: method for name, method in states.items() if name not in vars(cls)}
     if slots:
-        classes.append(_slotted(cls, own, more))
+        classes.append(_slotted(cls, fields, more))
     else:
         classes.append(cls)
         for name, value in more.items():
@@ -119,13 +119,13 @@ def _parameters(frozen: bool, eq: bool) -> Any:
     return result
 
 
-def _slotted(cls: Any, own: Mapping[str, Field[Any]], more: Mapping[str, Any]) -> Any:
+def _slotted(cls: Any, fields: Mapping[str, Field[Any]], more: Mapping[str, Any]) -> Any:
     """Return a class with slots for its fields, in place of the attributes that have their defaults."""
     taken = {slot for base in cls.__mro__[1:-1] for slot in _slots(base)}
     inherited = [name for base in cls.__mro__[1:] if _FIELDS in vars(base) for name in getattr(base, _FIELDS)]
-    content = {key: x for key, x in vars(cls).items() if key not in (*own, *inherited, "__dict__", "__weakref__")}
+    content = {key: x for key, x in vars(cls).items() if key not in (*fields, *inherited, "__dict__", "__weakref__")}
     content |= more
-    content["__slots__"] = tuple([name for name in dict.fromkeys((*inherited, *own)) if name not in taken])
+    content["__slots__"] = tuple([name for name in dict.fromkeys((*inherited, *fields)) if name not in taken])
     new = type(cls)(cls.__name__, cls.__bases__, content)
     new.__qualname__ = cls.__qualname__
     return new
@@ -136,12 +136,12 @@ def _slots(cls: type) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _all_fields(cls: type, own: Mapping[str, Field[Any]]) -> dict[str, Field[Any]]:
+def _all_fields(cls: type, fields: Mapping[str, Field[Any]]) -> dict[str, Field[Any]]:
     """Return the fields of a class by name, those of its bases first."""
     result: dict[str, Field[Any]] = {}
     for base in cls.__mro__[-1:0:-1]:
         result |= getattr(base, _FIELDS) if _FIELDS in vars(base) else {}
-    return {**result, **own}
+    return {**result, **fields}
 
 
 # -- methods
@@ -195,8 +195,8 @@ def _by_python(cls: Any, home: str, name: str) -> Any:
     flags = [(f.name, dataclasses.field(repr=f.repr, hash=f.hash, compare=f.compare)) for f in fields]
     content = {"__annotations__": {key: "Any" for key, _ in flags}, "__module__": home, "__doc__": " "}
     options = {"init": False, "repr": name == "__repr__", "eq": name != "__repr__", "unsafe_hash": name == "__hash__"}
-    other: Any = dataclasses.dataclass(type(cls.__name__, (), content | dict(flags)), **options)
-    result = vars(other)[name]
+    generated: Any = dataclasses.dataclass(type(cls.__name__, (), content | dict(flags)), **options)
+    result = vars(generated)[name]
     result.__qualname__ = f"{cls.__qualname__}.{name}"
     return result
 

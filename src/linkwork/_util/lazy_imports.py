@@ -57,9 +57,9 @@ def public_names(
     imported at first access.  ``unlisted`` are submodules that ``import *`` leaves out, and ``names`` are public names
     that the module has itself.  The error of a missing attribute names the nearest public name.
     """
-    home_of = {name: home for home, found in (homes or {}).items() for name in found.split()}
-    _MODULES[package], others = tuple(modules.split()), tuple(unlisted.split())
-    submodules = frozenset((*_MODULES[package], *others))
+    home_of = {name: home for home, defined in (homes or {}).items() for name in defined.split()}
+    _MODULES[package], unlisted_names = tuple(modules.split()), tuple(unlisted.split())
+    submodules = frozenset((*_MODULES[package], *unlisted_names))
     listed = sorted({*home_of, *_MODULES[package], *names})
     if package in _PUBLIC:
         _PUBLIC.update(f"{package}.{module}" for module in submodules)
@@ -78,7 +78,7 @@ def public_names(
 
     def public() -> list[str]:
         """Return the documented names."""
-        return sorted((*listed, *others))
+        return sorted((*listed, *unlisted_names))
 
     get.__name__ = get.__qualname__ = "__getattr__"
     public.__name__ = public.__qualname__ = "__dir__"
@@ -251,10 +251,10 @@ def wait_for_imports(longest: float = 10.0) -> None:
 
 def _others_import() -> bool:
     """Return True if another thread is importing a module of `_PACKAGES`."""
-    own = get_ident()
+    thread = get_ident()
     for name, reference in list(getattr(_bootstrap, "_module_locks", {}).items()):
         if name.partition(".")[0] in _PACKAGES:
             lock = reference()
-            if lock is not None and getattr(lock, "owner", None) not in (None, own):
+            if lock is not None and getattr(lock, "owner", None) not in (None, thread):
                 return True
     return False

@@ -122,9 +122,9 @@ def quoted(text: str) -> str:
 def listed(names: Iterable[str], between: str = ", ") -> str:
     """Return a list of names for a message: quoted, at most 50."""
     shown = list(names)
-    rest = len(shown) - _SHOWN_NAMES
+    remaining = len(shown) - _SHOWN_NAMES
     text = between.join(quoted(name) for name in shown[:_SHOWN_NAMES])
-    return f"{text}{between}... and {rest} more" if rest > 0 else text
+    return f"{text}{between}... and {remaining} more" if remaining > 0 else text
 
 
 _SIMILAR, _ALIKE = 0.75, 0.65  # least similarity of names in a hint; of those that begin alike or contain another

@@ -39,7 +39,7 @@ def vanishing_point(errors: Errors, move: Move, q: Array, nv: int) -> Array | No
             return np.asarray(q)
         J = central_differences(errors, move, q, nv)
         damped = np.vstack([J, np.sqrt(damping) * np.eye(nv)])  # of full rank in exact numbers alone
-        there = move(q, -np.linalg.lstsq(damped, np.concatenate([e, np.zeros(nv)]), rcond=None)[0])
-        better = np.linalg.norm(errors(there)) < np.linalg.norm(e)
-        q, damping = (there, 0.1 * damping) if better else (q, 10.0 * damping)
+        trial = move(q, -np.linalg.lstsq(damped, np.concatenate([e, np.zeros(nv)]), rcond=None)[0])
+        better = np.linalg.norm(errors(trial)) < np.linalg.norm(e)
+        q, damping = (trial, 0.1 * damping) if better else (q, 10.0 * damping)
     return None

@@ -26,7 +26,7 @@ from linkwork._util.lazy_imports import LazyAttribute, defining_module, publish_
 
 __all__ = ["is_of_user", "is_own", "is_proved", "record_imports", "state_of_attributes"]
 
-_OWN = __name__.partition(".")[0]
+_PACKAGE = __name__.partition(".")[0]
 _ABSENT = object()
 _BOUND = staticmethod, classmethod, MethodType  # they have a __func__
 _INSTALLED = ("site-packages", "dist-packages")  # folders beside Python's own modules
@@ -36,7 +36,7 @@ _LEFT_OUT = (
 )
 
 
-def is_own(value: Any, package: str = _OWN) -> bool:
+def is_own(value: Any, package: str = _PACKAGE) -> bool:
     """Return True if a class, function or module was imported from linkwork's files.
 
     ``package`` is a module of linkwork that contains it, by default any.  A function inside another one counts as own,
@@ -66,10 +66,10 @@ def _module_of(value: Any) -> Any:
 
 def _attribute(value: Any) -> Any:
     """Return the attribute of the name that a class or function states, of the module that it states."""
-    found: Any = sys.modules.get(_module_of(value))
+    result: Any = sys.modules.get(_module_of(value))
     for part in value.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found
+        result = getattr(result, part, None)
+    return result
 
 
 def is_of_user(value: Any) -> bool:
@@ -101,7 +101,7 @@ def _stands_in_library(name: str, module: ModuleType) -> bool:
         if origin in ("built-in", "frozen"):
             return True
         folder = os.path.dirname(os.__file__)
-    elif root in (_OWN, "numpy") and getattr(sys.modules.get(root), "__file__", None):
+    elif root in (_PACKAGE, "numpy") and getattr(sys.modules.get(root), "__file__", None):
         folder = os.path.dirname(str(sys.modules[root].__file__))
     else:
         return False
@@ -117,7 +117,7 @@ def record_imports() -> None:
     """Record the attributes of linkwork's modules and classes when they are imported, to notice replacements."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__qualname__ != _Recorder.__qualname__]
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == _OWN:
+        if name.partition(".")[0] == _PACKAGE:
             _watch(module)
     sys.meta_path.insert(0, _Recorder())
 
@@ -193,11 +193,11 @@ class _Recorder:
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if not name.startswith(f"{_OWN}."):
+        if not name.startswith(f"{_PACKAGE}."):
             return None
         finders = [finder for finder in sys.meta_path if not isinstance(finder, _Recorder)]
         specs = (finder.find_spec(name, path, target) for finder in finders if hasattr(finder, "find_spec"))
-        spec = next((found for found in specs if found is not None), None)
+        spec = next((x for x in specs if x is not None), None)
         if spec is not None and spec.loader is not None and not isinstance(spec.loader, type):
             execute = spec.loader.exec_module
 
@@ -246,7 +246,7 @@ def _note(module: ModuleType, name: str, before: Any, value: Any) -> None:
 def _watch(module: ModuleType) -> None:
     """Record the attributes of a module and of the classes that it defines."""
     global _watched
-    if module.__name__.removeprefix(f"{_OWN}.").startswith(_LEFT_OUT):
+    if module.__name__.removeprefix(f"{_PACKAGE}.").startswith(_LEFT_OUT):
         return
     _watched += 1
     module.__class__ = _WatchedModule

@@ -39,9 +39,9 @@ def in_main_interpreter() -> bool:
     """Return True in Python's first interpreter; C code cannot call back into the others."""
     import ctypes
 
-    main, here = ctypes.pythonapi["PyInterpreterState_Main"], ctypes.pythonapi["PyInterpreterState_Get"]
-    main.restype = here.restype = ctypes.c_void_p
-    return bool(main() == here())
+    main, current = ctypes.pythonapi["PyInterpreterState_Main"], ctypes.pythonapi["PyInterpreterState_Get"]
+    main.restype = current.restype = ctypes.c_void_p
+    return bool(main() == current())
 
 
 def on_own_thread(function: Callable[[], T]) -> T:

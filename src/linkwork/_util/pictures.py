@@ -150,8 +150,8 @@ def show_document(document: Any, *, caller: str = "show", **output: Any) -> Any:
 def own_arguments(method: Callable[..., Any] | None, *, indices: bool = False) -> list[str]:
     """Return the names of a method's arguments besides ``**output``, and with ``indices`` also that of ``*indices``."""
     parameters = {} if method is None else inspect.signature(method).parameters
-    others = (inspect.Parameter.VAR_KEYWORD, *(() if indices else (inspect.Parameter.VAR_POSITIONAL,)))
-    return [name for name, parameter in parameters.items() if parameter.kind not in others]
+    excluded = (inspect.Parameter.VAR_KEYWORD, *(() if indices else (inspect.Parameter.VAR_POSITIONAL,)))
+    return [name for name, parameter in parameters.items() if parameter.kind not in excluded]
 
 
 def _checked_path(caller: str, name: str, value: Any) -> Path:

@@ -181,8 +181,8 @@ def shade_limits(axis: Any, lines: Sequence[np.ndarray], lower: np.ndarray, uppe
         return
     values = [limit for limit, _ in limits]
     strip = _STRIP * (max(top, *values) - min(bottom, *values))
-    for (limit, side), own in limits.items():
-        color = own[0] if len(own) == 1 else GREY
+    for (limit, side), colors in limits.items():
+        color = colors[0] if len(colors) == 1 else GREY
         ends = sorted((limit, limit + side * strip))
         across = axis.get_yaxis_transform()
         axis.fill_between([0.0, 1.0], *ends, transform=across, color=color, alpha=0.18, linewidth=0.0, zorder=1)

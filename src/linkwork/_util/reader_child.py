@@ -111,8 +111,8 @@ def _answer(request: dict[str, Any], data: bytes, libraries: list[str]) -> None:
 def _error(error: Exception) -> dict[str, Any]:
     """Return an error as JSON data."""
     issues = [
-        (one.code, one.message, one.where.file, one.where.line, one.where.column, one.where.element, one.hint)
-        for one in getattr(error, "issues", ())
+        (x.code, x.message, x.where.file, x.where.line, x.where.column, x.where.element, x.hint)
+        for x in getattr(error, "issues", ())
     ]
     kind, arguments = type(error).__name__, [str(error)]
     if isinstance(error, OSError) and error.errno is not None:
@@ -123,13 +123,13 @@ def _error(error: Exception) -> dict[str, Any]:
 def _libraries() -> list[str]:
     """Return the folders of Python, its packages and the system's libraries."""
     names = ("stdlib", "platstdlib", "purelib", "platlib")
-    found = {sysconfig.get_paths()[name] for name in names} | {*_SYSTEM, os.path.join(sys.base_prefix, "lib")}
-    found |= {entry for entry in sys.path if os.path.basename(entry) in ("site-packages", "dist-packages")}
+    folders = {sysconfig.get_paths()[name] for name in names} | {*_SYSTEM, os.path.join(sys.base_prefix, "lib")}
+    folders |= {entry for entry in sys.path if os.path.basename(entry) in ("site-packages", "dist-packages")}
     packages = [
         module for name, module in sys.modules.copy().items() if "." not in name and hasattr(module, "__path__")
     ]
-    found |= {os.path.dirname(str(module.__file__)) for module in packages if getattr(module, "__file__", None)}
-    return sorted(found)
+    folders |= {os.path.dirname(str(module.__file__)) for module in packages if getattr(module, "__file__", None)}
+    return sorted(folders)
 
 
 def _message(seconds: float | None) -> Any:

@@ -242,12 +242,12 @@ def _reason(process: _Process, code: int, budget: Budget) -> str:
 def _exchanged(modules: tuple[str, ...], process: _Process | None) -> _Process | None:
     """Return the program of a kind that waits, which another one replaces."""
     with _LOCK:
-        found = _waiting.pop(modules, None)
+        waiting = _waiting.pop(modules, None)
         if process is not None:
             _waiting[modules] = process
-    if process is not None and found is not None:  # of another thread
-        found.close()
-    return found
+    if process is not None and waiting is not None:  # of another thread
+        waiting.close()
+    return waiting
 
 
 def _keep(process: _Process, code: int) -> None:

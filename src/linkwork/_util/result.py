@@ -134,8 +134,8 @@ def counted(words: np.ndarray) -> str:
     names, counts = np.unique(words, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     most = order[0]
-    rest = [f"{counts[k]} {names[k]}" for k in order[1:]]
-    return ", ".join([f"{counts[most]} of {words.size} {names[most]}", *rest])
+    further = [f"{counts[k]} {names[k]}" for k in order[1:]]
+    return ", ".join([f"{counts[most]} of {words.size} {names[most]}", *further])
 
 
 def _checked_index(index: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -164,11 +164,11 @@ def _filter_calls() -> bool:
 
 def _filter_program(machine: str) -> list[tuple[int, int, int, int]]:
     """Return the filter of a processor's system calls, in classic BPF: operation, jumps if true and if not, operand."""
-    audit, other, _, clone3, ruled, refused = _PROCESSORS[machine]
+    audit, foreign_calls, _, clone3, ruled, refused = _PROCESSORS[machine]
     load, equal, at_least, mask, answer = 0x20, 0x15, 0x35, 0x54, 0x06
     program = [(load, 0, 0, 4), (equal, 1, 0, audit), (answer, 0, 0, _EPERM), (load, 0, 0, 0)]
-    if other:
-        program += [(at_least, 0, 1, other), (answer, 0, 0, _EPERM)]
+    if foreign_calls:
+        program += [(at_least, 0, 1, foreign_calls), (answer, 0, 0, _EPERM)]
     for call in (*refused, *_REFUSED):
         program += [(equal, 0, 1, call), (answer, 0, 0, _EPERM)]
     program += [(equal, 0, 1, clone3), (answer, 0, 0, _ENOSYS)]  # then libraries call clone, whose flags are seen

@@ -14,7 +14,7 @@ from linkwork.errors import UnknownNameError
 
 __all__ = ["unknown_name_error"]
 
-_NUMBERS = (bool, int, float, np.number)
+_NUMERIC = (bool, int, float, np.number)
 _SEVERAL = 10_000  # maximum number of items of an argument that are compared with the name
 _DEEPEST = 3  # maximum depth of nested containers and objects that are searched
 
@@ -33,8 +33,8 @@ def unknown_name_error(
 
     Returns None if the error has both already.
     """
-    begin, _, rest = error.where.partition(": ")
-    argument = rest.partition("[")[0]
+    begin, _, path = error.where.partition(": ")
+    argument = path.partition("[")[0]
     if begin == caller and any(argument == name for name, _, _ in values):
         return None
     passed = [entry for entry in values if entry[2] is not entry[1].default]
@@ -114,7 +114,7 @@ def _is_equal(x: Any, name: object) -> bool:
     try:
         if isinstance(name, str):
             return not isinstance(x, np.ndarray) and str(x)[: len(name) + 1] == name
-        if isinstance(x, _NUMBERS) and isinstance(name, _NUMBERS):
+        if isinstance(x, _NUMERIC) and isinstance(name, _NUMERIC):
             return bool(x == name) or bool(x != x and name != name)
         return type(x) is type(name) and repr(x) == repr(name)
     except Exception:  # repr or comparison of the object raises

@@ -37,8 +37,8 @@ def foreign_hint(name: object, tables: Iterable[Table], known: Collection[str]) 
     if not isinstance(name, str):
         return ""
     keys = [own_name(key) for table in tables for key, names in table.items() if name in names]
-    own = dict.fromkeys(repr(key) for key in keys if key in known)
-    return f"use {' or '.join(own)}" if own else ""
+    equivalents = dict.fromkeys(repr(key) for key in keys if key in known)
+    return f"use {' or '.join(equivalents)}" if equivalents else ""
 
 
 def unknown_option_error(
@@ -60,17 +60,17 @@ def unknown_option_error(
         return None
     if unknown:
         return _no_option(caller, unknown[0], free)
-    places = [p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(arguments) <= len(places) or inspect.Parameter.VAR_POSITIONAL in kinds:
-        missing = (p.name for p in places[len(arguments) :] if p.default is p.empty and p.name not in named)
+    positional = [p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(arguments) <= len(positional) or inspect.Parameter.VAR_POSITIONAL in kinds:
+        missing = (p.name for p in positional[len(arguments) :] if p.default is p.empty and p.name not in named)
         return _without_argument(caller, next(missing, ""))
-    implied = 1 if places and places[0].name in ("self", "cls") else 0
+    implied = 1 if positional and positional[0].name in ("self", "cls") else 0
     options = [name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name not in named]
-    own = by_name[implied:]
-    remedy = f"there are {listed(own)}" if own else "it has no arguments"
+    names = by_name[implied:]
+    remedy = f"there are {listed(names)}" if names else "it has no arguments"
     if options:
         remedy = f"pass these by name: {listed(options)}"
-    expected, got = len(places) - implied, len(arguments) - implied
+    expected, got = len(positional) - implied, len(arguments) - implied
     most = f"at most {expected}" if expected else "no"
     count = f"expected {most} positional argument{'' if expected == 1 else 's'}, got {got}"
     return TypeError(f"{caller}: {count}; {POSITIONAL_REMEDIES.get(caller.rpartition('.')[2], remedy)}")

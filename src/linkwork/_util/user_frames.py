@@ -67,9 +67,9 @@ def names_in(code: CodeType) -> list[str]:
 @lru_cache(maxsize=4096)
 def globals_in(code: CodeType) -> tuple[str, ...]:
     """Return the names of global variables in a code object and its inner functions, without those of attributes."""
-    found = [x.argval for x in dis.get_instructions(code) if "GLOBAL" in x.opname or x.opname in _NAMES]
+    names = [x.argval for x in dis.get_instructions(code) if "GLOBAL" in x.opname or x.opname in _NAMES]
     inner = [name for constant in code.co_consts if isinstance(constant, CodeType) for name in globals_in(constant)]
-    return tuple(dict.fromkeys(found + inner))
+    return tuple(dict.fromkeys(names + inner))
 
 
 _NAMES = ("LOAD_NAME", "STORE_NAME", "DELETE_NAME")  # of variables in the bodies of classes, and in code for `exec`
@@ -89,9 +89,9 @@ def own_line(raised: BaseException, kind: type, base: type) -> str:
 
     The class's own code is that of ``kind`` and of its bases below ``base``.
     """
-    own = own_frames(raised, kind, base)
-    text = f": {own[-1].line}" if own and own[-1].line else ""  # code typed at a prompt has no source text
-    where = f" in {kind.__name__}.{own[-1].name}, line {own[-1].lineno}{text}" if own else ""
+    frames = own_frames(raised, kind, base)
+    text = f": {frames[-1].line}" if frames and frames[-1].line else ""  # code typed at a prompt has no source text
+    where = f" in {kind.__name__}.{frames[-1].name}, line {frames[-1].lineno}{text}" if frames else ""
     return f"{type(raised).__name__}: {raised}{where}"
 
 

@@ -73,8 +73,8 @@ def _is_fraction(value: Any) -> bool:
 
 def _loaded(module: str, name: str) -> tuple[type, ...]:
     """Return the class of a module in a tuple; () while the module is not imported, so that it has no instances."""
-    found = sys.modules.get(module)
-    return () if found is None else (getattr(found, name),)
+    imported = sys.modules.get(module)
+    return () if imported is None else (getattr(imported, name),)
 
 
 def shown(value: Any) -> str:

@@ -22,8 +22,8 @@ def fingerprint(robot: Any, scene: Any, *more: Any, masses: bool = False) -> str
     tree = robot.tree
     bodies = [*joint_structure(tree), *(b.limits.positions for b in tree.bodies)]
     frames = [(frame.name, frame.body, frame.placement) for frame in tree.frames]
-    own = [bodies, frames, tree.points, tree.directions, tree.constraints, robot.lower, robot.upper]
+    content = [bodies, frames, tree.points, tree.directions, tree.constraints, robot.lower, robot.upper]
     if masses or tree.constraints:
-        own += [[body.inertia for body in tree.bodies], [frame.inertia for frame in tree.frames], robot.gravity]
-    obstacles = [] if scene is None else [(one.name, one.shape, one.pose) for one in scene.obstacles]
-    return result_digest(own, link_shapes(tree), collision_pairs(tree), obstacles, more)
+        content += [[body.inertia for body in tree.bodies], [frame.inertia for frame in tree.frames], robot.gravity]
+    obstacles = [] if scene is None else [(x.name, x.shape, x.pose) for x in scene.obstacles]
+    return result_digest(content, link_shapes(tree), collision_pairs(tree), obstacles, more)

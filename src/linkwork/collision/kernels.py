@@ -77,13 +77,13 @@ class DistanceSpec:
 
         One is of the robot's own pairs (pairs,), the others are tables by kind of obstacle (capacity, shapes).
         """
-        own = {"margins_of_own": (len(self.pairs),)} if self.pairs else {}
-        return own | {f"margins_of_{kind.name}": (capacity, len(self.shapes)) for kind, capacity in self.capacities}
+        pairs = {"margins_of_own": (len(self.pairs),)} if self.pairs else {}
+        return pairs | {f"margins_of_{kind.name}": (capacity, len(self.shapes)) for kind, capacity in self.capacities}
 
     def pair_margins(self, inputs: Mapping[str, Any]) -> PairMargins:
         """Return the margins of pairs among a kernel's inputs by name."""
-        own = inputs["margins_of_own"] if self.pairs else ()
-        return PairMargins([*own], {kind: inputs[f"margins_of_{kind.name}"] for kind, _ in self.capacities})
+        self_pairs = inputs["margins_of_own"] if self.pairs else ()
+        return PairMargins([*self_pairs], {kind: inputs[f"margins_of_{kind.name}"] for kind, _ in self.capacities})
 
     def scene(self, inputs: Mapping[str, Any]) -> dict[SolidKind, Any]:
         """Return the arrays that describe a scene's obstacles, by kind of obstacle, from a kernel's inputs by name."""
@@ -92,26 +92,26 @@ class DistanceSpec:
 
 def _all(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     result = algorithms.pair_distances(spec.tree, q, spec.pairs, spec.shapes, scene)
-    return array([*result.own, *_by_obstacle(result.scene)])
+    return array([*result.self_pairs, *_by_obstacle(result.scene)])
 
 
 def _derivatives(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     result = algorithms.pair_distances(spec.tree, q, spec.pairs, spec.shapes, scene, derivatives=True)
-    pairs = [*result.own, *_by_obstacle(result.scene)]
+    pairs = [*result.self_pairs, *_by_obstacle(result.scene)]
     gradient = [*result.own_gradient, *_by_obstacle(result.scene_gradient)]
     return array([values[0] for values in pairs]), array(gradient)
 
 
 def _hessian(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
     result = algorithms.pair_hessians(spec.tree, q, spec.pairs, spec.shapes, scene)
-    pairs = [*result.own, *_by_obstacle(result.scene)]
+    pairs = [*result.self_pairs, *_by_obstacle(result.scene)]
     outputs = [[pair.values[0], pair.gradient, pair.hessian, pair.exists] for pair in pairs]
     return tuple(array(list(output)) for output in zip(*outputs, strict=True))
 
 
 def _by_obstacle(by_shape: Sequence[Sequence[Any]]) -> list[Any]:
     """Return results by shape and obstacle as one list ordered by obstacle, then shape."""
-    return [one for row in zip(*by_shape, strict=True) for one in row]
+    return [x for row in zip(*by_shape, strict=True) for x in row]
 
 
 def _minimum(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> Any:
@@ -189,9 +189,9 @@ def distance_kernel(name: str, spec: DistanceSpec, space: Space) -> Kernel:
         return function(spec, [*q], spec.scene(inputs), *(inputs[argument] for argument in arguments), *margins)
 
     def compiled() -> Kernel:
-        numbers: dict[str, Any] = dict.fromkeys(arguments, ())
+        scalars: dict[str, Any] = dict.fromkeys(arguments, ())
         margins = spec.margins if each else {}
-        return compile(traced, name=name.split()[0], q=space, **numbers, **margins, **spec.rows)
+        return compile(traced, name=name.split()[0], q=space, **scalars, **margins, **spec.rows)
 
     return _KERNELS.get((name, spec), compiled)
 
@@ -243,21 +243,25 @@ def select_pairs(
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{caller}: scene: expected a linkwork.Scene, got {scene!r}")
     scene = _NO_OBSTACLES if scene is None else scene
-    shapes, own, with_scene = named_pairs(tree, caller, scene, pairs, link)
+    shapes, self_pairs, with_scene = named_pairs(tree, caller, scene, pairs, link)
     obstacles: dict[int, set[str]] = {}
     for k, name in with_scene:
         obstacles.setdefault(k, set()).add(name)
-    result = _selection(tree, scene, shapes, own, with_scene)
+    result = _selection(tree, scene, shapes, self_pairs, with_scene)
     distinct = list(dict.fromkeys(frozenset(names) for names in obstacles.values()))
     if len(distinct) < 2:
         return result
     groups = [[pair for pair in with_scene if obstacles[pair[0]] == names] for names in distinct]
-    parts = [_selection(tree, scene, shapes, own if k == 0 else [], pairs) for k, pairs in enumerate(groups)]
+    parts = [_selection(tree, scene, shapes, self_pairs if k == 0 else [], pairs) for k, pairs in enumerate(groups)]
     return replace(result, parts=tuple(parts))
 
 
 def _selection(
-    tree: Tree, scene: Scene, shapes: Sequence[LinkShape], own: list[tuple[int, int]], with_scene: list[tuple[int, str]]
+    tree: Tree,
+    scene: Scene,
+    shapes: Sequence[LinkShape],
+    pairs: list[tuple[int, int]],
+    with_scene: list[tuple[int, str]],
 ) -> PairSelection:
     """Return the selection of the robot's own pairs and of pairs of shapes and obstacles."""
     used = {name for _, name in with_scene}
@@ -265,9 +269,12 @@ def _selection(
         scene = scene.only(used)
     row = dict(zip(scene.names, scene.row_indices, strict=True))
     indices = tuple(sorted({k for k, _ in with_scene}))
-    spec = DistanceSpec(tree, tuple(own), indices, scene.capacities if indices else ())
-    columns = [*range(len(own)), *(len(own) + indices.index(k) + row[name] * len(indices) for k, name in with_scene)]
-    names = [(shapes[i].name, shapes[j].name) for i, j in own] + [(shapes[k].name, name) for k, name in with_scene]
+    spec = DistanceSpec(tree, tuple(pairs), indices, scene.capacities if indices else ())
+    columns = [
+        *range(len(pairs)),
+        *(len(pairs) + indices.index(k) + row[name] * len(indices) for k, name in with_scene),
+    ]
+    names = [(shapes[i].name, shapes[j].name) for i, j in pairs] + [(shapes[k].name, name) for k, name in with_scene]
     in_order = columns == [*range(len(columns))]
     is_all = in_order and len(columns) == spec.count
     selected = slice(0, len(columns)) if in_order else np.array(columns)
@@ -308,10 +315,10 @@ def worst_edge(result: Sequence[np.ndarray]) -> np.ndarray:
     checks the sum.
     """
     best = np.array(result[0])
-    for other in result[1:]:
-        clearance, checks = np.minimum(best[..., 2], other[..., 2]), best[..., 3] + other[..., 3]
-        worse = (best[..., 0] == _FREE) | ((other[..., 0] == _COLLIDING) & (best[..., 0] != _COLLIDING))
-        best = np.where(worse[..., np.newaxis], other, best)
+    for further in result[1:]:
+        clearance, checks = np.minimum(best[..., 2], further[..., 2]), best[..., 3] + further[..., 3]
+        worse = (best[..., 0] == _FREE) | ((further[..., 0] == _COLLIDING) & (best[..., 0] != _COLLIDING))
+        best = np.where(worse[..., np.newaxis], further, best)
         best[..., 2], best[..., 3] = clearance, checks
     return best
 

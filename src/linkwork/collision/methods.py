@@ -185,9 +185,9 @@ class DistanceMethods(RobotBase):
         certified = collision_check == "certified"
         name, minimum = ("tolerance", _MIN_TOLERANCE) if certified else ("resolution", 0.0)
         step = _finite_number(name, tolerance if certified else resolution)
-        unused, other = ("resolution", resolution) if certified else ("tolerance", tolerance)
-        if other.__class__ is not float or not 0.0 < other < math.inf:
-            positive("is_motion_free", unused, other)
+        unused, value = ("resolution", resolution) if certified else ("tolerance", tolerance)
+        if value.__class__ is not float or not 0.0 < value < math.inf:
+            positive("is_motion_free", unused, value)
         if is_traced(step) or not minimum <= step < math.inf or not step > 0.0:
             expected = f"a number >= {minimum:g} [m]" if certified else "a positive number [rad, m]"
             raise ValueError(
@@ -283,9 +283,9 @@ class DistanceMethods(RobotBase):
         if result is None:
             selection = kernels.select_pairs(self._tree, caller, scene, selected, link)
 
-            def with_shared_kernels(one: PairSelection) -> PairSelection:
+            def with_shared_kernels(block: PairSelection) -> PairSelection:
                 """Return the selection with the kernels that all scenes of the same sizes share."""
-                return replace(one, kernels=calls.setdefault(_kernels_key(one), {}))
+                return replace(block, kernels=calls.setdefault(_kernels_key(block), {}))
 
             result = replace(with_shared_kernels(selection), parts=tuple(map(with_shared_kernels, selection.parts)))
             stored.keep(key, result)

@@ -114,5 +114,5 @@ def edge_kernel(method: str, spec: DistanceSpec, space: Space, *, each: bool = F
 
 
 def _has_polytopes(spec: DistanceSpec) -> bool:
-    own = any(isinstance(shape.shape, Polytope) for shape in link_shapes(spec.tree))
-    return own or any(kind.core is PolytopeCore for kind, _ in spec.capacities)
+    of_robot = any(isinstance(shape.shape, Polytope) for shape in link_shapes(spec.tree))
+    return of_robot or any(kind.core is PolytopeCore for kind, _ in spec.capacities)

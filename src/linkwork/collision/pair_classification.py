@@ -190,11 +190,11 @@ def _sampled(
             break
         d = _by_links(tree, open_, measure(q, open_))
         for k, pair in enumerate(open_):
-            rest, old = float(at_neutral[index[pair]]), result.get(pair)
-            new = _Samples(float(d[:, k].min()), float(d[:, k].max()), q[int(d[:, k].argmin())], rest)
+            at_zero, old = float(at_neutral[index[pair]]), result.get(pair)
+            new = _Samples(float(d[:, k].min()), float(d[:, k].max()), q[int(d[:, k].argmin())], at_zero)
             if old is not None:
                 nearest = old.nearest if old.minimum <= new.minimum else new.nearest
-                new = _Samples(min(old.minimum, new.minimum), max(old.maximum, new.maximum), nearest, rest)
+                new = _Samples(min(old.minimum, new.minimum), max(old.maximum, new.maximum), nearest, at_zero)
             result[pair] = new
         count += len(q)
         report.reach(len(pairs) * count / len(drawn))
@@ -244,7 +244,7 @@ def _box(tree: Tree, a: str, b: str) -> _Box | None:
         reach = max(_reach(shape) for shape in link_shapes(tree) if shape.link == name)
         for i in reversed(chain):
             body = tree.bodies[i]
-            if body.coupling is not None or any(other.coupling for other in tree.bodies) or not is_simple(body):
+            if body.coupling is not None or any(x.coupling for x in tree.bodies) or not is_simple(body):
                 return None
             low, high = limits[i][0][0], limits[i][1][0]
             if not (math.isfinite(low) and math.isfinite(high)):
@@ -269,7 +269,7 @@ def _has_exact_depths(tree: Tree, a: str, b: str) -> bool:
             if type(shape.shape) not in SOLIDS:
                 return False
             of[shape.link].append(type(solid(shape.shape, Pose.identity()).core))
-    return all(is_closed_form(one, other) for one in of[a] for other in of[b])
+    return all(is_closed_form(x, y) for x in of[a] for y in of[b])
 
 
 def _reach(shape: LinkShape) -> float:

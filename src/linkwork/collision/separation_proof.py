@@ -125,20 +125,20 @@ def never_touch(tree: Tree, a: str, b: str, nearest: np.ndarray, max_boxes: int 
     links = [[shape for shape in link_shapes(tree) if shape.link == name] for name in (a, b)]
     if any(type(shape.shape) not in SOLIDS or isinstance(shape.shape, HalfSpace) for shape in (*links[0], *links[1])):
         return unproved
-    own = [tree.q_slices[_coordinate_body(tree, i)].start for i in (*ranges.to_a, *ranges.to_b)]
-    coupled = len({*own}) < len(own) or any(tree.bodies[i].coupling for i in (*ranges.to_a, *ranges.to_b))
+    columns = [tree.q_slices[_coordinate_body(tree, i)].start for i in (*ranges.to_a, *ranges.to_b)]
+    coupled = len({*columns}) < len(columns) or any(tree.bodies[i].coupling for i in (*ranges.to_a, *ranges.to_b))
 
     def evaluate(centers: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         result = _evaluated(tree, links, ranges, centers, halves)
         return ~(result.distance > _SLACK), ~(result.gap > _SLACK), result.shares  # NaN proves nothing
 
     with np.errstate(all="ignore"):
-        known = nearest[own][np.newaxis]
+        known = nearest[columns][np.newaxis]
         if evaluate(known, np.zeros_like(known))[0].any():
             return unproved
         verdict, overlapping = prove_on_boxes(ranges.lower, ranges.upper, evaluate, max_boxes)
     doubts = np.tile(nearest, (0 if coupled else min(_MAX_DOUBTS, len(overlapping)), 1))
-    doubts[:, own] = overlapping[: len(doubts)]
+    doubts[:, columns] = overlapping[: len(doubts)]
     return SeparationProof(verdict is True, doubts)
 
 
@@ -208,7 +208,7 @@ def _evaluated(
     ):
         q: Any = dict(zip(chain, ([x] for x in centers[:, columns].T), strict=True))
         X, h = chain_pose(tree, q, chain), halves[:, columns]
-        sides.append([(solid(one.shape, X @ one.placement), *_displacement(tree, one, chain, q, h)) for one in shapes])
+        sides.append([(solid(s.shape, X @ s.placement), *_displacement(tree, s, chain, q, h)) for s in shapes])
     minimum, gap, shares = np.full(len(centers), np.inf), np.full(len(centers), np.inf), np.zeros_like(centers)
     for solid_a, displacement_a, shares_a in sides[0]:
         for solid_b, displacement_b, shares_b in sides[1]:
@@ -263,12 +263,12 @@ def _hull_points(placed: Solid, reach: float) -> tuple[tuple[Vec3, ...], float]:
 def _distance_bound(a: Solid, b: Solid) -> Any:
     """Return a lower bound on the distance of two solids [m]."""
     best: Any = None
-    for one in _containing(a):
-        for other in _containing(b):
-            if isinstance(one.core, BoxCore) and isinstance(other.core, BoxCore):
-                result = box_box_gap(one.core, other.core) - one.radius - other.radius
+    for part_a in _containing(a):
+        for part_b in _containing(b):
+            if isinstance(part_a.core, BoxCore) and isinstance(part_b.core, BoxCore):
+                result = box_box_gap(part_a.core, part_b.core) - part_a.radius - part_b.radius
             else:
-                result = signed_distance(one, other).distance
+                result = signed_distance(part_a, part_b).distance
             best = result if best is None else fmax(best, result)
     return best
 

@@ -137,8 +137,8 @@ def _pose_error(X: Any) -> Any:
     pose = Pose.of_elements(X)
     x, y, z = pose.rotation.x, pose.rotation.y, pose.rotation.z
     error = fabs(x.cross(y).dot(z) - 1.0)
-    for axis, other in ((x, y), (y, z), (x, z)):
-        error = error + fabs(axis.dot(other)) + fabs(axis.dot(axis) - 1.0)
+    for axis, axis_2 in ((x, y), (y, z), (x, z)):
+        error = error + fabs(axis.dot(axis_2)) + fabs(axis.dot(axis) - 1.0)
     for element, expected in zip(X[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
         error = error + fabs(element - expected)
     for coordinate in pose.translation:
@@ -189,8 +189,8 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
         return posed_on_symbols(_SIGNED_DISTANCE, evaluate, X_a, X_b)
 
     field = a if type(a) in FIELDS else b
-    other = b if field is a else a
-    if type(field) not in FIELDS or not is_bounded(other):
+    shape = b if field is a else a
+    if type(field) not in FIELDS or not is_bounded(shape):
         return posed_call(
             _SIGNED_DISTANCE,
             _KERNELS.get((a, b), lambda: posed_kernel(_SIGNED_DISTANCE, evaluate)),
@@ -202,10 +202,10 @@ def _call(a: Shape, b: Shape) -> Callable[..., Any]:
 
     def of_field(X_a: Any, X_b: Any, data: Any) -> list[Any]:
         X, X_other = (Pose.of_elements(x) for x in ((X_a, X_b) if field is a else (X_b, X_a)))
-        result = distance_of_solids(kind.placed(X, data[0], data[1:]), solid(other, X_other))
+        result = distance_of_solids(kind.placed(X, data[0], data[1:]), solid(shape, X_other))
         return pair_values(result if field is a else result.flipped())
 
-    kernel = _KERNELS.get((kind, other, field is a), lambda: posed_kernel(_SIGNED_DISTANCE, of_field, data=data.shape))
+    kernel = _KERNELS.get((kind, shape, field is a), lambda: posed_kernel(_SIGNED_DISTANCE, of_field, data=data.shape))
     call = posed_call(_SIGNED_DISTANCE, kernel, on_symbols, DistanceResult)
     return lambda X_a, X_b: call(X_a, X_b, data)
 
@@ -293,8 +293,8 @@ class ContactPoints(ReturnedValue):
 
     @property
     def _points(self) -> Any:
-        rest = self._values[..., 3:]
-        return rest.reshape(*rest.shape[:-1], rest.shape[-1] // _POINT_SIZE, _POINT_SIZE)
+        values = self._values[..., 3:]
+        return values.reshape(*values.shape[:-1], values.shape[-1] // _POINT_SIZE, _POINT_SIZE)
 
     def __repr__(self) -> str:
         *batch, count = self.depth.shape

@@ -72,8 +72,8 @@ def compare_trees(
         _inertias(to, pairing, frames, by, size)
     for pair in pairing.pairs:
         compare_joint(to, pairing, pair, poses, names)
-    for name, other in frames.shared:
-        compare_shapes(to, name, frames.left[name], frames.right[other])
+    for name, right_name in frames.shared:
+        compare_shapes(to, name, frames.left[name], frames.right[right_name])
     compare_parts(to, left, right, names)
     compare_poses(to, [_frame_poses(pairing, frames, *neutral)], size, " at zero")
     to.values("dynamics", "gravity [m/s²]", "robot", [*left.gravity], [*right.gravity])
@@ -131,8 +131,8 @@ def _unmatched(to: Comparer, pairing: Pairing, frames: _Frames, by: str, names: 
 
 def _inertias(to: Comparer, pairing: Pairing, frames: _Frames, by: str, size: float) -> None:
     if by == "links":
-        for name, other in frames.shared:
-            _inertia(to, "", name, frames.left[name].inertia, frames.right[other].inertia, size)
+        for name, right_name in frames.shared:
+            _inertia(to, "", name, frames.left[name].inertia, frames.right[right_name].inertia, size)
         return
     bodies = {pair.left: pair.right for pair in pairing.pairs}
     right_of = dict(frames.shared)
@@ -174,22 +174,22 @@ def _random(
     states: list[tuple[Dynamics, Dynamics]] = []
     velocities: list[str] = []
     for _ in range(samples):
-        q, other = pairing.random_configurations(rng)
-        poses.append(_frame_poses(pairing, frames, q, other))
+        q, q_right = pairing.random_configurations(rng)
+        poses.append(_frame_poses(pairing, frames, q, q_right))
         if has_masses:
-            G, T, velocities = pairing.velocity_maps(q, other)
+            G, T, velocities = pairing.velocity_maps(q, q_right)
             a = rng.normal(size=(G.shape[1],))
             states.append(
-                (dynamics_of(pairing.functions, left, q, G, a), dynamics_of(pairing.functions, right, other, T, a))
+                (dynamics_of(pairing.functions, left, q, G, a), dynamics_of(pairing.functions, right, q_right, T, a))
             )
     compare_poses(to, poses, size, "")
     compare_dynamics(to, velocities, states)
 
 
-def _frame_poses(pairing: Pairing, frames: _Frames, q: list[float], other: list[float]) -> tuple[Matrices, Matrices]:
+def _frame_poses(pairing: Pairing, frames: _Frames, q: list[float], q_right: list[float]) -> tuple[Matrices, Matrices]:
     """Return the poses of all shared links and frames in the world, in both robots, by the left name."""
     functions = pairing.functions
-    placed = poses_of(functions, pairing.left, q), poses_of(functions, pairing.right, other)
+    placed = poses_of(functions, pairing.left, q), poses_of(functions, pairing.right, q_right)
     left = {a: (placed[0][frames.left[a].body] @ frames.left[a].placement).matrix() for a, _ in frames.shared}
     right = {a: (placed[1][frames.right[b].body] @ frames.right[b].placement).matrix() for a, b in frames.shared}
     return left, right

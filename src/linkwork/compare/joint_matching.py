@@ -46,9 +46,9 @@ class Names:
     @staticmethod
     def checked(caller: str, names: Mapping[str, str], left: Tree, right: Tree) -> Names:
         """Return the names after checks.  Raises UnknownNameError for a name that a robot does not have."""
-        for tree, given in ((left, names.keys()), (right, names.values())):
+        for tree, listed_names in ((left, names.keys()), (right, names.values())):
             known = _names_in(tree)
-            for name in given:
+            for name in listed_names:
                 if name not in known:
                     raise UnknownNameError(f"link, joint or other part of robot {tree.name!r}", name, known).at(
                         f"{caller}: names"
@@ -64,7 +64,7 @@ def _names_in(tree: Tree) -> dict[str, None]:
         *tree.actuators,
         *tree.named_configurations,
     ]
-    parts = [one.name for one in named]
+    parts = [x.name for x in named]
     return dict.fromkeys([*parts, *(body.joint_name for body in tree.bodies), *tree.fixed_joints])
 
 
@@ -107,10 +107,10 @@ class Pairing:
         for pair, master, sign in self._tied():
             relation = self.right.bodies[pair.right].coupling
             assert relation is not None
-            own = self._own(self.left, q, master.left)
-            value = [pair.direction * x for x in relation.q([sign * x for x in own])]
+            q_left = self._own(self.left, q, master.left)
+            value = [pair.direction * x for x in relation.q([sign * x for x in q_left])]
             q[self.left.q_slices[pair.left]] = value
-        other = np.array(neutral_of(self.right))
+        q_right = np.array(neutral_of(self.right))
         for pair in self.pairs:
             body = self.right.bodies[pair.right]
             if pair.floating:
@@ -119,11 +119,11 @@ class Pairing:
                     @ self.functions["pose"].compute(self.left, q.tolist(), pair.floating)
                     @ body.rotor.inv().formed()
                 )
-                other[self.right.q_slices[pair.right]] = body.call_joint("configuration_from_pose", X)
+                q_right[self.right.q_slices[pair.right]] = body.call_joint("configuration_from_pose", X)
             elif body.coupling is None:
-                own = self._own(self.left, q, pair.left)
-                other[self.right.q_slices[pair.right]] = _moved(self, pair, own)
-        return q.tolist(), other.tolist()
+                q_left = self._own(self.left, q, pair.left)
+                q_right[self.right.q_slices[pair.right]] = _moved(self, pair, q_left)
+        return q.tolist(), q_right.tolist()
 
     def velocity_maps(self, q: list[float], other: list[float]) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Return the matrices from common velocities u to those of the left and right robot, and the names of u."""
@@ -187,17 +187,17 @@ def neutral_of(tree: Tree) -> list[float]:
 def paired(functions: Functions, left: Tree, right: Tree, names: Names) -> Pairing:
     """Return the joints of two robots, matched by name, or else by the link that they carry."""
     by_name = {body.joint_name: i for i, body in enumerate(right.bodies)}
-    found: dict[int, tuple[int, bool]] = {}
+    matched: dict[int, tuple[int, bool]] = {}
     for i, body in enumerate(left.bodies):
         j = by_name.get(names.right(body.joint_name))
         if j is not None:
-            found[i] = j, False
-    taken = {j for j, _ in found.values()}
+            matched[i] = j, False
+    taken = {j for j, _ in matched.values()}
     carried = {body.name: j for j, body in enumerate(right.bodies) if j not in taken}
     for i, body in enumerate(left.bodies):
         j = carried.get(names.right(body.name))
-        if i not in found and j is not None:
-            found[i] = j, True
+        if i not in matched and j is not None:
+            matched[i] = j, True
     on_left, on_right = {frame.name: frame.body for frame in left.frames}, {frame.name for frame in right.frames}
     zero = neutral_of(right)
 
@@ -207,7 +207,7 @@ def paired(functions: Functions, left: Tree, right: Tree, names: Names) -> Pairi
 
     pairs = tuple(
         _pair(left, right, i, j, by_link, names, on_left, on_right, pose_of_link)
-        for i, (j, by_link) in sorted(found.items())
+        for i, (j, by_link) in sorted(matched.items())
     )
     taken = {pair.right for pair in pairs}
     return Pairing(
@@ -215,7 +215,7 @@ def paired(functions: Functions, left: Tree, right: Tree, names: Names) -> Pairi
         left,
         right,
         pairs,
-        tuple(i for i in range(len(left.bodies)) if i not in found),
+        tuple(i for i in range(len(left.bodies)) if i not in matched),
         tuple(j for j in range(len(right.bodies)) if j not in taken),
     )
 
@@ -226,14 +226,14 @@ def joint_map(body: Body, q: list[float]) -> Pose:
     return X @ body.rotor
 
 
-def _moved(pairing: Pairing, pair: JointPair, own: list[float]) -> list[float]:
+def _moved(pairing: Pairing, pair: JointPair, q_left: list[float]) -> list[float]:
     """Return the right joint's configuration for the left joint's own one."""
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     if pair.direction and (left.joint.nq, right.joint.nq) == (1, 1):
-        return [pair.direction * own[0]]  # keeps full turns
+        return [pair.direction * q_left[0]]  # keeps full turns
     if _are_equal(left, right, pair):
-        return own
-    X = joint_map(left, own)
+        return q_left
+    X = joint_map(left, q_left)
     zero = joint_map(left, left.call_joint("zero")).inv() @ X
     X = joint_map(right, right.call_joint("zero")) @ zero
     inner = right.placement.inv() @ X @ right.rotor.inv().formed()
@@ -245,21 +245,21 @@ def _are_equal(left: Body, right: Body, pair: JointPair) -> bool:
     return (left.joint.reversed() if pair.swapped else left.joint) == right.joint
 
 
-def _columns(body: Body, own: list[float]) -> np.ndarray:
+def _columns(body: Body, q: list[float]) -> np.ndarray:
     """Return the motion subspace (6, nv) of a body's own joint, in the axes of the body."""
-    S = body.call_joint("S", own)
+    S = body.call_joint("S", q)
     S = S if body.rotor.is_identity else body.rotor.inv() @ S
     return np.array([column.elements() for column in S.columns], dtype=float).reshape(-1, 6).T
 
 
-def _rates(pairing: Pairing, pair: JointPair, own: list[float], other: list[float]) -> np.ndarray:
+def _rates(pairing: Pairing, pair: JointPair, q_left: list[float], q_right: list[float]) -> np.ndarray:
     """Return the matrix from the left joint's own velocities to the right joint's."""
     left, right = pairing.left.bodies[pair.left], pairing.right.bodies[pair.right]
     if pair.direction and (left.joint.nv, right.joint.nv) == (1, 1):
         return np.array([[float(pair.direction)]])
     if _are_equal(left, right, pair):
         return np.eye(left.joint.nv)
-    return np.asarray(np.linalg.lstsq(_columns(right, other), _columns(left, own), rcond=None)[0])
+    return np.asarray(np.linalg.lstsq(_columns(right, q_right), _columns(left, q_left), rcond=None)[0])
 
 
 def axis_at_zero(tree: Tree, i: int, X: Pose) -> tuple[str, np.ndarray] | None:
@@ -270,8 +270,8 @@ def axis_at_zero(tree: Tree, i: int, X: Pose) -> tuple[str, np.ndarray] | None:
     body = tree.bodies[i]
     if body.joint.nv != 1:
         return None
-    own = body.call_joint("zero")
-    (column,) = (Motion.of(list(c)) for c in _columns(body, own).T)
+    zero = body.call_joint("zero")
+    (column,) = (Motion.of(list(c)) for c in _columns(body, zero).T)
     unit = body.joint.v_units[0].partition("/")[0]
     vector = X.rotation @ (column.angular if unit == "rad" else column.linear)
     array = np.array([*vector], dtype=float)
@@ -295,17 +295,17 @@ def _pair(
     ``on_left`` has the body of each left link, ``on_right`` the right links; ``pose_of_link`` returns the
     pose of a right link in another right link with all joints at zero.
     """
-    body, other = left.bodies[i], right.bodies[j]
-    link, carried = names.right(body.name), names.left(other.name)
-    if other.parent == WORLD and other.joint.is_floating and body.joint.is_floating and carried in on_left:
+    body, partner = left.bodies[i], right.bodies[j]
+    link, carried = names.right(body.name), names.left(partner.name)
+    if partner.parent == WORLD and partner.joint.is_floating and body.joint.is_floating and carried in on_left:
         return JointPair(i, j, by_link, 0, floating=carried)
     swapped = on_left.get(carried, i) == body.parent != WORLD
     axes = [axis_at_zero(tree, k, Pose.identity()) for tree, k in ((left, i), (right, j))]
     if axes[0] is None or axes[1] is None or axes[0][0] != axes[1][0]:
         return JointPair(i, j, by_link, 0, swapped)
     axis = axes[1][1]
-    if link != other.name and link in on_right:
-        X = pose_of_link(other.name, link)
+    if link != partner.name and link in on_right:
+        X = pose_of_link(partner.name, link)
         axis = np.array([*(X.rotation @ Vec3.of(axis.tolist()))], dtype=float)
     cosine = float(axes[0][1] @ axis) * (-1.0 if swapped else 1.0)
     return JointPair(i, j, by_link, 1 if cosine > _ALIGNED else -1 if cosine < -_ALIGNED else 0, swapped)

@@ -90,10 +90,10 @@ def compare_with_library(
         if not tree.inertias_ignored:
             M, gravity = model.inertia_and_gravity(q)
             a = rng.normal(size=tree.nv)
-            own, inertial = dynamics_of(robot.functions, tree, q.tolist(), np.eye(tree.nv), a), M @ a
-            if own.mass_matrix is not None:  # the scale of the rounding of M without armature includes armature
-                own, M = own._replace(mass_matrix=own.mass_matrix + rotors), M + rotors
-            states.append((own, Dynamics(M, inertial, gravity, gravity_scale(tree))))
+            of_robot, inertial = dynamics_of(robot.functions, tree, q.tolist(), np.eye(tree.nv), a), M @ a
+            if of_robot.mass_matrix is not None:  # the scale of the rounding of M without armature includes armature
+                of_robot, M = of_robot._replace(mass_matrix=of_robot.mass_matrix + rotors), M + rotors
+            states.append((of_robot, Dynamics(M, inertial, gravity, gravity_scale(tree))))
     missing = [frame.name for frame in frames if frame.name not in poses[0][1]]
     if missing:
         to.notes.append(f"{len(missing)} of {len(frames)} links are absent in {model.title}, such as {missing[0]!r}")

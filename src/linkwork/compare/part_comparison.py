@@ -31,13 +31,13 @@ def compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[d
     if axes[0] is not None and axes[1] is not None:
         axis = -axes[1][1] if pair.swapped else axes[1][1]
         to.values("joints", "axis in the world at zero", name, axes[0][1], axis, 1.0)
-    for quantity, relation, other in (("mimic", left.mimic, right.mimic), ("coupling", left.coupling, right.coupling)):
-        if relation is not None or other is not None:
-            masters = "-" if relation is None else names.right(relation.joint), "-" if other is None else other.joint
+    for quantity, relation, twin in (("mimic", left.mimic, right.mimic), ("coupling", left.coupling, right.coupling)):
+        if relation is not None or twin is not None:
+            masters = ("-" if relation is None else names.right(relation.joint), "-" if twin is None else twin.joint)
             to.texts("joints", f"{quantity}: master", name, *masters)
-            if relation is not None and other is not None and masters[0] == masters[1]:
-                turned = sign * _direction(pairing, other.joint)
-                values = (relation.ratio, relation.offset), (turned * other.ratio, sign * other.offset)
+            if relation is not None and twin is not None and masters[0] == masters[1]:
+                turned = sign * _direction(pairing, twin.joint)
+                values = (relation.ratio, relation.offset), (turned * twin.ratio, sign * twin.offset)
                 to.values("joints", f"{quantity}: ratio, offset", name, *values, 1.0)
     if left.joint.nq == right.joint.nq:
         low, high = right.limits.positions
@@ -57,9 +57,9 @@ def compare_joint(to: Comparer, pairing: Pairing, pair: JointPair, poses: list[d
     to.values("drives", "friction", name, left.friction, right.friction)
     nv = left.joint.nv
     for key, default in (("armature", 0.0), ("gear_ratio", 1.0), ("stiffness", 0.0)):
-        one, two = (Drive.full(getattr(body.drive, key), nv, default) for body in (left, right))
-        if any(x != default for x in (*one, *two)):
-            to.values("drives", key.replace("_", " "), name, one, two)
+        values_left, values_right = (Drive.full(getattr(body.drive, key), nv, default) for body in (left, right))
+        if any(x != default for x in (*values_left, *values_right)):
+            to.values("drives", key.replace("_", " "), name, values_left, values_right)
     if any(left.drive.stiffness) and any(right.drive.stiffness) and left.joint.nq == right.joint.nq:
         zero = left.joint.zero()
         rests = [np.array(body.drive.rest or zero) for body in (left, right)]
@@ -78,41 +78,44 @@ def _type_of(joint: JointType, swapped: bool) -> str:
 
 def compare_shapes(to: Comparer, name: str, left: Frame, right: Frame) -> None:
     """Compare the shapes of a link: their kinds in order, and if these are the same their sizes and poses."""
-    for group, quantity, one, two in (
+    for group, quantity, shapes_left, shapes_right in (
         ("collisions", "collision shapes", left.collisions, right.collisions),
         ("visuals", "visual shapes", left.visuals, right.visuals),
     ):
-        if not one and not two:
+        if not shapes_left and not shapes_right:
             continue
-        kinds = [", ".join(type(geometry.shape).__name__ for geometry in shapes) or "-" for shapes in (one, two)]
+        kinds = [
+            ", ".join(type(geometry.shape).__name__ for geometry in shapes) or "-"
+            for shapes in (shapes_left, shapes_right)
+        ]
         to.texts(group, quantity, name, *kinds)
         if kinds[0] != kinds[1]:
             continue
-        for k, (a, b) in enumerate(zip(one, two, strict=True)):
-            label = name if len(one) == 1 else f"{name}/{k}"
+        for k, (a, b) in enumerate(zip(shapes_left, shapes_right, strict=True)):
+            label = name if len(shapes_left) == 1 else f"{name}/{k}"
             _compare_values(to, group, f"{quantity}: size [m]", label, a.shape, b.shape)
             to.values(group, f"{quantity}: pose", label, a.origin.matrix(), b.origin.matrix(), 1.0)
 
 
 def compare_parts(to: Comparer, left: Tree, right: Tree, names: Names) -> None:
     """Compare constraints, force elements, actuators and named configurations, by name."""
-    for group, quantity, one, two in (
+    for group, quantity, parts, candidates in (
         ("constraints", "constraint", left.constraints, right.constraints),
         ("constraints", "force element", left.force_elements, right.force_elements),
         ("actuators", "actuator", left.actuators, right.actuators),
         ("actuators", "named configuration", left.named_configurations, right.named_configurations),
     ):
-        known: dict[str, Any] = {part.name: part for part in two}
-        found = set()
-        for part in one:
-            other = known.get(names.right(part.name))
-            if other is None:
+        known: dict[str, Any] = {part.name: part for part in candidates}
+        matched = set()
+        for part in parts:
+            partner = known.get(names.right(part.name))
+            if partner is None:
                 to.only(group, quantity, part.name, left=True)
             else:
-                found.add(other.name)
-                _compare_values(to, group, quantity, part.name, part, other, names)
+                matched.add(partner.name)
+                _compare_values(to, group, quantity, part.name, part, partner, names)
         for name in known:
-            if name not in found:
+            if name not in matched:
                 to.only(group, quantity, name, left=False)
 
 
@@ -123,17 +126,18 @@ def _compare_values(
     if type(left) is not type(right):
         to.texts(group, quantity, subject, type(left).__name__, type(right).__name__)
         return
-    one, two = _flat(left, names), _flat(right, None)
-    words = [[x for x in values if not isinstance(x, float)] for values in (one, two)]
-    if len(one) != len(two) or words[0] != words[1]:
+    flat_left, flat_right = _flat(left, names), _flat(right, None)
+    words = [[x for x in values if not isinstance(x, float)] for values in (flat_left, flat_right)]
+    if len(flat_left) != len(flat_right) or words[0] != words[1]:
         a, b = next(
-            ((a, b) for a, b in zip(*words, strict=False) if a != b), (f"{len(one)} values", f"{len(two)} values")
+            ((a, b) for a, b in zip(*words, strict=False) if a != b),
+            (f"{len(flat_left)} values", f"{len(flat_right)} values"),
         )
         to.texts(group, quantity, subject, str(a), str(b))
         return
-    numbers = [[x for x in values if isinstance(x, float)] for values in (one, two)]
-    if numbers[0] or numbers[1]:
-        to.values(group, quantity, subject, numbers[0], numbers[1], 1.0)
+    floats = [[x for x in values if isinstance(x, float)] for values in (flat_left, flat_right)]
+    if floats[0] or floats[1]:
+        to.values(group, quantity, subject, floats[0], floats[1], 1.0)
     else:
         to.texts(group, quantity, subject, "", "")
 
@@ -156,7 +160,7 @@ def _flat(value: Any, names: Names | None) -> list[float | str]:
     if isinstance(value, Mapping):
         return [x for key in sorted(value) for x in (key, *_flat(value[key], names))]
     if isinstance(value, Sequence):
-        return [x for one in value for x in _flat(one, names)]
+        return [x for element in value for x in _flat(element, names)]
     if dataclasses.is_dataclass(value):
         kind: list[float | str] = [type(value).__name__] if isinstance(value, JointType) else []
         return kind + [

@@ -68,19 +68,19 @@ class PinocchioModel(LibraryModel):
 
     def _configuration(self, joint: Joint) -> tuple[slice, Callable[[np.ndarray], np.ndarray]]:
         """Return the slice of a joint's configuration in Pinocchio, and the function that converts it."""
-        there = self._joint(joint)
-        translate = _CONFIGURATIONS.get((joint.nq, joint.nv, int(there.nq)))
+        theirs = self._joint(joint)
+        translate = _CONFIGURATIONS.get((joint.nq, joint.nv, int(theirs.nq)))
         if translate is None:
             raise CannotCompare(f"no translation of the joint {joint.name!r}, a {joint.type_name}")
-        return slice(there.idx_q, there.idx_q + there.nq), translate
+        return slice(theirs.idx_q, theirs.idx_q + theirs.nq), translate
 
     # -- from here to there, and back
 
     def q(self, q: np.ndarray) -> np.ndarray:
         """Convert our configurations (..., nq) to Pinocchio's."""
         result = np.empty((*q.shape[:-1], self.model.nq))
-        for ours, there, translate in self.configurations:
-            result[..., there] = translate(q[..., ours])
+        for ours, theirs, translate in self.configurations:
+            result[..., theirs] = translate(q[..., ours])
         return result
 
     def v(self, v: np.ndarray) -> np.ndarray:
@@ -116,10 +116,10 @@ class PinocchioModel(LibraryModel):
         return {name: self.data.oMf[self.frame(name)].homogeneous.copy() for name in names if self._has(name)}
 
     def inertia_and_gravity(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        there = self.q(q)
-        M = np.triu(np.array(self.pin.crba(self.model, self.data, there)))
+        q_pin = self.q(q)
+        M = np.triu(np.array(self.pin.crba(self.model, self.data, q_pin)))
         M = M + np.triu(M, 1).T - np.diag(np.asarray(self.model.armature, dtype=float))
-        gravity = np.array(self.pin.computeGeneralizedGravity(self.model, self.data, there))
+        gravity = np.array(self.pin.computeGeneralizedGravity(self.model, self.data, q_pin))
         return M[np.ix_(self._v, self._v)], self.ours(gravity)
 
     def _has(self, name: str) -> bool:

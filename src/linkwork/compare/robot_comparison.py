@@ -107,7 +107,7 @@ class RobotComparison(ReturnedValue):
 
     def of(self, group: str) -> tuple[RobotDifference, ...]:
         """Return the differences of a group, such as "inertias" or "limits"."""
-        return tuple(one for one in self.differences if one.group == group)
+        return tuple(x for x in self.differences if x.group == group)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values as plain dicts, lists, numbers and strings."""
@@ -117,8 +117,8 @@ class RobotComparison(ReturnedValue):
             "same": self.same,
             "tolerance": self.tolerance,
             "samples": self.samples,
-            "quantities": [one.as_dict() for one in self.quantities],
-            "differences": [one.as_dict() for one in self.differences],
+            "quantities": [x.as_dict() for x in self.quantities],
+            "differences": [x.as_dict() for x in self.differences],
             "notes": [*self.notes],
         }
 
@@ -142,13 +142,13 @@ class RobotComparison(ReturnedValue):
         ]
         rows = [
             [
-                one.quantity,
-                str(one.compared),
-                str(one.differing or "-"),
-                f"{one.largest:.2g}" if one.largest > 0.0 else "0",
-                label(one.where) or "-",
+                x.quantity,
+                str(x.compared),
+                str(x.differing or "-"),
+                f"{x.largest:.2g}" if x.largest > 0.0 else "0",
+                label(x.where) or "-",
             ]
-            for one in self.quantities
+            for x in self.quantities
         ]
         if rows:
             lines += ["", *table(("quantity", "compared", "differing", "largest, relative", "of"), rows, left=(0, 4))]
@@ -156,14 +156,14 @@ class RobotComparison(ReturnedValue):
         if shown:
             cells = [
                 [
-                    one.quantity,
-                    label(one.subject),
-                    label(one.left),
-                    label(one.right),
-                    "-" if one.absolute is None else f"{one.absolute:.3g}",
-                    "-" if one.relative is None else f"{one.relative:.2g}",
+                    x.quantity,
+                    label(x.subject),
+                    label(x.left),
+                    label(x.right),
+                    "-" if x.absolute is None else f"{x.absolute:.3g}",
+                    "-" if x.relative is None else f"{x.relative:.2g}",
                 ]
-                for one in shown
+                for x in shown
             ]
             header = ("differs", "of", label(self.left), label(self.right), "difference", "relative")
             lines += ["", *table(header, cells, left=(0, 1, 2, 3))]
@@ -174,11 +174,11 @@ class RobotComparison(ReturnedValue):
 
     def _shown(self, most: int) -> list[RobotDifference]:
         """Return up to ``most`` differences, and of each quantity up to `_MOST_OF_ONE`."""
-        left = dict.fromkeys((one.quantity for one in self.differences), _MOST_OF_ONE)
+        left = dict.fromkeys((x.quantity for x in self.differences), _MOST_OF_ONE)
         result = []
-        for one in self.differences:
-            left[one.quantity] -= 1
-            result += [one] if left[one.quantity] >= 0 else []
+        for x in self.differences:
+            left[x.quantity] -= 1
+            result += [x] if left[x.quantity] >= 0 else []
         return result[:most]
 
 
@@ -249,8 +249,8 @@ class Comparer:
             ComparedQuantity(group, quantity, compared, differing, *self._largest.get((group, quantity), (0.0, "")))
             for (group, quantity), (compared, differing) in self._counts.items()
         )
-        order = {one.quantity: k for k, one in enumerate(quantities)}
-        self.differences.sort(key=lambda one: order[one.quantity])
+        order = {x.quantity: k for k, x in enumerate(quantities)}
+        self.differences.sort(key=lambda x: order[x.quantity])
         return RobotComparison._make(
             left, right, self.tolerance, samples, quantities, tuple(self.differences), tuple(self.notes)
         )

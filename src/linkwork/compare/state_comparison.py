@@ -54,8 +54,8 @@ def size_of(poses: Mapping[int, Pose]) -> float:
 
 def dynamics_of(functions: Functions, tree: Tree, q: list[float], G: np.ndarray, a: np.ndarray) -> Dynamics:
     """Return the dynamics along the velocities v = G u, at the acceleration u̇ = a."""
-    still = [0.0] * tree.nv
-    forces = functions["inverse_dynamics"].compute(tree.with_gravity(Vec3.zero()), q, still, (G @ a).tolist())
+    zeros = [0.0] * tree.nv
+    forces = functions["inverse_dynamics"].compute(tree.with_gravity(Vec3.zero()), q, zeros, (G @ a).tolist())
     M = None
     if max(G.shape) <= _MOST:
         M = G.T @ np.array(functions["mass_matrix"].compute(tree, q), dtype=float).reshape(tree.nv, tree.nv) @ G
@@ -80,13 +80,13 @@ def compare_poses(to: Comparer, poses: Sequence[tuple[Matrices, Matrices]], size
         distances = [float(np.linalg.norm(a[:3, 3] - b[:3, 3])) for a, b in pairs]
         angles = [_angle(a[:3, :3], b[:3, :3]) for a, b in pairs]
         k = int(np.argmax(distances))
-        one, other = (X[:3, 3] for X in pairs[k])
-        scale = max(size, float(np.linalg.norm(one)), float(np.linalg.norm(other)))
-        texts = _vector_text(one), _vector_text(other)
+        in_left, in_right = (X[:3, 3] for X in pairs[k])
+        scale = max(size, float(np.linalg.norm(in_left)), float(np.linalg.norm(in_right)))
+        texts = _vector_text(in_left), _vector_text(in_right)
         to.record("poses", f"position{when} [m]", name, *texts, distances[k], distances[k] / scale)
         k = int(np.argmax(angles))
-        one, other = (_rotation_vector(X[:3, :3]) for X in pairs[k])
-        texts = _vector_text(one), _vector_text(other)
+        in_left, in_right = (_rotation_vector(X[:3, :3]) for X in pairs[k])
+        texts = _vector_text(in_left), _vector_text(in_right)
         to.record("poses", f"orientation{when} [rad]", name, *texts, angles[k], angles[k])
 
 
@@ -152,8 +152,8 @@ def compare_dynamics(to: Comparer, velocities: Sequence[str], states: Sequence[t
 def _worst(values: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
     """Return the pair with its scale that differs most."""
 
-    def relative(one: tuple[float, float, float]) -> float:
-        a, b, scale = one
+    def relative(pair: tuple[float, float, float]) -> float:
+        a, b, scale = pair
         return abs(a - b) / (max(abs(a), abs(b), scale) or 1.0)
 
     return max(values, key=relative)

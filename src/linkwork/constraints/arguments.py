@@ -50,19 +50,19 @@ def read_position(kind: str, argument: str, value: Any) -> Vec3:
     return Vec3.of(checked_array(value, f"{kind}: {argument}: expected three numbers [m]", (3,)).tolist())
 
 
-def check_relative_motion(robot: Any, one: tuple[str, str], other: tuple[str, str]) -> Iterator[str]:
+def check_relative_motion(robot: Any, a: tuple[str, str], b: tuple[str, str]) -> Iterator[str]:
     """Yield a message if a constraint connects two items of one rigid body.
 
     Each item is a pair of its kind ("frame", "point" or "direction") and its name.
     """
-    if one == other:
-        yield f"it is between {one[1]!r} and itself"
+    if a == b:
+        yield f"it is between {a[1]!r} and itself"
         return
-    frames = (name if kind == "frame" else getattr(robot, kind)(name).frame for kind, name in (one, other))
+    frames = (name if kind == "frame" else getattr(robot, kind)(name).frame for kind, name in (a, b))
     first, second = (robot.frame(frame).body for frame in frames)
     if first == second:
-        whose = "are fixed to the world" if first < 0 else f"are of one body, {robot.bodies[first].name!r}"
-        yield f"{one[1]!r} and {other[1]!r} {whose}, so nothing moves between them"
+        relation = "are fixed to the world" if first < 0 else f"are of one body, {robot.bodies[first].name!r}"
+        yield f"{a[1]!r} and {b[1]!r} {relation}, so nothing moves between them"
 
 
 def check_coordinate_joint(robot: Any, joint: str, kind: str, single: bool = True) -> Iterator[str]:

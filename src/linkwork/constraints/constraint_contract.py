@@ -81,7 +81,7 @@ class _Trial:
 
     @property
     def is_timed(self) -> bool:
-        return any(one.time_dependent for one in self.robot.constraints)
+        return any(c.time_dependent for c in self.robot.constraints)
 
     def state(self, q: Any, v: Any, time: float) -> Any:
         return self.robot._kinematic_state(q, v, time)
@@ -132,21 +132,21 @@ def _value(t: _Trial) -> list[float]:
 
 
 def _names(t: _Trial) -> list[float]:
-    one, known = t.constraint, {*t.bare.frames, "world"}
-    if not isinstance(one.name, str) or not one.name:
-        raise ValueError(f"name: expected a string, got {one.name!r}")
-    names, units = one.component_names, one.row_units
+    constraint, known = t.constraint, {*t.bare.frames, "world"}
+    if not isinstance(constraint.name, str) or not constraint.name:
+        raise ValueError(f"name: expected a string, got {constraint.name!r}")
+    names, units = constraint.component_names, constraint.row_units
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise ValueError(f"component_names: expected distinct strings, got {names!r}")
     if len(units) != len(names) or not all(unit in ("m", "rad", "1") for unit in units):
         raise ValueError(f"row_units: expected 'm', 'rad' or '1' for each of {len(names)} rows, got {units!r}")
-    frames = [name for name in one.references.frames if name in known]
+    frames = [name for name in constraint.references.frames if name in known]
     for name in frames:
-        other = one.with_names({name: f"{name} of another"})
-        if name in other.references.frames or f"{name} of another" not in other.references.frames:
-            raise ValueError(f"with_names: frame {name!r} is not renamed: references are {other.references}")
-    for name in one.references.joints:
-        joints = one.with_names({}, {name: f"{name} of another"}).references.joints
+        renamed = constraint.with_names({name: f"{name} of another"})
+        if name in renamed.references.frames or f"{name} of another" not in renamed.references.frames:
+            raise ValueError(f"with_names: frame {name!r} is not renamed: references are {renamed.references}")
+    for name in constraint.references.joints:
+        joints = constraint.with_names({}, {name: f"{name} of another"}).references.joints
         if name in joints or f"{name} of another" not in joints:
             raise ValueError(f"with_names: joint {name!r} is not renamed: references are {joints}")
     return []
@@ -181,11 +181,11 @@ def _rows(t: _Trial) -> list[float]:
 def _linear(t: _Trial) -> list[float]:
     errors = []
     for q, v, time in t.states:
-        rest, G = t.value(q, 0.0 * v, time), t.rows(q, time)
-        result = [t.value(q, unit, time) - rest for unit in np.eye(t.bare.nv)]
+        drift, G = t.value(q, 0.0 * v, time), t.rows(q, time)
+        result = [t.value(q, unit, time) - drift for unit in np.eye(t.bare.nv)]
         errors += [
             relative_error(G.ravel(), np.array(result).T.ravel()),
-            relative_error(G @ v + rest, t.value(q, v, time)),
+            relative_error(G @ v + drift, t.value(q, v, time)),
         ]
     return errors
 
@@ -258,13 +258,13 @@ def _uses_inertia(t: _Trial) -> list[float]:
     if t.constraint.uses_inertia or not t.constraint.holonomic:
         return []
     robot = t.robot
-    link = next((one for one in robot.links if one.mass > 0.0 and one.parent != "world"), None)
+    link = next((x for x in robot.links if x.mass > 0.0 and x.parent != "world"), None)
     if link is None:
         return []
-    other = robot.with_inertia(link.name, mass=2.0 * link.mass, com=np.add(link.com, [0.1, 0.2, 0.3]))
+    heavier = robot.with_inertia(link.name, mass=2.0 * link.mass, com=np.add(link.com, [0.1, 0.2, 0.3]))
     changed = 0.0
     for q, v, time in t.states:
-        result = _floats(other.constraints[t.unbound.name].error(other._kinematic_state(q, v, time)))
+        result = _floats(heavier.constraints[t.unbound.name].error(heavier._kinematic_state(q, v, time)))
         changed = max(changed, relative_error(result, t.value(q, v, time)))
     if changed > _ROUNDING:
         raise ValueError("uses_inertia: is False, but the error changes with masses and centres of mass")

@@ -103,17 +103,17 @@ class Curve:
         motions = (self.motion,) * (count - 1) if isinstance(self.motion, str) else tuple(self.motion)
         if len(motions) != count - 1:
             raise ValueError(f"Curve: motion: expected one for each of {count - 1} segments, got {len(motions)}")
-        for one in motions:
-            if one not in _MOTIONS:
-                raise ValueError(f"Curve: motion: got {one!r}: {nearest(str(one), _MOTIONS)}")
+        for law in motions:
+            if law not in _MOTIONS:
+                raise ValueError(f"Curve: motion: got {law!r}: {nearest(str(law), _MOTIONS)}")
         motion = motions[0] if len({*motions}) == 1 else motions
         object.__setattr__(self, "motion", motion)
         if "spline" in motions and motion != "spline":
             raise ValueError('Curve: motion: expected "spline" for all segments or for none')
         if self.slopes and motion != "spline":
             raise ValueError('Curve: slopes: expected motion="spline", since motion laws rest at the points')
-        for k, one in enumerate(motions):
-            if one == "geneva":
+        for k, law in enumerate(motions):
+            if law == "geneva":
                 self._check_geneva(k)
         ends = [(name, getattr(self, name)) for name in ("slopes", "curvatures") if getattr(self, name)]
         for name, values in ends if self.periodic else ():
@@ -230,7 +230,7 @@ class Curve:
             ends = [[x[k], 1.0, y[k], slopes[k], bends[k] / 2] for k in (0, -1)]
         else:
             motions = (self.motion,) * (len(x) - 1) if isinstance(self.motion, str) else self.motion
-            rows = [self._law(k, one) for k, one in enumerate(motions)]
+            rows = [self._law(k, law) for k, law in enumerate(motions)]
             ends = [[x[k], 1.0, y[k]] for k in (0, -1)]
         edges = [*x[1:-1]] if self.periodic else [*x]
         rows = rows if self.periodic else [ends[0], *rows, ends[1]]
@@ -248,8 +248,8 @@ class Curve:
         if not self.curvatures:
             return [self.x[k], length, y, u, 3 * rise - 2 * u - w, u + w - 2 * rise]
         a, b = (self.curvatures[i] * length * length / 2 for i in (k, k + 1))
-        rest, slope, bend = rise - u - a, w - u - 2 * a, 2 * (b - a)  # that the higher powers make
-        c3, c4, c5 = 10 * rest - 4 * slope + bend / 2, -15 * rest + 7 * slope - bend, 6 * rest - 3 * slope + bend / 2
+        lift, slope, bend = rise - u - a, w - u - 2 * a, 2 * (b - a)  # that the higher powers make
+        c3, c4, c5 = (10 * lift - 4 * slope + bend / 2, -15 * lift + 7 * slope - bend, 6 * lift - 3 * slope + bend / 2)
         return [self.x[k], length, y, u, a, c3, c4, c5]
 
     def _law(self, k: int, motion: str) -> list[float]:
@@ -311,10 +311,10 @@ def _spline_slopes(x: Sequence[float], y: Sequence[float], periodic: bool) -> li
     gamma = -2 * (h[-1] + h[0])
     diagonal = [2 * (h[-1] + h[0]) - gamma, *middle]
     diagonal[-1] -= first * last / gamma
-    one = _tridiagonal(lower, diagonal, upper, [3 * (h[0] * d[-1] + h[-1] * d[0]), *right])
+    solution = _tridiagonal(lower, diagonal, upper, [3 * (h[0] * d[-1] + h[-1] * d[0]), *right])
     corner = _tridiagonal(lower, diagonal, upper, [gamma, *[0.0] * (len(h) - 2), last])
-    share = (one[0] + first * one[-1] / gamma) / (1 + corner[0] + first * corner[-1] / gamma)
-    result = [a - share * b for a, b in zip(one, corner, strict=True)]
+    share = (solution[0] + first * solution[-1] / gamma) / (1 + corner[0] + first * corner[-1] / gamma)
+    result = [a - share * b for a, b in zip(solution, corner, strict=True)]
     return [*result, result[0]]
 
 

@@ -125,17 +125,17 @@ class PolynomialCoupling(_OfOneJoint):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        kind, given = "PolynomialCoupling", self.coefficients
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(f"{kind}: coefficients: expected numbers c_0, c_1, ..., got {given!r}")
-        numbers = tuple(read_number(kind, f"coefficients: c_{k}", c) for k, c in enumerate(given))
-        if not any(numbers[1:]):
+        kind, raw = "PolynomialCoupling", self.coefficients
+        if isinstance(raw, str) or not isinstance(raw, Iterable):
+            raise TypeError(f"{kind}: coefficients: expected numbers c_0, c_1, ..., got {raw!r}")
+        coefficients = tuple(read_number(kind, f"coefficients: c_{k}", c) for k, c in enumerate(raw))
+        if not any(coefficients[1:]):
             raise ValueError(
                 f"{kind}: coefficients: expected a power of joint b's coordinate with a coefficient other than 0, got "
-                f"{numbers!r}; Coupling({{a: 1.0}}, offset=...) locks joint a"
+                f"{coefficients!r}; Coupling({{a: 1.0}}, offset=...) locks joint a"
             )
         self._check_unit()
-        object.__setattr__(self, "coefficients", numbers)
+        object.__setattr__(self, "coefficients", coefficients)
         for key in ("a_reference", "b_reference"):
             object.__setattr__(self, key, read_number(kind, key, getattr(self, key)))
         object.__setattr__(self, "name", name_or(self.name, f"polynomial_coupling({self.a}, {self.b})"))

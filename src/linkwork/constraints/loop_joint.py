@@ -68,12 +68,12 @@ class LoopJoint(Constraint):
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 value = (value,) * count
             try:
-                numbers = tuple(float(x) for x in value)
+                values = tuple(float(x) for x in value)
             except (TypeError, ValueError):
                 raise TypeError(
                     f"constraint {self.name!r}: {name}: expected a number or {count} numbers, got {value!r}"
                 ) from None
-            object.__setattr__(self, name, numbers)
+            object.__setattr__(self, name, values)
 
     @property
     def _counts(self) -> dict[str, int]:
@@ -83,15 +83,15 @@ class LoopJoint(Constraint):
 
     def checked(self, robot: Any) -> Iterable[str]:
         for name, count in self._counts.items():
-            numbers = getattr(self, name)
+            values = getattr(self, name)
             least = -math.inf if name in ("lower", "upper", "rest") else 0.0
-            if numbers and len(numbers) != count:
-                yield f"{name}: expected {count} numbers, got {len(numbers)}"
-            if any(math.isnan(x) or x < least for x in numbers):
+            if values and len(values) != count:
+                yield f"{name}: expected {count} numbers, got {len(values)}"
+            if any(math.isnan(x) or x < least for x in values):
                 kind = "numbers" if math.isinf(least) else "numbers >= 0"
-                yield f"{name}: expected {kind}, got {numbers}"
-            if name not in ("lower", "upper", "velocity_bound", "effort") and any(map(math.isinf, numbers)):
-                yield f"{name}: expected finite numbers, got {numbers}"
+                yield f"{name}: expected {kind}, got {values}"
+            if name not in ("lower", "upper", "velocity_bound", "effort") and any(map(math.isinf, values)):
+                yield f"{name}: expected finite numbers, got {values}"
         if any(low > high for low, high in zip(self.lower, self.upper, strict=False)):
             yield f"lower: expected values <= upper, got {self.lower} and {self.upper}"
         if not all(self.friction_velocity):
@@ -179,5 +179,5 @@ def _motion_text(F: Force) -> str:
         for axis, x in zip("xyz", part, strict=True):
             if abs(abs(x) - 1.0) < 1e-12:
                 return f"{kind} {axis}"
-    numbers = ", ".join(f"{x:.3g}" for x in F.elements())
-    return f"wrench ({numbers})"
+    components = ", ".join(f"{x:.3g}" for x in F.elements())
+    return f"wrench ({components})"

@@ -302,8 +302,8 @@ def _lowest(n: Vec3, n_dot: Vec3, axis: Vec3 | None, radius: float) -> tuple[Vec
 
 def _across(n: Vec3, axis: Vec3) -> Vec3:
     """Return the component n − (n·a) a of n that is orthogonal to the unit vector a (``axis``)."""
-    rest: Vec3 = n - axis * n.dot(axis)
-    return rest
+    orthogonal: Vec3 = n - axis * n.dot(axis)
+    return orthogonal
 
 
 def _inclination(u: Vec3) -> Any:

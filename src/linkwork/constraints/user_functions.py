@@ -265,9 +265,9 @@ class OfFunction(Constraint):
         The function is unchanged; the names in its queries are translated.
         """
         queries = []
-        for method, *rest in self.queries:
+        for method, *arguments in self.queries:
             of_joint = method in _OF_JOINTS
-            queries.append((method, *(joints.get(x, x) if of_joint else with_names(x, names) for x in rest)))
+            queries.append((method, *(joints.get(x, x) if of_joint else with_names(x, names) for x in arguments)))
         return replace(
             self,
             names=_translated(self.names, names),
@@ -289,7 +289,7 @@ class OfFunction(Constraint):
             return None
         moving = seeded(query.values, [SparseTangent({k: 1.0}) for k in range(len(query.values))])
         changes = [parts(x, moving[0].level)[1] for x in query.taken_over(outputs, moving)]
-        answers = [row for one in query.queries for row in _answer_sizes(state, *one)]
+        answers = [row for queried in query.queries for row in _answer_sizes(state, *queried)]
         result: list[list[Any]] = []
         for change in changes:
             partials = [change.get(k) if isinstance(change, SparseTangent) else 0.0 for k in range(len(answers))]
@@ -354,11 +354,11 @@ def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, co
     inputs: list[Any] = []
     for i, argument in enumerate(arguments):
         several = isinstance(argument, (list, tuple, Vec3))
-        numbers = [*argument] if several else [argument]
-        own = [graph.input(f"x{i}[{j}]") for j in range(len(numbers))]
-        symbols += own
-        values += numbers
-        inputs.append(object_array((len(own),), own) if several else own[0])
+        scalars = [*argument] if several else [argument]
+        indexed = [graph.input(f"x{i}[{j}]") for j in range(len(scalars))]
+        symbols += indexed
+        values += scalars
+        inputs.append(object_array((len(indexed),), indexed) if several else indexed[0])
     outputs = _outputs(name, function, inputs)
     if count is not None and len(outputs) != count:
         raise ValueError(f"{name}: its function ({source_of(function)}): expected {count} numbers, got {len(outputs)}")
@@ -368,7 +368,7 @@ def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, co
 def _translated(known: tuple[tuple[str, str], ...], names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return pairs of a name in a function and in the robot after the robot's names have changed."""
     before = dict(known)
-    after = {name: with_names(own, names) for name, own in before.items()}
+    after = {name: with_names(name_in_robot, names) for name, name_in_robot in before.items()}
     return tuple(sorted((after | {x: y for x, y in names.items() if x not in before}).items()))
 
 

@@ -101,5 +101,5 @@ class Admittance(ControlLaw):
             target = "target"
             moved = shifted_pose(inputs[target], shift, led, [after, accelerations])
         inner_inputs |= {target: array(moved[0]), "target_v": array(moved[1]), "target_a": array(moved[2])}
-        tau, own = self.law.forces(t, q, v, inner, inner_inputs)
-        return tau, array([*shift, *after, *([] if own is None else own)])
+        tau, law_state = self.law.forces(t, q, v, inner, inner_inputs)
+        return tau, array([*shift, *after, *([] if law_state is None else law_state)])

@@ -232,19 +232,19 @@ class Impedance(CartesianLaw):
         V_d = inputs.get("target_v", zero)
         pull = [k * x + d * (w - u) for k, x, d, w, u in zip(self.stiffness, e, self.damping, V_d, V, strict=True)]
         nv, feedforward = self.robot.nv, [*inputs.get("target_a", zero)]
-        own, allowed = self._free_forces(q, v), self._allowed(t, q, v, self.passive)
+        free, allowed = self._free_forces(q, v), self._allowed(t, q, v, self.passive)
         if self.inertia is None:
             more = [dot([row[k] for row in rows], pull) for k in range(nv)]
             if "target_a" in inputs or self.nullspace_damping:  # null-space damping does not accelerate the frame
                 inner = self._bounded_forces(rows, range(6), feedforward, q, v, allowed)
                 more = [x + y for x, y in zip(more, inner, strict=True)]
-            return self._exerted([a + b for a, b in zip(own, more, strict=True)], allowed), None
+            return self._exerted([a + b for a, b in zip(free, more, strict=True)], allowed), None
         F = [*inputs["wrench"]]
         drift = self._drift(q, v, rows, allowed)
         response = acceleration_of_inertia(self.inertia, [p + f for p, f in zip(pull, F, strict=True)])
         accelerations = [a + b - d for a, b, d in zip(feedforward, response, drift, strict=True)]
         inner = self._bounded_forces(rows, range(6), accelerations, q, v, allowed)
-        tau = [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(own, inner, strict=True))]
+        tau = [a + b - dot([row[k] for row in rows], F) for k, (a, b) in enumerate(zip(free, inner, strict=True))]
         return self._exerted(tau, allowed), None
 
 
@@ -304,20 +304,20 @@ class HybridForcePosition(CartesianLaw):
     ) -> None:
         super().__init__(robot, frame, axes, actuators, effort_limits, passive)
         self.force_axes = self._axes("force_axes", force_axes)
-        others = [k for k in range(6) if k not in self.force_axes]
-        self.motion_axes = others if motion_axes is None else self._axes("motion_axes", motion_axes)
+        free_axes = [k for k in range(6) if k not in self.force_axes]
+        self.motion_axes = free_axes if motion_axes is None else self._axes("motion_axes", motion_axes)
         both = set(self.force_axes) & set(self.motion_axes)
         if both or not self.force_axes:
             problem = f"{AXES[min(both)]!r} in both" if both else "none"
             raise ValueError(f"{self.caller}: force_axes: expected axes that are not motion_axes, got {problem}")
         self.stiffness = self._read_six("stiffness", stiffness, "1/s²")
         self.damping = 2.0 * np.sqrt(self.stiffness) if damping is None else self._read_six("damping", damping, "1/s")
-        one = [()]
-        self.force_damping = float(read_nonnegative(self.caller, "force_damping", force_damping, one, "1/s"))
-        self.force_gain = float(read_nonnegative(self.caller, "force_gain", force_gain, one, "1"))
-        self.integral_gain = float(read_nonnegative(self.caller, "integral_gain", integral_gain, one, "1/s"))
+        scalar = [()]
+        self.force_damping = float(read_nonnegative(self.caller, "force_damping", force_damping, scalar, "1/s"))
+        self.force_gain = float(read_nonnegative(self.caller, "force_gain", force_gain, scalar, "1"))
+        self.integral_gain = float(read_nonnegative(self.caller, "integral_gain", integral_gain, scalar, "1/s"))
         self.nullspace_damping = float(
-            read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, one, "1/s")
+            read_nonnegative(self.caller, "nullspace_damping", nullspace_damping, scalar, "1/s")
         )
         self.max_condition = self._read_condition(max_condition, sorted([*self.motion_axes, *self.force_axes]))
         self.dt = 0.0

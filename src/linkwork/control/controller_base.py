@@ -234,16 +234,16 @@ class ControlLaw(ABC):
 
     def _resisting_force(self, q: Any, v: Any, friction: Any = DEFAULT.name) -> list[Any]:
         """Return the forces (nv) of damping and friction, if these count, of joints in the tree and in loops."""
-        tree, still = self.robot.tree, [0.0] * self.robot.nv
-        result = resisting_force(tree, list(v), friction) if self._passive else still
+        tree, zeros = self.robot.tree, [0.0] * self.robot.nv
+        result = resisting_force(tree, list(v), friction) if self._passive else zeros
         if not self._has_resisting_loops:
             return result
-        moving, springs = (with_loop_forces(tree, list(q), list(x), still, None, True, friction) for x in (v, still))
+        moving, springs = (with_loop_forces(tree, list(q), list(x), zeros, None, True, friction) for x in (v, zeros))
         return [x + y - z for x, y, z in zip(result, moving, springs, strict=True)]
 
     def _timed(self, t: Any) -> dict[str, Any]:
         """Return the argument ``time`` of functions of a robot whose constraints depend on time; {} for others."""
-        return {"time": t} if any(one.time_dependent for one in self.robot.constraints) else {}
+        return {"time": t} if any(c.time_dependent for c in self.robot.constraints) else {}
 
     def read_gains(self, name: str, value: Any) -> np.ndarray:
         """Return gains (nv) from a number, an array (m,) by actuated velocity, or a dict by joint; 0 if not actuated.
@@ -285,9 +285,9 @@ class ControlLaw(ABC):
         )
         expected += "a dict by joint"
         if isinstance(value, Mapping):
-            own, tree = self.robot.effort_limits, self.robot.tree
+            limits, tree = self.robot.effort_limits, self.robot.tree
             result = by_joint(
-                self.caller, "effort_limits", tree, value, default=own, above=0.0, unit="N·m, N", infinite=True
+                self.caller, "effort_limits", tree, value, default=limits, above=0.0, unit="N·m, N", infinite=True
             )
             for joint in value:
                 if not np.isin(self.robot.v_index([joint]), self.acting).all():

@@ -50,7 +50,7 @@ class _Trial:
         states = []
         for _ in range(self.samples):
             q, v = self._allowed(self._assembled(rng), 0.1 * rng.normal(size=robot.nv))
-            moving = any(one.time_dependent for one in robot.constraints)  # whose states are those of the time 0
+            moving = any(c.time_dependent for c in robot.constraints)  # whose states are those of the time 0
             state = {"t": np.array(0.0 if moving else rng.uniform(0.0, 1.0)), "q": q, "v": v}
             if self.law.start is not None:
                 state["z"] = np.asarray(self.law.start) + 0.01 * rng.normal(size=np.shape(self.law.start))
@@ -71,12 +71,12 @@ class _Trial:
         """
         robot = self.law.robot
         q = robot.random_configuration(rng)
-        if not any(one.holonomic for one in robot.constraints):
+        if not any(c.holonomic for c in robot.constraints):
             return np.asarray(q)
         for _ in range(_ATTEMPTS):
-            found = robot.assemble(q, check=False)
-            if found.success:
-                return np.asarray(found.q)
+            assembly = robot.assemble(q, check=False)
+            if assembly.success:
+                return np.asarray(assembly.q)
             q = robot.random_configuration(rng)
         return np.asarray(robot.assemble(q).q)
 
@@ -263,12 +263,12 @@ def _derivatives(trial: _Trial) -> list[float]:
     rng, errors = np.random.default_rng(trial.seed), []
     for state in trial.states:
         along = rng.normal(size=robot.nv)
-        here, after, before = (kernel(s=s, along=along, **state) for s in (0.0, _EPSILON, -_EPSILON))
-        if not np.isfinite(here.slope).all():
-            raise ValueError(f"the derivative of τ by the state is not finite: {here.slope}")
-        sides = [(after.tau - here.tau) / _EPSILON, (here.tau - before.tau) / _EPSILON]
+        at, after, before = (kernel(s=s, along=along, **state) for s in (0.0, _EPSILON, -_EPSILON))
+        if not np.isfinite(at.slope).all():
+            raise ValueError(f"the derivative of τ by the state is not finite: {at.slope}")
+        sides = [(after.tau - at.tau) / _EPSILON, (at.tau - before.tau) / _EPSILON]
         if relative_error(*sides) < 1e-3:  # otherwise a limit becomes active in between
-            errors.append(relative_error(here.slope, 0.5 * (sides[0] + sides[1])))
+            errors.append(relative_error(at.slope, 0.5 * (sides[0] + sides[1])))
     return errors
 
 

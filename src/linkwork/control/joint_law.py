@@ -69,9 +69,9 @@ class JointLaw(ControlLaw):
         if self.is_fully_actuated:
             tau = robot.inverse_dynamics(q, v, array(list(a)), passive=passive)
         else:
-            others = [0.0] * robot.nv if external_torque is None else [*external_torque]
+            external = [0.0] * robot.nv if external_torque is None else [*external_torque]
             joints = self.actuator_names
-            tau = robot.hybrid_dynamics(q, v, array(list(a)), array(others), joints, passive=passive).tau
+            tau = robot.hybrid_dynamics(q, v, array(list(a)), array(external), joints, passive=passive).tau
         return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
 
     def _collocated_forces(self, q: Any, v: Any, a: Any, timed: Mapping[str, Any]) -> Any:

@@ -142,10 +142,10 @@ class TaskLaw(ControlLaw):
         accelerations: list[Any] = []
         damped: list[Any] = []
         for task, rates, target_v, zero in zip(chosen, motion.rates, leads, zeros, strict=True):
-            own = slice(len(accelerations), len(accelerations) + len(task.component_names))
+            part = slice(len(accelerations), len(accelerations) + len(task.component_names))
             target_a = list(inputs.get(f"{task.name}_a", zero))
             gains = self.stiffness[task.name], self.damping[task.name]
-            accelerations += task.settling(motion.errors[own], rates, target_v, target_a, gains)
+            accelerations += task.settling(motion.errors[part], rates, target_v, target_a, gains)
             damped += task.settling(zero, rates, target_v, zero, gains)
         return stack, motion, accelerations, damped
 
@@ -238,8 +238,8 @@ class OperationalSpace(TaskLaw):
         """True if the task's Jacobian is the identity, also far from its target, and no component is free."""
         if len(task.component_names) != self.robot.nv or np.isinf(task.tolerances).any():
             return False
-        q, other = self.robot.random_configuration(seed=0, size=2)
-        _, motion, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, [task], self._any_targets([task], other))
+        q, targets = self.robot.random_configuration(seed=0, size=2)
+        _, motion, _ = self._motions(q.tolist(), [0.0] * self.robot.nv, [task], self._any_targets([task], targets))
         return bool(np.array_equal(np.array(motion.rows, dtype=float), np.eye(self.robot.nv)))
 
     def _first_rows(self, q: np.ndarray) -> list[list[Any]]:
@@ -288,8 +288,8 @@ class OperationalSpace(TaskLaw):
         if not np.isfinite(self.effort_limits).any():  # no limits: all forces together
             return exerted(self._task_torque(q, v, whole, _added(a0, pull0), shares)), None
         zero = [0.0] * self.robot.nv
-        held = self._required_forces(q, array(zero), zero) if self._has_resisting_loops else None
-        gravity = exerted(list(self.robot.gravity_force(q, passive=self.passive)) if held is None else held)
+        load = self._required_forces(q, array(zero), zero) if self._has_resisting_loops else None
+        gravity = exerted(list(self.robot.gravity_force(q, passive=self.passive)) if load is None else load)
         damped_torque = exerted(self._task_torque(q, v, levels, a0, shares))
         tau, share = self._add_within_limits(gravity, [a - b for a, b in zip(damped_torque, gravity, strict=True)])
         brake = self.robot.mass_matrix(q, passive=self.passive) @ array([-(1.0 - share) * self._rate * x for x in v])
@@ -297,8 +297,8 @@ class OperationalSpace(TaskLaw):
         none = [[0.0] * len(x) for x in pull_accelerations]
         for k, pull in enumerate(zip(pull_accelerations, led, strict=True)):
             each = [pull if j == k else (none[j], none[j]) for j in range(len(levels))]
-            own = [Level(x.rows, *parts) for x, parts in zip(levels, each, strict=True)]
-            more = task_forces(self.robot.tree, list(q), own, zero, *acting, shares)
+            weighed = [Level(x.rows, *parts) for x, parts in zip(levels, each, strict=True)]
+            more = task_forces(self.robot.tree, list(q), weighed, zero, *acting, shares)
             tau, _ = self._add_within_limits(tau, exerted(more))
         if self.posture is not None:
             at_rest = [Level(x.rows, none[j], none[j]) for j, x in enumerate(levels)]
@@ -318,15 +318,15 @@ class OperationalSpace(TaskLaw):
             target_v, target_a = (list(inputs.get(f"{task.name}_{x}", zero)) for x in ("v", "a"))
             gains = self.stiffness[task.name], self.damping[task.name]
             each = [(zero, zero), (target_v, zero), (target_v, target_a)]
-            still, moving, whole = (task.settling(zero, rates, v, a, gains) for v, a in each)
-            by_v += [x - y for x, y in zip(moving, still, strict=True)] if f"{task.name}_v" in inputs else zero
+            resting, moving, whole = (task.settling(zero, rates, v, a, gains) for v, a in each)
+            by_v += [x - y for x, y in zip(moving, resting, strict=True)] if f"{task.name}_v" in inputs else zero
             by_a += [x - y for x, y in zip(whole, moving, strict=True)] if f"{task.name}_a" in inputs else zero
         return [x if is_zero(y) else x - y for x, y in zip(by_v, motion.led, strict=True)], by_a
 
     def _task_torque(self, q: Any, v: Any, levels: Sequence[Level], a0: Sequence[Any], shares: Any) -> list[Any]:
-        own = self._required_forces(q, v, a0)
+        required = self._required_forces(q, v, a0)
         more = task_forces(self.robot.tree, list(q), levels, a0, self.max_condition, self.passive, shares)
-        return [a + b for a, b in zip(own, more, strict=True)]
+        return [a + b for a, b in zip(required, more, strict=True)]
 
     def _add_within_limits(self, tau: Sequence[Any], more: Sequence[Any]) -> tuple[list[Any], Any]:
         """Return τ plus the largest share of ``more``, at most 1, that limits allow, and the share."""
@@ -365,13 +365,13 @@ def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarr
 def _sampled(robot: Any) -> np.ndarray:
     """Return random configurations, of a robot with constraints those that satisfy them, or else one."""
     drawn: np.ndarray = robot.random_configuration(seed=0, size=_SAMPLES)
-    if not any(one.holonomic for one in robot.constraints):
+    if not any(c.holonomic for c in robot.constraints):
         return drawn
-    timed = {"time": 0.0} if any(one.time_dependent for one in robot.constraints) else {}
-    found: np.ndarray = robot.project(drawn, check=False, **timed)
-    errors = np.abs(robot.constraint_error(found, **timed)).max(axis=-1, initial=0.0)
-    closed = found[errors < 1e-6 * characteristic_length(robot.tree)]
-    return closed if len(closed) else found[:1]
+    timed = {"time": 0.0} if any(c.time_dependent for c in robot.constraints) else {}
+    projected: np.ndarray = robot.project(drawn, check=False, **timed)
+    errors = np.abs(robot.constraint_error(projected, **timed)).max(axis=-1, initial=0.0)
+    closed = projected[errors < 1e-6 * characteristic_length(robot.tree)]
+    return closed if len(closed) else projected[:1]
 
 
 def require_actuation(law: ControlLaw, needed: Any) -> None:

@@ -105,8 +105,8 @@ class WholeBody(TaskLaw):
     >>> arm = lw.load("double_pendulum")
     >>> law = lw.control.WholeBody(arm, lw.ik.PostureTask(), stiffness=25.0)
     >>> q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])
-    >>> found = law.answer(0.0, q, v, posture_q=np.zeros(2))
-    >>> bool(np.allclose(found.acceleration, -25.0 * q - 10.0 * v, atol=0.1)), float(found.found)
+    >>> answer = law.answer(0.0, q, v, posture_q=np.zeros(2))
+    >>> bool(np.allclose(answer.acceleration, -25.0 * q - 10.0 * v, atol=0.1)), float(answer.found)
     (True, 1.0)
     """
 
@@ -182,7 +182,7 @@ class WholeBody(TaskLaw):
                 outputs = {"tau": array(result.tau), "acceleration": array(result.acceleration)}
                 if world_forces:
                     outputs["contact_forces"] = array(world_forces)
-                return {**outputs, "found": result.found, "rounds": result.rounds}
+                return {**outputs, "found": result.solved, "rounds": result.rounds}
 
             sizes = {"t": (), "q": (self.robot.nq,), "v": (self.robot.nv,)}
             kernel = self._answers[tuple(shapes)] = compile(solve, name=f"{self.caller}_answer", **sizes, **shapes)
@@ -200,7 +200,7 @@ class WholeBody(TaskLaw):
         gamma: list[Any] = []
         if robot.constraints:
             timed = self._timed(t)
-            units = [self._units.length if x == "m" else 1.0 for one in robot.constraints for x in one.row_units]
+            units = [self._units.length if x == "m" else 1.0 for c in robot.constraints for x in c.row_units]
             rows = zip(robot.constraint_jacobian(q, **timed), units, strict=True)
             G = [[x if is_zero(x) else x / unit for x in row] for row, unit in rows]
             gamma = [x / unit for x, unit in zip(robot.constraint_bias(q, v, **timed), units, strict=True)]
@@ -281,8 +281,8 @@ class WholeBody(TaskLaw):
         if has_friction(robot.tree, DEFAULT):
             bounds = independent_inertias(robot)
         resistance = PassiveResistance(robot.tree, self.step, True, DEFAULT, [0.0] * n, {}, *bounds)
-        diagonal, others = resistance.semi_implicit(q, v)[0]
-        for row, c in [*zip(unit_vectors(n), diagonal or [], strict=False), *others]:
+        diagonal, further = resistance.semi_implicit(q, v)[0]
+        for row, c in [*zip(unit_vectors(n), diagonal or [], strict=False), *further]:
             for j, i in itertools.combinations_with_replacement(range(n), 2):
                 if not (is_zero(row[i]) or is_zero(row[j]) or is_zero(c)):
                     rows[i][j] = rows[i][j] + c * row[i] * row[j]
@@ -311,17 +311,17 @@ class WholeBody(TaskLaw):
         All joints together decelerate r·v along r, each by at most its entry of ``braking``.
         """
         tree, inf = self.robot.tree, float("inf")
-        coordinates, speeds = [one for one in limited_coordinates(tree) if one.v is None], loop_speeds(tree)
+        coordinates, speeds = [c for c in limited_coordinates(tree) if c.v is None], loop_speeds(tree)
 
         def rates(q: Sequence[Any]) -> list[tuple[Any, list[Any]]]:
             state = KinematicState(tree, q)
-            return [*(one.rate(state) for one in coordinates), *((0.0, one.row(state)) for one in speeds)]
+            return [*(c.rate(state) for c in coordinates), *((0.0, s.row(state)) for s in speeds)]
 
         if not coordinates and not speeds:
             return []
         drifts = drift_along(tree, lambda q: [row for _, row in rates(q)], q, v)
-        ends = [*((one.lower, one.upper, inf) for one in coordinates), *((-inf, inf, one.bound) for one in speeds)]
-        names = [*(one.unit for one in coordinates), *(one.loop.joint.v_units[one.index] for one in speeds)]
+        ends = [*((c.lower, c.upper, inf) for c in coordinates), *((-inf, inf, s.bound) for s in speeds)]
+        names = [*(c.unit for c in coordinates), *(s.loop.joint.v_units[s.index] for s in speeds)]
         units = [self._units.length if name.startswith("m") else 1.0 for name in names]
         result: list[tuple[Sequence[Any], Any, Any, float]] = []
         for (x, row), limits, drift, unit in zip(rates(q), ends, drifts, units, strict=True):

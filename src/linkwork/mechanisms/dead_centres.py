@@ -62,9 +62,9 @@ def limit_at_dead_centre(
     root = units[acting] if weights is None else units[acting] / np.sqrt(np.broadcast_to(weights, loads.shape)[acting])
     tau = np.zeros_like(loads)
     tau[acting] = root * (np.linalg.pinv(T[acting].T * root, rcond=_FLAT) @ needed)
-    rest = loads - tau
-    constraint_forces = np.linalg.pinv(G.T, rcond=_FLAT) @ rest
-    if np.abs(G.T @ constraint_forces - rest).max() > _BALANCED * size:
+    constrained = loads - tau
+    constraint_forces = np.linalg.pinv(G.T, rcond=_FLAT) @ constrained
+    if np.abs(G.T @ constraint_forces - constrained).max() > _BALANCED * size:
         constraint_forces = np.full_like(constraint_forces, np.nan)
     return tau / units, constraint_forces
 

@@ -131,14 +131,14 @@ def equilibria_near(
     statics = Statics.of(varied_robot, passive, forces, pushes, axes, inputs.flat(shape))
     blocks = [np.arange(k, min(k + _BLOCK, len(q0))) for k in range(0, max(1, len(q0)), _BLOCK)]
     solved = [_solve(statics.some(block), q0[block], max_iterations, descend) for block in blocks]
-    most = max(one["stiffness"].shape[-1] for one in solved)
-    for one in solved:
-        padding = np.full((len(one["q"]), most - one["stiffness"].shape[-1]), np.nan)
-        one["stiffness"] = np.hstack([one["stiffness"], padding])
-    found = {name: np.concatenate([one[name] for one in solved]) for name in solved[0]}
-    found = {name: x.reshape((*shape, *x.shape[1:])) for name, x in found.items()}
-    status = status_of(found.pop("status"))
-    return Equilibrium._make(**{name: x if x.ndim else x.item() for name, x in found.items()}, status=status)
+    most = max(part["stiffness"].shape[-1] for part in solved)
+    for part in solved:
+        padding = np.full((len(part["q"]), most - part["stiffness"].shape[-1]), np.nan)
+        part["stiffness"] = np.hstack([part["stiffness"], padding])
+    values = {name: np.concatenate([part[name] for part in solved]) for name in solved[0]}
+    values = {name: x.reshape((*shape, *x.shape[1:])) for name, x in values.items()}
+    status = status_of(values.pop("status"))
+    return Equilibrium._make(**{name: x if x.ndim else x.item() for name, x in values.items()}, status=status)
 
 
 def _flat(x: Array, shape: tuple[int, ...]) -> Array:
@@ -146,8 +146,8 @@ def _flat(x: Array, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(x, (*shape, x.shape[-1])).reshape(math.prod(shape), x.shape[-1])
 
 
-def _each(values: dict[str, Array], change: Callable[..., Array], *others: Any) -> dict[str, Array]:
-    return {name: change(x, *others) for name, x in values.items()}
+def _each(values: dict[str, Array], change: Callable[..., Array], *arguments: Any) -> dict[str, Array]:
+    return {name: change(x, *arguments) for name, x in values.items()}
 
 
 def _rows(expected: str, values: Any, count: int, names: Sequence[str] = ()) -> Array:
@@ -177,24 +177,24 @@ def _solve(statics: Statics, q0: Array, max_iterations: int, descend: bool) -> d
     states, status, iterations = start.copy(), np.full(len(q0), "", WORDS), np.zeros(len(q0), int)
 
     def search(step: Callable[..., Array], index: Array) -> None:
-        here, radius, status[index] = start.copy(index), np.full(len(index), _FIRST_RADIUS), ""
+        group_states, radius, status[index] = start.copy(index), np.full(len(index), _FIRST_RADIUS), ""
         for count in range(max_iterations):
             active = np.flatnonzero(status[index] == "")
             if not len(active):
                 break
             iterations[index[active]] = count
-            for group, N in statics.some(index[active]).free_motions(here.some(active)):
-                own = active[group]
-                trial, size = here.some(own), radius[own]
-                status[index[own]] = step(statics.some(index[own]), trial, N, size)
-                here.put(own, trial)
-                radius[own] = size
+            for group, N in statics.some(index[active]).free_motions(group_states.some(active)):
+                members = active[group]
+                trial, size = group_states.some(members), radius[members]
+                status[index[members]] = step(statics.some(index[members]), trial, N, size)
+                group_states.put(members, trial)
+                radius[members] = size
         left = np.flatnonzero(status[index] == "")
         iterations[index[left]] = max_iterations
-        rests, closed = statics.some(index).rests(here), here.closed
+        rests, closed = statics.some(index).rests(group_states), group_states.closed
         ends = np.where(closed, np.where(rests, Status.SOLVED, Status.MAX_ITERATIONS), Status.CONSTRAINTS_NOT_MET)
         status[index[left]] = ends[left]
-        states.put(index, here)
+        states.put(index, group_states)
 
     if descend:
         search(_descent_step, np.flatnonzero(start.closed & ~statics.rests(start)))
@@ -238,9 +238,9 @@ def _descent_step(statics: Statics, states: RestStates, N: Array, radius: Array)
     saddles = np.flatnonzero(rests & (lowest < -flat))
     if len(saddles):  # both directions descend
         direction = _times(N[saddles], vectors[saddles, :, 0])
-        here = statics.some(saddles)
-        step = _SADDLE_STEP / here.largest(direction)[:, np.newaxis] * direction
-        trial = here.projected(robot.integrate(states.q[saddles], step))
+        local = statics.some(saddles)
+        step = _SADDLE_STEP / local.largest(direction)[:, np.newaxis] * direction
+        trial = local.projected(robot.integrate(states.q[saddles], step))
         status[saddles[~trial.closed]] = Status.SOLVED
         closed = np.flatnonzero(trial.closed)
         states.put(saddles[closed], trial.some(closed))
@@ -251,20 +251,20 @@ def _descent_step(statics: Statics, states: RestStates, N: Array, radius: Array)
     gradient, basis = np.where(idle, 0.0, gradient), N @ vectors
     pending = np.flatnonzero(~rests)
     while len(pending):
-        here, before, size = statics.some(pending), states.some(pending), radius[pending]
+        local, before, size = statics.some(pending), states.some(pending), radius[pending]
         slopes, curvatures = gradient[pending], values[pending]
         x, is_bounded = _bounded_step(slopes, sizes[pending], basis[pending] / statics.units[:, np.newaxis], size)
         along = _times(basis[pending], x)
         expected = (slopes * x + 0.5 * curvatures * x * x).sum(axis=-1)  # change of the model energy
         moved = robot.integrate(before.q, along)
-        trial = here.projected(moved)
+        trial = local.projected(moved)
         paths = np.stack([along, robot.difference(moved, trial.q)])
-        gained = here.work(np.stack([before.q, moved]), paths).sum(axis=0)
-        small = -expected <= _ROUNDING * here.size  # then the residual is more accurate than the work
+        gained = local.work(np.stack([before.q, moved]), paths).sum(axis=0)
+        small = -expected <= _ROUNDING * local.size  # then the residual is more accurate than the work
         better = np.where(small, trial.merit < before.merit, gained >= 1e-4 * -expected) & trial.closed
         grown = np.where((gained > 0.5 * -expected) & is_bounded, np.minimum(_MAX_RADIUS, 2.0 * size), size)
         grown = np.where(gained < 0.25 * -expected, 0.5 * grown, grown)
-        shrunk = 0.25 * np.minimum(size, here.largest(along))
+        shrunk = 0.25 * np.minimum(size, local.largest(along))
         radius[pending] = np.where(better, grown, shrunk)
         good = np.flatnonzero(better)
         states.put(pending[good], trial.some(good))
@@ -337,22 +337,22 @@ def _newton_step(statics: Statics, states: RestStates, N: Array, radius: Array) 
     pending = np.flatnonzero(status == "")
     if not len(pending):
         return status
-    here, before, basis = statics.some(pending), states.some(pending), N[pending]
-    u, s, v = np.linalg.svd(here.stiffness(before, basis))
+    local, before, basis = statics.some(pending), states.some(pending), N[pending]
+    u, s, v = np.linalg.svd(local.stiffness(before, basis))
     factors = np.where(s > 1e-12 * s[:, :1], 1.0 / np.maximum(s, 1e-300), 0.0)
     forces = _times(np.swapaxes(basis, -1, -2), _times(before.M, before.a))
     x = _times(np.swapaxes(v, -1, -2), factors * _times(np.swapaxes(u, -1, -2), forces))
     step = _times(basis, x)
-    step *= np.minimum(1.0, 0.5 / np.maximum(1e-300, here.largest(step)))[:, np.newaxis]
+    step *= np.minimum(1.0, 0.5 / np.maximum(1e-300, local.largest(step)))[:, np.newaxis]
     for _ in range(30):
         if not len(pending):
             break
-        trial = here.projected(statics.robot.integrate(before.q, step))
+        trial = local.projected(statics.robot.integrate(before.q, step))
         better = trial.closed & (trial.merit < before.merit)
         good, left = np.flatnonzero(better), np.flatnonzero(~better)
         states.put(pending[good], trial.some(good))
-        pending, here, before, step = pending[left], here.some(left), before.some(left), 0.5 * step[left]
-    status[pending] = _end(here, before)
+        pending, local, before, step = pending[left], local.some(left), before.some(left), 0.5 * step[left]
+    status[pending] = _end(local, before)
     return status
 
 

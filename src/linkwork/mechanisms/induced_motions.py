@@ -63,8 +63,8 @@ def _set_limits(caller: str, robot: Any, state: Any, result: Any, failed: np.nda
         for name, x, n in zip(names, state, ((robot.nq,), (robot.nv,), (robot.nv,)), strict=True)
     ]
     for at in map(tuple, np.argwhere(failed)):
-        here, speed, change, load = (np.asarray(x[at], dtype=float) for x in (*whole, required))
-        limit = limit_at_dead_centre(robot, here, speed, change, load, options)
+        q_failed, speed, change, load = (np.asarray(x[at], dtype=float) for x in (*whole, required))
+        limit = limit_at_dead_centre(robot, q_failed, speed, change, load, options)
         if limit is not None:
             tau[at], forces[at] = limit
             missing[at], failed[at] = 0.0, False
@@ -91,7 +91,7 @@ def _raise_underactuated(
     """Raise UnderactuatedError for the first state of the batch whose motion the actuators cannot induce."""
     names, actuators = robot.v_names, options.get("actuators")
     where = tuple(int(k) for k in np.argwhere(failed)[0])
-    rest = missing[where]
+    unmet = missing[where]
     rows = np.broadcast_to(
         robot.constraint_jacobian(q, time=options.get("time")), (*missing.shape[:-1], *_rows(robot, names))
     )[where]
@@ -102,9 +102,9 @@ def _raise_underactuated(
     units = np.eye(len(names))[robot.v_index(acting)] if acting else np.zeros((0, len(names)))
     _, values, motions = np.linalg.svd(np.vstack([rows, units]))
     rank = int(np.sum(values > _RANK_TOL * values[:1].max(initial=1e-300)))
-    free = [motion for motion in motions[rank:] if abs(motion @ rest) > 1e-6 * np.linalg.norm(rest)]
+    free = [motion for motion in motions[rank:] if abs(motion @ unmet) > 1e-6 * np.linalg.norm(unmet)]
     raise UnderactuatedError(
-        tuple(acting), tuple(_motion_text(motion, names) for motion in free), where, float(np.abs(rest).max()), caller
+        tuple(acting), tuple(_motion_text(motion, names) for motion in free), where, float(np.abs(unmet).max()), caller
     )
 
 

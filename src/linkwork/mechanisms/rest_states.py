@@ -97,8 +97,8 @@ class Statics:
 
     def _of(self, index: Any) -> Statics:
         acting, pushes = ({name: x[index] for name, x in group.items()} for group in (self.acting, self.pushes))
-        own = {"scale": self.scale[index], "size": self.size[index], "inputs": self.inputs[index]}
-        return replace(self, acting=acting, pushes=pushes, **own)
+        fields = {"scale": self.scale[index], "size": self.size[index], "inputs": self.inputs[index]}
+        return replace(self, acting=acting, pushes=pushes, **fields)
 
     @property
     def loads(self) -> dict[str, Any]:
@@ -112,17 +112,17 @@ class Statics:
         A call with one state is faster without an axis for it.
         """
         alone = len(self.scale) == 1
-        here = self._first if alone else self
+        statics = self._first if alone else self
         states = tuple(x[..., 0, :] for x in states) if alone else states
-        options |= here.inputs.options if timed else here.inputs.parameters
+        options |= statics.inputs.options if timed else statics.inputs.parameters
         if loaded:
-            states = *states, np.zeros(self.robot.nv), here.acting["tau"]
-            options |= here.loads
+            states = *states, np.zeros(self.robot.nv), statics.acting["tau"]
+            options |= statics.loads
         results = getattr(self.robot, name)(*states, **options)
         if not alone:
             return results
-        own = (slice(None),) * (states[0].ndim - 1) + (np.newaxis,)
-        return results[own] if isinstance(results, np.ndarray) else [x[own] for x in results]
+        axes = (slice(None),) * (states[0].ndim - 1) + (np.newaxis,)
+        return results[axes] if isinstance(results, np.ndarray) else [x[axes] for x in results]
 
     def accelerations(self, q: Array) -> Any:
         """Return the accelerations and constraint forces at rest in configurations q (..., n, nq)."""
@@ -146,7 +146,7 @@ class Statics:
 
     def scaled(self, states: RestStates) -> Statics:
         """Return the statics with the sizes of accelerations and forces near these states."""
-        plain = not any(getattr(one, "resists", False) for one in self.robot.constraints)
+        plain = not any(getattr(constraint, "resists", False) for constraint in self.robot.constraints)
         steps = 0.5 * np.vstack([np.zeros(self.robot.nv), np.diag(self.units)])
         around = self.robot.integrate(states.q, steps[:, np.newaxis])  # in equilibrium or not
         v, options = np.zeros(self.robot.nv), self.loads | self.inputs.parameters

@@ -173,9 +173,9 @@ class Actuator:
         """Return the actuator with frames renamed by ``names``, from old to new names, and joints by ``joints``."""
         if not any(x in names for x in self.frames) and not any(joint in joints for joint, _ in self.joints):
             return self
-        frame, other = (None if x is None else names.get(x, x) for x in (self.frame, self.relative_to))
+        frame, relative_to = (None if x is None else names.get(x, x) for x in (self.frame, self.relative_to))
         moved = tuple((joints.get(joint, joint), gears) for joint, gears in self.joints)
-        return replace(self, joints=moved, frame=frame, relative_to=other)
+        return replace(self, joints=moved, frame=frame, relative_to=relative_to)
 
     def without_joints(self, fixed: Mapping[str, Sequence[float]]) -> Actuator | None:
         """Return the actuator without some of its joints, which are locked.

@@ -50,8 +50,8 @@ def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True,
         first[name] = item.where
         _try(findings, item.where, "CONSTRAINT", constraints.add, [item.constraint], with_implied)
     elements = ForceElementBuilder(constraints.tree())
-    for one in attachments.force_elements:
-        _try(findings, one.where, "FORCE_ELEMENT", elements.add, one.element)
+    for attachment in attachments.force_elements:
+        _try(findings, attachment.where, "FORCE_ELEMENT", elements.add, attachment.element)
     actuators = ActuatorBuilder(elements.tree())
     for motor in _named_once(findings, "actuator", attachments.actuators, lambda x: x.actuator.name):
         _try(findings, motor.where, "ACTUATOR", actuators.add, motor.actuator)
@@ -71,17 +71,17 @@ def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True,
 
 def _report_outside(findings: Findings, tree: Tree, described: NamedStateDescription) -> None:
     """Report the joints that a configuration places outside of their limits, but for those at their zero."""
-    told = []
+    reports = []
     for name, q in described.state.q:
         body = tree.bodies[tree.joint_index(name)]
         if [*q] != [*body.joint.zero()]:
-            told += [
+            reports += [
                 f"joint {quoted(name)} is at {value:.6g}, and its limits are {low:.6g} and {high:.6g}"
                 for value, low, high in body.limits.outside(q, _ROUNDED)
             ]
-    if told:
-        more = f", and {len(told) - 1} more" if len(told) > 1 else ""
-        message = f"the configuration {quoted(described.state.name)} is outside of limits: {told[0]}{more}"
+    if reports:
+        more = f", and {len(reports) - 1} more" if len(reports) > 1 else ""
+        message = f"the configuration {quoted(described.state.name)} is outside of limits: {reports[0]}{more}"
         findings.warn(Issue("Q_OUT_OF_LIMITS", message, described.where))
 
 

@@ -62,9 +62,9 @@ def link_shapes(tree: Tree) -> tuple[LinkShape, ...]:
         many = len(frame.collisions) > 1
         taken: set[str] = set()
         for k, geometry in enumerate(frame.collisions):
-            own = geometry.name if geometry.name and geometry.name not in taken else str(k)
-            taken.add(own)
-            name = f"{frame.name}/{own}" if many else frame.name
+            name_in_link = geometry.name if geometry.name and geometry.name not in taken else str(k)
+            taken.add(name_in_link)
+            name = f"{frame.name}/{name_in_link}" if many else frame.name
             placement = compose(frame.placement, geometry.origin)
             if isinstance(geometry.shape, Compound):
                 for j, part in enumerate(geometry.shape.parts):
@@ -147,10 +147,10 @@ def with_collisions(tree: Tree, link: str, shapes: Sequence[Shape | Geometry]) -
     """
     frame = tree.frame(link)
     result = []
-    for one in shapes:
-        geometry = one.at((0.0, 0.0, 0.0)) if isinstance(one, Shape) else one
+    for shape in shapes:
+        geometry = shape.at((0.0, 0.0, 0.0)) if isinstance(shape, Shape) else shape
         if not isinstance(geometry, Geometry):
-            raise TypeError(f"with_collisions: {link!r}: expected shapes of linkwork.shapes, got {one!r}")
+            raise TypeError(f"with_collisions: {link!r}: expected shapes of linkwork.shapes, got {shape!r}")
         result.append(geometry)
     if link == "world":
         raise ValueError(
@@ -183,16 +183,16 @@ def with_pairs(tree: Tree, pairs: Iterable[tuple[str, str]]) -> Tree:
     Raises UnknownNameError and ValueError.
     """
     caller = "with_collision_pairs"
-    kept = {ordered(tree, caller, *pair) for pair in pairs}
-    for a, b in kept:
+    checked = {ordered(tree, caller, *pair) for pair in pairs}
+    for a, b in checked:
         if tree.frame(a).body == tree.frame(b).body:
             raise ValueError(f"{caller}: links {a!r} and {b!r} are on one body: they never move relative to each other")
     known = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
     disabled, enabled, adjacent = [], [], adjacency(tree)
-    for one, other in pairs_of_links(tree):
-        pair = (one.name, other.name)
-        is_skipped = adjacent(one, other)
-        if pair in kept:
+    for link, second in pairs_of_links(tree):
+        pair = (link.name, second.name)
+        is_skipped = adjacent(link, second)
+        if pair in checked:
             enabled += [pair] if is_skipped else []
         elif not is_skipped or frozenset(pair) in known:
             disabled.append(known.get(frozenset(pair), DisabledPair(*pair, "User")))
@@ -205,9 +205,9 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
     A pair that is already disabled gets the new reason.
     """
     added = {frozenset((pair.a, pair.b)): pair for pair in pairs}
-    kept = [pair for pair in tree.disabled_collisions if frozenset((pair.a, pair.b)) not in added]
+    earlier = [pair for pair in tree.disabled_collisions if frozenset((pair.a, pair.b)) not in added]
     enabled = tuple(pair for pair in tree.enabled_collisions if frozenset(pair) not in added)
-    return replace(tree, disabled_collisions=(*kept, *added.values()), enabled_collisions=enabled)
+    return replace(tree, disabled_collisions=(*earlier, *added.values()), enabled_collisions=enabled)
 
 
 def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str]) -> Tree:

@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # tolerance of a body's inertia, relative to the largest term 
 def with_summed_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tuple[Body, ...]:
     """Return the bodies, each with the sum of the inertias of its frames, added in the order of the frames."""
     sums = _sums(len(bodies), frames)
-    return tuple([replace(b, inertia=own) if b.inertia != own else b for b, own in zip(bodies, sums, strict=True)])
+    return tuple([replace(b, inertia=I) if b.inertia != I else b for b, I in zip(bodies, sums, strict=True)])
 
 
 def without_inertias(frames: Sequence[Frame]) -> tuple[Frame, ...]:
@@ -46,8 +46,8 @@ def frames_with_inertias(bodies: Sequence[Body], frames: Sequence[Frame]) -> tup
     """
     if any(f.body != WORLD and f.inertia != _NONE for f in frames) or all(b.inertia == _NONE for b in bodies):
         return tuple(frames)
-    own = {(f.name, f.body) for f in frames}
-    missing = [Frame(b.name, i, _IDENTITY) for i, b in enumerate(bodies) if (b.name, i) not in own]
+    described = {(f.name, f.body) for f in frames}
+    missing = [Frame(b.name, i, _IDENTITY) for i, b in enumerate(bodies) if (b.name, i) not in described]
     return tuple(
         replace(f, inertia=f.placement.inv() @ bodies[f.body].inertia)
         if f.body != WORLD and f.name == bodies[f.body].name
@@ -85,19 +85,19 @@ def _sums(count: int, frames: Sequence[Frame]) -> list[Inertia]:
     sums = [_NONE] * count
     for frame in frames:
         if frame.body != WORLD and frame.inertia != _NONE:
-            own = frame.inertia if frame.placement == _IDENTITY else frame.placement @ frame.inertia
-            sums[frame.body] = own if sums[frame.body] == _NONE else sums[frame.body] + own
+            inertia = frame.inertia if frame.placement == _IDENTITY else frame.placement @ frame.inertia
+            sums[frame.body] = inertia if sums[frame.body] == _NONE else sums[frame.body] + inertia
     return sums
 
 
-def _agree(one: Inertia, other: Inertia, frames: Sequence[Frame]) -> bool:
+def _agree(a: Inertia, b: Inertia, frames: Sequence[Frame]) -> bool:
     """Return True if two inertias, both sums of the frames' inertias, agree up to rounding.
 
     Masses, first and second moments are compared relative to the largest value of their kind among the terms.  Inertias
     that overflow agree.
     """
     parts = [_parts(x) for f in frames for x in (f.inertia, f.placement @ f.inertia)]
-    for k, (result, expected) in enumerate(zip(_parts(one), _parts(other), strict=True)):
+    for k, (result, expected) in enumerate(zip(_parts(a), _parts(b), strict=True)):
         scale = max(abs(x) for part in (result, expected, *(part[k] for part in parts)) for x in part)
         if any(abs(x - y) > _ROUNDING * scale for x, y in zip(result, expected, strict=True)):
             return False

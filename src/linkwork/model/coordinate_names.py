@@ -37,10 +37,10 @@ def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.n
         raise TypeError(f"{which}_index: expected a list of names, got {names!r}")
     indices: dict[str, list[int]] = {}
     count = 0
-    for joint, own in _by_joint(tree, which):
-        indices[joint] = list(range(count, count + len(own)))
-        indices |= {name: [count + k] for k, name in enumerate(own)}
-        count += len(own)
+    for joint, coordinates in _by_joint(tree, which):
+        indices[joint] = list(range(count, count + len(coordinates)))
+        indices |= {name: [count + k] for k, name in enumerate(coordinates)}
+        count += len(coordinates)
     result: list[int] = []
     for name in names:
         if not isinstance(name, str) or name not in indices:
@@ -72,5 +72,5 @@ def names_in(body: Body, which: Literal["q", "v"]) -> list[str]:
 def coordinates_of(name: str, joint: JointType, which: Literal["q", "v"]) -> list[str]:
     """Return the names of the coordinates of a joint with a name."""
     count, names = (joint.nq, joint.q_names) if which == "q" else (joint.nv, joint.v_names)
-    own = names if len(names) == count else tuple(str(k) for k in range(count))
-    return [name] if count == 1 else [f"{name}.{part}" for part in own]
+    parts = names if len(names) == count else tuple(str(k) for k in range(count))
+    return [name] if count == 1 else [f"{name}.{part}" for part in parts]

@@ -132,22 +132,22 @@ def _parts(caller: str, value: Any) -> tuple[Any, ...]:
 
 def _check(tree: Tree, follower: str, coupling: Following) -> None:
     """Raise ValueError if a joint cannot follow the joint that it names."""
-    one, other = (tree.bodies[tree.joint_index(name)].joint for name in (follower, coupling.joint))
+    driven, driver = (tree.bodies[tree.joint_index(name)].joint for name in (follower, coupling.joint))
     if not all_finite((coupling.ratio, coupling.offset)):
         raise ValueError(f"couplings: expected a finite ratio and offset, got {coupling_text(follower, coupling)}")
     if follower == coupling.joint:
         raise ValueError(f"joint {quoted(follower)} cannot follow itself: {coupling_text(follower, coupling)}")
-    for name, joint in ((follower, one), (coupling.joint, other)):
+    for name, joint in ((follower, driven), (coupling.joint, driver)):
         if joint.nv == 0 or not is_plain(joint):
             raise ValueError(
                 f"joint {quoted(name)} can neither follow another joint nor be followed: it is of type "
                 f"{joint.type_name()} with nq = {joint.nq} and nv = {joint.nv}, whose configuration rate is not its "
                 f"velocity: {coupling_text(follower, coupling)}"
             )
-    if one.nv != other.nv:
+    if driven.nv != driver.nv:
         raise ValueError(
-            f"joint {quoted(follower)} with {one.nv} coordinates cannot follow joint {quoted(coupling.joint)} "
-            f"with {other.nv}: {coupling_text(follower, coupling)}"
+            f"joint {quoted(follower)} with {driven.nv} coordinates cannot follow joint {quoted(coupling.joint)} "
+            f"with {driver.nv}: {coupling_text(follower, coupling)}"
         )
 
 

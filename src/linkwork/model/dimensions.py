@@ -42,7 +42,7 @@ def dimensions_of(shape: Shape) -> tuple[str, ...]:
     result: list[str] = []
     for k, size in enumerate(shape):
         name = _POSE[shape[:k].count(4)] if size == 4 else _NAMES.get(size, f"size_{size}")
-        count = sum(other == name or other.startswith(f"{name}_") for other in result)
+        count = sum(earlier == name or earlier.startswith(f"{name}_") for earlier in result)
         result.append(f"{name}_{count + 1}" if count else name)
     return tuple(result)
 

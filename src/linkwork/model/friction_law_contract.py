@@ -67,8 +67,8 @@ def _far(cases: list[_Case]) -> list[float]:
 def _uses(cases: list[_Case]) -> list[float]:
     for case in cases:
         for field in ("sliding", "static", "velocity"):
-            other = replace(case.friction, **{field: getattr(case.friction, field) * 1.25})
-            if field not in case.law.uses and case._replace(friction=other).F != case.F:
+            changed = replace(case.friction, **{field: getattr(case.friction, field) * 1.25})
+            if field not in case.law.uses and case._replace(friction=changed).F != case.F:
                 raise ValueError(f"F depends on {field}, which `uses` does not name, {case}")
     return []
 

@@ -251,7 +251,7 @@ def read_smooth_friction(caller: str, value: Any) -> str | FrictionLaw:
     result = read_friction(caller, value)
     law = friction_law(result)
     if law.sticks:
-        smooth = ", ".join(repr(one.name) for one in ALL if not one.sticks)
+        smooth = ", ".join(repr(x.name) for x in ALL if not x.sticks)
         raise ValueError(
             f"{caller}: friction: expected a law that does not stick, got {law.name!r}; choose one of {smooth}, or a "
             f"FrictionLaw of your own.  forward_dynamics of robots without constraints, and simulate, take laws that "
@@ -269,6 +269,6 @@ def friction_law(law: str | FrictionLaw) -> FrictionLaw:
     return BY_NAME[law]
 
 
-def same(one: Any, other: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     """Return True if two parameters are known at trace time to be equal."""
-    return one is other or (isinstance(one, float) and isinstance(other, float) and one == other)
+    return a is b or (isinstance(a, float) and isinstance(b, float) and a == b)

@@ -225,8 +225,8 @@ class FunctionSpec:
         """
         if not self.takes_wrenches:
             return ()
-        own = any(option.name == "expressed_in" for option in self.options)  # axes of the result
-        return self.wrench_argument, f"{self.wrench_argument}_expressed_in" if own else "expressed_in"
+        has_axes = any(option.name == "expressed_in" for option in self.options)  # axes of the result
+        return self.wrench_argument, f"{self.wrench_argument}_expressed_in" if has_axes else "expressed_in"
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:

@@ -96,12 +96,12 @@ def unweld(tree: Tree, joint: str) -> Tree:
 
     fixed, identity = Fixed(), Pose.identity()
     placed = tuple(frame_of(frame) for frame in frames)
-    own, rest = (_summed_inertia(placed, body) for body in (at, at - 1))
+    I, I_left = (_summed_inertia(placed, body) for body in (at, at - 1))
     none = Inertia.zero()
-    welded = Body(link.name, link.body, joint, fixed, link.placement, identity, own or none, Limits.none(fixed), (), ())
+    welded = Body(link.name, link.body, joint, fixed, link.placement, identity, I or none, Limits.none(fixed), (), ())
     bodies = [*map(body_of, tree.bodies[:at]), welded, *map(body_of, tree.bodies[at:])]
-    if own is not None and link.body != WORLD:
-        bodies[link.body] = replace(bodies[link.body], inertia=rest or none)
+    if I is not None and link.body != WORLD:
+        bodies[link.body] = replace(bodies[link.body], inertia=I_left or none)
     bare = tuple(replace(frame, inertia=Inertia.zero()) for frame in placed)  # symbols cannot be checked
     parts = {f.name: getattr(tree, f.name) for f in fields(Tree) if f.init}
     order = (*(moved(i) for i in tree.order), at)

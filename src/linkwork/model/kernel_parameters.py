@@ -146,11 +146,11 @@ def read_parameters(tree: Tree, caller: str, requested: Any) -> tuple[Parameter,
     taken: dict[tuple[str, str], str] = {}
     for text in [requested] if isinstance(requested, str) else requested:
         for parameter in _read(tree, caller, text):
-            for own in _covered_values(tree, parameter):
-                if own in taken:
-                    again = "listed twice" if taken[own] == text else f"already part of {taken[own]!r}"
+            for value in _covered_values(tree, parameter):
+                if value in taken:
+                    again = "listed twice" if taken[value] == text else f"already part of {taken[value]!r}"
                     raise ValueError(f"{caller}: parameters: {str(parameter)!r} is {again}")
-                taken[own] = text
+                taken[value] = text
             result.append(parameter)
     return tuple(result)
 
@@ -177,8 +177,8 @@ def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
         if by_input is not None:
             return [by_input]
         forms = [f"{word}:{name or f'<{kind.of}>'}" if kind.of else word for word, kind in KINDS.items()]
-        meant = [f"{word}:{x}" for word in KINDS if text.startswith(f"{word}_") for x in _names(tree, word)]
-        raise UnknownNameError("parameter", text, meant or forms)
+        intended = [f"{word}:{x}" for word in KINDS if text.startswith(f"{word}_") for x in _names(tree, word)]
+        raise UnknownNameError("parameter", text, intended or forms)
     if word == "inertia":
         tree.require_inertias(f"{caller}: parameters: {text}")
     if not kind.of:
@@ -234,9 +234,9 @@ def _remedy(tree: Tree, kind: str, name: str) -> str:
     of = KINDS[kind].of
     links = [frame.name for frame in tree.frames]
     if of in ("point", "direction"):
-        whose = name if of == "point" else name[:-2]
-        if whose in links:
-            return f"it is fixed to frame {whose!r}: frame:{whose} moves that, and Robot.with_{of} adds a {of}"
+        owner = name if of == "point" else name[:-2]
+        if owner in links:
+            return f"it is fixed to frame {owner!r}: frame:{owner} moves that, and Robot.with_{of} adds a {of}"
     if of == "joint" and name in links:
         carrying = [joint for joint, link in tree.carried.items() if link == name]
         return f"it is a link, carried by joint {carrying[0]!r}" if carrying else "it is a link"

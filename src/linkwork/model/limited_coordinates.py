@@ -121,8 +121,8 @@ def limited_coordinates(tree: Tree, limits: tuple[Any, Any] | None = None) -> tu
         for k, n in enumerate(range(tree.nq)[tree.q_slices[i]]):
             ends = float(lower[n]), float(upper[n])
             if _is_limited(body.joint, k, *ends):
-                own = alone[k]
-                v = None if own is None else start.start + own
+                offset = alone[k]
+                v = None if offset is None else start.start + offset
                 result.append(LimitedCoordinate(names[k], body.joint_name, body.joint, k, *ends, n, v))
     for loop in tree.constraints:
         if isinstance(loop, LoopJoint):
@@ -152,12 +152,12 @@ def limited_values(robot: Any, coordinates: Sequence[LimitedCoordinate], q: np.n
 
     ``options`` are those of `Robot.loop_configuration`.
     """
-    closing = any(one.loop is not None for one in coordinates)
+    closing = any(limit.loop is not None for limit in coordinates)
     loops = np.asarray(robot.loop_configuration(q, **options)) if closing else q
     views = {loop.name: loop.q_slice.start for loop in robot.loops} if loops is not q else {}
     columns = [
-        q[..., one.q] if one.loop is None else one.turned(loops[..., views[one.joint] + one.index])
-        for one in coordinates
+        q[..., limit.q] if limit.loop is None else limit.turned(loops[..., views[limit.joint] + limit.index])
+        for limit in coordinates
     ]
     return np.stack(columns, axis=-1) if columns else np.zeros((*q.shape[:-1], 0))
 
@@ -178,7 +178,7 @@ class LoopSpeed:
 
 def loop_speeds(tree: Tree) -> tuple[LoopSpeed, ...]:
     """Return the velocities with a limit of the joints that close loops, in the order of the joints."""
-    loops = [one for one in tree.constraints if isinstance(one, LoopJoint) and one.velocity_bound]
+    loops = [c for c in tree.constraints if isinstance(c, LoopJoint) and c.velocity_bound]
     return tuple(
         LoopSpeed(name, loop, k, bound)
         for loop in loops
@@ -193,6 +193,6 @@ def loop_speed_values(robot: Any, speeds: Sequence[LoopSpeed], q: np.ndarray, v:
     """Return the values (..., n) of velocities of joints that close loops, at q (..., nq) and v (..., nv)."""
     starts = {loop.name: loop.v_slice.start for loop in robot.loops}
     result: np.ndarray = np.asarray(robot.loop_velocity(q, v))[
-        ..., [starts[one.loop.name] + one.index for one in speeds]
+        ..., [starts[speed.loop.name] + speed.index for speed in speeds]
     ]
     return result

@@ -24,8 +24,8 @@ class NamedState:
 
     def without(self, *, joints: Collection[str] = (), controls: Collection[str] = ()) -> NamedState:
         """Return the state without some joints and without the controls of some actuators."""
-        kept = self.controls and tuple(pair for pair in self.controls if pair[0] not in controls)
-        return replace(self, q=_without(self.q, joints), v=self.v and _without(self.v, joints), controls=kept)
+        controls_left = self.controls and tuple(pair for pair in self.controls if pair[0] not in controls)
+        return replace(self, q=_without(self.q, joints), v=self.v and _without(self.v, joints), controls=controls_left)
 
     def with_joint(self, name: str, q: Sequence[float], v: Sequence[float]) -> NamedState:
         """Return the state with the configuration q of one joint and, if the state has velocities, its velocity v."""

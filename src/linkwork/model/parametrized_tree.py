@@ -40,12 +40,12 @@ def with_parameter_values(tree: Tree, values: ParameterValues) -> Tree:
     frames = list(parts["frames"])
     for i, whole in changed.wholes.items():
         name = tree.bodies[i].name
-        others = [f.placement @ f.inertia for f in frames if f.body == i and f.name != name]
+        inertias = [f.placement @ f.inertia for f in frames if f.body == i and f.name != name]
         if all(f.name != name for f in frames):
             frames.append(Frame(name, i, Pose.identity()))
-        own = next(k for k, f in enumerate(frames) if f.name == name)
-        rest = whole - sum(others, Inertia.zero())
-        frames[own] = replace(frames[own], inertia=frames[own].placement.inv() @ rest)
+        index = next(k for k, f in enumerate(frames) if f.name == name)
+        inertia = whole - sum(inertias, Inertia.zero())
+        frames[index] = replace(frames[index], inertia=frames[index].placement.inv() @ inertia)
     return replace(tree, **{**parts, "frames": tuple(frames)})
 
 
@@ -98,7 +98,7 @@ class _ChangedTree:
                 for i, _ in tree.stacked():
                     self.set_joint(i, kind, values[(tree.q_slices if kind == "rest" else tree.v_slices)[i]])
             case _ if name in (loop.name for loop in loops_of(tree)):
-                k = next(k for k, one in enumerate(self.constraints) if one.name == name)
+                k = next(k for k, c in enumerate(self.constraints) if c.name == name)
                 self.constraints[k] = with_loop_values(self.constraints[k], kind, values)
             case _:
                 self.set_joint(tree.joint_index(name), kind, values)
@@ -106,8 +106,8 @@ class _ChangedTree:
     def set_joint(self, i: int, kind: str, values: Scalars) -> None:
         """Replace the values of one kind, such as "stiffness", in the joint of body i."""
         body = self.bodies[i]
-        own: dict[str, Any] = {kind: tuple(values)}
-        self.bodies[i] = replace(body, **own) if kind in _OF_BODIES else replace(body, drive=replace(body.drive, **own))
+        new: dict[str, Any] = {kind: tuple(values)}
+        self.bodies[i] = replace(body, **new) if kind in _OF_BODIES else replace(body, drive=replace(body.drive, **new))
 
     def parts(self, with_inertias: bool = True) -> dict[str, Any]:
         """Apply all changes, and return the changed components of the tree by the name of its fields."""
@@ -142,11 +142,11 @@ class _ChangedTree:
         for i, body in enumerate(self.bodies):
             carrier, carried = body.links or (self._name(body.parent), body.name)
             if carrier in before and moved[carrier] is not before[carrier].placement:
-                seen = before[carrier].placement.inv() @ body.placement
-                self.bodies[i] = replace(self.bodies[i], placement=moved[carrier] @ seen)
+                from_carrier = before[carrier].placement.inv() @ body.placement
+                self.bodies[i] = replace(self.bodies[i], placement=moved[carrier] @ from_carrier)
             if carried in before and moved[carried] is not before[carried].placement:
-                held = body.rotor @ before[carried].placement
-                self.bodies[i] = replace(self.bodies[i], rotor=held @ moved[carried].inv())
+                from_rotor = body.rotor @ before[carried].placement
+                self.bodies[i] = replace(self.bodies[i], rotor=from_rotor @ moved[carried].inv())
             if body.name in self.offsets:
                 X, E = before[body.name].placement, self.offsets[body.name]
                 E = E if X.is_identity else X @ E @ X.inv()
@@ -197,17 +197,17 @@ class _ChangedTree:
         A sum begins with the links that are unchanged.
         """
         before = {f.name: f.placement for f in frames_with_inertias(self.before.bodies, self.before.frames)}
-        kept: dict[int, list[Inertia]] = {}
-        other: dict[int, list[Inertia]] = {}
+        unchanged: dict[int, list[Inertia]] = {}
+        updated: dict[int, list[Inertia]] = {}
         for k, frame in enumerate(self.frames):
             same = frame.name not in self.inertias and frame.placement is before[frame.name]
             if not same:
                 self.frames[k] = frame = replace(frame, inertia=self.inertias.get(frame.name, frame.inertia))
             if frame.body != WORLD and not (same and frame.inertia.is_zero):
-                own = frame.inertia if frame.placement.is_identity else frame.placement @ frame.inertia
-                (kept if same else other).setdefault(frame.body, []).append(own)
-        for i, changed in other.items():
-            first, *rest = [*kept.get(i, []), *changed]
-            self.bodies[i] = replace(self.bodies[i], inertia=sum(rest, first))
+                inertia = frame.inertia if frame.placement.is_identity else frame.placement @ frame.inertia
+                (unchanged if same else updated).setdefault(frame.body, []).append(inertia)
+        for i, changed in updated.items():
+            first, *following = [*unchanged.get(i, []), *changed]
+            self.bodies[i] = replace(self.bodies[i], inertia=sum(following, first))
         for i, whole in self.wholes.items():
             self.bodies[i] = replace(self.bodies[i], inertia=whole)

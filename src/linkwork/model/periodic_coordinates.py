@@ -70,16 +70,16 @@ def counting_angles(joint: JointType, *, periodic: bool = False) -> PeriodicCoor
     they consist of.  ``periodic`` selects the angles whose full revolutions do not change the transform.
     """
     in_v, in_q = np.zeros(joint.nv, dtype=bool), np.zeros(joint.nq, dtype=bool)
-    q, other = joint.random(np.random.default_rng(0), [-math.inf] * joint.nq, [math.inf] * joint.nq, (2,))
+    q, second = joint.random(np.random.default_rng(0), [-math.inf] * joint.nq, [math.inf] * joint.nq, (2,))
     first = 0  # component of the difference at which the search begins: the order is that of q
     for k, unit in enumerate(joint.q_units):
         if unit != "rad":
             continue
-        turned = other + math.tau * (np.arange(joint.nq) == k)
-        before, after = (np.array(joint.difference(q.tolist(), x.tolist()), dtype=float) for x in (other, turned))
+        turned = second + math.tau * (np.arange(joint.nq) == k)
+        before, after = (np.array(joint.difference(q.tolist(), x.tolist()), dtype=float) for x in (second, turned))
         changed = np.flatnonzero(np.abs(after - before) > _SAME * (1.0 + np.abs(before)))
         counts = len(changed) == 1 and changed[0] >= first and after[changed[0]] == turned[k] - q[k]
-        if counts and (not periodic or is_same_pose(joint, other, turned)):
+        if counts and (not periodic or is_same_pose(joint, second, turned)):
             first = changed[0] + 1
             in_v[changed[0]] = in_q[k] = True
     in_v.flags.writeable = in_q.flags.writeable = False
@@ -96,7 +96,7 @@ def double_covers(joint: JointType) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def is_same_pose(joint: JointType, q: np.ndarray, other: np.ndarray) -> bool:
+def is_same_pose(joint: JointType, q: np.ndarray, second: np.ndarray) -> bool:
     """Return True if a joint has the same transform in two configurations, up to rounding."""
-    X, Y = (np.array([*joint.X(x.tolist()).elements()], dtype=float) for x in (q, other))
+    X, Y = (np.array([*joint.X(x.tolist()).elements()], dtype=float) for x in (q, second))
     return bool((np.abs(X - Y) <= _SAME * (1.0 + np.abs(X))).all())

@@ -73,9 +73,9 @@ def random_tree(
 def _random_drive(rng: np.random.Generator, joint: JointType) -> Drive:
     """Return a random drive: armature, springs and dry friction."""
     armature, stiffness, extra, speed = rng.uniform(0.1, 1.0, (4, joint.nv)).tolist()
-    rest = joint.random(rng, [-math.inf] * joint.nq, [math.inf] * joint.nq, ()).tolist()
+    rest_position = joint.random(rng, [-math.inf] * joint.nq, [math.inf] * joint.nq, ()).tolist()
     gear = rng.uniform(1.0, 100.0, joint.nv).tolist()
-    return Drive(*map(tuple, (armature, gear, stiffness, rest, [1.0 + x for x in extra], speed)))
+    return Drive(*map(tuple, (armature, gear, stiffness, rest_position, [1.0 + x for x in extra], speed)))
 
 
 def random_pose(rng: np.random.Generator, reach: float = 0.3) -> Pose:

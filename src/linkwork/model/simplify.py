@@ -148,8 +148,8 @@ def _decompose(R: Rotation, m: int, k: int) -> tuple[float, Rotation, float]:
     rows = [[0.0] * 3 for _ in range(3)]
     rows[m][k], rows[m1][k], rows[m2][k1], rows[m][k2], rows[m1][k2] = c, s, 1.0, s, -c
     N = Rotation(*(Vec3.of(row) for row in rows))
-    rest = (N.T @ _about(m, -phi) @ R).rows()
-    return phi, N, math.atan2(rest[k2][k1], rest[k1][k1])
+    remainder = (N.T @ _about(m, -phi) @ R).rows()
+    return phi, N, math.atan2(remainder[k2][k1], remainder[k1][k1])
 
 
 def _axis(joint: JointType) -> int | None:
@@ -290,16 +290,16 @@ def regroup_inertias(tree: Tree, but: Collection[int] = ()) -> Tree:
     for i, p, body in tree.inward():
         if i in but:
             continue
-        own, moved = _split(body, inertias[i])
+        remaining, moved = _split(body, inertias[i])
         carrier = Inertia.zero() if p == WORLD else inertias[p]
         laden = carrier if p == WORLD else carrier + body.placement @ moved
-        if _count_inertia(own) + _count_inertia(laden) <= _count_inertia(inertias[i]) + _count_inertia(carrier):
-            inertias[i] = own
+        if _count_inertia(remaining) + _count_inertia(laden) <= _count_inertia(inertias[i]) + _count_inertia(carrier):
+            inertias[i] = remaining
             if p != WORLD:
                 inertias[p] = laden
     if all(
-        b.inertia is own or (i not in but and b.inertia == own)
-        for (i, _, b), own in zip(tree.outward(), inertias, strict=True)
+        b.inertia is remaining or (i not in but and b.inertia == remaining)
+        for (i, _, b), remaining in zip(tree.outward(), inertias, strict=True)
     ):
         return tree
     bodies = [replace(body, inertia=inertia) for body, inertia in zip(tree.bodies, inertias, strict=True)]
@@ -321,8 +321,8 @@ def _split(body: Body, inertia: Inertia) -> tuple[Inertia, Inertia]:
     reduced = joint.reduced_inertia(in_joint)
     if reduced == in_joint or not _resists(body, in_joint):
         return inertia, Inertia.zero()
-    kept: Inertia = X.inv() @ reduced
-    return kept, rotor @ (inertia - kept)
+    remaining: Inertia = X.inv() @ reduced
+    return remaining, rotor @ (inertia - remaining)
 
 
 def _count_inertia(inertia: Inertia) -> int:

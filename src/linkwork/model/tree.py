@@ -371,7 +371,7 @@ def _named(kind: str, name: str, result: Mapping[str, T], more: Iterable[str], r
         raise UnknownNameError(kind, name, [*result, *more], remedy) from None
 
 
-_OWN = {"local", "body", "self", "own"}
+_SELF_WORDS = {"local", "body", "self", "own"}
 _ENDS = {"ee", "eef", "end_effector", "endeffector", "tcp", "tool", "tool0", "tool_frame", "tip", "hand", "gripper"}
 _ALIGNED = {"local_world_aligned", "world_aligned", "aligned", "lwa", "mixed", "hybrid"}
 _WORLDS = {"world", "universe", "ground", "global", "inertial", "map", "origin"}
@@ -385,7 +385,7 @@ def frame_hint(name: object, roots: Sequence[str], ends: Sequence[str], known: C
     ``known`` are all frames.
     """
     word = name.lower().replace("-", "_").replace(" ", "_") if isinstance(name, str) else ""
-    if word in _OWN:
+    if word in _SELF_WORDS:
         return 'a frame\'s own axes are selected by its name, as in expressed_in="hand": see docs/conventions.md'
     if word in _ALIGNED:
         return (
@@ -407,9 +407,9 @@ def kind_hint(kind: str, name: object, joints: Mapping[str, str]) -> str:
     ``kind`` is the expected kind: "frame", "link" or "joint".  ``joints`` maps each joint's name to the link that it
     carries.
     """
-    own = getattr(name, "name", None)
-    if isinstance(own, str):
-        return kind_hint(kind, own, joints) or f"pass the name of the {kind}: {own!r}"
+    its_name = getattr(name, "name", None)
+    if isinstance(its_name, str):
+        return kind_hint(kind, its_name, joints) or f"pass the name of the {kind}: {its_name!r}"
     if isinstance(name, int):
         return "" if kind == "frame" else f"it is robot.{kind}s[{name}], by its index in the list"
     if not isinstance(name, str):

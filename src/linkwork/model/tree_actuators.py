@@ -67,8 +67,8 @@ def check_actuator(tree: Tree, actuator: Actuator) -> None:
             )
     bodies = [tree.frame(name).body for name in actuator.frames]
     if len(bodies) == 2 and bodies[0] == bodies[1]:
-        one, other = actuator.frames
-        raise ValueError(f"{caller}: frames {one!r} and {other!r} are on one rigid body, so the actuator has no effect")
+        a, b = actuator.frames
+        raise ValueError(f"{caller}: frames {a!r} and {b!r} are on one rigid body, so the actuator has no effect")
 
 
 def with_actuators(tree: Tree, actuators: Iterable[Actuator]) -> Tree:
@@ -219,9 +219,9 @@ def _moving(tree: Tree, caller: str, joint: str) -> Body:
 
 
 def _on_manifold(caller: str, body: Body, values: Sequence[float]) -> tuple[float, ...]:
-    numbers = _finite(f"{caller}: q of joint {body.joint_name!r}", values, body.joint.nq)
+    q = _finite(f"{caller}: q of joint {body.joint_name!r}", values, body.joint.nq)
     try:
-        return tuple(body.joint.checked(numbers, body.joint_name).tolist())
+        return tuple(body.joint.checked(q, body.joint_name).tolist())
     except ValueError as error:
         raise ValueError(f"{caller}: {error}") from None
 

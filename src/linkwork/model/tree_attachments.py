@@ -93,9 +93,9 @@ def check_references(tree: Tree, references: References) -> None:
         tree.direction(name)
 
 
-def referenced_bodies(tree: Tree, one: Constraint | ForceElement) -> list[int]:
+def referenced_bodies(tree: Tree, item: Constraint | ForceElement) -> list[int]:
     """Return the bodies whose frames, points, directions and joints something names, also the world."""
-    named = one.references
+    named = item.references
     frames = [*named.frames, *(tree.point(name).frame for name in named.points)]
     frames += [tree.direction(name).frame for name in named.directions]
     return [*(tree.frame(name).body for name in frames), *map(tree.joint_index, named.joints)]
@@ -118,7 +118,7 @@ def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
 def names_world(tree: Tree) -> bool:
     """Return True if a constraint, a force element or an actuator refers to the world or one of its axes."""
     items: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
-    named = [name for one in items for name in _named(one)] + [name for x in tree.actuators for name in x.frames]
+    named = [name for item in items for name in _named(item)] + [name for x in tree.actuators for name in x.frames]
     return any(with_names(name, {"world": ""}) != name for name in named)
 
 
@@ -153,16 +153,16 @@ def _with_implied(constraints: Iterable[Constraint]) -> Iterator[Constraint]:
 
     An implied constraint that is among the arguments itself is not repeated.
     """
-    given = list(constraints)
-    for constraint in given:
+    explicit = list(constraints)
+    for constraint in explicit:
         if not isinstance(constraint, Constraint):
             raise TypeError(f"with_constraints: expected constraints, as in linkwork.constraints, got {constraint!r}")
     by_name: dict[str, list[Constraint]] = {}
-    for constraint in given:
+    for constraint in explicit:
         by_name.setdefault(constraint.name, []).append(constraint)
-    for constraint in given:
+    for constraint in explicit:
         yield constraint
-        yield from (one for one in constraint.implied_constraints if one not in by_name.get(one.name, ()))
+        yield from (c for c in constraint.implied_constraints if c not in by_name.get(c.name, ()))
 
 
 def _same_body_errors(tree: Tree, constraint: Constraint) -> Iterator[str]:
@@ -170,12 +170,12 @@ def _same_body_errors(tree: Tree, constraint: Constraint) -> Iterator[str]:
     frames = constraint.references.frames
     if len(frames) != 2 or constraint.functions:
         return
-    one, other = map(tree.frame, frames)
+    frame, second = map(tree.frame, frames)
     if frames[0] == frames[1]:
         yield f"it is between frame {frames[0]!r} and itself"
-    elif one.body == other.body:
-        whose = "are fixed to the world" if one.body < 0 else f"are of one body, {tree.bodies[one.body].name!r}"
-        yield f"frames {frames[0]!r} and {frames[1]!r} {whose}, so they never move relative to each other"
+    elif frame.body == second.body:
+        relation = "are fixed to the world" if frame.body < 0 else f"are of one body, {tree.bodies[frame.body].name!r}"
+        yield f"frames {frames[0]!r} and {frames[1]!r} {relation}, so they never move relative to each other"
 
 
 class FrameBuilder:

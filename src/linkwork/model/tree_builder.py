@@ -63,8 +63,8 @@ def build_tree(
     check_values(findings, description)
     roots = check_structure(findings, description, FLOATING_BASE if floating_base else None, multi_root)
     mimics = flatten_mimics(findings, description) if mimic != "ignore" else ignored_mimics(findings, description)
-    held = {one.mimic_of for one in description.constraints}  # by constraints, if they move freely
-    free = [joint for joint in description.joints if joint.name in mimics and joint.name not in held]
+    constrained = {x.mimic_of for x in description.constraints}  # by constraints, if they move freely
+    free = [joint for joint in description.joints if joint.name in mimics and joint.name not in constrained]
     if free and mimic == "free":
         first = free[0]
         if len(free) == 1:
@@ -73,7 +73,7 @@ def build_tree(
             message = f"{len(free)} joints move freely instead of following their mimic relations"
         findings.note(Issue("MIMIC_FREE", message, first.where, 'mimic="coupled" enforces the relation exactly'))
     findings.raise_errors()
-    constraints = tuple(one for one in description.constraints if one.mimic_of is None or mimic == "free")
+    constraints = tuple(x for x in description.constraints if x.mimic_of is None or mimic == "free")
     if gravity is None:
         gravity = DEFAULT_GRAVITY if description.gravity is None else description.gravity
     builder = _Builder(description, mimics)
@@ -94,7 +94,7 @@ def build_tree(
     states = description.named_configurations
     if mimic == "coupled":
         tree = with_couplings(tree, mimics)
-        states = tuple(replace(one, state=one.state.without(joints=mimics)) for one in states)
+        states = tuple(replace(x, state=x.state.without(joints=mimics)) for x in states)
     more = Attachments(
         points=description.points,
         directions=description.directions,
@@ -186,8 +186,8 @@ class _Builder:
         result = []
         for link in self.links:
             body, placement, weld = self.placed[link.name]
-            joint, other = (None, None) if weld is None else (weld.name, weld.parent)
-            result.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, other))
+            joint, parent = (None, None) if weld is None else (weld.name, weld.parent)
+            result.append(Frame(link.name, body, placement, link.inertia, link.visuals, link.collisions, joint, parent))
         for frame in self.further_frames:
             body, placement, _ = self.placed[frame.link]
             result.append(Frame(frame.name, body, compose(placement, frame.placement), welded_to=frame.link))
@@ -220,9 +220,9 @@ def check_names(findings: Findings, description: Description) -> bool:
         if joint.mimic is not None:
             named.append((f"{caller}: the name of the joint it mimics", joint.mimic.joint, joint.where))
     named += [("a frame's name", frame.name, frame.where) for frame in description.frames]
-    for what, name, where in named:
+    for kind, name, where in named:
         if not isinstance(name, str):
-            message = f"{what}: expected a string, got {quoted(repr(name))} of type {type(name).__name__}"
+            message = f"{kind}: expected a string, got {quoted(repr(name))} of type {type(name).__name__}"
             findings.error(Issue("BAD_NAME", message, where))
     return all(isinstance(name, str) for _, name, _ in named)
 
@@ -259,12 +259,12 @@ def check_structure(
         return ()  # errors that follow from wrong names would only confuse
     carrying: dict[str, JointDescription] = {}  # the joint before each link
     for joint in joints:
-        other = carrying.setdefault(joint.child, joint)
-        if other is not joint:
+        earlier = carrying.setdefault(joint.child, joint)
+        if earlier is not joint:
             message = (
-                f"link {quoted(joint.child)} has two parents: joint {quoted(other.name)} connects it to "
-                f"{quoted(other.parent)}, and joint {quoted(joint.name)} to {quoted(joint.parent)}"
-                f"{_lines(other.where, joint.where)}"
+                f"link {quoted(joint.child)} has two parents: joint {quoted(earlier.name)} connects it to "
+                f"{quoted(earlier.parent)}, and joint {quoted(joint.name)} to {quoted(joint.parent)}"
+                f"{_lines(earlier.where, joint.where)}"
             )
             hint = "a robot is a tree: remove one of these joints, and close the loop with Robot.with_loop"
             findings.error(Issue("TWO_PARENTS", message, joint.where, hint))

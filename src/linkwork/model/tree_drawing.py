@@ -56,7 +56,7 @@ def constraint_lines(tree: Tree) -> list[str]:
     rows = [row[:3] for row in constraint_rows(tree)]
     widest = [max(width(row[k]) for row in rows) for k in (0, 1)]
     cells = [[cell + " " * (n - width(cell)) for cell, n in zip(row, widest, strict=False)] for row in rows]
-    return ["constraints", *("  ".join(["   " + own[0], own[1], row[2]]) for own, row in zip(cells, rows, strict=True))]
+    return ["constraints", *("  ".join(["   " + c[0], c[1], row[2]]) for c, row in zip(cells, rows, strict=True))]
 
 
 def constraint_rows(tree: Tree) -> list[list[str]]:

@@ -140,7 +140,7 @@ def is_tied(tree: Tree, floating: int) -> bool:
     roots = [
         WORLD if i == WORLD else _path(tree, i)[0] for i in (*range(len(tree.bodies)), WORLD)
     ]  # the world's is last
-    ties = [{roots[i] for i in referenced_bodies(tree, one)} for one in tree.constraints]
+    ties = [{roots[i] for i in referenced_bodies(tree, constraint)} for constraint in tree.constraints]
     tied = {floating}
     while more := [tie for tie in ties if tie & tied - {WORLD} and not tie <= tied]:
         tied = tied.union(*more)
@@ -319,8 +319,8 @@ def _constraints_off_the_world(tree: Tree, ground: Frame, X: Pose) -> Tree:
     if X == _IDENTITY:
         return renamed_frames(tree, {"world": ground.name})
     name = free_name(tree, f"{ground.name}_world")
-    place = tree.frame("world").placement
-    marker = Frame(name, WORLD, place, welded_to=ground.name)
+    placement = tree.frame("world").placement
+    marker = Frame(name, WORLD, placement, welded_to=ground.name)
     return renamed_frames(replace(tree, frames=(*tree.frames, marker)), {"world": name})
 
 

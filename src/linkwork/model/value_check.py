@@ -107,8 +107,8 @@ def _check_link(log: _Log, link: LinkDescription) -> None:
 def check_joint_values(findings: Findings, joint: JointDescription) -> None:
     """Record an error for each impossible value of one joint."""
     log = _Log(findings, f"joint {quoted(joint.name)}", joint.where)
-    for what, pose in (("its placement", joint.placement), ("its rotor", joint.rotor)):
-        _check_pose(log, what, pose)
+    for quantity, pose in (("its placement", joint.placement), ("its rotor", joint.rotor)):
+        _check_pose(log, quantity, pose)
     sizes = (
         ("lower limits", joint.limits.lower, joint.joint.nq),
         ("upper limits", joint.limits.upper, joint.joint.nq),
@@ -119,13 +119,13 @@ def check_joint_values(findings: Findings, joint: JointDescription) -> None:
         ("friction", joint.friction, joint.joint.nv),
     )
     sound = True
-    for what, values, size in sizes:
+    for quantity, values, size in sizes:
         if len(values) != size:
-            sound = log.error("ARITY", f"{what}: expected {size} numbers, got {len(values)}: {_listed(values)}")
-        elif what.endswith("limits"):
-            sound = _check_limits(log, what, values) and sound
-        elif log.check_finite(what, values) and min(values, default=0.0) < 0.0:
-            log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
+            sound = log.error("ARITY", f"{quantity}: expected {size} numbers, got {len(values)}: {_listed(values)}")
+        elif quantity.endswith("limits"):
+            sound = _check_limits(log, quantity, values) and sound
+        elif log.check_finite(quantity, values) and min(values, default=0.0) < 0.0:
+            log.error("NEGATIVE", f"{quantity} must not be negative, got {_listed(values)}")
     if sound:
         _check_bounds(log, joint)
     _check_drive(log, joint)
@@ -140,16 +140,16 @@ def _check_drive(log: _Log, joint: JointDescription) -> None:
         return
     sound = True
     for key in ("armature", "stiffness", "static_friction", "friction_velocity", "gear_ratio", "rest"):
-        what, values = key.replace("_", " "), getattr(drive, key)
+        quantity, values = key.replace("_", " "), getattr(drive, key)
         size = joint.joint.nq if key == "rest" else nv
         if values and len(values) != size:
-            sound = log.error("ARITY", f"{what}: expected {size} numbers, got {len(values)}: {_listed(values)}")
-        elif not log.check_finite(what, values):
+            sound = log.error("ARITY", f"{quantity}: expected {size} numbers, got {len(values)}: {_listed(values)}")
+        elif not log.check_finite(quantity, values):
             sound = False
         elif key not in ("gear_ratio", "rest") and min(values, default=0.0) < 0.0:
-            sound = log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
+            sound = log.error("NEGATIVE", f"{quantity} must not be negative, got {_listed(values)}")
         elif key in ("gear_ratio", "friction_velocity") and 0.0 in values:
-            sound = log.error("ZERO_VALUE", f"{what} must not be zero, got {_listed(values)}")
+            sound = log.error("ZERO_VALUE", f"{quantity} must not be zero, got {_listed(values)}")
     if sound and len(joint.friction) == nv and any(map(lt, drive.static_friction, joint.friction)):
         message = f"static friction {_listed(drive.static_friction)} is less than the friction of motion"
         log.error("FRICTION_ORDER", f"{message}, {_listed(joint.friction)}")
@@ -168,9 +168,9 @@ def _check_bounds(log: _Log, joint: JointDescription) -> None:
         if lower > upper or lower == math.inf or upper == -math.inf:
             log.error("LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
     positive = (("velocity limits", limits.velocity), ("effort limits", limits.effort), *_rate_limits(limits))
-    for what, values in positive:
+    for quantity, values in positive:
         if min(values, default=0.0) < 0.0:
-            log.error("NEGATIVE", f"{what} must not be negative, got {_listed(values)}")
+            log.error("NEGATIVE", f"{quantity} must not be negative, got {_listed(values)}")
 
 
 def _rate_limits(limits: Limits) -> tuple[tuple[str, tuple[float, ...]], ...]:
@@ -234,17 +234,17 @@ def check_inertial(
     Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, INERTIA_FAR, NOT_FINITE, MAGNITUDE (values beyond `LARGEST`).  Warnings:
     MAGNITUDE (values beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_NEAREST, INERTIA_UNITS, COM_FAR.
     """
-    for what, unit, values, largest in (
+    for quantity, unit, values, largest in (
         ("mass", "kg", (mass,), LARGEST),
         ("centre of mass", "m", tuple(center), LARGEST),
         ("moments of inertia", "kg m²", about.elements(), LARGEST**3),
     ):
         shown = _rounded(values)
         if not all_finite(values):
-            findings.error(Issue("NOT_FINITE", f"{what}: expected finite numbers, got {shown} {unit}", where))
+            findings.error(Issue("NOT_FINITE", f"{quantity}: expected finite numbers, got {shown} {unit}", where))
             return Inertia.zero()
         if max(map(abs, values)) > largest:
-            message = f"{what}: {shown} {unit} is beyond {largest:.0e}: products of such values overflow"
+            message = f"{quantity}: {shown} {unit} is beyond {largest:.0e}: products of such values overflow"
             findings.error(Issue("MAGNITUDE", message, where))
             return Inertia.zero()
     if mass < 0.0:

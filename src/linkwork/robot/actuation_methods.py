@@ -149,12 +149,12 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
         values = checked_array(value, expected, (count,)).tolist()
         return tuple((body.joint_name, tuple(values[slices[i]])) for i, body in tree.stacked())
     pairs = []
-    for joint, own in value.items():
+    for joint, x in value.items():
         body = tree.bodies[tree.joint_index(joint)]
         size = body.joint.nq if key == "q" else body.joint.nv
         expected = f"{caller}: {key}: joint {joint!r}: expected {size} number{'' if size == 1 else 's'}"
         shapes = [(size,), *([()] if size == 1 else [])]
-        pairs.append((joint, tuple(np.atleast_1d(checked_array(own, expected, *shapes)).tolist())))
+        pairs.append((joint, tuple(np.atleast_1d(checked_array(x, expected, *shapes)).tolist())))
     return tuple(pairs)
 
 

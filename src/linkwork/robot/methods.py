@@ -210,9 +210,9 @@ class LimitMethods(RobotBase):
         limits = np.full(tree.nv, np.inf)
         for body, columns in zip(tree.bodies, tree.v_slices, strict=True):
             ratio = 1.0 if body.coupling is None else abs(body.coupling.ratio)
-            own = getattr(body.limits, quantity)
-            if own and ratio > 0.0:
-                limits[columns] = np.minimum(limits[columns], np.array(own) / ratio)
+            rate = getattr(body.limits, quantity)
+            if rate and ratio > 0.0:
+                limits[columns] = np.minimum(limits[columns], np.array(rate) / ratio)
         return limits
 
     @property

@@ -116,8 +116,8 @@ class ResistanceMethods(RobotBase):
         by_joint: dict[int, dict[str, Any]] = {}
         for key, value in arguments.items():
             if value is not None:
-                for index, own in self._by_joint(key, value).items():
-                    by_joint.setdefault(index, {})[key] = own
+                for index, per_joint in self._by_joint(key, value).items():
+                    by_joint.setdefault(index, {})[key] = per_joint
         bodies, findings = list(self._tree.bodies), Findings()
         for index, values in by_joint.items():
             joint = _with_passive(joint_of(self._tree, index), values)
@@ -133,7 +133,7 @@ class ResistanceMethods(RobotBase):
         """
         tree = self._tree
         if isinstance(value, Mapping):
-            return {tree.joint_index(name): own for name, own in value.items()}
+            return {tree.joint_index(name): x for name, x in value.items()}
         whole = (tree.nq,) if key == "rest" else (tree.nv,)
         expected = f"{key}: expected an array of shape {whole} or a dict by joint name"
         expected += "" if key == "rest" else ", or a number"
@@ -268,13 +268,13 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
     array = checked_array(value, expected, p.shape(tree))
     if np.abs(array).max(initial=0.0) > LARGEST:
         raise ValueError(f"{expected} of at most {LARGEST:.0e}, got {value!r}")
-    own = np.reshape(p.nominal(tree), p.shape(tree))
-    if np.array_equal(array, own):
+    nominal = np.reshape(p.nominal(tree), p.shape(tree))
+    if np.array_equal(array, nominal):
         return array
     if p.kind == "direction":
         return np.array([*unit_axis(array.tolist(), f"{_CALLER}: {p}", "direction")])
     if p.kind == "inertia":
-        for k, (x, known) in enumerate(zip(array.reshape(-1, 10), own.reshape(-1, 10), strict=True)):
+        for k, (x, known) in enumerate(zip(array.reshape(-1, 10), nominal.reshape(-1, 10), strict=True)):
             reasons = () if np.array_equal(x, known) else explain(x, tolerance=_FILE_ROUNDING)
             if reasons:
                 body = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
@@ -291,9 +291,9 @@ def _check_own_links(before: Tree, after: Tree) -> None:
     ``before`` and ``after`` are the trees before and after a change of inertias.
     """
     known = {frame.name: frame.inertia for frame in frames_with_inertias(before.bodies, before.frames)}
-    own = {body.name for body in after.bodies}
+    names = {body.name for body in after.bodies}
     for frame in after.frames:
-        if frame.name in own and frame.inertia != known.get(frame.name):
+        if frame.name in names and frame.inertia != known.get(frame.name):
             reasons = explain(frame.inertia.parameters(), tolerance=_FILE_ROUNDING)
             if reasons:
                 raise ValueError(

@@ -126,8 +126,8 @@ def _placed(tree: Tree, frame: Frame) -> PlacedLink:
     if body is not None and body.name == frame.name:
         joint, parent = body.joint_name, _parent(tree, frame.body)
     inertia = None if tree.inertias_ignored else frame.inertia
-    own = frame.placement, inertia, frame.visuals, frame.collisions
-    return PlacedLink(frame.name, carrier, *own, joint, parent, frame.fixed_joint is not None)
+    content = frame.placement, inertia, frame.visuals, frame.collisions
+    return PlacedLink(frame.name, carrier, *content, joint, parent, frame.fixed_joint is not None)
 
 
 def _parent(tree: Tree, i: int) -> str:

@@ -236,7 +236,7 @@ class CollisionHullMethods(Constructors):
                     result.append(geometry)
                     continue
                 if mesh not in known:
-                    known[mesh], found = _hulls(
+                    known[mesh], problems = _hulls(
                         frame.name,
                         mesh,
                         _searched(self._tree.files, folders, self._tree.trusted),
@@ -244,7 +244,7 @@ class CollisionHullMethods(Constructors):
                         decompose,
                         unit,
                     )
-                    issues += found
+                    issues += problems
                 result += [replace(geometry, shape=hull) for hull in known[mesh]]
             frames.append(replace(frame, collisions=tuple(result)))
         report = Report((*self._tree.report.warnings, *issues))
@@ -258,8 +258,8 @@ def _searched(files: tuple[str, ...], folders: Folders | None, trusted: bool) ->
     if folders is None and not any(map(os.path.isfile, files)):
         message = "with_collision_hulls: folders: the robot is not from a file: expected the folders of its meshes"
         raise ValueError(message)
-    given = None if folders is None else read_folders("with_collision_hulls: folders", folders)
-    return resource_paths(files, given, trusted=trusted)
+    allowed = None if folders is None else read_folders("with_collision_hulls: folders", folders)
+    return resource_paths(files, allowed, trusted=trusted)
 
 
 def _hulls(

@@ -110,14 +110,14 @@ def bounding_capsule(around: ArrayLike | Shape) -> Fit:
     if extent == 0.0:
         return _fit(Capsule(_sound(radius, "bounding_capsule"), 0.0), np.eye(3), middle, 0.0)
     unit = (_corners(points) - middle) / extent
-    some = unit if len(unit) <= _FEW else unit[np.unique(np.argmax(_around_unit_sphere() @ unit.T, axis=1))]
+    chosen = unit if len(unit) <= _FEW else unit[np.unique(np.argmax(_around_unit_sphere() @ unit.T, axis=1))]
     for _ in range(10):  # fit few of the points until all others are inside
-        axis, through, size = _smallest_capsule(some, radius / extent)
-        ends = _segment_ends(some, axis, through, size)
+        axis, through, size = _smallest_capsule(chosen, radius / extent)
+        ends = _segment_ends(chosen, axis, through, size)
         out = _distance_to_segment(unit, ends) > size * (1.0 + 1e-6)
         if not out.any():
             break
-        some = np.concatenate([some, unit[out][np.argsort(-_distance_to_segment(unit[out], ends))[:_FEW]]])
+        chosen = np.concatenate([chosen, unit[out][np.argsort(-_distance_to_segment(unit[out], ends))[:_FEW]]])
     ends = middle + extent * ends
     size = float(_distance_to_segment(points, ends).max())  # leaves no point outside by rounding
     beyond = _signed_distances(ends, points)
@@ -339,11 +339,11 @@ def _best_rotation(points: np.ndarray) -> np.ndarray:
     sides = np.cross(*(corners[triangles[:, k]] - corners[triangles[:, 0]] for k in (1, 2)))
     left = {edge: k for k, (a, b, c) in enumerate(triangles.tolist()) for edge in ((a, b), (b, c), (c, a))}
     pairs = [(a, b, k, left[b, a]) for (a, b), k in left.items() if a < b]
-    one, two, here, there = np.array(pairs).T
-    edges, best, result = corners[two] - corners[one], math.inf, np.eye(3)
+    begin, end, first, second = np.array(pairs).T
+    edges, best, result = corners[end] - corners[begin], math.inf, np.eye(3)
     for z in hull.planes[0][:_MAX_FACETS]:
         up = sides @ z
-        outline = up[here] * up[there] <= 1e-9 * np.abs(up).max() ** 2  # edges of the silhouette along z
+        outline = up[first] * up[second] <= 1e-9 * np.abs(up).max() ** 2  # edges of the silhouette along z
         x = edges[outline] - np.outer(edges[outline] @ z, z)
         length = np.linalg.norm(x, axis=1)
         x = x[length > 1e-9 * length.max()] / length[length > 1e-9 * length.max(), None]

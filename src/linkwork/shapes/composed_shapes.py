@@ -42,8 +42,8 @@ class Compound(MasslessShape):
         if isinstance(self.parts, (str, bytes, Shape, Geometry)) or not hasattr(self.parts, "__iter__"):
             raise TypeError(f"{expected}, got {self.parts!r}")
         parts: list[Geometry] = []
-        for k, one in enumerate(self.parts):
-            placed = _placed(one, f"{expected}, got {one!r} at index {k}", f"compound: parts[{k}]: pose")
+        for k, part in enumerate(self.parts):
+            placed = _placed(part, f"{expected}, got {part!r} at index {k}", f"compound: parts[{k}]: pose")
             if isinstance(placed.shape, Compound):
                 parts += [replace(p, origin=placed.origin @ p.origin, material=None) for p in placed.shape.parts]
             else:
@@ -61,13 +61,13 @@ class Compound(MasslessShape):
         return float(max(offset + radius for offset, radius in zip(offsets, radii, strict=True)))
 
 
-def _placed(one: Any, expected: str, pose: str) -> Geometry:
-    if isinstance(one, Geometry):
-        return one
-    if isinstance(one, Shape):
-        return Geometry(one, checked_pose(None, pose))
-    if isinstance(one, Sequence) and len(one) == 2 and isinstance(one[0], Shape):
-        return Geometry(one[0], checked_pose(one[1], pose))
+def _placed(part: Any, expected: str, pose: str) -> Geometry:
+    if isinstance(part, Geometry):
+        return part
+    if isinstance(part, Shape):
+        return Geometry(part, checked_pose(None, pose))
+    if isinstance(part, Sequence) and len(part) == 2 and isinstance(part[0], Shape):
+        return Geometry(part[0], checked_pose(part[1], pose))
     raise TypeError(expected)
 
 

@@ -28,7 +28,7 @@ _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}  # bytes of a co
 _COUNTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 _ATTRIBUTES = ("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0")
 _OF_NODES = ("children", "mesh", "matrix", "translation", "rotation", "scale")
-_KEPT = ("asset", "scene", "scenes", "accessors", "bufferViews")
+_DRAWN_KEYS = ("asset", "scene", "scenes", "accessors", "bufferViews")
 
 
 def checked_glb(file: Path, data: bytes, max_vertices: int, check_image: CheckImage | None = None) -> bytes:
@@ -62,15 +62,15 @@ def _chunks(data: bytes) -> tuple[bytes, bytes]:
         raise _RefusedError("expected a GLB file of glTF 2.0")
     if length != len(data):
         raise _RefusedError(f"expected {length} bytes, got {len(data)}")
-    found: dict[bytes, bytes] = {}
+    chunks: dict[bytes, bytes] = {}
     at = 12
     while at + 8 <= len(data):
         size, kind = struct.unpack_from("<I", data, at)[0], data[at + 4 : at + 8]
         if at + 8 + size > len(data):
             raise _RefusedError("a chunk is cut off")
-        found.setdefault(kind, data[at + 8 : at + 8 + size])
+        chunks.setdefault(kind, data[at + 8 : at + 8 + size])
         at += 8 + size
-    text, buffer = found.get(_JSON, b""), found.get(_BIN, b"")
+    text, buffer = chunks.get(_JSON, b""), chunks.get(_BIN, b"")
     if len(text) > MAX_TEXT:
         raise _RefusedError(f"too large: the limit of the JSON text is {MAX_TEXT} bytes")
     return text, buffer + b"\0" * (-len(buffer) % 4)
@@ -97,12 +97,12 @@ class _Content:
                 raise ValueError("data outside of the buffer")
             if not 4 <= view.get("byteStride", 4) <= 252:
                 raise ValueError("bytes between elements")
-        result = {key: content[key] for key in _KEPT if key in content}
+        result = {key: content[key] for key in _DRAWN_KEYS if key in content}
         result["buffers"] = [{"byteLength": len(self.buffer)}]
         result["nodes"] = [{key: node[key] for key in _OF_NODES if key in node} for node in content.get("nodes", ())]
         keeps = check_image is not None
         result["meshes"] = [
-            {"primitives": [self._primitive(one, keeps) for one in mesh["primitives"]]}
+            {"primitives": [self._primitive(primitive, keeps) for primitive in mesh["primitives"]]}
             for mesh in content.get("meshes", ())
         ]
         self._check_nodes(result)
@@ -110,10 +110,10 @@ class _Content:
             result |= self._appearance(check_image)
         return result
 
-    def _primitive(self, one: dict[str, Any], keeps_material: bool) -> dict[str, Any]:
+    def _primitive(self, primitive: dict[str, Any], keeps_material: bool) -> dict[str, Any]:
         """Return what is kept of a primitive, whose data are inside of their views."""
-        attributes = {name: one["attributes"][name] for name in _ATTRIBUTES if name in one["attributes"]}
-        accessors = [*attributes.values(), *([one["indices"]] if "indices" in one else [])]
+        attributes = {name: primitive["attributes"][name] for name in _ATTRIBUTES if name in primitive["attributes"]}
+        accessors = [*attributes.values(), *([primitive["indices"]] if "indices" in primitive else [])]
         for k in accessors:
             accessor = self.content["accessors"][_size(k)]
             if "sparse" in accessor or "bufferView" not in accessor:
@@ -126,10 +126,10 @@ class _Content:
             self.elements += count
             if self.elements > 4 * self.max_vertices:
                 raise _RefusedError(f"too many vertices and indices: the limit is {4 * self.max_vertices}")
-        kept: dict[str, int] = {key: _size(one[key]) for key in ("indices", "mode") if key in one}
-        if keeps_material and "material" in one:
-            kept["material"] = _size(one["material"])
-        return {"attributes": attributes, **kept}
+        result: dict[str, int] = {key: _size(primitive[key]) for key in ("indices", "mode") if key in primitive}
+        if keeps_material and "material" in primitive:
+            result["material"] = _size(primitive["material"])
+        return {"attributes": attributes, **result}
 
     def _check_nodes(self, result: dict[str, Any]) -> None:
         """Check that the nodes of the scenes are trees, and count the vertices that they draw."""
@@ -138,45 +138,45 @@ class _Content:
             raise _RefusedError(f"has {len(nodes)} nodes, more than {MAX_NODES}")
         drawn = 0
         for scene in scenes:
-            waiting, seen = [(k, 1) for k in scene.get("nodes", ())], set()
+            waiting, visited = [(k, 1) for k in scene.get("nodes", ())], set()
             while waiting:
                 k, depth = waiting.pop()
-                if _size(k) in seen:
+                if _size(k) in visited:
                     raise ValueError(f"node {k} has several parents")
                 if depth > MAX_DEPTH:
                     raise _RefusedError(f"has nodes more than {MAX_DEPTH} deep")
-                seen.add(k)
+                visited.add(k)
                 waiting += [(child, depth + 1) for child in nodes[k].get("children", ())]
                 if "mesh" in nodes[k]:
-                    for one in result["meshes"][_size(nodes[k]["mesh"])]["primitives"]:
-                        drawn += self.content["accessors"][one["attributes"]["POSITION"]]["count"]
+                    for primitive in result["meshes"][_size(nodes[k]["mesh"])]["primitives"]:
+                        drawn += self.content["accessors"][primitive["attributes"]["POSITION"]]["count"]
             if drawn > self.max_vertices:
                 raise _RefusedError(f"too many vertices: the limit is {self.max_vertices}")
 
     def _appearance(self, check_image: CheckImage) -> dict[str, Any]:
         """Return materials, and the images that may be decoded."""
         content = self.content
-        images, kept = [], []
+        images, sizes = [], []
         for k, image in enumerate(content.get("images", ())):
             data = b""  # of an image in another file, which is not opened
             if "bufferView" in image:
                 view = content["bufferViews"][_size(image["bufferView"])]
                 begin = view.get("byteOffset", 0)
                 data = self.buffer[begin : begin + view["byteLength"]]
-            kept.append(check_image(data, f"image {k}"))
+            sizes.append(check_image(data, f"image {k}"))
             images.append({"bufferView": image.get("bufferView", 0), "mimeType": str(image.get("mimeType", ""))})
         textures = [{"source": _size(texture.get("source", 0))} for texture in content.get("textures", ())]
         materials, pixels = [], 0
         for material in content.get("materials", ()):
-            given = material.get("pbrMetallicRoughness", {})
-            surface = {"baseColorFactor": given["baseColorFactor"]} if "baseColorFactor" in given else {}
-            texture = given.get("baseColorTexture")
-            size = 0 if texture is None else kept[textures[_size(texture["index"])]["source"]]
+            appearance = material.get("pbrMetallicRoughness", {})
+            surface = {"baseColorFactor": appearance["baseColorFactor"]} if "baseColorFactor" in appearance else {}
+            texture = appearance.get("baseColorTexture")
+            size = 0 if texture is None else sizes[textures[_size(texture["index"])]["source"]]
             if size and pixels + size <= MESH.max_pixels:  # trimesh decodes an image for each material
                 pixels += size
                 surface["baseColorTexture"] = {"index": texture["index"]}
             materials.append({"pbrMetallicRoughness": surface})
-        usable = {k for k, size in enumerate(kept) if size}
+        usable = {k for k, size in enumerate(sizes) if size}
         if not usable:
             return {"materials": materials}
         first = min(usable)  # refused images stay in the list as one that is decoded

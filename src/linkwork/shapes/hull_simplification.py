@@ -41,11 +41,11 @@ def outer_vertices(points: np.ndarray, triangles: np.ndarray, max_vertices: int)
     inner = (points - middle) @ axes.T / wide  # of equal extents; hulls and ratios of volumes are invariant
     if np.linalg.det(axes) < 0.0:
         triangles = triangles[:, ::-1]
-    some = inner
+    chosen = inner
     if len(inner) > _MANY:
-        some = inner[np.unique(np.argmax(_DIRECTIONS @ inner.T, axis=1))]
-        triangles = hull_triangles(some)
-    surface = _Surface(some, triangles)
+        chosen = inner[np.unique(np.argmax(_DIRECTIONS @ inner.T, axis=1))]
+        triangles = hull_triangles(chosen)
+    surface = _Surface(chosen, triangles)
     surface.shrink(max_vertices)
     best, surface.inner = surface.corners(), inner
     for _ in range(_PASSES):
@@ -141,9 +141,9 @@ class _Surface:
             if not np.isfinite(cost):
                 break
             new = self._collapse(u, v, result[u, v][1])
-            for other in self.after[new]:
-                evaluate(min(other, new), max(other, new))
-                stale.update((min(other, k), max(other, k)) for k in self.after[other] if k != new)
+            for neighbour in self.after[new]:
+                evaluate(min(neighbour, new), max(neighbour, new))
+                stale.update((min(neighbour, k), max(neighbour, k)) for k in self.after[neighbour] if k != new)
 
     def settle(self) -> None:
         """Move single vertices to the positions of least volume."""
@@ -163,11 +163,11 @@ class _Surface:
 
     def _around(self, u: int, v: int) -> list[int] | None:
         """Return the vertices around an edge, counterclockwise; None if it must not collapse."""
-        one, two = self._ring(u), self._ring(v)
-        if len(set(one) & set(two)) != 2 or len(one) + len(two) - 4 < 3:
+        ring_u, ring_v = self._ring(u), self._ring(v)
+        if len(set(ring_u) & set(ring_v)) != 2 or len(ring_u) + len(ring_v) - 4 < 3:
             return None
-        i, j = one.index(v), two.index(u)
-        return one[i + 1 :] + one[:i] + (two[j + 1 :] + two[:j])[1:-1]
+        i, j = ring_u.index(v), ring_v.index(u)
+        return ring_u[i + 1 :] + ring_u[:i] + (ring_v[j + 1 :] + ring_v[:j])[1:-1]
 
     def _cost(self, u: int, v: int) -> tuple[float, np.ndarray]:
         ring = self._around(u, v)
@@ -246,8 +246,8 @@ class _Surface:
             del self.after[gone], self.at[gone]
         self.at[new] = point
         self.after[new] = {}
-        for one, two in zip(ring, ring[1:] + ring[:1], strict=True):
-            self.after[new][one], self.after[one][two], self.after[two][new] = two, new, one
+        for before, after in zip(ring, ring[1:] + ring[:1], strict=True):
+            self.after[new][before], self.after[before][after], self.after[after][new] = after, new, before
         return new
 
 

@@ -70,9 +70,9 @@ def slopes(points: np.ndarray) -> np.ndarray:
     return np.asarray(points[0] * _OBLIQUE[0] + points[1] * _OBLIQUE[1] + points[2] * _OBLIQUE[2])
 
 
-def first_four(points: np.ndarray, extent: float, some: np.ndarray) -> tuple[int, int, int, int]:
+def first_four(points: np.ndarray, extent: float, indices: np.ndarray) -> tuple[int, int, int, int]:
     """Return four of some points that span a tetrahedron of non-zero volume."""
-    p = points[:, some]
+    p = points[:, indices]
     slope = slopes(p)
 
     def maximum(values: np.ndarray) -> int:  # among ties, a corner of the hull
@@ -96,4 +96,4 @@ def first_four(points: np.ndarray, extent: float, some: np.ndarray) -> tuple[int
     d = maximum(height)
     if height[d] <= FLAT:
         raise ValueError("flat")
-    return int(some[a]), int(some[b]), int(some[c]), int(some[d])
+    return int(indices[a]), int(indices[b]), int(indices[c]), int(indices[d])

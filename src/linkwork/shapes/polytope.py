@@ -44,7 +44,7 @@ class Polytope(Shape):
     vertices: tuple[tuple[float, float, float], ...]
     overestimate: float = field(default=0.0, compare=False)
     triangles: tuple[tuple[int, int, int], ...] = field(init=False, compare=False)
-    _given: np.ndarray = field(init=False, compare=False)  # different points, of which the corners are some
+    _all_points: np.ndarray = field(init=False, compare=False)  # different points, of which the corners are some
 
     def __post_init__(self) -> None:
         array = read_points(self.vertices, "polytope: vertices")
@@ -56,13 +56,13 @@ class Polytope(Shape):
             expected = "at least four points" if len(array) < 4 else f"points {condition}"
             raise ValueError(f"polytope: vertices: expected {expected}, got {len(array)} points") from None
         points.setflags(write=False)
-        object.__setattr__(self, "_given", points)
+        object.__setattr__(self, "_all_points", points)
         object.__delattr__(self, "vertices")  # until they are asked for: the hull takes most of the time
 
     def __getattr__(self, name: str) -> Any:  # called for fields that are not set yet
         if name not in ("vertices", "triangles"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        points = self._given
+        points = self._all_points
         corners, triangles = np.unique(hull_triangles(points), return_inverse=True)
         object.__setattr__(self, "triangles", tuple(tuple(t) for t in triangles.reshape(-1, 3).tolist()))
         object.__setattr__(self, "vertices", tuple(tuple(row) for row in points[corners].tolist()))
@@ -98,7 +98,7 @@ class Polytope(Shape):
 
     @property
     def origin_radius(self) -> float:
-        return float(np.linalg.norm(self._given, axis=1).max())
+        return float(np.linalg.norm(self._all_points, axis=1).max())
 
     @property
     def volume(self) -> float:
@@ -113,7 +113,7 @@ class Polytope(Shape):
 
     @property
     def bounding_sphere(self) -> tuple[Vec3, float]:
-        center, radius = smallest_sphere(self._given)  # that of the corners: no other point is farther
+        center, radius = smallest_sphere(self._all_points)  # that of the corners: no other point is farther
         return Vec3.of(center.tolist()), radius
 
     def _support(self, units: np.ndarray) -> np.ndarray:

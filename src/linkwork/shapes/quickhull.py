@@ -75,7 +75,7 @@ class _Hull:
     Half-edge 3 k + j begins at corner j of facet k; its twin is the same edge from the other side.
     """
 
-    def __init__(self, points: np.ndarray, scaled: np.ndarray, extent: float, some: np.ndarray) -> None:
+    def __init__(self, points: np.ndarray, scaled: np.ndarray, extent: float, indices: np.ndarray) -> None:
         self.original, self.points, self.extent = points, scaled, extent
         self.slope = slopes(scaled)
         self.wholes: tuple[np.ndarray, np.ndarray] | None = None
@@ -90,8 +90,8 @@ class _Hull:
         self.tied = False  # two points have been equally far above a facet
         self.outside, self.home = np.empty(0, np.intp), np.empty(0, np.intp)  # points, each with one facet below it
         self.high = np.empty(0)  # height of each over its facet; zero if it is no candidate
-        self._start(*first_four(scaled, extent, some))
-        self.offer(some)
+        self._start(*first_four(scaled, extent, indices))
+        self.offer(indices)
 
     def _start(self, a: int, b: int, c: int, d: int) -> None:
         self.corner[:3] = a, b, c
@@ -157,12 +157,12 @@ class _Hull:
     def _reject(self, facets: np.ndarray) -> None:
         """Propose another point for each of some facets, since rounding placed the present one above it."""
         self.owner[facets] = 0
-        there = true_at(self.owner[self.home] == 0)
+        proposed = true_at(self.owner[self.home] == 0)
         self.owner[facets] = -1
-        refused = self.outside[there] == self.apex[self.home[there]]
-        self.high[there[refused]] = 0.0
+        refused = self.outside[proposed] == self.apex[self.home[proposed]]
+        self.high[proposed[refused]] = 0.0
         self.apex[facets] = -1
-        left = there[self.high[there] > 0.0]
+        left = proposed[self.high[proposed] > 0.0]
         self._propose(self.outside[left], self.home[left], self.high[left])
 
     def _visible(self, proposals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -175,7 +175,7 @@ class _Hull:
         taken = np.ones(len(point), bool)
         f, c = proposals, np.arange(len(point))
         owner[f] = c
-        marked, seen = [f], [c]
+        marked, owners = [f], [c]
         while len(f):
             g = twin[(3 * f[:, None] + _SIDES).ravel()] // 3
             c = np.repeat(c, 3)
@@ -198,18 +198,18 @@ class _Hull:
             new = true_at(slot[g] == step)
             g, c = g[new], c[new]
             marked.append(g)
-            seen.append(c)
+            owners.append(c)
             new = true_at(taken[c])
             f, c = g[new], c[new]
-        f, c = np.concatenate(marked), np.concatenate(seen)
+        f, c = np.concatenate(marked), np.concatenate(owners)
         new = true_at(taken[c])
         visible, by = f[new], c[new]
         owner[f] = -1
         owner[visible] = by
-        other = owner[twin[3 * visible[:, None] + _SIDES] // 3]
-        touching = (other >= 0) & (other != by[:, None])
+        neighbour = owner[twin[3 * visible[:, None] + _SIDES] // 3]
+        touching = (neighbour >= 0) & (neighbour != by[:, None])
         if touching.any():
-            taken[np.minimum(other, by[:, None])[touching]] = False
+            taken[np.minimum(neighbour, by[:, None])[touching]] = False
             owner[visible] = -1
             new = true_at(taken[by])
             visible, by = visible[new], by[new]
@@ -252,8 +252,8 @@ class _Hull:
         begin = np.cumsum(rows) - rows
         freed = cavity >= 0
         loose, cavity = self.outside[freed], cavity[freed]
-        kept = true_at(loose != points[cavity])
-        loose, cavity = loose[kept], cavity[kept]
+        left = true_at(loose != points[cavity])
+        loose, cavity = loose[left], cavity[left]
         stay = ~freed
         self.outside, self.home, self.high = self.outside[stay], self.home[stay], self.high[stay]
         self._assign(loose, begin[cavity], rows[cavity], new)
@@ -276,10 +276,10 @@ class _Hull:
         p, first = self.points, 3 * facets
         a = p.take(self.corner[first], axis=1)
         s, t = p.take(self.corner[first + 1], axis=1) - a, p.take(self.corner[first + 2], axis=1) - a
-        one, two = s[AFTER] * t[BEFORE], s[BEFORE] * t[AFTER]
-        normal = one - two
+        plus, minus = s[AFTER] * t[BEFORE], s[BEFORE] * t[AFTER]
+        normal = plus - minus
         self.normal[:, facets] = normal
-        self.bound[:, facets] = np.abs(one) + np.abs(two)
+        self.bound[:, facets] = np.abs(plus) + np.abs(minus)
         length = np.sqrt(dots(normal, normal))
         self.inverse[facets] = 1.0 / np.where(length > 0.0, length, 1.0)
 
@@ -287,14 +287,14 @@ class _Hull:
         """Assign each point to the facet that it is highest above, of ``facets[begin : begin + rows]``, if any."""
         if not len(points):
             return
-        found = []
+        highest = []
         cuts = [0, len(points)]
         if (total := int(rows.sum())) > _PAIRS:
             cuts = [0, *(1 + np.searchsorted(np.cumsum(rows), np.arange(_PAIRS, total, _PAIRS))).tolist(), len(points)]
         for i, j in itertools.pairwise(cuts):
             if i < j:
-                found.append(self._highest(points[i:j], begin[i:j], rows[i:j], facets))
-        new, home, high = (np.concatenate(parts) for parts in zip(*found, strict=True))
+                highest.append(self._highest(points[i:j], begin[i:j], rows[i:j], facets))
+        new, home, high = (np.concatenate(parts) for parts in zip(*highest, strict=True))
         self.outside = np.concatenate([self.outside, new])
         self.home, self.high = np.concatenate([self.home, home]), np.concatenate([self.high, high])
         self._propose(new, home, high)
@@ -312,8 +312,8 @@ class _Hull:
         above = true_at(best > _NEAR * self.extent)
         least = np.maximum(best - TIE * self.extent, _NEAR * self.extent)
         ties = true_at((height >= least[of]) & (height > _NEAR * self.extent))
-        whose = of[ties]  # of equally high facets the first, so one plane has one list
-        first = ties[true_at(changes(whose))]
+        tied = of[ties]  # of equally high facets the first, so one plane has one list
+        first = ties[true_at(changes(tied))]
         return points[above], facet[first], height[first]
 
     def _propose(self, points: np.ndarray, home: np.ndarray, high: np.ndarray) -> None:
@@ -348,12 +348,12 @@ class _Hull:
     def _exactly_above(self, points: np.ndarray, facets: np.ndarray) -> np.ndarray:
         corners = self.corner[3 * facets[:, None] + _SIDES]
         result = np.zeros(len(points), bool)
-        rest = true_at((corners != points[:, None]).all(axis=1))
-        if not len(rest):
+        distinct = true_at((corners != points[:, None]).all(axis=1))
+        if not len(distinct):
             return result
-        a = self._whole(corners[rest, 0])
-        u, v, w = (self._whole(k[rest]) - a for k in (corners[:, 1], corners[:, 2], points))
-        result[rest] = ((u[AFTER] * v[BEFORE] - u[BEFORE] * v[AFTER]) * w).sum(axis=0) > 0
+        a = self._whole(corners[distinct, 0])
+        u, v, w = (self._whole(k[distinct]) - a for k in (corners[:, 1], corners[:, 2], points))
+        result[distinct] = ((u[AFTER] * v[BEFORE] - u[BEFORE] * v[AFTER]) * w).sum(axis=0) > 0
         return result
 
     def _whole(self, points: np.ndarray) -> np.ndarray:

@@ -99,10 +99,10 @@ def _spread(count: int) -> np.ndarray:
 
 def _value(t: _Trial) -> list[float]:
     require_value(t.shape, "shapes")
-    other = copy(t.shape)
+    duplicate = copy(t.shape)
     for name in getattr(t.shape, "__dataclass_fields__", ()):
         try:
-            setattr(other, name, getattr(t.shape, name))
+            setattr(duplicate, name, getattr(t.shape, name))
         except (AttributeError, TypeError):
             continue
         raise ValueError(f"{name}: a shape is immutable: make the class a frozen dataclass")

@@ -107,24 +107,24 @@ def smooth_minimum(
     """Compute the smooth minimum and its gradient, the mean of the pairs' gradients weighted by exp(−k d)."""
     X = forward_kinematics(tree, q)
     placed, motions = placed_shapes(tree, q, X), Motions(tree, q, X)
-    some = [placed[k] for k in shapes] if scene else []
-    least, own, after = _exponentials(placed, pairs, some, scene, sharpness, lambda x: wrench(x).elements())
+    moving = [placed[k] for k in shapes] if scene else []
+    least, self_pairs, after = _exponentials(placed, pairs, moving, scene, sharpness, lambda x: wrench(x).elements())
     count: Any = 0.0
     wrenches: dict[int, Force] = {}
 
     def apply(body: int, F: Force) -> None:
         wrenches[body] = wrenches[body] + F if body in wrenches else F
 
-    for one, (i, j) in zip(own, pairs, strict=True):
-        share = exp(sharpness * (least - one[0]))
+    for sums, (i, j) in zip(self_pairs, pairs, strict=True):
+        share = exp(sharpness * (least - sums[0]))
         count = count + share
-        F = Force.of(one[2:]) * share
+        F = Force.of(sums[2:]) * share
         apply(placed[j].body, F)
         apply(placed[i].body, -F)
-    for shape, one in zip(some, after, strict=True):
-        share = exp(sharpness * (least - one[0]))
-        count = count + one[1] * share
-        apply(shape.body, Force.of(one[2:]) * -share)
+    for shape, sums in zip(moving, after, strict=True):
+        share = exp(sharpness * (least - sums[0]))
+        count = count + sums[1] * share
+        apply(shape.body, Force.of(sums[2:]) * -share)
     some_pair = lt(0.5, count)
     total = where(some_pair, count, 1.0)
     rates = [where(some_pair, x / total, 0.0) for x in motions.generalized_force(wrenches)]
@@ -139,18 +139,18 @@ def smooth_minimum_distance(
     k is the ``sharpness`` [1/m].
     """
     placed = placed_shapes(tree, q)
-    some = [placed[k] for k in shapes] if scene else []
-    least, own, after = _exponentials(placed, pairs, some, scene, sharpness, lambda _: [])
+    moving = [placed[k] for k in shapes] if scene else []
+    least, self_pairs, after = _exponentials(placed, pairs, moving, scene, sharpness, lambda _: [])
     count: Any = 0.0
-    for one in (*own, *after):
-        count = count + one[1] * exp(sharpness * (least - one[0]))
+    for sums in (*self_pairs, *after):
+        count = count + sums[1] * exp(sharpness * (least - sums[0]))
     return _smooth(least, count, sharpness)
 
 
 def _exponentials(
     placed: Sequence[PlacedShape],
     pairs: Pairs,
-    some: Sequence[PlacedShape],
+    moving: Sequence[PlacedShape],
     scene: SceneRows,
     sharpness: Any,
     terms: Callable[[Scalars], Sequence[Any]],
@@ -175,13 +175,13 @@ def _exponentials(
         values = _values(a, b)
         return state, [values[0], 1.0, *terms(values)]
 
-    _, own = over_own_pairs(own_pair, (), placed, pairs)
+    _, self_pairs = over_own_pairs(own_pair, (), placed, pairs)
     empty = (FAR, 0.0, *(0.0 for _ in terms([0.0] * PAIR_SIZE)))
-    _, after, _ = over_scene(with_obstacle, empty, some, scene, restart=True)
+    _, after, _ = over_scene(with_obstacle, empty, moving, scene, restart=True)
     least: Any = FAR
-    for one in (*own, *after):
-        least = fmin(least, one[0])
-    return least, own, after
+    for sums in (*self_pairs, *after):
+        least = fmin(least, sums[0])
+    return least, self_pairs, after
 
 
 def _smooth(least: Any, count: Any, sharpness: Any) -> Any:
@@ -209,9 +209,9 @@ def link_clearances(
         if link not in best:
             best[link] = d, rates
             return
-        old, others = best[link]
+        old, old_rates = best[link]
         nearer = lt(d, old)
-        best[link] = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(rates, others, strict=True)]
+        best[link] = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(rates, old_rates, strict=True)]
 
     def near(state: Any, a: SolidRow, b: SolidRow) -> Any:
         return _near(a, b, state[0])
@@ -229,10 +229,10 @@ def link_clearances(
     gradients = motions.gradients(result, [(placed[i].body, placed[j].body) for i, j in pairs])
     for values, (_, j), rates in zip(result, pairs, gradients, strict=True):
         keep(links[j], values[0], rates)
-    some = [placed[k] for k in shapes]
-    _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 6)), some, scene, restart=True, near=near)
-    for shape, one in zip(some if scene else (), after, strict=False):
-        keep(links[shape.index], one[0], motions.generalized_force({shape.body: Force.of(one[1:])}))
+    moving = [placed[k] for k in shapes]
+    _, after, _ = over_scene(with_obstacle, (FAR, *([0.0] * 6)), moving, scene, restart=True, near=near)
+    for shape, clearance in zip(moving if scene else (), after, strict=False):
+        keep(links[shape.index], clearance[0], motions.generalized_force({shape.body: Force.of(clearance[1:])}))
     return best
 
 

@@ -55,9 +55,9 @@ def in_collision(
     placed = placed_shapes(tree, q, hull_tables=True)
     distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often
 
-    def total(own: Any) -> Any:
+    def total(specific: Any) -> Any:
         """Return the margin of a pair, from its own margin and the common one."""
-        return where(lt(own, 0.0), own, own + margin) if alone else own + margin
+        return where(lt(specific, 0.0), specific, specific + margin) if alone else specific + margin
 
     def touch(a: Solid, b: Solid, margin: Any) -> Any:
         if depths and margins is not None:  # few of the pairs may overlap
@@ -69,29 +69,29 @@ def in_collision(
         result = le(distance_once(a, b), margin) if depths else within_called(a, b, margin)
         return where(result, 1.0, 0.0)
 
-    def with_obstacle(state: Any, kind: SolidKind, row: Any, own: Any = None) -> Any:
+    def with_obstacle(state: Any, kind: SolidKind, row: Any, gap: Any = None) -> Any:
         b = kind.solid(listed(row))
-        limits = [margin] * len(shapes) if own is None else [total(x) for x in listed(own)[::-1]]
+        limits = [margin] * len(shapes) if gap is None else [total(x) for x in listed(gap)[::-1]]
         candidates = [
-            _Candidate(one, None, x, _boxes_are_near(one.row, b, x, depths=depths))
-            for one, x in zip(distal_first, limits, strict=True)
+            _Candidate(shape, None, x, _boxes_are_near(shape.row, b, x, depths=depths))
+            for shape, x in zip(distal_first, limits, strict=True)
         ]
-        return _any_of(state, candidates, lambda a, _, own: touch(a, b.solid, own), b.there, each=margins is not None)
+        return _any_of(state, candidates, lambda a, _, gap: touch(a, b.solid, gap), b.there, each=margins is not None)
 
     state: Any = 0.0
     for kind, rows in scene.items() if distal_first else ():
-        own = () if margins is None else (margins.scene[kind],)
+        tables = () if margins is None else (margins.scene[kind],)
         if not kind.in_loops:
-            for row in zip(rows, *own, strict=True):
+            for row in zip(rows, *tables, strict=True):
                 state = with_obstacle(state, kind, *row)
             continue
 
         def step(state: Any, row: Any, kind: SolidKind = kind) -> tuple[Any, None]:
             return with_obstacle(state, kind, *row), None
 
-        state, _ = scan(step, state, (rows, *own))
+        state, _ = scan(step, state, (rows, *tables))
     if are_many(pairs):
-        table = None if margins is None else array([*margins.own])
+        table = None if margins is None else array([*margins.self_pairs])
 
         def of_pair(index: Any) -> Any:
             return margin if table is None else total(take(table, index))
@@ -106,18 +106,18 @@ def in_collision(
         return over_many_pairs(check, near, state, placed, pairs, going=lambda state: lt(state, 0.5))
     for members in by_kinds(placed, pairs).values():
         for first in range(0, len(members), _BLOCK):
-            some = []
+            block = []
             for index, a, b in members[first : first + _BLOCK]:
-                x = margin if margins is None else total(margins.own[index])
-                some.append(_Candidate(a, b, x, _boxes_are_near(a.row, b.row, x)))
-            state = _any_of(state, some, touch, each=margins is not None)
+                x = margin if margins is None else total(margins.self_pairs[index])
+                block.append(_Candidate(a, b, x, _boxes_are_near(a.row, b.row, x)))
+            state = _any_of(state, block, touch, each=margins is not None)
     return state
 
 
 class PairMargins(NamedTuple):
     """Margins of single pairs [m]: the robot's own (pairs,), and by kind of obstacle (capacity, shapes)."""
 
-    own: Sequence[Any]
+    self_pairs: Sequence[Any]
     scene: Mapping[SolidKind, Any]
 
 
@@ -137,7 +137,7 @@ def _any_of(
     state: Any,
     candidates: Sequence[_Candidate],
     touch: Callable[[Solid, Any, Any], Any],
-    there: Any = 1.0,
+    exists: Any = 1.0,
     *,
     each: bool = False,
 ) -> Any:
@@ -146,7 +146,7 @@ def _any_of(
     ``each`` means that candidates have margins of their own.  ``there`` is 0 if the obstacle does not exist.
     """
     # masks are stored as numbers; comparisons would be evaluated again
-    marks = [where(one.near, 1.0, 0.0) for one in candidates]
+    marks = [where(c.near, 1.0, 0.0) for c in candidates]
     first = 2 if each else 1  # index of the first value of a solid
 
     def closely() -> Any:
@@ -154,9 +154,9 @@ def _any_of(
         by_kind: dict[tuple[SolidKind, ...], list[list[Any]]] = {}
         for pair, mark in zip(candidates, marks, strict=True):
             both = [pair.a] if pair.b is None else [pair.a, pair.b]
-            values = [x for one in both for x in one.values]
-            own = [pair.margin] if each else []
-            by_kind.setdefault(tuple(one.kind for one in both), []).append([mark, *own, *values])
+            values = [x for shape in both for x in shape.values]
+            margins = [pair.margin] if each else []
+            by_kind.setdefault(tuple(shape.kind for shape in both), []).append([mark, *margins, *values])
         for kinds, rows in by_kind.items():
 
             def step(result: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, None]:
@@ -173,8 +173,8 @@ def _any_of(
                 result, _ = step(result, row)
         return result
 
-    some = and_(lt(state, 0.5), lt(0.5, sum(marks, start=0.0)))
-    return cond(some if isinstance(there, float) else and_(lt(0.0, there), some), closely, lambda: state)
+    check = and_(lt(state, 0.5), lt(0.5, sum(marks, start=0.0)))
+    return cond(check if isinstance(exists, float) else and_(lt(0.0, exists), check), closely, lambda: state)
 
 
 def spheres_are_near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
@@ -185,12 +185,12 @@ def spheres_are_near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
 
 def _boxes_are_near(a: SolidRow, b: SolidRow, distance: Any, *, depths: bool = False) -> Any:
     """Return True if two solids may be nearer than a distance, by their bounding boxes or spheres."""
-    own, other = _half_sides(a), _half_sides(b)
-    if own is None or other is None:
+    half_a, half_b = _half_sides(a), _half_sides(b)
+    if half_a is None or half_b is None:
         return spheres_are_near(a, b, distance)
     result: Any = True
-    for x, here, there in zip(b.anchor - a.anchor, own, other, strict=True):
-        within = (there + distance) + here
+    for x, side_a, side_b in zip(b.anchor - a.anchor, half_a, half_b, strict=True):
+        within = (side_b + distance) + side_a
         result = and_(result, le(fabs(x), fmax(within, 0.0) if depths else within))
     return result
 

@@ -259,28 +259,28 @@ def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
     for an unbounded shape or an unbounded prismatic joint.
     """
     far = np.full(len(tree.bodies), -math.inf)  # maximum distance from the body's origin of carried points; −∞ if none
-    for one in link_shapes(tree):
-        if one.body != WORLD:
-            reach = math.inf if one.shape.origin_radius is None else one.shape.origin_radius
-            far[one.body] = max(far[one.body], _size(one.placement.translation) + reach)
+    for x in link_shapes(tree):
+        if x.body != WORLD:
+            reach = math.inf if x.shape.origin_radius is None else x.shape.origin_radius
+            far[x.body] = max(far[x.body], _size(x.placement.translation) + reach)
     result = np.zeros(tree.nv)
     for i in reversed(range(len(tree.bodies))):  # children come after their parents
         body = tree.bodies[i]
         joint = body.joint
         if joint.nq != joint.nv or not (joint.has_fixed_subspaces or (joint.nv == 1 and constant_twist(joint))):
             raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): its points' displacement is unbounded")
-        own = far[i] + _size(body.rotor.translation)  # from the moving frame's origin
+        arm = far[i] + _size(body.rotor.translation)  # from the moving frame's origin
         slide = _size(joint.X(joint.zero()).translation)
         ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)
         low, high = lower[tree.q_slices[i]], upper[tree.q_slices[i]]
         for k, column in enumerate(joint.S(joint.zero()).columns):
             turning, sliding = _size(column.angular), _size(column.linear)
-            if own > -math.inf:
-                result[tree.v_slices[i].start + k] += abs(ratio) * (sliding + (turning * own if turning > 0.0 else 0.0))
+            if arm > -math.inf:
+                result[tree.v_slices[i].start + k] += abs(ratio) * (sliding + (turning * arm if turning > 0.0 else 0.0))
             if sliding > 0.0:
                 slide += sliding * (abs(ratio) * max(abs(low[k]), abs(high[k])) + abs(offset))
         if body.parent != WORLD:
-            far[body.parent] = max(far[body.parent], own + slide + _size(body.placement.translation))
+            far[body.parent] = max(far[body.parent], arm + slide + _size(body.placement.translation))
     if not np.isfinite(result).all():
         raise ValueError("a shape or a prismatic joint is unbounded, so the displacement of points is unbounded")
     return result

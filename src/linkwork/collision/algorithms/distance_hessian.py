@@ -48,7 +48,7 @@ _MAX_UNROLLED = 400  # products of twists, summed over all pairs
 class PairHessians:
     """Distances with gradients and Hessians: of the robot's own pairs, and by moving shape and obstacle."""
 
-    own: list[_OfPair]
+    self_pairs: list[_OfPair]
     scene: list[list[_OfPair]]
 
 
@@ -90,10 +90,10 @@ def pair_hessians(
         K, exists = motion_response(a.solid, b.solid, result)
         return [*pair_values(result), exists, *(x for row in K for x in row)]
 
-    def own(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
+    def self_pair(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
         return state, measured(a, b)
 
-    result = over_own_pairs(own, (), placed, pairs)[1]
+    result = over_own_pairs(self_pair, (), placed, pairs)[1]
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
     products = _products_of_all(columns_of, result, bodies)
 
@@ -107,17 +107,17 @@ def pair_hessians(
 
         return state, list(cond(lt(0.0, b.there), used, unused))
 
-    some = [placed[k] for k in shapes]
-    extra = {shape.index: columns_of.path_columns(shape.body, WORLD) for shape in some}
-    _, _, rows = over_scene(with_obstacle, (), some, scene, extra)
+    moving = [placed[k] for k in shapes]
+    extra = {shape.index: columns_of.path_columns(shape.body, WORLD) for shape in moving}
+    _, _, rows = over_scene(with_obstacle, (), moving, scene, extra)
     return PairHessians(
         [
-            columns_of.of_pair(one[: PAIR_SIZE + 1], T, a, b)
-            for one, T, (a, b) in zip(result, products, bodies, strict=True)
+            columns_of.of_pair(pair[: PAIR_SIZE + 1], T, a, b)
+            for pair, T, (a, b) in zip(result, products, bodies, strict=True)
         ],
         [
-            [columns_of.of_pair(one[: PAIR_SIZE + 1], one[PAIR_SIZE + 1 :], shape.body, WORLD) for one in row]
-            for shape, row in zip(some, rows, strict=True)
+            [columns_of.of_pair(pair[: PAIR_SIZE + 1], pair[PAIR_SIZE + 1 :], shape.body, WORLD) for pair in row]
+            for shape, row in zip(moving, rows, strict=True)
         ],
     )
 
@@ -129,16 +129,16 @@ def _products_of_all(
 
     K is the change of the normal's wrench with a relative twist.  Long computations are in a loop.
     """
-    rows = [[*one, *columns_of.path_columns(a, b)] for one, (a, b) in zip(pairs, bodies, strict=True)]
+    rows = [[*step, *columns_of.path_columns(a, b)] for step, (a, b) in zip(pairs, bodies, strict=True)]
     size = PAIR_SIZE + 37
     if sum(columns_of.count_between(a, b) ** 2 for a, b in bodies) <= _MAX_UNROLLED:
         return [_products(row[:size], row[size:]) for row in rows]
 
-    def one(state: Any, row: Any) -> tuple[Any, Any]:
+    def step(state: Any, row: Any) -> tuple[Any, Any]:
         values = listed(row)
         return state, np.array(_products(values[:size], values[size:]), dtype=object)
 
-    _, results = scan(one, (), np.array(rows, dtype=object))
+    _, results = scan(step, (), np.array(rows, dtype=object))
     return [listed(result) for result in results]
 
 
@@ -203,23 +203,23 @@ class _JointColumns:
         nv = self.tree.nv
         hessian: list[list[Any]] = [[0.0] * nv for _ in range(nv)]
 
-        def add(one: _Column, other: _Column, x: Any) -> None:
-            k, l = one.velocity, other.velocity
+        def add(first: _Column, second: _Column, x: Any) -> None:
+            k, l = first.velocity, second.velocity
             hessian[k][l] = hessian[k][l] + x
-            if one is not other:
+            if first is not second:
                 hessian[l][k] = hessian[l][k] + x
 
-        for m, one in enumerate(order):
-            for other in order[m:]:
-                x = products[one.index * self.count + other.index]
-                if one.body == other.body and one is not other:
-                    x = (x + products[other.index * self.count + one.index]) * 0.5
-                add(one, other, x)
+        for m, first in enumerate(order):
+            for second in order[m:]:
+                x = products[first.index * self.count + second.index]
+                if first.body == second.body and first is not second:
+                    x = (x + products[second.index * self.count + first.index]) * 0.5
+                add(first, second, x)
         for i, inward in path:
-            own, rates = self.columns[i], self.derivatives(i)
-            for k, one in enumerate(own):
-                for l, other in enumerate(own[k:], start=k):
+            columns, rates = self.columns[i], self.derivatives(i)
+            for k, first in enumerate(columns):
+                for l, second in enumerate(columns[k:], start=k):
                     x = (rates[l][k] + rates[k][l]).dot(F) * 0.5
-                    add(one, other, -x if inward else x)
+                    add(first, second, -x if inward else x)
         gradient = self.motions.gradient(measured, a, b)
         return _OfPair(measured, gradient, hessian, exists)

@@ -221,24 +221,24 @@ class _Gaps:
         """
         X = [*forward_kinematics(self.tree, q), Pose.identity()]  # the world's comes last: its index is −1
         placed = placed_shapes(self.tree, q, X[:-1], hull_tables=True)
-        centers = [anchor(one.row.solid.core) for one in placed]
+        centers = [anchor(shape.row.solid.core) for shape in placed]
         distal_first = [placed[k] for k in reversed(self.shapes)]
-        own = None
+        each = None
         if self.margins is not None:
-            own = {kind: table[:, ::-1] for kind, table in self.margins.scene.items()}
+            each = {kind: table[:, ::-1] for kind, table in self.margins.scene.items()}
         start = FAR, back, forth
         if self.moving is None and are_many(self.pairs):
             no_motion: dict[int, list[Any]] = {k: [] for k in self.shapes}
-            state, _, _ = over_scene(self._step, start, distal_first, self.scene, no_motion, each=own, near=self._near)
+            state, _, _ = over_scene(self._step, start, distal_first, self.scene, no_motion, each=each, near=self._near)
             return self._over_many(state, placed)
         if isinstance(self.moving, Summed):
             rows, to_world = self._rows(q, X, centers, placed, self.moving)
-            state, _, _ = over_scene(self._step, start, distal_first, self.scene, to_world, each=own, near=self._near)
+            state, _, _ = over_scene(self._step, start, distal_first, self.scene, to_world, each=each, near=self._near)
             return self._over_many(state, placed, rows)
         of_shape, of_pair = self._motions(q, X, centers)
         if self.margins is not None:
-            of_pair = [[*values, x] for values, x in zip(of_pair, self.margins.own, strict=True)]
-        state, _, _ = over_scene(self._step, start, distal_first, self.scene, of_shape, each=own, near=self._near)
+            of_pair = [[*values, x] for values, x in zip(of_pair, self.margins.self_pairs, strict=True)]
+        state, _, _ = over_scene(self._step, start, distal_first, self.scene, of_shape, each=each, near=self._near)
         state, _ = over_own_pairs(self._step, state, placed, self.pairs, of_pair)
         return state  # type: ignore[no-any-return]
 
@@ -249,7 +249,7 @@ class _Gaps:
 
         The pairs are too many to be unrolled.
         """
-        table = None if self.margins is None else array([*self.margins.own])
+        table = None if self.margins is None else array([*self.margins.self_pairs])
 
         def with_margin(motion: Scalars, index: Any) -> Scalars:
             return motion if table is None else [*motion, take(table, index)]
@@ -271,13 +271,13 @@ class _Gaps:
         single pairs, the pair's margin comes last and is subtracted from the distance.
         """
         least, back, forth = state
-        motion, own = self._split_margin(motion)
+        motion, margin = self._split_margin(motion)
         speed, acceleration = motion[:2] if motion else (0.0, 0.0)
         less = self.margin + _SLACK
 
         def measured() -> tuple[Any, ...]:
             result, gap = self._distance_and_gap(a, b, planes=bool(motion))
-            distance = result.distance if own is None else result.distance - own
+            distance = result.distance if margin is None else result.distance - margin
             if not motion:
                 return fmin(least, distance), back, forth
             if any(isinstance(row.solid.core, FieldCore) for row in (a, b)):  # no plane separates a field
@@ -288,7 +288,7 @@ class _Gaps:
             if len(motion) > 8:
                 opening, more = _normal_velocity(n, b, motion[8:14])
                 closing, spread = closing - opening, spread + more
-            d = fmax((gap if own is None else gap - own) - less, _TINY)
+            d = fmax((gap if margin is None else gap - margin) - less, _TINY)
             always = d / (speed + _TINY)
             return (
                 fmin(least, distance),
@@ -296,7 +296,7 @@ class _Gaps:
                 fmin(forth, fmax(always, _span(d, -closing - spread, acceleration))),
             )
 
-        return cond(self._is_near(state, a, b, motion, own), measured, lambda: state), []
+        return cond(self._is_near(state, a, b, motion, margin), measured, lambda: state), []
 
     def _distance_and_gap(self, a: SolidRow, b: SolidRow, *, planes: bool) -> tuple[SignedDistance, Any]:
         """Return the signed distance and, with ``planes``, the gap between the supporting planes normal to n [m].
@@ -317,12 +317,12 @@ class _Gaps:
     def _near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars = ()) -> Any:
         return self._is_near(state, a, b, *self._split_margin(motion))
 
-    def _is_near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars, own: Any) -> Any:
+    def _is_near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars, margin: Any) -> Any:
         """Return True if a pair may have a smaller distance or shorter spans than the state."""
         least, back, forth = state
         speed = motion[0] if motion else 0.0
         between = b.anchor - a.anchor
-        reach = a.reach + b.reach if own is None else a.reach + b.reach + own
+        reach = a.reach + b.reach if margin is None else a.reach + b.reach + margin
         far = reach + fmax(least, self.margin + _SLACK + speed * fmax(back, forth))
         near = and_(lt(self.margin, least), le(between.dot(between), far * far))
         return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)
@@ -373,12 +373,12 @@ class _Gaps:
         of_shape = [
             [
                 moving.reaches[k],
-                *moving.sums[one.body],
+                *moving.sums[shape.body],
                 *centers[k],
-                *point_velocity(V[one.body], X[one.body], centers[k]),
-                *V[one.body].angular,
+                *point_velocity(V[shape.body], X[shape.body], centers[k]),
+                *V[shape.body].angular,
             ]
-            for k, one in enumerate(placed)
+            for k, shape in enumerate(placed)
         ]
         of_body = [
             [*sums, *point_velocity(twist, pose, Vec3.zero()), *twist.angular]

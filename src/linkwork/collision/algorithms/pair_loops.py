@@ -113,14 +113,14 @@ def over_scene(
     for kind, members in by_kind(shapes).items() if scene else ():
 
         def of_shape(
-            state: Any, row: Any, own: Mapping[SolidKind, Any], kind: SolidKind = kind
+            state: Any, row: Any, columns: Mapping[SolidKind, Any], kind: SolidKind = kind
         ) -> tuple[Any, list[Any]]:
             """Run the steps of one shape; ``own`` has its columns (capacity,) of ``each`` by kind of obstacle."""
             elements = listed(row)
             a, more = kind.solid(elements[: kind.size]), [elements[kind.size :]] if extra is not None else []
             results, first = [], 0
             for kind_b, rows in scene.items():
-                pairs_own = own.get(kind_b)
+                pairs_own = columns.get(kind_b)
 
                 def read(row: Any, *pair: Any, kind_b: SolidKind = kind_b) -> tuple[Any, ...]:
                     return a, kind_b.solid(listed(row)), *(_with(more, pair) if pair else more)
@@ -141,8 +141,8 @@ def over_scene(
         tables = {} if each is None else each
         if len(members) == 1 or not kind.in_loops:
             for shape, row in zip(members, rows, strict=True):
-                own = {kind_b: table[:, column[shape.index]] for kind_b, table in tables.items()}
-                state, results = of_shape(start if restart else state, row, own)
+                shape_columns = {kind_b: table[:, column[shape.index]] for kind_b, table in tables.items()}
+                state, results = of_shape(start if restart else state, row, shape_columns)
                 after[shape.index] = state
                 values[shape.index] = [listed(x) for result in results for x in result]
             continue
@@ -150,8 +150,10 @@ def over_scene(
         kinds = tuple(tables)
 
         def outer(carried: Any, row: Any, kinds: tuple[SolidKind, ...] = kinds) -> tuple[Any, Any]:
-            elements, *own = row if kinds else (row,)
-            following, results = of_shape(start if restart else carried, elements, dict(zip(kinds, own, strict=True)))
+            elements, *columns = row if kinds else (row,)
+            following, results = of_shape(
+                start if restart else carried, elements, dict(zip(kinds, columns, strict=True))
+            )
             return () if restart else following, (following, *results)
 
         rows_of: Any = np.array(rows, dtype=object)
@@ -199,7 +201,7 @@ def _scan_rows(
 
     ``read`` converts a row and its entry of ``each`` to two solids and extra values.
     """
-    own = () if each is None else (each,)
+    tables = () if each is None else (each,)
 
     def one(carried: Any, row: Any) -> tuple[Any, Any]:
         elements, index, *pair = row
@@ -210,7 +212,7 @@ def _scan_rows(
     count, size = np.shape(rows)
     length = _block_size(count)
     if near is None or count % length:
-        return scan(one, state, (rows, indices, *own))
+        return scan(one, state, (rows, indices, *tables))
 
     def block(carried: Any, members: Any) -> tuple[Any, Any]:
         close: Any = False
@@ -219,7 +221,7 @@ def _scan_rows(
             close = or_(close, near(carried, a, b, *more))
         return cond(close, lambda: scan(one, carried, members)[0], lambda: carried), None
 
-    blocks = [np.reshape(x, (-1, length)) for x in (indices, *own)]
+    blocks = [np.reshape(x, (-1, length)) for x in (indices, *tables)]
     return scan(block, state, (np.reshape(rows, (-1, length, size)), *blocks))
 
 
@@ -280,7 +282,7 @@ def over_many_pairs(
     alike = {kind: members for kind, members in by_kind(shapes).items() if kind.in_loops}
     tables = {kind: _Table.of(members, rows) for kind, members in alike.items()}
     bodies = None if rows is None else _materialized(rows.of_body)
-    where = {one.index: (kind, k) for kind, members in alike.items() for k, one in enumerate(members)}
+    where = {shape.index: (kind, k) for kind, members in alike.items() for k, shape in enumerate(members)}
     shared = [] if rows is None else _shared_bodies(rows.tree, shapes, pairs)
     for index, (i, j) in enumerate(pairs):
         if i not in where or j not in where:
@@ -347,7 +349,7 @@ class _Table(NamedTuple):
     @staticmethod
     def of(members: Sequence[PlacedShape], rows: BodyRows | None) -> _Table:
         more: Callable[[int], Scalars] = (lambda _: []) if rows is None else rows.of_shape.__getitem__
-        return _Table(members[0].kind, _materialized([[*one.values, *more(one.index)] for one in members]))
+        return _Table(members[0].kind, _materialized([[*shape.values, *more(shape.index)] for shape in members]))
 
     def row(self, k: Any) -> tuple[SolidRow, list[Any]]:
         result = [*take(self.rows, k)]
@@ -391,10 +393,10 @@ def _shared_bodies(tree: Tree, shapes: Sequence[PlacedShape], pairs: Sequence[tu
     known: dict[int, list[int]] = {}
     result = []
     for i, j in pairs:
-        one, other = shapes[i].body, shapes[j].body
-        if one not in known:
-            known[one] = shared_ancestors(tree, one)
-        shared = WORLD if other == WORLD else known[one][other]
+        a, b = shapes[i].body, shapes[j].body
+        if a not in known:
+            known[a] = shared_ancestors(tree, a)
+        shared = WORLD if b == WORLD else known[a][b]
         result.append(len(tree.bodies) if shared == WORLD else shared)
     return result
 

@@ -24,25 +24,25 @@ def named_pairs(
     These are all enabled pairs, the named ``pairs``, or the pairs of a link.  Raises ValueError and UnknownNameError.
     """
     shapes = _supported_shapes(tree, caller)
-    own, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
+    self_pairs, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
     with_scene = [(k, name) for name in scene.names for k in moving]
     if pairs is not None:
-        own, with_scene = _by_names(tree, caller, shapes, scene, pairs)
+        self_pairs, with_scene = _by_names(tree, caller, shapes, scene, pairs)
     if link is not None:
         links = _links(tree, shapes, link)
-        own = [pair for pair in own if links & {shapes[pair[0]].link, shapes[pair[1]].link}]
+        self_pairs = [pair for pair in self_pairs if links & {shapes[pair[0]].link, shapes[pair[1]].link}]
         with_scene = [pair for pair in with_scene if shapes[pair[0]].link in links]
-    if not own and not with_scene:
+    if not self_pairs and not with_scene:
         raise ValueError(
             f"{caller}: robot {tree.name!r} has no enabled collision pair: pass a scene, or enable pairs by "
             f"with_collision_pairs"
         )
-    for i, j in own:
+    for i, j in self_pairs:
         _check_fields(caller, shapes[i].name, shapes[i].shape, shapes[j].name, shapes[j].shape)
     for k in {k for k, _ in with_scene}:
         for name in {name for _, name in with_scene}:
             _check_fields(caller, shapes[k].name, shapes[k].shape, name, scene[name].shape)
-    return shapes, own, with_scene
+    return shapes, self_pairs, with_scene
 
 
 def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
@@ -101,7 +101,7 @@ def _by_names(
     expected = f"{caller}: pairs: expected pairs of names, as in {example!r}"
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise ValueError(f"{expected}, got {pairs!r}")
-    own: dict[tuple[int, int], None] = {}
+    self_pairs: dict[tuple[int, int], None] = {}
     with_scene: dict[tuple[int, str], None] = {}
     for pair in pairs:
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
@@ -124,5 +124,5 @@ def _by_names(
                     raise ValueError(
                         f"{caller}: pairs: {a!r} and {b!r} are on the same body and do not move relative to each other"
                     )
-                own[min(i, j), max(i, j)] = None
-    return list(own), list(with_scene)
+                self_pairs[min(i, j), max(i, j)] = None
+    return list(self_pairs), list(with_scene)

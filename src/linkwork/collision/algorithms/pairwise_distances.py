@@ -60,7 +60,7 @@ FAR = 1e30  # [m] distance of an unused row of a scene
 class PairDistances:
     """Distance, normal and witness points of each pair (`pair_values`), with gradients if they were requested."""
 
-    own: list[list[Any]]  # of the robot's own pairs
+    self_pairs: list[list[Any]]  # of the robot's own pairs
     scene: list[list[list[Any]]]  # by moving shape and row of the scene
     own_gradient: list[list[Any]]
     scene_gradient: list[list[list[Any]]]
@@ -88,10 +88,10 @@ def pair_distances(
     X = forward_kinematics(tree, q)
     placed = placed_shapes(tree, q, X)
 
-    def own(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
+    def self_pair(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
         return state, pair_values(signed_distance_once(a.solid, b.solid))
 
-    result = over_own_pairs(own, (), placed, pairs)[1]
+    result = over_own_pairs(self_pair, (), placed, pairs)[1]
     motions = Motions(tree, q, X) if derivatives else None
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
     own_gradient = [] if motions is None else motions.gradients(result, bodies)
@@ -106,9 +106,9 @@ def pair_distances(
 
         return state, list(cond(lt(0.0, b.there), measured, unused))
 
-    some = [placed[k] for k in shapes]
-    extra = {shape.index: motions.of_body(shape.body) for shape in some} if motions is not None else None
-    _, _, rows = over_scene(with_obstacle, (), some, scene, extra)
+    moving = [placed[k] for k in shapes]
+    extra = {shape.index: motions.of_body(shape.body) for shape in moving} if motions is not None else None
+    _, _, rows = over_scene(with_obstacle, (), moving, scene, extra)
     return PairDistances(
         result,
         [[values[:PAIR_SIZE] for values in row] for row in rows],
@@ -140,7 +140,7 @@ class Motions:
 
         Long computations are in a loop.
         """
-        joints = sum(len(one) + len(other) for _, one, other in (fork(self.tree, a, b) for a, b in bodies))
+        joints = sum(len(step) + len(to_b) for _, step, to_b in (fork(self.tree, a, b) for a, b in bodies))
         if joints <= _MAX_UNROLLED:
             return [self.gradient(values, a, b) for values, (a, b) in zip(pairs, bodies, strict=True)]
         rows = [
@@ -148,13 +148,13 @@ class Motions:
             for values, (a, b) in zip(pairs, bodies, strict=True)
         ]
 
-        def one(state: Any, row: Any) -> tuple[Any, Any]:
+        def step(state: Any, row: Any) -> tuple[Any, Any]:
             values = listed(row)
             F, columns = Force.of(values[:6]), values[6:]
             rates = [Motion.of(columns[k : k + 6]).dot(F) for k in range(0, len(columns), 6)]
             return state, object_array((len(rates),), rates)
 
-        _, results = scan(one, (), object_array((len(rows), len(rows[0])), [x for row in rows for x in row]))
+        _, results = scan(step, (), object_array((len(rows), len(rows[0])), [x for row in rows for x in row]))
         return [listed(result) for result in results]
 
     def between(self, a: int, b: int) -> list[Motion]:
@@ -232,13 +232,13 @@ def nearby_distances(
         return state, list(_distance_or_bound(a, b, within))
 
     bodies = [(placed[i].body, placed[j].body) for i, j in pairs]
-    some = [placed[k] for k in shapes]
+    moving = [placed[k] for k in shapes]
     if _are_batches(placed, scene):
-        result, of_scene = _nearby_of_batches(placed, pairs, some, scene, within)
+        result, of_scene = _nearby_of_batches(placed, pairs, moving, scene, within)
     else:
         result = over_own_pairs(step, (), placed, pairs)[1]
-        of_scene = over_scene(step, (), some, scene)[2]
-    for shape, met in zip(some, of_scene, strict=True):
+        of_scene = over_scene(step, (), moving, scene)[2]
+    for shape, met in zip(moving, of_scene, strict=True):
         result += met
         bodies += [(shape.body, WORLD)] * len(met)
     return [values[0] for values in result], motions.gradients(result, bodies)
@@ -249,14 +249,14 @@ def _are_batches(placed: Sequence[PlacedShape], scene: Mapping[SolidKind, Any]) 
     values = [x for shape in placed for x in shape.values]
     obstacles = [x for rows in scene.values() for row in rows for x in listed(row)]
     batches = [x for x in values if isinstance(x, np.ndarray) and x.ndim and x.dtype == float]
-    numbers = all(isinstance(x, (float, int)) for x in obstacles)
-    return numbers and bool(batches) and len(batches) + sum(isinstance(x, (float, int)) for x in values) == len(values)
+    plain = all(isinstance(x, (float, int)) for x in obstacles)
+    return plain and bool(batches) and len(batches) + sum(isinstance(x, (float, int)) for x in values) == len(values)
 
 
 def _nearby_of_batches(
     placed: Sequence[PlacedShape],
     pairs: Sequence[tuple[int, int]],
-    some: Sequence[PlacedShape],
+    moving: Sequence[PlacedShape],
     scene: Mapping[SolidKind, Any],
     within: Any,
 ) -> tuple[list[list[Any]], list[list[list[Any]]]]:
@@ -264,20 +264,20 @@ def _nearby_of_batches(
 
     All pairs of two kinds of shapes are one batch for NumPy, instead of one step of a loop for each.
     """
-    own: list[list[Any]] = [[] for _ in pairs]
+    self_pairs: list[list[Any]] = [[] for _ in pairs]
     for kinds, members in by_kinds(placed, pairs).items():
         rows = _distances_or_bounds(kinds, [(a.values, b.values) for _, a, b in members], within)
         for (index, _, _), row in zip(members, rows, strict=True):
-            own[index] = row
-    of_scene: dict[int, list[list[Any]]] = {shape.index: [] for shape in some}
+            self_pairs[index] = row
+    of_scene: dict[int, list[list[Any]]] = {shape.index: [] for shape in moving}
     for kind_b, table in scene.items():
         obstacles = [listed(row) for row in table]
-        for kind_a, shapes in by_kind(some).items():
+        for kind_a, shapes in by_kind(moving).items():
             both = [(shape.values, row) for shape in shapes for row in obstacles]
             values = iter(_distances_or_bounds((kind_a, kind_b), both, within))
             for shape in shapes:
                 of_scene[shape.index] += [next(values) for _ in obstacles]
-    return own, [of_scene[shape.index] for shape in some]
+    return self_pairs, [of_scene[shape.index] for shape in moving]
 
 
 def _distances_or_bounds(
@@ -285,7 +285,7 @@ def _distances_or_bounds(
 ) -> list[list[Any]]:
     """Return distance, normal and witness point of each pair of two kinds; ``rows`` have both solids' values."""
     if len(rows) == 1 or not all(kind.in_loops for kind in kinds):
-        solids = [(kinds[0].solid(one), kinds[1].solid(other)) for one, other in rows]
+        solids = [(kinds[0].solid(row_a), kinds[1].solid(row_b)) for row_a, row_b in rows]
         return [list(_distance_or_bound(a, b, within)) for a, b in solids]
     lead = np.broadcast_shapes(*(np.shape(x) for both in rows for values in both for x in values))
 
@@ -295,9 +295,9 @@ def _distances_or_bounds(
             return values[0]
         return np.stack([np.broadcast_to(np.asarray(x, dtype=float), lead) for x in values])
 
-    ones, others = zip(*rows, strict=True)
-    a = kinds[0].solid([together(column) for column in zip(*ones, strict=True)])
-    b = kinds[1].solid([together(column) for column in zip(*others, strict=True)])
+    rows_a, rows_b = zip(*rows, strict=True)
+    a = kinds[0].solid([together(column) for column in zip(*rows_a, strict=True)])
+    b = kinds[1].solid([together(column) for column in zip(*rows_b, strict=True)])
     columns = [np.broadcast_to(x, (len(rows), *lead)) for x in _distance_or_bound(a, b, within)]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -322,7 +322,7 @@ def _distance_or_bound(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]
         n = offset * (1.0 / length)
         if not absent:
             return where(apart, length, 0.0) - reach, *n, *a.anchor
-        there = lt(0.0, b.there)
-        return where(there, length - reach, ABSENT), *(where(there, x, 0.0) for x in n), *a.anchor
+        exists = lt(0.0, b.there)
+        return where(exists, length - reach, ABSENT), *(where(exists, x, 0.0) for x in n), *a.anchor
 
     return cond(near, measured, spheres)  # type: ignore[no-any-return]

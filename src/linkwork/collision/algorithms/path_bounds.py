@@ -116,14 +116,9 @@ def _after(before: PathSums, parent: Body | None, body: Body, q: Scalars, phi: S
     else:
         D = D + length(joint.X([]).translation)
     T = before.T + turning
-    own = sliding - turning * D
+    change = sliding - turning * D
     return PathSums(
-        T,
-        D,
-        before.P + own,
-        before.B + own * (T + before.T),
-        before.A + turned,
-        before.H + (slid - turned * D),
+        T, D, before.P + change, before.B + change * (T + before.T), before.A + turned, before.H + (slid - turned * D)
     )
 
 
@@ -171,12 +166,12 @@ def shape_bounds(tree: Tree, middle: Scalars, phi: Scalars, pairs: Sequence[tupl
 def _bounds(tree: Tree, middle: Scalars, phi: Scalars) -> list[dict[int, MotionBound]]:
     """Return the bounds for the core of each shape relative to each body that carries it."""
     result = []
-    for one in link_shapes(tree):
-        if one.body == WORLD:
+    for shape in link_shapes(tree):
+        if shape.body == WORLD:
             result.append({WORLD: MotionBound(0.0, 0.0)})
             continue
-        points, radius = _hull(one)
-        result.append(motion_bounds(tree, middle, phi, one.body, points, radius))
+        points, radius = _hull(shape)
+        result.append(motion_bounds(tree, middle, phi, shape.body, points, radius))
     return result
 
 
@@ -185,37 +180,37 @@ def _is_large(tree: Tree, pairs: Sequence[tuple[int, int]]) -> bool:
     depth = {WORLD: 0}
     for i, parent, _ in tree.outward():
         depth[i] = depth[parent] + 1
-    return are_many(pairs) or sum(depth[one.body] for one in link_shapes(tree)) > _MAX_BOUNDS
+    return are_many(pairs) or sum(depth[shape.body] for shape in link_shapes(tree)) > _MAX_BOUNDS
 
 
 def _summed(tree: Tree, middle: Scalars, phi: Scalars) -> Summed:
     """Return the bounds of a large robot as sums along the tree."""
     sums = path_sums(tree, middle, phi)
     reaches = []
-    for one in link_shapes(tree):
-        if one.body == WORLD:
+    for shape in link_shapes(tree):
+        if shape.body == WORLD:
             reaches.append(0.0)
             continue
-        points, radius = _hull(one)
-        rotor = tree.bodies[one.body].rotor
-        own = points if rotor.is_identity else [rotor.point(p) for p in points]
-        far = max(float(length(p)) for p in own) + radius
-        reaches.append(sums[one.body].D + far)
+        points, radius = _hull(shape)
+        rotor = tree.bodies[shape.body].rotor
+        in_joint = points if rotor.is_identity else [rotor.point(p) for p in points]
+        far = max(float(length(p)) for p in in_joint) + radius
+        reaches.append(sums[shape.body].D + far)
     return Summed(sums, reaches)
 
 
-def _hull(one: LinkShape) -> tuple[tuple[Vec3, ...], float]:
+def _hull(s: LinkShape) -> tuple[tuple[Vec3, ...], float]:
     """Return points on a body and a radius [m]: the shape's core is within it of the points' convex hull."""
-    if type(one.shape) in FIELDS:
-        return (one.placement.translation,), FIELDS[type(one.shape)].reach(one.shape)
-    placed = solid(one.shape, one.placement)
+    if type(s.shape) in FIELDS:
+        return (s.placement.translation,), FIELDS[type(s.shape)].reach(s.shape)
+    placed = solid(s.shape, s.placement)
     core = placed.core
     if isinstance(core, SegmentCore):
         return (core.center + core.half, core.center - core.half), 0.0
-    return (anchor(core),), reach_of(solid(one.shape, Pose.identity())) - placed.radius
+    return (anchor(core),), reach_of(solid(s.shape, Pose.identity())) - placed.radius
 
 
-def motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
+def motion_between(motion_a: Scalars, motion_b: Scalars, shared: Scalars) -> list[Any]:
     """Return speed and acceleration bounds of a pair of shapes, and the (v; ω) of each, relative to a shared body.
 
     The arguments are the table rows of both shapes and of the last body that carries both.
@@ -223,7 +218,7 @@ def motion_between(one: Scalars, other: Scalars, shared: Scalars) -> list[Any]:
     size = len(PathSums._fields)
     sums, origin, w = shared[:size], Vec3.of(shared[size : size + 3]), Vec3.of(shared[size + 3 :])
     bound, motions = MotionBound(0.0, 0.0), []
-    for reach, *values in (one, other):
+    for reach, *values in (motion_a, motion_b):
         center, v, turning = (Vec3.of(values[k : k + 3]) for k in range(size, size + 9, 3))
         bound = bound + bound_between(reach, values[:size], sums)
         motions += [*(v - origin - w.cross(center)), *(turning - w)]
@@ -235,9 +230,9 @@ def body_twists(tree: Tree, q: Scalars, phi: Scalars, X: Sequence[Pose]) -> list
     of_q, of_phi = tree.split_q(q), tree.split_v(phi)
     V = {WORLD: Motion.zero()}
     for i, p, body in tree.outward():
-        own: Motion = body.S(of_q[i]) @ of_phi[i]
+        V_J: Motion = body.S(of_q[i]) @ of_phi[i]
         R = X[i].rotation
-        V[i] = Motion(V[p].angular + R @ own.angular, point_velocity(V[p], X[p], X[i].translation) + R @ own.linear)
+        V[i] = Motion(V[p].angular + R @ V_J.angular, point_velocity(V[p], X[p], X[i].translation) + R @ V_J.linear)
     return [*(V[i] for i, _, _ in tree.outward()), V[WORLD]]
 
 

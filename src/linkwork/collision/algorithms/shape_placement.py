@@ -66,8 +66,8 @@ def placed_shapes(
     shapes = link_shapes(tree)
     kinds = _kinds(shapes)
     result = [
-        _placed(k, one, kind, Pose.identity() if one.body == WORLD else X[one.body])
-        for k, (one, kind) in enumerate(zip(shapes, kinds, strict=True))
+        _placed(k, shape, kind, Pose.identity() if shape.body == WORLD else X[shape.body])
+        for k, (shape, kind) in enumerate(zip(shapes, kinds, strict=True))
     ]
     return _with_hull_tables(result) if hull_tables else result
 
@@ -78,20 +78,20 @@ def _with_hull_tables(shapes: Sequence[PlacedShape]) -> list[PlacedShape]:
     for kind, members in by_kind(shapes).items():
         if not kind.vertices or len(members) < 2:
             continue
-        hulls = [[*one.row.solid.core.vertices] for one in members]  # type: ignore[union-attr]
+        hulls = [[*x.row.solid.core.vertices] for x in members]  # type: ignore[union-attr]
         table = HullTable([[*hull, *[hull[0]] * (kind.vertices - len(hull))] for hull in hulls])
-        for k, one in enumerate(members):
-            core = PolytopeCore(one.row.solid.core.pose, HullVertices(table, float(k)))  # type: ignore[union-attr]
-            row = SolidRow(one.row.there, one.row.reach, Solid(core, one.row.solid.radius))
-            result[one.index] = PlacedShape(one.index, one.body, kind_of(core), row)
+        for k, x in enumerate(members):
+            core = PolytopeCore(x.row.solid.core.pose, HullVertices(table, float(k)))  # type: ignore[union-attr]
+            row = SolidRow(x.row.there, x.row.reach, Solid(core, x.row.solid.radius))
+            result[x.index] = PlacedShape(x.index, x.body, kind_of(core), row)
     return result
 
 
 def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:
     """Return the kind of solid of each shape; the kind of a field is determined when it is placed."""
     result = [
-        SolidKind(FieldCore) if type(one.shape) in FIELDS else kind_of(solid(one.shape, Pose.identity()).core)
-        for one in shapes
+        SolidKind(FieldCore) if type(shape.shape) in FIELDS else kind_of(solid(shape.shape, Pose.identity()).core)
+        for shape in shapes
     ]
     widest = max(
         (kind for kind in result if 0 < kind.vertices <= _MAX_PADDED_VERTICES),
@@ -101,13 +101,13 @@ def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:
     return [widest if widest is not None and 0 < kind.vertices <= _MAX_PADDED_VERTICES else kind for kind in result]
 
 
-def _placed(index: int, one: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape:
-    if type(one.shape) in FIELDS:
-        field, values = field_row(one.shape, X @ one.placement)
-        return PlacedShape(index, one.body, field, field.solid(values), values)
-    alone = solid(one.shape, Pose.identity())
-    result = solid(one.shape, X @ one.placement)
-    return PlacedShape(index, one.body, kind, SolidRow(1.0, reach_of(alone), result))
+def _placed(index: int, shape: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape:
+    if type(shape.shape) in FIELDS:
+        field, values = field_row(shape.shape, X @ shape.placement)
+        return PlacedShape(index, shape.body, field, field.solid(values), values)
+    alone = solid(shape.shape, Pose.identity())
+    result = solid(shape.shape, X @ shape.placement)
+    return PlacedShape(index, shape.body, kind, SolidRow(1.0, reach_of(alone), result))
 
 
 def shape_pairs(tree: Tree, links: Pairs) -> list[tuple[int, int]]:

@@ -103,16 +103,16 @@ def link_findings(
     """
     masses = {frame.name: LinkMass.of(frame) for frame in frames if frame.inertia.mass > 0.0}
     for frame in frames:
-        found = [*_by_the_reader(frame), *_shape_far(frame, size)]
+        results = [*_by_the_reader(frame), *_shape_far(frame, size)]
         if frame.name in masses:
-            is_impossible = any(one.code in ("INERTIA_TRIANGLE", "INERTIA_NOT_PSD") for one in found)
-            found += _of_inertia(frame, masses[frame.name], is_impossible, size)
-        codes = {one.code for one in found}
-        for one in found:
-            if not codes.isdisjoint(_SAID_BY.get(one.code, ())):
+            is_impossible = any(x.code in ("INERTIA_TRIANGLE", "INERTIA_NOT_PSD") for x in results)
+            results += _of_inertia(frame, masses[frame.name], is_impossible, size)
+        codes = {x.code for x in results}
+        for x in results:
+            if not codes.isdisjoint(_SAID_BY.get(x.code, ())):
                 continue
-            is_harmless = frame.body == WORLD and one.severity == "warning"
-            yield replace(one, severity="note") if is_harmless else one
+            is_harmless = frame.body == WORLD and x.severity == "warning"
+            yield replace(x, severity="note") if is_harmless else x
     moving = {f.name: masses[f.name] for f in frames if f.body != WORLD and f.name in masses}
     yield from _of_all(name, moving)
     yield from _of_sizes(name, moving, size, spans)
@@ -135,47 +135,47 @@ def _shape_far(frame: Frame, size: float) -> Iterator[ModelFinding]:
         yield finding("SHAPE_FAR", "link", frame.name, text, distance=max(distances), size=size)
 
 
-def _density(frame: Frame, own: LinkMass) -> float | None:
+def _density(frame: Frame, body: LinkMass) -> float | None:
     """Return the density [kg/m³] of a link in its collision shapes, else its visual shapes; None if it is unknown."""
     for shapes in (frame.collisions, frame.visuals):
         moments = uniform_moments_of(shapes)
         if moments is not None:
-            return own.mass / moments[0]
+            return body.mass / moments[0]
     return None
 
 
-def _of_inertia(frame: Frame, own: LinkMass, is_impossible: bool, size: float) -> Iterator[ModelFinding]:
+def _of_inertia(frame: Frame, body: LinkMass, is_impossible: bool, size: float) -> Iterator[ModelFinding]:
     """Yield the findings on the inertia of a link with mass."""
-    name, gyration = frame.name, own.gyration
-    if not own.about.any():
-        yield finding("INERTIA_POINT", "link", name, f"a mass of {own.mass:.4g} kg has no moments of inertia")
+    name, gyration = frame.name, body.gyration
+    if not body.about.any():
+        yield finding("INERTIA_POINT", "link", name, f"a mass of {body.mass:.4g} kg has no moments of inertia")
         return
-    if is_impossible and _possible(own.second + own.term):
+    if is_impossible and _possible(body.second + body.term):
         text = (
-            f"impossible about the centre of mass, but possible with m (c² 1 − c cᵀ) added, c of {own.distance:.3g} m: "
-            f"this term seems to have been subtracted twice"
+            f"impossible about the centre of mass, but possible with m (c² 1 − c cᵀ) added, c of "
+            f"{body.distance:.3g} m: this term seems to have been subtracted twice"
         )
-        yield finding("INERTIA_ORIGIN", "link", name, text, mass=own.mass, distance=own.distance)
-    if own.distance > _FAR * size > 0.0:
+        yield finding("INERTIA_ORIGIN", "link", name, text, mass=body.mass, distance=body.distance)
+    if body.distance > _FAR * size > 0.0:
         text = (
-            f"the centre of mass is {own.distance:.3g} m from the link's origin, but the robot is {size:.3g} m in size"
+            f"the centre of mass is {body.distance:.3g} m from the link's origin, but the robot is {size:.3g} m in size"
         )
-        yield finding("COM_FAR", "link", name, text, distance=own.distance, size=size)
+        yield finding("COM_FAR", "link", name, text, distance=body.distance, size=size)
     known = [shapes for shapes in (frame.collisions, frame.visuals) if bounding_sphere_of(shapes) is not None]
-    density = _density(frame, own)
+    density = _density(frame, body)
     if density is not None and not _DENSITY[0] <= density <= _DENSITY[1]:
-        text = f"{own.mass:.4g} kg in its shapes is a density of {density:.3g} kg/m³"
-        severity: Severity | None = "warning" if density > _DENSITY[1] and own.mass > _HEAVY else None
-        yield finding("DENSITY", "link", name, text, severity=severity, density=density, mass=own.mass)
+        text = f"{body.mass:.4g} kg in its shapes is a density of {density:.3g} kg/m³"
+        severity: Severity | None = "warning" if density > _DENSITY[1] and body.mass > _HEAVY else None
+        yield finding("DENSITY", "link", name, text, severity=severity, density=density, mass=body.mass)
         known = [] if density > _DENSITY[1] else known
     reach = max((sphere[1] for shapes in known if (sphere := bounding_sphere_of(shapes))), default=None)
-    yield from _placeholder(frame, own, reach, size)
+    yield from _placeholder(frame, body, reach, size)
     if reach is None:
         if gyration > size > 0.0:
             text = f"the radius of gyration is {gyration:.3g} m, but the whole robot is {size:.3g} m in size"
             yield finding("INERTIA_LARGE", "link", name, text, gyration=gyration, size=size)
         return
-    deviation = math.sqrt(max(float(np.linalg.eigvalsh(own.second)[-1]), 0.0) / own.mass)
+    deviation = math.sqrt(max(float(np.linalg.eigvalsh(body.second)[-1]), 0.0) / body.mass)
     if deviation > _EXTENT * reach:
         text = (
             f"its masses are {deviation:.3g} m from their centre on average (root mean square, along an axis), but the "
@@ -185,8 +185,8 @@ def _of_inertia(frame: Frame, own: LinkMass, is_impossible: bool, size: float) -
     if gyration < _SMALL * reach:
         text = f"the radius of gyration is {gyration:.3g} m, but the shapes reach {reach:.3g} m"
         yield finding("INERTIA_SMALL", "link", name, text, gyration=gyration, reach=reach)
-    yield from _about_origin(frame, own, known)
-    yield from _center(frame, own, known)
+    yield from _about_origin(frame, body, known)
+    yield from _center(frame, body, known)
 
 
 def _possible(second: np.ndarray) -> bool:
@@ -195,42 +195,42 @@ def _possible(second: np.ndarray) -> bool:
     return bool(values[0] >= -_POSSIBLE * max(values[-1], 0.0))
 
 
-def _placeholder(frame: Frame, own: LinkMass, reach: float | None, size: float) -> Iterator[ModelFinding]:
+def _placeholder(frame: Frame, body: LinkMass, reach: float | None, size: float) -> Iterator[ModelFinding]:
     """Yield the finding on moments of inertia that are equal powers of ten, and do not fit the link or the robot."""
-    moment = float(own.about[0, 0])
-    if not (moment > 0.0 and np.allclose(own.about, moment * np.eye(3), rtol=1e-9, atol=1e-9 * moment)):
+    moment = float(body.about[0, 0])
+    if not (moment > 0.0 and np.allclose(body.about, moment * np.eye(3), rtol=1e-9, atol=1e-9 * moment)):
         return
     power = math.log10(moment)
-    if abs(power - round(power)) < 1e-6 and own.gyration > (size if reach is None else 2.0 * reach):
+    if abs(power - round(power)) < 1e-6 and body.gyration > (size if reach is None else 2.0 * reach):
         text = (
-            f"all moments of inertia are {moment:.4g} kg m², a radius of gyration of {own.gyration:.3g} m for "
-            f"{own.mass:.4g} kg: a placeholder?"
+            f"all moments of inertia are {moment:.4g} kg m², a radius of gyration of {body.gyration:.3g} m for "
+            f"{body.mass:.4g} kg: a placeholder?"
         )
-        values: dict[str, Any] = {"moment": moment, "gyration": own.gyration, "mass": own.mass}
+        values: dict[str, Any] = {"moment": moment, "gyration": body.gyration, "mass": body.mass}
         yield finding("PLACEHOLDER", "link", frame.name, text, **values)
 
 
-def _about_origin(frame: Frame, own: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
+def _about_origin(frame: Frame, body: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
     """Yield the finding on an inertia about the link's origin, by comparison with a uniform mass in the shapes."""
     for shapes in known:
         moments = uniform_moments_of(shapes)
         if moments is None:
             continue
-        uniform = own.mass * moments[1]
+        uniform = body.mass * moments[1]
         as_stated, moved = (
             float(np.linalg.norm(second - uniform) / np.linalg.norm(uniform))
-            for second in (own.second, own.second - own.term)
+            for second in (body.second, body.second - body.term)
         )
-        if as_stated > _NOT_CLOSE and moved < _CLOSE and _possible(own.second - own.term):
+        if as_stated > _NOT_CLOSE and moved < _CLOSE and _possible(body.second - body.term):
             text = (
-                f"about the link's origin, {own.distance:.3g} m from the centre of mass, it would be that of the "
+                f"about the link's origin, {body.distance:.3g} m from the centre of mass, it would be that of the "
                 f"shapes within {100.0 * moved:.2g} %; about the centre of mass it is {100.0 * as_stated:.3g} % off"
             )
-            yield finding("INERTIA_ORIGIN", "link", frame.name, text, mass=own.mass, distance=own.distance)
+            yield finding("INERTIA_ORIGIN", "link", frame.name, text, mass=body.mass, distance=body.distance)
             return
 
 
-def _center(frame: Frame, own: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
+def _center(frame: Frame, body: LinkMass, known: Sequence[Sequence[Geometry]]) -> Iterator[ModelFinding]:
     """Yield the finding on a centre of mass outside of the box of the shapes, beyond what simplified shapes explain."""
     boxes = [box for shapes in known if (box := bounding_box_of(shapes)) is not None]
     if not boxes:
@@ -240,9 +240,9 @@ def _center(frame: Frame, own: LinkMass, known: Sequence[Sequence[Geometry]]) ->
     def outside_of(center: np.ndarray) -> float:
         return float(np.linalg.norm(np.maximum(np.maximum(low - center, center - high), 0.0)))
 
-    outside, half = outside_of(own.center), 0.5 * float(np.linalg.norm(high - low))
+    outside, half = outside_of(body.center), 0.5 * float(np.linalg.norm(high - low))
     text = f"the centre of mass is {outside:.3g} m outside of the box of the link's shapes"
-    axes = next((axes for axes, signs in SIGNS.items() if outside_of(signs * own.center) <= _INSIDE * half), None)
+    axes = next((axes for axes, signs in SIGNS.items() if outside_of(signs * body.center) <= _INSIDE * half), None)
     if axes is not None and outside > _MIRRORED * half:
         yield finding("COM_MIRRORED", "link", frame.name, f"{text}, but inside with −{axes}", distance=outside)
     if outside > _OUTSIDE * half:
@@ -251,16 +251,16 @@ def _center(frame: Frame, own: LinkMass, known: Sequence[Sequence[Geometry]]) ->
 
 def _of_all(name: str, masses: Mapping[str, LinkMass]) -> Iterator[ModelFinding]:
     """Yield the findings on what most of the moving links have in common."""
-    counts = Counter((own.mass, own.about.tobytes()) for own in masses.values())
+    counts = Counter((body.mass, body.about.tobytes()) for body in masses.values())
     for (mass, _), count in counts.most_common(1):
         if count >= _MANY and 2 * count > len(masses):
             text = f"{count} of {len(masses)} links have the same mass, {mass:.4g} kg, and the same moments of inertia"
             yield finding("IDENTICAL_INERTIAS", "robot", name, text, count=count, mass=mass)
-    distinct = {(own.mass, own.about.tobytes(), own.center.tobytes()): own for own in masses.values()}.values()
-    away = [own for own in distinct if own.mass * own.distance**2 > _FAR_CENTER * np.trace(own.second) > 0.0]
-    if len(away) < _MANY or not all(_possible(own.second - own.term) for own in away):
+    distinct = {(body.mass, body.about.tobytes(), body.center.tobytes()): body for body in masses.values()}.values()
+    away = [body for body in distinct if body.mass * body.distance**2 > _FAR_CENTER * np.trace(body.second) > 0.0]
+    if len(away) < _MANY or not all(_possible(body.second - body.term) for body in away):
         return
-    parts = [float(own.mass * own.center @ np.linalg.pinv(own.second) @ own.center) for own in away]
+    parts = [float(body.mass * body.center @ np.linalg.pinv(body.second) @ body.center) for body in away]
     if np.median(parts) > _TERM:
         text = (
             f"all of {len(away)} links with a centre of mass away from their origin seem to state it about the origin"
@@ -276,10 +276,10 @@ def _of_sizes(
     The length of a link is the distance from its origin to its centre of mass, or to the farthest joint on it.
     """
     ratios = []
-    for link, own in masses.items():
-        length = max(own.distance, spans.get(link, 0.0))
-        if length > _SHORT * size and own.about.any():
-            ratios.append(own.gyration / length)
+    for link, body in masses.items():
+        length = max(body.distance, spans.get(link, 0.0))
+        if length > _SHORT * size and body.about.any():
+            ratios.append(body.gyration / length)
     if len(ratios) < _MANY:
         return
     median = float(np.median(ratios))

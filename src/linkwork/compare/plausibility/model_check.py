@@ -170,9 +170,9 @@ def finding(
 ) -> ModelFinding:
     """Return a finding with the severity, reason and remedy of its code, unless others are given."""
     known = CODES[code]
-    numbers = tuple((key, float(value)) for key, value in values.items())
+    quantities = tuple((key, float(value)) for key, value in values.items())
     text = remedy or known.remedy
-    return ModelFinding(code, severity or known.severity, (kind, name), message, known.reason, text, numbers)
+    return ModelFinding(code, severity or known.severity, (kind, name), message, known.reason, text, quantities)
 
 
 @published_in("linkwork.parts")
@@ -203,12 +203,12 @@ class ModelCheck(ReturnedValue):
         return self._of("note")
 
     def _of(self, severity: Severity) -> tuple[ModelFinding, ...]:
-        return tuple(one for one in self.findings if one.severity == severity)
+        return tuple(x for x in self.findings if x.severity == severity)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all findings as plain dicts, lists, numbers and strings."""
         counts = {f"{severity}s": len(self._of(severity)) for severity in SEVERITIES}
-        return {"name": self.name, **counts, "findings": [one.as_dict() for one in self.findings]}
+        return {"name": self.name, **counts, "findings": [x.as_dict() for x in self.findings]}
 
     def __repr__(self) -> str:
         return f"<ModelCheck of {self.name!r}: {self._counts()}>"
@@ -226,9 +226,9 @@ class ModelCheck(ReturnedValue):
         if not self.findings:
             return [head]
         alike: dict[tuple[str, str, str, str], list[str]] = {}
-        for one in self.findings:
-            key = one.severity, one.code, one.subject[0], one.message
-            alike.setdefault(key, []).append(one.subject[1])
+        for x in self.findings:
+            key = x.severity, x.code, x.subject[0], x.message
+            alike.setdefault(key, []).append(x.subject[1])
         rows = [
             [severity, code, _subjects(kind, names), escaped(message)]
             for (severity, code, kind, message), names in alike.items()
@@ -240,8 +240,8 @@ class ModelCheck(ReturnedValue):
         ]
         lines.append("")
         shown: dict[str, str] = {}
-        for one in self.findings:
-            shown.setdefault(one.code, f"{one.reason}; {escaped(one.remedy)}")
+        for x in self.findings:
+            shown.setdefault(x.code, f"{x.reason}; {escaped(x.remedy)}")
         for code, text in shown.items():
             lines += _filled(f"{code}: {text}", columns)
         return lines

@@ -40,7 +40,7 @@ def check_of(functions: Functions, tree: Tree) -> ModelCheck:
     """Return the findings of the check of a robot: see `Robot.check_model`."""
     poses = poses_of(functions, tree, neutral_of(tree))
     size = _size(tree, poses)
-    found: list[ModelFinding] = []
+    findings: list[ModelFinding] = []
     if not tree.inertias_ignored:
         spans: dict[str, float] = {}
         for body in tree.bodies:
@@ -48,17 +48,17 @@ def check_of(functions: Functions, tree: Tree) -> ModelCheck:
                 carrier, reach = tree.bodies[body.parent].name, math.hypot(*body.placement.translation)
                 spans[carrier] = max(spans.get(carrier, 0.0), reach)
         frames = frames_with_inertias(tree.bodies, tree.frames)
-        found += link_findings(tree.name, frames, size, spans)
-        found += mirrored_findings(frames, poses, size)
+        findings += link_findings(tree.name, frames, size, spans)
+        findings += mirrored_findings(frames, poses, size)
         check = functions["mass_matrix_inverse"].inertia_check
-        found += _masses(tree, size, () if check is None else check.joints(tree, False))
-    found += joint_findings(tree, size)
-    found += _lengths(tree, size)
-    found += _gravity(tree)
-    found += _overlaps(tree, poses)
+        findings += _masses(tree, size, () if check is None else check.joints(tree, False))
+    findings += joint_findings(tree, size)
+    findings += _lengths(tree, size)
+    findings += _gravity(tree)
+    findings += _overlaps(tree, poses)
     codes = [*CODES]
-    found.sort(key=lambda one: (SEVERITIES.index(one.severity), codes.index(one.code)))  # stable: then by link
-    return ModelCheck._make(tree.name, tuple(found))
+    findings.sort(key=lambda x: (SEVERITIES.index(x.severity), codes.index(x.code)))  # stable: then by link
+    return ModelCheck._make(tree.name, tuple(findings))
 
 
 def _size(tree: Tree, poses: dict[int, Pose]) -> float:
@@ -90,8 +90,8 @@ def _masses(tree: Tree, size: float, singular: Sequence[str]) -> Iterator[ModelF
         text = f"it has {positive[least]:.3g} kg, but link {most!r} has {positive[most]:.3g} kg"
         yield finding("MASS_SPREAD", "link", least, text, least=positive[least], most=positive[most])
     for name, mass in positive.items():
-        others = [x for other, x in positive.items() if other != name]
-        typical = float(np.median(others)) if others else math.inf
+        other_masses = [x for link, x in positive.items() if link != name]
+        typical = float(np.median(other_masses)) if other_masses else math.inf
         if mass > _HEAVY * typical and mass > _DENSE * size**3 and size > _SMALLEST_SIZE:
             text = f"it has {mass:.4g} kg, but half of the other links at most {typical:.3g} kg: a mass in g?"
             yield finding("MASS_UNITS", "link", name, text, mass=mass, typical=typical)
@@ -146,10 +146,10 @@ def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
     for k, (a, shape, X, _) in enumerate(placed):
         gaps = np.linalg.norm(centers[k + 1 :] - centers[k], axis=1) - radii[k + 1 :] - radii[k]
         for j in (np.flatnonzero(gaps < -_DEPTH) + k + 1).tolist():
-            b, other, Y, _ = placed[j]
+            b, second, Y, _ = placed[j]
             if measured < _MOST_PAIRS and is_checked(a, b) and not _are_apart(tree, a.body, b.body):
                 measured += 1
-                depth = -float(signed_distance(solid(shape, X), solid(other, Y)).distance)
+                depth = -float(signed_distance(solid(shape, X), solid(second, Y)).distance)
                 if depth > max(_DEPTH, depths.get((a.name, b.name), 0.0)):
                     depths[a.name, b.name] = depth
     if depths:
@@ -159,10 +159,10 @@ def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
         yield finding("OVERLAP", "robot", tree.name, text, pairs=len(depths), depth=max(depths.values()))
 
 
-def _are_apart(tree: Tree, one: int, other: int) -> bool:
+def _are_apart(tree: Tree, a: int, b: int) -> bool:
     """Return True for bodies of different mechanisms, one of which floats: at zero they are at one place."""
     first = []
-    for body in (one, other):
+    for body in (a, b):
         while body != WORLD and tree.bodies[body].parent != WORLD:
             body = tree.bodies[body].parent
         first.append(body)
@@ -200,23 +200,23 @@ def _without_side(name: str) -> str:
 
 
 def _of_pair(left: Frame, right: Frame, poses: Mapping[int, Pose], size: float) -> Iterator[ModelFinding]:
-    own, other = LinkMass.of(left), LinkMass.of(right)
-    moments = [np.linalg.eigvalsh(one.about) for one in (own, other)]
-    if abs(own.mass - other.mass) > _EQUAL * own.mass or np.ptp(moments, axis=0).max() > _EQUAL * moments[0][-1]:
+    a, b = LinkMass.of(left), LinkMass.of(right)
+    moments = [np.linalg.eigvalsh(x.about) for x in (a, b)]
+    if abs(a.mass - b.mass) > _EQUAL * a.mass or np.ptp(moments, axis=0).max() > _EQUAL * moments[0][-1]:
         return
-    X, Y = (poses[one.body].matrix() @ one.placement.matrix() for one in (left, right))
-    if np.linalg.norm(own.center - other.center) < _NEAR * size:
+    X, Y = (poses[x.body].matrix() @ x.placement.matrix() for x in (left, right))
+    if np.linalg.norm(a.center - b.center) < _NEAR * size:
         return
     for mirror in _MIRRORS:
         origin = mirror * X[:3, 3]
         if np.linalg.norm(origin - Y[:3, 3]) > _NEAR * size or np.linalg.norm(origin - X[:3, 3]) < 2.0 * _APART * size:
             continue
-        image = mirror * (X[:3, :3] @ own.center)
-        error = float(np.linalg.norm(image - Y[:3, :3] @ other.center))
+        image = mirror * (X[:3, :3] @ a.center)
+        error = float(np.linalg.norm(image - Y[:3, :3] @ b.center))
         if error < _APART * size:
             return
         for axes, signs in SIGNS.items():
-            if np.linalg.norm(image - Y[:3, :3] @ (signs * other.center)) < _FITS * error:
+            if np.linalg.norm(image - Y[:3, :3] @ (signs * b.center)) < _FITS * error:
                 text = (
                     f"the centre of mass is {error:.3g} m from the mirror image of that of link {left.name!r}, but "
                     f"there with −{axes}: one of both has a wrong sign"

@@ -46,8 +46,8 @@ class AllowedMotions:
     @cached_property
     def bias(self) -> list[Any]:
         """The least acceleration a_γ that the constraints require, in the metric of kinetic energy."""
-        still = [0.0] * len(self.acting.inertia)
-        return self.system.moved(still, self.system.forces(still, [-x for x in self.system.rates.bias]))
+        zeros = [0.0] * len(self.acting.inertia)
+        return self.system.moved(zeros, self.system.forces(zeros, [-x for x in self.system.rates.bias]))
 
     def rows(self, rows: Sequence[Scalars]) -> list[list[Any]]:
         """Return the rows of J P."""
@@ -56,7 +56,7 @@ class AllowedMotions:
     def _row(self, row: Scalars) -> list[Any]:
         y, G = self.system.inverse.inward(row), self.system.rates.rows
         forces = self.system.forces(y, [0.0] * len(G))
-        moved = [x + dot([own[k] for own in G], forces) for k, x in enumerate(row)]
+        moved = [x + dot([column[k] for column in G], forces) for k, x in enumerate(row)]
         sizes = [dot(z, self.system.inverse.weighed(z)) for z in (self.system.inverse.inward(moved), y)]
         counts = lt(_IMMOVABLE * sizes[1], sizes[0])
         return [where(counts, x, 0.0) for x in moved]

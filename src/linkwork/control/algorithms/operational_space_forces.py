@@ -132,28 +132,28 @@ def _solved(
     used: list[Any] = []
     for number, level in enumerate(levels):
         rows, inward = [list(row) for row in level.rows], [M_inv.inward(row) for row in level.rows]
-        own = [M_inv.weighed(row) for row in inward]
-        size = sum((dot(a, b) for a, b in zip(inward, own, strict=True)), 0.0)
-        rest = [
+        effects = [M_inv.weighed(row) for row in inward]
+        size = sum((dot(a, b) for a, b in zip(inward, effects, strict=True)), 0.0)
+        errors = [
             a - (0.0 if all(map(is_zero, a0)) else dot(row, a0)) - dot(z, y)
             for a, row, z in zip(level.accelerations, rows, inward, strict=True)
         ]
-        for other in before:
-            for k, z in enumerate(own):
-                share = other.inverse.once([dot(w, z) for w in other.inward])
+        for upper in before:
+            for k, z in enumerate(effects):
+                share = upper.inverse.once([dot(w, z) for w in upper.inward])
                 rows[k] = [
-                    x - dot(column, share) for x, column in zip(rows[k], zip(*other.rows, strict=True), strict=True)
+                    x - dot(column, share) for x, column in zip(rows[k], zip(*upper.rows, strict=True), strict=True)
                 ]
                 inward[k] = [
-                    x - dot(column, share) for x, column in zip(inward[k], zip(*other.inward, strict=True), strict=True)
+                    x - dot(column, share) for x, column in zip(inward[k], zip(*upper.inward, strict=True), strict=True)
                 ]
-        own = [M_inv.weighed(row) for row in inward]
-        S = [[dot(row, own[j]) for j in range(i + 1)] for i, row in enumerate(inward)]
+        effects = [M_inv.weighed(row) for row in inward]
+        S = [[dot(row, effects[j]) for j in range(i + 1)] for i, row in enumerate(inward)]
         result = _Consistent(rows, inward, *_regular(S, size, condition))
-        led = list(level.reference) or [0.0] * len(rest)
-        pulled = result.inverse.once([a - b for a, b in zip(rest, led, strict=True)])
+        led = list(level.reference) or [0.0] * len(errors)
+        pulled = result.inverse.once([a - b for a, b in zip(errors, led, strict=True)])
         if shares is None:
-            own_push = [dot(column, pulled) for column in zip(*own, strict=True)]
+            own_push = [dot(column, pulled) for column in zip(*effects, strict=True)]
             bound = _FARTHER - (_FARTHER - 1.0) * result.nearness
             pushes = zip(M_inv.outward(own_push), most, strict=True)
             used.append(bound / functools.reduce(fmax, (fabs(x) / each for x, each in pushes), bound))
@@ -161,7 +161,7 @@ def _solved(
             used.append(shares[number])
         forces = [a + used[-1] * b for a, b in zip(result.inverse.once(led), pulled, strict=True)]
         tau = [x + dot(column, forces) for x, column in zip(tau, zip(*rows, strict=True), strict=True)]
-        y = [x + dot(column, forces) for x, column in zip(y, zip(*own, strict=True), strict=True)]
+        y = [x + dot(column, forces) for x, column in zip(y, zip(*effects, strict=True), strict=True)]
         before.append(result)
     return tau, used
 
@@ -218,14 +218,14 @@ def task_motion(stack: Stack, q: Scalars, v: Scalars, leads: Sequence[Scalars]) 
     state, start = TaskState(stack.tree, moving[: len(q)]), len(q)
     result = TaskMotion([], [], [], [], [])
     for task, target, _ in each:
-        own = task.moving_rows(state, moving[start : start + len(target)])
+        task_rows = task.moving_rows(state, moving[start : start + len(target)])
         start += len(target)
-        split = [[parts(x, moving[0].level) for x in row] for row in own.rows]
+        split = [[parts(x, moving[0].level) for x in row] for row in task_rows.rows]
         changes = [[x if isinstance(x, SparseTangent) else SparseTangent({}) for _, x in row] for row in split]
         rows = [[x for x, _ in row] for row in split]
-        m = len(own.errors)
+        m = len(task_rows.errors)
         by_q, by_target = ([dot([x.get(key) for x in row], v) for row in changes[:m]] for key in (0, 1))
-        result.errors.extend(parts(x, moving[0].level)[0] for x in own.errors)
+        result.errors.extend(parts(x, moving[0].level)[0] for x in task_rows.errors)
         result.rows.extend(rows[:m])
         result.drifts.extend(a if is_zero(b) else a + b for a, b in zip(by_q, by_target, strict=True))
         result.led.extend(by_target)

@@ -35,16 +35,16 @@ def shifted_motion(
     q = tree.split_q(q)
     vectors = [tree.split_v(list(each)) for each in (x, *motion, *rates)]
     for i, body in tree.stacked():
-        own = list(q[i])
+        q_i = list(q[i])
         phi, v, a, phi_dot, phi_ddot = (list(each[i]) for each in vectors)
-        configuration += body.call_joint("integrate", own, phi)
+        configuration += body.call_joint("integrate", q_i, phi)
         if has_plain_errors(body):
             velocity += [a + b for a, b in zip(v, phi_dot, strict=True)]
             acceleration += [a + b for a, b in zip(a, phi_ddot, strict=True)]
             continue
-        velocity += _shifted_velocity(body, own, phi, v, phi_dot)
-        start = [*own, *phi, *v, *phi_dot]
-        moving = seeded(start, [*body.call_joint("q_dot", own, v), *phi_dot, *a, *phi_ddot])
+        velocity += _shifted_velocity(body, q_i, phi, v, phi_dot)
+        start = [*q_i, *phi, *v, *phi_dot]
+        moving = seeded(start, [*body.call_joint("q_dot", q_i, v), *phi_dot, *a, *phi_ddot])
         nq, nv = body.joint.nq, body.joint.nv
         ends = (nq, nq + nv, nq + 2 * nv)
         result = _shifted_velocity(
@@ -75,9 +75,9 @@ def shifted_pose(
     omega = _angular_velocity(x[:3], rates[0][:3])
     moving = seeded([*x[:3], *rates[0][:3]], [*rates[0][:3], *rates[1][:3]])
     alpha = Vec3(*(parts(y, moving[0].level)[1] for y in _angular_velocity(moving[:3], moving[3:])))
-    own, own_rate = turned @ Vec3(*led[0][:3]), turned @ Vec3(*led[1][:3])
-    twist = [*(omega + own), *(a + b for a, b in zip(led[0][3:], rates[0][3:], strict=True))]
-    change = alpha + omega.cross(own) + own_rate
+    omega_x, own_rate = turned @ Vec3(*led[0][:3]), turned @ Vec3(*led[1][:3])
+    twist = [*(omega + omega_x), *(a + b for a, b in zip(led[0][3:], rates[0][3:], strict=True))]
+    change = alpha + omega.cross(omega_x) + own_rate
     acceleration = [*change, *(a + b for a, b in zip(led[1][3:], rates[1][3:], strict=True))]
     pose = Pose(turned @ X.rotation, X.translation + Vec3(*x[3:]))
     return array(pose.elements()).reshape(4, 4), twist, acceleration

@@ -67,7 +67,7 @@ class RangedSolution(NamedTuple):
 
     ``x`` is the minimiser, ``equal`` are the multipliers of the equations and ``multipliers`` those of the
     inequalities, positive at an upper bound. ``sides`` has, for each inequality, −1 if its lower bound is active, 1 if
-    its upper bound is, and 0 if none is. ``found`` is 1 if x is optimal, else 0; then ``sides`` are those of the last
+    its upper bound is, and 0 if none is. ``optimal`` is 1 if x is optimal, else 0; then ``sides`` are those of the last
     iteration. It is also 0 if a range that yields is violated. ``rounds`` is the number of iterations.
     """
 
@@ -75,7 +75,7 @@ class RangedSolution(NamedTuple):
     equal: list[Any]
     multipliers: list[Any]
     sides: list[Any]
-    found: Any
+    optimal: Any
     rounds: Any
 
 
@@ -184,11 +184,13 @@ class _Program:
         It returns 0 where other rows prevent that minimum.
         """
         fine: Any = True
-        some = [(self.rows[k], self.b[k], 1.0 / self.delta[k]) for k in sorted(self.loose)]
-        off = [(dot(row, x) - b) * weight for row, b, weight in some]
+        equations = [(self.rows[k], self.b[k], 1.0 / self.delta[k]) for k in sorted(self.loose)]
+        off = [(dot(row, x) - b) * weight for row, b, weight in equations]
         for j in range(len(x)):
             touched = [
-                (row[j], b, weight, z) for (row, b, weight), z in zip(some, off, strict=True) if not is_zero(row[j])
+                (row[j], b, weight, z)
+                for (row, b, weight), z in zip(equations, off, strict=True)
+                if not is_zero(row[j])
             ]
             if not touched:
                 continue
@@ -299,8 +301,8 @@ def ranged_program(
     result = watching_while_loop(lambda at: lt(0.5, at.running), iteration, start, MAX_ITERATIONS, within=(*g, *b))
     last: _State = result.state
     x, y = list(last.x), list(last.y)
-    found = where(eq(result.status, 0.0), 1.0 - program.has_yielded(x), 0.0)
-    return RangedSolution(x, y[:e], y[e:], list(last.sides), found, result.iterations)
+    optimal = where(eq(result.status, 0.0), 1.0 - program.has_yielded(x), 0.0)
+    return RangedSolution(x, y[:e], y[e:], list(last.sides), optimal, result.iterations)
 
 
 class _Refinement(NamedTuple):
@@ -378,10 +380,10 @@ def _order(H: Rows, rows: Rows) -> list[int]:
     result: list[int] = []
     while near:
         k = min((k for k in near if k in ready), key=lambda k: (len(near[k]), k))
-        others = near.pop(k)
-        for j in others:
-            near[j] = (near[j] | others) - {j, k}
+        adjacent = near.pop(k)
+        for j in adjacent:
+            near[j] = (near[j] | adjacent) - {j, k}
         if k < n:
-            ready |= others
+            ready |= adjacent
         result.append(k)
     return result

@@ -149,14 +149,14 @@ class BodyForces(NamedTuple):
     """Result of whole-body control: joint forces τ (nv), accelerations a (nv), and contact forces.
 
     The force of each contact acts on the robot and has components along the contact's two tangents and its normal.
-    ``found`` is 1 if the programs of all levels are solved to optimality, else 0. ``rounds`` is the number of
+    ``solved`` is 1 if the programs of all levels are solved to optimality, else 0. ``rounds`` is the number of
     iterations, the total over all levels.
     """
 
     tau: list[Any]
     acceleration: list[Any]
     contacts: list[list[Any]]
-    found: Any
+    solved: Any
     rounds: Any
 
 
@@ -203,14 +203,14 @@ def body_forces(
             rows.append(balance(k))
             low.append(-limit - dynamics.h[k])
             high.append(limit - dynamics.h[k])
-    rest = [0.0] * (m + c)
+    zeros = [0.0] * (m + c)
     contact_equations = _contact_equations(contacts)
     loose = range(len(equal), len(equal) + len(contact_equations))
     for equation, value in contact_equations:
-        equal.append([*equation, *rest])
+        equal.append([*equation, *zeros])
         values.append(value)
     for row, bias in zip(dynamics.G, dynamics.gamma, strict=True):
-        equal.append([*row, *rest])
+        equal.append([*row, *zeros])
         values.append(-bias)
     for k in range(n, n + m):
         rows.append([1.0 if j == k else 0.0 for j in range(size)])
@@ -222,7 +222,7 @@ def body_forces(
     for row, a, b in limited:
         if not (_is_infinite(a) and _is_infinite(b)):
             yielding.append(len(rows))
-            rows.append([*row, *rest])
+            rows.append([*row, *zeros])
             low.append(a)
             high.append(b)
     x: list[Any] = [0.0] * size
@@ -233,9 +233,9 @@ def body_forces(
         H, g = _cost(level, dynamics.free, n, size, regularization)
         solution = ranged_program(H, g, equal, values, RangedRows(rows, low, high), sides, loose, yielding)
         x, sides = solution.x, solution.sides
-        result, rounds = result * solution.found, rounds + solution.rounds
+        result, rounds = result * solution.optimal, rounds + solution.rounds
         for row in level.rows:
-            equal.append([*row, *rest])
+            equal.append([*row, *zeros])
             values.append(dot(row, x[:n]))
     tau = [
         0.0 if is_zero(b) else h + dot(balance(k), x)

@@ -63,11 +63,11 @@ class AugmentedPlanner:
         bounded = _with_torque_limits(actuated, np.where(limits > 0.0, limits, np.inf), passive)
         if bounded.variables.keys() != actuated.variables.keys():
             actuated = bounded  # the unknowns differ
-        self._own = _Program(prepared(actuated, True, False, parameters))
+        self._plain = _Program(prepared(actuated, True, False, parameters))
         self._bounded = None if bounded is actuated else _Program(prepared(bounded, True, False, parameters))
         limits[limits == 0.0] = np.inf  # zero forces are constraints of both searches
         self._limits, self._released = limits, _RELEASED * limits
-        self.steps, self.step = self._own.steps, horizon_step(self._own.prepared)
+        self.steps, self.step = self._plain.steps, horizon_step(self._plain.prepared)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._arguments
@@ -85,17 +85,17 @@ class AugmentedPlanner:
         """
         tree = self.robot.tree
         shared = robot_inputs(tree, nominal_parameters(tree, self._arguments[-1]) | dict(parameters or {}))
-        for name, x in self._own.prepared.read_targets(reference).items():
-            shared[name] = with_batch_axis("step: reference", x, self._own.shapes[name], lead)
+        for name, x in self._plain.prepared.read_targets(reference).items():
+            shared[name] = with_batch_axis("step: reference", x, self._plain.shapes[name], lead)
         return shared, None if schedule is None else schedule.weights
 
     # -- the state of both searches: that of the search without limits, and the further arrays of the other
 
     def initial_search(self, q: np.ndarray) -> Search:
-        state = dict(self._own.prepared.begin)
+        state = dict(self._plain.prepared.begin)
         if self._bounded is not None:
             begin = self._bounded.prepared.begin
-            state["effort_multipliers"] = begin["everywhere"][:, self._own.multipliers :]
+            state["effort_multipliers"] = begin["everywhere"][:, self._plain.multipliers :]
             state |= {f"bounded_{name}": begin[name] for name in _RESET} | {"is_bounded": np.zeros(())}
         result = {name: np.repeat(x[None], len(q), axis=0) for name, x in state.items()}
         result["q"] = np.repeat(q[:, None], self.steps, axis=1)
@@ -110,7 +110,7 @@ class AugmentedPlanner:
     def _with_bounded_state(self, search: Search, state: Search) -> Search:
         """Return the planner's state ``search`` with a new state of the search with effort limits."""
         result = {**search, **{name: x for name, x in state.items() if name in ("q", "u", "p", "alone")}}
-        count = self._own.multipliers
+        count = self._plain.multipliers
         if count:
             result["everywhere"] = state["everywhere"][..., :count]
         result["effort_multipliers"] = state["everywhere"][..., count:]
@@ -123,7 +123,7 @@ class AugmentedPlanner:
         if "u" in result:
             result["u"] = shifted_steps(result["u"], share)
         if self._bounded_count(search):
-            count = self._own.multipliers
+            count = self._plain.multipliers
             later = shifted_steps(self._all_multipliers(search), share)
             result["effort_multipliers"] = later[..., count:]
             if count:
@@ -153,18 +153,18 @@ class AugmentedPlanner:
             last = robot.integrate(last, rate)
             rows.append(last[:, None])
         longer = np.concatenate(rows, axis=1)
-        here = np.array(longer[:, whole : whole + T])
+        moved = np.array(longer[:, whole : whole + T])
         if fraction:
-            changes = robot.difference(here, longer[:, whole + 1 : whole + 1 + T])
-            here = np.array(robot.integrate(here, fraction * changes))
-        here[:, -1] = robot.integrate(here[:, -2], 0.5 * robot.difference(here[:, -2], here[:, -1]))
-        return here
+            changes = robot.difference(moved, longer[:, whole + 1 : whole + 1 + T])
+            moved = np.array(robot.integrate(moved, fraction * changes))
+        moved[:, -1] = robot.integrate(moved[:, -2], 0.5 * robot.difference(moved[:, -2], moved[:, -1]))
+        return moved
 
     def begin_step(self, search: Search) -> Search:
         count, result = len(search["q"]), dict(search)
         bounded = self._bounded_count(search)
         if bounded < count:
-            result |= self._own.begin_step(count)
+            result |= self._plain.begin_step(count)
         if self._bounded is not None and bounded:
             result |= {f"bounded_{name}": x for name, x in self._bounded.begin_step(count).items()}
         return result
@@ -172,15 +172,15 @@ class AugmentedPlanner:
     def iterate(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, iterations: int) -> Search:
         count = self._bounded_count(search)
         if self._bounded is None or count == 0:
-            return self._own.iterate(search, self._inputs(self._own, q, v, inputs), iterations)
+            return self._plain.iterate(search, self._inputs(self._plain, q, v, inputs), iterations)
         if count == len(q):
             state = self._bounded.iterate(
                 self._bounded_state(search), self._inputs(self._bounded, q, v, inputs), iterations
             )
             return self._with_bounded_state(search, state)
         is_bounded = search["is_bounded"] > 0.5
-        state, own_inputs = self._chosen(self._own, ~is_bounded, search, q, v, inputs)
-        result = _merged(search, self._own.iterate(state, own_inputs, iterations), ~is_bounded)
+        state, own_inputs = self._chosen(self._plain, ~is_bounded, search, q, v, inputs)
+        result = _merged(search, self._plain.iterate(state, own_inputs, iterations), ~is_bounded)
         state, own_inputs = self._chosen(self._bounded, is_bounded, search, q, v, inputs)
         state = self._with_bounded_state(
             state, self._bounded.iterate(self._bounded_state(state), own_inputs, iterations)
@@ -192,11 +192,11 @@ class AugmentedPlanner:
         return 0 if self._bounded is None else int(np.count_nonzero(search["is_bounded"]))
 
     def _chosen(
-        self, program: _Program, some: np.ndarray, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any
+        self, program: _Program, lanes: np.ndarray, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any
     ) -> tuple[Search, Inputs]:
         """Return the state and the inputs of some environments."""
-        inputs = program.of_environments(self._inputs(program, q, v, inputs), some)
-        return {name: x[some] for name, x in search.items()}, inputs
+        inputs = program.of_environments(self._inputs(program, q, v, inputs), lanes)
+        return {name: x[lanes] for name, x in search.items()}, inputs
 
     def _inputs(self, program: _Program, q: np.ndarray, v: np.ndarray, inputs: Any) -> Inputs:
         """Return all inputs of a search: the call's inputs, constants, and the state."""
@@ -225,13 +225,13 @@ class AugmentedPlanner:
         """Return the scalars (n, count) of each environment's search, and its constraint violations (n,)."""
         count = self._bounded_count(search)
         if self._bounded is None or count == 0:
-            return self._own.diagnostics(search["scalars"])
+            return self._plain.diagnostics(search["scalars"])
         bounded = self._bounded.diagnostics(search["bounded_scalars"])
         if count == len(search["q"]):
             return bounded
         is_bounded = search["is_bounded"] > 0.5
-        own = self._own.diagnostics(search["scalars"])
-        return np.where(is_bounded[:, None], bounded[0], own[0]), np.where(is_bounded, bounded[1], own[1])
+        plain = self._plain.diagnostics(search["scalars"])
+        return np.where(is_bounded[:, None], bounded[0], plain[0]), np.where(is_bounded, bounded[1], plain[1])
 
     def has_converged(self, search: Search) -> bool:
         return bool((self._diagnostics(search)[0][:, _STATUS] > 0.5).all())
@@ -242,12 +242,12 @@ class AugmentedPlanner:
     def cost_and_violation(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
         diagnostics, violation = self._diagnostics(search)
         is_known = np.isfinite(diagnostics[:, _MERIT]) & (violation < _KNOWN) & (diagnostics[:, _COST] < _KNOWN)
-        costs = diagnostics[:, _COST] * self._own.prepared.cost_unit
+        costs = diagnostics[:, _COST] * self._plain.prepared.cost_unit
         return np.where(is_known, costs, np.nan), np.where(is_known, violation, np.nan)
 
     def known_forces(self, search: Search) -> tuple[np.ndarray | None, Mapping[str, np.ndarray]]:
         result, start = {}, 0
-        for name, size in self._own.prepared.program.variables:
+        for name, size in self._plain.prepared.program.variables:
             result[name] = search["u"][..., start : start + size]
             start += size
         return None, result
@@ -256,7 +256,7 @@ class AugmentedPlanner:
         return np.asarray(np.isfinite(self._diagnostics(search)[0][:, _MERIT]))
 
     def explain(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, index: int) -> str:
-        program, state = self._own, search
+        program, state = self._plain, search
         if self._bounded is not None and search["is_bounded"][index] > 0.5:
             program, state = self._bounded, self._bounded_state(search)
         inputs = program.of_environments(self._inputs(program, q, v, inputs), index)
@@ -271,8 +271,8 @@ class AugmentedPlanner:
 
     def kernels(self) -> Sequence[Kernel]:
         """Return the kernel of the search without effort limits."""
-        self._own.prepared.scaled_constants  # noqa: B018
-        return [self._own.prepared.kernel]
+        self._plain.prepared.scaled_constants  # noqa: B018
+        return [self._plain.prepared.kernel]
 
     def later_kernels(self) -> Sequence[Callable[[], Kernel]]:
         """Return a function that returns the kernel of the search with effort limits."""
@@ -282,9 +282,9 @@ class AugmentedPlanner:
 class _Program:
     """A search of the planner, without or with effort limits: its problem as arrays, and its kernel."""
 
-    def __init__(self, own: PreparedProblem) -> None:
-        program = own.program
-        self.prepared, self.steps, self.depth, self.hard = own, program.steps, program.depth, len(program.hard)
+    def __init__(self, data: PreparedProblem) -> None:
+        program = data.program
+        self.prepared, self.steps, self.depth, self.hard = (data, program.steps, program.depth, len(program.hard))
         self.multipliers = program.force_count(program.everywhere)  # per step
         self.names, self.shapes = list(state_shapes(program)), shapes_of(program)
         self.tolerances = np.full(1 + self.hard, _STEP)
@@ -302,9 +302,9 @@ class _Program:
         """
         result = dict(self.prepared.scaled_constants)
         if weights is not None:
-            rest = result["weights"][:, weights.shape[-1] :]
-            rest = np.broadcast_to(rest, (*weights.shape[:-1], rest.shape[-1]))
-            result["weights"] = np.concatenate([weights, rest], axis=-1)
+            further = result["weights"][:, weights.shape[-1] :]
+            further = np.broadcast_to(further, (*weights.shape[:-1], further.shape[-1]))
+            result["weights"] = np.concatenate([weights, further], axis=-1)
         return result
 
     def begin_step(self, count: int) -> Search:
@@ -340,11 +340,11 @@ def _where(which: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
 
 
-def _merged(search: Search, state: Search, some: np.ndarray) -> Search:
+def _merged(search: Search, state: Search, lanes: np.ndarray) -> Search:
     """Return the state of all environments, with a new state for those of the mask ``some``."""
     result = {name: x.copy() for name, x in search.items()}
     for name, x in state.items():
-        result[name][some] = x
+        result[name][lanes] = x
     return result
 
 

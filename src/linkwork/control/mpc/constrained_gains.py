@@ -102,8 +102,8 @@ class ConstrainedPlans:
         tau = np.zeros((*u.shape[:-1], self.robot.nv))
         tau[..., indices] = u
         times, shares = control_times(np.full(self.steps, step), True), gap_shares(self.steps)
-        own = np.broadcast_to(np.stack([times, shares], axis=-1), (*active.shape[:-1], 2))
-        times_and_phases = np.concatenate([own, active], axis=-1)
+        instants = np.broadcast_to(np.stack([times, shares], axis=-1), (*active.shape[:-1], 2))
+        times_and_phases = np.concatenate([instants, active], axis=-1)
         inputs = robot_inputs(self.robot.tree, values)
         K = self.gains(middles, rates[:, :-1], u, times_and_phases, np.array(step), Q, R, **inputs)
         return MPCPlan(states, rates, tau, K)
@@ -120,9 +120,9 @@ class ConstrainedPlans:
     def _known_forces(self, active: np.ndarray, known: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the planned contact forces, concatenated (..., force components); 0 for unknown or inactive ones."""
         result = []
-        for k, one in enumerate(self.phases.contact_models):
-            none = np.zeros((*active.shape[:-1], one.force.size))
-            result.append(known.get(one.force.name, none) * active[..., k, None])
+        for k, model in enumerate(self.phases.contact_models):
+            none = np.zeros((*active.shape[:-1], model.force.size))
+            result.append(known.get(model.force.name, none) * active[..., k, None])
         return np.concatenate(result, axis=-1)
 
     def _forces(
@@ -139,19 +139,19 @@ class ConstrainedPlans:
 
 
 def _compiled(
-    own: Tree,
+    bare: Tree,
     steps: int,
     acting: tuple[int, ...],
     passive: bool,
     contact_models: tuple[ContactModel, ...],
     parameters: tuple[Parameter, ...],
 ) -> Kernel:
-    n, m = 2 * own.nv, len(acting)
+    n, m = 2 * bare.nv, len(acting)
 
     def planned(
         whole_path: Any, rates: Any, u: Any, times_and_phases: Any, step: Any, Q: Any, R: Any, **inputs: Any
     ) -> Any:
-        tree = with_inputs(own, parameters, inputs)
+        tree = with_inputs(bare, parameters, inputs)
         tree = parametrized(tree, frictionless(tree)) if passive else tree
         dynamics = ContactDynamics(tree, step, acting, "semi_implicit_euler", passive, contact_models)
 
@@ -164,10 +164,10 @@ def _compiled(
         return scan(back, array(lower_of(Q)), (whole_path, rates, u, times_and_phases), reverse=True)[1]
 
     sizes = {
-        "whole_path": (steps, own.nq),
-        "rates": (steps, own.nv),
+        "whole_path": (steps, bare.nq),
+        "rates": (steps, bare.nv),
         "u": (steps, m),
         "times_and_phases": (steps, 2 + len(contact_models)),
     }
-    more = {name: (prod(p.shape(own)),) for p, name in inputs_of(parameters).items()}
+    more = {name: (prod(p.shape(bare)),) for p, name in inputs_of(parameters).items()}
     return compile(planned, name="constrained_plan", **sizes, step=(), Q=(n, n), R=(m, m), **more)

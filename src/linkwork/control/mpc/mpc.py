@@ -200,8 +200,8 @@ class ModelPredictiveController:
                 raise ValueError("its arrays are not those of a search")
             plan = None
             if "plan.q" in reader:
-                own = {"q": self.robot.nq, "v": self.robot.nv, "tau": self.robot.nv, "K": None}
-                sizes = {name: (count, None, *([size] if size else [None, None])) for name, size in own.items()}
+                stored = {"q": self.robot.nq, "v": self.robot.nv, "tau": self.robot.nv, "K": None}
+                sizes = {name: (count, None, *([size] if size else [None, None])) for name, size in stored.items()}
                 plan = MPCPlan(*(reader.array(f"plan.{name}", sizes[name], finite=False) for name in MPCPlan._fields))
         self._lead, self._search, self._elapsed = None if lead is None else tuple(lead), search or None, elapsed
         self._plan, self._age = plan, age

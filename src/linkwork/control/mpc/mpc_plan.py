@@ -97,12 +97,12 @@ def plan_kernel(
 
 
 def _compiled(
-    own: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...]
+    bare: Any, steps: int, acting: tuple[int, ...], passive: bool, parameters: tuple[Parameter, ...]
 ) -> Kernel:
-    nv, m = own.nv, len(acting)
+    nv, m = bare.nv, len(acting)
 
     def planned(q: Any, v: Any, path: Any, step: Any, Q: Any, R: Any, **inputs: Any) -> Any:
-        robot = robot_of_inputs(own, parameters, inputs)
+        robot = robot_of_inputs(bare, parameters, inputs)
         damping = damped_step(robot.tree, step) if passive else {}
         damped = robot.with_parameters({str(p): array(x) for p, x in damping.items()}) if damping else robot
         half, inverse = 0.5 * step, 1.0 / step
@@ -139,9 +139,9 @@ def _compiled(
         K = scan(back, Q, (A, B, middles, rates[:-1]), reverse=True)[1]
         return {"q": states, "v": rates, "tau": tau, "K": K}
 
-    sizes: dict[str, tuple[int, ...]] = {"q": (own.nq,), "v": (nv,), "path": (steps, own.nq), "step": ()}
+    sizes: dict[str, tuple[int, ...]] = {"q": (bare.nq,), "v": (nv,), "path": (steps, bare.nq), "step": ()}
     sizes |= {"Q": (2 * nv, 2 * nv), "R": (m, m)}
-    sizes |= {name: (prod(p.shape(own.tree)),) for p, name in inputs_of(parameters).items()}
+    sizes |= {name: (prod(p.shape(bare.tree)),) for p, name in inputs_of(parameters).items()}
     return compile(planned, name="plan", **sizes)
 
 

@@ -94,14 +94,14 @@ class Planner(Protocol):
         """Return functions that return kernels which only some steps run."""
 
 
-def horizon_step(own: PreparedProblem) -> float:
+def horizon_step(prepared: PreparedProblem) -> float:
     """Return the time step [s].  Raises ValueError for a problem with free durations or unequal steps."""
-    if own.program.durations or not own.program.uniform:
+    if prepared.program.durations or not prepared.program.uniform:
         raise ValueError(
             "controller: problem: expected one fixed duration [s]: a receding horizon needs equal time steps, not free "
             "durations or durations by phase"
         )
-    return float(np.ravel(own.constants["step"])[0])
+    return float(np.ravel(prepared.constants["step"])[0])
 
 
 def split_share(share: float) -> tuple[int, float]:

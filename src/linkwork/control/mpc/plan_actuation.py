@@ -78,8 +78,8 @@ class PlanActuation:
         n = min(num_environments, FEW)
         q, v = np.repeat(np.asarray(robot.neutral())[None], n, axis=0), np.zeros((n, robot.nv))
         for count in (1, steps):  # of configurations of an environment
-            here, rates = np.repeat(q, count, axis=0), np.repeat(v, count, axis=0)
-            robot.difference(here, robot.integrate(here, rates))
+            configurations, rates = np.repeat(q, count, axis=0), np.repeat(v, count, axis=0)
+            robot.difference(configurations, robot.integrate(configurations, rates))
         active = np.zeros((steps, 0)) if self.constrained is None else self.constrained.phases.active(steps)
         values = own_robot_parameters("controller", self._problem, [*map(str, self._parameters)])
         with np.errstate(all="ignore"):
@@ -149,10 +149,10 @@ class PlanActuation:
             K = np.zeros((len(q), len(self._acting), 2 * robot.nv))
             ongoing = np.flatnonzero(age < end)
             if len(ongoing) and plan is not None:
-                some = MPCPlan(*(x[ongoing] for x in plan))
+                ongoing_plans = MPCPlan(*(x[ongoing] for x in plan))
                 state = q[ongoing], v[ongoing]
                 now = age[ongoing] / step, step
-                torque[ongoing], K[ongoing] = delayed_actuation(robot, some, *now, *state, self._acting)
+                torque[ongoing], K[ongoing] = delayed_actuation(robot, ongoing_plans, *now, *state, self._acting)
             status = np.where(is_new, new_status, np.where(age < end, old_status, BRAKING))
         limited = np.minimum(np.maximum(torque, -self._max_effort), self._max_effort)
         if np.count_nonzero(limited != torque):

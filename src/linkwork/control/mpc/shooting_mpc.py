@@ -43,9 +43,9 @@ class ShootingPlanner:
         ``effort`` are their largest forces, a number or (nv,); None for the robot's.  ``parameters`` are the robot's
         parameters that come with each call.
         """
-        self._problem, self._own = problem, prepared(problem, True)
-        self.robot, self.steps = problem.robot, self._own.program.steps
-        self.step = horizon_step(self._own)
+        self._problem, self._prepared = problem, prepared(problem, True)
+        self.robot, self.steps = problem.robot, self._prepared.program.steps
+        self.step = horizon_step(self._prepared)
         self._arguments = (None if actuators is None else tuple(actuators), effort, passive, parameters)
         self._motors = list(motor_indices("controller", self.robot, self._arguments[0]))
         most = None if effort is None else np.broadcast_to(np.asarray(effort, dtype=float), self.robot.nv)[self._motors]
@@ -68,11 +68,11 @@ class ShootingPlanner:
         schedule: Schedule | None = None,
         parameters: Mapping[Parameter, np.ndarray] | None = None,
     ) -> tuple[dict[str, Any], Schedule | None, dict[str, np.ndarray]]:
-        self._own.read_targets(reference)  # raises for invalid ones
+        self._prepared.read_targets(reference)  # raises for invalid ones
         result: dict[str, Any] = {}
         for name, target in (reference or {}).items():
             x = np.asarray(target.values if isinstance(target, PerStep) else target, dtype=float)
-            core = x.shape[x.ndim - len(self._own.targets[name][2]) - isinstance(target, PerStep) :]
+            core = x.shape[x.ndim - len(self._prepared.targets[name][2]) - isinstance(target, PerStep) :]
             x = with_batch_axis("step: reference", x, core, lead)
             result[name] = PerStep(x) if isinstance(target, PerStep) else x
         values = nominal_parameters(self.robot.tree, self._arguments[3]) | dict(parameters or {})
@@ -107,7 +107,7 @@ class ShootingPlanner:
         if not self._phases.contact_models:
             return tau[:, self._motors]
         active = np.broadcast_to(self._phases.active(self.steps)[0], (len(q), len(self._phases.contact_models)))
-        none = np.zeros((len(q), sum(one.force.size for one in self._phases.contact_models)))
+        none = np.zeros((len(q), sum(model.force.size for model in self._phases.contact_models)))
         return distribute_forces(self.robot, self._phases, tau, q, self._motors, active, none)
 
     def shifted(self, search: Search, share: float) -> Search:
@@ -123,7 +123,7 @@ class ShootingPlanner:
         previous |= {name: search[name] for name in ("u", "penalty", *_MULTIPLIERS) if name in search}
         result = self._solve(q, v, inputs, max(iterations - done, 1), previous)
         status, cost = result._state["scalars"][:, _STATUS], result.cost
-        first, hard = len(SEARCH_SCALARS), len(self._own.program.hard)
+        first, hard = len(SEARCH_SCALARS), len(self._prepared.program.hard)
         violation = result._state["scalars"][:, first : first + hard].max(axis=1, initial=0.0)
         diagnostics = np.stack([status, cost, violation, np.full(len(q), float(iterations))], axis=1)
         carried = {name: result._search[name] for name in ("penalty", *_MULTIPLIERS) if name in result._search}
@@ -138,7 +138,7 @@ class ShootingPlanner:
             self._search_state  # noqa: B018
             assert self._last is not None
             warm = self._last._with_search(previous)
-        targets, schedule, own = inputs
+        targets, schedule, parameters = inputs
         options = {
             "velocity": v,
             "targets": targets,
@@ -146,7 +146,7 @@ class ShootingPlanner:
             "warm_start": warm,
             "max_iterations": max_iterations,
         }
-        options |= {"parameters": own} if own else {}
+        options |= {"parameters": parameters} if parameters else {}
         result = solve_by_shooting(self._problem, self._first(q, v), "ilqr", **options, **self._options)
         self._last = result
         return result
@@ -197,11 +197,11 @@ class ShootingPlanner:
         return f"{result.status[index]}: {result._sentence((index,))}"
 
     def kernels(self) -> Sequence[Kernel]:
-        q, own = np.asarray(self.robot.neutral())[None], self._own
+        q, prepared = np.asarray(self.robot.neutral())[None], self._prepared
         default_targets = {}
-        for name, (port, k, shape) in own.targets.items():
+        for name, (port, k, shape) in prepared.targets.items():
             term = self._problem.terms[k]
-            x = own.nominal_targets[port]
+            x = prepared.nominal_targets[port]
             x = x[list(term.steps)].reshape(-1, *shape) if term.has_target_per_step else x.reshape(shape)
             default_targets[name] = PerStep(x) if term.has_target_per_step else x
         recipe = self._solve(q, np.zeros((1, self.robot.nv)), self.call_inputs(default_targets, (1,)), 1, None)._recipe

@@ -56,8 +56,8 @@ def with_assembly_derivative(
     else:
         values += nearest.step(target)
     body, outside = close_over([*fresh, *target], values)
-    other = inner_symbols(symbols[0].graph, "the reference of a configuration", len(q))
-    rates, _ = close_over(other, _blocks(tree, "velocity_from_rate_jacobian", other))
+    reference_symbols = inner_symbols(symbols[0].graph, "the reference of a configuration", len(q))
+    rates, _ = close_over(reference_symbols, _blocks(tree, "velocity_from_rate_jacobian", reference_symbols))
     slices = tuple((tree.q_slices[i].start, tree.v_slices[i].start, b.joint.nq, b.joint.nv) for i, b in tree.stacked())
     rule = _AssemblyRule(body, rates, slices, len(error), len(diagnostics), isinstance(nearest, DiagonalMetric))
     result = apply_rule(rule, [*q, *diagnostics, *reference, *outside])

@@ -322,9 +322,9 @@ def fixed_velocities(tree: Tree, hold: str | Sequence[str]) -> list[int]:
     return result
 
 
-def _fixed_values(tree: Tree, q: Scalars, other: Scalars, hold: str | Sequence[str]) -> list[Any]:
-    """Return the configuration ``other`` with the values of the fixed joints in q."""
-    result = list(other)
+def _fixed_values(tree: Tree, q: Scalars, solved: Scalars, hold: str | Sequence[str]) -> list[Any]:
+    """Return the configuration ``solved`` with the values of the fixed joints in q."""
+    result = list(solved)
     for name in (hold,) if isinstance(hold, str) else hold:
         part = tree.q_slices[tree.joint_index(name)]
         result[part] = q[part]

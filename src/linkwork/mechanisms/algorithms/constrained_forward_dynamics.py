@@ -315,8 +315,8 @@ def solution_derivatives(
     if wrenches:
         split = tree.split_q(q), tree.split_v(v), tree.split_v(a)
         at = carriers(tree, *split)
-        still = [[0.0] * 6 for _ in forces]
-        varied += [[*joint_force_of_wrench(tree, split[0], at, name, axes), *still] for name, axes, _ in wrenches]
+        no_bias = [[0.0] * 6 for _ in forces]
+        varied += [[*joint_force_of_wrench(tree, split[0], at, name, axes), *no_bias] for name, axes, _ in wrenches]
     columns = [column for matrix in varied for column in transposed(matrix)]
     solutions = iter(solve_columns(system, columns, of_forces))
     result = [transposed([next(solutions) for _ in matrix[0]]) for matrix in varied] if n else [[] for _ in varied]

@@ -129,14 +129,14 @@ def constrained_inverse_dynamics_derivatives(
 
     They are ∂τ/∂q, ∂τ/∂v, ∂τ/∂a (nv × nv), and ∂λ/∂q, ∂λ/∂v, ∂λ/∂a (nc × nv).
     """
-    n, still, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
+    n, zeros, now = tree.nv, [0.0] * tree.nv, 0.0 if time is None else time[0]
     rates = rates_of(tree, q, v, now)
     in_loops = n * n * len(rates.rows) > _LONG
     acting = Actuation.at(tree, q, rates, actuators, weights, in_loops)
     tau, forces, _ = acting.split(required_forces(tree, q, v, a, wrenches, passive, friction=friction), once=True)
     y = acting.multipliers(tau)
     pulled = constraint_derivatives(tree, q, v, a, forces, now, of=("pulled_by_q",)).pulled_by_q
-    turned = constraint_derivatives(tree, q, still, y, [0.0] * len(forces), now, of=("by_q",)).by_q
+    turned = constraint_derivatives(tree, q, zeros, y, [0.0] * len(forces), now, of=("by_q",)).by_q
     turns = transposed(turned) or [[] for _ in range(n)]
     by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
     if passive and any(loop.resists for loop in loops_of(tree)):
@@ -156,7 +156,7 @@ def constrained_inverse_dynamics_derivatives(
 
     by_turns = map_rows(moved, [[-x for x in column] for column in turns], in_loops=in_loops, alike=True)
     varied_by_q = [
-        [row[k] - held[k] - x for row, held, x in zip(by_q, pulled, by_turn, strict=True)]
+        [row[k] - pull[k] - x for row, pull, x in zip(by_q, pulled, by_turn, strict=True)]
         for k, by_turn in enumerate(by_turns)
     ]
     varied = [*varied_by_q, *transposed(by_v), *transposed(by_a)]
@@ -331,8 +331,8 @@ class Actuation:
             forces = self._balancing([total[k] for k in self.others])
             if self.actuated:
                 free, square = self._choices
-                rest = [x - y for x, y in zip(acted, self._on(self.actuated, forces), strict=True)]
-                weighed = [x * w for x, w in zip(rest, self.weights, strict=True)]
+                remainder = [x - y for x, y in zip(acted, self._on(self.actuated, forces), strict=True)]
+                weighed = [x * w for x, w in zip(remainder, self.weights, strict=True)]
                 chosen = square.solved([dot(column, weighed) for column in transposed(free)], _STEPS, in_loop=in_loop)
                 chosen = self._free(square.least(chosen))  # effects that are rounding are not magnified
                 forces = [x + y for x, y in zip(forces, chosen, strict=True)]
@@ -370,7 +370,7 @@ class Actuation:
 
 def _lower_products(left: Matrix, right: Matrix) -> Matrix:
     """Return the lower triangle of the products of the rows of two matrices, which is symmetric."""
-    return [[dot(one, other) for other in right[: i + 1]] for i, one in enumerate(left)]
+    return [[dot(left_row, right_row) for right_row in right[: i + 1]] for i, left_row in enumerate(left)]
 
 
 ROWS = (

@@ -153,7 +153,7 @@ def _change(
     """Return Σ_i J_i·z_i − λ_iᵀ G z_i at (q, time) = ``at``, whose derivative is that of log w."""
     J, G = _selected(tree, at[:-1], *of), rates_of(tree, at[:-1], [0.0] * tree.nv, at[-1]).rows
     return sum(
-        (dot(row, own) - dot(pulls, [dot(of, own) for of in G]) for row, own, pulls in zip(J, z, forces, strict=True)),
+        (dot(row, z_i) - dot(pulls, [dot(of, z_i) for of in G]) for row, z_i, pulls in zip(J, z, forces, strict=True)),
         0.0,
     )
 
@@ -200,9 +200,9 @@ class _RangeInverse(CustomDerivative):
         m = self.m
         A, dA = rows_of(inputs[-(m**2) :], m), rows_of(change, m)
         P, Q = rows_of(results[: m**2], m), rows_of(results[m**2 :], m)
-        own = (P, Q)[which]
-        N, both = add_matrices(identity(m), negated(product(P, A))), product(own, Q)
-        inner = negated(product(product(own, dA), own))
+        projection = (P, Q)[which]
+        N, both = add_matrices(identity(m), negated(product(P, A))), product(projection, Q)
+        inner = negated(product(product(projection, dA), projection))
         return add_matrices(inner, product(product(both, dA), N), product(product(N, dA), both))
 
 
@@ -246,14 +246,14 @@ class _Split:
             shares = [c * reciprocal_or_zero(x, eq(x, 0.0)) for c, x in zip(counts, squares, strict=True)]
             return [[dot([s * x for s, x in zip(shares, row, strict=True)], column) for column in left] for row in left]
 
-        tau = [[own[k] for k in self.acting.actuated] for own, *_ in self.forces]
+        tau = [[force[k] for k in self.acting.actuated] for force, *_ in self.forces]
         F = [[dot(a, b) for b in tau] for a in tau]
         for k, row in enumerate(F):
             row[k] = row[k] + floor
         known = inverse(floor), inverse(0.0)
         P = rows_of(apply_rule(_RangeInverse(m), flat(*known, F)), m)
-        y = [self.acting.multipliers(own) for own, *_ in self.forces]
-        return [[dot(row, column) for column in transposed(y)] for row in P], [own for _, own, _ in self.forces]
+        y = [self.acting.multipliers(force) for force, *_ in self.forces]
+        return [[dot(row, column) for column in transposed(y)] for row in P], [force for _, force, _ in self.forces]
 
     @staticmethod
     def at(
@@ -274,8 +274,8 @@ class _Split:
         between = [tree.bodies[i].joint_name for i in (*to_other, *to_frame)]
         path = Actuation.at(tree, q, rates, between, None, in_loops)
         pushes = [[path.inertia[k] if k == j else 0.0 for j in range(n)] for k in path.actuated]
-        kept = map_rows(lambda push: path.split(push)[0], pushes, in_loops=in_loops, alike=True)
-        d = sum((row[k] / path.inertia[k] for k, row in zip(path.actuated, kept, strict=True)), 0.0)
+        transmitted = map_rows(lambda push: path.split(push)[0], pushes, in_loops=in_loops, alike=True)
+        d = sum((row[k] / path.inertia[k] for k, row in zip(path.actuated, transmitted, strict=True)), 0.0)
         free: Any = False
         for row, (_, _, missing) in zip(J, forces, strict=True):
             free = or_(free, lt(_MOVED * dot(row, row), dot(missing, missing)))
@@ -285,7 +285,7 @@ class _Split:
         wide = len(F) < len(acting.actuated)
         tall = transposed(F) if wide else F
         m, count = len(tall), len(tall[0])
-        found = apply_rule(Singular(m, count, True), flat(tall))
-        values, u, vt = found[:count], found[count : count * (1 + m)], found[count * (1 + m) :]
+        factors = apply_rule(Singular(m, count, True), flat(tall))
+        values, u, vt = factors[:count], factors[count : count * (1 + m)], factors[count * (1 + m) :]
         left = transposed(rows_of(vt, count, count)) if wide else rows_of(u, count, m)
         return _Split(acting, forces, values, left, d, free)

@@ -82,11 +82,11 @@ def _hessians(
     n = tree.nv
     a, forces, *by = solution_derivatives(tree, q, v, tau, wrenches, 0.0, passive, friction)
     first = [[*of_a, *of_forces] for of_a, of_forces in zip(*by, strict=True)][:3]
-    m, still = len(forces), [0.0] * n
+    m, zeros = len(forces), [0.0] * n
 
     def of_constraints(q: Scalars, v: Scalars) -> list[Any]:
-        rows, G = constraint_derivatives(tree, q, v, a, forces), rates_of(tree, q, still).rows
-        by_q, by_v = rows.pulled_by_q, [still for _ in still]
+        rows, G = constraint_derivatives(tree, q, v, a, forces), rates_of(tree, q, zeros).rows
+        by_q, by_v = rows.pulled_by_q, [zeros for _ in zeros]
         if passive and any(loop.resists for loop in loops_of(tree)):
             loops_by_q, by_v = loop_force_derivatives(tree, q, v, friction)
             by_q = add_matrices(by_q, loops_by_q)
@@ -126,8 +126,8 @@ def _weighted(n: int, columns: int, *terms: tuple[Scalars, Matrix]) -> Matrix:
     result = [[0.0] * columns for _ in range(n)]
     for weights, A in terms:
         for i, w in enumerate(weights):
-            for row, own in zip(result, A[i * n : (i + 1) * n], strict=True):
-                for k, x in enumerate(own):
+            for row, row_of_A in zip(result, A[i * n : (i + 1) * n], strict=True):
+                for k, x in enumerate(row_of_A):
                     if not is_zero(x):
                         row[k] = row[k] + w * x
     return result

@@ -197,8 +197,8 @@ def loop_joint_wrenches(
     state, transmitted = KinematicState(tree, q, v), dict[str, Force]()
     rows = iter(zip(loop_wrenches(tree, q), forces, strict=True))
     for constraint in tree.constraints:
-        own = [next(rows) for _ in constraint.component_names]
-        transmitted[constraint.name] = sum((W * force for W, force in own if not is_zero(force)), Force.zero())
+        components = [next(rows) for _ in constraint.component_names]
+        transmitted[constraint.name] = sum((W * force for W, force in components if not is_zero(force)), Force.zero())
     result = []
     for loop, motor in zip(loops_of(tree), loop_motor_wrenches(state, loop_forces, passive, friction), strict=True):
         w = transmitted[loop.name] if motor is None else transmitted[loop.name] + motor
@@ -270,7 +270,7 @@ def _across(
     total = map(Force.of, joint_wrenches(tree, q, v, a, wrenches, passive=passive))
     names = [body.joint_name for body in tree.bodies]
     carried = _carried(tree, names, q, v, forces, loop_forces, 0.0 if time is None else time[0], passive, friction)
-    return [w - other for w, other in zip(total, carried, strict=True)]
+    return [w - wrench for w, wrench in zip(total, carried, strict=True)]
 
 
 def _forces(
@@ -311,8 +311,8 @@ def _carried(
     friction: str | FrictionLaw,
 ) -> list[Force]:
     """Return, by joint, the wrench of constraints and loop joints on the subtree behind it, at M in the axes of M."""
-    rows, own = _opened_rows(tree, joints, q, v, time, loop_forces, passive, friction)
-    total = own
+    rows, opened = _opened_rows(tree, joints, q, v, time, loop_forces, passive, friction)
+    total = opened
     for row, force in zip(rows, forces, strict=True):
         if not is_zero(force):
             total = [x if is_zero(g) else x + g * force for x, g in zip(total, row, strict=True)]

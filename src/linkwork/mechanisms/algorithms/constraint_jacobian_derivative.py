@@ -143,10 +143,10 @@ def _of_fixed_wrenches(
         body, first = tree.bodies[i], tree.v_slices[i].start
         V_after = V - step.V_before - step.V
         for k, (c, along) in enumerate(zip(step.joint.columns, unit_vectors(body.joint.nv), strict=True), start=first):
-            own = Subspace(step.joint.transformed(body.S_dot(q[i], along)))
+            S_dot = Subspace(step.joint.transformed(body.S_dot(q[i], along)))
             if "by_q" in of:
                 (bias_q,) = step.joint.transformed(Subspace((bias_by_q(body, q[i], v[i], along),)))
-                V_own, A_own = own @ v[i], own @ a[i] + bias_q
+                V_own, A_own = S_dot @ v[i], S_dot @ a[i] + bias_q
                 if not step.joint.outward:  # the joint's own columns rotate also
                     V_own, A_own = V_own - cross(c, step.V), A_own - cross(c, step.A)
                 turned = -cross(c, step.V_before)
@@ -161,7 +161,7 @@ def _of_fixed_wrenches(
                 for before in steps[: index + (not step.joint.outward)]:
                     for m, C in enumerate(before.joint.columns, start=tree.v_slices[before.joint.body].start):
                         result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(push)
-                for m, C in enumerate(own.columns, start=first):
+                for m, C in enumerate(S_dot.columns, start=first):
                     result.pulled_by_q[m][k] = result.pulled_by_q[m][k] + C.dot(total)
     for W in wrenches:
         result.by_q.append([change.dot(W) for change in by_q])

@@ -143,7 +143,7 @@ def error_scales(tree: Tree) -> list[float]:
     L is the characteristic length.
     """
     per = 1.0 / characteristic_length(tree)
-    return [per if unit == "m" else 1.0 for one in tree.constraints if one.holonomic for unit in one.row_units]
+    return [per if unit == "m" else 1.0 for c in tree.constraints if c.holonomic for unit in c.row_units]
 
 
 def position_rounding(tree: Tree) -> float:
@@ -188,11 +188,11 @@ def allowed(rows: Matrix, pivots: Sequence[tuple[int, int]], free: Sequence[int]
         pivot = rows[i][j]
         rows[i] = [x if is_zero(x) else x / pivot for x in rows[i]]
         rows[i][j] = 1.0
-        for other, _ in pivots:
-            factor = rows[other][j]
-            if other != i and not is_zero(factor):
-                rows[other] = [a if is_zero(b) else a - factor * b for a, b in zip(rows[other], rows[i], strict=True)]
-                rows[other][j] = 0.0
+        for k, _ in pivots:
+            factor = rows[k][j]
+            if k != i and not is_zero(factor):
+                rows[k] = [a if is_zero(b) else a - factor * b for a, b in zip(rows[k], rows[i], strict=True)]
+                rows[k][j] = 0.0
     result = []
     for column in free:
         u: list[Any] = [0.0] * len(rows[0])
@@ -314,9 +314,9 @@ def _check_linear(tree: Tree, constraint: Constraint) -> None:
 
     with np.errstate(all="ignore"):
         drift = value(0.0 * v)
-        one, other, both = value(v) - drift, value(w) - drift, value(a * v + b * w) - drift
-        size = 1.0 + sum(np.abs(x) for x in (drift, one, other, both))
-        off = np.abs(both - a * one - b * other) / size
+        by_v, by_w, both = value(v) - drift, value(w) - drift, value(a * v + b * w) - drift
+        size = 1.0 + sum(np.abs(x) for x in (drift, by_v, by_w, both))
+        off = np.abs(both - a * by_v - b * by_w) / size
     for name, row in zip(constraint.component_names, off, strict=True):
         if np.isnan(row).all():
             raise ValueError(

@@ -86,23 +86,23 @@ class _Problem:
         set_indices = set(velocity_indices(tree, independent))
         start, open_, charts = list(q0), list[int](), list[tuple[int, list[int], Scalars, Scalars]]()
         for i, body in tree.stacked():
-            indices, own = range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]]
+            indices, entries = range(tree.nv)[tree.v_slices[i]], range(tree.nq)[tree.q_slices[i]]
             known = [k for k, index in enumerate(indices) if index in set_indices]
-            at, by = [q1[k] for k in own], [phi[k] for k in indices]
+            at, by = [q1[k] for k in entries], [phi[k] for k in indices]
             if len(known) == len(indices):
-                for k, x in zip(own, body.call_joint("integrate", at, by), strict=True):
+                for k, x in zip(entries, body.call_joint("integrate", at, by), strict=True):
                     start[k] = x
             elif is_plain(body.joint):
                 for k in known:
-                    start[own[k]] = at[k] + by[k]
+                    start[entries[k]] = at[k] + by[k]
                 open_ += [index for index in indices if index not in set_indices]
             else:
                 open_ += indices
                 charts += [(i, known, at, by)] if known else []
-                there = body.call_joint("difference", at, [q0[k] for k in own]) if known else []
+                delta = body.call_joint("difference", at, [q0[k] for k in entries]) if known else []
                 for k in known:
-                    there[k] = by[k]
-                for k, x in zip(own, body.call_joint("integrate", at, there) if known else (), strict=bool(known)):
+                    delta[k] = by[k]
+                for k, x in zip(entries, body.call_joint("integrate", at, delta) if known else (), strict=bool(known)):
                     start[k] = x
         return _Problem(tree, start, open_, charts, time, unit_steps(tree))
 
@@ -125,19 +125,19 @@ class _Problem:
         result = [[row[k] * (s * units[k]) for k in self.open] for row, s in zip(rows, scales, strict=True)]
         for i, known, at, by in self.charts:
             values, derivatives = self._chart(i, q, at)
-            own = units[self.tree.v_slices[i]]
-            error += [(values[k] - by[k]) / own[k] for k in known]
-            result += [[derivatives[k].get(index) * (units[index] / own[k]) for index in self.open] for k in known]
+            sizes = units[self.tree.v_slices[i]]
+            error += [(values[k] - by[k]) / sizes[k] for k in known]
+            result += [[derivatives[k].get(index) * (units[index] / sizes[k]) for index in self.open] for k in known]
         return error, result
 
     def _chart(self, i: int, q: Scalars, at: Scalars) -> tuple[list[Any], list[SparseTangent]]:
         """Return the tangent coordinates of joint i's configuration relative to ``at``, and their derivatives by v."""
         body, start = self.tree.bodies[i], self.tree.v_slices[i].start
-        own = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
+        q_i = [q[k] for k in range(self.tree.nq)[self.tree.q_slices[i]]]
         rates = [
-            SparseTangent({start + k: x for k, x in enumerate(row)}) for row in body.call_joint("q_dot_jacobian", own)
+            SparseTangent({start + k: x for k, x in enumerate(row)}) for row in body.call_joint("q_dot_jacobian", q_i)
         ]
-        moving = seeded(own, rates)
+        moving = seeded(q_i, rates)
         result = [parts(x, moving[0].level) for x in body.call_joint("difference", at, moving)]
         return [x for x, _ in result], [t if isinstance(t, SparseTangent) else SparseTangent({}) for _, t in result]
 

@@ -115,7 +115,7 @@ def loop_motor_wrenches(
     start = 0
     for loop in loops_of(state.tree):
         joint = loop.joint
-        own = [0.0] * joint.nv if forces is None else list(forces[start : start + joint.nv])
+        torques = [0.0] * joint.nv if forces is None else list(forces[start : start + joint.nv])
         start += joint.nv
         acts = passive and loop.resists
         if joint.nv == 0 or not (acts or forces is not None):
@@ -125,9 +125,9 @@ def loop_motor_wrenches(
         q_J = joint.configuration_from_pose(between.pose)
         if acts:
             v_J = joint.velocity_from_twist(q_J, between.twist)
-            own = [a + b for a, b in zip(own, exerted(body_of(loop), q_J, v_J, friction), strict=True)]
-        ways = _twist_columns(loop, q_J)
-        result.append(Force.of([sum((a * b for a, b in zip(way, own, strict=True)), 0.0) for way in ways]))
+            torques = [a + b for a, b in zip(torques, exerted(body_of(loop), q_J, v_J, friction), strict=True)]
+        twists = _twist_columns(loop, q_J)
+        result.append(Force.of([sum((a * b for a, b in zip(twist, torques, strict=True)), 0.0) for twist in twists]))
     return result
 
 
@@ -144,8 +144,8 @@ def loop_rows(tree: Tree, q: Scalars, every: bool = False) -> list[ResistingRow]
         body, between = body_of(loop), state.between(loop.frame, loop.relative_to)
         nv = loop.joint.nv
         q_J, curved = loop.joint.configuration_from_pose(between.pose), has_curved_springs(body)
-        ways = _twist_columns(loop, q_J)
-        wrenches = [Force.of([way[k] for way in ways]) for k in range(nv)]
+        twists = _twist_columns(loop, q_J)
+        wrenches = [Force.of([twist[k] for twist in twists]) for k in range(nv)]
         rows = [[column.dot(wrench) for column in between.columns] for wrench in wrenches]
         stiffness = [0.0] * nv if curved else Drive.full(body.drive.stiffness, nv, 0.0)
         each = zip(rows, stiffness, body.damping, body.dry_friction, strict=True)

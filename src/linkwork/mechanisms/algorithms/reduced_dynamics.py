@@ -178,8 +178,8 @@ def reduced_linearize(
     forces = embedding.forces([x - y for x, y in zip(required, tau, strict=True)])
 
     zero, free = [0.0] * m, transposed(embedding.K) if m else []
-    there, level = _varied(q, [_combined(row, moved) for row in tangent_rates(tree, q)])
-    rates = rates_of(tree, there, [0.0] * tree.nv, t)
+    varied_q, level = _varied(q, [_combined(row, moved) for row in tangent_rates(tree, q)])
+    rates = rates_of(tree, varied_q, [0.0] * tree.nv, t)
     residuals = [_tangent(dot(row, v) + x, level) for row, x in zip(rates.rows, rates.drift, strict=True)]
     pulled = [_tangent(dot(column, forces), level) for column in transposed(rates.rows)]
     changes = [embedding.whole(zero, [x.get(k) for x in residuals]) for k in range(n)] + free
@@ -194,8 +194,8 @@ def reduced_linearize(
     columns = []
     for k, (change, rate) in enumerate(zip(changes, changes_of_a, strict=True)):
         along = [row[k] for row in moved] if k < n else [0.0] * tree.nv
-        held = [x.get(k) if k < n else 0.0 for x in pulled] if pulled else [0.0] * tree.nv
-        left = [h - (dot(by_q[i], along) + dot(by_v[i], change) + dot(M[i], rate)) for i, h in enumerate(held)]
+        pull = [x.get(k) if k < n else 0.0 for x in pulled] if pulled else [0.0] * tree.nv
+        left = [h - (dot(by_q[i], along) + dot(by_v[i], change) + dot(M[i], rate)) for i, h in enumerate(pull)]
         columns.append(factors.once(embedding.reduced(left)))
     bracket_matrix = bracket(tree, q, v)
     yy = [[dot(bracket_matrix[i], [row[k] for row in moved]) + changes[k][i] for k in range(n)] for i in indices]

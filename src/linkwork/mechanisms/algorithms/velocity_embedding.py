@@ -82,8 +82,8 @@ class NormalEquations:
         if not self.rows or all(map(is_zero, b)):
             return [0.0] * len(self.columns)
         x = self.once(b)
-        rest = self.once([y - dot(row, x) for y, row in zip(b, self.rows, strict=True)])
-        return [value + more for value, more in zip(x, rest, strict=True)]
+        residual = self.once([y - dot(row, x) for y, row in zip(b, self.rows, strict=True)])
+        return [value + more for value, more in zip(x, residual, strict=True)]
 
     def pulled(self, b: Scalars) -> list[Any]:
         """Return the minimum-norm y with Aᵀ y = b, with one step of refinement."""
@@ -127,14 +127,14 @@ class VelocityEmbedding:
     def _solved(self) -> NormalEquations:
         return NormalEquations([[row[k] for k in self.dependent] for row in self.rows] or [])
 
-    def whole(self, independent: Scalars, rest: Scalars) -> list[Any]:
-        """Return the vector x (nv) with G x + ``rest`` = 0 that has these independent components."""
+    def whole(self, independent: Scalars, bias: Scalars) -> list[Any]:
+        """Return the vector x (nv) with G x + ``bias`` = 0 that has these independent components."""
         result: list[Any] = [0.0] * self.nv
         for k, x in zip(self.independent, independent, strict=True):
             result[k] = x
         if self.rows:
             known = [dot([row[k] for k in self.independent], independent) for row in self.rows]
-            b = [-x if is_zero(r) else -(x + r) for x, r in zip(known, rest, strict=True)]
+            b = [-x if is_zero(r) else -(x + r) for x, r in zip(known, bias, strict=True)]
             for k, x in zip(self.dependent, self._solved.of(b), strict=True):
                 result[k] = x
         return result

@@ -73,10 +73,10 @@ class Branches(ReturnedValue):
         The configurations belong to the same states as the branches.
         """
         q = np.asarray(q, dtype=float)
-        others = np.broadcast_to(q[..., np.newaxis, :], (*q.shape[:-1], self.q.shape[-2], q.shape[-1]))
-        there = np.isfinite(self.q).all(axis=-1)
-        known = np.where(there[..., np.newaxis], self.q, self._mechanism.robot.neutral())
-        away = np.where(there, distance(self._mechanism, known, others), np.inf)
+        compared = np.broadcast_to(q[..., np.newaxis, :], (*q.shape[:-1], self.q.shape[-2], q.shape[-1]))
+        exists = np.isfinite(self.q).all(axis=-1)
+        known = np.where(exists[..., np.newaxis], self.q, self._mechanism.robot.neutral())
+        away = np.where(exists, distance(self._mechanism, known, compared), np.inf)
         if not away.shape[-1]:
             return np.full(away.shape[:-1], -1)
         return np.where(away.min(axis=-1) < 10.0 * _SAME_TOL, away.argmin(axis=-1), -1)
@@ -89,8 +89,8 @@ class Branches(ReturnedValue):
             return f"{robot!r}, {self.count.size} states: {few} to {many} branches, {note}"
         lines = [f"{robot!r}: {int(self.count)} branch{'es' if self.count != 1 else ''}, {note}"]
         for k in range(int(self.count)):
-            numbers = ", ".join(f"{x:.6g}" for x in self.q[k])
-            lines.append(f"  {k}: q = {numbers}; sign {self.sign[k]:+d}; {self.hits[k]} starts led to it")
+            values = ", ".join(f"{x:.6g}" for x in self.q[k])
+            lines.append(f"  {k}: q = {values}; sign {self.sign[k]:+d}; {self.hits[k]} starts led to it")
         return "\n".join(lines)
 
 
@@ -120,15 +120,15 @@ def find_branches(
     at = each_base.repeated(len(starts_q))
     result = run_kernel(mechanism, tried, tried, read_weights(robot, caller), fixed, bool(position_limits), at)
     fine = mechanism.open_by(result.error) <= max(tolerance, _CLOSE)
-    found, left, radius = result.q, np.zeros(fine.shape), np.zeros(fine.shape)
-    polished = _polished(mechanism, found[fine], fixed, at[fine])
-    found[fine], left[fine], radius[fine] = polished
+    solutions, left, radius = result.q, np.zeros(fine.shape), np.zeros(fine.shape)
+    polished = _polished(mechanism, solutions[fine], fixed, at[fine])
+    solutions[fine], left[fine], radius[fine] = polished
     fine &= left <= tolerance
-    _raise_if_movable(mechanism, found[fine], fixed, at[fine])
+    _raise_if_movable(mechanism, solutions[fine], fixed, at[fine])
     if position_limits:
-        fine &= ~mechanism.beyond(found, at).any(axis=-1)
+        fine &= ~mechanism.beyond(solutions, at).any(axis=-1)
     each = [
-        _distinct(mechanism, found[k, ok], radius[k, ok], base[k], fixed, bool(position_limits))
+        _distinct(mechanism, solutions[k, ok], radius[k, ok], base[k], fixed, bool(position_limits))
         for k, ok in enumerate(fine)
     ]
     most = max((len(q) for q, _ in each), default=0)
@@ -136,15 +136,15 @@ def find_branches(
         most = min(most, int(max_solutions))
     q = np.full((len(base), most, robot.nq), np.nan)
     hits, signs = np.zeros((len(base), most), dtype=int), np.zeros((len(base), most), dtype=int)
-    for k, (own, times) in enumerate(each):
-        n = min(len(own), most)
-        q[k, :n], hits[k, :n] = own[:n], times[:n]
-    there = np.isfinite(q).all(axis=-1)
-    if there.any():
-        signs[there] = sign_of(mechanism.dependent_block(q[there], fixed.names, each_base.repeated(most)[there]))
+    for k, (branches, times) in enumerate(each):
+        n = min(len(branches), most)
+        q[k, :n], hits[k, :n] = branches[:n], times[:n]
+    exists = np.isfinite(q).all(axis=-1)
+    if exists.any():
+        signs[exists] = sign_of(mechanism.dependent_block(q[exists], fixed.names, each_base.repeated(most)[exists]))
     return Branches._make(
         q=q.reshape(*shape, most, robot.nq),
-        count=there.sum(axis=-1).reshape(shape),
+        count=exists.sum(axis=-1).reshape(shape),
         sign=signs.reshape(*shape, most),
         hits=hits.reshape(*shape, most),
         starts=int(starts),
@@ -246,18 +246,18 @@ def _distinct(
     return q[[distinct[n] for n in order]], np.array([hits[n] for n in order], dtype=int)
 
 
-def distance(mechanism: ClosedMechanism, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def distance(mechanism: ClosedMechanism, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the largest difference of a coordinate between two configurations, (...) [rad, characteristic lengths].
 
     Full revolutions of angles are left out.
     """
     robot = mechanism.robot
-    if not one.size:
-        return np.zeros(one.shape[:-1])
-    turned = np.array(other)
+    if not first.size:
+        return np.zeros(first.shape[:-1])
+    turned = np.array(second)
     for _, i in mechanism.periodic_angles:
-        turned[..., i] -= math.tau * revolutions(other[..., i] - one[..., i])
-    between = robot.difference(one, turned)
+        turned[..., i] -= math.tau * revolutions(second[..., i] - first[..., i])
+    between = robot.difference(first, turned)
     return np.asarray(np.abs(between / mechanism.units).max(axis=-1, initial=0.0))
 
 

@@ -112,9 +112,9 @@ def _search(
     result["iterations"] = np.array(first.iterations).astype(int)
     result["starts"] = np.ones(len(start), dtype=int)
 
-    def open_by(q: np.ndarray, error: np.ndarray, here: StateInputs) -> np.ndarray:
+    def open_by(q: np.ndarray, error: np.ndarray, inputs: StateInputs) -> np.ndarray:
         size = mechanism.open_by(error)
-        return np.where(mechanism.beyond(q, here).any(axis=-1), np.inf, size) if position_limits else size
+        return np.where(mechanism.beyond(q, inputs).any(axis=-1), np.inf, size) if position_limits else size
 
     for k in range(1, max_starts):
         size = open_by(result["q"], result["error"], at)
@@ -135,8 +135,8 @@ def _search(
         left = np.flatnonzero(~(mechanism.open_by(result["error"]) <= tolerance) & (result["status"] != 2.0))
         if not len(left):
             break
-        here = result["q"][left]  # without the goal, which may keep the errors from vanishing
-        again = run_kernel(mechanism, here, here, weights, fixed, position_limits, at[left])
+        unassembled = result["q"][left]  # without the goal, which may keep the errors from vanishing
+        again = run_kernel(mechanism, unassembled, unassembled, weights, fixed, position_limits, at[left])
         for key in ("q", "error", "status", "slope"):
             result[key][left] = getattr(again, key)
         result["iterations"][left] += again.iterations.astype(int)
@@ -159,26 +159,26 @@ def _build_result(
     q = mechanism.nearest_revolutions(result["q"], goal, fixed.names, position_limits)
     fine = mechanism.open_by(result["error"]) <= tolerance
     each = mechanism.beyond(q, at) if position_limits else np.zeros((len(q), len(mechanism.limited)), dtype=bool)
-    beyond, in_loops = each.any(axis=-1), [one.loop is not None for one in mechanism.limited]
+    beyond, in_loops = each.any(axis=-1), [limit.loop is not None for limit in mechanism.limited]
     status = np.where(result["slope"] < _FLAT_SLOPE, Status.LOCAL_MINIMUM, Status.NOT_CONVERGED).astype(WORDS)
     status[result["status"] == 2.0] = Status.NOT_FINITE
     left = np.flatnonzero(~fine | beyond)
     dependent: tuple[str, ...] = ()
     over = np.zeros(q.shape, dtype=bool)
     if len(left):
-        here = at[left]
+        inputs = at[left]
         if position_limits and (np.isfinite(mechanism.limits[0]).any() or np.isfinite(mechanism.limits[1]).any()):
-            without = run_kernel(mechanism, start[left], goal[left], weights, fixed, False, here)
+            without = run_kernel(mechanism, start[left], goal[left], weights, fixed, False, inputs)
             would = mechanism.open_by(without.error) <= tolerance
             status[left[would]] = Status.AT_LIMITS
             turned = mechanism.nearest_revolutions(without.q, _middle(*mechanism.limits), fixed.names, False)
             over[left[would]] = (turned[would] < mechanism.limits[0]) | (turned[would] > mechanism.limits[1])
-            found = would & ~over[left].any(axis=-1)  # within the limits of all joints, if not of loops
-            q[left[found]], result["error"][left[found]] = turned[found], without.error[found]
-            each[left[found]] = mechanism.beyond(turned[found], here[found])
+            within = would & ~over[left].any(axis=-1)  # within the limits of all joints, if not of loops
+            q[left[within]], result["error"][left[within]] = turned[within], without.error[within]
+            each[left[within]] = mechanism.beyond(turned[within], inputs[within])
             fine, beyond = mechanism.open_by(result["error"]) <= tolerance, each.any(axis=-1)
         if fixed.names:
-            dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, here[0])
+            dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, inputs[0])
             if dependent:
                 status[left] = Status.DEPENDENT_JOINTS
     status[fine & each[:, in_loops].any(axis=-1)] = Status.LOOP_AT_LIMITS
@@ -223,13 +223,13 @@ def _dependent(
             continue
         G = mechanism.jacobian(result.q, at)
         u, s, _ = np.linalg.svd(G[:, free])
-        rest = u[:, int((s > 1e-7 * max(1.0, s.max(initial=0.0))).sum()) :].T
-        here = {
+        left_null = u[:, int((s > 1e-7 * max(1.0, s.max(initial=0.0))).sum()) :].T
+        tied_here = {
             name
             for name in fixed.names
-            if np.abs(rest @ G[:, tree.v_slices[tree.joint_index(name)]]).max(initial=0.0) > 1e-6
+            if np.abs(left_null @ G[:, tree.v_slices[tree.joint_index(name)]]).max(initial=0.0) > 1e-6
         }
-        tied = here if tied is None else tied & here
+        tied = tied_here if tied is None else tied & tied_here
     return tuple(name for name in fixed.names if tied and name in tied)
 
 

@@ -74,8 +74,8 @@ class Continuation:
             length[left] = np.minimum(length[left], 1.0 - share[left])
             after = share[left] + length[left]
             after[after >= 1.0 - 1e-12] = 1.0
-            there = (after == 1.0)[:, None]
-            target = np.where(there, self.values[left, i], begin[left] + after[:, None] * change[left])
+            arriving = (after == 1.0)[:, None]
+            target = np.where(arriving, self.values[left, i], begin[left] + after[:, None] * change[left])
             outcome = self._step(left, target, length[left])
             accepted = outcome == _ACCEPTED
             share[left[accepted]] = after[accepted]
@@ -97,31 +97,31 @@ class Continuation:
             delta[np.ix_(straight, self.columns)] = moved[straight]
         size = np.abs(delta / self.units).max(axis=-1, initial=0.0)
         outcome = np.where(slack < 1e-2, Status.TURNING_POINT, Status.SINGULAR).astype(WORDS)
-        some = np.flatnonzero(size <= _MAX_STEP)
-        if not len(some):
+        near = np.flatnonzero(size <= _MAX_STEP)
+        if not len(near):
             return outcome
-        predicted = robot.integrate(q[some], delta[some])
-        predicted[:, self.coordinates] = target[some]
-        at = at.some(some, len(lanes))
+        predicted = robot.integrate(q[near], delta[near])
+        predicted[:, self.coordinates] = target[near]
+        at = at.some(near, len(lanes))
         result = run_kernel(self.mechanism, predicted, predicted, self.weights, self.fixed, False, at)
         correction = np.abs(robot.difference(predicted, result.q) / self.units).max(axis=-1, initial=0.0)
         good = self.mechanism.open_by(result.error) <= self.tolerance
-        good &= correction <= _MAX_CORRECTION * size[some] + 1e-12
+        good &= correction <= _MAX_CORRECTION * size[near] + 1e-12
         if self.limits:
             beyond = good & self.mechanism.beyond(result.q, at).any(axis=-1)
-            outcome[some[beyond]], good = Status.AT_LIMITS, good & ~beyond
+            outcome[near[beyond]], good = Status.AT_LIMITS, good & ~beyond
         new_slack, new_sign = self._regular(result.q, at)
-        turned = good & (self.sign[lanes[some]] * new_sign < 0)  # beyond a singular configuration: only straight on
+        turned = good & (self.sign[lanes[near]] * new_sign < 0)  # beyond a singular configuration: only straight on
         if turned.any():
-            which = some[turned]
+            which = near[turned]
             followed = self._followed(result.q[turned], moved[which], at[turned])
             bent = np.abs((followed - delta[which]) / self.units).max(axis=-1) > 0.3 * size[which]
             outcome[which[bent]] = Status.SINGULAR
             good[np.flatnonzero(turned)[bent]] = False
             self.passed[lanes[which[~bent]]] = True
-        done, kept = some[good], lanes[some[good]]
-        self.rate[kept] = robot.difference(q[done], result.q[good]) / length[done, None]
-        self.q[kept], self.slack[kept], self.sign[kept] = result.q[good], new_slack[good], new_sign[good]
+        done, accepted = near[good], lanes[near[good]]
+        self.rate[accepted] = robot.difference(q[done], result.q[good]) / length[done, None]
+        self.q[accepted], self.slack[accepted], self.sign[accepted] = result.q[good], new_slack[good], new_sign[good]
         outcome[done] = _ACCEPTED
         return outcome
 

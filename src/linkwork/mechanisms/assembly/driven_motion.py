@@ -178,9 +178,9 @@ def drive(
         loose &= slack_and_sign(mechanism.dependent_block(beside, driven.names, at))[0] < SINGULAR_SLACK
     singular[loose] = False
     if loose.any():
-        there = np.where(loose[:, None, None], q, robot.neutral())
-        found = rates_with_free_motions(robot, driven.names, there, each, at.of_all(1).options)
-        v[loose], a[loose] = (x[loose] for x in found)
+        assembled = np.where(loose[:, None, None], q, robot.neutral())
+        least_rates = rates_with_free_motions(robot, driven.names, assembled, each, at.of_all(1).options)
+        v[loose], a[loose] = (x[loose] for x in least_rates)
     result = DrivenMotion._make(
         q=q.reshape(*shape, n, robot.nq),
         reached=np.isfinite(q).all(axis=-1).reshape(*shape, n),
@@ -207,7 +207,7 @@ def drive(
 
 def _is_at_rest(robot: Any, rates: Sequence[np.ndarray]) -> bool:
     """Return True if all joints are at rest when the drivers have these velocities and accelerations."""
-    holonomic = all(one.holonomic and not one.time_dependent for one in robot.constraints)
+    holonomic = all(constraint.holonomic and not constraint.time_dependent for constraint in robot.constraints)
     return holonomic and not any(x.any() for x in rates)
 
 
@@ -237,8 +237,8 @@ def _read_rates(robot: Any, name: str, values: Any, driven: FixedJoints, shape: 
             if not np.isfinite(x).all():
                 raise ValueError(value)
         except (TypeError, ValueError):
-            own = "" if count == 1 else f", {count}"
-            expected = f"finite numbers, one for all states or of shape (..., {shape[-1]}{own})"
+            size = "" if count == 1 else f", {count}"
+            expected = f"finite numbers, one for all states or of shape (..., {shape[-1]}{size})"
             raise ValueError(
                 f"drive_mechanism: {name}: joint {joint!r}: expected {expected}, got {shown(value)}"
             ) from None

@@ -105,20 +105,22 @@ class DrivenOutput:
         shape = known.shape
         if not known.any():
             sizes = (robot.nv,), (len(robot.tree.bodies), 6), (len(robot.loops), 6)
-            return Reactions(*(np.full((*shape, *own), np.nan) for own in sizes))
-        other = self.q[tuple(np.argwhere(known)[0])]
+            return Reactions(*(np.full((*shape, *axes), np.nan) for axes in sizes))
+        example = self.q[tuple(np.argwhere(known)[0])]
         rates = (np.where(known[..., None], x, 0.0) for x in (self.v, self.a))
-        q, v, a = np.where(known[..., None], self.q, other), *rates
+        q, v, a = np.where(known[..., None], self.q, example), *rates
         options = self._inputs.of_all(1).options | {"passive": passive}
         options |= {name: x for name, x in (("wrenches", wrenches), ("gravity", gravity)) if x is not None}
-        own, others = ({key: expressed_in} if wrenches else {} for key in ("expressed_in", "wrenches_expressed_in"))
+        axes, joint_axes = (
+            {key: expressed_in} if wrenches else {} for key in ("expressed_in", "wrenches_expressed_in")
+        )
         if (known & (self.slack < SINGULAR_SLACK)).any():  # the drivers leave motions free, which no motor causes
-            a = robot.hybrid_dynamics(q, v, a, np.zeros_like(v), self._drivers.names, **own, **options).a
+            a = robot.hybrid_dynamics(q, v, a, np.zeros_like(v), self._drivers.names, **axes, **options).a
         state = q, v, a
-        tau, forces, missing = robot.constrained_inverse_dynamics(*state, actuators=acting, **own, **options)
+        tau, forces, missing = robot.constrained_inverse_dynamics(*state, actuators=acting, **axes, **options)
         options |= {"constraint_forces": forces}
-        joints = robot.joint_wrenches(*state, **others, **options)
-        loops = robot.loop_joint_wrenches(*state, **others, **options) if robot.loops else np.zeros((*shape, 0, 6))
+        joints = robot.joint_wrenches(*state, **joint_axes, **options)
+        loops = robot.loop_joint_wrenches(*state, **joint_axes, **options) if robot.loops else np.zeros((*shape, 0, 6))
         largest = np.maximum(np.abs(tau).max(axis=-1), np.abs(forces).max(axis=-1, initial=0.0))
         known &= np.abs(missing).max(axis=-1) <= _MISSING_TOL * np.maximum(largest, np.abs(missing).max(axis=-1))
         own_axes = ((...,), (..., None), (..., None))
@@ -179,8 +181,8 @@ class DrivenOutput:
         robot, t, q, v, a = self._timed("plot", index, times)
         tree, name = robot.tree, self._drivers.names[0]
         driver = tree.q_slices[tree.joint_index(name)].start
-        own = quantity_label(name, units_of(tree, "q")[driver : driver + 1])
-        x, label = (q[:, driver], own) if t is None else (t, "t [s]")
+        driver_label = quantity_label(name, units_of(tree, "q")[driver : driver + 1])
+        x, label = (q[:, driver], driver_label) if t is None else (t, "t [s]")
         states: tuple[tuple[Literal["q", "v", "a"], Any, np.ndarray], ...]
         states = ("q", robot.q_names, q), ("v", robot.v_names, v), ("a", robot.v_names, a)
         rows = [
@@ -208,16 +210,16 @@ class DrivenOutput:
         columns = [k for name in self._drivers.names for k in range(robot.nv)[robot.joint(name).v_slice]]
         result = []
         for unit in dict.fromkeys(forces.get(units[k], "N") for k in columns):
-            own = {robot.v_names[k]: loads.tau[:, k] for k in columns if forces.get(units[k], "N") == unit}
-            result.append(("motor force", unit, own))
+            lines = {robot.v_names[k]: loads.tau[:, k] for k in columns if forces.get(units[k], "N") == unit}
+            result.append(("motor force", unit, lines))
         joints = [body.joint_name for body in robot.tree.bodies] + [loop.name for loop in robot.loops]
         return [*result, ("pin force", "N", dict(zip(joints, loads.pin_forces.T, strict=True)))]
 
     def _loads(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
         """Return the reactions of one motion with these velocities and accelerations; None if there are none."""
-        one = self._replaced(q=self.q[index], v=v, a=a, _inputs=self._inputs_of(index))  # type: ignore[attr-defined]
+        motion = self._replaced(q=self.q[index], v=v, a=a, _inputs=self._inputs_of(index))  # type: ignore[attr-defined]
         try:
-            result: Reactions = one.reactions()
+            result: Reactions = motion.reactions()
         except (UnderactuatedError, ValueError):  # a robot without inertias
             return None
         return result
@@ -258,14 +260,14 @@ class DrivenOutput:
         named = velocity_names(robot, self._drivers.names)
         columns, moving = robot.v_index(named), np.moveaxis(self._rates, 0, -3)[index]
         t: Any = None
-        held = [one.name for one in robot.constraints if one.time_dependent]
-        if held and (times is not None or caller == "trajectory"):
+        timed = [constraint.name for constraint in robot.constraints if constraint.time_dependent]
+        if timed and (times is not None or caller == "trajectory"):
             raise ValueError(
                 f"{caller}: expected a motion over time, but constraints that depend on time were held at time = "
-                f"{float(inputs.options.get('time', 0.0)):g} s: {', '.join(held)}; use robot.spline through states of "
+                f"{float(inputs.options.get('time', 0.0)):g} s: {', '.join(timed)}; use robot.spline through states of "
                 f"robot.assemble at their own times"
             )
-        if moving.any() and not held:
+        if moving.any() and not timed:
             if times is not None:
                 raise ValueError(f"{caller}: times: expected None: they follow from the velocities of the drivers")
             t = _implied_times(caller, y, *moving[..., columns])
@@ -275,9 +277,9 @@ class DrivenOutput:
             if not (np.diff(t) > 0.0).all():
                 raise ValueError(f"{expected}, got {shown(times)}")
             free = robot.without_constraints()
-            rest = np.tile(free.neutral(), (n, 1))
-            rest[:, free.q_index(self._drivers.names)] = y
-            state, known = free.spline(t, rest)(t), np.isfinite(v).all(axis=-1)
+            knots = np.tile(free.neutral(), (n, 1))
+            knots[:, free.q_index(self._drivers.names)] = y
+            state, known = free.spline(t, knots)(t), np.isfinite(v).all(axis=-1)
             v, a = driven_rates(robot, named, q, known, (state.v, state.a), inputs.options)
         if isinstance(robot, VariedRobot):
             robot = robot.varied(inputs)
@@ -332,13 +334,13 @@ def rates_with_free_motions(
     motors for the free motions.  They are NaN in states that do not allow the velocities of the joints.
     """
     named = [list(robot.v_names).index(name) for name in velocity_names(robot, joints)]
-    rest, units = np.setdiff1d(np.arange(robot.nv), named), np.array(unit_steps(robot.tree))
+    undriven, units = np.setdiff1d(np.arange(robot.nv), named), np.array(unit_steps(robot.tree))
     G, drift = robot.constraint_jacobian(q, **options), robot.constraint_drift(q, **options)
-    A = G[..., rest] * units[rest]
+    A = G[..., undriven] * units[undriven]
     missing = -(np.einsum("...ij,...j", G[..., named], rates[0][..., named]) + drift)
     least = np.einsum("...ij,...j", np.linalg.pinv(A, rcond=SINGULAR_SLACK), missing)
     v = rates[0].copy()
-    v[..., rest] = least * units[rest]
+    v[..., undriven] = least * units[undriven]
     left = np.abs(np.einsum("...ij,...j", A, least) - missing).max(axis=-1)
     fits = left <= _ALLOWED * np.abs(missing).max(axis=-1)
     a = robot.hybrid_dynamics(q, v, rates[1], np.zeros_like(v), joints, passive=True, **options).a

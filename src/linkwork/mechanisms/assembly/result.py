@@ -101,12 +101,12 @@ class Assembly(Shown, Result):
         name, starts = self._mechanism.robot.name, int(np.asarray(self.starts)[i])
         if np.asarray(self.success)[i]:
             result = f"{name!r} is assembled"
-            what = f", with {self._fixed_values(i)}" if self._fixed.names else ""
-            return f"{result}{what}: largest error {self.error[i]:.2g} ({self._worst(i)})"
+            fixed = f", with {self._fixed_values(i)}" if self._fixed.names else ""
+            return f"{result}{fixed}: largest error {self.error[i]:.2g} ({self._worst(i)})"
         status = Status(np.asarray(self.status)[i])
-        what = f" with {self._fixed_values(i)}" if self._fixed.names else ""
+        fixed = f" with {self._fixed_values(i)}" if self._fixed.names else ""
         tried = f"{starts} start{'s' if starts != 1 else ''}"
-        return f"{name!r} is not assembled{what}: {self._why(status, i)}; {tried}, remaining error {self._worst(i)}"
+        return f"{name!r} is not assembled{fixed}: {self._why(status, i)}; {tried}, remaining error {self._worst(i)}"
 
     def _why(self, status: Status, i: Any) -> str:
         if status is Status.DEPENDENT_JOINTS:
@@ -122,7 +122,7 @@ class Assembly(Shown, Result):
             return f"the search assembled it with joints beyond their limits only: {', '.join(map(repr, joints))}"
         if status is Status.LOOP_AT_LIMITS:
             each = zip(self._mechanism.limited, self._mechanism.beyond(self.q[i], self._inputs[i]), strict=True)
-            loops = dict.fromkeys(one.joint for one, beyond in each if beyond and one.loop is not None)
+            loops = dict.fromkeys(limit.joint for limit, beyond in each if beyond and limit.loop is not None)
             return f"the search closed it with loop joints beyond their limits only: {', '.join(map(repr, loops))}"
         if status is Status.LOCAL_MINIMUM:
             return "the errors are at a local minimum and cannot be reduced from there"

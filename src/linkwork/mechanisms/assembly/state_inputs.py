@@ -22,17 +22,17 @@ __all__ = ["StateInputs", "VariedRobot", "robot_with", "varied"]
 class StateInputs:
     """Time [s] and parameter values of each state of a batch, by the name of their input.
 
-    An array (..., *own) has an axis for each axis of the batch, or none: then its value is that of all states.
+    An array (..., *dims) has an axis for each axis of the batch, or none: then its value is that of all states.
     """
 
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    own: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # shape of one value
+    dims: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # shape of a value
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the batch."""
         each = self.arrays.items()
-        return np.broadcast_shapes(*(x.shape[: x.ndim - len(self.own[name])] for name, x in each))
+        return np.broadcast_shapes(*(x.shape[: x.ndim - len(self.dims[name])] for name, x in each))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -49,22 +49,22 @@ class StateInputs:
     def flat(self, shape: tuple[int, ...]) -> StateInputs:
         """Return the inputs of a batch of this shape with one axis for all states."""
         count = math.prod(shape)
-        return self._mapped(lambda x, own: np.broadcast_to(x, (*shape, *own)).reshape(count, *own))
+        return self._mapped(lambda x, dims: np.broadcast_to(x, (*shape, *dims)).reshape(count, *dims))
 
     def reshaped(self, shape: tuple[int, ...]) -> StateInputs:
         """Return the inputs of a flat batch with the axes of this shape."""
-        return self._mapped(lambda x, own: x.reshape(*shape, *own))
+        return self._mapped(lambda x, dims: x.reshape(*shape, *dims))
 
     def of_all(self, axes: int) -> StateInputs:
         """Return the inputs of a batch with further last axes, whose states are equal; they broadcast."""
-        return self._mapped(lambda x, own: x.reshape(*x.shape[: x.ndim - len(own)], *(1,) * axes, *own))
+        return self._mapped(lambda x, dims: x.reshape(*x.shape[: x.ndim - len(dims)], *(1,) * axes, *dims))
 
     def repeated(self, count: int) -> StateInputs:
         """Return the inputs of a flat batch with a second axis of ``count`` equal states, which can be indexed."""
-        return self._mapped(lambda x, own: np.broadcast_to(x[:, np.newaxis], (len(x), count, *own)))
+        return self._mapped(lambda x, dims: np.broadcast_to(x[:, np.newaxis], (len(x), count, *dims)))
 
     def __getitem__(self, index: Any) -> StateInputs:
-        return self._mapped(lambda x, own: x[index])
+        return self._mapped(lambda x, dims: x[index])
 
     def some(self, indices: np.ndarray, count: int) -> StateInputs:
         """Return the inputs of states of a flat batch of ``count`` states; it is not copied for all of them."""
@@ -72,9 +72,9 @@ class StateInputs:
 
     def _mapped(self, change: Callable[[np.ndarray, tuple[int, ...]], np.ndarray]) -> StateInputs:
         arrays = {
-            name: x if x.ndim == len(self.own[name]) else change(x, self.own[name]) for name, x in self.arrays.items()
+            name: x if x.ndim == len(self.dims[name]) else change(x, self.dims[name]) for name, x in self.arrays.items()
         }
-        return StateInputs(arrays, self.own)
+        return StateInputs(arrays, self.dims)
 
 
 class VariedRobot:
@@ -133,19 +133,19 @@ def varied(
     and for values that are not finite.
     """
     arrays: dict[str, np.ndarray] = {}
-    own: dict[str, tuple[int, ...]] = {}
+    dims: dict[str, tuple[int, ...]] = {}
     if time is not None:
-        arrays["time"], own["time"] = finite_array(caller, "time", time, unit="s"), ()
+        arrays["time"], dims["time"] = finite_array(caller, "time", time, unit="s"), ()
     if parameters is not None and not isinstance(parameters, Mapping):
         raise TypeError(f"{caller}: parameters: expected a dict by parameter, got {parameters!r}")
     if parameters:
         read_parameters(robot.tree, caller, [*parameters])  # raises for a parameter named twice
         read = {p: x for name, x in parameters.items() for p in read_parameters(robot.tree, caller, name)}
         for parameter, name in inputs_of(tuple(read)).items():
-            own[name] = parameter.shape(robot.tree)
-            arrays[name] = _values(f"{caller}: parameters: {parameter}", read[parameter], own[name])
+            dims[name] = parameter.shape(robot.tree)
+            arrays[name] = _values(f"{caller}: parameters: {parameter}", read[parameter], dims[name])
         robot = VariedRobot(robot, caller, tuple(read), needed)
-    inputs = StateInputs(arrays, own)
+    inputs = StateInputs(arrays, dims)
     try:
         _ = inputs.shape
     except ValueError as error:
@@ -163,12 +163,12 @@ def robot_with(robot: Any, inputs: StateInputs) -> Any:
     return robot.varied(inputs)
 
 
-def _values(caller: str, values: Any, own: tuple[int, ...]) -> np.ndarray:
-    """Return values (..., *own) as an array.  Raises ValueError for another shape and values that are not finite."""
-    shape = ", ".join(["...", *map(str, own)])
+def _values(caller: str, values: Any, dims: tuple[int, ...]) -> np.ndarray:
+    """Return values (..., *dims) as an array.  Raises ValueError for another shape and values that are not finite."""
+    shape = ", ".join(["...", *map(str, dims)])
     try:
         result = floats(values)
-        if result.shape[result.ndim - len(own) :] != own or not np.isfinite(result).all():
+        if result.shape[result.ndim - len(dims) :] != dims or not np.isfinite(result).all():
             raise ValueError(values)
     except (TypeError, ValueError):
         raise ValueError(f"{caller}: expected finite numbers of shape ({shape}), got {shown(values)}") from None

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-Given = Mapping[str, Any]
+JointValues = Mapping[str, Any]
 _SLACK = 1e-9  # [rad, characteristic lengths] excess beyond a limit that is rounding
 _OTHER_WEIGHT = 0.01  # of joints without a preferred value, if others have one
 
@@ -82,8 +82,8 @@ class ClosedMechanism:
     def beyond(self, q: np.ndarray, at: StateInputs) -> np.ndarray:
         """Return a mask (..., limited coordinates): True where a coordinate is beyond its limits."""
         x = limited_values(self.robot, self.limited, q, **at.parameters)
-        lower, upper = (np.array([getattr(one, side) for one in self.limited]) for side in ("lower", "upper"))
-        slack = _SLACK * np.array([self.length if one.unit == "m" else 1.0 for one in self.limited])
+        lower, upper = (np.array([getattr(limit, side) for limit in self.limited]) for side in ("lower", "upper"))
+        slack = _SLACK * np.array([self.length if limit.unit == "m" else 1.0 for limit in self.limited])
         return np.asarray((x < lower - slack) | (x > upper + slack))
 
     def free(self, fixed: Sequence[str]) -> list[int]:
@@ -173,7 +173,7 @@ class ClosedMechanism:
         return tuple(pair for c in holonomic for pair in zip(c.component_names, c.row_units, strict=True))
 
 
-def read_joints(robot: Any, caller: str, name: str, value: Given | None) -> FixedJoints:
+def read_joints(robot: Any, caller: str, name: str, value: JointValues | None) -> FixedJoints:
     """Return the argument ``name``, values by joint, as arrays (..., nq of the joint).
 
     The values of a joint with one coordinate have any shape (...).

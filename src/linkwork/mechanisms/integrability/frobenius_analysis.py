@@ -86,26 +86,26 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
     closures = growth.closure[:, :, :width]
     full = np.array([rank_of(x)[0] == reached for x in closures])
     generic = regular[0] == 0 and bool(full[last + 1 :].all()) and not growth.more
-    here = 0 if full[0] else last
+    reference = 0 if full[0] else last
     G = scaled_rows(states)
-    left = complement(_normalized(G[here][holonomic]))  # directions that satisfy the holonomic constraints
-    own = np.flatnonzero(~holonomic)
-    counted = own[independent(_normalized(G[here][own]) @ left)]
-    A = G[here][counted]
-    on_closure = closures[here] @ _normalized(A).T
-    combined = reduced(complement(on_closure, float(np.linalg.norm(closures[here]))).T) / _lengths(A)
+    left = complement(_normalized(G[reference][holonomic]))  # directions that satisfy the holonomic constraints
+    nonholonomic = np.flatnonzero(~holonomic)
+    counted = nonholonomic[independent(_normalized(G[reference][nonholonomic]) @ left)]
+    A = G[reference][counted]
+    on_closure = closures[reference] @ _normalized(A).T
+    combined = reduced(complement(on_closure, float(np.linalg.norm(closures[reference]))).T) / _lengths(A)
     combined = np.array([c / c[np.flatnonzero(c)[0]] for c in combined]).reshape(combined.shape)
     tried = candidates(symbols, [c for c in tree.constraints if not c.holonomic], timed, states)
     used = [k for k in range(len(states)) if full[k] and (generic or k <= last)]
     positions = constant_positions(
         [Position.of(p.name, p.differentials[used][:, :width] * scales[:width]) for p in tried],
         closures[used],
-        used.index(here),
+        used.index(reference),
         left,
         len(combined),
         tree.nq + timed,
     )
-    constant = [(p.name, p.differentials[used.index(here)] @ left) for p in positions]
+    constant = [(p.name, p.differentials[used.index(reference)] @ left) for p in positions]
     combinations = [_combination(c, [names[k] for k in counted], c @ A @ left, constant) for c in combined]
     alone = {combination.rows[0] for combination in combinations if len(combination.rows) == 1}
     return Integrability._make(
@@ -116,7 +116,7 @@ def integrability_of(tree: Tree, q: np.ndarray, time: float) -> Integrability:
         integrable=tuple(combinations),
         nonintegrable=tuple(names[k] for k in counted if names[k] not in alone),
         nonintegrable_rank=len(counted) - len(combined),
-        redundant=tuple(names[k] for k in own if k not in counted),
+        redundant=tuple(names[k] for k in nonholonomic if k not in counted),
         generic=generic,
         margin=growth.margin,
     )
@@ -131,15 +131,15 @@ def _combination(
     linear combination of theirs.
     """
     nonzero = [k for k, weight in enumerate(weights) if weight != 0.0]
-    rows, own = tuple(names[k] for k in nonzero), tuple(float(weights[k]) for k in nonzero)
+    rows, coefficients = tuple(names[k] for k in nonzero), tuple(float(weights[k]) for k in nonzero)
     if not constant:
-        return Combination(rows, own, ())
+        return Combination(rows, coefficients, ())
     differentials = np.array([d for _, d in constant])
     parts = np.linalg.lstsq(differentials.T, covector, rcond=None)[0]
     sizes = np.abs(parts) * np.linalg.norm(differentials, axis=1)
     result = np.linalg.norm(differentials.T @ parts - covector) < _ZERO * np.linalg.norm(covector)
     known = tuple(name for (name, _), size in zip(constant, sizes, strict=True) if size > _ZERO * sizes.max())
-    return Combination(rows, own, known if result else ())
+    return Combination(rows, coefficients, known if result else ())
 
 
 class _Surface:
@@ -152,18 +152,18 @@ class _Surface:
             [row[: self.tree.nv] for row, has_error in zip(rows, has_errors, strict=True) if has_error]
         )
 
-    def around(self, here: np.ndarray, timed: bool) -> np.ndarray:
+    def around(self, centre: np.ndarray, timed: bool) -> np.ndarray:
         """Return the state ``here`` and neighbouring states that satisfy the holonomic constraints, (n, nq + 1).
 
         With ``timed`` the neighbours are at other times. Raises ValueError if the state itself violates the
         constraints.
         """
-        self._check(here)
-        rng, result, step = np.random.default_rng(0), [here], _STEP
-        J = self._jacobian(here)
+        self._check(centre)
+        rng, result, step = np.random.default_rng(0), [centre], _STEP
+        J = self._jacobian(centre)
         for _ in range(4 * _NEIGHBOURS):
             v = rng.normal(size=self.tree.nv) * step * self.scales
-            neighbour = self._moved(here, v - np.linalg.pinv(J, rcond=_RCOND) @ (J @ v))
+            neighbour = self._moved(centre, v - np.linalg.pinv(J, rcond=_RCOND) @ (J @ v))
             neighbour[-1] += timed * rng.uniform(0.1, 1.0)
             closed = self.closed(neighbour[None])
             result += [*closed]
@@ -196,8 +196,8 @@ class _Surface:
     def _moved(self, state: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.array([*integrate(self.tree, state[:-1].tolist(), v.tolist()), state[-1]])
 
-    def _check(self, here: np.ndarray) -> None:
-        off = self.error(here[None]).ravel()
+    def _check(self, state: np.ndarray) -> None:
+        off = self.error(state[None]).ravel()
         scaled = np.abs(off * self.error_scales)
         if not (scaled < _CLOSED).all():
             names = [name for c in self.tree.constraints if c.holonomic for name in c.component_names]

@@ -131,8 +131,8 @@ def involutive_closure(
         layer = [brackets[k] for k in chosen]
         fields += layer
         if not chosen:
-            rest = range(chosen_in + 1, len(states))
-            more = any(_independent_brackets(values[k], result[k], 1)[0] for k in rest)
+            unchosen = range(chosen_in + 1, len(states))
+            more = any(_independent_brackets(values[k], result[k], 1)[0] for k in unchosen)
         values = np.concatenate([values, result[:, chosen]], axis=1)
         if chosen:
             dimensions.append(len(fields))
@@ -193,7 +193,7 @@ def _along(symbols: Symbols, fields: list[Field], directions: list[Field]) -> li
     ]
     rows = iter(forward([x for field in fields for x in field], symbols.all, seeds))
     by_field = [[next(rows) for _ in field] for field in fields]
-    return [[[row.get(i, 0.0) for row in own] for i in range(len(directions))] for own in by_field]
+    return [[[row.get(i, 0.0) for row in rates] for i in range(len(directions))] for rates in by_field]
 
 
 def _minus(a: Any, b: Any) -> Any:
@@ -207,13 +207,13 @@ def _independent_brackets(have: np.ndarray, brackets: np.ndarray, most: int) -> 
     """
     basis = np.linalg.qr(have.T)[0] if len(have) else np.zeros((brackets.shape[1], 0))
     sizes = np.maximum(1.0, np.linalg.norm(brackets, axis=1))
-    rest = brackets / sizes[:, None]
+    remainders = brackets / sizes[:, None]
     chosen: list[int] = []
     margin = last = np.inf
     while True:
-        rest = rest - (rest @ basis) @ basis.T
-        rest = rest - (rest @ basis) @ basis.T
-        lengths = np.linalg.norm(rest, axis=1)
+        remainders = remainders - (remainders @ basis) @ basis.T
+        remainders = remainders - (remainders @ basis) @ basis.T
+        lengths = np.linalg.norm(remainders, axis=1)
         k = int(np.argmax(lengths))
         if lengths[k] <= _NEW_PART or len(chosen) == most:
             if lengths[k] > 0.0 and len(chosen) < most:
@@ -221,7 +221,7 @@ def _independent_brackets(have: np.ndarray, brackets: np.ndarray, most: int) -> 
             return sorted(chosen), margin
         last = float(lengths[k])
         chosen.append(k)
-        basis = np.column_stack([basis, rest[k] / lengths[k]])
+        basis = np.column_stack([basis, remainders[k] / lengths[k]])
 
 
 def pivots_of(rows: list[list[Any]], values: np.ndarray, columns: int) -> list[tuple[int, int]]:
@@ -232,20 +232,20 @@ def pivots_of(rows: list[list[Any]], values: np.ndarray, columns: int) -> list[t
     """
     rank, _ = rank_of(values[:, :columns])
     A = np.array(values[:, :columns], dtype=float)
-    there = np.array([[not is_zero(x) for x in row[:columns]] for row in rows], dtype=bool).reshape(A.shape)
+    nonzero = np.array([[not is_zero(x) for x in row[:columns]] for row in rows], dtype=bool).reshape(A.shape)
     left = list(range(len(A)))
     pivots = []
     for _ in range(rank):
         largest = float(np.abs(A[left]).max())
         large = [(i, j) for i in left for j in range(columns) if abs(A[i, j]) >= _MIN_PIVOT * largest]
-        i, j = min(large, key=lambda p: ((there[p[0]].sum() - 1) * (there[left, p[1]].sum() - 1), -abs(A[p])))
+        i, j = min(large, key=lambda p: ((nonzero[p[0]].sum() - 1) * (nonzero[left, p[1]].sum() - 1), -abs(A[p])))
         pivots.append((i, j))
         left.remove(i)
-        for other in left:
-            if there[other, j]:
-                A[other] -= A[other, j] / A[i, j] * A[i]
-                A[other, j], there[other] = 0.0, there[other] | there[i]
-                there[other, j] = False
+        for i_left in left:
+            if nonzero[i_left, j]:
+                A[i_left] -= A[i_left, j] / A[i, j] * A[i]
+                A[i_left, j], nonzero[i_left] = 0.0, nonzero[i_left] | nonzero[i]
+                nonzero[i_left, j] = False
     return pivots
 
 
@@ -263,10 +263,10 @@ def rank_of(A: np.ndarray, size: float = 0.0) -> tuple[int, float]:
     values = np.linalg.svd(A, compute_uv=False)
     largest = max(float(values[0]), size)
     rank = int((values > _ROUNDING * largest).sum())
-    rest = float(values[rank]) if rank < len(values) else 0.0
-    if rank == 0 or rest == 0.0:
+    neglected = float(values[rank]) if rank < len(values) else 0.0
+    if rank == 0 or neglected == 0.0:
         return rank, np.inf
-    return rank, float(values[rank - 1]) / rest
+    return rank, float(values[rank - 1]) / neglected
 
 
 def complement(A: np.ndarray, size: float = 0.0) -> np.ndarray:
@@ -284,10 +284,10 @@ def independent(rows: np.ndarray) -> list[int]:
     basis = np.zeros((rows.shape[1], 0))
     largest = float(np.linalg.norm(rows, axis=1).max()) if rows.size else 0.0
     for k, row in enumerate(rows):
-        rest = row - basis @ (basis.T @ row)
-        rest -= basis @ (basis.T @ rest)
-        if np.linalg.norm(rest) > _ROUNDING * largest:
-            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
+        remainder = row - basis @ (basis.T @ row)
+        remainder -= basis @ (basis.T @ remainder)
+        if np.linalg.norm(remainder) > _ROUNDING * largest:
+            basis = np.column_stack([basis, remainder / np.linalg.norm(remainder)])
             chosen.append(k)
     return chosen
 
@@ -305,7 +305,7 @@ def reduced(rows: np.ndarray) -> np.ndarray:
             continue
         A[[done, pivot]] = A[[pivot, done]]
         A[done] /= A[done, column]
-        others = np.arange(len(A)) != done
-        A[others] -= np.outer(A[others, column], A[done])
+        remaining = np.arange(len(A)) != done
+        A[remaining] -= np.outer(A[remaining, column], A[done])
         done += 1
     return np.where(np.abs(A) < 1e-9, 0.0, A)

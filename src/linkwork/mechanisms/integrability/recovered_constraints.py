@@ -80,20 +80,20 @@ def constant_positions(
 
     def try_position(position: Position) -> None:
         on_closure = np.abs(np.einsum("sv,snv->sn", position.differentials, closures)).max(initial=0.0)
-        own = position.differentials[state] @ left
+        restriction = position.differentials[state] @ left
         zero = _ZERO * position.size
-        if on_closure > zero or np.linalg.norm(own) <= zero or len(chosen) == count:
+        if on_closure > zero or np.linalg.norm(restriction) <= zero or len(chosen) == count:
             return
-        basis = np.linalg.qr(np.array(restrictions).T)[0] if restrictions else np.zeros((len(own), 0))
-        if np.linalg.norm(own - basis @ (basis.T @ own)) > _ZERO * np.linalg.norm(own):
+        basis = np.linalg.qr(np.array(restrictions).T)[0] if restrictions else np.zeros((len(restriction), 0))
+        if np.linalg.norm(restriction - basis @ (basis.T @ restriction)) > _ZERO * np.linalg.norm(restriction):
             chosen.append(position)
-            restrictions.append(own)
+            restrictions.append(restriction)
 
     for position in tried:
         try_position(position)
-    for some in (tried[:simple], tried):
+    for candidates in (tried[:simple], tried):
         if len(chosen) < count:
-            for position in _sums(some, closures):
+            for position in _sums(candidates, closures):
                 try_position(position)
     return chosen
 
@@ -137,8 +137,8 @@ def _point_frames(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[s
     for names in (constraint.references for constraint in constraints):
         frames = dict.fromkeys(["world", *names.frames])
         for point in dict.fromkeys(name for name in (*names.points, *names.frames) if name != "world"):
-            own = tree.frame(tree.point(point).frame).body
-            result |= dict.fromkeys((point, frame) for frame in frames if tree.frame(frame).body != own)
+            body = tree.frame(tree.point(point).frame).body
+            result |= dict.fromkeys((point, frame) for frame in frames if tree.frame(frame).body != body)
     return list(result)
 
 
@@ -147,8 +147,8 @@ def _axis_frames(tree: Tree, constraints: Iterable[Constraint]) -> list[tuple[st
     result: dict[tuple[str, str], None] = {}
     for names in (constraint.references for constraint in constraints):
         frames = dict.fromkeys(["world", *names.frames])
-        own = [f"{frame}.{axis}" for frame in names.frames for axis in "xyz" if frame != "world"]
-        for direction in dict.fromkeys([*names.directions, *own]):
+        frame_axes = [f"{frame}.{axis}" for frame in names.frames for axis in "xyz" if frame != "world"]
+        for direction in dict.fromkeys([*names.directions, *frame_axes]):
             body = tree.frame(tree.direction(direction).frame).body
             result |= dict.fromkeys((direction, frame) for frame in frames if tree.frame(frame).body != body)
     return list(result)

@@ -112,17 +112,19 @@ class Mechanism:
             trying = np.flatnonzero(~stationary | (size[left] <= self.closed))
             better = np.zeros(len(left), dtype=bool)
             for _ in range(12):
-                at, own = left[trying], s[trying]
-                factors = np.where(counted[trying], own / (own * own + damping[at, np.newaxis] + ~counted[trying]), 0.0)
+                at, s_at = left[trying], s[trying]
+                factors = np.where(
+                    counted[trying], s_at / (s_at * s_at + damping[at, np.newaxis] + ~counted[trying]), 0.0
+                )
                 step = -_times(np.swapaxes(V[trying], -1, -2), factors * push[trying])
                 long = np.linalg.norm(step, axis=-1, keepdims=True) / self.scales.length
-                here = self.some(at)
-                there = here.moved(q[at], step / np.maximum(1.0, long))
-                rest = here.error(there)
-                result = np.linalg.norm(rest, axis=-1)
+                local = self.some(at)
+                trial = local.moved(q[at], step / np.maximum(1.0, long))
+                remaining = local.error(trial)
+                result = np.linalg.norm(remaining, axis=-1)
                 good, small = result < size[at], size[at] <= self.closed
                 better[trying[good]] = True
-                q[at[good]], error[at[good]], size[at[good]] = there[good], rest[good], result[good]
+                q[at[good]], error[at[good]], size[at[good]] = trial[good], remaining[good], result[good]
                 again = ~good & ~small
                 trying = trying[again]
                 if not len(trying):
@@ -143,8 +145,8 @@ class Mechanism:
         while len(left := np.flatnonzero(~best.closed)) and (q := next(starts, None)) is not None:
             trial = self.some(left).projected(np.broadcast_to(q, (len(left), q.shape[-1])))
             better = trial.closed | (trial.sizes < best.sizes[left])
-            for own, new in zip(best, trial, strict=True):
-                own[left[better]] = new[better]
+            for best_values, new in zip(best, trial, strict=True):
+                best_values[left[better]] = new[better]
         return best
 
     def random_motions(
@@ -156,22 +158,22 @@ class Mechanism:
         """
         nv = len(self.scales.velocities)
         for _ in range(walks):
-            index, at, here, share = np.arange(len(q)), q, G, np.full(len(q), 0.03)
+            index, at, span, share = np.arange(len(q)), q, G, np.full(len(q), 0.03)
             before: np.ndarray | None = None
             for _ in range(steps):
-                heading = _unit(here.within(rng.normal(size=nv)))  # the drift of constraints is ignored
+                heading = _unit(span.within(rng.normal(size=nv)))  # the drift of constraints is ignored
                 if before is not None:  # keep roughly the previous direction
-                    heading = _unit(_unit(here.within(before)) + 0.3 * heading)
+                    heading = _unit(_unit(span.within(before)) + 0.3 * heading)
                 step = share[:, np.newaxis] * self.scales.length * np.sqrt(nv) * heading
-                some = self.some(index)
-                result = some.projected(some.moved(at, step))
-                rows = some.rows(result.q)
-                going = np.flatnonzero(here.free.any(axis=-1) & result.closed & np.isfinite(rows).all(axis=(-2, -1)))
+                local = self.some(index)
+                result = local.projected(local.moved(at, step))
+                rows = local.rows(result.q)
+                going = np.flatnonzero(span.free.any(axis=-1) & result.closed & np.isfinite(rows).all(axis=(-2, -1)))
                 index, at, before = index[going], result.q[going], heading[going]
                 if not len(index):
                     break
-                here, share = decomposed(rows[going]), np.minimum(0.15, 2.0 * share[going])
-                yield index, rows[going], here
+                span, share = decomposed(rows[going]), np.minimum(0.15, 2.0 * share[going])
+                yield index, rows[going], span
 
 
 def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -73,10 +73,10 @@ class _Chooser:
         if within < len(indices):
             problems += self._too_many(indices, result)
         if within < count:
-            rest = [k for k in range(self.tree.nv) if k not in indices]
-            free = ranked(G[:, rest])
+            dependent = [k for k in range(self.tree.nv) if k not in indices]
+            free = ranked(G[:, dependent])
             null = np.zeros((self.tree.nv, free.right.shape[1]))
-            null[rest] = free.right
+            null[dependent] = free.right
             _, motions = motions_of(self.tree, null, self.mechanism.scales)
             listed = "; ".join(motion_text(motion) for motion in motions[:6])
             problems.append(f"they leave {_many(count - within)} undetermined" + (f": {listed}" if listed else ""))

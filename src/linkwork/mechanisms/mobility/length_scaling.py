@@ -128,16 +128,16 @@ def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0
 
     The pivot is the first row in ``order`` whose remainder is at least ``like`` times the largest one.
     """
-    rest, result = np.array(A, dtype=float), list[int]()
+    remainders, result = np.array(A, dtype=float), list[int]()
     for _ in range(count):
-        sizes = np.linalg.norm(rest, axis=1)
+        sizes = np.linalg.norm(remainders, axis=1)
         sizes[result] = 0.0
         if not sizes.max(initial=0.0) > 0.0:
             break
         pick = next(k for k in order if sizes[k] >= like * sizes.max())
-        direction = rest[pick] / sizes[pick]
+        direction = remainders[pick] / sizes[pick]
         for _ in range(2):
-            rest = rest - np.outer(rest @ direction, direction)
+            remainders = remainders - np.outer(remainders @ direction, direction)
         result.append(pick)
     return sorted(result)
 

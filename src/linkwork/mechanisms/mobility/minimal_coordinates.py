@@ -39,7 +39,7 @@ class MinimalCoordinates(ReturnedValue):
     __slots__ = (
         "_at",
         "_charted",
-        "_own",
+        "_q_index",
         "_robot",
         "_speeds",
         "_time",
@@ -68,8 +68,8 @@ class MinimalCoordinates(ReturnedValue):
         for i, body in tree.stacked():
             if is_plain(body.joint):
                 q_index[tree.v_slices[i]] = np.arange(robot.nq)[tree.q_slices[i]]
-        self._own = q_index[self._y]  # indices in q of coordinates that are entries of q, else −1
-        self._charted = self._own < 0
+        self._q_index = q_index[self._y]  # indices in q of coordinates that are entries of q, else −1
+        self._charted = self._q_index < 0
         at.setflags(write=False)
 
     @property
@@ -96,7 +96,7 @@ class MinimalCoordinates(ReturnedValue):
         """Return the independent coordinates y of a configuration: q (..., nq) -> (..., ny) [rad, m]."""
         q = np.asarray(q, dtype=float)
         result = np.empty((*q.shape[:-1], len(self._y)))
-        result[..., ~self._charted] = q[..., self._own[~self._charted]]
+        result[..., ~self._charted] = q[..., self._q_index[~self._charted]]
         if self._charted.any():
             result[..., self._charted] = self._robot.difference(self._at, q)[..., self._y[self._charted]]
         return result
@@ -324,8 +324,8 @@ class MinimalCoordinates(ReturnedValue):
         y may be an intermediate step toward the coordinates ``to``, which error messages name.
         """
         phi = np.zeros((*y.shape[:-1], self._robot.nv))
-        own = np.where(self._charted, 0.0, self._at[np.where(self._charted, 0, self._own)])
-        phi[..., self._y] = y - own
+        reference_y = np.where(self._charted, 0.0, self._at[np.where(self._charted, 0, self._q_index)])
+        phi[..., self._y] = y - reference_y
         q, error, margin = self._robot.closed_configuration(near, self._at, phi, self.independent, **timed)
         bad = ~(error <= CLOSED) | ~(margin >= SINGULAR) | ~np.isfinite(q).all(axis=-1)
         if bad.any():

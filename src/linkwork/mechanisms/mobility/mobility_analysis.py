@@ -160,13 +160,13 @@ class Mobility(ReturnedValue):
         return "\n".join(map(escaped, lines))
 
     def _counts(self) -> list[str]:
-        least, rest = self.gap
+        least, last = self.gap
         lines = [
             f"  {self.nv} velocities, {_many(len(self.rows), 'row')} of rank {self.rank}; Grübler count {self.counted}"
         ]
         if self.rows:
             lines.append(
-                f"  smallest nonzero singular value {least:.3g}, next {rest:.1g}, with angles times {self.length:.4g} m"
+                f"  smallest nonzero singular value {least:.3g}, next {last:.1g}, with angles times {self.length:.4g} m"
             )
         if self.coordinates != self.dof:
             lines.append(f"  {degrees(self.coordinates)} of configuration")

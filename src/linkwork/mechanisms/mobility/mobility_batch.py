@@ -36,7 +36,7 @@ from linkwork.model.tree import Tree
 __all__ = ["Mobilities", "assembled_near", "mobility_of"]
 
 STARTS = 24  # random configurations from which assembly is tried
-STILL = 1e-7  # component of a unit velocity below which a joint counts as locked
+LOCKED_RATE = 1e-7  # component of a unit velocity below which a joint counts as locked
 
 
 def assembled_near(mechanism: Mechanism, q: np.ndarray | None, count: int = 1) -> Assembled:
@@ -59,22 +59,22 @@ def mobility_of(
     result = assembled_near(mechanism, start, count)
     G, drift = mechanism.rows(result.q), mechanism.drift(result.q)
     _refuse_rows(rows, G, result.q)
-    here = decomposed(G)
+    rank_here = decomposed(G)
     moved = np.linalg.norm(
         robot.difference(np.broadcast_to(start, result.q.shape), result.q) * scales.velocities, axis=-1
     )
-    found = _Sampled(result, moved, G, drift, here)
-    moving = np.flatnonzero(result.closed & (here.rank < tree.nv) & ~found.contradicting_velocities(scales))
+    samples = _Sampled(result, moved, G, drift, rank_here)
+    moving = np.flatnonzero(result.closed & (rank_here.rank < tree.nv) & ~samples.contradicting_velocities(scales))
     if len(moving) and rows:
         walks, steps = (2, 4) if tree.nv > 30 else (4, 8)
-        rng, first = np.random.default_rng(seed), here.some(moving)
+        rng, first = np.random.default_rng(seed), rank_here.some(moving)
         motions = mechanism.some(moving).random_motions(result.q[moving], first, walks, steps, rng)
         with Reporter("mobility", progress, "mobility: configurations", walks * steps) as report:
-            for index, rows_there, there in motions:
-                found.add(moving[index], rows_there, there)
+            for index, rows_there, rank_there in motions:
+                samples.add(moving[index], rows_there, rank_there)
                 report.advance()
     start_name = "neutral" if q is None else "given"
-    batch = Mobilities._make(robot.name, shape, found, scales, tree, start_name)
+    batch = Mobilities._make(robot.name, shape, samples, scales, tree, start_name)
     return batch if shape else batch[()]
 
 
@@ -91,12 +91,12 @@ class _Sampled:
     """Constraint Jacobians of a batch of mechanisms: here, and of the configuration of largest rank."""
 
     def __init__(
-        self, result: Assembled, moved: np.ndarray, G: np.ndarray, drift: np.ndarray, here: Decomposed
+        self, result: Assembled, moved: np.ndarray, G: np.ndarray, drift: np.ndarray, decomposition: Decomposed
     ) -> None:
         self.result, self.moved, self.G, self.drift = result, moved, G, drift  # moved (n): distance from the start [m]
-        self.rank, self.best, self.generic_rank = here.rank, G.copy(), here.rank.copy()
+        self.rank, self.best, self.generic_rank = decomposition.rank, G.copy(), decomposition.rank.copy()
         self.samples = np.zeros(len(G), dtype=int)
-        self.constrained, self.moving = np.abs(G).max(axis=-2, initial=0.0), here.moving
+        self.constrained, self.moving = np.abs(G).max(axis=-2, initial=0.0), decomposition.moving
         self._least = np.full(len(G), np.inf)  # smallest nonzero singular value of the best one
 
     def contradicting_velocities(self, scales: Scales) -> np.ndarray:
@@ -106,15 +106,19 @@ class _Sampled:
             result[k] = bool(_velocity_errors(self.drift[k], ranked(self.G[k])).any())
         return result
 
-    def add(self, index: np.ndarray, G: np.ndarray, there: Decomposed) -> None:
+    def add(self, index: np.ndarray, G: np.ndarray, ranks: Decomposed) -> None:
         """Add another configuration of some mechanisms."""
-        better = there.rank > self.generic_rank[index]
-        better |= (there.rank == self.generic_rank[index]) & (there.least > self._least[index])
-        own = index[better]
-        self.best[own], self.generic_rank[own], self._least[own] = G[better], there.rank[better], there.least[better]
+        better = ranks.rank > self.generic_rank[index]
+        better |= (ranks.rank == self.generic_rank[index]) & (ranks.least > self._least[index])
+        lanes = index[better]
+        self.best[lanes], self.generic_rank[lanes], self._least[lanes] = (
+            G[better],
+            ranks.rank[better],
+            ranks.least[better],
+        )
         self.samples[index] += 1
         self.constrained[index] = np.maximum(self.constrained[index], np.abs(G).max(axis=-2, initial=0.0))
-        self.moving[index] = np.maximum(self.moving[index], there.moving)
+        self.moving[index] = np.maximum(self.moving[index], ranks.moving)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -191,43 +195,43 @@ class Mobilities(ReturnedValue):
 
 def _mobility_at(batch: Mobilities, k: int) -> Mobility:
     """Return the mobility of the k-th mechanism of a flat batch."""
-    found, scales, tree = batch._sampled, batch._scales, batch._tree
+    samples, scales, tree = batch._sampled, batch._scales, batch._tree
     rows = tuple(name for constraint in tree.constraints for name in constraint.component_names)
-    G, here, best = found.G[k], ranked(found.G[k]), ranked(found.best[k])
-    left = _velocity_errors(found.drift[k], here) / scales.rows
+    G, ranked_here, best = samples.G[k], ranked(samples.G[k]), ranked(samples.best[k])
+    left = _velocity_errors(samples.drift[k], ranked_here) / scales.rows
     inconsistent = {rows[i]: float(left[i]) for i in np.flatnonzero(left)}
-    if not found.result.closed[k]:
-        inconsistent = _contradicting(rows, scales, found.result.error[k])
+    if not samples.result.closed[k]:
+        inconsistent = _contradicting(rows, scales, samples.result.error[k])
     redundant = chosen_rows(best.left, len(rows) - best.rank, range(len(rows) - 1, -1, -1))
     necessary = [i for i in range(len(rows)) if i not in redundant]
     within = ranked(G[necessary])
     order = range(len(necessary) - 1, -1, -1)
-    singular = [necessary[i] for i in chosen_rows(within.left, len(necessary) - here.rank, order)]
+    singular = [necessary[i] for i in chosen_rows(within.left, len(necessary) - ranked_here.rank, order)]
     names = names_of(tree, "v")
-    independent, motions = motions_of(tree, here.right, scales)
-    still_here = np.abs(here.right).max(axis=1, initial=0.0) <= STILL
-    still = found.moving[k] <= STILL
+    independent, motions = motions_of(tree, ranked_here.right, scales)
+    locked_here = np.abs(ranked_here.right).max(axis=1, initial=0.0) <= LOCKED_RATE
+    locked = samples.moving[k] <= LOCKED_RATE
     return Mobility._make(
         name=batch.name,
-        q=found.result.q[k],
+        q=samples.result.q[k],
         start=batch._start,
-        moved=float(found.moved[k]),
+        moved=float(samples.moved[k]),
         length=scales.length,
         rows=rows,
-        rank=here.rank,
+        rank=ranked_here.rank,
         generic_rank=best.rank,
         error_rank=ranked(G[scales.errors]).rank,
-        singular_values=here.values,
+        singular_values=ranked_here.values,
         velocities=names,
         redundant=tuple(rows[i] for i in redundant),
         singular=tuple(rows[i] for i in singular),
         inconsistent=inconsistent,
         motions=motions,
         independent=tuple(names[i] for i in independent),
-        locked=tuple(name for name, is_still in zip(names, still, strict=True) if is_still),
-        locked_here=tuple(names[i] for i in range(len(names)) if still_here[i] and not still[i]),
-        untouched=tuple(names[i] for i in range(len(names)) if found.constrained[k][i] <= STILL),
-        samples=int(found.samples[k]),
+        locked=tuple(name for name, is_still in zip(names, locked, strict=True) if is_still),
+        locked_here=tuple(names[i] for i in range(len(names)) if locked_here[i] and not locked[i]),
+        untouched=tuple(names[i] for i in range(len(names)) if samples.constrained[k][i] <= LOCKED_RATE),
+        samples=int(samples.samples[k]),
     )
 
 
@@ -239,9 +243,9 @@ def _contradicting(rows: tuple[str, ...], scales: Scales, errors: np.ndarray) ->
     return {name: x for (name, x), size in zip(left.items(), np.abs(errors), strict=True) if not size <= 1e-6 * worst}
 
 
-def _velocity_errors(drift: np.ndarray, here: Ranked) -> np.ndarray:
+def _velocity_errors(drift: np.ndarray, ranked_rows: Ranked) -> np.ndarray:
     """Return the remainder (nc) of G v + σ for the v where it is least; zero if some velocity satisfies all."""
-    left = here.left @ (here.left.T @ drift)
+    left = ranked_rows.left @ (ranked_rows.left.T @ drift)
     worst = float(np.abs(left).max(initial=0.0))
     is_small = worst <= 1e-9 * float(np.abs(drift).max(initial=0.0))
     return np.where(is_small | (np.abs(left) <= 1e-6 * worst), 0.0, left)

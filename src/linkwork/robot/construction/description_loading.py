@@ -51,20 +51,20 @@ def description_file(
         raise TypeError(f"load_description: commit: expected the name of a commit, got {commit!r}")
     if format not in (None, "urdf", "mjcf"):
         raise UnknownNameError("format", format, ["mjcf", "urdf"], where="load_description: format")
-    names = sorted(one.name for one in pkgutil.iter_modules(import_module(_PACKAGE).__path__) if _is_robot(one.name))
+    names = sorted(x.name for x in pkgutil.iter_modules(import_module(_PACKAGE).__path__) if _is_robot(x.name))
     if name not in names:
-        close = [one for one in names if one.startswith(f"{name}_")]  # "panda" for "panda_description"
+        close = [x for x in names if x.startswith(f"{name}_")]  # "panda" for "panda_description"
         raise UnknownNameError("description", name, close or names, where="load_description: name")
     module = _imported(name, commit)
-    found = {kind: str(getattr(module, one)) for kind, one in _ATTRIBUTES.items() if hasattr(module, one)}
-    formats = {"urdf" if kind == "xacro" else kind: kind for kind in reversed(found)}  # a URDF before a xacro
+    files = {kind: str(getattr(module, x)) for kind, x in _ATTRIBUTES.items() if hasattr(module, x)}
+    formats = {"urdf" if kind == "xacro" else kind: kind for kind in reversed(files)}  # a URDF before a xacro
     if format is None and formats:
         format = "urdf" if "urdf" in formats else "mjcf"
     if format not in formats:
         raise UnknownNameError(f"format of {name!r}", format, sorted(formats), where="load_description: format")
     kind = formats[str(format)]
     return DescriptionFile(
-        found[kind], kind, _folders(module, found[kind], package_dirs), dict(getattr(module, "XACRO_ARGS", {}))
+        files[kind], kind, _folders(module, files[kind], package_dirs), dict(getattr(module, "XACRO_ARGS", {}))
     )
 
 
@@ -101,12 +101,12 @@ def _environment(commit: str | None) -> Iterator[None]:
 
 def _folders(module: ModuleType, path: str, further: Folders | None) -> Folders:
     """Return the folders in which a description names its files; a dict of further folders gives a dict."""
-    own = [str(getattr(module, one)) for one in ("PACKAGE_PATH", "REPOSITORY_PATH") if hasattr(module, one)]
+    stated = [str(getattr(module, x)) for x in ("PACKAGE_PATH", "REPOSITORY_PATH") if hasattr(module, x)]
     packages = {str(key): str(value) for key, value in getattr(module, "XACRO_PACKAGE_PATHS", {}).items()}
     if isinstance(further, Mapping) or packages:
-        named = {os.path.basename(folder): folder for folder in (*own, os.path.dirname(path))} | packages
+        named = {os.path.basename(folder): folder for folder in (*stated, os.path.dirname(path))} | packages
         if isinstance(further, Mapping):
             return named | dict(further)
-        own = [*packages.values(), *own]
+        stated = [*packages.values(), *stated]
     listed = [further] if isinstance(further, (str, os.PathLike)) else [*(further or ())]
-    return [*dict.fromkeys([*(os.fspath(one) for one in listed), *own, *map(os.path.dirname, own)])]
+    return [*dict.fromkeys([*(os.fspath(x) for x in listed), *stated, *map(os.path.dirname, stated)])]

@@ -30,18 +30,18 @@ def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tr
     Raises the errors of `linkwork.load`, and ModelError (UNTRUSTED_FILE) if the process crashes or exceeds its limits.
     """
     file, budget = path_text(path), options.budget or MODEL
-    given = {field.name: getattr(options, field.name) for field in fields(options)}
-    given |= {"base": None, "trusted": True}
-    given |= {"gravity": None if options.gravity is None else [*map(float, options.gravity)]}
-    given["package_dirs"] = _plain_folders(options.package_dirs)
-    given["loops"] = None if options.loops is None else path_text(options.loops)
-    given["budget"] = None if options.budget is None else {f.name: getattr(budget, f.name) for f in fields(budget)}
+    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    values |= {"base": None, "trusted": True}
+    values |= {"gravity": None if options.gravity is None else [*map(float, options.gravity)]}
+    values["package_dirs"] = _plain_folders(options.package_dirs)
+    values["loops"] = None if options.loops is None else path_text(options.loops)
+    values["budget"] = None if options.budget is None else {f.name: getattr(budget, f.name) for f in fields(budget)}
     real = os.path.realpath(file)
-    folders = [folder for one in (file, real) for folder in resource_paths(one, options.package_dirs).allowed]
-    files = [real] if options.loops is None else [real, os.path.realpath(given["loops"])]
+    folders = [folder for x in (file, real) for folder in resource_paths(x, options.package_dirs).allowed]
+    files = [real] if options.loops is None else [real, os.path.realpath(values["loops"])]
     chosen, where = registry.format_named(name), Location(file)
     modules = (_TASKS, chosen.module, *([chosen.package] if chosen.package else ()))
-    request = {"path": file, "options": given, "format": name}
+    request = {"path": file, "options": values, "format": name}
     start_reader(modules)
     from linkwork.formats.linkwork_json.robot_reader import parse_robot
 
@@ -66,14 +66,14 @@ def _with_polytopes(tree: Tree, answer: Answer) -> Tree:
     """Return the tree with the polytopes of an answer in place of the meshes that `isolated_task` created."""
     excesses = [float(x) for x in answer.data["overestimates"]]
     polytopes = {f"{POLYTOPE}{k}": excess for k, excess in enumerate(excesses)}
-    made: dict[str, Polytope] = {}
+    known: dict[str, Polytope] = {}
 
     def replaced(shape: Shape) -> Shape:
         if not isinstance(shape, Mesh) or shape.uri not in polytopes:
             return shape
-        if shape.uri not in made:
-            made[shape.uri] = Polytope(answer.arrays[shape.uri], polytopes[shape.uri])  # type: ignore[arg-type]
-        return made[shape.uri]
+        if shape.uri not in known:
+            known[shape.uri] = Polytope(answer.arrays[shape.uri], polytopes[shape.uri])  # type: ignore[arg-type]
+        return known[shape.uri]
 
     return with_shapes(tree, replaced) if polytopes else tree
 

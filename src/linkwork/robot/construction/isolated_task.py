@@ -25,15 +25,15 @@ def prepare_process() -> None:
 
 def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the issues of reading the robot that a request names, and the bytes of its text as a robot file."""
-    given = request["options"]
-    budget = None if given["budget"] is None else Budget(**given["budget"])
+    options = request["options"]
+    budget = None if options["budget"] is None else Budget(**options["budget"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = read_robot(request["path"], Options(**{**given, "budget": budget}), request["format"])
+        tree = read_robot(request["path"], Options(**{**options, "budget": budget}), request["format"])
     tree, arrays, excesses = _without_polytopes(tree)
     issues = [
-        (one.code, one.message, one.where.file, one.where.line, one.where.column, one.where.element, one.hint)
-        for one in tree.report.warnings
+        (x.code, x.message, x.where.file, x.where.line, x.where.column, x.where.element, x.hint)
+        for x in tree.report.warnings
     ]
     text = np.frombuffer(unchecked_robot_text(tree).encode(), np.uint8)
     return {"issues": issues, "overestimates": excesses}, {"text": text, **arrays}

@@ -67,7 +67,7 @@ class Link:
     about: Symmetric3  # about the centre, in the link's axes
     visuals: tuple[Geometry, ...]
     collisions: tuple[Geometry, ...]
-    places: tuple[tuple[str, Pose], ...]  # of further frames
+    frame_poses: tuple[tuple[str, Pose], ...]  # of further frames
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Link:
                 *(replace(solid, material=None) for solid in solids),
                 *_placed(collisions, f"{caller}: collisions"),
             ),
-            "places": _frames(frames, caller),
+            "frame_poses": _frames(frames, caller),
         }
         values |= dict(
             zip(("mass", "center", "about"), _weight(caller, solids, mass, density, com, inertia), strict=True)
@@ -111,14 +111,14 @@ class Link:
     @property
     def frames(self) -> dict[str, Pose]:
         """Poses of further frames on the link, by name."""
-        return dict(self.places)
+        return dict(self.frame_poses)
 
     def with_frame(self, name: str, pose: ArrayLike | Pose) -> Link:
         """Return the link with a further frame ``name``, a pose (4, 4) or a position (3,)."""
         link = copy.copy(self)
         caller = f"Link.with_frame: link {self.name!r}"
         added = checked_string(name, f"{caller}: name"), checked_pose(pose, f"{caller}: pose")
-        object.__setattr__(link, "places", (*self.places, added))
+        object.__setattr__(link, "frame_poses", (*self.frame_poses, added))
         return link
 
     def __repr__(self) -> str:
@@ -201,7 +201,7 @@ def _uniform(
         solid_inertias.append((share, solid.origin.point(solid.shape.center), about * share))
     if len(solid_inertias) == 1:
         return solid_inertias[0]
-    total_inertia = sum((Inertia.at_center(*one) for one in solid_inertias), Inertia.zero())
+    total_inertia = sum((Inertia.at_center(*moments) for moments in solid_inertias), Inertia.zero())
     return mass_properties(total_inertia)
 
 
@@ -284,7 +284,7 @@ def _described(name: str, parts: Iterable[Part], options: Options) -> Descriptio
         frames=tuple(
             FrameDescription(frame, link.name, pose, _where(name, "link", link.name))
             for link in links
-            for frame, pose in link.places
+            for frame, pose in link.frame_poses
         ),
         inertias_ignored=options.inertia == "ignore",
         errors=tuple(findings.errors),

@@ -149,8 +149,8 @@ class Constructors(RobotBase):
 
         Raises ModelError that lists all errors, ValueError for an invalid convention or pose.
         """
-        own = dh_parts(name, rows, convention, base, tool)
-        return cls(tree_of_parts(name, (own, parts), _options("from_dh", options)))
+        chain = dh_parts(name, rows, convention, base, tool)
+        return cls(tree_of_parts(name, (chain, parts), _options("from_dh", options)))
 
     def with_couplings(self, couplings: Mapping[str, Any]) -> Self:
         """Return the robot with joints that follow others exactly in every function: q = ratio · q_master + offset.
@@ -246,11 +246,11 @@ def _joint_and_link(row: Any, k: int, convention: str, before: str, X_before: Po
     prismatic = row.get("prismatic", False)
     if not isinstance(prismatic, bool):
         raise ValueError(f"prismatic: expected True or False, got {prismatic!r}")
-    numbers = (
+    values = (
         float(checked_array(row.get(column, 0.0), f"{column}: expected a number [{unit}]", ()))
         for column, unit in _DH_UNITS.items()
     )
-    placement, rotor = _placements(convention, *numbers)
+    placement, rotor = _placements(convention, *values)
     link = _link(row, k)
     joint = Joint.of(
         Prismatic(_Z) if prismatic else Revolute(_Z),

@@ -238,13 +238,13 @@ def _described(text: str, path: Any, options: Options, chosen: Format | None) ->
     """Return the description of the text to which the xacro file at ``path`` expands."""
     from linkwork.formats import parse_sdf, parse_urdf
 
-    found = registry.format_of_text(text)
-    if chosen is not None and chosen != found:
-        expanded = "a text of no known format" if found is None else found.title
+    inner = registry.format_of_text(text)
+    if chosen is not None and chosen != inner:
+        expanded = "a text of no known format" if inner is None else inner.title
         raise TypeError(f"load: format: the xacro file expands to {expanded}, not to {chosen.title}")
     source = f"{path_text(path)} (expanded)"
-    if found is not None and found.name == "sdf":
-        return parse_sdf(text, source=source, strict=options.strict, **_options_of(found, options))
+    if inner is not None and inner.name == "sdf":
+        return parse_sdf(text, source=source, strict=options.strict, **_options_of(inner, options))
     urdf = registry.format_named("urdf")
     keywords = _options_of(urdf, replace(options, package_dirs=None))  # they were for the expansion
     return parse_urdf(text, source=source, strict=options.strict, **keywords)
@@ -253,7 +253,7 @@ def _described(text: str, path: Any, options: Options, chosen: Format | None) ->
 def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
     """Return the options of a format's reader.  Raises TypeError for an option that the format does not take."""
     for field in fields(Options):
-        takers = ", ".join(one.name for one in registry.FORMATS if field.name in one.options)
+        takers = ", ".join(x.name for x in registry.FORMATS if field.name in x.options)
         if field.name in _OF_EVERY_FORMAT or not takers or field.name in chosen.options:
             continue
         if getattr(options, field.name) != field.default:

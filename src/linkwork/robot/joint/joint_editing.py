@@ -79,8 +79,8 @@ class JointEditing(JointMethods):
 
         The rotor's placement does not change: placement = X_parent_child · rotor⁻¹ · X_FM(zero)⁻¹.
         """
-        rest = pose_of(self.name, "X_parent_child", X_parent_child)
-        return self._replaced(placement=rest @ self.rotor.inv() @ self.type.X(self.type.zero()).inv())
+        X_rest = pose_of(self.name, "X_parent_child", X_parent_child)
+        return self._replaced(placement=X_rest @ self.rotor.inv() @ self.type.X(self.type.zero()).inv())
 
     def with_placements(self, placement: ArrayLike | Pose | None = None, rotor: ArrayLike | Pose | None = None) -> Self:
         """Return the joint with a ``placement`` X_parent_F and a ``rotor`` X_M_child (4, 4) [1, m]; None: as it is."""

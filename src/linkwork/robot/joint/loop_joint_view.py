@@ -86,8 +86,8 @@ class LoopJointView:
     @property
     def joint(self) -> Joint:
         """Separate `Joint` with the limits, damping, friction and springs, and all functions of a joint."""
-        own = {_WORDS.get(field.name, field.name): getattr(self.loop, field.name) for field in fields(self.loop)[4:]}
-        stated: dict[str, Any] = {name: values for name, values in own.items() if values}
+        named = {_WORDS.get(field.name, field.name): getattr(self.loop, field.name) for field in fields(self.loop)[4:]}
+        stated: dict[str, Any] = {name: values for name, values in named.items() if values}
         return Joint.of(self.type, name=self.name, parent=self.frame, child=self.other, **stated)
 
     @property

@@ -41,10 +41,10 @@ def read_drive(name: str, type: JointType, friction: np.ndarray, values: dict[st
     """
     nv = type.nv
     default = {"armature": 0.0, "gear_ratio": 1.0, "stiffness": 0.0, "friction_velocity": FRICTION_VELOCITY}
-    numbers = {key: default[key] if values.get(key) is None else values[key] for key in default}
+    stated = {key: default[key] if values.get(key) is None else values[key] for key in default}
     result = {
         key: dof_values(name, key, value, nv, least=-np.inf if key == "gear_ratio" else 0.0, infinite=False)
-        for key, value in numbers.items()
+        for key, value in stated.items()
     }
     static = values.get("static_friction")
     static = friction if static is None else dof_values(name, "static_friction", static, nv, least=0.0, infinite=False)
@@ -69,15 +69,15 @@ def check_drive(name: str, friction: np.ndarray, result: dict[str, np.ndarray]) 
             )
 
 
-def rest_values(name: str, type: JointType, rest: Any) -> np.ndarray:
+def rest_values(name: str, type: JointType, configuration: Any) -> np.ndarray:
     """Return a spring's rest configuration (nq,), the type's zero configuration for None.  Raises ValueError."""
-    if rest is None:
+    if configuration is None:
         return fixed_array(call_joint(name, type, "zero"))
-    numbers = np.asarray(rest)
-    if numbers.ndim == 0 and type.nq == 1 and numbers.dtype != object:
-        rest = numbers[np.newaxis]
+    array = np.asarray(configuration)
+    if array.ndim == 0 and type.nq == 1 and array.dtype != object:
+        configuration = array[np.newaxis]
     try:
-        values = type.checked(rest, name)
+        values = type.checked(configuration, name)
     except ValueError as error:
         raise ValueError(f"joint {name!r}: rest: {str(error).partition(': ')[2]}") from None
     if values.ndim != 1:

@@ -43,7 +43,7 @@ class Trial:
         q = [[float(x) for x in self.type.zero()], *drawn]
         v = rng.normal(size=(len(q), self.type.nv)).tolist()
         regular = [float(self.type.regularity(x)) for x in q]
-        return [(x, w) for x, w, here in zip(q, v, regular, strict=True) if here > _SINGULAR * max(regular)]
+        return [(x, w) for x, w, regularity in zip(q, v, regular, strict=True) if regularity > _SINGULAR * max(regular)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,9 @@ def _sizes(t: Trial) -> list[float]:
             (len(j.normalize(q)), j.nq, "normalize"),
             (len(j.canonical(q)), j.nq, "canonical"),
         ]
-    for got, expected, what in result:
+    for got, expected, quantity in result:
         if got != expected:
-            raise ValueError(f"{what}: expected {expected} values, got {got}")
+            raise ValueError(f"{quantity}: expected {expected} values, got {got}")
     return []
 
 
@@ -73,9 +73,9 @@ def _names(t: Trial) -> list[float]:
                 raise ValueError(f"{name}: expected one of {', '.join(known)}, got {unit!r}")
     if type(j).q_dot is JointType.q_dot and tuple(_UNITS[unit] for unit in j.q_units) != tuple(j.v_units):
         raise ValueError(f"v_units: q̇ is v, so expected the rates of {j.q_units}, got {j.v_units}")
-    for what, names in (("q_names", j.q_names), ("v_names", j.v_names), ("type_name", (j.type_name(),))):
+    for attribute, names in (("q_names", j.q_names), ("v_names", j.v_names), ("type_name", (j.type_name(),))):
         if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
-            raise ValueError(f"{what}: expected distinct strings, got {names}")
+            raise ValueError(f"{attribute}: expected distinct strings, got {names}")
     indices = [k for group in j.unit_length for k in group]
     if len(set(indices)) < len(indices) or not all(0 <= k < j.nq for k in indices):
         raise ValueError(f"unit_length: expected distinct indices of q, got {j.unit_length}")
@@ -110,7 +110,7 @@ def _kind(t: Trial) -> list[float]:
 
 def _fixed_subspace(t: Trial) -> list[float]:
     S = [_columns(t.type, q).ravel() for q, _ in t.states(max(t.samples, 4))]
-    same = all(relative_error(other, S[0]) <= TOLERANCE for other in S)
+    same = all(relative_error(S_other, S[0]) <= TOLERANCE for S_other in S)
     if same != t.type.has_fixed_subspaces:
         raise ValueError(
             f"has_fixed_subspaces: expected {same}, since S {'is' if same else 'is not'} constant, got {not same}"
@@ -168,9 +168,9 @@ def _least_regular(joint: JointType, q: list[float]) -> list[float]:
     for _ in range(300):
         if least < 1e-7 or least == 1.0:
             break
-        there = [float(x) for x in joint.normalize((np.array(q) + step * rng.normal(size=joint.nq)).tolist())]
-        result = float(joint.regularity(there))
-        q, least, step = (there, result, 2.0 * step) if result < least else (q, least, 0.8 * step)
+        trial = [float(x) for x in joint.normalize((np.array(q) + step * rng.normal(size=joint.nq)).tolist())]
+        result = float(joint.regularity(trial))
+        q, least, step = (trial, result, 2.0 * step) if result < least else (q, least, 0.8 * step)
     return q
 
 
@@ -224,23 +224,23 @@ def _reversed(t: Trial) -> list[float]:
     for name in ("nq", "nv", "q_units", "v_units"):
         if getattr(j, name) != getattr(r, name):
             raise ValueError(f"reversed: {name}: expected the joint's {getattr(j, name)!r}, got {getattr(r, name)!r}")
-    other = t.of(r)
-    errors = [relative_error(r.zero(), j.zero()), *_translations(other), *_rotations(other), *_reduced_inertia(other)]
+    trial = t.of(r)
+    errors = [relative_error(r.zero(), j.zero()), *_translations(trial), *_rotations(trial), *_reduced_inertia(trial)]
     for q, v in t.states():
         X = j.X(q)
         errors.append(relative_error((X @ r.X(q)).elements(), Pose.identity().elements()))
         errors.append(relative_error(flat(r.S(q).columns), [-x for x in flat((X @ j.S(q)).columns)]))
         errors.append(relative_error(r.bias(q, v).elements(), [-x for x in (X @ j.bias(q, v)).elements()]))
-        for one, two in zip(_manifold(r, q, v), _manifold(j, q, v), strict=True):
-            errors.append(relative_error([one], [two]))
+        for got, two in zip(_manifold(r, q, v), _manifold(j, q, v), strict=True):
+            errors.append(relative_error([got], [two]))
     return errors
 
 
 def _manifold(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
     """Return the values of all functions of the configuration manifold, which the reversed joint shares."""
-    there, rate = joint.integrate(q, v), joint.q_dot(q, v)
+    moved, rate = joint.integrate(q, v), joint.q_dot(q, v)
     near = [x * (1.0 + 1e-4) for x in q]
-    maps = [*there, *rate, *joint.velocity_from_rate(q, rate), *joint.difference(q, there), *joint.normalize(q)]
+    maps = [*moved, *rate, *joint.velocity_from_rate(q, rate), *joint.difference(q, moved), *joint.normalize(q)]
     return [*maps, joint.distance(near), joint.regularity(q)]
 
 

@@ -185,9 +185,9 @@ def _normal(t: Trial) -> list[float]:
     errors = []
     for q, e in zip((q for q, _ in t.states()), _noise(t), strict=False):
         errors.append(relative_error(t.type.normalize(q), q))
-        there = [float(x) for x in t.type.normalize([a + b for a, b in zip(q, e, strict=True)])]
-        R = matrix(t.type.X(there).elements())[:3, :3]
-        errors += [relative_error(t.type.normalize(there), there), relative_error((R.T @ R).ravel(), np.eye(3).ravel())]
+        norm = [float(x) for x in t.type.normalize([a + b for a, b in zip(q, e, strict=True)])]
+        R = matrix(t.type.X(norm).elements())[:3, :3]
+        errors += [relative_error(t.type.normalize(norm), norm), relative_error((R.T @ R).ravel(), np.eye(3).ravel())]
     return errors
 
 
@@ -241,12 +241,12 @@ def _random(t: Trial) -> list[float]:
     They are drawn within the joint's limits, and with limits of ±0.5 on unbounded angles and lengths. Raises
     ValueError for a wrong shape, configurations outside the limits, and draws that are not reproducible.
     """
-    own = t.joint.position_bounds
+    bounds = t.joint.position_bounds
     inner = np.array([0.5 if unit in ("rad", "m") else math.inf for unit in t.type.q_units])
-    free = np.isinf(own.lower) & np.isinf(own.upper)
-    bounded = np.where(free, -inner, own.lower), np.where(free, inner, own.upper)
+    free = np.isinf(bounds.lower) & np.isinf(bounds.upper)
+    bounded = np.where(free, -inner, bounds.lower), np.where(free, inner, bounds.upper)
     errors = []
-    for lower, upper in (own, bounded):
+    for lower, upper in (bounds, bounded):
         for size in ((), (3,), (2, 5)):
             q, again = (t.type.random(np.random.default_rng(4), lower.tolist(), upper.tolist(), size) for _ in range(2))
             if q.shape != (*size, t.type.nq):
@@ -255,7 +255,7 @@ def _random(t: Trial) -> list[float]:
                 raise ValueError(f"random: a configuration is outside the limits {lower.tolist()}, {upper.tolist()}")
             if not np.array_equal(q, again):
                 raise ValueError("random: equal generators draw different configurations")
-            errors += [float(t.type.distance(one)) for one in q.reshape(math.prod(size), t.type.nq).tolist()]
+            errors += [float(t.type.distance(x)) for x in q.reshape(math.prod(size), t.type.nq).tolist()]
     return errors
 
 
