@@ -138,6 +138,20 @@ def test_torque_model_of_timing_equals_inverse_dynamics():
     assert not TorqueModel.of(bare, True).passive and not TorqueModel.of(robot, False).passive
 
 
+@pytest.mark.parametrize(("room", "factor"), [(10.0, 1.0), (3.1, 2.0), (1.6, 4.0)])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_bounds_of_damping_leave_room_to_slower_motions(room: float, factor: float, sign: float) -> None:
+    """R = d ẋ has the slope d/(2 ẋ) by ẋ²; of R − S ẋ² the maximum is d²/(4 S), and it is less at both ends."""
+    damping, speed = 3.0, 2.0
+    model = TorqueModel.of(_slider(damping=damping), True)
+    limits = np.array([[room if sign < 0.0 else 99.0]]), np.array([[room if sign > 0.0 else 99.0]])
+    bounds = model.slower(np.array([[0.1]]), np.array([[sign]]), np.array([speed]), limits)
+    slope = factor * damping / (2.0 * speed)
+    least, most = min(0.0, damping * speed - slope * speed**2), damping**2 / (4.0 * slope)
+    expected = [least, most, slope] if sign > 0.0 else [-most, -least, -slope]
+    assert np.allclose(np.ravel(bounds), expected, rtol=1e-5, atol=1e-9) and room - most >= 0.1 * room
+
+
 def test_friction_beyond_the_torque_limit_is_refused_by_timing():
     robot = _slider(friction=1.2 * LIMIT)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
