@@ -64,7 +64,7 @@ def test_distances_command_reports_robots_and_scenes_without_measurable_distance
     broken.write_text('{"version": 1, "obstacles": [{"name": "a", "shape": {"type": "bal"}}]}', encoding="utf-8")
     bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
     for arguments, code, said in (
-        ((file, "--scene", str(broken)), 2, "obstacles[0]: shape"),
+        ((file, "--scene", str(broken)), 2, "obstacles[a]/shape/type"),
         ((file, "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
         ((file, "--samples", "0"), 2, ">= 1"),
         ((bare,), 3, "no collision shapes"),

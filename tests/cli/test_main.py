@@ -121,7 +121,7 @@ class TestUsage:
                 groups = [[x.option_strings[0] for x in g._group_actions] for g in parser._mutually_exclusive_groups]
                 fixed += [f"{names[0]}=0" for names in groups if command == "ik" and option not in names]
                 if not isinstance(form, WordForm) and action.choices is None:
-                    robots.pop("other", None)  # a second file that may be omitted looks like a folder
+                    robots.pop("file" if command == "check-scene" else "other", None)  # an optional file looks like a folder
                 for order in (
                     [option, *values, *robots.values()],
                     [*robots.values(), option, *values],

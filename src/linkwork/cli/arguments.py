@@ -40,10 +40,11 @@ __all__ = [
 ]
 
 
-def add_robot(parser: argparse.ArgumentParser) -> None:
+def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add the arguments that name a robot, and the options with which `linkwork.load` reads it."""
     parser.add_argument(
         "file",
+        nargs="?" if optional else None,
         metavar="FILE",
         help="a robot file, - for standard input, or the name of a built-in robot (see `robots`)",
     )

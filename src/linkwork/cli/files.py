@@ -7,15 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from linkwork import Scene
-from linkwork._util.file_access import kind_of_file, opened_regular, replaced
+from linkwork._util.file_access import kind_of_file, replaced
 from linkwork.cli.command_error import FAILED, USAGE, CommandError
 from linkwork.cli.output import escaped
 
 __all__ = [
     "add_files",
     "check_files",
-    "scene_of",
     "write_files",
 ]
 
@@ -75,22 +73,3 @@ def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | Non
         raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
     except ValueError as error:  # an unknown image format
         raise CommandError(USAGE, escaped(str(error))) from error
-
-
-_MAX_SCENE = 1 << 28  # [bytes] of a file of obstacles
-
-
-def scene_of(file: str | None) -> Scene | None:
-    """Return the scene in a file, or None if no file is named. Raises CommandError."""
-    if file is None:
-        return None
-    try:
-        with opened_regular(file) as (opened, size):
-            if size > _MAX_SCENE:
-                raise ValueError(f"the file has more bytes than the limit of {_MAX_SCENE}")
-            text = opened.read(_MAX_SCENE).decode("utf-8")
-        return Scene.from_json(text)
-    except OSError as error:
-        raise CommandError(USAGE, f"cannot read {escaped(file)}: {error.strerror or error}") from error
-    except (TypeError, ValueError) as error:
-        raise CommandError(USAGE, f"{escaped(file)}: {escaped(str(error))}") from error

@@ -61,12 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
     words = [*(sys.argv[1:] if arguments is None else arguments)]
+    if words[:2] == ["check", "scene"] and not os.path.exists("scene"):
+        words = ["check-scene", *words[2:]]
     parser = _parser(next((word for word in words if not word.startswith("-")), ""))
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         terminal.log.write(parser.format_usage())
         raise CommandError(USAGE, f"unknown command {escaped(repr(words[0]))}; {nearest(words[0], [*COMMANDS])}")
     try:
-        parsed = parser.parse_args(arguments)
+        parsed = parser.parse_args(words)
     except SystemExit as end:  # after help or a version, or for wrong usage
         return end.code if isinstance(end.code, int) else USAGE
     if parsed.run is None:

@@ -19,7 +19,7 @@ from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.constructor_reader import PlainReader, plain_value
 from linkwork.formats.data_documents import YAML, read_document
 from linkwork.formats.data_values import Value, values_of
-from linkwork.formats.file_reading import path_text, require_path
+from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.json_and_yaml import parse_json
 from linkwork.formats.linkwork_json.shape_entries import SHAPES, read_shape
 from linkwork.formats.moveit_scene import read_moveit_scene, warn_of_hollows
@@ -107,6 +107,7 @@ def read_scene(
         reader = _SceneReader(file, findings, package_dirs, trusted)
         result = reader.read(read_document(path, findings, budget, trusted=trusted))
     else:
+        read_start(path, 1)  # raises an error for a folder
         message = f"expected a scene file (.yaml, .yml, .json or .scene), got {quoted(os.path.basename(file))}"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(file)))
     findings.raise_errors()

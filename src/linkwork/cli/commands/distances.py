@@ -16,8 +16,8 @@ import numpy as np
 from linkwork import Robot, Scene, __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
-from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label, quantity, table
+from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.states import add_configuration, configuration_data, required_q
 from linkwork.cli.values import from_zero, positive
 
@@ -31,7 +31,7 @@ _NAMES = ("min", "p1", "p50", "max")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_meshes(parser)
-    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    add_scene(parser)
     add_configuration(parser)
     parser.add_argument(
         "--samples", metavar="N", type=positive, default=10_000, help="number of samples (default: 10000)"
@@ -54,7 +54,9 @@ class Clearances:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = with_meshes(robot_of(arguments, terminal), arguments)
-    scene = scene_of(arguments.scene)
+    setup, scene = scene_setup(arguments, robot, terminal), None
+    if setup is not None:
+        robot, scene = setup.robot, setup.scene
     try:
         if arguments.q is not None or arguments.configuration is not None:
             return _at_one_configuration(robot, scene, arguments, terminal)

@@ -11,8 +11,9 @@ import numpy as np
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
-from linkwork.cli.files import add_files, check_files, scene_of, write_files
+from linkwork.cli.files import add_files, check_files, write_files
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
+from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.values import add_limits, from_zero, limits_of, not_a_number, number_from, positive
 from linkwork.errors import UnknownNameError
 from linkwork.workspace.map_job import AXES, JACOBIAN_ROWS
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="check collisions (default: if the robot has collision shapes)",
     )
-    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    add_scene(parser)
     parser.add_argument(
         "--margin", metavar="M", type=number_from(0.0), default=0.0, help="smallest free distance [m] (default: 0)"
     )
@@ -83,7 +84,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     if arguments.collision or (arguments.collision is None and robot.collision_shapes):
         robot = with_meshes(robot, arguments)
-    scene = scene_of(arguments.scene)
+    setup, scene = scene_setup(arguments, robot, terminal), None
+    if setup is not None:
+        robot, scene = setup.robot, setup.scene
     _check_output(arguments)
     start = time.perf_counter()
     try:

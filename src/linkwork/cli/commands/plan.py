@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork import Robot, __version__
+from linkwork import Robot, Scene, __version__
 from linkwork._util.progress import Progress, ProgressBar
 from linkwork.cli.arguments import (
     BAD_MODEL,
@@ -20,10 +20,12 @@ from linkwork.cli.arguments import (
     robot_of,
     with_meshes,
 )
-from linkwork.cli.files import add_files, check_files, scene_of, write_files
+from linkwork.cli.files import add_files, check_files, write_files
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
+from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.values import add_limits, configuration_of, from_zero, limits_of, number_from, pose_of
+from linkwork.collision import SceneSetup
 from linkwork.errors import UnknownNameError
 from linkwork.motion import Trajectory
 from linkwork.planning import PlanResult
@@ -36,7 +38,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_meshes(parser)
-    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    add_scene(parser)
     parser.add_argument(
         "--start",
         metavar="Q",
@@ -65,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a goal: FRAME X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]; may be repeated",
     )
     parser.add_argument(
-        "--margin", metavar="M", type=number_from(0.0), default=0.0, help="minimum clearance [m] (default: 0)"
+        "--margin", metavar="M", type=number_from(0.0), help="minimum clearance [m] (default: as the scene says, or 0)"
     )
     parser.add_argument(
         "--collision-check",
@@ -110,7 +112,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = with_meshes(robot_of(arguments, terminal), arguments)
-    scene = scene_of(arguments.scene)
+    setup = scene_setup(arguments, robot, terminal) or SceneSetup(robot, Scene())
+    robot, scene = setup.robot, setup.scene
+    margin = setup.margin if arguments.margin is None else arguments.margin
     check_files(arguments, (".npz", ".csv"))
     try:
         start = configuration_of(robot, "--start", arguments.start or [], start_configuration(robot))
@@ -134,7 +138,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 method=arguments.method,
                 collision_check=arguments.collision_check,
                 resolution=arguments.resolution,
-                margin=arguments.margin,
+                margin=margin,
+                touching=setup.touching,
                 seed=arguments.seed,
                 time_limit=arguments.time_limit,
                 position_limits=limits,
@@ -156,7 +161,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     save = None if moving is None else moving.trajectory.save
     write_files(arguments, save, lambda: result.plot(arguments.frame).figure)
     if arguments.json:
-        terminal.out.json(_data(robot, result, first, moving, arguments))
+        terminal.out.json(_data(robot, result, first, moving, arguments, margin))
     else:
         terminal.out.lines(_text(robot, result, first, moving, arguments, columns_of(terminal.out)))
     return 0 if result.success else FAILED
@@ -245,7 +250,12 @@ def _text(
 
 
 def _data(
-    robot: Robot, result: PlanResult, first: float, moving: Moving | None, arguments: argparse.Namespace
+    robot: Robot,
+    result: PlanResult,
+    first: float,
+    moving: Moving | None,
+    arguments: argparse.Namespace,
+    margin: Any,
 ) -> dict[str, Any]:
     return {
         "linkwork": __version__,
@@ -262,9 +272,17 @@ def _data(
         "nodes": result.nodes,
         "collision_check": arguments.collision_check,
         "motions_checked": result.motions_checked,
-        "margin": arguments.margin,
+        "margin": _plain_margin(margin),
         "seed": arguments.seed,
         "seconds": result.seconds,
         "first_call_seconds": first,
         "output": None if moving is None else arguments.output,
     }
+
+
+def _plain_margin(margin: Any) -> Any:
+    """Return the margins of a scene's file for JSON: pairs are lists of two names and a distance."""
+    if not isinstance(margin, dict):
+        return margin
+    named = {key: value for key, value in margin.items() if isinstance(key, str)}
+    return {**named, "pairs": [[*key, value] for key, value in margin.items() if not isinstance(key, str)]}

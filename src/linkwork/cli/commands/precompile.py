@@ -11,8 +11,8 @@ from typing import Any
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
-from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label, number, quantity
+from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.kernels import Cache, cache_location
 
 __all__ = ["add_arguments", "run"]
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"({', '.join(_COLLIDING)}, simulate, inverse_kinematics:hand); or "
         "FILE.py:NAME, a function of the robot that calls what is to be compiled, such as a controller",
     )
-    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    add_scene(parser)
     add_meshes(parser)
     add_json(parser)
 
@@ -44,9 +44,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if location.folder is None or location.refused:
         raise CommandError(FAILED, f"nothing is stored: the cache is not used: {escaped(location.refused or '')}")
     robot = robot_of(arguments, terminal)
-    scene = scene_of(arguments.scene)
     if any(text in _COLLIDING for text in arguments.functions):
         robot = with_meshes(robot, arguments)
+    setup, scene = scene_setup(arguments, robot, terminal), None
+    if setup is not None:
+        robot, scene = setup.robot, setup.scene
     start = time.perf_counter()
     try:
         functions = [_function(robot, text) for text in arguments.functions]

@@ -10,8 +10,8 @@ from typing import Any
 from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.files import scene_of
 from linkwork.cli.output import Terminal, escaped, label
+from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.states import add_configuration, named_or_listed
 from linkwork.cli.values import from_zero
 
@@ -24,7 +24,7 @@ _MAX_PORT = 65535
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_configuration(parser)
-    parser.add_argument("--scene", metavar="FILE", help="a JSON file of obstacles, as Scene.to_json writes it")
+    add_scene(parser)
     parser.add_argument("--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files")
     for name, about in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {about} instead")
@@ -38,7 +38,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     output = _output(arguments)
     robot = robot_of(arguments, terminal)
     q = named_or_listed(robot, arguments)
-    scene = scene_of(arguments.scene)
+    setup, scene = scene_setup(arguments, robot, terminal), None
+    if setup is not None:
+        robot, scene = setup.robot, setup.scene
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

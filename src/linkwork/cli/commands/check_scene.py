@@ -1,0 +1,197 @@
+"""`linkwork check-scene`: check the file of a scene, alone and around a robot.
+
+Exit codes: 1 if the robot touches an obstacle or an object on its frames at the configuration, and with ``--strict``
+for warnings; others as for all commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork import Robot, Scene, __version__, signed_distance
+from linkwork.cli.arguments import (
+    BAD_MODEL,
+    FAILED,
+    USAGE,
+    CommandError,
+    add_json,
+    add_meshes,
+    add_robot,
+    robot_of,
+    with_meshes,
+)
+from linkwork.cli.commands.check import issue_data
+from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
+from linkwork.cli.scenes import setup_of
+from linkwork.cli.states import add_configuration, required_q
+from linkwork.collision import Obstacle, SceneSetup
+
+__all__ = ["add_arguments", "run"]
+
+_CONTACT = 1e-4  # [m] obstacles that overlap by less, such as a table on the floor, are in contact
+_SMALL, _LARGE = 1e-3, 100.0  # [m] radius of a bounding sphere: others may be in a wrong unit
+_MAX_PAIRS = 200_000  # of obstacles that are examined
+
+
+class _Overlap(NamedTuple):
+    a: str
+    b: str
+    depth: float  # [m]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "scene", metavar="SCENE", help="a file of obstacles: YAML, JSON, or MoveIt's text format (.scene)"
+    )
+    add_robot(parser, optional=True)
+    add_meshes(parser)
+    add_configuration(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    robot = None
+    if arguments.file is not None:
+        robot = with_meshes(robot_of(arguments, terminal), arguments)
+    elif arguments.q is not None or arguments.configuration is not None:
+        raise CommandError(USAGE, "--q and --configuration need a robot: linkwork check-scene SCENE ROBOT")
+    setup = setup_of(arguments.scene, robot, arguments, BAD_MODEL)
+    overlaps, skipped = _overlaps(setup.scene)
+    warnings = [*_unusual_sizes(setup.scene), *(str(issue) for issue in setup.scene.issues if not issue.is_note)]
+    notes = [str(issue) for issue in setup.scene.issues if issue.is_note]
+    contacts, clearance = ([], None) if robot is None else _contacts(setup, arguments, terminal)
+    if arguments.json:
+        terminal.out.json(
+            {
+                "linkwork": __version__,
+                "scene": arguments.scene,
+                "robot": None if robot is None else robot.name,
+                "obstacles": [_described(obstacle) for obstacle in setup.scene.obstacles],
+                "attached": [{"name": item.name, "frame": item.frame} for item in setup.attached],
+                "overlaps": [pair._asdict() for pair in overlaps],
+                "not_examined": skipped,
+                "warnings": warnings,
+                "issues": [issue_data(issue) for issue in setup.scene.issues],
+                "contacts": [pair._asdict() for pair in contacts],
+                "clearance": clearance,
+            }
+        )
+    else:
+        rows = [[*map(escaped, _row(obstacle))] for obstacle in setup.scene.obstacles]
+        lines = [f"{escaped(arguments.scene)}: {quantity(len(setup.scene), 'obstacle')}", ""]
+        lines += [*table(["obstacle", "shape", "radius [m]", "center [m]"], rows, left=(0, 1)), ""] if rows else []
+        lines += [f"attached to {label(item.frame)}: {label(item.name)}" for item in setup.attached]
+        lines += _overlap_lines("obstacles overlap", overlaps) or ["no obstacles overlap"]
+        lines += [f"not examined: {quantity(skipped, 'pair')} of obstacles"] if skipped else []
+        lines += [f"warning: {escaped(text)}" for text in warnings] + [f"note: {escaped(text)}" for text in notes]
+        if robot is not None:
+            lines += ["", *_robot_lines(robot, contacts, clearance)]
+        terminal.out.lines(lines)
+    return FAILED if contacts or (arguments.strict and (warnings or overlaps)) else 0
+
+
+def _overlaps(scene: Scene) -> tuple[list[_Overlap], int]:
+    """Return the pairs of obstacles that overlap, deepest first, and the number of pairs that are not examined."""
+    result, skipped, count = [], 0, 0
+    spheres = [_sphere(obstacle) for obstacle in scene.obstacles]
+    for k, first in enumerate(scene.obstacles):
+        for j in range(k):
+            second, near = scene.obstacles[j], True
+            if (a := spheres[k]) is not None and (b := spheres[j]) is not None:
+                near = float(np.linalg.norm(a[0] - b[0])) < a[1] + b[1]
+            if not near:
+                continue
+            count += 1
+            try:
+                if count > _MAX_PAIRS:
+                    raise ValueError("too many pairs")
+                distance = float(signed_distance(first.shape, _matrix(first), second.shape, _matrix(second)).distance)
+            except (TypeError, ValueError):  # two half-spaces, or two fields
+                skipped += 1
+                continue
+            if distance < -_CONTACT:
+                result.append(_Overlap(second.name, first.name, -distance))
+    return sorted(result, key=lambda pair: -pair.depth), skipped
+
+
+def _contacts(
+    setup: SceneSetup, arguments: argparse.Namespace, terminal: Terminal
+) -> tuple[list[_Overlap], float | None]:
+    """Return the pairs of the robot that touch at the configuration, deepest first, and the minimum distance [m].
+
+    Pairs that may touch by the scene's file are left out.
+    """
+    try:
+        result = setup.robot.distances(required_q(setup.robot, arguments, terminal), setup.scene)
+    except (TypeError, ValueError) as error:  # no shapes, or shapes without distances
+        raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    allowed = {frozenset(pair) for pair in setup.touching}
+    pairs = [
+        _Overlap(a, b, -float(d))
+        for d, (a, b) in zip(result.distance, result.pairs, strict=True)
+        if not {frozenset((x, y)) for x in (a, a.partition("/")[0]) for y in (b, b.partition("/")[0])} & allowed
+    ]
+    clearance = min((-pair.depth for pair in pairs), default=None)
+    return sorted((pair for pair in pairs if pair.depth >= 0.0), key=lambda pair: -pair.depth), clearance
+
+
+def _robot_lines(robot: Robot, contacts: list[_Overlap], clearance: float | None) -> list[str]:
+    if contacts:
+        return [f"{label(robot.name)} is in collision at this configuration", *_overlap_lines("touching", contacts)]
+    least = "" if clearance is None else f"; the smallest distance is {number(clearance)} m"
+    return [f"{label(robot.name)} is free of collisions at this configuration{least}"]
+
+
+def _overlap_lines(title: str, overlaps: list[_Overlap]) -> list[str]:
+    rows = [[escaped(pair.a), escaped(pair.b), f"{1e3 * pair.depth:.1f}"] for pair in overlaps]
+    return [f"{title}:", *table(["a", "b", "depth [mm]"], rows, left=(0, 1))] if rows else []
+
+
+def _unusual_sizes(scene: Scene) -> list[str]:
+    result = []
+    for obstacle in scene.obstacles:
+        sphere = _sphere(obstacle)
+        if sphere is not None and not _SMALL <= sphere[1] <= _LARGE:
+            result.append(
+                f"{obstacle.name!r} has a radius of {number(sphere[1])} m; the unit of the file is a key of it: units"
+            )
+    return result
+
+
+def _sphere(obstacle: Obstacle) -> tuple[np.ndarray, float] | None:
+    """Return the center in the world and the radius of a sphere around an obstacle [m]; None for unbounded ones."""
+    sphere = obstacle.shape.bounding_sphere
+    if sphere is None:
+        return None
+    X = _matrix(obstacle)
+    return X[:3, :3] @ np.array([*sphere[0]]) + X[:3, 3], float(sphere[1])
+
+
+def _matrix(obstacle: Obstacle) -> np.ndarray:
+    return np.array([float(x) for x in obstacle.pose.elements()]).reshape(4, 4)
+
+
+def _row(obstacle: Obstacle) -> list[str]:
+    sphere = _sphere(obstacle)
+    center = _matrix(obstacle)[:3, 3] if sphere is None else sphere[0]
+    radius = "-" if sphere is None else number(sphere[1])
+    return [
+        obstacle.name,
+        type(obstacle.shape).__name__,
+        radius,
+        " ".join(number(round(float(x), 6) + 0.0) for x in center),
+    ]
+
+
+def _described(obstacle: Obstacle) -> dict[str, Any]:
+    sphere = _sphere(obstacle)
+    return {
+        "name": obstacle.name,
+        "shape": type(obstacle.shape).__name__,
+        "pose": _matrix(obstacle).tolist(),
+        "radius": None if sphere is None else sphere[1],
+        "center": None if sphere is None else sphere[0].tolist(),
+    }
