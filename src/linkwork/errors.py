@@ -91,7 +91,7 @@ class Issue:
 
     @property
     def is_note(self) -> bool:
-        """True for a note: nothing was repaired or lost, so ``strict`` does not turn it into an error."""
+        """True for a note: no repair and no loss, so ``strict`` does not turn it into an error."""
         return self.code in NOTED
 
     def __str__(self) -> str:

@@ -106,7 +106,7 @@ def _check_options(robot: RobotBase, name: str, options: Mapping[str, Any]) -> N
 
 
 def _states(q: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return a state alone, as a batch of one, and as a batch of several, for each of which there is code."""
+    """Return one state as a single state, as a batch of one, and as a batch of several: each has its own code."""
     return q, q[None], np.repeat(q[None], 4, axis=0)
 
 
@@ -134,7 +134,7 @@ def _inverse_kinematics(robot: Any, scene: Any, *frames: str, **options: Any) ->
 
 
 def _plan(robot: Any, scene: Any, **options: Any) -> Any:
-    """Plan between two equal configurations that are free of collisions, and compile what other plans need."""
+    """Plan between two equal collision-free configurations, and compile the kernels that other plans need."""
     from linkwork.planning.search.kernel_planner import compile_searches
 
     margin = options.get("margin", 0.0)
@@ -166,7 +166,7 @@ def _timed(robot: Any, scene: Any, **options: Any) -> None:
 
 
 def _simulate(robot: Any, scene: Any, **options: Any) -> None:
-    """Simulate with steps so short that nothing moves: the code is that of any step."""
+    """Simulate with steps of negligible motion: the compiled code is that of any step."""
     start = options.pop("q", robot.neutral())
     if "duration" in options:
         robot.simulate(start, **options)

@@ -152,7 +152,7 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
 
 
 def _concerns(value: Any, error: KeyError) -> bool:
-    """Return True if a missing key is an argument or an element of it, or if the argument may be what lacks it."""
+    """Return True if a missing key equals an argument or an element of it, or if a mapping may lack the key."""
     if isinstance(value, Mapping) or type(value).__module__.partition(".")[0] not in _KNOWN:
         return True
     parts = (value, *value[:_SEVERAL]) if isinstance(value, (list, tuple)) else (value,)
@@ -216,7 +216,7 @@ def _shows_shape(value: Any, text: str) -> bool:
 
 
 def _calls_of(value: Any, text: str) -> bool:
-    """Return True if the message says that this function was called with the wrong arguments."""
+    """Return True if the message reports wrong arguments in a call of this function."""
     name = getattr(value, "__qualname__", None)
     if not (isinstance(name, str) and callable(value) and f"{name}()" in text):
         return False

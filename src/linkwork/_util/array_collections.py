@@ -39,7 +39,7 @@ def refuse_collections(arguments: Iterable[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LazyFunction:
-    """A function of arrays, and what is known of it before it is called with blocks of lazy arrays."""
+    """Function of arrays, with the properties that lazy arrays need before they call it block by block."""
 
     call: Callable[..., Any]  # pickles; takes one array for each input
     label: str  # with which messages begin

@@ -18,7 +18,7 @@ _MOST_LEVELS = 64  # of nested containers, as many as NumPy's arrays may have
 def listed_iterators(
     arguments: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
-    """Return arguments with lists in place of iterators, and the iterators that did not end."""
+    """Return arguments with lists instead of iterators, and the iterators that did not end."""
     endless: list[Any] = []
 
     def listed(value: Any) -> Any:

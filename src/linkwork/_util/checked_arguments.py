@@ -84,7 +84,7 @@ def raise_named(
     method: bool = True,
     frame: types.FrameType | None = None,
 ) -> None:
-    """Raise an error that names the function and the argument, in place of an error of a public function.
+    """Raise an error that names the function and the argument, instead of the error of a public function.
 
     Call it in the handler of `ABOUT_ARGUMENTS` of a public function, and raise the original error after it.  It returns
     without raising if linkwork's own code called the function (its public caller handles the error), if the error names
@@ -235,7 +235,7 @@ class _Signature:
     def without_iterators(
         self, arguments: tuple[Any, ...], named: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with lists in place of iterators.  Raises ArgumentError for one that does not end."""
+        """Return the arguments with lists instead of iterators.  Raises ArgumentError for an endless iterator."""
         listed, more, endless = listed_iterators(arguments, named)
         for value in endless:
             bound = inspect.signature(self.function).bind(*arguments, **named).arguments

@@ -120,7 +120,7 @@ def _parameters(frozen: bool, eq: bool) -> Any:
 
 
 def _slotted(cls: Any, fields: Mapping[str, Field[Any]], more: Mapping[str, Any]) -> Any:
-    """Return a class with slots for its fields, in place of the attributes that have their defaults."""
+    """Return a class with slots for its fields, instead of the attributes that have their defaults."""
     taken = {slot for base in cls.__mro__[1:-1] for slot in _slots(base)}
     inherited = [name for base in cls.__mro__[1:] if _FIELDS in vars(base) for name in getattr(base, _FIELDS)]
     content = {key: x for key, x in vars(cls).items() if key not in (*fields, *inherited, "__dict__", "__weakref__")}

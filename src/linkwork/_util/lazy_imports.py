@@ -130,7 +130,7 @@ class LazyModule:
         return value
 
     def _trace_content(self) -> str:
-        """Return what traces of functions that use the module depend on."""
+        """Return the values on which traces of functions that use the module depend."""
         return self._name
 
 

@@ -35,7 +35,7 @@ class _Finder:
 
 
 class _Loader(Loader):
-    """Loader that puts a module in the place of the one with its old name."""
+    """Loader that imports the moved module under its old name."""
 
     def __init__(self, name: str) -> None:
         self._name = name

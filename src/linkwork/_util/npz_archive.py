@@ -199,7 +199,7 @@ class ArchiveReader:
         return x
 
     def group(self, prefix: str) -> dict[str, np.ndarray]:
-        """Return all arrays whose names begin with ``prefix.``, of any type and shape, by the rest of their names."""
+        """Return all arrays with names that begin with ``prefix.``, by name without the prefix."""
         names = [name for name in self.names if name.startswith(f"{prefix}.")]
         return {name.removeprefix(f"{prefix}."): self.array(name, kind="any", finite=False) for name in names}
 

@@ -174,7 +174,7 @@ def _look_at_classes() -> None:
 
 
 def _note_lazy(kind: type, name: str, value: Any) -> None:
-    """Note that an attribute of a class has taken the place of its `LazyAttribute`."""
+    """Note that an attribute of a class has replaced its `LazyAttribute`."""
     with _lock:
         known = _classes.get(kind, {})
         lazy = known.get(name)

@@ -36,7 +36,7 @@ _Request = tuple[list[Callable[[], Any]], "SimpleQueue[Any]"]
 
 @cache
 def in_main_interpreter() -> bool:
-    """Return True in Python's first interpreter; C code cannot call back into the others."""
+    """Return True in Python's first interpreter; C code cannot call back into subinterpreters."""
     import ctypes
 
     main, current = ctypes.pythonapi["PyInterpreterState_Main"], ctypes.pythonapi["PyInterpreterState_Get"]
@@ -92,7 +92,7 @@ def start_thread(function: Callable[..., None], *arguments: Any) -> bool:
 
 
 def _serve(requests: SimpleQueue[Any]) -> None:
-    """Answer requests, and delete what `deleted_on_own_thread` puts among them, until there have been none for long."""
+    """Serve requests and deletions queued by `deleted_on_own_thread`, until the queue has been idle for long."""
     thread = get_ident()
     _servers.append(thread)
     while True:
@@ -139,7 +139,7 @@ def _answer(request: _Request) -> None:
 
 
 class _Deletion(ref["Any"]):
-    """A weak reference to an owner, and a thing that is deleted after it."""
+    """Weak reference to an owner, and an object to delete after the owner."""
 
     __slots__ = ("thing",)
     thing: Any
@@ -153,7 +153,7 @@ class _Owner:
 
 
 def deleted_on_own_thread(thing: Any) -> object:
-    """Return an object that keeps ``thing`` alive; after it, ``thing`` is deleted on linkwork's own thread.
+    """Return an object that keeps ``thing`` alive; when it dies, linkwork's own thread deletes ``thing``.
 
     If the thread does not run, the thing is deleted when it does.
     """
@@ -176,7 +176,7 @@ def _finish() -> None:
 
 
 def _renew_in_child() -> None:
-    """Begin anew in a forked process, which does not have the thread."""
+    """Reset the state in a forked process, in which the thread does not exist."""
     global _requests
     _requests = SimpleQueue()
     _servers.clear()

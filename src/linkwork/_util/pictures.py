@@ -96,7 +96,7 @@ def show(contents: Any, output: Mapping[str, Any], *selection: Any, **options: A
 
 
 def figure(module: str, name: str, *arguments: Any, **options: Any) -> Any:
-    """Return what a function of `linkwork.viewer.figures` returns: the axes of a figure with matplotlib."""
+    """Return the result of a function of `linkwork.viewer.figures`: the axes of a Matplotlib figure."""
     return getattr(import_module(f"linkwork.viewer.figures.{module}"), name)(*arguments, **options)
 
 

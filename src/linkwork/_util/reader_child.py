@@ -39,7 +39,7 @@ _SET_DEATH_SIGNAL = 1  # of prctl
 
 
 def main() -> None:
-    """Serve requests until none comes any more."""
+    """Serve requests until the input ends."""
     start = _message(None)
     sys.path[:] = start["path"]
     for module in start["modules"]:

@@ -50,7 +50,7 @@ class ReaderError(Exception):
         self.kind, self.issues = kind, issues
 
     def of(self, *kinds: type[Exception]) -> Exception:
-        """Return the error as one of some classes, and as ValueError if it is of another one."""
+        """Return the error as an instance of one of the listed classes, or else as ValueError."""
         kind = next((kind for kind in kinds if kind.__name__ == self.kind), ValueError)
         return kind(*self.args)
 
@@ -80,7 +80,7 @@ class _Process:
         return is_own and self.popen.poll() is None and time.monotonic() - self.used < _USABLE_SECONDS
 
     def send(self, message: Mapping[str, Any], data: bytes = b"") -> None:
-        """Write to the program, unless it has ended, as its output says."""
+        """Send a request to the program; a program that has ended is ignored here, since its output reports it."""
         assert self.popen.stdin is not None
         text = json.dumps(message).encode()
         with contextlib.suppress(BrokenPipeError):
@@ -178,7 +178,7 @@ def read_isolated(
 
 
 def start_reader(modules: Sequence[str]) -> None:
-    """Start the program of a kind of reader, unless one waits: its imports run beside those of this process."""
+    """Start a reader process, unless one is idle; its imports run while this process continues."""
     process = _exchanged(tuple(modules), None)
     if process is None or not process.is_usable():
         process = _started(tuple(modules), process)

@@ -50,7 +50,7 @@ class ReturnedValue:
         vars(self).update(fields)
 
     def _replaced(self, **changes: Any) -> Self:
-        """Return a copy of a dataclass with some fields replaced."""
+        """Return a copy of a dataclass with new values for the named fields."""
         cls: Any = type(self)
         names, _, _ = _fields_of(cls)
         return self._make(**({name: vars(self)[name] for name in names} | changes))

@@ -55,7 +55,7 @@ def quantity(count: int, singular: str) -> str:
 
 
 def finite(values: Any) -> list[float | None]:
-    """Return values as a list for JSON, with None in place of infinity (no bound)."""
+    """Return values as a list for JSON, with None instead of infinity (no bound)."""
     return [float(x) if np.isfinite(x) else None for x in values]
 
 

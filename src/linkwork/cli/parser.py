@@ -45,7 +45,7 @@ PAIRS = WordForm(lambda word: "=" in word)
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parser of one command's arguments, which may stand in any order."""
+    """Parser of one command's arguments, in any order."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)

@@ -141,7 +141,7 @@ def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
 
 
 def configuration_of(robot: Robot, option: str, texts: Sequence[str], defaults: np.ndarray) -> np.ndarray:
-    """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for some.
+    """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for each changed one.
 
     The other coordinates are those of ``defaults`` (nq,).  Raises ValueError and UnknownNameError.
     """
@@ -151,7 +151,7 @@ def configuration_of(robot: Robot, option: str, texts: Sequence[str], defaults: 
 def named_values(
     option: str, texts: Sequence[str], defaults: np.ndarray, names: Sequence[str], symbol: str
 ) -> np.ndarray:
-    """Return a vector from the text of an option: all its elements, or NAME=NUMBER for some of ``names``.
+    """Return a vector from the text of an option: all elements, or NAME=NUMBER for each changed element.
 
     The other elements are those of ``defaults``.  ``symbol`` names the vector in messages.  Raises ValueError and
     UnknownNameError.

@@ -118,7 +118,7 @@ class DistanceMethods(RobotBase):
     def in_collision(
         self, q: Array, scene: geometry.Scene | None = None, *, margin: float = 0.0, pairs: Pairs | None = None
     ) -> Any:
-        """Return True where the distance of some pair is at most ``margin`` [m]: q (..., nq) -> bools (...).
+        """Return True where the distance of any pair is at most ``margin`` [m]: q (..., nq) -> bools (...).
 
         ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. Bounding volumes are checked first,
         and evaluation stops at the first such pair.

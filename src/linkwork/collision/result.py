@@ -54,7 +54,7 @@ class DistanceResult(ReturnedValue, metaclass=WithForeignNames):
 
     @property
     def unique(self) -> Any:
-        """Flags (...): 1 if the witness points and the normal are unique, 0 if others have the same distance."""
+        """Flags (...): 1 if witness points and normal are unique, 0 if further points have the same distance."""
         return self._values[..., 10]
 
     def __repr__(self) -> str:

@@ -46,7 +46,7 @@ class AttachedObject:
 @published_in("linkwork.collision")
 @dataclass(frozen=True, slots=True)
 class SceneSetup:
-    """A robot and what a scene file says about it: ``robot.plan(q0, q1, scene, touching=touching, margin=margin)``.
+    """Robot and the contents of a scene file: ``robot.plan(q0, q1, scene, touching=touching, margin=margin)``.
 
     ``robot`` has the file's ``attached`` objects on its frames, and ``scene`` has the obstacles in the world.
     ``touching`` are pairs of names that may touch, and ``margin`` [m] is a number or a mapping, both as `Robot.plan`

@@ -278,7 +278,7 @@ class ContactPoints(ReturnedValue):
 
     @property
     def depth(self) -> Any:
-        """Penetration depth (..., n) along the normal [m]; negative where the bodies are apart."""
+        """Penetration depth (..., n) along the normal [m]; negative for separated bodies."""
         return self._points[..., 1]
 
     @property

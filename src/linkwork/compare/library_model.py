@@ -39,7 +39,7 @@ class CannotCompare(ValueError):
 
 
 class LibraryModel(ABC):
-    """A robot as another library has it, asked in linkwork's conventions and order of coordinates."""
+    """Robot of another library, evaluated in linkwork's conventions and order of coordinates."""
 
     title: str  # name and version of the library
 

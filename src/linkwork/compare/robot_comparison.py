@@ -102,7 +102,7 @@ class RobotComparison(ReturnedValue):
 
     @property
     def same(self) -> bool:
-        """True if nothing differs."""
+        """True if the comparison found no difference."""
         return not self.differences
 
     def of(self, group: str) -> tuple[RobotDifference, ...]:
@@ -233,7 +233,7 @@ class Comparer:
         self.record(group, quantity, subject, left, right, math.inf, 0.0 if left == right else math.inf)
 
     def only(self, group: str, quantity: str, subject: str, *, left: bool) -> None:
-        """Record what only one of both has."""
+        """Record an element that only one of the two robots has."""
         self.texts(group, quantity, subject, "there" if left else "-", "-" if left else "there")
 
     def _count(self, group: str, quantity: str, subject: str, differs: bool, relative: float) -> None:

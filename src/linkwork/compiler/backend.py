@@ -35,7 +35,7 @@ class Lowered(Protocol):
     """A program laid out for a backend and a floating-point type."""
 
     def texts(self, parts: Iterable[str]) -> list[str]:
-        """Return the code of some parts, a text for each module, as `Backend.emit` takes it.
+        """Return the code of the parts, one text for each module, as input of `Backend.emit`.
 
         A part has at least one module.
         """
@@ -93,7 +93,7 @@ class Backend(ABC, Generic[Loaded]):
     # -- from a program to code
 
     def refuse(self, program: Program) -> str | None:
-        """Return why the program cannot be compiled, such as its loops; None if it can."""
+        """Return the reason why the program cannot be compiled, such as its loops; None if it can be compiled."""
         return None
 
     @abstractmethod

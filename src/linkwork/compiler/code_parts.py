@@ -155,7 +155,7 @@ def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
 
 
 class SharedWork:
-    """The work on the best code of some parts, which one process of all that share a cache does.
+    """Compilation of parts to optimized code, by one of all processes that share a cache.
 
     Another process that asks for it waits until the code is in the cache, or the first process has ended.
     """
@@ -181,7 +181,7 @@ class SharedWork:
         return True
 
     def wait(self) -> None:
-        """Wait while another process does the work, at most some minutes."""
+        """Wait while another process compiles, for a few minutes at most."""
         cache, names = shared(), self._source.keys(["best"], self._real)
         if self._parts and cache is not None and names:
             self._lock = cache.lock(names["best"])
@@ -203,7 +203,7 @@ class SharedWork:
 
 
 def store_best(to: ImprovablePart, backend: Backend[Any], code: CompiledPart) -> None:
-    """Store the best code of a part in the cache, in place of the quick code."""
+    """Store the optimized code of a part in the cache, replacing the quick code."""
     if to.cache is not None:
         to.cache.store(to.name, _cache_entry(backend, to.facts, code))
         for name in (to.quick_name, _source_name(to.quick_name)):
@@ -260,7 +260,7 @@ def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping
 
 
 def _stored_source(cache: Cache, quick_name: str) -> tuple[tuple[bytes, ...], int] | None:
-    """Return the modules of the best code that the cache has beside quick code, compressed, and their characters."""
+    """Return the modules of optimized code stored with quick code, compressed, and their count of characters."""
     entry = cache.load(_source_name(quick_name))
     if entry is None:
         return None

@@ -306,7 +306,7 @@ class Kernel(Differentiable):
         save_kernel(self, path)
 
     def _trace_content(self) -> Any:
-        """Return what the trace of a function that calls this kernel depends on.  Raises UnknownContentError."""
+        """Return the values on which the trace of a function that calls this kernel depends."""
         if self._base.identity is None:
             raise UnknownContentError(f"kernel {self.name!r} is not traced yet")
         return self._base.identity, self.inputs, self.outputs, self._nesting, self._spaces

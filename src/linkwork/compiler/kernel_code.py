@@ -115,7 +115,7 @@ class KernelCode:
         return code is not None and not (best and code.is_quick)
 
     def _load(self, names: Sequence[str], real: FloatType) -> None:
-        """Load entries from their parts, and put them in the place of quick code if there is any."""
+        """Load entries from their parts; they replace quick code."""
         entries = {name: self.source.backend.parts(name, real) for name in names}
         objects = {part: self._parts[part, real].objects for parts in entries.values() for part in parts}
         codes = self.source.backend.load_together(objects, self.source.recipe.name, entries) if entries else []
@@ -148,7 +148,7 @@ class KernelCode:
     # -- the best code
 
     def _compile_best(self, quick: Mapping[str, CompiledPart], real: FloatType) -> None:
-        """Compile the best code of some parts in the background."""
+        """Compile the optimized code of the parts in the background."""
         source, parts = self.source, [*quick]
         backend = source.backend
         ends = [0]
@@ -189,7 +189,7 @@ class KernelCode:
         backend.emit_later(modules, written, done, claim=claim, release=work.release)
 
     def _replace(self, best: Mapping[str, CompiledPart], real: FloatType, *, is_first: bool = False) -> None:
-        """Use the best code of some parts; entries all of whose parts are the best are loaded again.
+        """Use the optimized code of the parts; entries with optimized code for all their parts are loaded again.
 
         Parts that no entry uses yet are dropped, unless the code ``is_first``.
         """
@@ -222,7 +222,7 @@ def _weak_method(method: MethodType) -> Callable[[], Improve | None]:
 
 
 def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence[str]]], backend: Backend[Any]) -> None:
-    """Make the float64 code of some entries of a kernel in the background: the best code, without quick code before.
+    """Compile float64 code of a kernel's entries in the background: optimized code, without quick code before.
 
     ``code_and_entries`` is called on another thread and may trace.  Its errors are dropped, since the call that needs
     the code raises them.  A call that needs the code earlier compiles it.  The backend has a `quick` one.

@@ -26,7 +26,7 @@ def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -
 
 
 def make_ready_later(kernel: Callable[[], Kernel], samples: int | None = None) -> None:
-    """Compile in the background what `make_ready` compiles for a kernel, which ``kernel`` returns there.
+    """Compile in the background the code that `make_ready` compiles, for the kernel that ``kernel`` returns.
 
     A call that needs the code earlier compiles it.  Where nothing is compiled in the background, it is compiled here.
     """

@@ -132,7 +132,7 @@ class StateQuery:
         return self.taken_over(self.outputs(function, *more), self._values)
 
     def outputs(self, function: Callable[..., Any], *more: Any) -> list[Any]:
-        """Return the elements of a user function's result, as expressions of the symbols that stand for query results.
+        """Return the elements of a user function's result, as expressions of the symbols of its query results.
 
         Raises ValueError.
         """

@@ -250,9 +250,9 @@ class Impedance(CartesianLaw):
 
 @public_constructor
 class HybridForcePosition(CartesianLaw):
-    """Hybrid force/position control: forces along some axes, positions along others, τ = h + Jᵀ (Λ (A* − J̇ v) + f).
+    """Hybrid force/position control: forces along selected axes, positions along the others.
 
-    For motion axes A* = A_d + k_d (V_d − V) + k_p e.  For force axes A* = −k_v V, and
+    The joint forces are τ = h + Jᵀ (Λ (A* − J̇ v) + f).  For motion axes A* = A_d + k_d (V_d − V) + k_p e.  For force axes A* = −k_v V, and
 
         f = F_d + k_f (F_d − F) + I,     İ = k_i (F_d − F),
 

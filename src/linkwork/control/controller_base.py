@@ -209,7 +209,7 @@ class ControlLaw(ABC):
         return actuated_joints(self.caller, self.robot, self.acting)
 
     def _allowed(self, t: Any, q: Any, v: Any, armature: bool) -> AllowedMotions | None:
-        """Return the motions that constraints allow, for a robot with constraints; None for others."""
+        """Return the motions that constraints allow, for a robot with constraints; None without constraints."""
         if not self.robot.constraints:
             return None
         time = t if self._timed(t) else 0.0
@@ -222,7 +222,7 @@ class ControlLaw(ABC):
 
     @cached_property
     def _has_resisting_loops(self) -> bool:
-        """True if passive forces count, and a joint that closes a loop has some."""
+        """True if passive forces count, and a joint that closes a loop has passive forces."""
         return self._passive and any(loop.resists for loop in loops_of(self.robot.tree))
 
     def _required_forces(self, q: Any, v: Any, a: Any, friction: Any = DEFAULT.name) -> list[Any]:
@@ -242,7 +242,7 @@ class ControlLaw(ABC):
         return [x + y - z for x, y, z in zip(result, moving, springs, strict=True)]
 
     def _timed(self, t: Any) -> dict[str, Any]:
-        """Return the argument ``time`` of functions of a robot whose constraints depend on time; {} for others."""
+        """Return the argument ``time`` for functions of a robot with time-dependent constraints; {} otherwise."""
         return {"time": t} if any(c.time_dependent for c in self.robot.constraints) else {}
 
     def read_gains(self, name: str, value: Any) -> np.ndarray:

@@ -75,7 +75,7 @@ class JointLaw(ControlLaw):
         return tau if external_torque is None else array([x - f for x, f in zip(tau, external_torque, strict=True)])
 
     def _collocated_forces(self, q: Any, v: Any, a: Any, timed: Mapping[str, Any]) -> Any:
-        """Return actuator forces for accelerations a of the actuated velocities, while others follow from no force.
+        """Return actuator forces for accelerations a of the actuated velocities; unactuated velocities have zero force.
 
         The accelerations are affine in the forces, S a = S a_free + S W Sᵀ τ, with W of constrained dynamics.
         Of redundant forces, the result has the least Σ (W_kk + 1 / M_kk) τ_k².

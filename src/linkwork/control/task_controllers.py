@@ -95,7 +95,7 @@ class TaskLaw(ControlLaw):
         return tuple(self._target_name(x) for x, target in targets if target is not None and target.kind == "pose")
 
     def _any_targets(self, tasks: Iterable[Task], q: np.ndarray) -> dict[str, np.ndarray]:
-        """Return some valid target for each of the tasks, to evaluate their Jacobians."""
+        """Return an arbitrary valid target for each task, to evaluate its Jacobian."""
         result = {}
         for task in tasks:
             if task.name in self.shapes:
@@ -113,14 +113,14 @@ class TaskLaw(ControlLaw):
     def _motions(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any]]:
-        """Return the stack of some tasks, their motion, and the desired acceleration a* of each component."""
+        """Return the stack of the tasks, their motion, and the desired acceleration a* of each component."""
         stack, motion, accelerations, _ = self._accelerations(q, v, tasks, inputs)
         return stack, motion, accelerations
 
     def _accelerations(
         self, q: Any, v: Any, tasks: Iterable[Task], inputs: Mapping[str, Any]
     ) -> tuple[Stack, TaskMotion, list[Any], list[Any]]:
-        """Return the stack of some tasks, their motion, desired accelerations a*, and the damping part of a*.
+        """Return the stack of the tasks, their motion, desired accelerations a*, and the damping terms of a*.
 
         The damping part is a* for zero errors and zero target accelerations.
         """

@@ -271,7 +271,7 @@ class WholeBody(TaskLaw):
         return [fabs(x) for x in change], mean
 
     def _inertia(self, q: list[Any], v: list[Any]) -> list[list[Any]]:
-        """Return the lower triangle of M, with what resists within the step: M a + h are then forces at its end."""
+        """Return the lower triangle of M plus the implicit damping of the step: M a + h are then forces at its end."""
         robot, n = self.robot, self.robot.nv
         M = robot.mass_matrix(array(q), passive=self.passive)
         rows = [[M[i, j] for j in range(i + 1)] for i in range(n)]

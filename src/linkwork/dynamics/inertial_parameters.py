@@ -53,7 +53,7 @@ def __dir__() -> list[str]:
 
 @public(tolerance=non_negative)
 def is_physical(parameters: ArrayLike, *, definite: bool = False, tolerance: float = 1e-9) -> np.ndarray:
-    """Return True where some distribution of mass has these parameters: (..., 10) -> (...,) bool.
+    """Return True where a mass distribution with these parameters exists: (..., 10) -> (...,) bool.
 
     This is so if and only if the pseudo-inertia has no negative eigenvalue.  Then there is no negative mass, no first
     moment without mass, and no negative second moment about the centre of mass: the principal moments of inertia there

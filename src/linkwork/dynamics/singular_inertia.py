@@ -69,7 +69,7 @@ def inertia_guards(subject: KernelOwner, request: Request, walked: Any, q: Seque
 
 
 def warn_of_singular_inertia(subject: KernelOwner, request: Request, label: str, arguments: Sequence[Any]) -> None:
-    """Warn of joints that move no inertia, alone or together with others, in some of these configurations."""
+    """Warn of joints that move no inertia, singly or in combination, in any of these configurations."""
     if not (isinstance(subject, RobotOwner) and request.spec.requires_regular_coordinates and "q" in request.inputs):
         return
     armature, fixed = _inertia_key(subject, request)
@@ -144,7 +144,7 @@ def _inertia_key(subject: RobotOwner, request: Request) -> tuple[bool, tuple[int
 
 
 def _weak_velocities(subject: RobotOwner, armature: bool, fixed: Sequence[int], q: list[float]) -> list[int]:
-    """Return the indices in v for which the pivot of M may vanish in some configuration."""
+    """Return the indices in v with a pivot of M that may vanish in a configuration."""
     owner = owners(subject.tree)
     return [k for k in yielding(subject.tree, q, armature) if owner[k] not in fixed]
 

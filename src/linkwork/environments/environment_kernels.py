@@ -24,7 +24,7 @@ __all__ = [
 
 
 class EnvironmentKernel(NamedTuple):
-    """Kernel with the names of its inputs, of which some are dicts of arrays."""
+    """Kernel with the names of its inputs, some of which are dicts of arrays."""
 
     kernel: Kernel
     names: tuple[str, ...]

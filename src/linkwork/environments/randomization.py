@@ -135,7 +135,7 @@ class Push:
 @public
 @dataclass(frozen=True)
 class Randomization:
-    """Random values of environments, drawn anew for each environment and episode.
+    """Random values of environments, drawn again for each environment and episode.
 
     ``parameters`` are values, and ``scales`` factors of the task's own values, of the parameters of `Robot.parameters`
     by name; a name with ``*`` draws each parameter that matches. ``parameters`` may also name those of contacts, as

@@ -108,7 +108,7 @@ class Bushing(ForceElement):
         return Force(Vec3.of(moment), R.inv_act(Vec3.of(f)))
 
     def resistances(self, marks: Marks, X: Pose) -> list[Resistance]:
-        """Return the resistances about each axis of M and along each axis of the rest frame, where K or D is not zero.
+        """Return the resistances about each axis of M and along each axis of the rest frame, if K or D is not zero.
 
         X and ``marks`` are those of `energy`; M is the bushing's ``frame``, K the stiffness and D the damping.  For
         rotations the stiffness is that at rest.

@@ -224,7 +224,7 @@ class _Reader:
 def warn_of_hollows(
     findings: Findings, where: Location, points: np.ndarray, triangles: np.ndarray, hull: Polytope, hint: str
 ) -> None:
-    """Warn of a mesh with a smaller volume than the convex hull that is the obstacle in its place."""
+    """Warn of a mesh that fills less volume than the convex hull used as the obstacle."""
     a, b, c = (points[triangles[:, k]] - np.array([*hull.center]) for k in range(3))
     share = abs(float((a * np.cross(b, c)).sum())) / 6.0 / float(hull.volume or 1.0)
     if share < 1.0 - _CONVEX:

@@ -132,7 +132,7 @@ def _folders_of(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def packages_around(folder: str) -> list[str]:
-    """Return the folders of the packages that contain a folder, or without any the folders of assets beside it.
+    """Return the folders of the packages that contain a folder; without packages, its neighbouring asset folders.
 
     A home directory and the root of the file system are never packages, and assets in them are not beside.  A symbolic
     link, which can lead anywhere, is no folder of assets.

@@ -69,7 +69,7 @@ _AXES = {"x": Vec3(1.0, 0.0, 0.0), "y": Vec3(0.0, 1.0, 0.0), "z": Vec3(0.0, 0.0,
 
 
 def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | None:
-    """Return a joint as a chain of joints of some kinds with the same q and v; None if there is no such chain.
+    """Return a joint as a chain of joints of the listed kinds with the same q and v; None if there is no such chain.
 
     A helical joint is a revolute and a prismatic one, which follows it.
     """
@@ -106,7 +106,7 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
 
 
 def unreversed(joint: JointType) -> JointType:
-    """Return a reversed joint as one of its own type, as a hinge about the opposite axis; others unchanged."""
+    """Return a reversed joint as a joint of its own type, such as a hinge about the opposite axis; else the joint."""
     if not isinstance(joint, Reversed):
         return joint
     turned = joint.joint.reversed()
@@ -121,7 +121,7 @@ def has_part(tree: Tree, kind: type[JointType], kinds: Collection[type[JointType
 def split_joint(
     described: DescribedTree, joint: JointDescription, chain: Chain
 ) -> tuple[list[LinkDescription], list[JointDescription]]:
-    """Return the links without mass and the joints of a chain in place of a joint.
+    """Return the massless links and the joints of a chain that replaces a joint.
 
     The first joint keeps the name.  Fixed joints in the chain become part of the poses.
     """

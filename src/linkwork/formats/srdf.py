@@ -158,7 +158,7 @@ def srdf_text(tree: Tree) -> str:
 
 
 def _check(log: Unused, root: Element, tree: Tree) -> None:
-    """Record what the reader does not use: the errors UNKNOWN_ELEMENT and UNKNOWN_ATTRIBUTE, and notes IGNORED."""
+    """Record content that the reader ignores: errors UNKNOWN_ELEMENT and UNKNOWN_ATTRIBUTE, and notes IGNORED."""
     reader = log.reader
     name = root.attributes.get("name", tree.name)
     if name != tree.name:

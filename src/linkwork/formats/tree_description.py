@@ -42,7 +42,7 @@ class DescribedTree:
     own: tuple[str, ...]  # links at the frames of the bodies, in order
 
     def carrier(self, tree: Tree, name: str) -> tuple[str, Pose] | None:
-        """Return the link that carries a frame, and the frame's pose there; None on the world without a link there."""
+        """Return the link that carries a frame, and the frame's pose on it; None on the world without a link."""
         frame, known = tree.frame(name), {link.name for link in self.links}
         on_body = [other for other in tree.frames if other.body == frame.body and other.name in known]
         preferred = [other for one in (name, frame.welded_to) for other in on_body if other.name == one]
@@ -120,7 +120,7 @@ class _Describer:
                 self.added.append(name)
 
     def _floating_base(self) -> Body | None:
-        """Return the body of a floating base: its joint alone connects the robot to the world."""
+        """Return the body of a floating base: only its joint connects the robot to the world."""
         roots = [body for body in self.tree.bodies if body.parent == WORLD]
         if len(roots) != 1 or any(frame.body == WORLD for frame in self.frames):
             return None
@@ -131,7 +131,7 @@ class _Describer:
         return body if plain and none else None
 
     def _root(self, base: Body | None) -> str:
-        """Return the name of the root link; a link of the world is added where no link is at its place."""
+        """Return the name of the root link; a link of the world is added if no link coincides with it."""
         if base is not None:
             return self.own[self.tree.bodies.index(base)].name
         grounded = [frame for frame in self.frames if frame.body == WORLD]

@@ -31,7 +31,7 @@ _NEAR = 1e-9  # distance of moments from a bound, relative to the largest one
 
 
 class WritingLog:
-    """List of what a format cannot represent (NOT_WRITTEN), and of what it represents in another way (WRITTEN_AS).
+    """List of content that a format cannot represent (NOT_WRITTEN) or represents differently (WRITTEN_AS).
 
     Elements with the same message are one entry.  With ``strict`` every loss is an error.
     """
@@ -160,7 +160,7 @@ def is_own(content: object) -> bool:
 
 
 def is_at_bounds(moments: tuple[float, float, float]) -> bool:
-    """Return True for principal moments, in ascending order, at the bounds of what a body can have.
+    """Return True for principal moments, in ascending order, at the limits of a physical body's.
 
     The inertias of thin rods, flat plates and points are there.  MuJoCo refuses moments that rounding moves beyond.
     """

@@ -25,7 +25,7 @@ def main() -> None:
 
 
 class _Arguments(dict[str, str]):
-    """Values of arguments, and the names that the file has asked for."""
+    """Values of arguments, and the names of arguments that the file has read."""
 
     asked: frozenset[str] = frozenset()
 

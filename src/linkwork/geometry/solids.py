@@ -141,7 +141,7 @@ class HullTable:
 
 
 class HullVertices(Sequence[Vec3]):
-    """Vertices of one polytope of a table; each access reads the table anew."""
+    """Vertices of one polytope of a table; each access reads the table."""
 
     def __init__(self, table: HullTable, index: Any) -> None:
         self.table, self.hull = table, index

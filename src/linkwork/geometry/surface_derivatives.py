@@ -47,7 +47,7 @@ _FAR = 1e18  # [m]
 
 
 class Across(NamedTuple):
-    """Equation P · δn = Q · δp for changes of a surface point p and of the normal n there.
+    """Linear equation P · δn = Q · δp between changes of a surface point p and of its normal n.
 
     P is in metres if Q is not zero.
     """

@@ -73,7 +73,7 @@ class PlacementFit(Result):
 
     @property
     def unchanged(self) -> tuple[str, ...]:
-        """Names of offsets that stay zero: poses do not distinguish them from others, or do not depend on them."""
+        """Names of offsets that stay zero, because poses do not determine them."""
         return tuple(self.identifiable.of[k] for k in self.identifiable.dependent)
 
     def configuration(self, q: Array) -> np.ndarray:

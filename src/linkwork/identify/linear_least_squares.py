@@ -50,7 +50,7 @@ class Reduced:
         return int(self.rows.shape[-1]) - 1
 
     def of(self, columns: np.ndarray) -> Reduced:
-        """Return the same reduction for only some of the estimated parameters, by their column indices."""
+        """Return the reduction for a subset of the estimated parameters, by their column indices."""
         return Reduced(self.rows[:, [*columns, self.width]], self.force, self.samples, self.mean, self.square)
 
     def sums(self, row_values: np.ndarray) -> np.ndarray:

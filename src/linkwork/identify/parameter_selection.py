@@ -41,7 +41,7 @@ class Columns:
 
     @property
     def known(self) -> np.ndarray:
-        """The robot's own parameters π (npi,), with zeros in place of the estimated ones."""
+        """The robot's own parameters π (npi,), with zeros for the estimated ones."""
         result = self.pi.copy()
         result[self.estimated] = 0.0
         return result
@@ -55,7 +55,7 @@ class Columns:
 def columns_of(
     caller: str, robot: Robot, bodies: Iterable[str] | None, passive: Passive | None, friction: Friction
 ) -> Columns:
-    """Return the selection of the parameters of some bodies, and of some ``passive`` kinds in joints.
+    """Return the selection of the parameters of the bodies, and of the ``passive`` kinds in joints.
 
     Without any kind, passive forces of joints have the robot's values; with False they are ignored, with None also,
     with a warning. Raises UnknownNameError and ValueError.

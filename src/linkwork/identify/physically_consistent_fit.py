@@ -216,7 +216,7 @@ def inertias(
 
 
 def _with_extent(caller: str, robot: Robot, columns: Columns, named: bool) -> tuple[Columns, tuple[int, ...]]:
-    """Return the selection without bodies that lack mass or extent in some direction, and these bodies' indices.
+    """Return the selection without bodies of zero mass or extent, and these bodies' indices.
 
     Raises ValueError if such bodies were ``named``, or no body is left.
     """

@@ -80,7 +80,7 @@ class PlacementModel:
         self.reach = float(np.sqrt(positions.var(axis=0).sum())) or 1.0  # [m]; 1 for a frame that does not move
 
     def _expanded(self, caller: str, text: Any) -> list[str]:
-        """Return the offsets that a text of the user names: one, or several for a pattern or for a kind alone.
+        """Return the offsets that a user's text names: one offset, or all that match a pattern or a kind.
 
         Raises UnknownNameError and ValueError.
         """

@@ -166,7 +166,7 @@ def wide_tolerances(tree: Tree, tasks: Iterable[Task]) -> np.ndarray:
 
 
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solver: str) -> tuple[Task, ...]:
-    """Return the tasks; those of which errors may remain in single axes are replaced by `Task.freed`.
+    """Return the tasks; those whose errors may remain in single axes are replaced by `Task.freed`.
 
     These are errors with an infinite tolerance, or of a group of one in ``wide``; for solvers that treat wide
     tolerances as ranges, of any group.  ``tolerances`` has an entry for each error of all tasks.
@@ -181,7 +181,7 @@ def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solve
 
 
 def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
-    """Return the names of joints that keep their positions of ``q_init``."""
+    """Return the names of joints that stay at their positions in ``q_init``."""
     value = tuple(locked) if isinstance(locked, Mapping) else locked
     names = names_of(caller, "locked", value, description="names of joints")
     tree = robot.tree

@@ -50,7 +50,7 @@ _REVOLUTION = math.tau
 
 @dataclass(frozen=True)
 class BlockingLimit:
-    """Joint limit that a solution found without limits exceeds: the joint's position there and the bound [rad, m].
+    """Joint limit that a solution computed without limits exceeds: the joint's position and the bound [rad, m].
 
     ``needed`` is the position, and ``unit`` is "rad" or "m".
     """

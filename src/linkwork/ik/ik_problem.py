@@ -158,7 +158,7 @@ class IKProblem:
 
     @cached_property
     def bounded(self) -> dict[int, int]:
-        """Map from each velocity that alone moves a limited coordinate to that coordinate's index in q."""
+        """Map from each velocity that is the only one to move a limited coordinate to that coordinate's index in q."""
         known = {limit.v: limit.q for limit in self.limited if limit.v is not None and limit.q is not None}
         return {k: n for k, n in known.items() if k not in self.locked_dofs}
 

@@ -72,7 +72,7 @@ def _branches_out_of_limits(problem: ProblemView, targets: Mapping[str, np.ndarr
 def are_contradictory(
     problem: ProblemView, names: Sequence[str], targets: Mapping[str, np.ndarray], tolerances: np.ndarray
 ) -> bool:
-    """Return True if two of the named tasks of one state require values of one quantity that are too far apart."""
+    """Return True if two named tasks of a state require values of the same quantity that are too far apart."""
     parts = [(task, left) for task, left in _parts(problem, tolerances) if task.name in names and task.name in targets]
     for (a, tolerances_a), (b, tolerances_b) in itertools.combinations(parts, 2):
         required = _required(a, targets[a.name], tolerances_a)

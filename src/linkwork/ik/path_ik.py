@@ -295,7 +295,7 @@ class IKPathResult(Shown, Result):
         return JointDiscontinuity(float(sizes[index]), self._joint(int(index[-1])), int(index[-2]) + 1)
 
     def explain(self, index: int | tuple[int, ...] = ()) -> str:
-        """Return what happened along a path, with advice; ``index`` selects a path of a batch.
+        """Return a description of the events along a path, with advice; ``index`` selects a path of a batch.
 
         Raises ValueError if the index does not select one path.
         """

@@ -57,7 +57,7 @@ class ProblemView(Protocol):
 
     @property
     def bounded(self) -> dict[int, int]:
-        """Map from each velocity that alone moves a limited coordinate to that coordinate's index in q."""
+        """Map from each velocity that is the only one to move a limited coordinate to that coordinate's index in q."""
 
     @property
     def limited(self) -> tuple[LimitedCoordinate, ...]:

@@ -18,7 +18,7 @@ DIAGNOSTICS = ("off", "met", "least", "rounds")  # then active limits (nv,), err
 
 
 class StepRequest(Protocol):
-    """Protocol of a differential IK step as its results see it."""
+    """Protocol of a differential IK step, with the attributes that its results read."""
 
     robot: Any
     tasks: tuple[Task, ...]

@@ -16,7 +16,7 @@ __all__ = ["selfcheck"]
 
 
 def selfcheck(*, progress: Any = False) -> InstallationReport:
-    """Check the installation on this machine, in some ten seconds.
+    """Check the installation on this machine, in about ten seconds.
 
     The checks are: versions and files of the package; single calls, batches, float32, loops, derivatives, inverse
     kinematics and elementary functions beside exact values; the cache, other processes, threads, small stacks; clocks,

@@ -26,7 +26,7 @@ _REAL = "fiub"  # kinds of types that convert to float64
 
 
 def dask_array() -> Any:
-    """Return the module `dask.array`.  Raises ImportError, with what to install, if it is missing."""
+    """Return the module `dask.array`.  Raises ImportError with the package to install."""
     return optional_module("dask.array", "lazy arrays need Dask", "dask")
 
 
@@ -111,7 +111,7 @@ def _sample_axes(rank: int) -> tuple[str, ...]:
 
 
 def _refuse_labels(label: str, name: str, x: Any) -> None:
-    """Raise TypeError for a labelled array of xarray, which may be there without Dask."""
+    """Raise TypeError for a labelled array of xarray, which may be installed without Dask."""
     if is_collection(x) and type(x).__module__.partition(".")[0] == "xarray":
         raise TypeError(
             f"{label}: {name}: expected an array of NumPy or Dask, got xarray's {type(x).__name__}; "
@@ -141,7 +141,7 @@ def _sizes(function: LazyFunction, name: str, x: Any) -> Mapping[str, int]:
 
 
 def _shape_only(x: Any, sizes: Mapping[str, int]) -> Any:
-    """Return an array of dtype object with the shape of a lazy array, without memory for elements; others unchanged.
+    """Return an array of dtype object with the shape of a lazy array, without memory for elements; else the value.
 
     Lengths of unknown size become 1.  Of a value in a dict by joint only the dimensions of one sample remain.
     """
@@ -174,7 +174,7 @@ class _Slots:
         self.ranks: list[int] = []
 
     def filled(self, name: str, x: Any, rank: int, sizes: Mapping[str, int] = MappingProxyType({})) -> Any:
-        """Return an argument with slots for what is passed block by block.  Raises ValueError for its chunks."""
+        """Return an argument with slots for the arrays passed block by block.  Raises ValueError for its chunks."""
         if isinstance(x, Mapping):
             return {key: self.filled(f"{name}[{key!r}]", value, int(sizes[key] > 1)) for key, value in x.items()}
         if not is_collection(x):

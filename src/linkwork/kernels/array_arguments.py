@@ -297,7 +297,7 @@ def _unread(expected: str, x: Any) -> np.ndarray:
 
 
 def scalar_array(expected: str, x: Any) -> np.ndarray:
-    """Return an array of any scalars, of dtype object if some are not numbers.
+    """Return an array of any scalars, with dtype object if any of them is not a number.
 
     Raises ValueError as `real_array` does.
     """

@@ -57,7 +57,7 @@ def _table(kind: str) -> Mapping[str, FunctionSpec]:
 
 
 def data_of(subject: KernelOwner) -> Any:
-    """Return what a pickle has of a robot or a joint: a tree without shapes, or the joint's name and its placement."""
+    """Return the pickled data of a robot or a joint: a tree without shapes, or the joint's name and its placement."""
     if isinstance(subject, RobotOwner):
         return _without_shapes(subject.tree)
     assert isinstance(subject, JointOwner)

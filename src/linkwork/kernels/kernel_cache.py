@@ -68,7 +68,7 @@ class LazyCache(Generic[T]):
                         del self._key_locks[key]
 
     def _current(self, key: Hashable) -> tuple[T, object] | None:
-        """Return the entry of this key; None if there is none, or if what functions of users read has changed."""
+        """Return the entry of this key; None if it is missing, or if users' functions now read other values."""
         with self._lock:
             entry = self._objects.get(key)
             if entry is not None:
@@ -80,4 +80,4 @@ class LazyCache(Generic[T]):
         return len(self._objects)
 
     def _trace_content(self) -> None:
-        """Return None: traces do not depend on what is stored."""
+        """Return None: traces do not depend on stored entries."""

@@ -129,7 +129,7 @@ def has_symbols(subject: KernelOwner) -> bool:
 
 
 def configurations(subject: KernelOwner, inputs: Iterable[str]) -> list[tuple[str, Part]]:
-    """Return the joints whose configurations are contained in some inputs, each with the input's name.
+    """Return the joints with configurations in the inputs, each with the input's name.
 
     ``inputs`` are the names of the inputs.
     """
@@ -144,7 +144,7 @@ def _checked_joints(subject: KernelOwner) -> list[Part]:
 
 @dataclass(frozen=True)
 class RobotOwner:
-    """Functions of a robot; ``parameter_values`` replace some of the tree's parameters by any scalars."""
+    """Functions of a robot; ``parameter_values`` replace parameters of the tree by any scalars."""
 
     tree: Tree
     rows: Mapping[str, FunctionSpec] = field(repr=False, compare=False)

@@ -170,7 +170,7 @@ def read_limits(caller: str, robot: Any, position_limits: Any) -> tuple[np.ndarr
 
 
 def _limits_by_name(caller: str, robot: Any, limits: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return position limits, pairs by joint or coordinate, as two arrays (nq,); others are infinite."""
+    """Return position limits, pairs by joint or coordinate, as two arrays (nq,); missing limits are infinite."""
     lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
     known = {*robot.q_names, *(joint.name for joint in robot.joints)}
     for name, pair in limits.items():

@@ -64,7 +64,7 @@ class RobotBase:
         self._kernels: LazyCache[Kernel] = LazyCache()
 
     def _trace_content(self) -> Any:
-        """Return what the trace of a function that calls methods of this robot depends on."""
+        """Return the values on which the trace of a function that calls methods of this robot depends."""
         return self._subject
 
     @property
@@ -98,7 +98,7 @@ class RobotBase:
     # -- calls of methods
 
     def _kernel(self, name: str, requests: dict[str, Request]) -> Kernel:
-        """Return the kernel of some functions, each entry of which is compiled by the first call that needs it."""
+        """Return the kernel of the functions; each entry is compiled by the first call that needs it."""
         key = (name, *requests.items())
         return self._kernels.get(key, lambda: compile_requests(self._subject, name, requests))
 
@@ -178,7 +178,7 @@ class RobotBase:
 
 
 def _call_of_single(reference: ReferenceType[RobotBase], request: Request) -> Callable[..., np.ndarray] | None:
-    """Compile the single call of a method, and use it in the place of the call before; None without the robot."""
+    """Compile the single call of a method, and replace the previous call by it; None without the robot."""
     robot = reference()
     if robot is None:
         return None

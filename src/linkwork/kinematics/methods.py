@@ -249,10 +249,10 @@ class JacobianMethods(RobotBase):
         point: str | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute J̇, the time derivative of `jacobian` seen from A (``relative_to``): J a + J̇ v is `acceleration`.
+        """Compute J̇, the time derivative of `jacobian` as observed in A: J a + J̇ v is `acceleration`.
 
-        It is the rate for an observer in A, in the axes of E (``expressed_in``), at a point that is fixed to B
-        (``frame``). If E is A, and ``point`` is fixed to B, J̇ is the elementwise time derivative of J. The motion of
+        It is the rate for an observer in A (``relative_to``), in the axes of E (``expressed_in``), at a point that is
+        fixed to B (``frame``). If E is A, and ``point`` is fixed to B, J̇ is the elementwise time derivative of J. The motion of
         other axes and other points is not included.
 
         q (..., nq), v (..., nv) -> (..., 6, nv) [1/s, m/s].
@@ -371,7 +371,7 @@ class JacobianMethods(RobotBase):
 def _random(
     body: Body, rng: np.random.Generator, lower: list[float], upper: list[float], shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Draw configurations (*shape, nq) of a body's joint, again where its type draws them whatever the limits are.
+    """Draw configurations (*shape, nq) of a body's joint; repeat draws that exceed limits.
 
     Raises ValueError if none of many draws is within limits.
     """

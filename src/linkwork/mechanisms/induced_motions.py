@@ -50,7 +50,7 @@ def can_be_induced(method: F) -> F:
 
 
 def _set_limits(caller: str, robot: Any, state: Any, result: Any, failed: np.ndarray, options: dict[str, Any]) -> None:
-    """Set the forces of failed states at dead centres, in place.  Raises UnderactuatedError for other states."""
+    """Set the forces of failed states at dead centres, in place.  Raises UnderactuatedError for other failures."""
     from linkwork.mechanisms.dead_centres import actuated_rank, limit_at_dead_centre, rounding_force
 
     tau, forces, missing = result

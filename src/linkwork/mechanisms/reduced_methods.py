@@ -96,7 +96,7 @@ class ReducedMethods(RobotBase):
         time: ArrayLike | None = None,
         out: tuple[np.ndarray, ...] | None = None,
     ) -> Any:
-        """Compute the configuration near q0 that satisfies the constraints and has some coordinates of q1 ⊕ φ.
+        """Compute the configuration near q0 that satisfies the constraints, with selected coordinates of q1 ⊕ φ.
 
         ``independent`` names these coordinates. φ (``phi``) are tangent coordinates at q1; only the independent
         components of q1 and φ are used. q0, q1 (..., nq), phi (..., nv) -> q (..., nq) [rad, m, 1], error (...) [1],

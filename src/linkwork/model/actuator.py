@@ -178,7 +178,7 @@ class Actuator:
         return replace(self, joints=moved, frame=frame, relative_to=relative_to)
 
     def without_joints(self, fixed: Mapping[str, Sequence[float]]) -> Actuator | None:
-        """Return the actuator without some of its joints, which are locked.
+        """Return the actuator without the listed joints, which are locked.
 
         ``fixed`` maps each locked joint to its coordinates (nv) from its zero.  The lengths of these joints become
         part of the offset.  Returns None if no joint is left.

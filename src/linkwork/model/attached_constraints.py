@@ -70,7 +70,7 @@ def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True,
 
 
 def _report_outside(findings: Findings, tree: Tree, described: NamedStateDescription) -> None:
-    """Report the joints that a configuration places outside of their limits, but for those at their zero."""
+    """Report the joints that a configuration places outside their limits, except for joints at zero."""
     reports = []
     for name, q in described.state.q:
         body = tree.bodies[tree.joint_index(name)]

@@ -59,7 +59,7 @@ def read_mimic(follower: str, value: Any) -> Following:
 
 
 def with_couplings(tree: Tree, couplings: Mapping[str, Following]) -> Tree:
-    """Return the tree with joints that follow others; chains are resolved to the joint that follows none.
+    """Return the tree with coupled joints; chains are resolved to the joint that follows no other joint.
 
     Existing couplings stay unless they are replaced.  Raises UnknownNameError for an unknown joint, and ValueError,
     with joints and values, for a cycle, for a ratio or offset that is not finite, and for joints that cannot follow

@@ -92,12 +92,12 @@ def joined(name: str, parts: Mapping[str, Tree]) -> Tree:
 
 
 def empty_world(name: str, gravity: Vec3) -> Tree:
-    """Return a tree with the link "world" alone."""
+    """Return a tree with only the link "world"."""
     return Tree(name, (), (_WORLD_LINK,), gravity)
 
 
 def added(tree: Tree, part: Tree, prefix: str, caller: str) -> Tree:
-    """Return the tree with another one beside it, which shares its link "world", with a prefix before its names.
+    """Return the tree joined with another one on the shared link "world", with a prefix before the second's names.
 
     Raises ValueError as `joined` does.
     """
@@ -186,7 +186,7 @@ def _without_content(tree: Tree) -> Tree:
 
 
 def _grounded(tree: Tree) -> tuple[Tree, Frame]:
-    """Return the tree in which nothing refers to the world, and its root link, which is fixed to the world.
+    """Return the tree with the root link, fixed to the world, in all references to the world, and this link's name.
 
     Without such a link, a link "base" without mass is added.
     """

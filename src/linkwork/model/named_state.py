@@ -23,7 +23,7 @@ class NamedState:
     controls: tuple[tuple[str, float], ...] | None = None  # by actuator; None for no controls
 
     def without(self, *, joints: Collection[str] = (), controls: Collection[str] = ()) -> NamedState:
-        """Return the state without some joints and without the controls of some actuators."""
+        """Return the state without the listed joints and without the controls of the listed actuators."""
         controls_left = self.controls and tuple(pair for pair in self.controls if pair[0] not in controls)
         return replace(self, q=_without(self.q, joints), v=self.v and _without(self.v, joints), controls=controls_left)
 

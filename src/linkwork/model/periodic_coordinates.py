@@ -64,7 +64,7 @@ def periodic_coordinates(tree: Tree, counted: frozenset[str] = frozenset()) -> P
 
 @lru_cache(256)
 def counting_angles(joint: JointType, *, periodic: bool = False) -> PeriodicCoordinates:
-    """Return the angles of a joint whose full revolutions change one component of ``difference`` and nothing else.
+    """Return a joint's angles with full revolutions that change only one component of ``difference``.
 
     That component is the difference of the angles.  Composite and reversed joints have the angles of the joints that
     they consist of.  ``periodic`` selects the angles whose full revolutions do not change the transform.

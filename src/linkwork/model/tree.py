@@ -184,7 +184,7 @@ class Tree:
         return tuple(frame for frame in self.frames if frame.is_link)
 
     def require_inertias(self, dependent: str) -> None:
-        """Raise ValueError if the inertias were left out; ``dependent`` names what needs them."""
+        """Raise ValueError if the inertias were left out; ``dependent`` names the function that needs them."""
         if self.inertias_ignored:
             raise ValueError(
                 f'{dependent}: robot {self.name!r} was loaded without inertias (inertia="ignore"), for kinematics '
@@ -276,7 +276,7 @@ class Tree:
 
     @property
     def has_couplings(self) -> bool:
-        """True if some joint follows another."""
+        """True if any joint follows another."""
         return any(body.coupling is not None for body in self.bodies)
 
     @property

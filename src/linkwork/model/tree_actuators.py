@@ -83,7 +83,7 @@ def with_actuators(tree: Tree, actuators: Iterable[Actuator]) -> Tree:
 
 
 def without_actuators(tree: Tree, names: Iterable[str]) -> Tree:
-    """Return the tree without some of its actuators, and without their controls in named configurations.
+    """Return the tree without the named actuators, and without their controls in named configurations.
 
     Raises UnknownNameError for an unknown name.
     """
@@ -163,7 +163,7 @@ def with_named_configurations(tree: Tree, states: Iterable[NamedState]) -> Tree:
 
 
 def without_named_configurations(tree: Tree, names: Iterable[str]) -> Tree:
-    """Return the tree without some of its named configurations.  Raises UnknownNameError."""
+    """Return the tree without the named configurations in ``names``.  Raises UnknownNameError."""
     left = _known("named configuration", names, [state.name for state in tree.named_configurations])
     return replace(tree, named_configurations=tuple(x for x in tree.named_configurations if x.name not in left))
 

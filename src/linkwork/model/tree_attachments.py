@@ -102,7 +102,7 @@ def referenced_bodies(tree: Tree, item: Constraint | ForceElement) -> list[int]:
 
 
 def without_constraints(tree: Tree, names: Iterable[str]) -> Tree:
-    """Return the tree without some of its constraints and their implied constraints.
+    """Return the tree without the named constraints and their implied constraints.
 
     Raises UnknownNameError for an unknown name.
     """
@@ -327,7 +327,7 @@ def with_force_elements(tree: Tree, elements: Iterable[ForceElement]) -> Tree:
 
 
 def without_force_elements(tree: Tree, names: Iterable[str]) -> Tree:
-    """Return the tree without some of its force elements.  Raises UnknownNameError."""
+    """Return the tree without the named force elements.  Raises UnknownNameError."""
     known = [element.name for element in tree.force_elements]
     left = [*names]
     for name in left:

@@ -90,7 +90,7 @@ def _with_own_frames(tree: Tree, configurations: Mapping[int, Sequence[float]]) 
 def _moved(
     tree: Tree, frame: Frame, configurations: Mapping[int, Sequence[float]], new_poses: dict[int, tuple[int, Pose]]
 ) -> Frame:
-    """Return a frame on the body that it belongs to after locking; a locked body's own frame is welded there.
+    """Return a frame on the body to which it belongs after locking; a locked body's own frame becomes a welded frame.
 
     ``new_poses`` has for each old body its new body, and its pose there.
     """
@@ -104,7 +104,7 @@ def _moved(
 
 
 def _identity_if_equal(X: Pose) -> Pose:
-    """Return the identity object if X is equal to it, so that products with it cost nothing; else X."""
+    """Return the identity object if X equals it, so that products with it need no operations; else X."""
     return _IDENTITY if X == _IDENTITY else X
 
 

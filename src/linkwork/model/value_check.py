@@ -156,7 +156,7 @@ def _check_drive(log: _Log, joint: JointDescription) -> None:
 
 
 def _check_limits(log: _Log, label: str, values: Sequence[float]) -> bool:
-    """Return True if the limits are real and not NaN, else record an error; ±inf stands for no limit."""
+    """Return True if the limits are real and not NaN, else record an error; ±inf means no limit."""
     if any(isinstance(x, Real) and x != x for x in values):
         return log.error("LIMIT_FINITE", f"{label}: expected numbers, got {_listed(values)}")
     return log.check_finite(label, [x for x in values if x not in (-math.inf, math.inf)])
@@ -332,7 +332,7 @@ def principal_moments(about: Symmetric3) -> tuple[float, float, float]:
 
 
 def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
-    """Return messages that say why an inertia, which some check has rejected, belongs to no body with extent.
+    """Return messages that explain why a rejected inertia belongs to no body with extent.
 
     If the inertia has no other fault, the message is that it has no extent in some direction.
     """
@@ -353,7 +353,7 @@ def inertia_problems(inertia: Inertia) -> tuple[str, ...]:
 
 
 def looks_like_degrees(lower: float, upper: float) -> bool:
-    """Return True for limits of an angle that are whole numbers, of which one is more than two turns in rad.
+    """Return True for limits of an angle that are integers, with one beyond two turns if read in rad.
 
     None is more than two turns in degrees.
     """

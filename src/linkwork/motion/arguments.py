@@ -59,7 +59,7 @@ def increasing(caller: str, times: Any) -> np.ndarray:
 def times_within(
     caller: str, t: Any, first: float, last: float, outside: Any = "raise", *, hint: bool = False, is_timed: bool = True
 ) -> np.ndarray:
-    """Return times (...) that are from ``first`` to ``last`` up to rounding.  Raises ValueError for others.
+    """Return times (...) from ``first`` to ``last`` up to rounding.  Raises ValueError for times outside.
 
     Unless ``is_timed`` they are path lengths.
     With "hold" all finite times are valid, and unchanged; with ``hint`` the error says so.

@@ -20,7 +20,7 @@ _MAX_KNOTS = 50  # vertical lines
 
 
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
-    """Return axes with plots of q, v, a and the jerk below each other, with limits shaded.
+    """Return axes with plots of q, v, a and the jerk, one below the other, with limits shaded.
 
     n is the number of times.  The coordinates are distributed over ``columns``.
     """

@@ -41,7 +41,7 @@ class ProblemData:
         self.__dict__["_programs"], self.__dict__["_prepared"] = {}, {}
 
     def _replaced(self, **fields: Any) -> Self:
-        """Return a problem with other values of some fields."""
+        """Return a problem with new values of the named fields."""
         problem = object.__new__(type(self))
         problem.__dict__.update(self.__dict__)
         problem._set(**fields)

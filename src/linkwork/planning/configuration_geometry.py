@@ -128,7 +128,7 @@ class ConfigurationGeometry:
         return np.concatenate(blocks, axis=1)
 
     def looks(self, phi: np.ndarray, spacing: float) -> np.ndarray:
-        """Return how many configurations (n,) are to be checked on segments φ (n, nv), at most ``spacing`` apart.
+        """Return the number of configurations (n,) to check on segments φ (n, nv), at most ``spacing`` apart.
 
         The number is reduced for segments so long, or so many, that memory would not hold all configurations.
         """

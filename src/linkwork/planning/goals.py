@@ -31,7 +31,7 @@ _PROJECTIONS = 4  # of the best configurations of a draw onto the region, if non
 
 @dataclass(frozen=True)
 class GoalSpec:
-    """One goal of a query: a configuration, or a set of poses or positions of frames, any of which may be reached."""
+    """One goal of a query: a configuration, or a set of poses or positions of frames; any of them may be reached."""
 
     label: str
     q: np.ndarray | None = None
@@ -329,7 +329,7 @@ class PoseRegion:
         return result
 
     def _nearest(self, poses: ArrayLike) -> np.ndarray:
-        """Return poses (..., 4, 4) of the region near others, with each of the six coordinates clipped to bounds."""
+        """Return poses (..., 4, 4) of the region near the given ones, each of the six coordinates clipped to bounds."""
         Y = np.linalg.inv(self.X) @ np.asarray(poses, dtype=float)
         pitch = np.arctan2(-Y[..., 2, 0], np.hypot(Y[..., 0, 0], Y[..., 1, 0]))
         roll, yaw = np.arctan2(Y[..., 2, 1], Y[..., 2, 2]), np.arctan2(Y[..., 1, 0], Y[..., 0, 0])

@@ -225,7 +225,7 @@ class PlanQuery:
         return starts, goals, None if len(goals.q) else self.without_goals(goals)
 
     def _checked_starts(self) -> tuple[np.ndarray, PlanResult | None]:
-        """Return the valid starts, and None; or a failed result instead of None, which says why there are none."""
+        """Return the valid starts and None, or a failed result that states why there are none."""
         space, starts = self.space, self.starts
         within = space.within(starts)
         if not within.any():

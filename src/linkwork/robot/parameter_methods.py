@@ -239,7 +239,7 @@ class ParameterMethods(ResistanceMethods):
         return robot.with_joint_dynamics(**in_joints) if in_joints else robot
 
     def _with_symbols(self, values: Mapping[Parameter, list[Any]]) -> Self:
-        """Return the robot with symbols as the values of some parameters, in a compiled function."""
+        """Return the robot with symbols as the values of the named parameters, in a compiled function."""
         subject = replace(self._subject, parameter_values={**self._subject.parameter_values, **values})
         robot = type(self)(subject.tree)
         robot._subject, robot._tree = subject, parametrized(subject.tree, subject.parameter_values)

@@ -223,7 +223,7 @@ def load_description(
 
 @public
 def join_robots(robots: Mapping[str, RobotBase], *, name: str = "cell") -> Robot:
-    """Return one robot of several, which share the world: two arms of a cell, or a robot beside a conveyor.
+    """Return one robot that joins several on a shared world: two arms of a cell, or a robot and a conveyor.
 
     ``robots`` is a dict; each key with "_" precedes all names of its robot ("left_elbow").  The robots stay where they
     are; `Robot.with_base` places them.  q is the q of all robots in the order of the dict, and so is v.  Each root link

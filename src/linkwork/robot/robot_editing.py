@@ -151,7 +151,7 @@ class EditingMethods(Constructors):
 
     @edits
     def with_locked_joints(self, joints: Mapping[str, ArrayLike] | Iterable[str]) -> Self:
-        """Return the robot with some joints locked at fixed configurations; their coordinates are removed from q and v.
+        """Return the robot with joints locked at fixed configurations; their coordinates are removed from q and v.
 
         ``joints`` is a dict of configurations by joint name, ``{"elbow": 1.2}``, each a number or an array (nq of the
         joint,) [rad, m]; or a list of names of joints to lock at their zero configuration.  The child link is welded to

@@ -60,7 +60,7 @@ class _RobotTable(Mapping[str, FunctionSpec]):
 
 
 def _complete(row: FunctionSpec) -> FunctionSpec:
-    """Return a specification with what other modules add to it."""
+    """Return a specification completed with the data that other modules add to it."""
     if row.requires_regular_coordinates:
         checks = import_module("linkwork.dynamics.singular_inertia")
         row = replace(row, inertia_check=checks.SINGULAR_INERTIA)

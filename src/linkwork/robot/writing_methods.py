@@ -51,7 +51,7 @@ class WritingMethods(RobotBase):
         loops: str | os.PathLike[str] | None = None,
         meshes: str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Write the robot to a URDF file, and return the report of what URDF cannot represent.
+        """Write the robot to a URDF file, and return the report of content that URDF cannot represent.
 
         Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
         with the code WRITTEN_AS have another form in the file, from which `linkwork.load` reads the same robot, with
@@ -89,7 +89,7 @@ class WritingMethods(RobotBase):
         return report
 
     def to_mjcf(self, path: str | os.PathLike[str], *, strict: bool = False) -> Report:
-        """Write the robot to an MJCF file, which MuJoCo loads, and return the report of what MJCF cannot represent.
+        """Write the robot to an MJCF file for MuJoCo, and return the report of content that MJCF cannot represent.
 
         Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
         with the code WRITTEN_AS have another form in the file.  Numbers are exact; rotations are quaternions.  Hulls
@@ -120,7 +120,7 @@ class WritingMethods(RobotBase):
         world: str | None = None,
         meshes: str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Write the robot to an SDF 1.11 file, and return the report of what SDF cannot represent.
+        """Write the robot to an SDF 1.11 file, and return the report of content that SDF cannot represent.
 
         Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
         with the code WRITTEN_AS have another form in the file.  Numbers are exact; rotations are quaternions.  With the

@@ -19,7 +19,7 @@ _MAX_INSTANCES = 10_000
 
 @dataclass(slots=True)
 class _Instances:
-    """Nodes of a document by their identifiers, with the identifiers of what they contain and instantiate."""
+    """Nodes of a document by their identifiers, with the identifiers of the elements that they instantiate."""
 
     parts: dict[str, list[str]] = field(default_factory=lambda: {"": []})
     open: list[str] = field(default_factory=lambda: [""])  # the outer nodes; "" is the document

@@ -32,7 +32,7 @@ _DRAWN_KEYS = ("asset", "scene", "scenes", "accessors", "bufferViews")
 
 
 def checked_glb(file: Path, data: bytes, max_vertices: int, check_image: CheckImage | None = None) -> bytes:
-    """Return a binary glTF file that trimesh may parse; materials are kept only with ``check_image``.
+    """Return a binary glTF file that trimesh may parse; materials are preserved only with ``check_image``.
 
     Raises ValueError for a file that is cut off, refers to other files, has data outside of its buffer, needs an
     extension such as compression, or whose scene has more than ``max_vertices`` vertices.
@@ -111,7 +111,7 @@ class _Content:
         return result
 
     def _primitive(self, primitive: dict[str, Any], keeps_material: bool) -> dict[str, Any]:
-        """Return what is kept of a primitive, whose data are inside of their views."""
+        """Return the supported data of a primitive, which lie inside its views."""
         attributes = {name: primitive["attributes"][name] for name in _ATTRIBUTES if name in primitive["attributes"]}
         accessors = [*attributes.values(), *([primitive["indices"]] if "indices" in primitive else [])]
         for k in accessors:
@@ -185,7 +185,7 @@ class _Content:
 
 
 def _size(x: Any) -> int:
-    """Return a non-negative integer.  Raises ValueError for anything else."""
+    """Return a non-negative integer.  Raises ValueError for other values."""
     if not isinstance(x, int) or isinstance(x, bool) or x < 0:
         raise ValueError(f"expected an index or a size, got {str(x)[:40]!r}")
     return x

@@ -71,7 +71,7 @@ def slopes(points: np.ndarray) -> np.ndarray:
 
 
 def first_four(points: np.ndarray, extent: float, indices: np.ndarray) -> tuple[int, int, int, int]:
-    """Return four of some points that span a tetrahedron of non-zero volume."""
+    """Return four of the points that span a tetrahedron of non-zero volume."""
     p = points[:, indices]
     slope = slopes(p)
 

@@ -155,7 +155,7 @@ class _Hull:
         self.apex[facets[better]] = point[better]
 
     def _reject(self, facets: np.ndarray) -> None:
-        """Propose another point for each of some facets, since rounding placed the present one above it."""
+        """Propose another point for each of the facets, since rounding placed the present one above the facet."""
         self.owner[facets] = 0
         proposed = true_at(self.owner[self.home] == 0)
         self.owner[facets] = -1

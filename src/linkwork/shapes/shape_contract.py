@@ -150,7 +150,7 @@ def _heights(t: _Trial, points: np.ndarray) -> np.ndarray:
 
 
 def _farthest(t: _Trial) -> list[float]:
-    """Return by how much other support points are farther along some direction than that direction's own."""
+    """Return the distance by which other support points exceed a direction's own support point along it."""
     if not t.has_support:
         return []
     reached = t.directions @ t.points.T

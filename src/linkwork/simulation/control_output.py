@@ -234,7 +234,7 @@ class SampledCommand:
 
 
 def taken_readings(controller: Any, readings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sensors' readings by name that are inputs of a controller; the others are only recorded.
+    """Return the sensors' readings, by name, that are inputs of a controller; the other readings are only recorded.
 
     A controller has the inputs of its ``input_shapes``, or else the arguments of its signature.
     """

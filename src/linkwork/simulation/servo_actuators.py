@@ -44,7 +44,7 @@ class ServoForces:
 @public_constructor
 @dataclass(frozen=True, eq=False)
 class ServoActuators:
-    """Servos on joints with limited forces, which a controller may return in place of joint forces.
+    """Servos on joints with limited forces, which a controller may return instead of joint forces.
 
         τ = f + K (q* ⊖ q) + D (v* − v),     |τ| ≤ limit.
 
@@ -76,7 +76,7 @@ class ServoActuators:
     limit: Any = math.inf
 
     def of(self, robot: Any) -> ServoForces:
-        """Return the servos' parameters as arrays for a robot: targets q* (nq), and the others (nv).
+        """Return the servos' parameters as arrays for a robot: targets q* (nq), and the other parameters (nv).
 
         Raises ValueError for parameters of other shapes, and for stiffness, damping and limits below 0.
         """

@@ -179,7 +179,7 @@ class SimulationSetup:
 
     @property
     def watches_depth(self) -> bool:
-        """True if some contacts may be rigid; the depths of contacts are then measured in every step."""
+        """True if any contact may be rigid; the depths of contacts are then measured in every step."""
         return self.contacts is not None and not self.is_compliant
 
     @property

@@ -167,7 +167,7 @@ class Simulator(metaclass=WithForeignNames):
         self._checked = not made.constraints  # True once the constraints are known to hold in the state
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """Return the attributes without kernels and calls, which another process makes again."""
+        """Return the attributes without kernels and calls, which another process rebuilds."""
         own = {name: getattr(self, name) for name in self.__slots__}
         return None, {**own, "_kernels": {}, "_quick": {}, "_calls": {}}
 
@@ -216,7 +216,7 @@ class Simulator(metaclass=WithForeignNames):
         seed: Any = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> SimulatorState:
-        """Start again at q and v, at time 0, in the environments of ``where``, or in all.
+        """Restart at q and v, at time 0, in the environments of ``where``, or in all.
 
         q (..., nq) and v (..., nv) broadcast to the batch; v is zero by default.  ``where`` (...) is a bool array.
         ``parameters`` are new values in these environments, only of parameters that the constructor got, so nothing is
@@ -446,7 +446,7 @@ class Simulator(metaclass=WithForeignNames):
         return status_of_codes(self._state.status, Status.RUNNING)
 
     def _view_state(self) -> tuple[np.ndarray, float, np.ndarray | None]:
-        """Return what a `linkwork.viewer.View` shows: q, the largest time [s], and readings of a `ContactSensor`.
+        """Return the content of a `linkwork.viewer.View`: q, the largest time [s], and readings of a `ContactSensor`.
 
         q is (nq,), or (n, nq) for a batch.  The readings (n, points, 6) are positions [m] and forces [N], or None
         without such a sensor.

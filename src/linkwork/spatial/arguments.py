@@ -127,7 +127,7 @@ def checked_pose(value: Any, argument_name: str) -> Pose:
 
 
 def fixed_array(values: Any) -> np.ndarray:
-    """Return a read-only copy as an array of floats, or of objects if some are symbols."""
+    """Return a read-only copy as an array of floats, or of objects if any value is a symbol."""
     array = np.array(values, dtype=object if is_traced(values) else float)
     array.setflags(write=False)
     return array

@@ -52,7 +52,7 @@ _UNIT = [Inertia.of_parameters([1.0 if k == j else 0.0 for j in range(10)]) for 
 
 
 def unit_wrenches(motion: RigidMotion) -> list[Force]:
-    """Return the wrench on a body with this motion for each inertial parameter, when it is 1 and all others are 0.
+    """Return, for each inertial parameter, the wrench on a body with this motion if it is 1 and all others are 0.
 
     The sum of these wrenches, weighted by the parameters π, is the wrench (n; f) on a body: f = m p̈ + Ω h,  n = h ×
     p̈ + J ω̇ + ω × J ω.
@@ -65,12 +65,12 @@ def unit_wrenches(motion: RigidMotion) -> list[Force]:
 
 
 def unit_momenta(V: Motion) -> list[Force]:
-    """Return the momentum at a twist V for each inertial parameter, when it is 1 and all others are 0."""
+    """Return, for each inertial parameter, the momentum at a twist V if it is 1 and all others are 0."""
     return [unit @ V for unit in _UNIT]
 
 
 def unit_energies(V: Motion) -> list[Any]:
-    """Return the kinetic energy at a twist V for each inertial parameter, when it is 1 and all others are 0.
+    """Return, for each inertial parameter, the kinetic energy at a twist V if it is 1 and all others are 0.
 
     The energy of a body is ½ m v·v + h·(v × ω) + ½ ω·J ω.
     """
@@ -90,7 +90,7 @@ def pseudo_inertia(parameters: Scalars) -> list[list[Any]]:
 
 
 def from_pseudo_inertia(P: Sequence[Scalars]) -> list[Any]:
-    """Return the ten inertial parameters of a pseudo-inertia P (4 × 4), of which the upper triangle is read.
+    """Return the ten inertial parameters of a pseudo-inertia P (4 × 4); only the upper triangle is read.
 
     With the upper left block Σ of P, J = tr(Σ) 1 − Σ.
     """

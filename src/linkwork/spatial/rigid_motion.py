@@ -65,7 +65,7 @@ class RigidMotion:
 
     @staticmethod
     def of_fixed_base(gravity: Vec3) -> RigidMotion:
-        """Return the motion that stands for a body at rest under gravity: the acceleration −gravity.
+        """Return the motion that represents a body at rest under gravity: the acceleration −gravity.
 
         The wrench that causes this motion supports the body's weight, so algorithms need no gravity term.
         """

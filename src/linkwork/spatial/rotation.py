@@ -113,7 +113,7 @@ class Rotation:
 
     @property
     def is_turn(self) -> bool:
-        """True if the rotation maps some coordinate axis to a coordinate axis, known at trace time.
+        """True if the rotation maps a coordinate axis to a coordinate axis, known at trace time.
 
         Such a rotation is one about a coordinate axis, up to a permutation of the axes and their directions.
         """

@@ -174,7 +174,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plot:
-    """Curves beside the picture, with a mark at the current time."""
+    """Curves in a panel next to the picture, with a mark at the current time."""
 
     title: str
     unit: str

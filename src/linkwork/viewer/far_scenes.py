@@ -32,7 +32,7 @@ def near_origin(document: SceneDocument) -> tuple[SceneDocument, np.ndarray]:
 
 
 def _middle(document: SceneDocument, frames: slice) -> np.ndarray:
-    """Return the middle (3,) [m] of the positions of all bodies in some frames; zero without bodies."""
+    """Return the middle (3,) [m] of the positions of all bodies in the selected frames; zero without bodies."""
     positions = [actor.poses[frames, ..., :3, 3].reshape(-1, 3) for actor in document.actors]
     everything = np.concatenate([*positions, np.empty((0, 3))])
     result: np.ndarray = 0.5 * (everything.min(axis=0) + everything.max(axis=0)) if len(everything) else np.zeros(3)

@@ -113,7 +113,7 @@ def _march(values: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _faces(pattern: int) -> list[tuple[tuple[int, int], ...]]:
-    """Return the triangles of a tetrahedron with some corners inside, as its crossed edges (inside, outside).
+    """Return the triangles of a tetrahedron with the corners ``pattern`` inside, as crossed edges (inside, outside).
 
     The corners (0, 1, 2, 3) of the tetrahedron have positive orientation: (c1 - c0) · (c2 - c0) × (c3 - c0) > 0.
     """

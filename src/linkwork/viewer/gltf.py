@@ -156,7 +156,7 @@ class _Writer:
         return len(nodes) - 1
 
     def moved(self, node: int, poses: np.ndarray, scales: np.ndarray | None = None) -> None:
-        """Place a node in its parent by poses (T or 1, 4, 4), and add tracks for what changes with time."""
+        """Transform a node in its parent by poses (T or 1, 4, 4), and add tracks for values that change with time."""
         rotations = steady_quaternions(poses[:, :3, :3])[:, [1, 2, 3, 0]]
         tracks: dict[str, tuple[np.ndarray, str, Any]] = {
             "translation": (poses[:, :3, 3], "VEC3", 0.0),

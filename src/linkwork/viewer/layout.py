@@ -26,7 +26,7 @@ _MAX_DOCUMENTS = 100
 
 @public
 def scene_document(contents: Any, **options: Any) -> SceneDocument:
-    """Return the scene document of ``contents``, a robot, a scene or a result: what its ``show`` shows.
+    """Return the scene document of ``contents``, a robot, a scene or a result: the content that its ``show`` shows.
 
     ``options`` are those of its ``show`` method without the output, such as ``frames``.  A document is returned
     unchanged.

@@ -154,14 +154,14 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
 
 
 def _read(trimesh: Any, data: bytes, kind: str, files: _NamedFiles) -> list[Any]:
-    """Return the meshes of a file that have triangles, at their places in the scene of the file."""
+    """Return the meshes of a file that have triangles, at their positions in the scene of the file."""
     scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, resolver=files, allow_remote=False)
     return [one for one in scene.dump() if len(getattr(one, "faces", ()))]
 
 
 @dataclass
 class _NamedFiles:
-    """Files that a mesh names, for trimesh: materials and images beside the mesh, inside the allowed folders."""
+    """Files named in a mesh, for trimesh: materials and images in the mesh's folder, inside the allowed folders."""
 
     mesh: Path
     search: FileSearch
@@ -260,7 +260,7 @@ class _Submesh:
 
 
 def _srgb(linear: np.ndarray) -> np.ndarray:
-    """Return colours (..., 4) uint8, of which the first three channels were linear in light, in sRGB."""
+    """Return colours (..., 4) uint8 in sRGB, for colours with three channels that are linear in light."""
     colors = srgb_from_linear(LinearColors(np.asarray(linear) / 255.0))
     return np.asarray(np.round(255.0 * colors), dtype=np.uint8)
 

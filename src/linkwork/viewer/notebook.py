@@ -54,7 +54,7 @@ def result_html(contents: Any, index: tuple[int, ...] | None = None) -> str:
 
 
 def inline_picture(name: str, document: Callable[[], SceneDocument], tree: Tree | None = None) -> str:
-    """Return an iframe with the page of a document, or a note that says why there is none.
+    """Return an iframe with the page of a document, or a note on why it is missing.
 
     ``tree`` is the robot of the document: one with many bodies or large mesh files has no picture, so that the display
     of a notebook's cell does not take seconds.  Errors become notes, too.

@@ -169,7 +169,7 @@ def _drawn(
     kind: str,
     feed: Callable[[bytes], None] | None = None,
 ) -> list[bytes]:
-    """Return the pictures of the page at some times, or pass them to ``feed`` one by one.
+    """Return the pictures of the page at the ``moments``, or pass them to ``feed`` one by one.
 
     The browser is driven by a thread of its own, as the caller's thread may run an event loop, such as a notebook's.
     """

@@ -88,7 +88,7 @@ def robot_parts(
     layers: Collection[str],
     frames: Collection[str] = (),
 ) -> tuple[tuple[Part, ...], tuple[MissingFile, ...]]:
-    """Return the parts of a robot in some ``layers``, and the mesh files that placeholders stand for.
+    """Return the parts of a robot in the listed ``layers``, and the mesh files replaced by placeholders.
 
     ``search`` finds mesh files; ``size`` [m] is the extent of the robot, which scales its markers, and ``poses``
     (k, nb, 4, 4) are those of its bodies in all pictures.  ``color`` replaces
@@ -113,7 +113,7 @@ def robot_parts(
 
 
 def undrawn_content(tree: Tree) -> list[str]:
-    """Return messages about what the robot's file shows and the robot does not have, such as skins."""
+    """Return messages about displayed content of the robot's file that the robot lacks, such as skins."""
     return [issue.message for issue in tree.report.warnings if issue.code == "NOT_DRAWN"]
 
 

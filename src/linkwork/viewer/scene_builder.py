@@ -54,7 +54,7 @@ _MAX_LISTED = 5  # missing mesh files in the warning
 
 
 def mesh_search(robot: Any, meshes: FileSearch | None) -> FileSearch:
-    """Return the search of a robot's mesh files: beside its file, in its package, and in the folders ``meshes``."""
+    """Return the search of a robot's mesh files: in its file's folder, its package, and the folders ``meshes``."""
     return resource_paths(robot.tree.files, meshes, trusted=robot.tree.trusted)
 
 
@@ -137,7 +137,7 @@ class SceneBuilder:
             self.add_robot(robot, q, name=name, opacity=opacity, color=_GHOST, layers=("visual",))
 
     def _label(self, missing: Sequence[MissingFile], poses: np.ndarray) -> None:
-        """Add the names of missing mesh files beside their placeholders, for the first instance."""
+        """Add the names of missing mesh files next to their placeholders, for the first instance."""
         for one in missing[:_MAX_LABELS]:
             if one.body < 0:
                 position = one.position

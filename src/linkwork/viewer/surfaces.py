@@ -39,7 +39,7 @@ class PlacedSurface:
 
 @dataclass
 class SurfaceSet:
-    """Surfaces of a document, and notes on what could not be drawn; equal shapes share a surface."""
+    """Surfaces of a document, and notes on content that could not be drawn; equal shapes share a surface."""
 
     surfaces: list[Surface] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -117,7 +117,7 @@ def shape_surface(shape: Shape) -> Surface | None:
 
 
 def is_placeholder(surface: Surface) -> bool:
-    """Return True for the surface that stands for a mesh file that cannot be read."""
+    """Return True for the surface that represents a mesh file that cannot be read."""
     return surface is _placeholder_surface()
 
 

@@ -135,7 +135,7 @@ class Cluster:
             raise _LostError
 
     def _resume(self, remaining: deque[tuple[Chunk, int]], running: dict[Any, tuple[Chunk, int]]) -> None:
-        """Connect again after the scheduler was lost, and put the chunks without result back."""
+        """Connect again after the scheduler was lost, and queue the chunks without result again."""
         remaining.extendleft(reversed([*running.values()]))
         running.clear()
         if self._owned:
@@ -145,7 +145,7 @@ class Cluster:
         self._owned = True
 
     def _connected(self, seconds: float) -> Any:
-        """Return a new client; tries again for some seconds.  Raises ConnectionError."""
+        """Return a new client; retries for this number of seconds.  Raises ConnectionError."""
         end = time.monotonic() + seconds
         while True:
             try:
@@ -161,7 +161,7 @@ class Cluster:
 
 
 def _check_address(address: str) -> None:
-    """Raise ValueError for a text that is no address, of which a client would never be closed."""
+    """Raise ValueError for a text that is not an address: a client for it would never be closed."""
     from distributed.comm.addressing import get_address_host_port, parse_address
 
     try:

@@ -161,7 +161,7 @@ def _source(
 
 
 def _chunk_size(seconds: float, workers: int, remaining: int) -> int:
-    """Return the number of blocks of the next chunk, for blocks of some seconds of processor time."""
+    """Return the number of blocks of the next chunk, for blocks of this many seconds of processor time."""
     least, most = round(_LEAST_SECONDS / seconds), round(_MOST_SECONDS / seconds)
     size = max(-(-remaining // (_SHARE * workers)), least)
     return max(1, min(size, most, max(-(-remaining // workers), least // 4)))

@@ -319,7 +319,7 @@ def _restored(identity: dict[str, Any], cells: np.ndarray, fields: dict[str, np.
 
 
 def _row_index(cells: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    """Return the indices of voxels (n, 3) in an array of some shape."""
+    """Return the indices of voxels (n, 3) in an array of this shape."""
     index = cells.astype(np.int64)
     result: np.ndarray = (index[:, 0] * shape[1] + index[:, 1]) * shape[2] + index[:, 2]
     return result

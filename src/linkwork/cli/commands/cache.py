@@ -84,7 +84,7 @@ def _entry_data(cache: Cache, path: Path, state: os.stat_result) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    """Return a string or a finite number unchanged, None for anything else."""
+    """Return a string or a finite number unchanged, None for other values."""
     return value if isinstance(value, str) or (isinstance(value, (int, float)) and math.isfinite(value)) else None
 
 

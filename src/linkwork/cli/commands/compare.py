@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def compared_with_libraries(robot: Robot, arguments: argparse.Namespace) -> list[RobotComparison]:
-    """Return the comparisons with the libraries of ``--beside``.  Raises CommandError."""
+    """Return the comparisons with the libraries that ``--beside`` names.  Raises CommandError."""
     return [
         _checked(
             lambda library=library: robot.compare_with_library(  # type: ignore[misc]

@@ -105,7 +105,7 @@ def _method_for(output: str) -> str:
 
 
 def _check_output(output: str, force: bool) -> None:
-    """Raise CommandError if a file cannot be written there, or exists and must not be replaced."""
+    """Raise CommandError if the file cannot be written, or exists and must not be replaced."""
     path = Path(output)
     if not path.absolute().parent.is_dir():
         raise CommandError(USAGE, f"cannot write {escaped(output)}: the folder does not exist")
@@ -116,7 +116,7 @@ def _check_output(output: str, force: bool) -> None:
 
 
 def _written(write: Callable[..., Any], arguments: argparse.Namespace) -> tuple[Issue, ...]:
-    """Write the file, and return what its format cannot say.  Raises CommandError."""
+    """Write the file, and return the content that its format cannot represent.  Raises CommandError."""
     taken = inspect.signature(write).parameters
     options: dict[str, Any] = {"strict": arguments.strict} if "strict" in taken else {}
     if "world" in taken and Path(arguments.output).suffix.lower() == ".world":

@@ -178,7 +178,7 @@ def _pd_gains(robot: Robot, arguments: argparse.Namespace, target: np.ndarray) -
 
 
 def _left(robot: Robot, result: Simulation, controller: Any, target: np.ndarray) -> list[str]:
-    """Return a line on the distance from the target at the end, and what keeps the farthest joint from it."""
+    """Return a line on the distance from the target at the end, and on the limit that stops the farthest joint."""
     if not isinstance(controller, PD | ComputedTorque):
         return []
     left = np.abs(robot.difference(result.q[-1], target))

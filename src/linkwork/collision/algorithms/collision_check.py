@@ -44,7 +44,7 @@ def in_collision(
     margins: PairMargins | None = None,
     alone: bool = False,
 ) -> Any:
-    """Return 1 if the distance of some pair is at most the margin [m], else 0.
+    """Return 1 if the distance of a pair is at most the margin [m], else 0.
 
     Evaluation stops at the first such pair.
 

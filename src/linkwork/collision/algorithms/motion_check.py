@@ -181,7 +181,7 @@ def _configuration(tree: Tree, q0: Scalars, phi: Scalars, t: Any) -> list[Any]:
 
 
 def _joined(at: _Progress, low: Any, high: Any) -> _Progress:
-    """Return the progress with another free interval, which extends ``done`` or is stored before the others."""
+    """Return the progress after a further free interval, which extends ``done`` or is stored for later."""
     reached = le(low, at.done)
     done = where(reached, fmax(at.done, high), at.done)
     lows = tuple(where(reached, old, new) for old, new in zip(at.low, (low, *at.low), strict=False))

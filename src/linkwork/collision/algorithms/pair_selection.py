@@ -58,7 +58,7 @@ def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
 
 
 def _supported_shapes(tree: Tree, caller: str) -> tuple[LinkShape, ...]:
-    """Return the robot's shapes.  Raises ValueError if it has none, or some whose distances are not supported."""
+    """Return the robot's shapes.  Raises ValueError if it has none, or shapes without a distance algorithm."""
     shapes = link_shapes(tree)
     if not shapes:
         raise ValueError(

@@ -119,7 +119,7 @@ def link_findings(
 
 
 def _by_the_reader(frame: Frame) -> Iterator[ModelFinding]:
-    """Yield what the readers of files report about an inertia."""
+    """Yield the findings on an inertia that readers of files report."""
     findings = Findings()
     mass, center, about = mass_properties(frame.inertia)
     check_inertial(findings, Location(), mass, center, about, (*frame.visuals, *frame.collisions))
@@ -250,7 +250,7 @@ def _center(frame: Frame, body: LinkMass, known: Sequence[Sequence[Geometry]]) -
 
 
 def _of_all(name: str, masses: Mapping[str, LinkMass]) -> Iterator[ModelFinding]:
-    """Yield the findings on what most of the moving links have in common."""
+    """Yield findings on values that most moving links share."""
     counts = Counter((body.mass, body.about.tobytes()) for body in masses.values())
     for (mass, _), count in counts.most_common(1):
         if count >= _MANY and 2 * count > len(masses):

@@ -14,7 +14,7 @@ class ModelCheckMethods(RobotBase):
     __slots__ = ()
 
     def check_model(self) -> ModelCheck:
-        """Check what is physically odd: masses, inertias, shapes, limits, and joints that move without mass.
+        """Check for implausible masses, inertias, shapes and limits, and for joints that move without mass.
 
         Each finding of the result has a code, a severity ("error", "warning" or "note"), the link or joint, the
         numbers, why it matters, and the remedy.  ``print`` shows a table.  The values of each inertia are checked by

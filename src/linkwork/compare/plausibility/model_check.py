@@ -18,7 +18,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 class Code(NamedTuple):
-    """A kind of finding: its severity, why it matters, and what to do."""
+    """Kind of a finding: its severity, why it matters, and its remedy."""
 
     severity: Severity
     reason: str
@@ -168,7 +168,7 @@ def finding(
     severity: Severity | None = None,
     **values: Any,
 ) -> ModelFinding:
-    """Return a finding with the severity, reason and remedy of its code, unless others are given."""
+    """Return a finding; severity, reason and remedy are those of its code by default."""
     known = CODES[code]
     quantities = tuple((key, float(value)) for key, value in values.items())
     text = remedy or known.remedy
@@ -258,7 +258,7 @@ _MOST_NAMES = 3  # of links or joints in a row
 
 
 def _wrapped(lines: list[str], rows: Iterable[list[str]], columns: int | None) -> list[str]:
-    """Return the lines of a table, of which the last column continues below the row where it is too long."""
+    """Return the lines of a table; a last column that is too long continues below its row."""
     if columns is None or max(map(len, lines)) <= columns:
         return lines
     result = [cut(line, columns) for line in lines[:2]]

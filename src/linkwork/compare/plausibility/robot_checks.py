@@ -160,7 +160,7 @@ def _overlaps(tree: Tree, poses: dict[int, Pose]) -> Iterator[ModelFinding]:
 
 
 def _are_apart(tree: Tree, a: int, b: int) -> bool:
-    """Return True for bodies of different mechanisms, one of which floats: at zero they are at one place."""
+    """Return True for bodies of different mechanisms, one of which floats: at zero their positions may coincide."""
     first = []
     for body in (a, b):
         while body != WORLD and tree.bodies[body].parent != WORLD:

@@ -121,7 +121,7 @@ class Cache:
         return entry
 
     def lock(self, name: str) -> KeyLock:
-        """Return the lock of a name: whoever has it makes the entries of this name, and others wait."""
+        """Return the lock of a name: its owner creates the cache entries of this name, while others wait."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return KeyLock(self.folder, name, _warn_once)

@@ -48,7 +48,7 @@ def content_digest(*values: Any) -> str:
 
 
 def content_key(kind: str, *values: Any) -> str | None:
-    """Return the name in the cache of what depends on these values; None if the content of one of them is unknown."""
+    """Return the cache name of a result that depends on these values; None if a value has no digest."""
     try:
         return f"{digest([content_digest(*values)], [kind])}-{kind}"
     except UnknownContentError:

@@ -205,7 +205,7 @@ def _ticks(process: int) -> int:
 
 
 def _children(process: int) -> list[int]:
-    """Return the processes that a process on Linux has started, one of which may compile for it."""
+    """Return the child processes of a process on Linux; a child may compile for it."""
     result: list[int] = []
     for thread in os.listdir(f"/proc/{process}/task"):
         with contextlib.suppress(OSError), open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:

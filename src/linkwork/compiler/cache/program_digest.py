@@ -95,7 +95,7 @@ def _named(value: Any) -> bytes:
 
 
 def _instructions(instructions: tuple[Instruction, ...], digests: dict[int, bytes]) -> bytes:
-    """Encode instructions column by column: most have no value, and most others have a float or an integer."""
+    """Encode instructions column by column: most have no value, and most values are floats or integers."""
     operations, arguments = (list(map(itemgetter(k), instructions)) for k in range(2))
     numbers = {operation: n for n, operation in enumerate(dict.fromkeys(operations))}
     values = [x[2] if len(x) == 3 else ... for x in instructions]

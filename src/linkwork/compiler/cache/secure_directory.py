@@ -30,11 +30,11 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | geta
 
 
 class UntrustedError(OSError):
-    """A path must not be used, because others could change its content."""
+    """A path must not be used, because other users could change its content."""
 
 
 class OpenFiles(io.IOBase):
-    """Files of the system by their numbers, each of which is closed once: by a `with` statement, or by ``close``.
+    """File descriptors, each of which is closed exactly once: by a `with` statement, or by ``close``.
 
     A signal handler that raises between two bytecodes leaves no file open and closes none twice, whose number may be
     that of another thread's file by then.  For one call of C opens a file and notes its number, one call of C closes
@@ -206,12 +206,12 @@ def _verify(state: os.stat_result, at: Path, *, last: bool) -> None:
 
 @cache
 def _trusted() -> frozenset[int]:
-    """Return the trusted user ids: the user, root, and the owner of the root directory (another in some containers)."""
+    """Return the trusted user ids: the user, root, and the owner of the root directory (another in containers)."""
     return frozenset({os.geteuid(), 0, os.stat("/").st_uid})
 
 
 def _is_own_group(group: int) -> bool:
-    """Return True if a group has the user as its only member: many systems give each user one, of the same id."""
+    """Return True if the user is the only member of a group, such as the private group with the user's id."""
     if group != os.geteuid():
         return False
     try:
@@ -224,7 +224,7 @@ def _is_own_group(group: int) -> bool:
 
 
 def _foreign(state: os.stat_result) -> str | None:
-    """Return why others could write a directory or file, or None."""
+    """Return the reason why other users could write a directory or file, or None."""
     if sys.platform == "win32":
         return None
     if state.st_uid not in (os.geteuid(), 0):

@@ -284,7 +284,7 @@ class _Background:
             self.writing.discard(thread)
 
     def _next(self) -> Job | None:
-        """Wait for a job and return it; None if there has been none for some time."""
+        """Wait for a job and return it; None if the queue stays empty for the waiting time."""
         end = time.monotonic() + _IDLE
         while True:
             with self.lock:
@@ -304,7 +304,7 @@ class _Background:
                 self.wakes.get(timeout=max(pause, 0.0))
 
     def _finished(self, job: Job, again: bool) -> None:
-        """Note that a thread has ended its work on a job, which is to be tried ``again`` after a while."""
+        """Note that a thread has ended its work on a job, which is queued ``again`` after a while."""
         with self.lock:
             self.idle += 1
             self.running.remove(job)
@@ -346,7 +346,7 @@ def _compiled_here(job: Job) -> list[bytes]:
 
 
 def _processes() -> int:
-    """Return the number of processes that compile: half of the processors, since the others have work."""
+    """Return the number of compiling processes: half of the processors, since the program uses the others."""
     return max(1, min(available_processors() // 2, _MAX_PROCESSES))
 
 

@@ -184,7 +184,7 @@ class _Arrays:
         return [f.let(f"icmp ne ptr {x}, {y}") for x in self.start[:many] for y in self.start[many:]]
 
     def pack(self, first: str, left: str, buffer: str, again: str) -> None:
-        """Emit the packing of a vector of samples from index ``first``, of which ``left`` exist.
+        """Emit the packing of a vector of samples from index ``first``; ``left`` samples remain.
 
         Inputs that are the same for all samples are in the buffer already if it was packed before: ``again``.
         """
@@ -350,7 +350,7 @@ def _count_status(f: IrFunction, layout: AnyLayout, status: str) -> None:
 
 
 def _count_guards(f: IrFunction, layout: AnyLayout, results: str) -> None:
-    """Emit code that increments a counter if a guard is greater than zero in some sample of the vector."""
+    """Emit code that increments a counter if a guard is greater than zero in any sample of the vector."""
     if layout.guards:
         lanes = layout.lanes
         mask = vector("i1", lanes)

@@ -72,7 +72,7 @@ def _from_llvm() -> Processor:
 
 
 def _about() -> list[str] | None:
-    """Return what the system says of the processor, and of the library of LLVM; None if either is unknown."""
+    """Return the system's description of the processor and LLVM's library; None if either is unknown."""
     folder = os.path.join(os.path.dirname(llvmlite.__file__ or ""), "binding")
     library = "llvmlite.dll" if sys.platform == "win32" else "libllvmlite.so"
     try:
@@ -87,7 +87,7 @@ def _about() -> list[str] | None:
 
 
 def _words_of_linux() -> list[str] | None:
-    """Return what Linux says of the first processor; None if anything is missing.  Raises OSError."""
+    """Return the description of the first processor by Linux; None if it is incomplete.  Raises OSError."""
     machine = os.uname().machine
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
         first = file.read(_MOST_READ).partition("\n\n")[0]
@@ -98,7 +98,7 @@ def _words_of_linux() -> list[str] | None:
 
 
 def _words_of_windows() -> list[str]:
-    """Return what Windows says of the first processor, and each feature that it reports.  Raises OSError."""
+    """Return the description of the first processor by Windows, with each reported feature.  Raises OSError."""
     import ctypes
     import winreg
 
@@ -109,7 +109,7 @@ def _words_of_windows() -> list[str]:
 
 
 def _features_of_numpy() -> list[str] | None:
-    """Return the features that NumPy found by CPUID, whose answer Valgrind and others change; None if unknown."""
+    """Return the features that NumPy read by CPUID, which Valgrind and emulators change; None if unknown."""
     core: Any = getattr(np, "_core", None)
     features = getattr(getattr(core, "_multiarray_umath", None), "__cpu_features__", None)
     return None if features is None else sorted(name for name, on in features.items() if on)

@@ -98,7 +98,7 @@ def attend_function(system: System) -> IrFunction:
 
 
 def _raise_later(code: _Code) -> None:
-    """Emit the request that Python raises the pending error as soon as it runs again."""
+    """Emit a request that Python raises the pending error when it executes the next bytecode."""
     truth, raiser = code.load("PyObject_IsTrue", "ptr"), code.load("raiser", "ptr")
     code.call("i32", "Py_AddPendingCall", f"ptr {truth}", f"ptr {raiser}")
 

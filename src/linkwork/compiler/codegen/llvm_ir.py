@@ -191,7 +191,7 @@ class IrFunction:
         return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {largest}")
 
     def any_not_finite(self, real: FloatType, arrays: Sequence[tuple[str, int]]) -> str:
-        """Return whether some element of contiguous arrays, given with their sizes, is not finite.
+        """Return whether any element of contiguous arrays is not finite; the arrays have their sizes.
 
         Elements are checked in vectors of four.
         """
@@ -341,7 +341,7 @@ class IrFunction:
 
 
 def save_flags(f: IrFunction, target: Target) -> str:
-    """Save the processor's floating-point flags; on unknown processors do nothing."""
+    """Save the processor's floating-point flags; has no effect on unknown processors."""
     if target.triple.startswith("x86_64"):
         f.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
         saved = f.let("alloca i32, align 4")

@@ -59,7 +59,7 @@ class _Unsupported(Exception):
 
 
 def loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded | None:
-    """Load object files that may refer to each other; None if LLVM is needed.
+    """Load object files that may refer to each other; None if loading needs LLVM.
 
     ``known`` has addresses of functions by name.  Other functions are those of this process.
     """
@@ -126,7 +126,7 @@ def _sections(code: bytes) -> list[_Section]:
 def _symbols(
     code: bytes, sections: Sequence[_Section], addresses: Mapping[int, int]
 ) -> Iterator[tuple[str, bool, int | None]]:
-    """Yield the name of each symbol, whether it is one of this file alone, and its address unless it is undefined."""
+    """Yield each symbol's name, whether it is local to the file, and its address unless it is undefined."""
     tables = [section for section in sections if section.type == _SYMBOLS]
     if len(tables) > 1:
         raise _Unsupported("several tables of symbols")
@@ -144,7 +144,7 @@ def _symbols(
 
 
 class _Memory:
-    """Memory of this process for sections: executable ones, constant ones, and others, on pages of their own."""
+    """Memory of this process for executable, constant and writable sections, each on separate pages."""
 
     def __init__(self, files: Sequence[Sequence[_Section]]) -> None:
         import mmap

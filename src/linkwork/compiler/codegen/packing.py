@@ -360,7 +360,7 @@ def _parted(f: IrFunction, vector: str, real: FloatType, lanes: int, count: int)
 def _picked(
     f: IrFunction, vectors: Sequence[str], sources: Sequence[tuple[int, int]], real: FloatType, lanes: int
 ) -> str:
-    """Return a vector whose lanes are taken from others: ``sources`` has the vector and lane for each."""
+    """Return a vector with lanes from several vectors: ``sources`` has the vector and lane for each."""
     kind, result, first = real.vector(lanes), vectors[0], True
     for number, other in enumerate(vectors[1:], 1):
         own = [source_lane if first else lane for lane, (_, source_lane) in enumerate(sources)]

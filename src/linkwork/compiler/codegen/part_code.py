@@ -59,11 +59,11 @@ class CodegenOptions:
             self.vectors, self.scalar = (Layout(cut, target, real, many) for many in lanes)
 
     def texts(self, parts: Iterable[str]) -> list[str]:
-        """Return the LLVM IR of some parts, a text for each module."""
+        """Return the LLVM IR of the parts, one text for each module."""
         return [_module(text, self.target) for part in parts for text in _part(part)(self)]
 
     def quick_texts(self, parts: Iterable[str]) -> list[Module]:
-        """Return the modules of some parts that take little time to compile, as LLVM IR or as object files."""
+        """Return the modules of the parts in a form that compiles quickly, as LLVM IR or as object files."""
         quick = copy(self)
         quick.shared = {} if can_assemble(self.target, self.scalar.real) else None
         texts = [text for part in parts for text in QUICK.get(part, _part(part))(quick)]

@@ -108,7 +108,7 @@ class Runtime(ABC):
         self.add(f, f.at("%data", field.offset), "1")
 
     def off(self, f: IrFunction) -> None:
-        """Emit the note that a guard is greater than zero in some sample."""
+        """Emit the note that a guard is greater than zero in a sample."""
         self.count(f, Call.off_calls)
 
     @abstractmethod

@@ -154,7 +154,7 @@ class _Threads:
         return f.let(f"icmp eq i32 {status}, 0")
 
     def started(self) -> None:
-        """Emit the release of what is needed to start threads."""
+        """Emit the release of the resources that starting threads needed."""
         if not self._is_windows:
             self._f.let(f"call i32 @pthread_attr_destroy(ptr {self._attributes})")
 

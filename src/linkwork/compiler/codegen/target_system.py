@@ -24,7 +24,7 @@ _INLINE_PROBES = '"probe-stack"="inline-asm"'
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """An operating system, and for some fields its processor.
+    """Operating system, for some fields together with its processor.
 
     ``probes`` is the attribute of functions by which those with large frames touch each page of the stack, so that none
     jumps over the guard page.  It is "" where LLVM calls a function of the system instead (Windows: ``__chkstk``).

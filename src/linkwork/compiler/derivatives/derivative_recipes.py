@@ -226,7 +226,7 @@ class Base:
         return source.identity if known else None
 
     def chosen_inputs(self, by: Sequence[str], space: str) -> Chosen:
-        """Return the named inputs, or all; a nested input stands for all arrays in it.
+        """Return the named inputs, or all; a nested input selects all arrays in it.
 
         Raises UnknownNameError for an unknown input, ValueError for a repeated one, or if the kernel has no inputs.
         """

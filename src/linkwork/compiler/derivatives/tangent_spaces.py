@@ -29,7 +29,7 @@ Map = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 class Block(NamedTuple):
-    """Coordinates of a configuration that move independently of all others, such as those of one joint.
+    """Coordinates of a configuration that vary independently of all others, such as those of one joint.
 
     It has their slices of q and of v, and the maps from velocity to rates q̇ and back, for scalars of any type.
     """

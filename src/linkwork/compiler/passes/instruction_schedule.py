@@ -98,7 +98,7 @@ def schedule(program: L) -> L:
 
 
 def trace_order(program: L) -> L:
-    """Return the program in the order of the trace, without what no result depends on: a schedule for quick code.
+    """Return the program in traced order, without instructions that no result needs: a schedule for quick code.
 
     As in `schedule`, what a loop's condition needs comes first, then sines and cosines of inputs, and inputs and
     constants come just before their first use.  The results of instructions of several results follow them at once.

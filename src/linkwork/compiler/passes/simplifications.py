@@ -183,7 +183,7 @@ def trim_loops(program: L) -> L:
 
 
 def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], aliases: dict[int, int]) -> None:
-    """Trim the loop at an index, of which ``parts`` are the indices of the results that are used."""
+    """Trim the loop at an index; ``parts`` are the indices of its used results."""
     _, args, loop = instructions[number]
     needs = _needs(loop, {instructions[k].value for k in parts})
     carried, columns, outside, kept, frozen, unchanged, stores = needs
@@ -228,7 +228,7 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
 
 
 class _Needs(NamedTuple):
-    """Indices of the carried values, columns of inputs, outer values and outputs that some results of a loop need.
+    """Indices of the carried values, columns of inputs, outer values and outputs that results of a loop need.
 
     ``frozen`` are carried values that never change and are inputs of the body alone; ``unchanged`` are all of these.
     """
@@ -243,7 +243,7 @@ class _Needs(NamedTuple):
 
 
 def _needs(loop: Loop, used: set[int]) -> _Needs:
-    """Return what the ``used`` results of a loop need."""
+    """Return the carried values, inputs and outputs that the ``used`` results of a loop need."""
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     inputs = _inputs_of(body)
     source = [_input(body, r) for r in body.results[head : head + n]]
@@ -259,7 +259,7 @@ def _needs(loop: Loop, used: set[int]) -> _Needs:
 
 
 def _arguments(loop: Loop, args: Sequence[int], needs: _Needs) -> list[int]:
-    """Return the arguments of a loop that has only what its results need."""
+    """Return the arguments of a loop reduced to the values that its results need."""
     state, stacked, others = loop.split(args)
     read, first = sum(loop.reads), len(loop.reads)
     result = [*(state[k] for k in needs.carried), *stacked[:first]]
@@ -269,7 +269,7 @@ def _arguments(loop: Loop, args: Sequence[int], needs: _Needs) -> list[int]:
 
 
 def _needed(body: Region, roots: Iterable[int]) -> bytearray:
-    """Mark the instructions of a body that some of them need; of a loop inside, what its used results need."""
+    """Mark the instructions of a body that ``roots`` need; of an inner loop, those that its used results need."""
     if LOOP not in body.kinds:
         return body.flags(roots)
     flags = bytearray(len(body.instructions))

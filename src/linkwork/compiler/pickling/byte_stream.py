@@ -13,7 +13,7 @@ _SMALL = 1 << 16  # [bytes] that any content may have
 
 
 class DamagedBytesError(ValueError):
-    """Bytes are not what linkwork wrote: they are damaged, from another program, or of another version."""
+    """Bytes were not written by this version of linkwork, or are damaged."""
 
 
 class ByteWriter:

@@ -180,7 +180,7 @@ def _fits(nesting: PortTree, program: Program) -> bool:
 
 
 def _class_of(name: tuple[str, str], keys: Any) -> type:
-    """Return a class that this process has imported; nothing is imported for a file."""
+    """Return a class that this process has imported; a file causes no imports."""
     module, qualified = name
     found: Any = sys.modules.get(module)
     for part in qualified.split("."):

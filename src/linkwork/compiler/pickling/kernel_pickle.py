@@ -270,7 +270,7 @@ class _Remade:
 
     @cached_property
     def _kernel(self) -> Kernel:
-        """The kernel made again from its origin."""
+        """The kernel, rebuilt from its origin."""
         with self._lock:
             if self._head["kind"] == _DERIVATIVE:
                 base, method, by, of, options = self._content.objects[:5]

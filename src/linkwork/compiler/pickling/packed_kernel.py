@@ -19,7 +19,7 @@ class Packed(NamedTuple):
 
 
 class FunctionOrigin(Protocol):
-    """A robot or a joint and a request, from which a kernel is made again."""
+    """Robot or joint with a function request, from which a kernel can be rebuilt."""
 
     def packed(self) -> bytes | None:
         """Return the origin as bytes; None if the other process could not make the kernel from them."""

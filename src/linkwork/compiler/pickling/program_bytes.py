@@ -59,7 +59,7 @@ def read_values(data: bytes, objects: Sequence[Any] = ()) -> tuple[Any, ...]:
 
 
 def _described(operations: Iterable[Operation]) -> bytes:
-    """Return a digest of what programs rely on in the definitions of operations."""
+    """Return a digest of the properties of operations on which programs rely."""
     text = [[o.name, o.arity, o.kinds, o.gives, o.lowering.kind, o.lowering.code] for o in operations]
     return hashlib.sha256(repr(text).encode()).digest()[:8]
 

@@ -63,7 +63,7 @@ def check_fields(kind: type, values: Mapping[str, Any]) -> None:
 
 
 def check_bundle(instruction: Instruction, before: Sequence[Instruction]) -> None:
-    """Raise DamagedBytesError unless the arguments of an instruction fit what it does with them.
+    """Raise DamagedBytesError unless the arguments of an instruction fit its kind.
 
     ``before`` are the instructions that it may refer to.
     """

@@ -27,7 +27,7 @@ _ROUND = 1 << 16  # [bytes] sizes are multiples of it, so that batches of nearly
 
 
 class _Loan(ref["Any"]):
-    """A weak reference to a buffer, with the buffer's memory, which goes back to the pool when the buffer is deleted.
+    """Weak reference to a buffer; when the buffer is deleted, its memory returns to the pool.
 
     Its callback is a method of C: a signal handler that raised in Python code there would be ignored.
     """
@@ -44,7 +44,7 @@ class _Pool:
         self._by_size: dict[int, deque[_Loan]] = {}  # the size used last is the last
 
     def lend(self, size: int) -> Any:
-        """Return a buffer of ``size`` bytes; its memory comes back when it is deleted, unless that is too large."""
+        """Return a buffer of ``size`` bytes; after deletion, its memory returns to the pool unless it is too large."""
         if size > _MAX_UNUSED:
             return _buffer_type(size).from_buffer(np.empty(size, np.uint8))
         with self._lock:
@@ -87,7 +87,7 @@ def empty(shape: Sequence[int]) -> np.ndarray:
 
 
 def owner(x: Any) -> Any:
-    """Return the object that exclusively owns an array's memory: an array or a buffer of `empty`; None for others."""
+    """Return the object that exclusively owns an array's memory: an array or a pool's buffer; None for other memory."""
     while x.__class__ is np.ndarray:
         if x.flags.owndata:
             return x

@@ -19,7 +19,7 @@ __all__ = ["in_main_interpreter", "keep_alive"]
 
 
 def keep_alive(*things: Any) -> np.ndarray:
-    """Return an object that keeps ``things`` alive for as long as it lives, whatever the garbage collector does.
+    """Return an object that keeps ``things`` alive during its own life, also in garbage collections.
 
     It is an array, since the collector does not traverse NumPy's arrays. The things must not refer back to the object's
     owner: such a cycle would never be collected.

@@ -164,7 +164,7 @@ def make_fast(
     holder: type | None = None,
     watch: VariableWatch | None = None,
 ) -> tuple[Callable[..., Any], Callable[[Any], None]]:
-    """Return the entry of compiled code as a Python function, and a function that puts other code in its place.
+    """Return the entry of compiled code as a Python function, and a function that installs other code in it.
 
     ``otherwise`` handles calls that the code does not.  Several results are returned as a ``result``, a type of named
     tuples; a single one in a ``holder``, see `holds`.  CPython reads the code's address in every call, so that the next

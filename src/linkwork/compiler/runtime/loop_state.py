@@ -12,7 +12,7 @@ REMEMBERED = 16  # threads of calls that failed: a power of two
 
 
 class Call(ctypes.Structure):
-    """Record of calls: counters of a batch loop, and what a caller other than Python sets for one call."""
+    """Record of calls: counters of a batch loop, and data that a caller other than Python sets for one call."""
 
     _fields_ = [
         ("not_finite_calls", ctypes.c_int64),  # with an input that is NaN, infinite or beyond `LARGE` of `float_type`
@@ -24,7 +24,7 @@ class Call(ctypes.Structure):
 
 
 class State(Call):
-    """Record of a kernel's calls by NumPy, and what its batch loop needs of this process."""
+    """Record of a kernel's calls by NumPy, with the data of this process that its batch loop needs."""
 
     _fields_ = [
         ("threads", ctypes.c_void_p),  # an int64: maximum number of threads of a call

@@ -114,7 +114,7 @@ class GeneralCall:
         self._kernel = kernel
 
     def is_single(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> bool:
-        """Return True if the arguments are one sample of float64, in arrays and Python numbers, and nothing else."""
+        """Return True if the arguments are exactly one sample of float64, as arrays and Python numbers."""
         if len(arrays) + len(named) != len(self.inputs):
             return False
         values = [*zip(self.inputs, arrays, strict=False)]
@@ -138,7 +138,7 @@ class GeneralCall:
         return partial(call, *[np.ascontiguousarray(x, np.float64).reshape(np.shape(x)) for x in (*arrays, *rest)])
 
     def run(self, *arrays: Any) -> Any:
-        """Call the kernel with arrays for its inputs, of which there is at least one.
+        """Call the kernel with arrays for its inputs; it has at least one input.
 
         No input or output has a dimension of zero.  Raises TypeError for another count of arrays.
 
@@ -271,7 +271,7 @@ class GeneralCall:
         return outputs[0] if self.result is None else self.result(*outputs)
 
     def _raise_failure(self) -> None:
-        """Raise the error because of which the results of a call are invalid."""
+        """Raise the error that made the results of a call invalid."""
         for loop in self.loops:
             if loop.failure is not None:
                 raise loop.failure

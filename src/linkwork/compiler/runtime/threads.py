@@ -60,7 +60,7 @@ def _from_environment() -> int | None:
 
 
 def _default() -> int:
-    """Return the number of threads for this process: one in a worker, since others work beside it."""
+    """Return the default number of threads: one in a worker process, beside which other workers compute."""
     library = worker_of()
     if library is None:
         return min(available_processors(), MAX_THREADS)
@@ -156,7 +156,7 @@ def _leave_in_child() -> None:
 
 
 def acquire_at_fork(*locks: Any) -> None:
-    """Let forks acquire some reentrant locks, in their order, before those of earlier calls."""
+    """Acquire reentrant locks before each fork, in their order and before the locks of earlier calls."""
     if hasattr(os, "register_at_fork"):
         for lock in reversed(locks):  # functions registered last run first before a fork
             os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)

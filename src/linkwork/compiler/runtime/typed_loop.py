@@ -73,7 +73,7 @@ class TypedLoop:
         self._table = table, index
 
     def make_few(self) -> None:
-        """Compile the code for calls with few samples, unless some code is ready.  It compiles the loop when needed."""
+        """Compile the code for calls with few samples, unless code is ready.  It compiles the loop when needed."""
         if self.ready:
             return
         few = self._code.source.backend.few_entry
@@ -118,7 +118,7 @@ class TypedLoop:
 
 
 def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int, int], None]:
-    """Return the Python function that NumPy calls first in place of a loop: it compiles and runs the loop.
+    """Return the Python function that NumPy first calls as its loop: it compiles and runs the compiled loop.
 
     It refers to the loop weakly, as the kernel owns NumPy's function. An error of compilation is stored in the loop.
     """

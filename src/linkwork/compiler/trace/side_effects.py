@@ -161,7 +161,7 @@ _State = tuple[str, Any] | None  # what is compared: its kind and its value
 
 
 def _state(value: Any) -> _State:
-    """Return what a trace should leave as it is; None if the value has no such state."""
+    """Return the state of a value that a trace should not change; None if the value has no such state."""
     if isinstance(value, (list, dict, set, bytearray)):
         return "size", len(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -204,7 +204,7 @@ _EFFECTS = {
 
 
 def _effect(before: _State, after: _State) -> tuple[str, str] | None:
-    """Return what a trace did to a variable, with the remedy; None if its value is as before or another object."""
+    """Return a message on how a trace changed a variable, with the remedy; None if its value is unchanged."""
     if before is None or after is None or before[0] != after[0]:
         return None
     kind, old, new = before[0], before[1], after[1]

@@ -63,7 +63,7 @@ UserState = dict[str, list[object]]
 
 
 def user_state(value: Any) -> UserState | None:
-    """Return what functions and objects of users in a value read now, by variable; None if it contains none.
+    """Return the current variables that users' functions and objects in a value read; None if it contains none.
 
     States are compared by ``==``.
     """
@@ -72,7 +72,7 @@ def user_state(value: Any) -> UserState | None:
 
 
 def function_state(function: Any) -> UserState | None:
-    """Return what a call of a function reads now, by variable; None if no code of users is found."""
+    """Return the current variables that a call of a function reads; None if it calls no code of users."""
     return _Reached([function]).parts if _code_in([function]) else None
 
 
@@ -112,7 +112,7 @@ def readers_in(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _content_of(value: Any) -> list[Any]:
-    """Return what an object of linkwork contains, as far as traces depend on it."""
+    """Return the content of a linkwork object on which traces depend."""
     hook = getattr(value, TRACE_CONTENT, None)
     if hook is None:
         return [x for _, x in attributes_of(value)]
@@ -137,7 +137,7 @@ _looked_through: dict[int, tuple[ref[Any], bool]] = {}  # by id: objects that ne
 
 
 class _Reached:
-    """Code of users that some functions and objects reach, and its variables."""
+    """Users' code that is reachable from functions and objects, and its variables."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.parts: UserState = {}  # by the name of a variable in the code

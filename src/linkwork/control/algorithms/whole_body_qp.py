@@ -141,7 +141,7 @@ class BodyUnits:
 
 
 def _each(values: Scalars, by: Sequence[float]) -> list[Any]:
-    """Return products; zero and infinite floats stay what they are."""
+    """Return products; zero and infinite floats are returned unchanged."""
     return [x if is_zero(x) or _is_infinite(x) else x * k for x, k in zip(values, by, strict=False)]
 
 

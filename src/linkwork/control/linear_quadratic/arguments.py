@@ -47,7 +47,7 @@ def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | N
 
 
 def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
-    """Return the names of the joints with these indices of v.  Raises ValueError for some of a joint's indices."""
+    """Return the names of the joints with these indices of v.  Raises ValueError if a joint is selected in part."""
     names, left = [], set(acting.tolist())
     for i, body in robot.tree.stacked():
         own = set(range(robot.nv)[robot.tree.v_slices[i]])

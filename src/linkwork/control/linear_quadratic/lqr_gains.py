@@ -172,7 +172,7 @@ def _compiled(n: int, m: int, continuous: bool) -> Kernel:
 
 
 def _plain_sizes(A: Any, B: Any, Q: Any, R: Any, N: Any) -> tuple[int, int]:
-    """Return the numbers of states and inputs of float64 arrays whose shapes fit; zeros for anything else."""
+    """Return the numbers of states and inputs of float64 arrays with shapes that fit; zeros otherwise."""
     try:
         n, m = B.shape[-2:]
         fit = (

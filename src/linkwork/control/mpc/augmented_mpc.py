@@ -194,7 +194,7 @@ class AugmentedPlanner:
     def _chosen(
         self, program: _Program, lanes: np.ndarray, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any
     ) -> tuple[Search, Inputs]:
-        """Return the state and the inputs of some environments."""
+        """Return the state and the inputs of the selected environments."""
         inputs = program.of_environments(self._inputs(program, q, v, inputs), lanes)
         return {name: x[lanes] for name, x in search.items()}, inputs
 
@@ -350,7 +350,7 @@ def _merged(search: Search, state: Search, lanes: np.ndarray) -> Search:
 
 @dataclass(frozen=True)
 class _MotorTorque(TorqueFeature):
-    """Forces τ of some joints in a step, without a target: the forces that a controller applies."""
+    """Forces τ of the selected joints in a step, without a target: the forces that a controller applies."""
 
     @property
     def target_of(self) -> None:  # type: ignore[override]

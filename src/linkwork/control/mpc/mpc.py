@@ -207,7 +207,7 @@ class ModelPredictiveController:
         self._plan, self._age = plan, age
 
     def _content(self) -> list[Any]:
-        """Return what plans depend on in addition to the robot: the problem, the motors and the search."""
+        """Return the values besides the robot on which plans depend: the problem, the motors and the search."""
         names = ("num_steps", "phases", "durations", "terms", "variables", "parameters", "contacts")
         motors = self.acting, self._effort, self.passive, self._parameters
         return [type(self.planner).__name__, *(getattr(self.problem, name, None) for name in names), *motors]
@@ -355,7 +355,7 @@ class ModelPredictiveController:
         return _SearchOutcome(plan, cost, violation, is_new, is_finite)
 
     def _update(self, outcome: _SearchOutcome, search: Search, q: np.ndarray) -> None:
-        """Store new plans and finite searches; searches that are not finite begin again at ``q``."""
+        """Store new plans and finite searches; searches with non-finite values restart at ``q``."""
         new = outcome.is_new
         if not new.all():
             cold, keep = self.planner.initial_search(q), outcome.is_finite & self.planner.is_finite(search)

@@ -57,7 +57,7 @@ class Planner(Protocol):
         """Return the search from states (n, nq), (n, nv) after ``iterations`` in total since `begin_step`."""
 
     def has_converged(self, search: Search) -> bool:
-        """Return True if all environments have converged: further iterations change nothing."""
+        """Return True if all environments have converged, so that further iterations have no effect."""
 
     def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
         """Return the search with effort limits, and a mask (n,) of the environments that need further iterations.
@@ -91,7 +91,7 @@ class Planner(Protocol):
         """Return the kernels that each step runs."""
 
     def later_kernels(self) -> Sequence[Callable[[], Kernel]]:
-        """Return functions that return kernels which only some steps run."""
+        """Return functions that return kernels which only few steps run."""
 
 
 def horizon_step(prepared: PreparedProblem) -> float:

@@ -174,7 +174,7 @@ def impact(tree: Tree, q: Scalars, v: Scalars, impulses: Wrenches = (), passive:
 def coupled_forward_dynamics(
     tree: Tree, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches = (), passive: bool = False
 ) -> list[Any]:
-    """Return the accelerations a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)) (nv) of a tree in which joints follow others.
+    """Return the accelerations a = M(q)⁻¹ (τ + Σ Jᵀ w − h(q, v)) (nv) of a tree with coupled joints.
 
     ``passive`` adds armature to M; passive joint forces are part of τ already.
 

@@ -55,7 +55,7 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 def _extreme(x: Any, y: Any, may_come_first: Callable[[Any, Any], Any], comes_first: Callable[[Any, Any], Any]) -> Any:
-    """Return ``x`` or ``y``, the one that comes first in an order; NaN if either is NaN.
+    """Return ``x`` or ``y``, whichever comes first in an order; NaN if either is NaN.
 
     ``comes_first(x, y)`` is the strict comparison, ``x > y`` for the larger one, and ``may_come_first(x, y)`` also
     holds for equal scalars.  If one is a constant that is not NaN, this takes one comparison.

@@ -44,7 +44,7 @@ class CustomDerivative(ABC):
 
     @abstractmethod
     def compute(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return the results, and intermediate values that derivatives can use (factors, say).
+        """Return the results, and intermediate values that derivatives can use, for example factors.
 
         Second derivatives differentiate the intermediate values operation by operation, or by the rule that returned
         them.  They must therefore be results of rules, not steps of an iteration or steps that leave out zeros.

@@ -129,7 +129,7 @@ def forward(outputs: Sequence[Any], inputs: Sequence[Symbol], seeds: Sequence[_R
 
 
 def _differentiated(instructions: Sequence[Instruction], results: Sequence[int]) -> set[int]:
-    """Return the indices of the instructions whose derivatives those of some results depend on.
+    """Return the indices of the instructions with derivatives that the results' derivatives need.
 
     They exclude the steps of a rule's computation.
     """

@@ -228,7 +228,7 @@ _MAX_LITERALS = 12  # a condition of more parts is simplified in some of them on
 
 
 def _literals(condition: Symbol) -> dict[int, Symbol]:
-    """Return conditions by index, all of which hold where this one does."""
+    """Return the conditions of a conjunction by index; all of them hold where ``condition`` holds."""
     result: dict[int, Symbol] = {}
     waiting = [condition]
     while waiting:

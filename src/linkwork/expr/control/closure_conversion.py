@@ -167,14 +167,14 @@ class Differentiated:
         return self.graph.inputs("more", (count,))
 
     def more_terms(self, are_conditional: Sequence[bool]) -> tuple[list[Any], list[Symbol]]:
-        """Return terms of derivatives, some of them conditional, and the new input symbols that represent them."""
+        """Return terms of derivatives, of which some are conditional, and the new input symbols that represent them."""
         fresh = self.more(len(are_conditional) + sum(are_conditional))
         return [*terms_of_body(iter(fresh), are_conditional)], fresh
 
     def forward(
         self, results: Sequence[Any], keys: Sequence[Mapping[Any, bool]]
     ) -> tuple[list[SparseRow], list[Symbol]]:
-        """Return the sparse derivatives of some results, and the new input symbols that they depend on.
+        """Return the sparse derivatives of the results, and the new input symbols that they depend on.
 
         ``keys`` has for each input the directions in which it has a derivative, with True for a conditional one.  The
         new symbols are the derivatives of the inputs by direction, `flagged`.
@@ -222,7 +222,7 @@ class Residual:
 
 
 def keys_of(rows: Iterable[SparseRow]) -> dict[Any, bool]:
-    """Return all directions in which at least one of some sparse derivatives has an element, in a fixed order.
+    """Return all directions in which any of the sparse derivatives has an element, in a fixed order.
 
     The value of a direction is True if one of these elements is conditional.
     """
@@ -247,7 +247,7 @@ class DerivedBodies(NamedTuple):
 
 
 def flagged_rows(rows: Sequence[SparseRow], keys: Sequence[Mapping[Any, bool]]) -> list[Any]:
-    """Return the derivatives of some values in the directions of ``keys`` as `flagged` numbers."""
+    """Return the derivatives of values in the directions of ``keys`` as `flagged` numbers."""
     terms = [row.get(key, 0.0) for row, row_keys in zip(rows, keys, strict=True) for key in row_keys]
     return flagged(terms, [flag for row_keys in keys for flag in row_keys.values()])
 
@@ -305,7 +305,7 @@ Layout = Any
 
 
 def graph_of(scalars: Iterable[Any]) -> Graph | None:
-    """Return the trace that some of these scalars, or their components, belong to, or None."""
+    """Return the trace to which any of these scalars, or their components, belongs, or None."""
     for x in scalars:
         if x.__class__ is Symbol:
             return x.graph
@@ -321,7 +321,7 @@ def is_truth(x: Any) -> bool:
 
 
 def truth_of(number: Any) -> Any:
-    """Return the truth value that a number stands for: true unless it is 0."""
+    """Return the truth value of a number: false for 0, else true."""
     return not_(eq(number, 0.0))
 
 

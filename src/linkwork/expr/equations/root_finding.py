@@ -207,7 +207,7 @@ def _elements(caller: str, function: Callable[[Any], Any], value: Any, form: Tre
 
 
 def _bare(x: Any) -> Any:
-    """Return a batch that is the element of a 0-dimensional object array; return anything else unchanged."""
+    """Return a batch that is the element of a 0-dimensional object array; return other values unchanged."""
     if isinstance(x, Dual):
         return Dual(_bare(x.value), _bare(x.tangent), x.level)
     return _bare(x.item()) if isinstance(x, np.ndarray) and x.dtype == object and not x.ndim else x

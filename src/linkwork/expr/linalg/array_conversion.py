@@ -26,7 +26,7 @@ _NO_SCALARS = frozenset({type(None), str, bytes, dict, type, types.FunctionType,
 
 
 def array_of(caller: str, name: str, value: Any) -> Array:
-    """Return an argument as an array of floats or objects.  Raises TypeError for anything else."""
+    """Return an argument as an array of floats or objects.  Raises TypeError for other arguments."""
     array = np.asarray(scalars(value))
     if array.dtype.kind in "biu":
         array = array.astype(float)

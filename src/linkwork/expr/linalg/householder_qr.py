@@ -74,7 +74,7 @@ def orthogonal_factors(rows: Rows, n: int) -> tuple[list[list[Any]], list[list[A
 
 
 def upper_factor(rows: Rows, n: int) -> list[list[Any]]:
-    """Return the rows of R alone, for a matrix with n columns."""
+    """Return only the rows of R, for a matrix with n columns."""
     return rows_of(apply_rule(_Orthogonal(len(rows), n, False), flat(rows)), n, min(len(rows), n))
 
 

@@ -249,7 +249,7 @@ class SparseFactors:
         return [self.values[unknown] for unknown in self.factorization.order]
 
     def solved(self, b: Sequence[Any], *, forward: bool = True, backward: bool = True) -> list[Any]:
-        """Return (L D Lᵀ)⁻¹ b, or with one of both parts alone, L⁻¹ b or L⁻ᵀ D⁻¹ b."""
+        """Return (L D Lᵀ)⁻¹ b, or the solution with one factor only, L⁻¹ b or L⁻ᵀ D⁻¹ b."""
         pattern = self.factorization
         return list(SparseSolution(pattern.order, pattern.starts, pattern.rows, forward, backward)([*self.values, *b]))
 

@@ -199,7 +199,7 @@ class SingularRotation(ImplicitDerivative):
         return _matrices(values, [*self._shapes(self.adjoint), (m, n), (n, n), (1, n), (m, n)])
 
     def _beside(self, u: Matrix, s: Scalars, rows: Matrix) -> Matrix:
-        """Return (1 − U Uᵀ) M for the columns of a matrix M at singular values that are zero, and 0 for the others."""
+        """Return (1 − U Uᵀ) M in the columns of M at singular values of zero, and 0 in the other columns."""
         if self.n == self.m:
             return []
         none = [is_rounding(x, s[0]) for x in s]
@@ -222,7 +222,7 @@ def _within(s: Scalars, rows: Matrix, diagonal: Scalars) -> Matrix:
 
 
 def _matrices(values: Scalars, shapes: Sequence[tuple[int, int]]) -> list[Matrix]:
-    """Return matrices of these shapes, whose elements follow each other."""
+    """Return consecutive values as matrices of these shapes."""
     result, start = [], 0
     for rows, columns in shapes:
         result.append(rows_of(values[start : start + rows * columns], columns, rows))

@@ -100,7 +100,7 @@ def packed_index(i: int, j: int) -> int:
 
 
 def scan_rows(step: Any, carry: Any, columns: Sequence[Sequence[Any]]) -> tuple[Any, list[list[Any]]]:
-    """Apply ``step`` to one row after the other of some columns.  Return the last carry and the output columns.
+    """Apply ``step`` to the rows of the columns in order.  Return the last carry and the output columns.
 
     ``step`` accepts the carry and a row, an element of each column.  It returns the new carry and a list of outputs,
     which may be empty.  Many rows become a loop.

@@ -71,7 +71,7 @@ Scalars = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class ConvexProgram:
-    """Convex quadratic program: minimize ½ xᵀHx + gᵀx with bounds on the rows A x and on some variables.
+    """Convex quadratic program: minimize ½ xᵀHx + gᵀx with bounds on the rows A x and on selected variables.
 
     ``bounded`` are the indices of these variables.  ``lower``, ``upper`` and ``warm`` have an element for each row of
     A, then one for each of them.

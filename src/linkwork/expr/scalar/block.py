@@ -78,7 +78,7 @@ class InstructionList(ABC):
         return flags
 
     def extend_flags(self, flags: bytearray, results: Iterable[int]) -> None:
-        """Set the flags of `flags` also for these values and what they depend on."""
+        """Set the flags of `flags` for these values and for all values that they depend on."""
         instructions = self.instructions
         waiting = [r for r in results if not flags[r]]
         for r in waiting:

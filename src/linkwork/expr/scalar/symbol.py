@@ -92,7 +92,7 @@ class Graph:
         return self.truth(bool(x)) if kind == "t" else self.constant(x)
 
     def _valued(self, operation: Operation, value: Any, args: Sequence[Symbol]) -> Symbol:
-        """Return the node of an operation with these arguments and a further value, such as its `MultiResult`."""
+        """Return the node of an operation with these arguments and an additional value, such as its `MultiResult`."""
         key = (operation, value, *args)
         node = self._table.get(key)
         if node is None:
@@ -401,7 +401,7 @@ def _moved_out(total: Any) -> Any:
 
 
 def _as_written(x: Symbol) -> Symbol:
-    """Return -p - q or p - q as it is written, for operations that tell 0.0 from -0.0; other symbols stay."""
+    """Return -p - q or p - q in its original form, for operations that distinguish 0.0 and -0.0; else the symbol."""
     graph = x.graph
     if x.index not in graph.moved:
         return x

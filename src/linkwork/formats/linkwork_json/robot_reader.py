@@ -70,7 +70,7 @@ def _read(root: Value, source: str | None, findings: Findings) -> Tree:
 
 @dataclass(slots=True)
 class _ReadBody:
-    """A body as its entry states it, with the data that its checks need."""
+    """Body as stated by its entry, with the data for its checks."""
 
     body: Body
     parent: str
@@ -338,7 +338,7 @@ class _Robot:
                 check_inertial(findings, where, *parts, (*frame.visuals, *frame.collisions))
 
     def _check_names(self, root: Value, frames: list[Frame]) -> None:
-        """Record an error for each repeated name, and for each name that refers to nothing."""
+        """Record an error for each repeated name, and for each name without an element."""
         own = {frame.name for frame in frames} | {"world"}
         marks: set[str] = set()
         for key, kind in (("bodies", "joint"), ("frames", "frame"), ("points", "point"), ("directions", "direction")):

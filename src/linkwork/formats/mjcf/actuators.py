@@ -80,7 +80,7 @@ class _Reader:
         self.moving = {joint.name for joint in structure.joints if joint.joint.nv > 0}
 
     def element(self, i: int) -> str:
-        """Return the tag of an actuator's element, as far as its fields tell it."""
+        """Return the tag of an actuator's element, as far as its fields determine it."""
         name = self.source.name_in_model("actuator", i)
         tags = ("motor", "position", "velocity", "general", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
         return next((tag for tag in tags if (tag, name) in self.source.lines), "general")
@@ -130,7 +130,7 @@ class _Reader:
         return low, high
 
     def report_dynamics(self, i: int, name: str, where: Location) -> None:
-        """Report the dynamics of an actuator's activation, which is not taken: the control takes its place."""
+        """Report the unsupported activation dynamics of an actuator: the control replaces the activation."""
         kind, caller = self.dynamics[i], self.source.title("actuator", name)
         if kind in ("integrator", "filter", "filterexact"):
             of = "" if kind == "integrator" else f" with the time constant {self.of_dynamics[i][0]:.6g} s"
@@ -144,7 +144,7 @@ class _Reader:
     # -- transmissions
 
     def transmission(self, i: int, name: str, where: Location) -> dict[str, Any]:
-        """Return what the actuator acts on, as arguments of `Actuator`.  Raises _Unsupported."""
+        """Return the joints or frames on which the actuator acts, as arguments of `Actuator`.  Raises _Unsupported."""
         one, other = self.ids[i]
         gear = self.gears[self.output[i]]
         match self.kinds[i]:

@@ -42,7 +42,7 @@ class Structure:
     fixed_base: dict[int, Sequence[float]] = field(default_factory=dict)  # free joints that are held, by index
 
     def rigid(self, apart: str = "") -> dict[str, str]:
-        """Return, for each link, the first link of its rigid body; what is welded to the link ``apart`` stays apart."""
+        """Return, for each link, the first link of its rigid body; links welded to ``apart`` count as separate."""
         result = {link.name: link.name for link in self.links}
         for joint in self.joints:
             if joint.joint.nv == 0 and joint.parent != apart:
@@ -213,7 +213,7 @@ class _Joints:
         return Limits(lower, upper, none.velocity, effort, not source.disabled & {"limit", "constraint"})
 
     def drive(self, j: int, joint: JointType, dofs: slice) -> Drive:
-        """Return the armature and the spring of a joint, and report what they cannot state."""
+        """Return the armature and the spring of a joint, and report properties that they cannot represent."""
         source, caller = self.source, self.source.title("joint", self.source.joints[j])
         armature, stiffness = tuple(self.armature[dofs]), 0.0
         if "spring" not in source.disabled:

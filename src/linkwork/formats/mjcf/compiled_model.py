@@ -160,18 +160,18 @@ class CompiledModel:
         self.issues.append(Issue("UNSUPPORTED", message, where or Location(self.file), hint))
 
     def ignored_all(self, subject: str, names: Sequence[str]) -> None:
-        """Note several things of a kind together, if there are any."""
+        """Note several elements of one kind together, if there are any."""
         if names:
             self.ignored(f"{subject} are not taken: {listed(names)}")
 
     def not_drawn(self, subject: str, names: Sequence[str]) -> None:
-        """Note things of a kind that MuJoCo shows and pictures of the robot do not, if there are any."""
+        """Note elements of one kind that MuJoCo shows and pictures of the robot omit, if there are any."""
         if names:
             message = f"{subject} are not taken and not drawn: {listed(names)}"
             self.issues.append(Issue("NOT_DRAWN", message, Location(self.file)))
 
     def title(self, kind: str, name: str) -> str:
-        """Return a thing's name in messages."""
+        """Return an element's name for messages."""
         return f"{kind} {quoted(name)}"
 
 

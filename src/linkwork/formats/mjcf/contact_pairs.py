@@ -87,7 +87,7 @@ def _kinds(source: CompiledModel, structure: Structure) -> list[_Kind]:
 
 
 def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
-    """Return a symmetric bool array: True for two kinds of geoms that MuJoCo checks against each other."""
+    """Return a symmetric bool array: True for two kinds of geoms between which MuJoCo checks collisions."""
     of_link: dict[str, list[int]] = {}
     of_body: dict[str, list[int]] = {}
     for k, kind in enumerate(kinds):
@@ -112,7 +112,7 @@ def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
 
 
 def _separate(source: CompiledModel, structure: Structure, kinds: list[_Kind], checked: np.ndarray) -> dict[str, int]:
-    """Add a link for each set of geoms of a link that is checked against other geoms than the rest.
+    """Add a link for each set of a link's geoms that collide with other geoms than the remaining geoms do.
 
     The set with the most partners remains on the link.  Return a kind of geoms of each link with collision shapes.
     """

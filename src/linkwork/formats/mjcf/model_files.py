@@ -62,7 +62,7 @@ class ModelFiles:
 def check_files(
     path: str | os.PathLike[str], roots: Iterable[str], findings: Findings, budget: Budget = MODEL
 ) -> ModelFiles:
-    """Read the documents of a model and check every file that they name, and what they make MuJoCo allocate.
+    """Read the documents of a model; check every file that they name, and the memory that MuJoCo would allocate.
 
     ``roots`` are folders besides that of the model and its package in which files may be.  Errors: PATH_ESCAPE,
     URI_SCHEME, BAD_NAME, TOO_LARGE, CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading

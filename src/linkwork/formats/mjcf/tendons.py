@@ -37,7 +37,7 @@ class Tendons:
 
 
 def read_tendons(source: CompiledModel, structure: Structure) -> Tendons:
-    """Return the tendons of a model, and report what is not taken of them."""
+    """Return the tendons of a model, and report their content that is ignored."""
     reader, result = _Reader(source, structure), Tendons()
     names = source.own_names("tendon", len(reader.kinds))
     for i, name in enumerate(names):
@@ -100,7 +100,7 @@ class _Reader:
         return ForceElementDescription(spring, where)
 
     def dynamics(self, i: int) -> list[str]:
-        """Return the words for what acts on a tendon besides actuators and equality constraints."""
+        """Return the words for the forces on a tendon besides actuators and equality constraints."""
         array, off = self.source.array, self.source.disabled
         fields: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
             ("stiffness", {"spring"}, ("tendon_stiffness", "tendon_stiffnesspoly")),

@@ -156,7 +156,7 @@ def _folder(document: Document) -> tuple[str, ...]:
 
 
 def _release(element: Element) -> tuple[int, ...]:
-    """Return the version that an `<sdf>` of a model.config states; the lowest one for anything else."""
+    """Return the version that an `<sdf>` of a model.config states; the lowest version for invalid text."""
     text = element.attributes.get("version", "").strip()
     return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,3}", text) else (0,)
 

@@ -26,7 +26,7 @@ _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 class LinkReader:
-    """Reader of links, which counts what SDF's defaults state.
+    """Reader of links, which counts the values supplied by SDF's defaults.
 
     ``inertia`` selects a link's inertia: the ``"given"`` one, the ``"nearest"`` physically consistent one, or zero
     (``"ignore"``).
@@ -56,7 +56,7 @@ class LinkReader:
         )
 
     def report(self) -> None:
-        """Report what links have in common, once each."""
+        """Report findings that several links share, once each."""
         for what, found in (*self.unsupported.items(), *self.without_effect.items()):
             node, element = found[0]
             times = f" ({len(found)} times, here first)" if len(found) > 1 else ""

@@ -63,7 +63,7 @@ def sdf_text(
     meshes: MeshFolder | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> tuple[str, Report]:
-    """Return a robot as the text of an SDF file, and the report of what SDF cannot represent.
+    """Return a robot as the text of an SDF file, and the report of content that SDF cannot represent.
 
     With the name of a ``world``, the model is in a world of this name, which states the gravity.  ``meshes`` is a
     folder for hulls, which SDF has no shape for; ``path`` is that of the file.

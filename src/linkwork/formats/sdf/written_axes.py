@@ -28,7 +28,7 @@ _RIGHT_ANGLE = 1e-9  # largest cosine between axes at a right angle
 def add_axes(
     log: WritingLog, node: Node, element: str, kind: JointType, values: Mapping[str, tuple[float, ...]]
 ) -> None:
-    """Add the axes of a joint, with the values for each; values of a ball joint have no place in the file."""
+    """Add the axes of a joint, with the values for each; a ball joint has no element for its values."""
     axes = _axes_of(kind)
     none = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "effort": math.inf}
     if isinstance(kind, UnboundedRevolute):

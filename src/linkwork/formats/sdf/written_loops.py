@@ -99,7 +99,7 @@ class LoopWriter:
         return {name for one in same for name in own_ends(one)}
 
     def carrier(self, name: str) -> tuple[str, Pose]:
-        """Return the link that a frame is written on, and its pose there."""
+        """Return the link on which a frame is written, and the frame's pose on the link."""
         found, frame = self.described.carrier(self.tree, name), self.tree.frame(name)
         if found is None or found[0] == WORLD_LINK:
             return ROOT, frame.placement

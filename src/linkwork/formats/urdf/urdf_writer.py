@@ -59,7 +59,7 @@ def urdf_text(
     meshes: MeshFolder | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> tuple[str, Report]:
-    """Return a robot as the text of a URDF, and the report of what URDF cannot represent.
+    """Return a robot as the text of a URDF, and the report of content that URDF cannot represent.
 
     Frames that are no links, loops, actuators and all other attachments are left out with ``with_loops_file``, as
     another file has them.  ``meshes`` is a folder for hulls, which URDF has no shape for; ``path`` is that of the file.

@@ -25,7 +25,7 @@ _SECONDS, _SPEED = 25, 5 << 20  # [s] of its time, and [bytes] of layers in a se
 
 
 def layers_anew(layers: Sequence[bytes], budget: Budget) -> list[bytes | str]:
-    """Return each binary layer as another process wrote it anew, or what is wrong with it."""
+    """Return each binary layer as another process rewrote it, or the message of its failure."""
     request, data = {"sizes": [*map(len, layers)]}, b"".join(layers)
     if is_restricted():  # this process reads an untrusted file: it starts no other one
         problems, arrays = layers_of_request(request, data)
@@ -43,7 +43,7 @@ def layers_anew(layers: Sequence[bytes], budget: Budget) -> list[bytes | str]:
 
 
 def layers_of_request(request: dict[str, Any], data: bytes) -> tuple[list[str | None], dict[str, np.ndarray]]:
-    """Return what is wrong with each of some layers, or None, and the bytes of those that were written anew."""
+    """Return each layer's error message or None, and the bytes of the layers that were rewritten."""
     problems: list[str | None] = []
     arrays: dict[str, np.ndarray] = {}
     begin = 0
@@ -60,7 +60,7 @@ def layers_of_request(request: dict[str, Any], data: bytes) -> tuple[list[str | 
 
 
 def _written_anew(source: str, target: str) -> str | None:
-    """Return None after the layer was written anew, or what is wrong with it."""
+    """Rewrite the layer; return None, or the message of the failure."""
     from pxr import Sdf
 
     try:

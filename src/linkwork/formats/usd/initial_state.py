@@ -57,7 +57,7 @@ def _placed(poses: Mapping[str, Pose], link: str) -> Pose:
 
 
 def _coordinates(reader: PrimReader, used: JointPrim, X: Pose) -> tuple[float, ...] | None:
-    """Return the coordinates of a joint with the pose X_FM, within its limits if full turns lead there."""
+    """Return the coordinates of a joint with the pose X_FM, shifted by full turns into its limits if possible."""
     joint = used.joint
     residual: Any = joint.pose_residual(X)
     apart = max(math.hypot(*residual.angular), math.hypot(*residual.linear))

@@ -135,7 +135,7 @@ class PrimReader:
         return default if value is None else bool(value)
 
     def word(self, prim: Any, name: str, words: Sequence[str], default: str) -> str:
-        """Return one of some words; another one is the error DATA_TYPE."""
+        """Return an attribute with one of the listed words as its value; other values are the error DATA_TYPE."""
         value = self.value(prim, name)
         if value is None:
             return default

@@ -39,7 +39,7 @@ class StageJoints:
         self.prims, self.bodies, self.names = prims, bodies, names
 
     def read(self) -> tuple[list[JointPrim], dict[str, str]]:
-        """Return the joints, and the links between stacked joints by name with the link that they stand for."""
+        """Return the joints, and the massless links between stacked joints: the represented link, by name."""
         from pxr import UsdPhysics
 
         reader = self.reader

@@ -105,7 +105,7 @@ def check_size(layers: dict[str, Any], root: Any, where: Location, budget: Budge
 
 
 def _counts(graph: dict[Node, list[Node]], starts: list[Node]) -> dict[Node, int]:
-    """Return the number of prims that each node stands for, without recursion; a cycle counts once."""
+    """Return the number of prims that each node expands to, without recursion; a cycle counts once."""
     counts: dict[Node, int] = {}
     for start in starts:
         stack = [(start, False)]
@@ -141,7 +141,7 @@ def _children(spec: Any) -> list[str]:
 
 
 def _arcs(name: str, spec: Any, layers: dict[str, Any]) -> list[Node]:
-    """Return what a prim spec refers to: the identifier of a layer and the path of a prim in it."""
+    """Return the references of a prim spec: the identifier of a layer and the path of a prim in it."""
     if str(spec.path) == "/":
         return []
     result = []

@@ -33,7 +33,7 @@ _FORCES = re.compile(r"Mjc|Newton|Physx|Isaac|Physics(Deformable|Vehicle|Tendon)
 
 
 def report_unread(reader: PrimReader, prims: list[Any]) -> None:
-    """Report what a stage has besides that which is read: attributes of simulators, their prims, and velocities.
+    """Report content of a stage that is not read: attributes of simulators, their prims, and velocities.
 
     Content that changes the motion is UNSUPPORTED; the rest is IGNORED.
     """

@@ -283,7 +283,7 @@ class _Layers:
         return layer
 
     def _from_crates(self, data: dict[_File, bytes]) -> dict[_File, Any]:
-        """Return binary layers, which another process has read and written anew."""
+        """Return binary layers after another process has read and rewritten them."""
         from pxr import Sdf
 
         result = {}

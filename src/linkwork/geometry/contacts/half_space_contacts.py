@@ -63,14 +63,14 @@ def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
 
 
 def half_space_cylinder(a: HalfSpaceCore, b: CylinderCore, within: Any) -> Touching:
-    """Return the contacts of the lowest points of both rims, and five more of the lower rim, 60° apart."""
+    """Return the contacts of the lowest points of both rims, and five further points of the lower rim, 60° apart."""
     rim, low, x, y = lowest_of_rim(a, b)
     other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
     return Touching(a.normal, (*_under(a, within, (*rim, other)),))
 
 
 def half_space_cone(a: HalfSpaceCore, b: ConeCore, within: Any) -> Touching:
-    """Return the contacts of the rim's lowest point, five more of the rim, 60° apart, and the apex."""
+    """Return the contacts of the rim's lowest point, five further points of the rim, 60° apart, and the apex."""
     rim, _, _, _ = lowest_of_rim(a, b, -b.half)
     return Touching(a.normal, (*_under(a, within, (*rim, b.pose.point(Vec3(0.0, 0.0, b.half)))),))
 

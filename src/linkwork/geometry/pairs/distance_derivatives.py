@@ -184,7 +184,7 @@ class _Measured(TransposedTangent):
 
 
 def _carried(core: Any, change: Any, p: Vec3, n: Vec3) -> tuple[Vec3, Vec3]:
-    """Return the changes of a surface point p and of the normal n there, for a change of the values of a core.
+    """Return the changes of a surface point p and of its normal n, for a change of the parameters of a core.
 
     Scaling a core is a linear map of its points; normals are mapped by its inverse transpose.
     """

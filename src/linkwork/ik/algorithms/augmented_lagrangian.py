@@ -147,7 +147,7 @@ class _State(NamedTuple):
 
 
 def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any = 0.0) -> SearchResult:
-    """Satisfy the hard tasks, and from there minimise the soft tasks subject to the hard ones.
+    """Satisfy the hard tasks; then minimise the soft tasks subject to the hard ones, from the solution.
 
     If the hard tasks cannot be satisfied, the best configuration of the search for them is returned.
     """

@@ -167,7 +167,7 @@ class VelocityStep(NamedTuple):
 
 
 def sizes(stack: Stack) -> list[float]:
-    """Return for each velocity the factor that makes it comparable with the others.
+    """Return, for each velocity, the factor that makes all velocities comparable.
 
     It is 1 for angles and 1 / characteristic length for lengths.
     """
@@ -274,7 +274,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
 
 @dataclass(frozen=True)
 class _Curved:
-    """Errors of one task and unit whose Jacobian changes, with what a step is compared with."""
+    """Errors of one task and unit with a nonlinear Jacobian, and the values to compare a step with."""
 
     rows: list[int]  # indices of the errors
     weights: list[Any]

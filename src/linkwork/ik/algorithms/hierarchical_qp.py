@@ -73,7 +73,7 @@ class _Cascade:
     sources: list[Source | None] = field(default_factory=list)  # errors of the rows; None for linear ones
 
     def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars, indices: Sequence[int]) -> None:
-        """Solve the robot's own equations G δ = target as far as the box allows, and constrain what they reach."""
+        """Solve the robot's own equations G δ = target as far as the box allows, and fix the result by constraints."""
         small = [_REGULARISATION * x for x in floor]
         self._take(boxed_least_squares(rows, [-x for x in target], small, [0.0] * self.n, self.lower, self.upper))
         self._constrain(rows, [(i, 1.0) for i in indices])
@@ -134,7 +134,7 @@ class _Cascade:
         self.high += [fmax(b, v) for b, v in zip(high, values, strict=True)]
 
     def add_level(self, cost: Cost, last: bool) -> None:
-        """Minimise the cost of a level of soft tasks, or of hard errors, and constrain what it reaches."""
+        """Minimise the cost of a level of soft tasks, or of hard errors, and fix the result by constraints."""
         columns = transposed(cost.A) if cost.A else [[] for _ in range(self.n)]
         pulls = [dot(column, cost.r) for column in columns]
 

@@ -92,13 +92,13 @@ _ROUNDING = 8.0 * 2.0**-52  # margin so that q + v dt does not exceed a bound by
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes of accelerations (nv) within a ``step`` [s] with constant forces, for which limits leave room."""
+    """Possible changes of accelerations (nv) within a ``step`` [s] of constant forces; limits need margins for them."""
 
     accelerations: Scalars
     step: float
 
     def along(self, row: Scalars, horizon: float) -> tuple[Any, Any]:
-        """Return the room that limits of a coordinate with the rate r·v, and of this rate, leave.
+        """Return the margins of the limits of a coordinate with the rate r·v, and of the limits of this rate.
 
         The room is for one step with this change, and for a share of the change in all steps of the ``horizon``.
         """

@@ -203,7 +203,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         )
 
     def point(number: Any) -> Any:
-        """Return the index of the configuration of a start: the initial guess comes twice with wide tolerances."""
+        """Return the index of the configuration of a start: with wide tolerances the initial guess is used twice."""
         return fmax(number - 1.0, 0.0) if stack.wide else number
 
     at = tuple(start_configuration(tree, q_init, box, point(first), stack.locked_dofs))

@@ -142,7 +142,7 @@ class Stack:
         return self.some([k for k, task in enumerate(self.tasks) if task.hard is hard])
 
     def some(self, chosen: Sequence[int]) -> Stack:
-        """Return the stack of some of the tasks."""
+        """Return the stack of the selected tasks."""
         rows = [row for row, k in enumerate(self.owners) if k in chosen]
         return Stack(
             self.tree,

@@ -84,7 +84,7 @@ class ConfigurationQuery(StateQuery):
         return self._answer(("q",), lambda: result, (len(result),))
 
     def target(self, target: Scalars, shape: tuple[int, ...]) -> Any:
-        """Return symbols that stand for the task's target: an array of this ``shape``, or a scalar for ().
+        """Return symbols for the task's target: an array of this ``shape``, or a scalar for ().
 
         The user's function receives them as an argument, so that its result is an expression of the target.
         """

@@ -87,7 +87,7 @@ class _JointErrorTask(AimedTask):
 
     @property
     def _needs_exact_jacobian(self) -> bool:
-        """True if some errors of a joint are free, or if their weights differ."""
+        """True if a joint has free and bound errors, or errors with different weights."""
         return any(
             any(map(math.isinf, self.tolerances[indices])) or len(set(self.weights[indices])) > 1
             for indices, _ in self._curved()

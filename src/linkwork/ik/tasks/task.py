@@ -305,7 +305,7 @@ class Task(ABC):
         return [c + gains[1] * (r - x) - gains[0] * e for e, x, r, c in each]
 
     def checked(self, robot: Any) -> Iterable[str]:
-        """Return messages on what is wrong with the task for a robot, apart from unknown names."""
+        """Return messages about errors of the task for a robot, apart from unknown names."""
         return ()
 
     @property

@@ -75,7 +75,7 @@ def checked_configuration(joint: JointType, q: Any, name: str = "") -> np.ndarra
 
 
 def has_manifold(joint: JointType, name: str = "") -> bool:
-    """Return True if some vectors of nq finite values are not configurations of the joint type.
+    """Return True if not every vector of nq finite values is a configuration of the joint type.
 
     ``name`` is the joint's name, for messages.
     """

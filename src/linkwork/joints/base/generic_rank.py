@@ -111,7 +111,7 @@ def _same(joint: JointType) -> bool:
 
 
 def _subspaces(joint: JointType) -> list[np.ndarray]:
-    """Return the motion subspace S (6, nv) at some random configurations."""
+    """Return the motion subspace S (6, nv) at several random configurations."""
     free = np.full(joint.nq, np.inf).tolist()
     drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
     result = [[[float(x) for x in column.elements()] for column in joint.S(q).columns] for q in drawn]

@@ -74,7 +74,7 @@ def unit_steps(tree: Tree, angle: float = 1.0, lengths: float = 1.0) -> list[flo
 
 
 def coordinate_indices(tree: Tree) -> dict[int, int]:
-    """Return, for each velocity that alone moves one coordinate of q, the index of that coordinate."""
+    """Return, for each velocity that is the only one to move a coordinate of q, the index of that coordinate."""
     result: dict[int, int] = {}
     for i, body in tree.stacked():
         q, v = tree.q_slices[i].start, tree.v_slices[i].start

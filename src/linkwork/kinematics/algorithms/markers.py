@@ -236,7 +236,7 @@ def _propagate(
 
 
 def _joint_paths(tree: Tree, start: int, bodies: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return the joints on the paths from one body to others: inward, then outward."""
+    """Return the joints on the paths from one body to several bodies: inward, then outward."""
     inward = [*reversed(ancestors(tree, start)), WORLD]
     depth = {body: k for k, body in enumerate(inward)}
     reached, last = set(inward), 0

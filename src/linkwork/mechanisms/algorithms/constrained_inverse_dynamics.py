@@ -284,7 +284,7 @@ class Actuation:
         return [dot([row[k] for k in self.others], x) for row in self.rows]
 
     def _on(self, indices: Sequence[int], forces: Scalars) -> list[Any]:
-        """Return the components of Gᵀ λ at some velocity indices."""
+        """Return the components of Gᵀ λ at the velocity indices."""
         return [dot(column, forces) for column in self._columns(indices)]
 
     def _free(self, forces: Scalars) -> list[Any]:
@@ -301,7 +301,7 @@ class Actuation:
         columns = self._columns(self.actuated)
 
         def freed(column: Scalars) -> list[Any]:
-            """Return the effect of each constraint force, and the velocities of the others by which it is reduced."""
+            """Return the effect of each constraint force, reduced by the other velocities, and these velocities."""
             scaled = [x * s for x, s in zip(column, self._scales, strict=True)]
             moved = self._normal.solved(self._on(self.others, scaled), _STEPS)
             return [*(x - y for x, y in zip(column, self._spread(moved), strict=True)), *moved]

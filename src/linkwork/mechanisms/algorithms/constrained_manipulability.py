@@ -170,7 +170,7 @@ def _selected(tree: Tree, q: Sequence[Any], frame: str, relative_to: str, part: 
 
 @dataclass(frozen=True, slots=True)
 class _RangeInverse(CustomDerivative):
-    """Rule for P = (F Fᵀ + f)⁻¹ and Q = (F Fᵀ)⁻¹ in the range of F, and 0 beside it, with f the floor.
+    """Rule for P = (F Fᵀ + f)⁻¹ and Q = (F Fᵀ)⁻¹ in the range of F, and 0 in its complement, with f the floor.
 
     The inputs are both, without derivatives, and A = F Fᵀ + f.  With N = 1 − P A, at constant rank:
 

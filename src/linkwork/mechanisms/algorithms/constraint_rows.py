@@ -80,7 +80,7 @@ def rates_of(tree: Tree, q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
 
 
 def rates_of_some(tree: Tree, constraints: Iterable[Constraint], q: Scalars, v: Scalars, time: Any = 0.0) -> AllRates:
-    """Return G, γ and σ of some constraints of a robot in one state."""
+    """Return G, γ and σ of the listed constraints of a robot in one state."""
     state = KinematicState(tree, q, v, time)
     result = AllRates([], [], [], [])
     for constraint in constraints:

@@ -38,7 +38,7 @@ MAX_STEP = 0.5  # [rad, characteristic lengths]
 def closed_configuration(
     tree: Tree, q0: Scalars, q1: Scalars, phi: Scalars, independent: Names, time: Scalars | None = None
 ) -> tuple[list[Any], Any, Any]:
-    """Return the configuration q (nq) near q0 that satisfies the constraints and has some coordinates of q1 ⊕ φ.
+    """Return the configuration q (nq) near q0 that satisfies the constraints, with selected coordinates of q1 ⊕ φ.
 
     ``independent`` names these coordinates. The other results are the largest remaining constraint error, of lengths
     in characteristic lengths, and the margin with which the independent coordinates determine the others: 0 if they do

@@ -23,7 +23,7 @@ Scalars = Sequence[Any]
 
 
 class LeastNormStep(Protocol):
-    """Solver for steps δ of least norm, in some metric W, with G δ = b for the constraint rows G."""
+    """Solver for steps δ of least norm, in a metric W, with G δ = b for the constraint rows G."""
 
     def step(self, target: Scalars) -> list[Any]:
         """Return the least-norm step δ with G δ = ``target``."""

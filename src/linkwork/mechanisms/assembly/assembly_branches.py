@@ -48,7 +48,7 @@ _LOOSE_TOL = 1e-6  # smallest relative singular value of the free columns; below
 
 @dataclass(frozen=True, eq=False, init=False)
 class Branches(ReturnedValue):
-    """Assemblies of a mechanism with some joints fixed: ``count`` for each state, sorted by coordinates."""
+    """Assemblies of a mechanism with fixed joints: ``count`` for each state, sorted by coordinates."""
 
     q: np.ndarray  # (..., n, nq), with the maximum n over all states; NaN beyond the count
     count: np.ndarray  # (...)

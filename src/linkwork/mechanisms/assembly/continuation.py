@@ -85,7 +85,7 @@ class Continuation:
             left = left[~lost & (share[left] < 1.0)]
 
     def _step(self, lanes: np.ndarray, target: np.ndarray, length: np.ndarray) -> np.ndarray:
-        """Try one step of some mechanisms to driver values ``target``; return the reasons of rejections, or ""."""
+        """Try one step of the mechanisms to driver values ``target``; return the reasons of rejections, or ""."""
         self.steps[lanes] += 1
         robot, q, slack, rate = self.robot, self.q[lanes], self.slack[lanes], self.rate[lanes]
         at = self.at.some(lanes, len(self.q))

@@ -47,7 +47,7 @@ class FixedJoints:
     values: dict[str, np.ndarray]  # (..., nq of the joint)
 
     def put_into(self, tree: Tree, q: np.ndarray) -> np.ndarray:
-        """Return configurations that have the prescribed values for the fixed joints, and those of q for others.
+        """Return configurations with the prescribed values of the fixed joints, and those of q for the other joints.
 
         q and the values broadcast.
         """
@@ -118,7 +118,7 @@ class ClosedMechanism:
         return characteristic_length(self.tree)
 
     def open_by(self, error: np.ndarray) -> np.ndarray:
-        """Return the largest error (...) [rad, characteristic lengths] beyond the rounding of places in the world."""
+        """Return the largest error (...) [rad, characteristic lengths] beyond the rounding of world positions."""
         return np.asarray((np.abs(error) * self.scales).max(axis=-1, initial=0.0) - self.rounding)
 
     def dependent_block(self, q: np.ndarray, fixed: Sequence[str], at: StateInputs) -> np.ndarray:

@@ -298,7 +298,7 @@ class MinimalCoordinates(ReturnedValue):
         return array
 
     def _spread(self, name: str, u: ArrayLike) -> np.ndarray:
-        """Return a vector (..., nv) with the independent velocities, and zeros for the others."""
+        """Return a vector (..., nv) with the independent velocities, and zeros for the dependent ones."""
         array = self._read(name, u, self.speeds)
         result = np.zeros((*array.shape[:-1], self._robot.nv))
         result[..., self._speeds] = array

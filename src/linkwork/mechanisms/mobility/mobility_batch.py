@@ -100,14 +100,14 @@ class _Sampled:
         self._least = np.full(len(G), np.inf)  # smallest nonzero singular value of the best one
 
     def contradicting_velocities(self, scales: Scales) -> np.ndarray:
-        """Return True for mechanisms of which no velocity satisfies all constraints, (n)."""
+        """Return True for mechanisms without a velocity that satisfies all constraints, (n)."""
         result = np.zeros(len(self.G), dtype=bool)
         for k in np.flatnonzero(self.drift.any(axis=-1)):
             result[k] = bool(_velocity_errors(self.drift[k], ranked(self.G[k])).any())
         return result
 
     def add(self, index: np.ndarray, G: np.ndarray, ranks: Decomposed) -> None:
-        """Add another configuration of some mechanisms."""
+        """Add another configuration of the mechanisms with an index."""
         better = ranks.rank > self.generic_rank[index]
         better |= (ranks.rank == self.generic_rank[index]) & (ranks.least > self._least[index])
         lanes = index[better]
@@ -244,7 +244,7 @@ def _contradicting(rows: tuple[str, ...], scales: Scales, errors: np.ndarray) ->
 
 
 def _velocity_errors(drift: np.ndarray, ranked_rows: Ranked) -> np.ndarray:
-    """Return the remainder (nc) of G v + σ for the v where it is least; zero if some velocity satisfies all."""
+    """Return the least remainder (nc) of G v + σ over all v; zero if a velocity satisfies all constraints."""
     left = ranked_rows.left @ (ranked_rows.left.T @ drift)
     worst = float(np.abs(left).max(initial=0.0))
     is_small = worst <= 1e-9 * float(np.abs(drift).max(initial=0.0))

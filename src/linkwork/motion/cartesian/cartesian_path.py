@@ -61,7 +61,7 @@ class CartesianPath:
 
     @property
     def corners(self) -> np.ndarray:
-        """Positions s where the direction jumps; a motion stops there."""
+        """Positions s at which the direction is discontinuous; a motion stops there."""
         inner = self._ends[1:-1]
         if not len(inner):
             return inner.copy()

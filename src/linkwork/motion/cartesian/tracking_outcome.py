@@ -104,7 +104,7 @@ def best_outcome(
 def _missed_ending(
     request: PathRequest, waypoints: Waypoints, max_step: np.ndarray, scene_check: SceneCheck | None
 ) -> Ending:
-    """Return the status and message that say why the path has no waypoint after the last one."""
+    """Return the status and message on why the path has no waypoint after the last one."""
     assert waypoints.missed is not None
     q = waypoints.q[-1]
     if scene_check is not None:
@@ -120,7 +120,7 @@ def _missed_ending(
 def _clipped_before(
     robot: Any, curves: tuple[Curve, ...], begins: tuple[int, ...], s: float
 ) -> tuple[tuple[Curve, ...], tuple[int, ...]]:
-    """Return the curves, of which the last is cut at position s, and the indices ``begins`` of remaining curves."""
+    """Return the curves, the last of which is cut at position s, and the indices ``begins`` of remaining curves."""
     clipped = []
     for curve in curves:
         if curve.s[0] >= s:
@@ -148,7 +148,7 @@ class Ending(NamedTuple):
 def missing_neighbor_ending(
     request: PathRequest, q: np.ndarray, s: float, missed: float, max_step: np.ndarray
 ) -> Ending:
-    """Return the status and message that say why no solution at position ``missed`` is near q (nq,) at s."""
+    """Return the status and message on why no solution at position ``missed`` is near q (nq,) at s."""
     at = f"at {100.0 * s / request.path.length:.4g} % of the path"
     X = request.path(missed)
     unlimited, done = request.solve(q[None], X[None], limits=False)
@@ -197,7 +197,7 @@ def _limit_message(request: PathRequest, q: np.ndarray, unlimited: np.ndarray) -
 
 
 def collision_ending(part: float, pair: tuple[str, str], distance: float, margin: float) -> Ending:
-    """Return the status and message for two shapes that are no farther apart than a margin, at a fraction of the path.
+    """Return the status and message for two shapes at most a margin apart, at a fraction of the path.
 
     Shapes that are farther apart are undecided: a certified check needs some distance more.
     """
@@ -247,7 +247,7 @@ def first_collision(
     margin: float,
     resolution: float,
 ) -> FirstCollision | None:
-    """Return the first position at which two shapes are no farther apart than a margin [m]; None if there is none."""
+    """Return the first position at which two shapes are at most a margin [m] apart; None if there is none."""
     robot = request.robot
     try:
         reaches = displacement_bounds(robot, request.lower, request.upper)

@@ -229,7 +229,7 @@ def failure_reason(
     status: int,
     duration: float | None,
 ) -> str:
-    """Return the text that says why there is no profile: the coordinate, the state and the limit."""
+    """Return the reason why no profile exists: the coordinate, the state and the limit."""
     q0, q1, v0, v1, a0, a1 = states
     V, V_down, A, B, up, down = limits
     ends: tuple[tuple[str, np.ndarray, np.ndarray, float], ...] = (("start", v0, a0, 1.0), ("goal", v1, a1, -1.0))

@@ -71,7 +71,7 @@ def _goal_errors(motions: list[_Motion], goals: np.ndarray) -> np.ndarray:
 
 
 def _slow_motion(duration: float, state: State, single_profile: Callable[[State], ProfileArrays]) -> _Motion | None:
-    """Return a motion that stops, moves slowly from q0 to q1, and starts again; None if there is no time for it."""
+    """Return a motion that stops, moves slowly from q0 to q1, and accelerates again; None without time for it."""
     q0, q1, v0, v1, a0, a1 = state
     rests = (v0 == 0.0 and a0 == 0.0), (v1 == 0.0 and a1 == 0.0)
     before = None if rests[0] else _motion_of(single_profile((q0, q0, v0, 0.0, a0, 0.0)))

@@ -34,7 +34,7 @@ _JUMP = 1e-6  # of the greatest rate: larger differences at a knot are jumps
 
 
 class PathRates(NamedTuple):
-    """Derivatives of a path by its own parameter s at some positions.
+    """Derivatives of a path by its own parameter s at given positions.
 
     ``path`` is q, q' and q'', and ``third`` is q'''.  ``g`` is dσ/ds, where σ is the arc length; ``g_first`` and
     ``g_second`` are its derivatives by s.
@@ -275,7 +275,7 @@ class ArcLengthPath:
         return half * (np.ascontiguousarray(rates[:, :-1]) @ _WEIGHTS), rates[:, -1]
 
     def distance_from_end(self, side: int, sigma: np.ndarray) -> tuple[np.ndarray, PathRates]:
-        """Return distances in s from an end of the path, at arc lengths σ from that end, and the path's rates there.
+        """Return distances in s from an end of the path, at arc lengths σ from that end, and the path's rates at them.
 
         ``side`` is 0 for the first and 1 for the last end.
         """
@@ -338,7 +338,7 @@ Result = TypeVar("Result")
 
 
 class LastResult(Generic[Result]):
-    """A function of positions, whose last result is returned again for the same positions."""
+    """Function of positions that returns its last result again if called with the same positions."""
 
     def __init__(self, function: Callable[[np.ndarray], Result]) -> None:
         self._function = function

@@ -216,7 +216,7 @@ class LimitSet:
 
     @property
     def resistance(self) -> TorqueModel | None:
-        """The model of joint forces if some of them depend on the speed and have limits."""
+        """The model of joint forces, if any limited force depends on the speed."""
         return self.forces if self.forces is not None and self.forces.resists else None
 
     def resisted(
@@ -388,7 +388,7 @@ def _sides(
 
 
 def _is_infinite(value: Any) -> bool:
-    """Return True for the number inf, which stands for no limit."""
+    """Return True for the number inf, which means no limit."""
     return isinstance(value, (int, float)) and value == np.inf
 
 

@@ -179,7 +179,7 @@ def _checked_paths(caller: str, value: Any) -> list[Trajectory]:
 
 
 def _resting_motion(path: Trajectory) -> TimedPath:
-    """Return the motion of zero duration along a path on which nothing moves."""
+    """Return the motion of zero duration along a path without motion."""
     s, zeros = np.array([path.start_time, path.end_time]), np.zeros(2)
     timed = Trajectory([path.sections[0].timed(TimeScaling(zeros[:1], s[:1, None]), 0.0, 0.0)], path.robot)
     return TimedPath.estimated((timed, s, zeros, zeros, zeros[:1]), lambda: 0.0)

@@ -64,7 +64,7 @@ class LimitKinds(NamedTuple):
 
     @property
     def is_curved(self) -> bool:
-        """Return True if some limited quantities are not polynomials of low degree."""
+        """True if any limited quantity is not a polynomial of low degree."""
         return self.torque or bool(self.frames)
 
 
@@ -132,7 +132,7 @@ def _differences(s: Any) -> Any:
 
 
 def _stops(c: Any, starts: Any, end: Any) -> Any:
-    """Return 1 for curves at whose beginning the path's direction jumps, and 0 for others (curves,)."""
+    """Return 1 for curves that begin with a discontinuity of the path's direction, else 0 (curves,)."""
     if len(c) == 1:
         return np.zeros(1) + 0.0 * end
 
@@ -160,7 +160,7 @@ def _caps(curves: Any, begins: Any, stops: Any) -> Any:
 
 
 def _timed(steps: Any, result: Any) -> tuple[Any, Any]:
-    """Return ṡ at the ends of segments, and the times there."""
+    """Return ṡ and the times at the ends of segments."""
 
     def one(state: tuple[Any, Any], x: Any) -> tuple[tuple[Any, Any], Any]:
         t, w = state

@@ -311,7 +311,7 @@ def _room(constraints: PathConstraints, forces: np.ndarray) -> tuple[np.ndarray,
 
 
 def passing_times(s: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the times (n + 1,) at positions s (n + 1,) of a motion that has ṡ² = x there and constant s̈ between."""
+    """Return the times (n + 1,) at positions s (n + 1,) of a motion with ṡ² = x there and constant s̈ in between."""
     result: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
     return result
 

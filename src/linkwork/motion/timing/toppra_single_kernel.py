@@ -77,7 +77,7 @@ def motions_by_single_kernel(
     passes: int,
     tolerance: float | None,
 ) -> list[KernelMotion]:
-    """Return the motions along paths that have the same coordinates, each as if it were computed alone.
+    """Return the motions along paths with the same coordinates, each equal to its separate computation.
 
     Each path has at least its number of ``points``.
     A motion that is infeasible in any pass counts as infeasible.

@@ -40,7 +40,7 @@ _DOUBLINGS = 8
 
 @dataclass(frozen=True)
 class TorqueModel:
-    """Joint forces of a robot.  ``passive`` and ``resists`` are True if passive forces act, and if some depend on v.
+    """Joint forces of a robot.  ``passive``: passive forces act; ``resists``: any of them depends on v.
 
     With ``motors``, names of joints, the forces are those of these joints, and constraints bear the rest.
     """

@@ -77,7 +77,7 @@ def with_robot(sections: Sequence[Section], robot: Any, new: Any) -> list[Sectio
 
 
 def by_robot(trajectory: Any) -> list[Any]:
-    """Return the motions of each robot along a trajectory, without those of the others."""
+    """Return the motions of each robot along a trajectory, each without the motions of the other robots."""
     groups: dict[Any, list[Section]] = {}
     for section in trajectory.sections:
         groups.setdefault(section.robot, []).append(section)
@@ -95,7 +95,7 @@ def refuse_changes(caller: str, trajectory: Any) -> None:
 
 
 def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any) -> list[Section]:
-    """Return the sections of a trajectory as a motion of a robot that has its joints, with a prefix, and others.
+    """Return the sections of a trajectory as a motion of a larger robot, which has its joints with a prefix.
 
     The other joints are at the configuration ``others_at`` (nq,).  Raises ValueError and UnknownNameError.
     """

@@ -299,7 +299,7 @@ def decoupled_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple[N
 
 
 def in_rotating_axes(vectors: NormBounds, w: NormBounds, order: int) -> NormBounds:
-    """Return bounds of a vector's derivatives as seen in rotating axes, from those in fixed axes.
+    """Return bounds of a vector's derivatives observed in rotating axes, from those in fixed axes.
 
     ``w`` bounds the angular velocity of the axes and its derivatives.
     """

@@ -297,7 +297,7 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
     # -- derived trajectories
 
     def sampled(self, dt: float | None = None, num_samples: int | None = None) -> tuple[np.ndarray, TrajectoryState]:
-        """Return times at equal steps, with both ends, and the states there.
+        """Return equally spaced times, including both ends, and the states at these times.
 
         The step is about ``dt`` [s], or there are ``num_samples`` times.
         """

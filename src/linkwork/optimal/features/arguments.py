@@ -23,19 +23,19 @@ def one_of(caller: str, argument: str, value: Any, names: Collection[str]) -> st
 
 
 def switch(caller: str, argument: str, value: Any) -> bool:
-    """Return a bool.  Raises ValueError for anything else."""
+    """Return a bool.  Raises ValueError for other values."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{caller}: {argument}: expected True or False, got {value!r}")
     return bool(value)
 
 
 def choice(caller: str, argument: str, value: Any) -> bool | None:
-    """Return a bool, or None for the default.  Raises ValueError for anything else."""
+    """Return a bool, or None for the default.  Raises ValueError for other values."""
     return None if value is None else switch(caller, argument, value)
 
 
 def text(caller: str, argument: str, value: Any, empty: bool = True) -> str:
-    """Return a string.  Raises TypeError for anything else, and for an empty one unless ``empty``."""
+    """Return a string.  Raises TypeError for other values, and for an empty string unless ``empty``."""
     if not isinstance(value, str) or not (value or empty):
         raise TypeError(f"{caller}: {argument}: expected a string, got {value!r}")
     return value

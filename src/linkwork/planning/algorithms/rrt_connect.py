@@ -68,7 +68,7 @@ class Sampling(NamedTuple):
 
 
 class TreesGrown(NamedTuple):
-    """Trees after some rounds, the two nodes at which they met (or −1), and counts.
+    """Trees after several rounds of growth, the two nodes at which they met (or −1), and counts.
 
     The nodes have the same configuration.  The counts are the index of the last sample and the number of rounds.
     """

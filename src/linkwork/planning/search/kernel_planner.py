@@ -52,7 +52,7 @@ class KernelSearchOptions(NamedTuple):
 
 
 def is_supported(space: PlanningSpace, roots: int) -> bool:
-    """Return True if one kernel can search the space and has room for this number of starts and goals."""
+    """Return True if one kernel can search the space with this number of starts and goals."""
     return (
         type(space) is PlanningSpace and space.is_plain and space.robot.nq <= _MAX_COORDINATES and roots <= LARGE.roots
     )
@@ -67,7 +67,7 @@ def compile_searches(space: PlanningSpace, q: np.ndarray) -> None:
 
 
 def compile_first_search(space: PlanningSpace, starts: np.ndarray, num_goals: int) -> None:
-    """Compile what a search needs at first: checks of edges, and the search with small tables.
+    """Compile the kernels that a search needs first: checks of edges, and the search with small tables.
 
     ``num_goals`` is the largest number of goals.  The search is left out if it may need large tables, and all if every
     start is outside of the limits.
@@ -81,7 +81,7 @@ def compile_first_search(space: PlanningSpace, starts: np.ndarray, num_goals: in
 
 
 def _are_small(num_starts: int, num_goals: int) -> bool:
-    """Return True if small tables have room for these numbers of starts and goals."""
+    """Return True if small tables suffice for these numbers of starts and goals."""
     return num_starts + num_goals <= SMALL.roots and num_starts * num_goals <= SMALL.pairs
 
 

@@ -156,7 +156,7 @@ class _Cell:
             raise ModelError(Issue("CELL", str(error), self.reader.where(entry))) from error
 
     def _file(self, value: Value, built_in: Collection[str] = ()) -> str:
-        """Return the path of a file that the cell names, beside the cell or in a package, or a name in ``built_in``.
+        """Return the path of a file that the cell names, in the cell's folder or a package, or a name in ``built_in``.
 
         Raises ModelError.
         """

@@ -19,7 +19,7 @@ __all__ = ["prepare_process", "tree_of_request"]
 
 
 def prepare_process() -> None:
-    """Import what reading and writing of a robot needs, before a process reads an untrusted file."""
+    """Import the modules that read and write a robot, before a process reads an untrusted file."""
     unchecked_robot_text(read_robot("double_pendulum", Options()))
 
 
@@ -40,7 +40,7 @@ def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any
 
 
 def _without_polytopes(tree: Tree) -> tuple[Tree, dict[str, np.ndarray], list[float]]:
-    """Return the tree with meshes in place of polytopes, whose points are arrays by the names of these meshes.
+    """Return the tree with meshes instead of polytopes; the points are arrays by the names of these meshes.
 
     Text of many points is slow, and would need their hulls, which are computed when they are first used.
     """

@@ -46,7 +46,7 @@ class WatchedFunction:
 
 
 class LocatedStep(NamedTuple):
-    """Progress of event location in a step: time [s] up to which it was searched, with q, v and the guards there.
+    """Progress of event location in a step: time [s] up to which it was searched, with q, v and guards there.
 
     A row of the ``table`` is an event: the sum of 2^k over the guards k that crossed zero, its time, q and v before
     it, and q and v after it.  ``count`` is the number of events, larger than the number of rows if there are too many.

@@ -140,7 +140,7 @@ class RattleStep:
         return self.unbounded.end, self._with_energy(self.unbounded, v, momentum, resistance)
 
     def _arriving(self, result: ConstrainedStep, acts: Any) -> tuple[list[Any], Resistance]:
-        """Return the momentum (nv) at the end before the constraints' impulses, and the terms that resist there.
+        """Return the momentum (nv) at the end before the constraints' impulses, and the terms of resistance at the end.
 
         Forces of the second half are left out where a program ``acts``.
         """
@@ -227,7 +227,7 @@ class RattleStep:
         return free, dot(held.inverse.weighed(y), y)
 
     def intervals(self, A: Rows) -> list[TiedRows]:
-        """Return the impulses of each constraint as intervals, which keep the velocities G w₀ of its rows."""
+        """Return the impulses of each constraint as intervals that preserve the velocities G w₀ of its rows."""
         rates, result, start = self.shared.factored(self.q, self.t, FLAT).rates, [], 0
         for one in self.mechanics.tree.constraints:
             own = slice(start, start + len(one.component_names))

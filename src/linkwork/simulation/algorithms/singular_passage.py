@@ -31,7 +31,7 @@ _LOST = 1e-10  # the same of a row whose velocities are rounding: they are remov
 
 @dataclass(frozen=True)
 class SingularPassage:
-    """Functions of a system with constraints beside its singular configurations.
+    """Functions that continue the motion of a constrained system near its singular configurations.
 
     ``acceleration(t, q, v)`` is that of a state that satisfies the constraints.
     """

@@ -334,5 +334,5 @@ def released_velocity(
 
 
 def _is_plain(added: Scalars | None, resisted: Resisted) -> bool:
-    """Return True if nothing is added to the inertia."""
+    """Return True if the step adds no terms to the inertia."""
     return not resisted and (added is None or all(map(is_zero, added)))

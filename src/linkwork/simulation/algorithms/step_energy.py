@@ -106,7 +106,7 @@ class ProgramEnergy(NamedTuple):
 
 
 class ConstrainedPart(NamedTuple):
-    """Part of a robot that constraints connect: indices of its velocities, and the tree with its energies alone."""
+    """Part of a robot that constraints connect: indices of its velocities, and the tree with only its energies."""
 
     velocities: list[int]
     tree: Tree

@@ -108,7 +108,7 @@ class _Row(NamedTuple):
 
 
 def _parts(setup: SimulationSetup) -> Kernel:
-    """Return the kernel that computes some of the method's adaptive substeps, each as one row of results."""
+    """Return the kernel that computes several of the method's adaptive substeps, each as one row of results."""
 
     def traced(state: Any, tau: Any, until: Any, parameters: Any = None) -> Any:
         dynamics = SimulatedDynamics.of(setup, parameters, until)

@@ -26,7 +26,7 @@ __all__ = ["replayed"]
 
 
 class ReplayedStep(NamedTuple):
-    """Time in the step up to which it was repeated [s], q and v there, and the step's other results."""
+    """Time in the step up to which it was repeated [s], q and v at that time, and the step's other results."""
 
     time: Any
     q: Any

@@ -177,7 +177,7 @@ def check_springs(
 def values_of(
     setup: SimulationSetup, kinds: Collection[str], parameters: Mapping[str, Any], leading: tuple[int, ...]
 ) -> dict[str, Any]:
-    """Return the robot's parameters of some kinds, by name; their elements are arrays over all environments."""
+    """Return the robot's parameters of the listed kinds, by name; their elements are arrays over all environments."""
     named = zip(setup.parameter_names, setup.parameters, parameters.values(), strict=True)
     return {
         of: over_environments(values, size, leading)

@@ -415,7 +415,7 @@ class SimulatedDynamics:
     def _coasting(
         self, moving: Any, resistance: PassiveResistance, q: Scalars, v: Scalars, M: list[list[Any]], tau: Scalars
     ) -> tuple[Scalars, list[list[Any]], list[Any], Callable[[Scalars], list[Any]]]:
-        """Return what the program of a tree starts from: the velocity v, the matrix A, and the impulse p of all forces.
+        """Return the data of a tree's program: the velocity v, the matrix A, and the impulse p of all forces.
 
         The last result is a function of w that computes A (w − v) − p.
         """

@@ -238,7 +238,7 @@ def _tumbles(inertia: Any, spin: np.ndarray) -> np.ndarray:
 
 
 def _at_fastest(check: Callable[..., Any], robot: Any, q: np.ndarray, v: np.ndarray, turned: np.ndarray) -> np.ndarray:
-    """Return ``check`` (..., 1, nv) at the first fast record of the fastest environments; others have the union."""
+    """Return ``check`` (..., 1, nv) at the first fast record of the fastest environments; others get their union."""
     far = turned.max(axis=-1).reshape(-1, turned.shape[-2])
     k = np.argmax(np.where(far.max(axis=-1, keepdims=True) > _TURN, far > _TURN, far), axis=-1)
     some = np.argsort(-far.max(axis=-1), kind="stable")[:_ENVIRONMENTS]
@@ -272,7 +272,7 @@ def _is_unbalanced(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def _are_tumbling(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return True for each velocity (nv) whose rotation alone is not about a principal axis of the carried bodies."""
+    """Return True for each velocity (nv) that rotates the carried bodies about no principal axis."""
     units = [unit == "rad/s" for _, body in robot.tree.stacked() for unit in body.joint.v_units]
     owner = [k for k, (_, body) in enumerate(robot.tree.stacked()) for _ in body.joint.v_units]
     of_joint = np.equal.outer(np.unique(owner), owner) & units
@@ -283,7 +283,7 @@ def _are_tumbling(robot: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def _may_be_unstable(setup: SimulationSetup) -> bool:
-    """Return True if a step may be unstable, as some force keeps its value of the start of the step.
+    """Return True if a step may be unstable, because a force is constant at its value of the step's start.
 
     Every method does so with controllers.  Rigid contacts have no stiffness and are evaluated at the end of the step.
     """

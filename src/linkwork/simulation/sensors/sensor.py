@@ -47,7 +47,7 @@ class SensorInput:
 
     @cached_property
     def midway(self) -> SensorInput:
-        """State at the middle of the last step, of which the mean acceleration is that to second order."""
+        """State at the middle of the last step; its acceleration is the step's mean acceleration to second order."""
         if self.start is None:
             return self
         t, q, v = self.start

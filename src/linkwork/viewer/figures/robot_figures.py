@@ -120,7 +120,7 @@ def plot_robot(
 
 
 def _widen(axes: Any) -> None:
-    """Widen the axes along flat directions to make room for labels."""
+    """Widen the axes along flat directions, so that labels fit."""
     limits = [np.array(getattr(axes, f"get_{x}lim")()) for x in "xyz"]
     minimum = 0.3 * max(high - low for low, high in limits)
     for x, (low, high) in zip("xyz", limits, strict=True):

@@ -120,7 +120,7 @@ def _surfaces_class() -> Any:
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     class Surfaces(Poly3DCollection):  # type: ignore[misc]
-        """Triangles with their colours; `extend` adds some."""
+        """Triangles with their colours; `extend` adds triangles."""
 
         def __init__(self) -> None:
             super().__init__([], edgecolors="none", linewidths=0.0, antialiaseds=False, zorder=0.5)
@@ -134,7 +134,7 @@ def _surfaces_class() -> Any:
             self._fine = fine, self.colors[index], _unit_normals(fine)
 
         def do_3d_projection(self) -> Any:
-            """Leave out the faces that are turned away from the viewer, then project the others."""
+            """Omit the faces that are turned away from the viewer, and project the others."""
             corners, colors, normals = self._fine
             azimuth, elevation = np.deg2rad([self.axes.azim, self.axes.elev])
             level = np.cos(elevation)
@@ -176,7 +176,7 @@ def _divided(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_points(axes: Any, shape: Shape, X: np.ndarray, color: Any) -> None:
-    """Draw some points of a cloud, or of the clouds of a compound, at a pose X (4, 4) [m]."""
+    """Draw a sample of the points of a cloud, or of the clouds of a compound, at a pose X (4, 4) [m]."""
     if isinstance(shape, Compound):
         for part in shape.parts:
             draw_points(axes, part.shape, X @ part.origin.matrix(), color)

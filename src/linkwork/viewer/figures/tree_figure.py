@@ -137,7 +137,7 @@ def _arrange(nodes: Sequence[_Node]) -> float:
 
 
 def _draw_joint(axes: Any, parent: _Node, child: _Node, color: Any) -> None:
-    """Draw the line of a joint, in steps, and its name and type beside the line."""
+    """Draw the stepped line of a joint, and its name and type next to the line."""
     corner = -parent.level - _CORNER
     style = {"linestyle": ":" if child.is_fixed else "-", "linewidth": 1.5, "zorder": 1}
     axes.plot(

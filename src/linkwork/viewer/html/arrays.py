@@ -22,7 +22,7 @@ class Arrays:
         self._size = 0
 
     def add(self, code: str, array: Any) -> list[Any]:
-        """Return the place [type, offset in bytes, length] of an array in the block."""
+        """Return the location [type, offset in bytes, length] of an array in the block."""
         data = np.ascontiguousarray(array, dtype=_CODES[code])
         content = data.tobytes()
         place = self._places.get((code, content))

@@ -121,7 +121,7 @@ def _resource(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the page's security policy: its own script and style run, and nothing is requested."""
+    """Return the page's security policy: it runs only its own script and style, and sends no requests."""
 
     def digest(text: str) -> str:
         return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

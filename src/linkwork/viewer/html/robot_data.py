@@ -87,7 +87,7 @@ def _slider(slider: Slider) -> dict[str, Any]:
 
 
 def _closure(robot: Any, functions: Functions) -> dict[str, Any]:
-    """Return what keeps the loops closed while a slider moves, and sentences on joints and loops for the panel.
+    """Return the data that close loops while a slider moves, and sentences on joints and loops for the panel.
 
     It has the errors of the holonomic constraints and the motion along v as functions, and a weight for each velocity:
     joints with an actuator move less than others.

@@ -76,7 +76,7 @@ def _color(color: Any) -> list[float]:
 
 
 def _moving(arrays: Arrays, name: str, code: str, array: Any, dimensions: int) -> dict[str, Any]:
-    """Return the place of an array that may have a first axis for time; one that does not change is stored once."""
+    """Return the location of an array that may have a first axis for time; a constant array is stored once."""
     values = np.asarray(array)
     moving = values.ndim > dimensions and len(values) > 1 and bool((values != values[:1]).any())
     if values.ndim > dimensions and not moving:

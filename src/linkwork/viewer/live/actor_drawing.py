@@ -30,10 +30,10 @@ class ActorDrawing:
         raise NotImplementedError
 
     def refresh(self) -> None:
-        """Move what has become visible to the poses of the last `move`."""
+        """Move newly visible objects to the poses of the last `move`."""
 
     def mark(self, bodies: Collection[int]) -> None:
-        """Colour the links of bodies whose joints are at their limits, and no others."""
+        """Colour exactly the links of bodies with joints at their limits."""
 
 
 class RobotDrawing(ActorDrawing):
@@ -127,7 +127,7 @@ class InstanceDrawing(ActorDrawing):
                 handle.batched_wxyzs, handle.batched_positions = self._placed(self._poses, members)
 
     def _placed(self, poses: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return quaternions (k, 4) and positions (k, 3) of some parts of all robots, robot by robot, in float32."""
+        """Return quaternions (k, 4) and positions (k, 3) of the ``members`` of all robots, by robot, in float32."""
         with_world = np.concatenate([poses, self._worlds], axis=1)  # index -1 is the world
         X = (with_world[:, self._bodies[members]] @ self._placements[members]).reshape(-1, 4, 4)
         return quaternions(X[:, :3, :3]).astype(np.float32), X[:, :3, 3].astype(np.float32)

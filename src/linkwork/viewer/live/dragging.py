@@ -23,7 +23,7 @@ _SLACK = 1e-10  # decrease of the cost, relative, below which the approach ends
 def dragged(
     robot: Any, q: np.ndarray, frame: str, X_target: np.ndarray, *, position_only: bool, jumps: bool
 ) -> np.ndarray:
-    """Return the configuration (nq,) in which a frame is at ``X_target`` (4, 4) [m], or as near as it comes.
+    """Return the configuration (nq,) with a frame at ``X_target`` (4, 4) [m], or as near to it as possible.
 
     ``position_only`` leaves the orientation free.  ``jumps`` permits a solution far from q (nq,).
     """

@@ -61,7 +61,7 @@ class JointCoordinate:
 
 
 def joint_coordinates(robot: Any, q: np.ndarray) -> list[JointCoordinate]:
-    """Return the coordinates of all joints that are not coupled to others, in their order in q.
+    """Return the coordinates of all uncoupled joints, in their order in q.
 
     q (nq,) is the configuration that is shown first.
     """

@@ -68,7 +68,7 @@ class LiveRobot:
         self.take(np.asarray(self.robot.random_configuration(self._rng)))
 
     def drag(self, frame: str, X_target: np.ndarray, position_only: bool, jumps: bool) -> None:
-        """Bring a frame to a pose (4, 4), or as near to it as it comes [m]."""
+        """Move a frame to a pose (4, 4), or as near to it as possible [m]."""
         to_world = self._offset
         if to_world is not None:
             X_target = np.linalg.inv(to_world) @ X_target
@@ -80,12 +80,12 @@ class LiveRobot:
         return X if self._offset is None else self._offset @ X
 
     def in_picture(self, points: np.ndarray) -> np.ndarray:
-        """Return points (..., 3) of the robot's world at their place in the picture [m]."""
+        """Return the positions of points (..., 3) of the robot's world in the picture [m]."""
         X = self._offset
         return points if X is None else points @ X[:3, :3].T + X[:3, 3]
 
     def in_picture_of_each(self, points: np.ndarray) -> np.ndarray:
-        """Return points (n, k, 3) of the worlds of n instances at their places in the picture [m]."""
+        """Return the positions of points (n, k, 3) of the worlds of n instances in the picture [m]."""
         X = self.actor.offsets
         return points if X is None else points @ X[:, :3, :3].mT + X[:, None, :3, 3]
 
@@ -117,7 +117,7 @@ class LiveRobot:
         return True
 
     def redraw(self) -> None:
-        """Draw again at the next chance, also without a new configuration."""
+        """Redraw as soon as possible, even without a new configuration."""
         self._changed = True
 
     @property

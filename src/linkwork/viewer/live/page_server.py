@@ -125,7 +125,7 @@ def _port_in_use(port: int) -> OSError:
 
 @contextlib.contextmanager
 def _quiet_console() -> Iterator[None]:
-    """Suppress what viser prints when it starts and stops: it would mix with the output of the program."""
+    """Suppress the messages of viser at its start and stop, which would mix with the program's output."""
     import rich
 
     console = rich.get_console()

@@ -39,7 +39,7 @@ _EXPECTED = (ValueError, KeyError, ImportError, OSError, RuntimeError)  # errors
 
 
 class LivePage:
-    """All that belongs to one live page.  The worker's thread alone changes the scene after the constructor."""
+    """State of one live page.  After the constructor, only the worker's thread changes the scene."""
 
     def __init__(self, document: SceneDocument, port: int | None) -> None:
         self.document = document
@@ -78,7 +78,7 @@ class LivePage:
         self.worker.post("begin", lambda: None)
 
     def close(self) -> None:
-        """End all threads and close the socket; nothing happens if that is done."""
+        """End all threads and close the socket; a second call has no effect."""
         self.worker.stop()
 
     def robot(self, name: str | None) -> LiveRobot | None:
@@ -124,7 +124,7 @@ class LivePage:
         recorder.add(now, [newest.get(live.name, live.q) for live in self.robots], self.shown_arrows)
 
     def stop_recording(self) -> SceneDocument | None:
-        """Return the recording as a document, and end it; None if nothing was recorded."""
+        """Stop the recording and return it as a document; None if no frame was recorded."""
         recorder, self.recorder = self.recorder, None
         if recorder is None or not len(recorder):
             return None
@@ -259,7 +259,7 @@ class LivePage:
     # -- jobs of the worker
 
     def _publish(self) -> float | None:
-        """Draw what has changed, and return the time [s] until something more is due, or None."""
+        """Draw the changes, and return the time [s] until the next drawing is due, or None."""
         now = time.monotonic()
         if now >= self._closing_at:
             self.worker.request_stop()

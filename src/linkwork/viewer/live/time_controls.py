@@ -81,7 +81,7 @@ class TimeControls:
         self._go(min(max(self.index + count, 0), len(self._times) - 1))
 
     def go_to(self, t: float) -> None:
-        """Show the last frame at or before a time [s]; playing goes on from there."""
+        """Show the last frame at or before a time [s]; playing continues from that frame."""
         self._go(self._frame_at(t))
         if self.is_playing:
             self._playing_since = time.perf_counter(), t
@@ -211,7 +211,7 @@ def _color(k: int) -> str:
 
 
 def _range(values: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
-    """Return the range of a plot: that of its values, with the limits to which they come near."""
+    """Return the range of a plot: that of its values, with the limits near the values."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     near = _NEAR * (high - low)

@@ -26,7 +26,7 @@ _FORCE_LENGTH = 1.6  # length of the arrow of the robot's weight, in units of th
 
 @public
 class View:
-    """Live page of robots, open in a browser: what `Robot.show` and the other ``show`` methods return.
+    """Live page of robots, open in a browser: the result of `Robot.show` and the other ``show`` methods.
 
     `update` moves a robot.  `close` ends the page.  It also ends when the ``with`` block ends, with the last reference
     to the view, with the program, and five seconds after its window in the browser was closed.
@@ -146,7 +146,7 @@ class View:
     # -- recording
 
     def start_recording(self) -> None:
-        """Record what the page shows from now on, at most 60 frames each second of time.
+        """Record the content of the page from now on, at most 60 frames each second of time.
 
         Raises ValueError for a page without a robot that can move.
         """

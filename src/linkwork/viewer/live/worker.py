@@ -48,7 +48,7 @@ class Worker:
         return not self._ended.is_set()
 
     def post(self, key: Hashable, job: Callable[..., Any], *arguments: Any) -> None:
-        """Run a job soon, instead of the job with the same key that waits; nothing happens after `stop`."""
+        """Run a job soon, replacing a waiting job with the same key; a call after `stop` has no effect."""
         with self._changed:
             if key in self._jobs:
                 self.dropped += 1

@@ -76,7 +76,7 @@ def _ends(result: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mark_collisions(builder: SceneBuilder, result: Any, configurations: Sequence[np.ndarray]) -> None:
-    """Draw what collides in red, and write the names of the pairs: at the start, and in each of the goals.
+    """Draw colliding bodies in red, and write the names of the pairs: at the start, and in each of the goals.
 
     The start is the first actor; each goal is an instance of the second one.
     """

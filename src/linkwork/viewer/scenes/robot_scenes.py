@@ -114,7 +114,7 @@ def _read_configurations(robot: Any, caller: str, q: Any, times: Any) -> np.ndar
 
 
 def grid_offsets(count: int, spacing: float) -> np.ndarray:
-    """Return poses (count, 4, 4) of a square grid in the plane z = 0, centred at the origin, ``spacing`` [m] apart."""
+    """Return poses (count, 4, 4) of a square grid with ``spacing`` [m] in the plane z = 0, centred at the origin."""
     columns = max(int(np.ceil(np.sqrt(count))), 1)
     rows = -(-count // columns)
     index = np.arange(count)

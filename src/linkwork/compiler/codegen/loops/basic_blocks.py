@@ -106,7 +106,7 @@ class BlockCode(ABC):
     def run(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, *, inline: bool
     ) -> Callable[[int], str]:
-        """Emit code for some steps of a scope; return a function from a value's index to its name in that code.
+        """Emit code for steps of a scope; return a function from a value's index to its name in that code.
 
         The function has the names that are valid after the last block of straight-line code. They exist only if blocks
         are emitted ``inline``, in the current function.
@@ -197,7 +197,7 @@ class BlockCode(ABC):
         return result
 
     def _names(self, f: Any, scope: Scope, at: Pointers, names: dict[int, Any]) -> Callable[[int], Any]:
-        """Return a function that names a value by its index; what is not among ``names`` is loaded."""
+        """Return a function that names a value by its index; a value that ``names`` lacks is loaded."""
         instructions = scope.listing.instructions
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
 

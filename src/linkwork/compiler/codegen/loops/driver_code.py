@@ -419,5 +419,5 @@ class ControlCode(BlockCode):
             f.store(self.mask, f.let(f"xor {self.mask} {mask}, {bad}"), active)
 
     def _set(self, f: Instructions, mask: str, number: float, slot: int, frame: str) -> None:
-        """Emit the write of a constant to some lanes of a slot."""
+        """Emit the write of a constant to the lanes of ``mask`` in a slot."""
         f.put_in(f.lanes_of(mask), f.constant(number), frame, slot)

@@ -77,7 +77,7 @@ class Column:
 
 @dataclass
 class BasicBlock:
-    """Straight-line code: the instructions from ``start`` to ``stop``, and what they store in the frame."""
+    """Straight-line code: the instructions from ``start`` to ``stop``, and the values that they store in the frame."""
 
     start: int
     stop: int

@@ -39,7 +39,7 @@ MANY = 64  # carried values of a loop; fewer are stored at the end of an iterati
 
 
 def has_control(listing: InstructionList) -> bool:
-    """Return True if some of the instructions are loops, choices or calls."""
+    """Return True if any of the instructions is a loop, choice or call."""
     return any(i.operation in CONTROL for i in listing.instructions)
 
 

@@ -124,7 +124,7 @@ def written_rows(
 
 
 def store(f: Instructions, table: InPlaceTable, rows: WrittenRows, frame: str, base: int, lanes: str = "") -> None:
-    """Emit the writes of rows to a table in a frame, in some lanes; carried values begin at slot ``base``."""
+    """Emit the writes of rows to a table in a frame, in the lanes ``lanes``; carried values begin at slot ``base``."""
     kind, first = vector("i32", f.lanes), base + min(table.columns)
     spare = offsets(f, f.constant(0.0), 0, f.real.bytes, table.spare * f.align)
     for index, row in rows:

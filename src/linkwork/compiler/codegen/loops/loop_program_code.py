@@ -252,7 +252,7 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
 
 
 def _take_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
-    """Return the function that copies the values of some slots of a sample into one lane of a frame.
+    """Return the function that copies slots of one sample into one lane of a frame.
 
     Whole vectors are loaded and stored: the next load of a vector would wait long for a number stored alone.
     """
@@ -269,7 +269,7 @@ def _take_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunc
 
 
 def _give_function(code: ControlCode, name: str, slots: Sequence[int]) -> IrFunction:
-    """Return the function that copies the values of some slots, of one lane, to the frame of a sample."""
+    """Return the function that copies slots of one lane to the frame of a sample."""
     f = code.function(f"define internal void {name}(ptr noalias %from, ptr noalias %to)")
     f.attributes = "noinline #0"
     real = code.real
@@ -340,7 +340,7 @@ class _Lanes:
         return f.any_of("i1", [many, nobody])
 
     def exchange(self, idle: str, into: str, back: str) -> None:
-        """Emit the copy of results from idle lanes, and of new samples to them as long as there are some."""
+        """Emit the copy of results from idle lanes, and of new samples into them while samples remain."""
         f, code = self.f, self.code
         mask = code.mask
         f.declare(f"declare {mask} @llvm.cttz.{mask}({mask}, i1)")

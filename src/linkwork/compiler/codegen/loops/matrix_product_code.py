@@ -40,7 +40,7 @@ class _Product(DenseCode):
                 self._columns(i, rows, j, wide, many)
 
     def _columns(self, i: str, rows: int, j: str, wide: int, many: int) -> None:
-        """Emit the computation of ``many`` vectors of ``wide`` columns of some rows, from column j on."""
+        """Emit the computation of ``many`` vectors of ``wide`` columns for the rows, from column j on."""
         f, product = self.f, self.product
         sums = [self.all_lanes(f.constant(0.0), wide) for _ in range(rows * many)]
         lines = [self._element(self.left, product.inner, self.sum(i, a), 0) for a in range(rows)]

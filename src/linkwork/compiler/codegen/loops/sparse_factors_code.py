@@ -62,7 +62,7 @@ class _Sparse(DenseCode):
         return self.entry(table, k), self.entry(table, self.sum(k, 1))
 
     def subtract(self, at: str, factor: str, x: str) -> None:
-        """Subtract the product of x and a negated factor from what is stored at an address."""
+        """Subtract the product of x and a negated factor from the value stored at an address."""
         self.put(self.plus(self.get(at), factor, x), at)
 
     def minus(self, x: str) -> str:

@@ -121,7 +121,7 @@ class VectorizedLoop:
         return self.real.bytes * (1 if spot.area == TABLE else step.columns[spot.column].stride)
 
     def _row(self, f: Instructions, step: Control, spot: Slot, start: str, steps: range) -> Sequence[str]:
-        """Return one input of some iterations."""
+        """Return the values of one input in the iterations ``steps``."""
         distance, size = self._distance(step, spot), self.real.bytes
         at = 0 if spot.area == TABLE else spot.number * size
         return [f.load(self.real.name, f.at(start, at + k * distance), size) for k in steps]
@@ -252,7 +252,7 @@ def while_in_registers(code: BlockCode, f: Instructions, step: Control, scope: S
 
 
 def nan_flags(f: Instructions, values: Sequence[str]) -> list[str]:
-    """Return truth values, at least one of which holds if a number is NaN."""
+    """Return truth values, at least one of which is true if a value is NaN."""
     flags = [f.let(f"fcmp uno {f.type} {x}, {y}") for x, y in zip(values[::2], values[1::2], strict=False)]
     if len(values) % 2:
         flags.append(f.let(f"fcmp uno {f.type} {values[-1]}, {values[-1]}"))

@@ -101,7 +101,7 @@ def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, Int
 
 
 def half_pi_parts(ends: tuple[int, ...]) -> list[float]:
-    """Return pi/2 as a sum of doubles: the bits up to each of `ends`, and last the double nearest to the rest."""
+    """Return pi/2 as a sum of doubles: the bits up to each of `ends`, and last the remainder rounded to a double."""
     parts, left = [], HALF_PI
     for end in ends:
         head = left >> (255 - end) << (255 - end)

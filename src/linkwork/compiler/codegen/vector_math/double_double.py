@@ -56,7 +56,7 @@ def add_pairs(a: tuple[FloatLanes | float, FloatLanes | float], b: Pair) -> Pair
 
 
 def divide(code: LaneBuilder, a: Pair, b: Pair) -> Pair:
-    """Return the quotient of two pairs as its nearly rounded value and a correction, with one division."""
+    """Return the quotient of two pairs as its nearly rounded value and a correction, with a single division."""
     inverse = 1.0 / b[0]
     quotient = a[0] * inverse
     return quotient, remainder(code, quotient, a, b) * inverse

@@ -100,7 +100,7 @@ def _computed_sources(instructions: Sequence[Instruction], k: int) -> Iterator[i
 
 
 def _before(program: Program, late: Sequence[int], used: tuple[list[int], int]) -> Program:
-    """Return the instructions that are not late, as a program whose results are the values used by others."""
+    """Return the instructions that are not late, as a program; its results are the values used by the others."""
     order = [k for k, is_late in enumerate(late) if not is_late]
     marks = tuple([bisect_left(order, mark) for mark in program.marks])
     results, guards = used

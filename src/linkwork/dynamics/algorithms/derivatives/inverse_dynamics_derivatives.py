@@ -97,7 +97,7 @@ def rows_of_inverse_dynamics_derivatives(
     passive: bool = False,
     friction: str | FrictionLaw = DEFAULT.name,
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Return `inverse_dynamics_derivatives`, of which only some ``rows`` are needed; None stands for all.
+    """Return `inverse_dynamics_derivatives`, of which only ``rows`` are needed; None selects all rows.
 
     ``rows`` are indices in τ.  The other rows of the results are incomplete.
     """

@@ -66,7 +66,7 @@ def add_bodies(document: MjcfDocument) -> None:
 
 
 def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
-    """Return the massless links between two joints, to which nothing else is fixed and nothing refers.
+    """Return the massless links between two joints that carry no other link and are not referenced.
 
     MuJoCo refuses moving bodies without mass; the joints on both sides become joints of one body.
     """

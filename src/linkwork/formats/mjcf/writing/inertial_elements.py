@@ -63,6 +63,6 @@ def _principal(about: Symmetric3) -> tuple[tuple[float, float, float], Rotation]
 
 
 def _admissible(moments: tuple[float, float, float], least: float) -> tuple[float, float, float]:
-    """Return moments of at least a bound, of which none exceeds the sum of the others in float64."""
+    """Return moments of at least a bound, each at most the sum of the other two in float64."""
     low, middle, high = (max(x, least) for x in moments)
     return low, middle, min(high, low + middle)

@@ -21,7 +21,7 @@ __all__ = ["mjcf_text"]
 
 
 def mjcf_text(tree: Tree, *, strict: bool = False) -> tuple[str, Report]:
-    """Return the text of an MJCF file of a robot, and the report of what MJCF cannot represent.
+    """Return the text of an MJCF file of a robot, and the report of content that MJCF cannot represent.
 
     Raises ModelError for a robot with a joint that MuJoCo does not have; with ``strict`` also for any loss
     (NOT_WRITTEN).

@@ -167,7 +167,7 @@ def _images(two: _Two, n: Vec3, across: Vec3) -> list[tuple[Any, Vec3]]:
 
 
 class _Touching(NamedTuple):
-    """Support points of both along n that are nearest to each other, and True if they are unique."""
+    """Nearest support points of both bodies along n, and True if they are unique."""
 
     n: Vec3
     on_a: Vec3

@@ -147,7 +147,7 @@ def along_axis(cylinder: CylinderInBoxFrame) -> tuple[Vec3, Vec3]:
 
 
 def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
-    """Return the normal at which E crosses 0 upward, and the radial direction to the rim there."""
+    """Return the normal at which E changes from negative to positive, and the radial direction to the rim there."""
     q2, bent, slope, z = arc.q2, arc.bent, arc.kappa * arc.q1, arc.z
     before = z
     for _ in range(_STEPS):

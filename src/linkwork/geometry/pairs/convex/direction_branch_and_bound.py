@@ -275,7 +275,7 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
 
 
 def _split_code(code: Any) -> tuple[Any, Any]:
-    """Return the last of the small integers that a code combines, and the code of the others."""
+    """Return the last of the small integers that a code combines, and the code of the remaining integers."""
     rest = floor(code * (1.0 / _BASE))
     return code - rest * _BASE, rest
 

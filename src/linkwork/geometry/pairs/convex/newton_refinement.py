@@ -95,7 +95,7 @@ def _adjacent_normal(core: Any, edge: CoreFeature, m: Vec3, n: Vec3) -> Vec3:
 
 
 class _Constraints:
-    """Constraints q · n = s on the normal n by two features, each of which may be flat along a line."""
+    """Constraints q · n = s on the normal n by two features; each feature may be flat along a line."""
 
     def __init__(self, a: CoreFeature, b: CoreFeature) -> None:
         self.a, self.b = a, b
@@ -219,7 +219,7 @@ class CoreFeature:
 def feature(
     core: Any, points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, square: Any, lined: Any = False
 ) -> CoreFeature:
-    """Return the surface feature of a convex core, such as an edge or a face, near the mean of some support points.
+    """Return the surface feature of a convex core, such as an edge or a face, near a mean of support points.
 
     The mean has these ``weights``. n is approximately the normal. Points are equal if their squared distance is a
     rounding error relative to ``square``. With ``lined``, the side of a cylinder, cone or segment is the feature if n
@@ -286,7 +286,7 @@ def _round(axis: Vec3, n: Vec3, radius: Any) -> tuple[Vec3, Callable[[Vec3, Vec3
 
 
 def _ends(values: list[Any], weights: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return (above, below): True if some values with a positive weight are positive, and True if some are not."""
+    """Return (above, below): True if any value with a positive weight is positive, and if any is not."""
     above = below = lt(1.0, 0.0 * weights[0])
     for value, weight in zip(values, weights, strict=True):
         counts = lt(0.0, weight)

@@ -21,7 +21,7 @@ Scalar = Any
 
 
 class Instant(NamedTuple):
-    """A time high + low [s]; low is the rounding error of high, or some of its last digits."""
+    """Time high + low [s]; low is the rounding error of high, or the last digits of the sum."""
 
     high: Scalar
     low: Scalar

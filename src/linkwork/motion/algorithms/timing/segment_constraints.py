@@ -194,7 +194,7 @@ class Lines:
 
 
 class Bound(NamedTuple):
-    """A bound of u at some x, and the line c + slope x on which it lies."""
+    """Bound of u at an x, and the line c + slope x on which it lies."""
 
     u: Any
     c: Any

@@ -196,7 +196,7 @@ def box_solution(Q: RowsOfScalars, q: Scalars, columns: RowsOfScalars, lower: Sc
     count = len(q)
 
     def split(at: Scalars) -> tuple[list[Any], list[Any]]:
-        """Return a mask with 1 for free components, and the bounds at which the others are fixed (0 for free ones).
+        """Return a mask with 1 for free components, and the bounds of the fixed components (0 for free ones).
 
         ``at`` has 1 for a component at its upper bound, −1 at its lower bound, else 0.
         """

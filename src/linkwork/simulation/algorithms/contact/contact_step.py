@@ -92,7 +92,7 @@ class _Solved(NamedTuple):
 
 
 class _Newton(NamedTuple):
-    """Velocities of a contact program, its gradient there, and the next step's share of Newton's."""
+    """State of Newton's method in a contact program: velocities, gradient, and the length of the next step."""
 
     w: Any
     gradient: Any

@@ -84,7 +84,7 @@ _STRUCK = 1e-3  # factor of R in impacts with restitution, for the accuracy of t
 
 
 class StepScale(NamedTuple):
-    """Scale of a simulated robot: a ``length`` [m] and a ``pace`` [1/s], so that nothing depends on units.
+    """Scale of a simulated robot: a ``length`` [m] and a ``pace`` [1/s], which make results independent of units.
 
     They are the units of speeds (length · pace, and pace for angles) and accelerations (length · pace²).
     """

@@ -198,7 +198,7 @@ class ContactProgram:
 
     @property
     def has_bearings(self) -> bool:
-        """True if some contact has a bearing."""
+        """True if any contact has a bearing."""
         return any(contact.bearing is not None for contact in self.contacts)
 
     @property
@@ -268,7 +268,7 @@ class ContactProgram:
         return result._replace(moved=moved, firmer=firmer)
 
     def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
-        """Return True if some contact is beyond its bearing."""
+        """Return True if any contact is beyond its bearing."""
         result: Any = False
         for contact, term, c, slip in zip(self.contacts, terms, self._by_contact(rates), slips, strict=True):
             result = or_(result, is_beyond(contact, term, c, slip))
