@@ -252,7 +252,8 @@ class Impedance(CartesianLaw):
 class HybridForcePosition(CartesianLaw):
     """Hybrid force/position control: forces along selected axes, positions along the others.
 
-    The joint forces are τ = h + Jᵀ (Λ (A* − J̇ v) + f).  For motion axes A* = A_d + k_d (V_d − V) + k_p e.  For force axes A* = −k_v V, and
+    The joint forces are τ = h + Jᵀ (Λ (A* − J̇ v) + f).  For motion axes A* = A_d + k_d (V_d − V) + k_p e.  For force
+    axes A* = −k_v V, and
 
         f = F_d + k_f (F_d − F) + I,     İ = k_i (F_d − F),
 

@@ -252,8 +252,8 @@ class JacobianMethods(RobotBase):
         """Compute J̇, the time derivative of `jacobian` as observed in A: J a + J̇ v is `acceleration`.
 
         It is the rate for an observer in A (``relative_to``), in the axes of E (``expressed_in``), at a point that is
-        fixed to B (``frame``). If E is A, and ``point`` is fixed to B, J̇ is the elementwise time derivative of J. The motion of
-        other axes and other points is not included.
+        fixed to B (``frame``). If E is A, and ``point`` is fixed to B, J̇ is the elementwise time derivative of J. The
+        motion of other axes and other points is not included.
 
         q (..., nq), v (..., nv) -> (..., 6, nv) [1/s, m/s].
         """
