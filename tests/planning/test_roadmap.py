@@ -61,6 +61,18 @@ def test_roadmap_paths_are_collision_free_and_short_with_lazy_and_full_checks():
     assert costs[1] < 1.1 * SHORTEST
 
 
+def test_searches_in_one_kernel_end_exactly_at_a_goal():
+    """Paths around the wall are free, nearly the shortest, and begin and end at configurations of the arguments."""
+    goals = np.array([[1.9, 0.3], GOAL, [1.9, 0.5]])
+    lengths = np.hypot(goals[:, 0] - 0.15, 1.55 - goals[:, 1])  # from the wall's corner, grown by half of the tool
+    for seed in range(4):
+        plan = ROBOT.plan(START, goals, scene=WALL, seed=seed)
+        assert plan.success and plan.nodes > 4 and _free(plan.path)
+        assert np.array_equal(plan.path[[0, -1]], [START, goals[plan.goal]])
+        shortest = np.hypot(1.35, 1.45) + 0.3 + lengths[plan.goal]
+        assert 0.999 * shortest < plan.cost < 1.06 * shortest
+
+
 def test_edges_are_checked_in_blocks(monkeypatch):
     """The edges of all blocks are those that a check of each alone finds free."""
     reports = []
