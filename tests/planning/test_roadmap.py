@@ -14,6 +14,7 @@ import linkwork as lw
 from helpers.gantry import gantry
 from linkwork._util import own_code
 from linkwork.planning import Roadmap
+from linkwork.planning.search.rrt_connect_batch import SearchOptions, rrt_connect
 
 ROBOT = gantry()
 WALL = lw.Scene().with_box("wall", (0.2, 3.0, 1.0))
@@ -71,6 +72,16 @@ def test_searches_in_one_kernel_end_exactly_at_a_goal():
         assert np.array_equal(plan.path[[0, -1]], [START, goals[plan.goal]])
         shortest = np.hypot(1.35, 1.45) + 0.3 + lengths[plan.goal]
         assert 0.999 * shortest < plan.cost < 1.06 * shortest
+
+
+def test_nodes_of_paths_of_two_trees_are_adjacent():
+    """Where the trees meet, too, nodes are no farther apart than on one tree."""
+    space = Roadmap(ROBOT, WALL, num_nodes=2)._graph.space
+    starts, goals = np.array([START, [-1.2, 0.4]]), np.array([GOAL, [1.2, 0.3]])
+    for seed in range(6):
+        path, _ = rrt_connect(space, starts, goals, seed=seed, continues=lambda count: count < 100_000)
+        assert np.linalg.norm(np.diff(path, axis=0), axis=1).max() < SearchOptions().node * space.unit + 1e-9
+        assert path[0].tolist() in starts.tolist() and path[-1].tolist() in goals.tolist() and _free(path)
 
 
 def test_edges_are_checked_in_blocks(monkeypatch):
