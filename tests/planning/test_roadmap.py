@@ -75,7 +75,7 @@ def test_searches_in_one_kernel_end_exactly_at_a_goal():
 
 
 def test_nodes_of_paths_of_two_trees_are_adjacent():
-    """Where the trees meet, too, nodes are no farther apart than on one tree."""
+    """Nodes are no farther apart where the trees meet than on one tree."""
     space = Roadmap(ROBOT, WALL, num_nodes=2)._graph.space
     starts, goals = np.array([START, [-1.2, 0.4]]), np.array([GOAL, [1.2, 0.3]])
     for seed in range(6):
