@@ -15,6 +15,7 @@ ROOMS = [
     "dynamics",
     "environments",
     "expr",
+    "geometry",
     "identify",
     "ik",
     "interop",

@@ -33,7 +33,7 @@ FLOOR = Solid(HalfSpaceCore(Vec3(0.0, 0.0, 0.0), Z))
 
 
 def _there(result: Touching) -> list:
-    return [p for p in result.points if p.there]
+    return [p for p in result.points if p.exists]
 
 
 def _array(points: list) -> np.ndarray:
@@ -315,7 +315,7 @@ def test_compiled_contact_points_equal_those_on_floats() -> None:
         result = box_box(a, b, SignedDistance(0.0, normal, a.pose.translation, a.pose.translation, 1.0), 0.05)
         return (
             [p.depth for p in result.points],
-            [lw.expr.where(p.there, 1.0, 0.0) for p in result.points],
+            [lw.expr.where(p.exists, 1.0, 0.0) for p in result.points],
             [[*p.on_a] for p in result.points],
         )
 

@@ -142,7 +142,7 @@ def test_small_box_on_a_large_box_has_four_contact_points() -> None:
             assert outputs[10] == 0.0
             large = Solid(BoxCore(upright(0.0, 0.0, 0.0), Vec3(half, half, 0.25)))
             points = contacts(large, Solid(BoxCore(upright(*position), Vec3(0.1, 0.1, 0.1))), within=0.01).points
-            assert [abs(p.depth + gap) < 1e-16 * half for p in points if p.there] == [True] * 4, (half, part, gap)
+            assert [abs(p.depth + gap) < 1e-16 * half for p in points if p.exists] == [True] * 4, (half, part, gap)
 
 
 def test_signed_distances_of_hulls_equal_the_gap_along_the_normal() -> None:

@@ -356,7 +356,7 @@ def _contact_function(a: Shape, b: Shape) -> PoseFunction:
         result = contacts(solid(a, Pose.of_elements(X_a)), solid(b, Pose.of_elements(X_b)), within)
         values = [*result.normal]
         for p in result.points:
-            values += [where(p.there, 1.0, 0.0), p.depth, *p.on_a, *p.on_b]
+            values += [where(p.exists, 1.0, 0.0), p.depth, *p.on_a, *p.on_b]
         return values
 
     return evaluate

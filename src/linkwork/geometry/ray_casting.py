@@ -42,14 +42,14 @@ def ray_length(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most: Any
     It is 0 inside a solid, and ``most`` if the ray hits no solid within that length.
     """
     length: Any = most
-    others = []
-    for one in solids:
-        hit = _HIT_LENGTHS.get(type(one.core))
-        if hit is None or (type(one.core) not in _ROUNDED and not is_zero(one.radius)):
-            others.append(one)
+    traced = []
+    for solid in solids:
+        hit = _HIT_LENGTHS.get(type(solid.core))
+        if hit is None or (type(solid.core) not in _ROUNDED and not is_zero(solid.radius)):
+            traced.append(solid)
         else:
-            length = fmin(length, hit(one, origin, direction))
-    return _sphere_traced(origin, direction, others, length) if others else length
+            length = fmin(length, hit(solid, origin, direction))
+    return _sphere_traced(origin, direction, traced, length) if traced else length
 
 
 def _sphere_traced(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most: Any) -> Any:
@@ -58,8 +58,8 @@ def _sphere_traced(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most:
     def clearance(t: Any) -> Any:
         point = Solid(PointCore(origin + direction * t), 0.0)
         least: Any = most
-        for one in solids:
-            least = fmin(least, distance_once(point, one))
+        for solid in solids:
+            least = fmin(least, distance_once(point, solid))
         return least
 
     def advance(state: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -74,41 +74,41 @@ def _sphere_traced(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most:
     return where(is_open(state), most, fmin(fmax(state[0], 0.0), most))
 
 
-def _half_space(one: Solid, o: Vec3, d: Vec3) -> Any:
-    core = one.core
+def _half_space(solid: Solid, o: Vec3, d: Vec3) -> Any:
+    core = solid.core
     assert isinstance(core, HalfSpaceCore)
-    high, rate = core.normal.dot(o - core.point) - one.radius, core.normal.dot(d)
+    high, rate = core.normal.dot(o - core.point) - solid.radius, core.normal.dot(d)
     comes = lt(rate, -ALONG)
     return where(le(high, 0.0), 0.0, where(comes, -high / where(comes, rate, -1.0), FAR))
 
 
-def _point(one: Solid, o: Vec3, d: Vec3) -> Any:
-    assert isinstance(one.core, PointCore)
-    return _ball(o - one.core.point, d, one.radius).hit
+def _point(solid: Solid, o: Vec3, d: Vec3) -> Any:
+    assert isinstance(solid.core, PointCore)
+    return _ball(o - solid.core.point, d, solid.radius).hit
 
 
-def _box(one: Solid, o: Vec3, d: Vec3) -> Any:
-    core = one.core
+def _box(solid: Solid, o: Vec3, d: Vec3) -> Any:
+    core = solid.core
     assert isinstance(core, BoxCore)
     p, w = _local_line(core.pose, o, d)
     slabs = [slab(x, rate, -h, h) for x, rate, h in zip(p, w, core.half, strict=True)]
     return slabs[0].within(slabs[1]).within(slabs[2]).hit
 
 
-def _cylinder(one: Solid, o: Vec3, d: Vec3) -> Any:
-    core = one.core
+def _cylinder(solid: Solid, o: Vec3, d: Vec3) -> Any:
+    core = solid.core
     assert isinstance(core, CylinderCore)
     p, w = _local_line(core.pose, o, d)
     side = quadric(w.x * w.x + w.y * w.y, p.x * w.x + p.y * w.y, p.x * p.x + p.y * p.y - core.radius * core.radius)
     return side.within(slab(p.z, w.z, -core.half, core.half)).hit
 
 
-def _segment(one: Solid, o: Vec3, d: Vec3) -> Any:
+def _segment(solid: Solid, o: Vec3, d: Vec3) -> Any:
     """Return the length of a ray until it hits a capsule: the balls at its ends, or the tube between them.
 
     The tube is the quadric r² − (r·a)² = radius² for the axis a.
     """
-    core, radius = one.core, one.radius
+    core, radius = solid.core, solid.radius
     assert isinstance(core, SegmentCore)
     r, half = o - core.center, core.half
     square = half.dot(half)
@@ -120,8 +120,8 @@ def _segment(one: Solid, o: Vec3, d: Vec3) -> Any:
     return fmin(result, fmin(_ball(r - half, d, radius).hit, _ball(r + half, d, radius).hit))
 
 
-def _ellipsoid(one: Solid, o: Vec3, d: Vec3) -> Any:
-    core = one.core
+def _ellipsoid(solid: Solid, o: Vec3, d: Vec3) -> Any:
+    core = solid.core
     assert isinstance(core, EllipsoidCore)
     p, w = _local_line(core.pose, o, d)
     p, w = (Vec3(*(x / r for x, r in zip(v, core.radii, strict=True))) for v in (p, w))
@@ -158,16 +158,16 @@ class LineInterval(NamedTuple):
 
     begin: Any
     end: Any
-    there: Any
+    exists: Any
 
     def within(self, other: LineInterval) -> LineInterval:
         """Return the intersection of two intervals."""
-        return LineInterval(fmax(self.begin, other.begin), fmin(self.end, other.end), and_(self.there, other.there))
+        return LineInterval(fmax(self.begin, other.begin), fmin(self.end, other.end), and_(self.exists, other.exists))
 
     @property
     def ahead(self) -> Any:
         """True if the interval contains a t ≥ 0."""
-        return and_(self.there, and_(le(self.begin, self.end), le(0.0, self.end)))
+        return and_(self.exists, and_(le(self.begin, self.end), le(0.0, self.end)))
 
     @property
     def hit(self) -> Any:
@@ -179,8 +179,8 @@ def slab(x: Any, rate: Any, low: Any, high: Any) -> LineInterval:
     """Return the interval of t with low ≤ x + rate t ≤ high."""
     along = lt(ALONG, fabs(rate))
     scale = 1.0 / where(along, rate, 1.0)
-    one, other = (low - x) * scale, (high - x) * scale
-    begin, end = where(along, fmin(one, other), -FAR), where(along, fmax(one, other), FAR)
+    to_low, to_high = (low - x) * scale, (high - x) * scale
+    begin, end = where(along, fmin(to_low, to_high), -FAR), where(along, fmax(to_low, to_high), FAR)
     return LineInterval(begin, end, or_(along, and_(le(low, x), le(x, high))))
 
 

@@ -78,11 +78,11 @@ class Scene(Shown, metaclass=WithForeignNames):
 
     def __init__(self, obstacles: Iterable[Obstacle] = ()) -> None:
         result = tuple(obstacles)
-        for one in result:
-            if not isinstance(one, Obstacle):
-                raise TypeError(f"Scene: obstacles: expected obstacles, as of Scene().with_box(...), got {one!r}")
-            _check(one, "Scene")
-        duplicate = repeated([one.name for one in result])
+        for obstacle in result:
+            if not isinstance(obstacle, Obstacle):
+                raise TypeError(f"Scene: obstacles: expected obstacles, as of Scene().with_box(...), got {obstacle!r}")
+            _check(obstacle, "Scene")
+        duplicate = repeated([obstacle.name for obstacle in result])
         if duplicate is not None:
             raise ValueError(f"Scene: two obstacles are called {duplicate!r}")
         self._obstacles = result
@@ -98,11 +98,11 @@ class Scene(Shown, metaclass=WithForeignNames):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the obstacles."""
-        return tuple(one.name for one in self._obstacles)
+        return tuple(obstacle.name for obstacle in self._obstacles)
 
     @cached_property
     def _by_name(self) -> dict[str, Obstacle]:
-        return {one.name: one for one in self._obstacles}
+        return {obstacle.name: obstacle for obstacle in self._obstacles}
 
     def __getitem__(self, name: str) -> Obstacle:
         if isinstance(name, str) and name in self._by_name:
@@ -227,7 +227,7 @@ class Scene(Shown, metaclass=WithForeignNames):
     def without(self, name: str) -> Self:
         """Return the scene without the obstacle ``name``.  Raises UnknownNameError."""
         removed = self[name]
-        return self._of(tuple(one for one in self._obstacles if one is not removed))
+        return self._of(tuple(obstacle for obstacle in self._obstacles if obstacle is not removed))
 
     def with_pose(self, name: str, pose: Any) -> Self:
         """Return the scene with the obstacle ``name`` at another pose (4, 4).
@@ -237,12 +237,12 @@ class Scene(Shown, metaclass=WithForeignNames):
         old = self[name]
         new = Obstacle(name, old.shape, checked_pose(pose, f"Scene: {name!r}: pose"))
         _check(new, "Scene")
-        return self._of(tuple(new if one is old else one for one in self._obstacles))
+        return self._of(tuple(new if obstacle is old else obstacle for obstacle in self._obstacles))
 
     def only(self, names: Iterable[str]) -> Self:
         """Return the scene with only the obstacles ``names``, in the order of this scene.  Raises UnknownNameError."""
         selected = {self[name].name for name in names}
-        return self._of(tuple(one for one in self._obstacles if one.name in selected))
+        return self._of(tuple(obstacle for obstacle in self._obstacles if obstacle.name in selected))
 
     def _of(self, obstacles: tuple[Obstacle, ...]) -> Self:
         result = object.__new__(type(self))
@@ -264,8 +264,8 @@ class Scene(Shown, metaclass=WithForeignNames):
     @cached_property
     def _rows(self) -> Mapping[SolidKind, np.ndarray]:
         result: dict[SolidKind, list[list[float]]] = {}
-        for one in self._obstacles:
-            kind, row = _row(one)
+        for obstacle in self._obstacles:
+            kind, row = _row(obstacle)
             result.setdefault(kind, []).append(row)
         return _padded(result)
 
@@ -280,8 +280,8 @@ class Scene(Shown, metaclass=WithForeignNames):
     @cached_property
     def _rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
         result: dict[SolidKind, list[list[float]]] = {}
-        for one in sorted(self._obstacles, key=_from_origin):
-            kind, row = _row(one)
+        for obstacle in sorted(self._obstacles, key=_from_origin):
+            kind, row = _row(obstacle)
             result.setdefault(kind, []).append(row)
         return _padded(result)
 
@@ -357,11 +357,11 @@ class Scene(Shown, metaclass=WithForeignNames):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scene as a dict of JSON values; `from_dict` is the inverse."""
-        return {"version": _VERSION, "obstacles": [obstacle_document(one) for one in self._obstacles]}
+        return {"version": _VERSION, "obstacles": [obstacle_document(obstacle) for obstacle in self._obstacles]}
 
     def to_json(self) -> str:
         """Return the scene as a JSON document."""
-        lines = ",\n    ".join(json.dumps(obstacle_document(one), allow_nan=False) for one in self._obstacles)
+        lines = ",\n    ".join(json.dumps(obstacle_document(obstacle), allow_nan=False) for obstacle in self._obstacles)
         body = f"[\n    {lines}\n  ]" if lines else "[]"
         return f'{{\n  "version": {_VERSION},\n  "obstacles": {body}\n}}\n'
 
@@ -421,10 +421,10 @@ def obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -
     parts = [(name, shape, X)]
     if isinstance(shape, Compound):
         parts = [(f"{name}[{k}]", part.shape, X @ part.origin) for k, part in enumerate(shape.parts)]
-    for own in (name, *(part[0] for part in parts)):
-        if own in existing:
+    for label in (name, *(part[0] for part in parts)):
+        if label in existing:
             raise ValueError(
-                f"Scene: an obstacle {own!r} exists already: use another name, or remove it by without({own!r})"
+                f"Scene: an obstacle {label!r} exists already: use another name, or remove it by without({label!r})"
             )
     added = [Obstacle(*part) for part in parts]
     for obstacle in added:
@@ -470,10 +470,10 @@ def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.n
     """
     result = {}
     for kind in sorted(rows, key=_order):
-        some = rows[kind]
-        capacity = _capacity(len(some)) if kind.in_loops else len(some)
-        unused = [0.0, *some[-1][1:]]
-        array = np.array([*some, *([unused] * (capacity - len(some)))], dtype=float)
+        used = rows[kind]
+        capacity = _capacity(len(used)) if kind.in_loops else len(used)
+        unused = [0.0, *used[-1][1:]]
+        array = np.array([*used, *([unused] * (capacity - len(used)))], dtype=float)
         array.setflags(write=False)
         result[kind] = array
     return result

@@ -228,7 +228,7 @@ KINDS = tuple(_FIELDS)
 class SolidRow:
     """Solid from a row of an array, with the flag ``there`` and the reach [m], over any scalar."""
 
-    there: Any  # 1, or 0 for an unused row
+    exists: Any  # 1, or 0 for an unused row
     reach: Any  # [m]
     solid: Solid
 

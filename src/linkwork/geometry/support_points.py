@@ -92,9 +92,9 @@ def _polytope(core: PolytopeCore, direction: Vec3) -> Vec3:
         if len(vertices) == 1:
             return vertices[0].dot(d), vertices[0]
         half = (len(vertices) + 1) // 2
-        (height, first), (other, second) = best(vertices[:half]), best(vertices[half:])
-        higher = lt(height, other)
-        return where(higher, other, height), Vec3(*(where(higher, y, x) for x, y in zip(first, second, strict=True)))
+        (height, first), (height2, second) = best(vertices[:half]), best(vertices[half:])
+        higher = lt(height, height2)
+        return where(higher, height2, height), choose(higher, second, first)
 
     return core.pose.point(best(core.vertices)[1])
 
@@ -120,10 +120,10 @@ def support_is_one(core: Core, direction: Vec3) -> Any:
         return where(le(across * across, by_type(_LEVEL * _LEVEL) * core.half.dot(core.half)), _zero(core.half), 1.0)
     d = core.pose.rotation.inv_act(direction)  # type: ignore[union-attr]
     if isinstance(core, BoxCore):
-        one: Any = True
+        is_unique: Any = True
         for h, x in zip(core.half, d, strict=True):
-            one = and_(one, or_(lt(_LEVEL, fabs(x)), le(h, 0.0)))
-        return where(one, 1.0, 0.0)
+            is_unique = and_(is_unique, or_(lt(_LEVEL, fabs(x)), le(h, 0.0)))
+        return where(is_unique, 1.0, 0.0)
     if isinstance(core, CylinderCore):
         _, _, length = radial(d.x, d.y)
         rim = or_(lt(_LEVEL, length), le(core.radius, 0.0))
@@ -149,9 +149,9 @@ def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
     zero = Vec3.zero()
     if isinstance(core, (PointCore, EllipsoidCore)):
         return 0.0, zero
-    one = support_is_one(core, direction)
+    is_point = support_is_one(core, direction)
     if isinstance(core, SegmentCore):
-        return 1.0 - one, core.half
+        return 1.0 - is_point, core.half
     R = core.pose.rotation  # type: ignore[union-attr]
     d, z = R.inv_act(direction), R @ Vec3(0.0, 0.0, 1.0)
     if isinstance(core, BoxCore):
@@ -161,10 +161,10 @@ def support_is_line(core: Core, direction: Vec3) -> tuple[Any, Vec3]:
         x, y, length = radial(d.x, d.y)
         side = z if isinstance(core, CylinderCore) else R @ Vec3(core.radius * x, core.radius * y, -2.0 * core.half)
         end = or_(lt(_LEVEL, length), le(core.radius, 0.0))  # else a disc or the apex
-        return where(end, 1.0 - one, 0.0), side
+        return where(end, 1.0 - is_point, 0.0), side
     if isinstance(core, PolytopeCore):
         line, along = _line_of_vertices(core.vertices, d)
-        return where(lt(0.5, one), 0.0, line), R @ along
+        return where(lt(0.5, is_point), 0.0, line), R @ along
     raise TypeError(f"support_is_line: expected a bounded core, got {core!r}")
 
 
@@ -172,9 +172,9 @@ def _line_of_vertices(vertices: Sequence[Vec3], d: Vec3) -> tuple[Any, Vec3]:
     """Return 1 if all farthest vertices in a direction are collinear, else 0, and the longest edge between them."""
     far = _farthest(vertices, d)[0]
     first = vertices[0]
-    for one, vertex in zip(far[1:], vertices[1:], strict=True):
-        first = choose(one, vertex, first)
-    edges = [choose(one, vertex - first, Vec3.zero()) for one, vertex in zip(far, vertices, strict=True)]
+    for is_far, vertex in zip(far[1:], vertices[1:], strict=True):
+        first = choose(is_far, vertex, first)
+    edges = [choose(is_far, vertex - first, Vec3.zero()) for is_far, vertex in zip(far, vertices, strict=True)]
     line = edges[0]
     for edge in edges[1:]:
         line = choose(lt(line.dot(line), edge.dot(edge)), edge, line)
@@ -199,15 +199,15 @@ def _is_one_vertex(vertices: Sequence[Vec3], d: Vec3) -> Any:
     """Return True if all farthest vertices in a direction coincide, that is, if their mean is one of them."""
     far, size = _farthest(vertices, d)
     count: Any = 0.0
-    for one in far:
-        count = count + where(one, 1.0, 0.0)
+    for is_far in far:
+        count = count + where(is_far, 1.0, 0.0)
     known = all(isinstance(x, (float, int)) for v in vertices for x in v)
     if known and len({tuple(v) for v in vertices}) == len(vertices):
         return lt(count, 1.5)
     top, total = vertices[0], Vec3.zero()
-    for one, vertex in zip(far, vertices, strict=True):
-        top = Vec3(*(where(one, x, y) for x, y in zip(vertex, top, strict=True)))
-        total = total + Vec3(*(where(one, x, 0.0) for x in vertex))
+    for is_far, vertex in zip(far, vertices, strict=True):
+        top = choose(is_far, vertex, top)
+        total = total + choose(is_far, vertex, Vec3.zero())
     away = total - top * count
     return le(away.dot(away), (_LEVEL * size) * (_LEVEL * size) * count)
 

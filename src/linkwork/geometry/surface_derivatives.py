@@ -78,14 +78,14 @@ def surface(core: Core, p: Vec3, n: Vec3) -> Surface:
         raise TypeError(f"surface: expected a convex core, got {core!r}") from None
 
 
-def _flat(n: Vec3, along: Vec3, one: Any, both: Any, clear: Any) -> Surface:
-    """Return a surface near a point of a polyhedron: a face if ``both``, an edge along ``along`` if only ``one``.
+def _flat(n: Vec3, along: Vec3, is_edge: Any, both: Any, clear: Any) -> Surface:
+    """Return a surface near a point of a polyhedron: a face if ``both``, an edge along ``along`` if only ``is_edge``.
 
     If neither is true, the point is a corner.
     """
     line = along - n * n.dot(along)
-    t = unit(choose(and_(one, lt(TINY, line.dot(line))), line, across(n)))
-    return Surface((_free(one, t), _free(both, n.cross(t))), where(clear, 1.0, 0.0))
+    t = unit(choose(and_(is_edge, lt(TINY, line.dot(line))), line, across(n)))
+    return Surface((_free(is_edge, t), _free(both, n.cross(t))), where(clear, 1.0, 0.0))
 
 
 def _free(free: Any, t: Vec3) -> Across:
@@ -123,12 +123,12 @@ def _box(core: BoxCore, p: Vec3, n: Vec3) -> Surface:
     count: Any = 0.0
     clear: Any = None
     along = Vec3(0.0, 0.0, 1.0)
-    for k, (half, here, sine) in enumerate(zip(core.half, x, m, strict=True)):
-        free = lt(fabs(sine) * half, half - fabs(here))
+    for k, (half, coordinate, sine) in enumerate(zip(core.half, x, m, strict=True)):
+        free = lt(fabs(sine) * half, half - fabs(coordinate))
         axis = Vec3(*(1.0 if i == k else 0.0 for i in range(3)))
         along = choose(free, axis, along)
         count = count + where(free, 1.0, 0.0)
-        decided = or_(le(half, 0.0), lt(_BOTH * half, fmax(fabs(sine) * half, half - fabs(here))))
+        decided = or_(le(half, 0.0), lt(_BOTH * half, fmax(fabs(sine) * half, half - fabs(coordinate))))
         clear = decided if clear is None else and_(clear, decided)
     return _flat(n, R @ along, lt(0.5, count), lt(1.5, count), clear)
 
@@ -161,14 +161,14 @@ def _polytope(core: PolytopeCore, p: Vec3, n: Vec3) -> Surface:
         least, first = where(nearer, key, least), choose(nearer, v, first)
     level = _SAME * sqrt(size)
     edges = [v - first for v in away]
-    others = [where(lt(level * level, e.dot(e)), height, -_FAR) for e, height in zip(edges, heights, strict=True)]
-    second, line = others[0], edges[0]
-    for height, e in zip(others[1:], edges[1:], strict=True):
+    heights_off = [where(lt(level * level, e.dot(e)), height, -_FAR) for e, height in zip(edges, heights, strict=True)]
+    second, line = heights_off[0], edges[0]
+    for height, e in zip(heights_off[1:], edges[1:], strict=True):
         higher = lt(second, height)
         second, line = where(higher, height, second), choose(higher, e, line)
     length = line.dot(line)
     third: Any = -_FAR
-    for height, e in zip(others, edges, strict=True):
+    for height, e in zip(heights_off, edges, strict=True):
         area = e.cross(line)
         third = fmax(third, where(lt(_COLLINEAR * size * length, area.dot(area)), height, -_FAR))
     near = first.dot(first)

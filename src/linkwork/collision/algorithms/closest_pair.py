@@ -169,7 +169,7 @@ def _exponentials(
             more = (1.0, *terms(values))
             return (least, *(x * old + y * new for x, y in zip(state[1:], more, strict=True)))
 
-        return cond(lt(0.0, b.there), measured, lambda: state), []
+        return cond(lt(0.0, b.exists), measured, lambda: state), []
 
     def own_pair(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:
         values = _values(a, b)
@@ -260,4 +260,4 @@ def _over_own(step: Step, near: Near, state: Any, placed: Sequence[PlacedShape],
 def _near(a: SolidRow, b: SolidRow, distance: Any) -> Any:
     """Return True if both solids exist and may be nearer than a distance, by their bounding spheres."""
     near = spheres_are_near(a, b, distance)
-    return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)
+    return near if isinstance(b.exists, float) else and_(lt(0.0, b.exists), near)

@@ -76,7 +76,7 @@ def in_collision(
             _Candidate(shape, None, x, _boxes_are_near(shape.row, b, x, depths=depths))
             for shape, x in zip(distal_first, limits, strict=True)
         ]
-        return _any_of(state, candidates, lambda a, _, gap: touch(a, b.solid, gap), b.there, each=margins is not None)
+        return _any_of(state, candidates, lambda a, _, gap: touch(a, b.solid, gap), b.exists, each=margins is not None)
 
     state: Any = 0.0
     for kind, rows in scene.items() if distal_first else ():

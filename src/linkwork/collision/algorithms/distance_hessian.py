@@ -105,7 +105,7 @@ def pair_hessians(
         def unused() -> tuple[Any, ...]:
             return (FAR, 0.0, 0.0, 1.0, *([0.0] * (PAIR_SIZE - 3 + (len(columns) // 6) ** 2)))
 
-        return state, list(cond(lt(0.0, b.there), used, unused))
+        return state, list(cond(lt(0.0, b.exists), used, unused))
 
     moving = [placed[k] for k in shapes]
     extra = {shape.index: columns_of.path_columns(shape.body, WORLD) for shape in moving}

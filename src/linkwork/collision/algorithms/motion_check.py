@@ -325,7 +325,7 @@ class _Gaps:
         reach = a.reach + b.reach if margin is None else a.reach + b.reach + margin
         far = reach + fmax(least, self.margin + _SLACK + speed * fmax(back, forth))
         near = and_(lt(self.margin, least), le(between.dot(between), far * far))
-        return near if isinstance(b.there, float) else and_(lt(0.0, b.there), near)
+        return near if isinstance(b.exists, float) else and_(lt(0.0, b.exists), near)
 
     def _motions(
         self, q: Scalars, X: Sequence[Pose], centers: Sequence[Vec3]

@@ -104,7 +104,7 @@ def pair_distances(
         def unused() -> tuple[Any, ...]:
             return (FAR, 0.0, 0.0, 1.0, *([0.0] * (PAIR_SIZE - 4 + len(columns) // 6)))
 
-        return state, list(cond(lt(0.0, b.there), measured, unused))
+        return state, list(cond(lt(0.0, b.exists), measured, unused))
 
     moving = [placed[k] for k in shapes]
     extra = {shape.index: motions.of_body(shape.body) for shape in moving} if motions is not None else None
@@ -308,9 +308,9 @@ def _distance_or_bound(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]
     square, reach = offset.dot(offset), a.reach + b.reach
     far = within + reach
     near = and_(le(0.0, far), le(square, far * far))
-    absent = not (isinstance(b.there, float) and b.there == 1.0)
+    absent = not (isinstance(b.exists, float) and b.exists == 1.0)
     if absent:
-        near = and_(lt(0.0, b.there), near)
+        near = and_(lt(0.0, b.exists), near)
 
     def measured() -> tuple[Any, ...]:
         result = signed_distance_once(a.solid, b.solid)
@@ -322,7 +322,7 @@ def _distance_or_bound(a: SolidRow, b: SolidRow, within: Any) -> tuple[Any, ...]
         n = offset * (1.0 / length)
         if not absent:
             return where(apart, length, 0.0) - reach, *n, *a.anchor
-        exists = lt(0.0, b.there)
+        exists = lt(0.0, b.exists)
         return where(exists, length - reach, ABSENT), *(where(exists, x, 0.0) for x in n), *a.anchor
 
     return cond(near, measured, spheres)  # type: ignore[no-any-return]

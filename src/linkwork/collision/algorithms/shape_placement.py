@@ -82,7 +82,7 @@ def _with_hull_tables(shapes: Sequence[PlacedShape]) -> list[PlacedShape]:
         table = HullTable([[*hull, *[hull[0]] * (kind.vertices - len(hull))] for hull in hulls])
         for k, x in enumerate(members):
             core = PolytopeCore(x.row.solid.core.pose, HullVertices(table, float(k)))  # type: ignore[union-attr]
-            row = SolidRow(x.row.there, x.row.reach, Solid(core, x.row.solid.radius))
+            row = SolidRow(x.row.exists, x.row.reach, Solid(core, x.row.solid.radius))
             result[x.index] = PlacedShape(x.index, x.body, kind_of(core), row)
     return result
 

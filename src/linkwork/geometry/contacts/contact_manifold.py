@@ -8,7 +8,7 @@ around the direction.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, n
 from linkwork.geometry.cores import Core
 from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.support_points import support
+from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3
 
 __all__ = ["CORNERS", "Contact", "Touching", "chosen", "corners_along", "each_once", "one_point", "some_of"]
@@ -34,7 +35,7 @@ class Contact:
     on_a: Vec3  # [m]
     on_b: Vec3
     depth: Any  # [m] negative if the bodies are apart
-    there: Any  # True if the contact exists
+    exists: Any  # True if the contact exists
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,14 @@ class Touching:
         """Return the contacts of the bodies grown by radii a and b [m]."""
         n = self.normal
         return Touching(
-            n, tuple(Contact(p.on_a + n * a, p.on_b - n * b, p.depth + a + b, p.there) for p in self.points)
+            n, tuple(Contact(p.on_a + n * a, p.on_b - n * b, p.depth + a + b, p.exists) for p in self.points)
         )
 
 
 def one_point(result: SignedDistance, within: Any) -> Touching:
     """Return the contact at a signed distance's witness points; it exists if the distance is at most ``within``."""
-    there = le(result.distance, within)
-    return Touching(result.normal, (Contact(result.on_a, result.on_b, -result.distance, there),))
+    exists = le(result.distance, within)
+    return Touching(result.normal, (Contact(result.on_a, result.on_b, -result.distance, exists),))
 
 
 def some_of(normal: Vec3, candidates: Sequence[Contact]) -> Touching:
@@ -80,41 +81,37 @@ def each_once(normal: Vec3, around: Sequence[Contact], deepest: Contact) -> Touc
     the result.
     """
     max_depth, far, distinct = _NONE, 0.0, []
-    alone: Any = around[0].there  # True if all coincide
-    for one, other in zip(around, [*around[1:], around[0]], strict=True):
-        edge, apart = other.on_b - one.on_b, one.on_b - deepest.on_b
-        repeated = and_(other.there, le(edge.dot(edge), _SAME))
+    alone: Any = around[0].exists  # True if all coincide
+    for contact, following in zip(around, [*around[1:], around[0]], strict=True):
+        edge, apart = following.on_b - contact.on_b, contact.on_b - deepest.on_b
+        repeated = and_(following.exists, le(edge.dot(edge), _SAME))
         alone = and_(alone, repeated)
-        max_depth = fmax(max_depth, where(one.there, one.depth, _NONE))
+        max_depth = fmax(max_depth, where(contact.exists, contact.depth, _NONE))
         far = fmax(far, apart.dot(apart))
-        distinct.append(replace(one, there=and_(one.there, not_(repeated))))
-    distinct[0] = replace(distinct[0], there=or_(distinct[0].there, alone))
+        distinct.append(replace(contact, exists=and_(contact.exists, not_(repeated))))
+    distinct[0] = replace(distinct[0], exists=or_(distinct[0].exists, alone))
     more = deepest.depth - max_depth
-    deeper = and_(deepest.there, lt(_LEVEL * _LEVEL * far, more * fabs(more)))
-    return Touching(normal, (*distinct, replace(deepest, there=deeper)))
+    deeper = and_(deepest.exists, lt(_LEVEL * _LEVEL * far, more * fabs(more)))
+    return Touching(normal, (*distinct, replace(deepest, exists=deeper)))
 
 
 def _best(normal: Vec3, candidates: Sequence[Contact], values: Sequence[Any]) -> Contact:
     """Return the candidate with the largest of ``values``, among the candidates that exist."""
-    first, *others = zip(candidates, values, strict=True)
-    point, depth, largest = first[0].on_b, first[0].depth, where(first[0].there, first[1], _NONE)
-    for other, value in others:
-        here = where(other.there, value, _NONE)
-        better = lt(largest, here)
-        largest, depth = where(better, here, largest), where(better, other.depth, depth)
-        point = Vec3(*(where(better, x, y) for x, y in zip(other.on_b, point, strict=True)))
+    first, *remaining = zip(candidates, values, strict=True)
+    point, depth, largest = first[0].on_b, first[0].depth, where(first[0].exists, first[1], _NONE)
+    for contact, value in remaining:
+        key = where(contact.exists, value, _NONE)
+        better = lt(largest, key)
+        largest, depth = where(better, key, largest), where(better, contact.depth, depth)
+        point = choose(better, contact.on_b, point)
     return Contact(point + normal * depth, point, depth, lt(_NONE, largest))
 
 
-def chosen(condition: Any, one: Contact, other: Contact) -> Contact:
-    """Return the contact ``one`` where the condition is true, else the contact ``other``."""
-    pick: Callable[[Vec3, Vec3], Vec3] = lambda a, b: Vec3(  # noqa: E731
-        *(where(condition, x, y) for x, y in zip(a, b, strict=True))
-    )
-    there = lt(0.0, where(condition, where(one.there, 1.0, 0.0), where(other.there, 1.0, 0.0)))
-    return Contact(
-        pick(one.on_a, other.on_a), pick(one.on_b, other.on_b), where(condition, one.depth, other.depth), there
-    )
+def chosen(condition: Any, first: Contact, second: Contact) -> Contact:
+    """Return the contact ``first`` where the condition is true, else the contact ``second``."""
+    exists = lt(0.0, where(condition, where(first.exists, 1.0, 0.0), where(second.exists, 1.0, 0.0)))
+    on_a, on_b = choose(condition, first.on_a, second.on_a), choose(condition, first.on_b, second.on_b)
+    return Contact(on_a, on_b, where(condition, first.depth, second.depth), exists)
 
 
 CORNERS = 8

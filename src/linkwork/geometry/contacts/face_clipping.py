@@ -33,6 +33,7 @@ from linkwork.geometry.contacts.contact_manifold import CORNERS, Contact, Touchi
 from linkwork.geometry.contacts.half_space_contacts import lowest_of_rim
 from linkwork.geometry.cores import BoxCore, Core, CylinderCore, HalfSpaceCore, SegmentCore
 from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3
 
 __all__ = ["box_box", "box_cylinder", "outlines", "segment_box"]
@@ -80,18 +81,18 @@ def box_box(a: BoxCore, b: BoxCore, result: SignedDistance, within: Any) -> Touc
     corners = [on_b.point(s, t) for s, t in CORNERS_ROUND]
     for k, corner in enumerate(corners):
         first, last = clipped(on_a, corner, corners[(k + 1) % 4] - corner)
-        begun.append(contact_along(n, on_a.point(*first.coordinates), first.point, and_(both, first.there), within))
+        begun.append(contact_along(n, on_a.point(*first.coordinates), first.point, and_(both, first.exists), within))
         # the end of an edge is the beginning of the next one
         apart = and_(lt(first.t + _EDGE_TOLERANCE, last.t), lt(_EDGE_TOLERANCE, 1.0 - last.t))
-        there = and_(both, and_(last.there, apart))
-        ended.append(contact_along(n, on_a.point(*last.coordinates), last.point, there, within))
+        exists = and_(both, and_(last.exists, apart))
+        ended.append(contact_along(n, on_a.point(*last.coordinates), last.point, exists, within))
     for s, t in CORNERS_ROUND:
         p = on_a.point(s, t)
         st = on_b.coordinates(p - on_b.center)
         over = and_(*(lt(_EDGE_TOLERANCE, 1.0 - fabs(x)) for x in st))  # a point on an edge is an end of it
         inside.append(contact_along(n, p, on_b.point(*st), and_(both, over), within))
     (nearest,) = or_nearest([*begun, *ended, *inside], result, within)
-    return Touching(n, (chosen(nearest.there, nearest, begun[0]), *begun[1:], *ended, *inside))
+    return Touching(n, (chosen(nearest.exists, nearest, begun[0]), *begun[1:], *ended, *inside))
 
 
 def segment_box(a: SegmentCore, b: BoxCore, result: SignedDistance, within: Any) -> Touching:
@@ -99,11 +100,11 @@ def segment_box(a: SegmentCore, b: BoxCore, result: SignedDistance, within: Any)
     n = result.normal
     face = face_along(b, n, -1.0)
     ends = [
-        contact_along(n, end.point, face.point(*end.coordinates), and_(face.has_area, end.there), within)
+        contact_along(n, end.point, face.point(*end.coordinates), and_(face.has_area, end.exists), within)
         for end in clipped(face, a.center - a.half, a.half * 2.0)
     ]
     (nearest,) = or_nearest(ends, result, within)
-    return Touching(n, (chosen(nearest.there, nearest, ends[0]), ends[1]))
+    return Touching(n, (chosen(nearest.exists, nearest, ends[0]), ends[1]))
 
 
 CORNERS_ROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
@@ -134,7 +135,7 @@ class _End(NamedTuple):
     coordinates: tuple[Any, Any]  # (s, t) on the face
     t: Any  # parameter on the line, from 0 to 1
     point: Vec3  # on the line
-    there: Any  # False if no point of the line is over the face
+    exists: Any  # False if no point of the line is over the face
 
 
 def clipped(face: _Face, start: Vec3, edge: Vec3) -> tuple[_End, _End]:
@@ -145,29 +146,29 @@ def clipped(face: _Face, start: Vec3, edge: Vec3) -> tuple[_End, _End]:
     origin, rate = face.coordinates(start - face.center), face.coordinates(edge)
     first: Any = 0.0
     last: Any = 1.0
-    there: Any = le(0.0, face.area * face.area)
+    exists: Any = le(0.0, face.area * face.area)
     for x, dx in zip(origin, rate, strict=True):
         along = lt(_EDGE_TOLERANCE, fabs(dx))
         scale = 1.0 / where(along, dx, 1.0)
-        one, other = (-1.0 - x) * scale, (1.0 - x) * scale
-        first = fmax(first, where(along, fmin(one, other), 0.0))
-        last = fmin(last, where(along, fmax(one, other), 1.0))
-        there = and_(there, le(where(along, 0.0, fabs(x) - 1.0), _EDGE_TOLERANCE))
-    there = and_(there, le(first, last + _EDGE_TOLERANCE))
+        at_low, at_high = (-1.0 - x) * scale, (1.0 - x) * scale
+        first = fmax(first, where(along, fmin(at_low, at_high), 0.0))
+        last = fmin(last, where(along, fmax(at_low, at_high), 1.0))
+        exists = and_(exists, le(where(along, 0.0, fabs(x) - 1.0), _EDGE_TOLERANCE))
+    exists = and_(exists, le(first, last + _EDGE_TOLERANCE))
 
     def end(k: Any) -> _End:
-        return _End((origin[0] + k * rate[0], origin[1] + k * rate[1]), k, start + edge * k, there)
+        return _End((origin[0] + k * rate[0], origin[1] + k * rate[1]), k, start + edge * k, exists)
 
     return end(first), end(last)
 
 
-def contact_along(n: Vec3, on_a: Vec3, on_b: Vec3, there: Any, within: Any) -> Contact:
+def contact_along(n: Vec3, on_a: Vec3, on_b: Vec3, exists: Any, within: Any) -> Contact:
     """Return the contact of a point of A and a point of B, with their depth n · (on_a − on_b).
 
-    The contact exists if ``there`` is true and −depth ≤ ``within`` [m].
+    The contact exists if ``exists`` is true and −depth ≤ ``within`` [m].
     """
     depth = n.dot(on_a - on_b)
-    return Contact(on_a, on_b, depth, and_(there, le(-depth, within)))
+    return Contact(on_a, on_b, depth, and_(exists, le(-depth, within)))
 
 
 def or_nearest(candidates: Sequence[Contact], result: SignedDistance, within: Any) -> list[Contact]:
@@ -175,10 +176,10 @@ def or_nearest(candidates: Sequence[Contact], result: SignedDistance, within: An
 
     Its distance must also be at most ``within`` [m].
     """
-    some: Any = 0.0
+    any_exists: Any = 0.0
     for candidate in candidates:
-        some = fmax(some, where(candidate.there, 1.0, 0.0))
-    return [Contact(result.on_a, result.on_b, -result.distance, and_(lt(some, 0.5), le(result.distance, within)))]
+        any_exists = fmax(any_exists, where(candidate.exists, 1.0, 0.0))
+    return [Contact(result.on_a, result.on_b, -result.distance, and_(lt(any_exists, 0.5), le(result.distance, within)))]
 
 
 _FLAT = 1e-6  # cosine between the normal and a cap's axis below which the cap's projection is a line
@@ -194,14 +195,14 @@ def box_cylinder(a: BoxCore, b: CylinderCore, result: SignedDistance, within: An
     """
     n = result.normal
     face = face_along(a, n, 1.0)
-    (first, *others), low, x, y = lowest_of_rim(HalfSpaceCore(face.center, n), b)
-    other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
+    (first, *further), low, x, y = lowest_of_rim(HalfSpaceCore(face.center, n), b)
+    opposite = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
     candidates = []
-    for end in clipped(face, first, other - first):
+    for end in clipped(face, first, opposite - first):
         candidates.append(
-            contact_along(n, face.point(*end.coordinates), end.point, and_(face.has_area, end.there), within)
+            contact_along(n, face.point(*end.coordinates), end.point, and_(face.has_area, end.exists), within)
         )
-    for p in others:
+    for p in further:
         st = face.coordinates(p - face.center)
         over = and_(*(le(fabs(s), 1.0) for s in st))
         candidates.append(contact_along(n, face.point(*st), p, and_(face.has_area, over), within))
@@ -209,7 +210,7 @@ def box_cylinder(a: BoxCore, b: CylinderCore, result: SignedDistance, within: An
     for k, corner in enumerate(corners):
         candidates += _over_cap(b, n, low, corner, corners[(k + 1) % 4] - corner, face.has_area, within)
     (nearest,) = or_nearest(candidates, result, within)
-    return Touching(n, (chosen(nearest.there, nearest, candidates[0]), *candidates[1:]))
+    return Touching(n, (chosen(nearest.exists, nearest, candidates[0]), *candidates[1:]))
 
 
 def _over_cap(
@@ -236,14 +237,14 @@ def _over_cap(
     meets = and_(and_(flat, long), lt(0.0, half))
     reach = sqrt(where(meets, half, 1.0))
     begin, end = fmax(middle - reach, 0.0), fmin(middle + reach, 1.0)
-    there = and_(has_area, and_(meets, le(begin, end)))
+    has_part = and_(has_area, and_(meets, le(begin, end)))
     # the end of an edge is the beginning of the next one
-    ends = and_(there, and_(lt(begin + _CAP_TOLERANCE, end), lt(_CAP_TOLERANCE, 1.0 - end)))
+    ends = and_(has_part, and_(lt(begin + _CAP_TOLERANCE, end), lt(_CAP_TOLERANCE, 1.0 - end)))
 
-    def at(k: Any, there: Any) -> Contact:
-        return contact_along(n, start + edge * k, b.pose.point(p + d * k), there, within)
+    def at(k: Any, has_part: Any) -> Contact:
+        return contact_along(n, start + edge * k, b.pose.point(p + d * k), has_part, within)
 
-    return at(begin, there), at(end, ends)
+    return at(begin, has_part), at(end, ends)
 
 
 _THIN_OUTLINE = 1e-4  # ratio of width to length below which an outline is a line
@@ -274,7 +275,7 @@ class _Outline:
             area, length = area + (p - center).cross(edge), length + edge.dot(edge)
         size = n.dot(area)
         has_area = lt(_THIN_OUTLINE * length, size)
-        plane = Vec3(*(where(has_area, x, y) for x, y in zip(area, n, strict=True)))
+        plane = choose(has_area, area, n)
         return _Outline(corners, n, center, plane, has_area)
 
     def under(self, p: Vec3) -> Vec3:
@@ -289,7 +290,7 @@ class _Outline:
         """
         first: Any = 0.0
         last: Any = 1.0
-        there: Any = self.has_area
+        exists: Any = self.has_area
         for k, p in enumerate(self.corners):
             edge = self.corners[(k + 1) % CORNERS] - p
             inward = self.n.cross(edge)  # as long as the edge
@@ -299,8 +300,8 @@ class _Outline:
             t = -a / where(along, change, 1.0)
             first = fmax(first, where(and_(along, lt(0.0, change)), t, 0.0))
             last = fmin(last, where(and_(along, lt(change, 0.0)), t, 1.0))
-            there = and_(there, le(where(along, 0.0, -a), _OUTLINE_TOLERANCE * edge.dot(edge)))
-        return first, last, and_(there, le(first, last + _OUTLINE_TOLERANCE))
+            exists = and_(exists, le(where(along, 0.0, -a), _OUTLINE_TOLERANCE * edge.dot(edge)))
+        return first, last, and_(exists, le(first, last + _OUTLINE_TOLERANCE))
 
 
 def outlines(a: Core, b: Core, result: SignedDistance, within: Any) -> Touching:
@@ -308,14 +309,14 @@ def outlines(a: Core, b: Core, result: SignedDistance, within: Any) -> Touching:
     n = result.normal
     on_a, on_b = _Outline.of(a, n, 1.0), _Outline.of(b, n, -1.0)
     candidates: list[Contact] = []
-    for own, other, flipped in ((on_b, on_a, False), (on_a, on_b, True)):
-        for k, start in enumerate(own.corners):
-            end = own.corners[(k + 1) % CORNERS]
-            first, last, there = other.clipped(start, end)
+    for outline, face, flipped in ((on_b, on_a, False), (on_a, on_b, True)):
+        for k, start in enumerate(outline.corners):
+            end = outline.corners[(k + 1) % CORNERS]
+            first, last, exists = face.clipped(start, end)
             for t in (first, last):
                 p = start + (end - start) * t
-                point_a, point_b = (p, other.under(p)) if flipped else (other.under(p), p)
-                candidates.append(contact_along(n, point_a, point_b, there, within))
-    some = some_of(n, candidates)
+                point_a, point_b = (p, face.under(p)) if flipped else (face.under(p), p)
+                candidates.append(contact_along(n, point_a, point_b, exists, within))
+    selected = some_of(n, candidates)
     (nearest,) = or_nearest(candidates, result, within)
-    return Touching(n, (chosen(nearest.there, nearest, some.points[0]), *some.points[1:]))
+    return Touching(n, (chosen(nearest.exists, nearest, selected.points[0]), *selected.points[1:]))

@@ -65,8 +65,8 @@ def half_space_box(a: HalfSpaceCore, b: BoxCore, within: Any) -> Touching:
 def half_space_cylinder(a: HalfSpaceCore, b: CylinderCore, within: Any) -> Touching:
     """Return the contacts of the lowest points of both rims, and five further points of the lower rim, 60° apart."""
     rim, low, x, y = lowest_of_rim(a, b)
-    other = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
-    return Touching(a.normal, (*_under(a, within, (*rim, other)),))
+    opposite = b.pose.point(Vec3(b.radius * x, b.radius * y, -low))
+    return Touching(a.normal, (*_under(a, within, (*rim, opposite)),))
 
 
 def half_space_cone(a: HalfSpaceCore, b: ConeCore, within: Any) -> Touching:

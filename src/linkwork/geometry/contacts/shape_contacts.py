@@ -62,9 +62,9 @@ def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> li
         result = _on_ground(ground, placed)
         if not isinstance(placed.core, PointCore):
             result += peaks_below(ground, placed, points_below(b, a.spacing), within)
-        return [_placed(X_a, one) for one in result]
+        return [_placed(X_a, touching) for touching in result]
     if type(b) is HeightField and type(a) not in FIELDS:
-        return [one.flipped() for one in touching_shapes(b, X_b, a, X_a, within)]
+        return [touching.flipped() for touching in touching_shapes(b, X_b, a, X_a, within)]
     if type(a) in FIELDS or type(b) in FIELDS:
         return [one_point(distance_of_shapes(a, X_a, b, X_b)[0], within)]
     return [contacts(solid(a, X_a), solid(b, X_b), within)]
@@ -75,8 +75,8 @@ def _on_ground(ground: Ground, b: Solid) -> list[Touching]:
     for p in _lowest(ground, b.core):
         inside, under, n = surface_under(ground, p)
         height = n.dot(p - under)
-        one = Touching(n, (Contact(p - n * height, p, -height, inside),))
-        result.append(one.rounded(0.0, b.radius))
+        touching = Touching(n, (Contact(p - n * height, p, -height, inside),))
+        result.append(touching.rounded(0.0, b.radius))
     return result
 
 
@@ -94,9 +94,9 @@ def _lowest(ground: Ground, core: Core) -> Sequence[Vec3]:
     return [point.on_b for point in ON_HALF_SPACES[type(core)](plane, core, 0.0).points]
 
 
-def _placed(X: Pose, one: Touching) -> Touching:
-    points = tuple(replace(p, on_a=X.point(p.on_a), on_b=X.point(p.on_b)) for p in one.points)
-    return Touching(X.rotation @ one.normal, points)
+def _placed(X: Pose, touching: Touching) -> Touching:
+    points = tuple(replace(p, on_a=X.point(p.on_a), on_b=X.point(p.on_b)) for p in touching.points)
+    return Touching(X.rotation @ touching.normal, points)
 
 
 _MAX_POINTS = 15  # to each side of the centre
@@ -146,15 +146,15 @@ def peaks_below(ground: Ground, b: Solid, counts: tuple[int, int], within: Any) 
         i, j = _clamped(ground, i, j)
         p = corner_at(ground, i, j)
         near = signed_distance(Solid(PointCore(p)), b)
-        there = and_(on, le(near.distance, within))
+        exists = and_(on, le(near.distance, within))
         falls: Any = 0.0
         for a, c in _AROUND:
             edge = corner_at(ground, *_clamped(ground, i + a, j + c)) - p
             rises, least = near.normal.dot(edge), _RISE * _RISE * edge.dot(edge)
-            there = and_(there, le(rises * fabs(rises), least))
+            exists = and_(exists, le(rises * fabs(rises), least))
             falls = fmax(falls, where(lt(rises * fabs(rises), -least), 1.0, 0.0))
-        there = and_(there, lt(0.5, falls))
-        result.append(Touching(near.normal, (Contact(near.on_a, near.on_b, -near.distance, there),)))
+        exists = and_(exists, lt(0.5, falls))
+        result.append(Touching(near.normal, (Contact(near.on_a, near.on_b, -near.distance, exists),)))
     return result
 
 

@@ -89,8 +89,8 @@ def distance_of_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose) -> tuple[Signed
     """
     if isinstance(a, Compound):
         result = [distance_of_shapes(part.shape, X_a @ part.origin, b, X_b) for part in a.parts]
-        nearest, index = minimum_of([one[0] for one in result])
-        return nearest, index, _entry(index, [one[2] for one in result])
+        nearest, index = minimum_of([row[0] for row in result])
+        return nearest, index, _entry(index, [row[2] for row in result])
     if isinstance(b, Compound):
         nearest, index_b, index_a = distance_of_shapes(b, X_b, a, X_a)
         return nearest.flipped(), index_a, index_b
@@ -137,11 +137,11 @@ def minimum_of(result: list[SignedDistance]) -> tuple[SignedDistance, Any]:
     It is marked as not unique if another one has the same distance at another point.
     """
     best, index = result[0], 0.0
-    for k, other in enumerate(result[1:], 1):
-        gap = other.on_a - best.on_a
-        tie = and_(le(fabs(other.distance - best.distance), _TIE), lt(_APART, gap.dot(gap)))
-        better = lt(other.distance, best.distance)
-        best = chosen(better, other, best)
+    for k, candidate in enumerate(result[1:], 1):
+        gap = candidate.on_a - best.on_a
+        tie = and_(le(fabs(candidate.distance - best.distance), _TIE), lt(_APART, gap.dot(gap)))
+        better = lt(candidate.distance, best.distance)
+        best = chosen(better, candidate, best)
         best = replace(best, unique=where(tie, 0.0, best.unique))
         index = where(better, float(k), index)
     return best, index

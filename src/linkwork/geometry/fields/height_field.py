@@ -105,8 +105,8 @@ def ground_distance(ground: Ground, b: Solid) -> SignedDistance:
         less = lt(result.distance, fmin(total.distance, 0.0))
         return _values(chosen(less, result, total))
 
-    distance, *rest, unique = cond(lt(_gap(ground, point), 0.0), deep, lambda: _values(total))
-    normal, on_a, on_b = (Vec3.of(rest[k : k + 3]) for k in (0, 3, 6))
+    distance, *vectors, unique = cond(lt(_gap(ground, point), 0.0), deep, lambda: _values(total))
+    normal, on_a, on_b = (Vec3.of(vectors[k : k + 3]) for k in (0, 3, 6))
     return SignedDistance(distance, normal, on_a, on_b, unique).rounded(0.0, b.radius)
 
 
@@ -155,17 +155,17 @@ def _search(ground: Ground, core: Core) -> NearestItem:
         return distance_to_box(c, (x0 + dx * i0, y0 + dy * j0, low), (x0 + dx * i1, y0 + dy * j1, high)) - around.radius
 
     def evaluate(best: NearestItem, corners: Sequence[Vec3], i: Any, j: Any, index: Any) -> NearestItem:
-        there = and_(lt(i, cells_x), lt(j, cells_y))
+        in_grid = and_(lt(i, cells_x), lt(j, cells_y))
         point, away = nearest_on_triangle(corners, c)
         least = sqrt(away.dot(away)) - around.radius
         if isinstance(core, PointCore):
-            return nearer(best, where(there, least, NOWHERE), point, index)
+            return nearer(best, where(in_grid, least, NOWHERE), point, index)
 
         def measured() -> tuple[Any, ...]:
             result = triangle_distance(corners, core)
             return (result.distance, *result.on_a)
 
-        distance, *on = cond(and_(there, le(least, best.distance)), measured, lambda: (NOWHERE, *point))
+        distance, *on = cond(and_(in_grid, le(least, best.distance)), measured, lambda: (NOWHERE, *point))
         return nearer(best, distance, Vec3(*on), index)
 
     def leaf(index: Any, best: NearestItem) -> NearestItem:
@@ -268,7 +268,7 @@ def _deepest(ground: Ground, core: Core) -> Vec3:
     for point in points[1:]:
         gap = _gap(ground, point)
         lower = lt(gap, least)
-        best = Vec3(*(where(lower, x, y) for x, y in zip(point, best, strict=True)))
+        best = choose(lower, point, best)
         least = fmin(least, gap)
     return best
 
@@ -325,15 +325,15 @@ def nearest_on_triangle(corners: Corners, p: Vec3) -> tuple[Vec3, Vec3]:
         inverse = 1.0 / where(lt(TINY, length), length, 1.0)
         s = (p - a).dot(edge) * inverse
         t = fmin(fmax(s, 0.0), 1.0)
-        here, between = a + edge * t, edge.cross((p - a).cross(edge)) * inverse + edge * (s - t)
+        on_line, between = a + edge * t, edge.cross((p - a).cross(edge)) * inverse + edge * (s - t)
         between = choose(lt(TINY, length), between, p - a)
         away = between.dot(between)
         if least is None:
-            least, on_edge, beside = away, here, between
+            least, on_edge, beside = away, on_line, between
             continue
         better = lt(away, least)
         least = where(better, away, least)
-        on_edge, beside = choose(better, here, on_edge), choose(better, between, beside)
+        on_edge, beside = choose(better, on_line, on_edge), choose(better, between, beside)
     return choose(inside, p - upright, on_edge), choose(inside, upright, beside)
 
 
@@ -359,14 +359,14 @@ def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
     """
     start, end = core.center - core.half, core.center + core.half
     result = _triangle_point(corners, start)
-    for other in (
+    for candidate in (
         _triangle_point(corners, end),
         *(segment_segment(SegmentCore((a + b) * 0.5, (b - a) * 0.5), core)
           for a, b in zip(corners, (*corners[1:], corners[0]), strict=True)),
     ):  # fmt: skip
-        tie = and_(le(other.distance, result.distance), le(result.distance, other.distance))
-        better = chosen(lt(other.distance, result.distance), other, result)
-        gap = other.on_a - result.on_a
+        tie = and_(le(candidate.distance, result.distance), le(result.distance, candidate.distance))
+        better = chosen(lt(candidate.distance, result.distance), candidate, result)
+        gap = candidate.on_a - result.on_a
         two = and_(tie, lt(_APART, gap.dot(gap)))
         result = SignedDistance(
             better.distance, better.normal, better.on_a, better.on_b, where(two, 0.0, better.unique)
@@ -376,14 +376,14 @@ def _triangle_segment(corners: Corners, core: SegmentCore) -> SignedDistance:
     up, down = normal.dot(start - corners[0]), normal.dot(end - corners[0])
     steep = lt(_PARALLEL * square, (up - down) * (up - down))
     t = up / where(steep, up - down, 1.0)
-    here = start + (end - start) * t
+    crossing = start + (end - start) * t
     inside = and_(steep, and_(le(0.0, t), le(t, 1.0)))
     for k in range(3):
         a, b = corners[k], corners[(k + 1) % 3]
-        inside = and_(inside, le(0.0, (b - a).cross(here - a).dot(normal)))
+        inside = and_(inside, le(0.0, (b - a).cross(crossing - a).dot(normal)))
     length = sqrt(where(lt(TINY, square), square, 1.0))
     unit = normal * (1.0 / length)
-    return chosen(inside, SignedDistance(0.0 * t, unit, here, here, 1.0 + 0.0 * t), result)
+    return chosen(inside, SignedDistance(0.0 * t, unit, crossing, crossing, 1.0 + 0.0 * t), result)
 
 
 def _normal(corners: Corners) -> Vec3:

@@ -108,10 +108,10 @@ def least_of_points(
     """
 
     def step(best: tuple[Any, ...], row: Any) -> tuple[tuple[Any, ...], None]:
-        there = lt(row[0], 0.5 * NOWHERE)
-        point = Vec3(*(where(there, x, 0.0) for x in row))
+        exists = lt(row[0], 0.5 * NOWHERE)
+        point = Vec3(*(where(exists, x, 0.0) for x in row))
         result = measure(PointCore(X.point(point)))
-        distance = where(there, result.distance, FAR)
+        distance = where(exists, result.distance, FAR)
         gap = result.on_b - Vec3.of(best[7:10])
         tie = and_(le(fabs(distance - best[0]), _TIE), lt(_TIE, gap.dot(gap)))
         unique = where(tie, 0.0, where(lt(distance, best[0]), result.unique, best[10]))
@@ -120,6 +120,6 @@ def least_of_points(
         return (*(where(better, x, y) for x, y in zip(values, best, strict=False)), unique), None
 
     start = (FAR, 0.0, 0.0, 1.0, *(0.0 for _ in range(6)), 1.0)
-    distance, *rest, unique = scan(step, start, cloud.points.reshape(-1, 3))[0]
-    normal, on_a, on_b = (Vec3.of(rest[k : k + 3]) for k in (0, 3, 6))
+    distance, *vectors, unique = scan(step, start, cloud.points.reshape(-1, 3))[0]
+    normal, on_a, on_b = (Vec3.of(vectors[k : k + 3]) for k in (0, 3, 6))
     return SignedDistance(distance, normal, on_a, on_b, unique).rounded(radius, 0.0)

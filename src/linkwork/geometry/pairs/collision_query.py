@@ -248,7 +248,7 @@ def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, unroll
     types = type(a.core), type(b.core)
     if FieldCore in types or (unrolled and is_closed_form(*types)):
         return function(a, b, *more), False
-    kinds = [kind_of(one.core) for one in (a, b)]
+    kinds = [kind_of(solid.core) for solid in (a, b)]
     swapped = _order(kinds[1]) < _order(kinds[0])
     if swapped:
         a, b, kinds = b, a, kinds[::-1]
@@ -257,7 +257,7 @@ def _called(function: Callable[..., Any], a: Solid, b: Solid, *more: Any, unroll
         solids = [with_listed_vertices(kind.solid([*row]).solid) for kind, row in zip(kinds, (x, y), strict=True)]
         return function(*solids, *more)
 
-    rows = [solid_row(one, kind, 0.0) for one, kind in zip((a, b), kinds, strict=True)]
+    rows = [solid_row(solid, kind, 0.0) for solid, kind in zip((a, b), kinds, strict=True)]
     return call_once_traced((function, *kinds), of_rows, *rows, *more), swapped
 
 

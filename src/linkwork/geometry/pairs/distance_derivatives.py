@@ -101,8 +101,8 @@ class Response:
         right += [row.P.dot(nu_b) - row.Q.dot(w_b) for row in rows_b]
         right = [x * (k / self._size) for x, k in zip(right, self._scales, strict=True)]
         x, y, z, w = (dot(row, right) for row in self._inverse)
-        along, other = self.t, self.u
-        return along * x + other * y, (along * z + other * w) * self._size
+        along, across = self.t, self.u
+        return along * x + across * y, (along * z + across * w) * self._size
 
 
 def motion_response(a: Solid, b: Solid, result: SignedDistance) -> tuple[list[list[Any]], Any]:
@@ -111,7 +111,7 @@ def motion_response(a: Solid, b: Solid, result: SignedDistance) -> tuple[list[li
     (p × n; n) is the wrench of the normal at the witness points, (ω; v) a twist, both about the origin.  K does not
     exist for fields.
     """
-    if any(type(one.core) not in SURFACES for one in (a, b)):  # fields
+    if any(type(solid.core) not in SURFACES for solid in (a, b)):  # fields
         return [[0.0] * 6 for _ in range(6)], 0.0
     core = result.rounded(-a.radius, -b.radius)
     n, p, q = core.normal, core.on_a, core.on_b
@@ -142,8 +142,8 @@ def differentiated(measure: str, a: Core, b: Core) -> SignedDistance:
 
 
 def _distance(values: Sequence[Any]) -> SignedDistance:
-    d, *rest = values
-    return SignedDistance(d, Vec3.of(rest[0:3]), Vec3.of(rest[3:6]), Vec3.of(rest[6:9]), rest[9])
+    d, *values_of = values
+    return SignedDistance(d, Vec3.of(values_of[0:3]), Vec3.of(values_of[3:6]), Vec3.of(values_of[6:9]), values_of[9])
 
 
 @dataclass(frozen=True)

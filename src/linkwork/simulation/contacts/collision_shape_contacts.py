@@ -196,7 +196,7 @@ def _candidates(
     points = [(one.normal, p) for one in touching for p in one.points]
     for k, (normal, p) in enumerate(points):
         arm = (p.on_a + p.on_b) * 0.5 - second.origin
-        gap = where(p.there, -p.depth, second.within)
+        gap = where(p.exists, -p.depth, second.within)
         many = f" ({k + 1} of {len(points)})" if len(points) > 1 else ""
         yield ContactCandidate(name + many, None, second.link, (None, arm), axes_of(normal), gap, material, of)
 

@@ -169,9 +169,9 @@ def box_box_gap(a: BoxCore, b: BoxCore) -> Any:
     It is the largest of the gaps along fifteen axes, whose lengths are at most 1.
     """
     placed = _placed(a, b)
-    first, *others = _faces(placed) + _crossed(placed)
+    first, *further = _faces(placed) + _crossed(placed)
     gap = first.gap
-    for axis in others:
+    for axis in further:
         gap = fmax(gap, axis.gap)
     return gap
 
@@ -186,8 +186,8 @@ def _placed(a: BoxCore, b: BoxCore) -> _Placed:
 def _faces(p: _Placed) -> list[_Axis]:
     """Return the gaps along the normals of A's faces and of B's."""
     result = []
-    for x, half, *others in zip(p.t, p.h, *p.edges, strict=True):
-        result.append(_Axis(fabs(x) - half - _sum(fabs(y) for y in others), 1.0))
+    for x, half, *columns in zip(p.t, p.h, *p.edges, strict=True):
+        result.append(_Axis(fabs(x) - half - _sum(fabs(y) for y in columns), 1.0))
     for n, half in zip(p.axes, p.g, strict=True):
         reach = half + _sum(fabs(x) * most for x, most in zip(n, p.h, strict=True))
         result.append(_Axis(fabs(n.dot(p.t)) - reach, 1.0))
@@ -223,9 +223,9 @@ def _largest(axes: list[_Axis]) -> tuple[_Axis, Any]:
         gap, code = where(more, axis.gap, gap), where(more, float(k), code)
     key, square = gap * fabs(gap), 1.0
     for k, axis in enumerate(axes[6:], start=6):
-        here = axis.gap * fabs(axis.gap)
-        more = lt(key * axis.square, here * square)
-        gap, key, square = where(more, axis.gap, gap), where(more, here, key), where(more, axis.square, square)
+        axis_key = axis.gap * fabs(axis.gap)
+        more = lt(key * axis.square, axis_key * square)
+        gap, key, square = where(more, axis.gap, gap), where(more, axis_key, key), where(more, axis.square, square)
         code = where(more, float(k), code)
     return _Axis(gap, square), code
 
@@ -241,7 +241,7 @@ def _chosen(p: _Placed, code: Any) -> _Chosen:
         or_(and_(lt(1.5, code), lt(code, 2.5)), row[1]),
     )
     of_b = (and_(lt(-0.5, column), lt(column, 0.5)), and_(lt(0.5, column), lt(column, 1.5)), lt(1.5, column))
-    i = Vec3(*(where(here, 1.0, 0.0) for here in of_a))
+    i = Vec3(*(where(selected, 1.0, 0.0) for selected in of_a))
     b = choose(of_b[0], p.axes[0], choose(of_b[1], p.axes[1], p.axes[2]))
     by_b = and_(lt(2.5, code), not_(crossed))
     return _Chosen(of_a, of_b, crossed, by_b, i, b, choose(crossed, i.cross(b), choose(by_b, b, i)))
@@ -288,10 +288,10 @@ def _on_faces(p: _Placed) -> tuple[Any, Vec3, Vec3]:
     mirrored = _Placed(-Vec3(*(axis.dot(p.t) for axis in p.axes)), *_rows(p), p.g, p.h)
     exists, height, on_b, on_a = _over_face(mirrored)
     offset = -_combined(p.axes, on_a - on_b)
-    here, own, below, above = _over_face(p)
-    nearer = or_(not_(exists), and_(here, lt(own, height)))
+    over_b, height_b, below, above = _over_face(p)
+    nearer = or_(not_(exists), and_(over_b, lt(height_b, height)))
     on_a = choose(nearer, below, _combined(p.axes, on_a) + p.t)
-    return or_(here, exists), choose(nearer, above - below, offset), on_a
+    return or_(over_b, exists), choose(nearer, above - below, offset), on_a
 
 
 def _rows(p: _Placed) -> tuple[tuple[Vec3, Vec3, Vec3], tuple[Vec3, Vec3, Vec3]]:
@@ -321,8 +321,8 @@ def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
     x, y, z = (permute(edge) for edge in p.edges)
     slopes = [fabs(permute(axis).z) for axis in p.axes]
     third = lt(fmax(slopes[0], slopes[1]), slopes[2])
-    one = and_(not_(third), lt(slopes[1], slopes[0]))
-    u, w, out = choose(one, y, x), choose(third, y, z), choose(third, z, choose(one, x, y))
+    second = and_(not_(third), lt(slopes[1], slopes[0]))
+    u, w, out = choose(second, y, x), choose(third, y, z), choose(third, z, choose(second, x, y))
     middle = t - out * copysign(1.0, out.z * t.z)
     exists: Any = False
     height, best = 0.0, middle
@@ -332,10 +332,10 @@ def _over_face(p: _Placed) -> tuple[Any, Any, Vec3, Vec3]:
         for c, d, most in ((start.x, edge.x, h.x), (start.y, edge.y, h.y)):
             inverse = 1.0 / copysign(fmax(fabs(d), _TINY), d)
             low, high = fmax(low, -c * inverse - most * fabs(inverse)), fmin(high, most * fabs(inverse) - c * inverse)
-        here = start + edge * (0.5 * (low + high))
-        over, above = le(low, high), fabs(here.z) - h.z
+        mid = start + edge * (0.5 * (low + high))
+        over, above = le(low, high), fabs(mid.z) - h.z
         better = and_(over, or_(not_(exists), lt(above, height)))
-        exists, height, best = or_(exists, over), where(better, above, height), choose(better, here, best)
+        exists, height, best = or_(exists, over), where(better, above, height), choose(better, mid, best)
     below = Vec3(clamp(best.x, h.x), clamp(best.y, h.y), copysign(h.z, t.z))
     return exists, height, restore(below), restore(Vec3(below.x, below.y, best.z))
 
@@ -365,10 +365,10 @@ def _edges(p: _Placed, axis: _Chosen) -> tuple[Any, Vec3, Vec3]:
     of_a, of_b, crossed, _, i, b, n = axis
     square = n.dot(n)
     offset = n.dot(p.t)
-    a = Vec3(*(where(here, 0.0, copysign(x, v * offset)) for here, x, v in zip(of_a, p.h, n, strict=True)))
+    a = Vec3(*(where(along, 0.0, copysign(x, v * offset)) for along, x, v in zip(of_a, p.h, n, strict=True)))
     start = p.t - a
-    for here, column, side in zip(of_b, p.axes, p.edges, strict=True):
-        start = start - side * where(here, 0.0, copysign(1.0, column.dot(n) * offset))
+    for along, column, side in zip(of_b, p.axes, p.edges, strict=True):
+        start = start - side * where(along, 0.0, copysign(1.0, column.dot(n) * offset))
     inverse = 1.0 / where(lt(0.0, square), square, 1.0)
     across = b - i * b.dot(i)
     s = -(across.dot(start)) * inverse
@@ -407,7 +407,7 @@ def _combined(axes: Any, x: Vec3) -> Vec3:
 
 
 def _sum(values: Any) -> Any:
-    first, *others = values
-    for x in others:
+    first, *further = values
+    for x in further:
         first = first + x
     return first

@@ -42,7 +42,7 @@ _END = by_type(1e-16)  # 1 − |x| below which a point is at an end
 _LEVEL = by_type(1e-13)  # sine of the angle below which a direction is orthogonal to an edge, or parallel to the axis
 _SQUARE = by_type(_LEVEL * _LEVEL)
 _EDGES = (0, 1, 2)
-_ALONG, _OTHER, _ACROSS = 0.0, 1.0, 2.0  # n is parallel to the axis, neither, or orthogonal, by construction
+_ALONG, _OBLIQUE, _ACROSS = 0.0, 1.0, 2.0  # n is parallel to the axis, neither, or orthogonal, by construction
 _AXES = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 
@@ -67,13 +67,13 @@ def box_cylinder_within(a: BoxCore, b: CylinderCore, most: Any) -> Any:
 def segment_cylinder(a: SegmentCore, b: CylinderCore) -> SignedDistance:
     """Compute the signed distance of a segment, which may be a point, and a cylinder."""
     square = a.half.dot(a.half)
-    some = lt(TINY, square)
-    long = sqrt(where(some, square, 1.0))
-    x = choose(some, a.half * (1.0 / long), _AXES[0])
+    has_length = lt(TINY, square)
+    long = sqrt(where(has_length, square, 1.0))
+    x = choose(has_length, a.half * (1.0 / long), _AXES[0])
     y = unit(across(x))
     z = x.cross(y)
     rows = (Vec3(*row) for row in zip(x, y, z, strict=True))
-    return _signed_distance(Pose(Rotation(*rows), a.center), Vec3(where(some, long, 0.0), 0.0, 0.0), b, (0,))
+    return _signed_distance(Pose(Rotation(*rows), a.center), Vec3(where(has_length, long, 0.0), 0.0, 0.0), b, (0,))
 
 
 def _candidates(
@@ -88,9 +88,9 @@ def _candidates(
     cylinder = CylinderInBoxFrame.of(X.inv().point(b.pose.translation), axis, b.radius, b.half, box)
     known = _known(cylinder, edges)
     h, n, kind = known[0][0], known[0][1], known[0][2] + 0.0 * known[0][0]
-    for other, m, its in known[1:]:
-        less = lt(other, h)
-        h, n, kind = where(less, other, h), choose(less, m, n), where(less, its, kind)
+    for height, m, its in known[1:]:
+        less = lt(height, h)
+        h, n, kind = where(less, height, h), choose(less, m, n), where(less, its, kind)
     return cylinder, known, h, n, kind
 
 
@@ -99,11 +99,11 @@ def _signed_distance(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) 
     cylinder, known, least, n, kind = _candidates(X, box, b, edges)
     corner = _corner(cylinder, edges)
     h, n, out = least_along_edges(cylinder, edges, least, n, not_(corner.leads))
-    kind = where(lt(h, least), _OTHER, kind)
+    kind = where(lt(h, least), _OBLIQUE, kind)
     sign = copysign(1.0, n.dot(cylinder.center))
     n, out = n * sign, out * sign
     distance, n = where(corner.leads, corner.distance, -h), choose(corner.leads, corner.n, n)
-    on_a, one = _witness(cylinder, n, out, distance, kind)
+    on_a, is_unique = _witness(cylinder, n, out, distance, kind)
     on_a = choose(corner.leads, corner.vertex, on_a)
     size = cylinder.radius + cylinder.half + fabs(cylinder.box.x) + fabs(cylinder.box.y) + fabs(cylinder.box.z)
     between, enough = n * distance, tolerance(n, size)
@@ -119,7 +119,7 @@ def _signed_distance(X: Pose, box: Vec3, b: CylinderCore, edges: Sequence[int]) 
     )
     tie = and_(lt(distance, 0.0), is_tied([(x, m) for x, m, _ in known], h, n, cylinder.center, size))
     normal, p = X.rotation @ n, X.point(on_a)
-    return SignedDistance(distance, normal, p, p + normal * distance, where(and_(one, not_(tie)), 1.0, 0.0))
+    return SignedDistance(distance, normal, p, p + normal * distance, where(and_(is_unique, not_(tie)), 1.0, 0.0))
 
 
 def _known(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any, Vec3, Any]]:
@@ -134,7 +134,7 @@ def _known(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any
     result = [(cap, cylinder.axis, _ALONG)]
     if len(edges) == 3:
         for i, n in enumerate(_AXES):
-            result.append((sides[i] + cylinder.half * fabs(a[i]) + r * cylinder.sines[i] - fabs(c[i]), n, _OTHER))
+            result.append((sides[i] + cylinder.half * fabs(a[i]) + r * cylinder.sines[i] - fabs(c[i]), n, _OBLIQUE))
     for i in edges:
         j, k = (i + 1) % 3, (i + 2) % 3
         known = lt(SHORT, cylinder.sines[i])
@@ -158,8 +158,8 @@ def _known(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> list[tuple[Any
         else:
             less = lt(square, least)
             least, best = where(less, square, least), choose(less, w, best)
-    some = lt(TINY, least)
-    n = choose(some, best * (1.0 / sqrt(where(some, least, 1.0))), unit(across(cylinder.axis)))
+    exists = lt(TINY, least)
+    n = choose(exists, best * (1.0 / sqrt(where(exists, least, 1.0))), unit(across(cylinder.axis)))
     level = lt(fabs(n.dot(cylinder.axis)), 1e-6)
     n = choose(level, n, cylinder.axis)
     result.append((cylinder.height(n), n, where(level, _ACROSS, _ALONG)))
@@ -200,20 +200,20 @@ def _corner(cylinder: CylinderInBoxFrame, edges: Sequence[int]) -> _Corner:
     scale = fmax(rho - cylinder.radius, 0.0) / where(lt(0.0, rho), rho, 1.0)
     offset = away * scale + cylinder.axis * copysign(fmax(fabs(z) - cylinder.half, 0.0), z)
     square = offset.dot(offset)
-    some = lt(TINY, square)
-    distance = sqrt(where(some, square, 1.0))
+    exists = lt(TINY, square)
+    distance = sqrt(where(exists, square, 1.0))
     n = offset * (1.0 / distance)
     for x, s, most in zip(n, side, cylinder.box, strict=True):
-        some = and_(some, or_(le(0.0, x * s), le(most, 0.0)))
-    return _Corner(distance, n, cylinder.center - best, some)
+        exists = and_(exists, or_(le(0.0, x * s), le(most, 0.0)))
+    return _Corner(distance, n, cylinder.center - best, exists)
 
 
 def _witness(cylinder: CylinderInBoxFrame, n: Vec3, out: Vec3, distance: Any, kind: Any) -> tuple[Vec3, Any]:
     """Return the witness point of the box, and True if it is unique."""
     along = n.dot(cylinder.axis)
     square = out.dot(out)
-    level = or_(le(fabs(along), _LEVEL), lt(_OTHER + 0.5, kind))
-    end, across_n = lt(kind, _OTHER - 0.5), n.cross(cylinder.axis)
+    level = or_(le(fabs(along), _LEVEL), lt(_OBLIQUE + 0.5, kind))
+    end, across_n = lt(kind, _OBLIQUE - 0.5), n.cross(cylinder.axis)
     upright, flat = or_(end, le(square, _SQUARE)), or_(end, le(across_n.dot(across_n), _SQUARE))
     scale = where(upright, 0.0, cylinder.radius) / sqrt(where(upright, 1.0, square))
     side = cylinder.center - out * scale
@@ -225,11 +225,11 @@ def _witness(cylinder: CylinderInBoxFrame, n: Vec3, out: Vec3, distance: Any, ki
     point = choose(level, side + cylinder.axis * (cylinder.half * s), tip)
     free = [le(fabs(x), _LEVEL) for x in n]
     coordinates = zip(free, point, n, cylinder.box, strict=True)
-    on_box = Vec3(*(where(here, clamp(p, most), copysign(most, x)) for here, p, x, most in coordinates))
+    on_box = Vec3(*(where(is_free, clamp(p, most), copysign(most, x)) for is_free, p, x, most in coordinates))
     wide: Any = 0.0
     crossing: Any = True
-    for here, most, x in zip(free, cylinder.box, cylinder.axis, strict=True):
-        counts = and_(here, lt(0.0, most))
+    for is_free, most, x in zip(free, cylinder.box, cylinder.axis, strict=True):
+        counts = and_(is_free, lt(0.0, most))
         wide = wide + where(counts, 1.0, 0.0)
         crossing = and_(crossing, or_(not_(counts), lt(_END, 1.0 - fabs(x))))
     crossing = and_(and_(crossing, lt(wide, 1.5)), level)

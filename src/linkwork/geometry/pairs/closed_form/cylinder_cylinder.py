@@ -103,9 +103,9 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
     known = _known(two, X)
     h, n, out_a, out_b = known[0]
     kind: Any = 0.0 * h
-    for k, (other, m, s, t) in enumerate(known[1:], 1):
-        less = lt(other, h)
-        h, n, kind = where(less, other, h), choose(less, m, n), where(less, float(k), kind)
+    for k, (height, m, s, t) in enumerate(known[1:], 1):
+        less = lt(height, h)
+        h, n, kind = where(less, height, h), choose(less, m, n), where(less, float(k), kind)
         out_a, out_b = choose(less, s, out_a), choose(less, t, out_b)
     sign = copysign(1.0, n.dot(two.c))
     best = _beside_ends(two, known, _Best(h, n * sign, out_a * sign, out_b * sign, kind))
@@ -118,18 +118,16 @@ def cylinder_cylinder(a: CylinderCore, b: CylinderCore) -> SignedDistance:
         lambda: lt(1.0, 0.0 * h),
     )
     # next to a flat end of equal depth up to rounding, all points on the end are witnesses
-    for other, m, *_ in known[:2]:
+    for height, m, *_ in known[:2]:
         across = n.cross(m)
         near = and_(lt(_SQUARE, across.dot(across)), lt(1.0 - fabs(n.dot(m)), _PARALLEL))
-        tie = or_(tie, and_(near, le(other, h + _PROVED * two.size)))
-    between, enough, here, there = n * -h, tolerance(n, two.size), *two.both
-    out = or_(out_of_cylinder(at.on_a, *here, enough), out_of_cylinder(at.on_a + between, *there, enough))
+        tie = or_(tie, and_(near, le(height, h + _PROVED * two.size)))
+    between, enough, of_a, of_b = n * -h, tolerance(n, two.size), *two.both
+    out = or_(out_of_cylinder(at.on_a, *of_a, enough), out_of_cylinder(at.on_a + between, *of_b, enough))
     end = two.c - two.a * copysign(two.lb, n.dot(two.a))
-    on_a = in_both(
-        at.on_a, end, between, enough, out, lambda p: in_cylinder(p, *here), lambda p: in_cylinder(p, *there)
-    )
+    on_a = in_both(at.on_a, end, between, enough, out, lambda p: in_cylinder(p, *of_a), lambda p: in_cylinder(p, *of_b))
     normal, p = a.pose.rotation @ n, a.pose.point(on_a)
-    return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.one, not_(tie)), 1.0, 0.0))
+    return SignedDistance(-h, normal, p, p - normal * h, where(and_(at.is_unique, not_(tie)), 1.0, 0.0))
 
 
 def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
@@ -142,16 +140,16 @@ def _known(two: _Two, X: Pose) -> list[tuple[Any, Vec3, Vec3, Vec3]]:
     cap = two.la + two.lb * fabs(a.z) + two.rb * sine - fabs(c.z)
     other_cap = two.lb + two.la * fabs(a.z) + two.ra * sine - fabs(c.dot(a))
     result = [(cap, _Z, Vec3.zero(), _Z - a * a.z), (other_cap, a, a - _Z * a.z, Vec3.zero())]
-    some = lt(SHORT, sine)
-    scale = where(some, 1.0, 0.0) / where(some, sine, 1.0)
+    crossed = lt(SHORT, sine)
+    scale = where(crossed, 1.0, 0.0) / where(crossed, sine, 1.0)
     m = Vec3(-a.y * scale, a.x * scale, 0.0)
-    result.append((where(some, two.ra + two.rb - fabs(m.dot(c)), FAR), m, m, m))
-    here = CylinderInBoxFrame(c, a, two.rb, two.lb, Vec3.zero(), (1.0, 1.0, sine))
+    result.append((where(crossed, two.ra + two.rb - fabs(m.dot(c)), FAR), m, m, m))
+    b_in_a = CylinderInBoxFrame(c, a, two.rb, two.lb, Vec3.zero(), (1.0, 1.0, sine))
     R = X.rotation
-    there = CylinderInBoxFrame(-R.inv_act(c), R.inv_act(_Z), two.ra, two.la, Vec3.zero(), (1.0, 1.0, sine))
-    n, out = along_axis(here)
+    a_in_b = CylinderInBoxFrame(-R.inv_act(c), R.inv_act(_Z), two.ra, two.la, Vec3.zero(), (1.0, 1.0, sine))
+    n, out = along_axis(b_in_a)
     result.append((two.height(n), n, n, out))
-    n, out = along_axis(there)
+    n, out = along_axis(a_in_b)
     n, out = R @ n, R @ out
     result.append((two.height(n), n, out, n))
     return result
@@ -172,7 +170,7 @@ class _Touching(NamedTuple):
     n: Vec3
     on_a: Vec3
     on_b: Vec3
-    one: Any
+    is_unique: Any
 
     def mismatch(self, h: Any) -> Vec3:
         """Return the vector from A's point, moved by the distance, to B's point."""
@@ -270,8 +268,8 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
     def step(state: tuple[Vec3, Vec3, Vec3, Vec3, Any]) -> tuple[Vec3, Vec3, Vec3, Vec3, Any]:
         result = [_rim_step(two, n, corner) for n, (_, corner) in zip(state[:4], trials, strict=True)]
         square: Any = 0.0
-        for _, other in result:
-            square = fmax(square, other)
+        for _, radius in result:
+            square = fmax(square, radius)
         w, x, y, z = (n for n, _ in result)
         return w, x, y, z, where(lt(_CLOSE, square), 1.0, 0.0)
 
@@ -383,8 +381,8 @@ def _newton(tt: Any, ts: Any, ss: Any, g: Any, k: Any) -> tuple[Any, Any, Any, A
     Hessian.
     """
     det = tt * ss - ts * ts
-    some = lt(TINY, fabs(det))
-    scale = where(some, 1.0, 0.0) / where(some, det, 1.0)
+    regular = lt(TINY, fabs(det))
+    scale = where(regular, 1.0, 0.0) / where(regular, det, 1.0)
     x, y = -(ss * g - ts * k) * scale, -(tt * k - ts * g) * scale
     square = x * x + y * y
     return x, y, square, fmin(1.0, _LARGEST / sqrt(where(lt(0.0, square), square, 1.0)))
@@ -392,5 +390,5 @@ def _newton(tt: Any, ts: Any, ss: Any, g: Any, k: Any) -> tuple[Any, Any, Any, A
 
 def _inverse(v: Vec3) -> Any:
     square = v.dot(v)
-    some = lt(_LEAST, square)
-    return where(some, 1.0, 0.0) / sqrt(where(some, square, 1.0))
+    has_length = lt(_LEAST, square)
+    return where(has_length, 1.0, 0.0) / sqrt(where(has_length, square, 1.0))

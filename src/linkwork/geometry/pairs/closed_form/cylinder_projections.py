@@ -67,8 +67,8 @@ def is_tied(known: Iterable[tuple[Any, Vec3]], h: Any, n: Vec3, between: Vec3, s
     It may be one of the ``known`` pairs (h, direction), or −n if the centers are at almost the same height along n.
     """
     tied = le(fabs(n.dot(between)), _TIE * size)
-    for other, m in known:
-        tied = or_(tied, and_(lt(other, h + _TIE * size), lt(_SAME, 1.0 - fabs(n.dot(m)))))
+    for height, m in known:
+        tied = or_(tied, and_(lt(height, h + _TIE * size), lt(_SAME, 1.0 - fabs(n.dot(m)))))
     return tied
 
 
@@ -110,9 +110,9 @@ def in_both(
 
     def step(state: tuple[Vec3, Any]) -> tuple[Vec3, Any]:
         below = to_b(state[0] + between) - between
-        there = to_a(below)
-        off = there - below
-        return there, off.dot(off)
+        on_body = to_a(below)
+        off = on_body - below
+        return on_body, off.dot(off)
 
     def projected() -> Vec3:
         near, square = step((on_a, 0.0))

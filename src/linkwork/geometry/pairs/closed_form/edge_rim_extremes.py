@@ -120,9 +120,9 @@ def _following(arcs: Sequence[_Arc], index: Any, depth: Any, going: Any) -> tupl
     limit = where(lt(0.0, depth), depth * depth, 0.0)
     result, following = arcs[-1], float(len(arcs)) + 0.0 * depth
     for k, arc in reversed(list(enumerate(arcs))):
-        here = and_(lt(arc.key, limit * arc.square), going)
-        here = here if index is None else and_(here, lt(index, float(k)))
-        result, following = _chosen(here, arc, result), where(here, float(k), following)
+        possible = and_(lt(arc.key, limit * arc.square), going)
+        possible = possible if index is None else and_(possible, lt(index, float(k)))
+        result, following = _chosen(possible, arc, result), where(possible, float(k), following)
     return following, result
 
 
@@ -161,8 +161,8 @@ def _root(arc: _Arc, going: Any) -> tuple[Vec3, Vec3]:
     z = while_loop(lambda state: lt(0.5, state[1]), step, (z, where(more, 1.0, 0.0)), max_iterations=_MORE).state[0]
     x, y = slope * z + bent, q2 * z
     n, out = arc.v1 * x + arc.v2 * (arc.kappa * y), arc.e * x + arc.v2 * y
-    some = lt(TINY, n.dot(n))
-    return choose(some, unit(n), arc.v1), choose(some, unit(out), arc.e)
+    has_length = lt(TINY, n.dot(n))
+    return choose(has_length, unit(n), arc.v1), choose(has_length, unit(out), arc.e)
 
 
 def _nearer(z: Any, q2: Any, bent: Any, slope: Any) -> Any:
@@ -170,8 +170,8 @@ def _nearer(z: Any, q2: Any, bent: Any, slope: Any) -> Any:
     x, y = slope * z + bent, q2 * z
     square = x * x + y * y
     rise = x * x * x + slope * (q2 * q2) * (z * z * z)
-    some = lt(0.0, rise)
-    further = where(some, square * (sqrt(square) - z * x), 0.0) / where(some, rise, 1.0)
+    rises = lt(0.0, rise)
+    further = where(rises, square * (sqrt(square) - z * x), 0.0) / where(rises, rise, 1.0)
     return fmin(fmax(z + further, 1.0), _STEEP)
 
 
@@ -212,8 +212,8 @@ def _projection(cylinder: CylinderInBoxFrame, i: int) -> _Projection:
     e1 = []
     scale = 1.0 / where(upright, fabs(a[i]), 1.0)
     for index, (b, along) in enumerate(zip(b1, a, strict=True)):
-        other = fabs(a[i]) * along - (sign if index == i else 0.0)
-        e1.append(where(upright, (b - along * sine) * scale, other * inverse) * s1)
+        offset = fabs(a[i]) * along - (sign if index == i else 0.0)
+        e1.append(where(upright, (b - along * sine) * scale, offset * inverse) * s1)
     near = fabs(p1), fabs(p2), fmax(fabs(a[i]), _LEAST), cylinder.radius * (sine * sine), cylinder.half * sine
     far = (
         cylinder.center.dot(cylinder.center)
@@ -306,7 +306,7 @@ def _single(cylinder: CylinderInBoxFrame, i: int) -> list[_Arc]:
     q1, q2 = view.p1 - view.shift, view.p2
     low = view.kappa * fabs(q1)
     inside = lt(low * low + q2 * q2 + 6.0 * (low * q2), view.bent * view.bent)
-    there = or_(le(0.0, q1), inside)
+    exists = or_(le(0.0, q1), inside)
     above = lt(0.0, q1)
     z = where(above, q2 - view.bent, 0.0) / where(above, fmax(view.kappa * q1, TINY), 1.0)
     z = fmin(fmax(z, 1.0), _STEEP)
@@ -315,5 +315,5 @@ def _single(cylinder: CylinderInBoxFrame, i: int) -> list[_Arc]:
     across = x * y - q1 * q2
     square = r * r * (1.0 + view.kappa * view.kappa)
     key = _key(across - view.rounding, square)
-    key = where(there, where(lt(q1, 0.0), fmin(key, x * x * square), key), _NEVER)
+    key = where(exists, where(lt(q1, 0.0), fmin(key, x * x * square), key), _NEVER)
     return [_Arc(q1, q2, view.kappa, view.bent, z, view.v1, view.v2, view.e, key, square)]

@@ -196,10 +196,10 @@ def _largest_gap(c: Vec3, u: Vec3, h: Vec3, rounding: Any) -> tuple[Any, Vec3, A
     keys = [gap * fabs(gap) for gap in gaps]
     normal, offset, _, square = axes[0]
     gap, key = gaps[0], keys[0]
-    for (n, along, _, nn), here, k in zip(axes[1:], gaps[1:], keys[1:], strict=True):
+    for (n, along, _, nn), axis_gap, k in zip(axes[1:], gaps[1:], keys[1:], strict=True):
         more = and_(lt(key * nn, k * square), lt(TINY, nn))
         normal = choose(more, n, normal)
-        values = zip((along, here, k, nn), (offset, gap, key, square), strict=True)
+        values = zip((along, axis_gap, k, nn), (offset, gap, key, square), strict=True)
         offset, gap, key, square = (where(more, new, old) for new, old in values)
     level = (rounding * rounding) * square
     bound = fmin(key + _TIE * key, -level)
@@ -295,8 +295,8 @@ def point_box(a: PointCore, b: BoxCore) -> SignedDistance:
     # inside and on the surface, the distance is unique if one of the six faces is nearest
     tie = gap + _TIE_POINT * (h.x + h.y + h.z)
     count: Any = 0.0
-    for x, most, here in zip(r, h, gaps, strict=True):
-        count = count + where(le(here, tie), 1.0, 0.0) + where(le(most + fabs(x), tie), 1.0, 0.0)
+    for x, most, face_gap in zip(r, h, gaps, strict=True):
+        count = count + where(le(face_gap, tie), 1.0, 0.0) + where(le(most + fabs(x), tie), 1.0, 0.0)
     unique = where(or_(lt(tie, distance), lt(count, 1.5)), 1.0, 0.0)
     n = b.pose.rotation @ normal
     return SignedDistance(distance, n, a.point, a.point + n * distance, unique)
@@ -365,8 +365,8 @@ def point_ellipsoid(a: PointCore, b: EllipsoidCore) -> SignedDistance:
     t = tau - r_min * r_min
     several: Any = 0.0
     for x, r, y in zip(at, radii, inverses, strict=True):
-        here = and_(le(x, fmax(_LEVEL * r, by_type(2.0 * _ASIDE))), and_(lt(t, 0.0), lt(1e-7, r * x * y)))
-        several = several + where(here, 1.0, 0.0)
+        is_level = and_(le(x, fmax(_LEVEL * r, by_type(2.0 * _ASIDE))), and_(lt(t, 0.0), lt(1e-7, r * x * y)))
+        several = several + where(is_level, 1.0, 0.0)
     distance = t * length * largest
     n = b.pose.rotation @ (gradient * (-1.0 / length))
     return SignedDistance(distance, n, a.point, a.point + n * distance, where(lt(0.0, several), 0.0, 1.0))
@@ -401,10 +401,10 @@ def point_cone(a: PointCore, b: ConeCore) -> SignedDistance:
     x, y, rho = radial(r.x, r.y)
     height = 2.0 * b.half
     slant = height * height + b.radius * b.radius
-    some = lt(TINY, slant)
-    _, inverse = length_and_scale(slant, some)
+    has_slant = lt(TINY, slant)
+    _, inverse = length_and_scale(slant, has_slant)
     # the mantle's normal, and the point's signed distances from the planes of mantle and base
-    m_rho, m_z = where(some, height * inverse, 1.0), b.radius * inverse
+    m_rho, m_z = where(has_slant, height * inverse, 1.0), b.radius * inverse
     up = r.z + b.half
     mantle, base = m_rho * (rho - b.radius) + m_z * up, -up
     # outside: below the base, beside the mantle, or nearest to the rim or the apex

@@ -63,10 +63,10 @@ def normal_of_largest_gap(
     ``center`` is the vector from A's center to B's.
     """
     n = unit(normal_of_touching(between, edges, size, facet))
-    own = n.dot(center)
+    gap_along = n.dot(center)
     for e, _ in edges:
-        own = own - fabs(n.dot(e))
-    return choose(le(gap - _ROUNDING_OF_GAPS * sqrt(size), own), n, facet)
+        gap_along = gap_along - fabs(n.dot(e))
+    return choose(le(gap - _ROUNDING_OF_GAPS * sqrt(size), gap_along), n, facet)
 
 
 def box_edges(axes: Sequence[Vec3], half: Vec3, point: Vec3) -> list[tuple[Vec3, Any]]:

@@ -70,10 +70,10 @@ def convex(a: Core, b: Core) -> SignedDistance:
     distance, normal, on_a, proved = between_ellipsoids(difference)
 
     def accepted() -> SignedDistance:
-        one = fmax(support_is_one(difference.a, normal), support_is_one(difference.b, -normal))
+        is_unique = fmax(support_is_one(difference.a, normal), support_is_one(difference.b, -normal))
         opposite = and_(lt(distance, 0.0), le(fabs(normal.dot(difference.between())), ROUNDING * fabs(distance)))
         return difference.in_original_coordinates(
-            SignedDistance(distance, normal, on_a, on_a, where(opposite, 0.0, one))
+            SignedDistance(distance, normal, on_a, on_a, where(opposite, 0.0, is_unique))
         )
 
     return cond(proved, accepted, lambda: _in_order(a, b))  # type: ignore[no-any-return]
@@ -92,8 +92,8 @@ def _in_order(a: Core, b: Core) -> SignedDistance:
     """
     kind = kind_of(a)
     x, y = (solid_row(Solid(core), kind, 0.0)[HEAD:] for core in (a, b))
-    key, other = (sum(math.sqrt(k + 2.0) * value for k, value in enumerate(row)) for row in (x, y))
-    swapped = lt(other, key)
+    key, second_key = (sum(math.sqrt(k + 2.0) * value for k, value in enumerate(row)) for row in (x, y))
+    swapped = lt(second_key, key)
     head = [0.0] * HEAD
     first = kind.solid([*head, *(where(swapped, q, p) for p, q in zip(x, y, strict=True))]).solid.core
     second = kind.solid([*head, *(where(swapped, p, q) for p, q in zip(x, y, strict=True))]).solid.core
@@ -189,7 +189,7 @@ def _depth_estimate(difference: Difference, apart: Estimate) -> Estimate:
     symmetry = rotational_symmetry(difference)
     result = search_depth(difference, known, True, gap=_DEPTH_GAP[ellipsoids] if curved else 0.0, symmetry=symmetry)
     most = result.depth * (1.0 + _RIVAL) + ROUNDING * length(difference.between())
-    contested = lt(result.other, most * fabs(most))
+    contested = lt(result.rival, most * fabs(most))
     if symmetry is not None:
         contested = or_(contested, symmetry.parallel)
     rival, contested = direction(result.m), where(contested, 1.0, 0.0)
@@ -226,8 +226,8 @@ def _valleys(difference: Difference, simplex: WeightedPoints, starts: list[Vec3]
         best = starts[-1]
         for n, h in zip(starts, heights, strict=True):
             less = lt(h, least)
-            for other in result:
-                less = and_(less, lt(n.dot(other), SAME_VALLEY))
+            for earlier in result:
+                less = and_(less, lt(n.dot(earlier), SAME_VALLEY))
             least, best = where(less, h, least), choose(less, n, best)
         result.append(refine(difference, simplex, best)[1])
     return result
@@ -239,8 +239,8 @@ def _check_ties(difference: Difference, result: Estimate, scale: Any) -> Estimat
     For ellipsoids a normal of a larger gap replaces the result.  For polytopes only the mark of a tie changes.
     """
     if isinstance(difference.a, EllipsoidCore):
-        other = check_images(difference, result, scale)[0]
-        return other._replace(start=other.normal)
+        image = check_images(difference, result, scale)[0]
+        return image._replace(start=image.normal)
     if sides_of(difference) is not None:
         return result
 
@@ -259,12 +259,12 @@ def _unique(difference: Difference, result: Estimate) -> Any:
     They are if one body's support there is a single point, or if both are lines that cross.
     """
     n = result.normal
-    one = fmax(support_is_one(difference.a, n), support_is_one(difference.b, -n))
+    is_point = fmax(support_is_one(difference.a, n), support_is_one(difference.b, -n))
 
     def crossing() -> Any:
-        (a, along), (b, other) = support_is_line(difference.a, n), support_is_line(difference.b, -n)
-        across = along.cross(other)
-        crossed = lt(_PARALLEL * (along.dot(along) * other.dot(other)), across.dot(across))
-        return where(and_(crossed, lt(1.5, a + b)), 1.0, 0.0 * one)
+        (a, along), (b, along_b) = support_is_line(difference.a, n), support_is_line(difference.b, -n)
+        across = along.cross(along_b)
+        crossed = lt(_PARALLEL * (along.dot(along) * along_b.dot(along_b)), across.dot(across))
+        return where(and_(crossed, lt(1.5, a + b)), 1.0, 0.0 * is_point)
 
-    return cond(lt(one, 0.5), crossing, lambda: one)
+    return cond(lt(is_point, 0.5), crossing, lambda: is_point)

@@ -75,14 +75,14 @@ class DepthSearch(NamedTuple):
     """State of a search for the direction n of the least h(n).
 
     ``depth`` and ``n`` are the best h so far and its direction. ``m`` is the direction of the rival: the best one far
-    from n or from known directions; ``other`` is the signed square h |h| of the rival's h, or of a lower bound on it.
+    from n or from known directions; ``rival`` is the signed square h |h| of the rival's h, or of a lower bound on it.
     ``points`` are directions and their support points. ``waiting`` and ``num_cells`` are the stack of cells and their
     number, ``steps`` the number of steps so far.
     """
 
     depth: Any
     n: Vec3
-    other: Any
+    rival: Any
     m: Vec3
     points: Any
     waiting: Any
@@ -131,7 +131,7 @@ def search_depth(
     """
     depth: Any = FAR
     n = Vec3(0.0, 0.0, 1.0)
-    other, m = depth, n
+    rival, m = depth, n
     rows: list[list[Any]] = []
     scale: Any = 0.0
     for trial in (*_corners(symmetry), *difference.sides(), *known):
@@ -141,7 +141,7 @@ def search_depth(
             scale = fmax(scale, w.dot(w))
         h = trial.dot(w)
         if not valleys:
-            other, m = _rival(depth, n, other, m, h, trial)
+            rival, m = _rival(depth, n, rival, m, h, trial)
         depth, n = Best(depth, n).better(h, trial)
     rounding = _ROUNDING * sqrt(where(lt(0.0, scale), scale, 1.0))
     points = table_of([rows[min(k, len(_CORNERS) - 1)] for k in range(_POINTS)])
@@ -155,7 +155,7 @@ def search_depth(
     if symmetry is not None:
         num_cells = where(symmetry.parallel, float(_IN_LUNE), num_cells)
     num_cells = where(active, num_cells, 0.0)
-    start = DepthSearch(depth, n, other + 0.0 * depth, m, points, waiting, num_cells, 0.0 * depth)
+    start = DepthSearch(depth, n, rival + 0.0 * depth, m, points, waiting, num_cells, 0.0 * depth)
     result: DepthSearch = while_loop(
         lambda s: lt(0.5, s.num_cells),
         lambda s: _step(difference, s, rounding, gap, valleys),
@@ -175,29 +175,29 @@ def _corners(symmetry: RotationalSymmetry | None) -> tuple[Vec3, ...]:
     return tuple(choose(symmetry.parallel, n, corner) for n, corner in zip(lune, _CORNERS, strict=True))
 
 
-def _rival(depth: Any, n: Vec3, other: Any, m: Vec3, h: Any, trial: Vec3) -> tuple[Any, Vec3]:
-    """Return (other, m) after one more direction: the signed square of the rival's h, and the rival's direction.
+def _rival(depth: Any, n: Vec3, rival: Any, m: Vec3, h: Any, trial: Vec3) -> tuple[Any, Vec3]:
+    """Return (rival, m) after one more direction: the signed square of the rival's h, and the rival's direction.
 
     The rival is the best direction far from n.
     """
     less, far = lt(h, depth), lt(trial.dot(n), _RIVAL)
     along = m.dot(trial)
     same = lt(_RIVAL * _RIVAL * m.dot(m), along * fabs(along))  # the rival becomes the best
-    first, third = and_(less, far), and_(not_(less), and_(far, lt(h * fabs(h), other)))
-    other = where(and_(less, same), _NEVER, other)
-    other = where(first, _NEVER if depth is FAR else depth * fabs(depth), where(third, h * fabs(h), other))
-    return other, choose(first, n, choose(third, trial, m))
+    first, third = and_(less, far), and_(not_(less), and_(far, lt(h * fabs(h), rival)))
+    rival = where(and_(less, same), _NEVER, rival)
+    rival = where(first, _NEVER if depth is FAR else depth * fabs(depth), where(third, h * fabs(h), rival))
+    return rival, choose(first, n, choose(third, trial, m))
 
 
-def _closed(best: Vec3, other: Any, m: Vec3, closed: Any, square: Any, n: Vec3) -> tuple[Any, Vec3]:
-    """Return (other, m) after a cell is closed: the rival's bound as a signed square, and its direction.
+def _closed(best: Vec3, rival_bound: Any, m: Vec3, closed: Any, square: Any, n: Vec3) -> tuple[Any, Vec3]:
+    """Return (rival, m) after a cell is closed: the rival's bound as a signed square, and its direction.
 
     The cell's lower bound becomes the rival if it is less and its direction is far from the best one.
     """
     near = best.dot(n)
     far = lt(near * fabs(near), _RIVAL * _RIVAL * n.dot(n))
-    rival = and_(closed, and_(far, lt(square, other)))
-    return where(rival, square, other), choose(rival, n, m)
+    rival = and_(closed, and_(far, lt(square, rival_bound)))
+    return where(rival, square, rival_bound), choose(rival, n, m)
 
 
 def _code(i: Any, j: Any, k: Any, side: Any) -> Any:
@@ -214,19 +214,19 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
     n = tuple(Vec3(*row[:3]) for row in rows)
     w = tuple(Vec3(*row[3:]) for row in rows)
     cut = Vec3(*at)
-    some = lt(TINY, cut.dot(cut))
+    has_cut = lt(TINY, cut.dot(cut))
     cut = cut * (1.0 / sqrt(safe_square(cut)))
     point, _ = difference.support(cut)
-    h = where(some, cut.dot(point), FAR)
+    h = where(has_cut, cut.dot(point), FAR)
     depth, best = Best(s.depth, s.n).better(h, cut)
-    other, m = s.other, s.m
+    rival, m = s.rival, s.m
     if not valleys:
-        other, m = _rival(s.depth, s.n, other, m, h, cut)
+        rival, m = _rival(s.depth, s.n, rival, m, h, cut)
     else:
-        far = lt(h, other)
+        far = lt(h, rival)
         for valley in valleys:
             far = and_(far, lt(cut.dot(valley), SAME_VALLEY))
-        other, m = where(far, h, other), choose(far, cut, m)
+        rival, m = where(far, h, rival), choose(far, cut, m)
     shifted = lt(3.5, side)
     side = where(shifted, side - 4.0, side)
     size = sqrt(fabs(square))
@@ -245,39 +245,39 @@ def _step(difference: Difference, s: DepthSearch, rounding: Any, gap: float, val
     enough = enough * fabs(enough)
     equal = depth * _EQUAL + rounding
     equal = equal * fabs(equal)
-    is_cut = and_(and_(and_(some, room), lt(square, enough)), or_(shifted, not_(is_exact)))
+    is_cut = and_(and_(and_(has_cut, room), lt(square, enough)), or_(shifted, not_(is_exact)))
     cells = []
     if not valleys:  # a cell that is not cut may contain a rival
-        other, m = _closed(best, other, m, and_(le(enough, square), lt(square, equal)), square, cut)
-    for corner, places in enumerate(((new, j, k), (i, new, k), (i, j, new))):
+        rival, m = _closed(best, rival, m, and_(le(enough, square), lt(square, equal)), square, cut)
+    for corner, corners in enumerate(((new, j, k), (i, new, k), (i, j, new))):
         part = _least(_replaced(n, corner, cut), _replaced(w, corner, point))
-        there = and_(is_cut, lt(0.5, fabs(side - float(corner))))  # at most two parts for a cut on a side
-        open_ = and_(there, lt(part.square, enough))
-        cells.append((open_, places, part))
+        is_part = and_(is_cut, lt(0.5, fabs(side - float(corner))))  # at most two parts for a cut on a side
+        open_ = and_(is_part, lt(part.square, enough))
+        cells.append((open_, corners, part))
         if not valleys:
-            closed = and_(and_(there, not_(open_)), lt(part.square, equal))
-            other, m = _closed(best, other, m, closed, part.square, part.n)
+            closed = and_(and_(is_part, not_(open_)), lt(part.square, equal))
+            rival, m = _closed(best, rival, m, closed, part.square, part.n)
     targets = []
     num_cells = last
-    for k, (there, _, part) in enumerate(cells):  # the cell of least bound is next, so it is the last on the stack
+    for k, (is_part, _, part) in enumerate(cells):  # the cell of least bound is next, so it is the last on the stack
         before: Any = 0.0
         for index, (also, _, against) in enumerate(cells):
             if index != k:
                 first = lt(part.square, against.square) if index > k else le(part.square, against.square)
                 before = before + where(and_(also, first), 1.0, 0.0)
-        targets.append(where(there, last + before, -1.0))
-        num_cells = num_cells + where(there, 1.0, 0.0)
+        targets.append(where(is_part, last + before, -1.0))
+        num_cells = num_cells + where(is_part, 1.0, 0.0)
     waiting = s.waiting
-    for place, (_, corners, part) in zip(targets, cells, strict=True):
-        waiting = with_entry(waiting, place, [_code(*corners, part.side), part.square, *part.n])
+    for target, (_, corners, part) in zip(targets, cells, strict=True):
+        waiting = with_entry(waiting, target, [_code(*corners, part.side), part.square, *part.n])
     points = with_entry(s.points, where(is_cut, new, -1.0), [*cut, *point])
-    return DepthSearch(depth, best, other, m, points, waiting, num_cells, s.steps + 1.0)
+    return DepthSearch(depth, best, rival, m, points, waiting, num_cells, s.steps + 1.0)
 
 
 def _split_code(code: Any) -> tuple[Any, Any]:
     """Return the last of the small integers that a code combines, and the code of the remaining integers."""
-    rest = floor(code * (1.0 / _BASE))
-    return code - rest * _BASE, rest
+    remaining = floor(code * (1.0 / _BASE))
+    return code - remaining * _BASE, remaining
 
 
 def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, ...]:
@@ -306,8 +306,8 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
     above = and_(lt(0.0, signs[0]), and_(lt(0.0, signs[1]), lt(0.0, signs[2])))
     below = and_(lt(signs[0], 0.0), and_(lt(signs[1], 0.0), lt(signs[2], 0.0)))
     height = m.dot(w[0])
-    there = and_(known, or_(above, below))
-    inside, (least, length, cut, side) = _less(best, there, m, where(below, -height, height), 3.0)
+    inside_cell = and_(known, or_(above, below))
+    inside, (least, length, cut, side) = _less(best, inside_cell, m, where(below, -height, height), 3.0)
     s = part / total
     t = fmin(fmax(s, _AWAY), 1.0 - _AWAY)
     shifted = and_(not_(inside), lt(0.0, fabs(s - t)))
@@ -316,12 +316,12 @@ def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
 
 
 def _less(
-    best: tuple[Any, Any, Vec3, Any], there: Any, m: Vec3, h: Any, side: Any
+    best: tuple[Any, Any, Vec3, Any], exists: Any, m: Vec3, h: Any, side: Any
 ) -> tuple[Any, tuple[Any, Any, Vec3, Any]]:
     """Return (less, better): True if a bound h/‖m‖ exists and is less than the best one, and the better of both."""
     least, length, cut, where_ = best
     signed, square = h * fabs(h), m.dot(m)
-    less = and_(there, and_(lt(0.0, square), lt(signed * length, least * square)))
+    less = and_(exists, and_(lt(0.0, square), lt(signed * length, least * square)))
     better = where(less, signed, least), where(less, square, length), choose(less, m, cut), where(less, side, where_)
     return less, better
 
@@ -341,9 +341,9 @@ def rotational_symmetry(difference: Difference) -> RotationalSymmetry | None:
     of_a, of_b = _axis_of_revolution(difference.a), _axis_of_revolution(difference.b)
     if of_a is None or of_b is None:
         return None
-    (axis, round_a, any_a), (other, round_b, any_b) = of_a, of_b
-    axis, other = choose(any_a, other, axis), choose(any_b, axis, other)
-    sine = axis.cross(other)
+    (axis, round_a, any_a), (axis_b, round_b, any_b) = of_a, of_b
+    axis, axis_b = choose(any_a, axis_b, axis), choose(any_b, axis, axis_b)
+    sine = axis.cross(axis_b)
     parallel = and_(and_(round_a, round_b), lt(sine.dot(sine), _PARALLEL))
     between = difference.between()
     out = between - axis * axis.dot(between)

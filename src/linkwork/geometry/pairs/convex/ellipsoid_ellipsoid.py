@@ -55,7 +55,7 @@ class _Pair:
     def __init__(self, difference: Difference) -> None:
         a, b = difference.a, difference.b
         self.c = difference.between()
-        self.radii, self.other = a.radii, b.radii
+        self.radii, self.radii_b = a.radii, b.radii
         self.rotation_a, self.rotation_b = a.pose.rotation, b.pose.rotation
         self.squares = Vec3(*(x * x for x in a.radii))
         columns = [self.rotation_b @ Vec3.of(e) for e in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
@@ -96,10 +96,10 @@ def between_ellipsoids(difference: Difference) -> tuple[Any, Vec3, Vec3, Any]:
     proved = and_(stationary, _is_best(pair, n, g, _TURNS[:1]))
 
     def again() -> tuple[Any, Vec3, Any]:
-        other, m, there = _stationary(pair, _best(difference, pair, n, -FAR, n))
-        there = and_(there, _is_best(pair, m, other, _TURNS))
-        here = and_(stationary, _is_best(pair, n, g, _TURNS))
-        return where(there, other, g), choose(there, m, n), or_(there, here)
+        second_g, m, second_proved = _stationary(pair, _best(difference, pair, n, -FAR, n))
+        second_proved = and_(second_proved, _is_best(pair, m, second_g, _TURNS))
+        first_proved = and_(stationary, _is_best(pair, n, g, _TURNS))
+        return where(second_proved, second_g, g), choose(second_proved, m, n), or_(second_proved, first_proved)
 
     g, n, proved = cond(proved, lambda: (g, n, proved), again)
     return g, n, difference.a.pose.translation + pair.lengths(n)[0], proved
@@ -115,7 +115,7 @@ def _stationary(pair: _Pair, start: Vec3) -> tuple[Any, Vec3, Any]:
     ).state
     u, _, w, _ = pair.lengths(n)
     g = n.dot(pair.c - u - w)
-    return g, n, and_(and_(_fat(pair.radii), _fat(pair.other)), le(square, _CONVERGED))
+    return g, n, and_(and_(_fat(pair.radii), _fat(pair.radii_b)), le(square, _CONVERGED))
 
 
 def _positive(x: Any) -> Any:
@@ -180,10 +180,11 @@ def _is_best(pair: _Pair, n: Vec3, g: Any, turns: Sequence[float]) -> Any:
     d = pair.rotation_a.inv_act(n)
     a = Vec3(*(r * k * x for r, k in zip(pair.radii, d, strict=True)))  # D n/|D n|, in A's axes
     e = pair.rotation_b.inv_act(n)
-    b = Vec3(*(r * k * y for r, k in zip(pair.other, e, strict=True)))  # E n/|E n|
+    b = Vec3(*(r * k * y for r, k in zip(pair.radii_b, e, strict=True)))  # E n/|E n|
     D: list[Vec3] = []  # rows of D and E across a and b
     E: list[Vec3] = []
-    for direction, radii, rotation, rows in ((a, pair.radii, pair.rotation_a, D), (b, pair.other, pair.rotation_b, E)):
+    bodies = (a, pair.radii, pair.rotation_a, D), (b, pair.radii_b, pair.rotation_b, E)
+    for direction, radii, rotation, rows in bodies:
         t = unit_of(across(direction))
         for tangent in (t, direction.cross(t)):
             rows.append(rotation @ Vec3(*(r * k for r, k in zip(radii, tangent, strict=True))))

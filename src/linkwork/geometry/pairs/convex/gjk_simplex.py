@@ -71,16 +71,16 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     gap, ww = square - s.v.dot(w), w.dot(w)
     ends = le(gap, least * square)
     open_ = lt(by_type(_ROUNDING * _ROUNDING) * (square * ww), gap * fabs(gap))
-    there = [lt(0.0, weight) for weight in s.weights]
-    e = [choose(known, p, w) - w for known, p in zip(there, s.p, strict=True)]
-    for known, x in zip(there, e, strict=True):  # w is a vertex already
+    in_use = [lt(0.0, weight) for weight in s.weights]
+    e = [choose(known, p, w) - w for known, p in zip(in_use, s.p, strict=True)]
+    for known, x in zip(in_use, e, strict=True):  # w is a vertex already
         ends = or_(ends, and_(known, le(x.dot(x), by_type(_ROUNDING * _ROUNDING) * ww)))
     weights, v = _nearest_point(w, e)
     n = e[0].cross(e[1])
     volume = n.dot(e[2])
     parts = [-e[1].cross(e[2]).dot(w), -e[2].cross(e[0]).dot(w), -n.dot(w)]
     parts.append((w + e[0]).dot((w + e[1]).cross(w + e[2])))
-    inside = and_(there[0], and_(there[1], there[2]))
+    inside = and_(in_use[0], and_(in_use[1], in_use[2]))
     for part in parts:
         inside = and_(inside, lt(0.0, part * volume))
     # near almost parallel faces the first steps can improve by less than rounding before others improve by more
@@ -91,11 +91,11 @@ def _step(difference: Difference | Moved, s: Simplex, least: Any) -> Simplex:
     for known in (lt(0.0, x) for x in weights):
         take.append(and_(free, not_(known)))
         free = and_(free, known)
-    rest = fmax(1.0 - weights[0] - weights[1] - weights[2], 0.0)
+    last = fmax(1.0 - weights[0] - weights[1] - weights[2], 0.0)
     return Simplex(
-        tuple(choose(here, w, p) for here, p in zip(take, s.p, strict=True)),
-        tuple(choose(here, on_a, a) for here, a in zip(take, s.a, strict=True)),
-        tuple(where(here, rest, where(nearer, x, y)) for here, x, y in zip(take, weights, s.weights, strict=True)),
+        tuple(choose(taken, w, p) for taken, p in zip(take, s.p, strict=True)),
+        tuple(choose(taken, on_a, a) for taken, a in zip(take, s.a, strict=True)),
+        tuple(where(taken, last, where(nearer, x, y)) for taken, x, y in zip(take, weights, s.weights, strict=True)),
         choose(nearer, v, s.v),
         inside,
         and_(nearer, lt(0.0, v.dot(v))),
@@ -126,9 +126,9 @@ def _nearest_point(w: Vec3, e: list[Vec3]) -> tuple[list[Any], Vec3]:
         square = where(inside, height * height * scale, FAR)
         result.append((square, [s if k == i else t if k == j else 0.0 for k in range(3)]))
     square, weights = result[0]
-    for other, candidate in result[1:]:
-        better = lt(other, square)
-        square = where(better, other, square)
+    for candidate_square, candidate in result[1:]:
+        better = lt(candidate_square, square)
+        square = where(better, candidate_square, square)
         weights = [where(better, x, y) for x, y in zip(candidate, weights, strict=True)]
     v = w
     for x, weight in zip(e, weights, strict=True):

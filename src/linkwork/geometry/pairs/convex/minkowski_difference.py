@@ -44,8 +44,8 @@ class Difference:
     def of(a: Any, b: Any) -> Difference:
         """Return the difference of two bounded cores."""
         X = a.pose if hasattr(a, "pose") else b.pose if hasattr(b, "pose") else Pose.identity()
-        own = a if hasattr(a, "pose") else b
-        return Difference(_in_coordinates(a, X, own=a is own), _in_coordinates(b, X, own=b is own), X)
+        base = a if hasattr(a, "pose") else b
+        return Difference(_in_coordinates(a, X, is_base=a is base), _in_coordinates(b, X, is_base=b is base), X)
 
     def support(self, n: Vec3) -> tuple[Vec3, Vec3]:
         """Return the support point of A − B along n, and A's support point from which it is computed."""
@@ -93,13 +93,13 @@ class Moved:
         return self.difference.between() + self.by
 
 
-def _in_coordinates(core: Any, X: Pose, *, own: bool) -> Any:
-    """Return a core in the coordinates of X; ``own``: X is its pose."""
+def _in_coordinates(core: Any, X: Pose, *, is_base: bool) -> Any:
+    """Return a core in the coordinates of X; ``is_base``: X is its pose."""
     if isinstance(core, PointCore):
         return PointCore(X.inv().point(core.point))
     if isinstance(core, SegmentCore):
         return SegmentCore(X.inv().point(core.center), X.rotation.inv_act(core.half))
-    return replace(core, pose=Pose.identity() if own else X.inv() @ core.pose)
+    return replace(core, pose=Pose.identity() if is_base else X.inv() @ core.pose)
 
 
 def _center(core: Any) -> Any:

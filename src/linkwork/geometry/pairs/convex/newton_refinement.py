@@ -102,7 +102,7 @@ class _Constraints:
         across = a.q.cross(b.q)
         both = and_(and_(a.line, b.line), lt(_PARALLEL, across.dot(across)))
         self.both, self.across = both, across
-        self.one = and_(or_(a.line, b.line), not_(both))
+        self.single = and_(or_(a.line, b.line), not_(both))
         self.q = choose(a.line, a.q, b.q)
         self.s = where(a.line, a.s, -b.s)
         self.last = -b.s
@@ -119,7 +119,7 @@ class _Constraints:
         flat = q * x + p * y
         up = sqrt(fmax(1.0 - flat.dot(flat), 0.0) / sin)
         corner = flat + self.across * where(lt(self.across.dot(n), 0.0), -up, up)
-        return choose(self.both, corner, choose(self.one, ring, n))
+        return choose(self.both, corner, choose(self.single, ring, n))
 
 
 def _step(constraints: _Constraints, n: Vec3) -> tuple[Vec3, Any]:
@@ -127,17 +127,17 @@ def _step(constraints: _Constraints, n: Vec3) -> tuple[Vec3, Any]:
     at_a, curvature_a = constraints.a.at(n)
     at_b, curvature_b = constraints.b.at(-n)
     r = at_b - at_a
-    q = choose(constraints.one, constraints.q, choose(lt(n.x * n.x, 0.5), Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)))
+    q = choose(constraints.single, constraints.q, choose(lt(n.x * n.x, 0.5), Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0)))
     t = q.cross(n)
     t = t * (1.0 / sqrt(safe_square(t)))
     u = n.cross(t)
-    s = where(constraints.one, constraints.s, 0.0)
+    s = where(constraints.single, constraints.s, 0.0)
     scale = 1.0 / where(lt(_NEARLY_ONE, 1.0 - s * s), 1.0 - s * s, 1.0)
-    force = where(constraints.one, (r.dot(n) - s * r.dot(q)) * scale, r.dot(n))  # λ
+    force = where(constraints.single, (r.dot(n) - s * r.dot(q)) * scale, r.dot(n))  # λ
     tt = curvature_a(t, t) + curvature_b(t, t) + force
-    tu = where(constraints.one, 0.0, curvature_a(t, u) + curvature_b(t, u))
-    uu = where(constraints.one, 1.0, curvature_a(u, u) + curvature_b(u, u) + force)
-    x, y = r.dot(t), where(constraints.one, 0.0, r.dot(u))
+    tu = where(constraints.single, 0.0, curvature_a(t, u) + curvature_b(t, u))
+    uu = where(constraints.single, 1.0, curvature_a(u, u) + curvature_b(u, u) + force)
+    x, y = r.dot(t), where(constraints.single, 0.0, r.dot(u))
     level = _LEVEL * sum(fabs(c) for c in (*at_a, *at_b))
     x, y = (where(lt(level, fabs(slope)), slope, 0.0) for slope in (x, y))  # avoids steps from rounding errors alone
     a, b, short, _ = ascent(tt, tu, uu, x, y)
@@ -178,20 +178,20 @@ def _point(constraints: _Constraints, s: WeightedPoints, n: Vec3, g: Any, flat_a
     a, b = constraints.a, constraints.b
     at_a, at_b = a.at(n)[0], b.at(-n)[0]
     one_a, one_b = not_(or_(a.line, flat_a)), not_(or_(b.line, flat_b))
-    along, other = a.along(n), b.along(-n)
-    across = n.cross(other)
+    along, along_b = a.along(n), b.along(-n)
+    across = n.cross(along_b)
     slope = along.dot(across)
     known = lt(_PARALLEL, slope * slope)
     crossing = and_(and_(a.line, b.line), and_(known, not_(or_(flat_a, flat_b))))
-    there = at_a + along * ((at_b - at_a).dot(across) / where(known, slope, 1.0))
+    crossing_point = at_a + along * ((at_b - at_a).dot(across) / where(known, slope, 1.0))
     # both are flat, and lines are parallel or in a face: the mean of the simplex, projected
     mean = s.a[0] * s.weights[0] + s.a[1] * s.weights[1] + s.a[2] * s.weights[2]
     v = s.p[0] * s.weights[0] + s.p[1] * s.weights[1] + s.p[2] * s.weights[2]
     on_line = at_a + along * along.dot(mean - at_a)
-    other_line = at_b + other * other.dot(mean - v - at_b) - n * g
+    other_line = at_b + along_b * along_b.dot(mean - v - at_b) - n * g
     flat = mean + n * n.dot(at_a - mean)
     mean = choose(and_(a.line, not_(flat_a)), on_line, choose(and_(b.line, not_(flat_b)), other_line, flat))
-    return choose(one_a, at_a, choose(one_b, at_b - n * g, choose(crossing, there, mean)))
+    return choose(one_a, at_a, choose(one_b, at_b - n * g, choose(crossing, crossing_point, mean)))
 
 
 CURVED = (CylinderCore, ConeCore, EllipsoidCore)
@@ -260,8 +260,8 @@ def _ellipsoid(core: EllipsoidCore) -> CoreFeature:
             along = r.x * r.x * x.x * y.x + r.y * r.y * x.y * y.y + r.z * r.z * x.z * y.z
             return (along - c.dot(t) * c.dot(u)) * scale
 
-        there: Vec3 = core.pose.translation + c
-        return there, derivative
+        point: Vec3 = core.pose.translation + c
+        return point, derivative
 
     never = lt(r.x, -1.0)
     z = Vec3(0.0, 0.0, 1.0)
@@ -348,9 +348,9 @@ def _segment(core: SegmentCore, shape: CoreFeature, almost: Any) -> CoreFeature:
 
 def _corners(points: tuple[Vec3, ...], weights: tuple[Any, ...], n: Vec3, size: Any) -> CoreFeature:
     """Return a vertex, an edge or a face, by the number of different points."""
-    there = [lt(0.0, weight) for weight in weights]
-    first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
-    e = [choose(known, p, first) - first for known, p in zip(there, points, strict=True)]
+    in_use = [lt(0.0, weight) for weight in weights]
+    first = choose(in_use[0], points[0], choose(in_use[1], points[1], points[2]))
+    e = [choose(known, p, first) - first for known, p in zip(in_use, points, strict=True)]
     squares = [x.dot(x) for x in e]
     longest = choose(lt(squares[0], squares[1]), e[1], e[0])
     longest = choose(lt(longest.dot(longest), squares[2]), e[2], longest)

@@ -83,8 +83,8 @@ class _Least(NamedTuple):
 
 def nearest_facet(sides: Sides) -> Facet:
     """Return the facet of least h of an A − B that contains 0; for separate bodies, an arbitrary facet."""
-    hull, faces, other = sides.hull, sides.faces, sides.other
-    farthest = _farthest(other)
+    hull, faces, second = sides.hull, sides.faces, sides.second
+    farthest = _farthest(second)
 
     def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], Any]:
         least, index = state
@@ -110,13 +110,13 @@ def _planes(faces: KnownHull) -> np.ndarray:
     return np.column_stack([faces.normals, faces.offsets, np.arange(len(faces.offsets))])
 
 
-def _farthest(other: Any) -> Callable[[Vec3], Vec3]:
+def _farthest(core: Any) -> Callable[[Vec3], Vec3]:
     """Return the support function of a core; a polytope's vertices are rotated once, and not for each direction."""
-    if not isinstance(other, PolytopeCore):
-        return lambda n: support(other, n)
-    pose = other.pose
+    if not isinstance(core, PolytopeCore):
+        return lambda n: support(core, n)
+    pose = core.pose
     table = scan(lambda none, v: (none, np.array([*pose.point(Vec3.of(v))], dtype=object)),
-                 0.0 * pose.translation.x, np.array([[*v] for v in other.vertices]))[1]  # fmt: skip
+                 0.0 * pose.translation.x, np.array([[*v] for v in core.vertices]))[1]  # fmt: skip
     vertices = [Vec3.of(row) for row in table]
 
     def farthest(n: Vec3) -> Vec3:
@@ -139,11 +139,11 @@ def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any
 
     ``index`` is the number of the face with the least h, ``of_other`` True if that is a face of the other body.
     """
-    other = sides.other
+    second = sides.second
     mine = lt(least.best.h, -FAR)  # False
-    if isinstance(other, SegmentCore):
+    if isinstance(second, SegmentCore):
         return least, index, mine
-    vertices, pose = sides.hull.vertices, other.pose
+    vertices, pose = sides.hull.vertices, second.pose
 
     def height(m: Vec3, offset: Any) -> tuple[Any, Vec3]:
         n = -(pose.rotation @ m)
@@ -154,10 +154,10 @@ def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any
         return heights[0] + offset - n.dot(pose.translation), n
 
     before = least.best.h
-    if sides.others is None:
+    if sides.second_faces is None:
         for k in range(3):
             for sign in (1.0, -1.0):
-                least = least.better(*height(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*other.half][k]))
+                least = least.better(*height(Vec3(*(sign if j == k else 0.0 for j in range(3))), [*second.half][k]))
         return least, index, lt(least.best.h, before)
 
     def face(state: tuple[_Least, Any], plane: Any) -> tuple[tuple[_Least, Any], None]:
@@ -165,7 +165,7 @@ def _of_other(sides: Sides, least: _Least, index: Any) -> tuple[_Least, Any, Any
         h, n = height(Vec3.of(plane[:3]), plane[3])
         return (least.better(h, n), where(lt(h, least.best.h), plane[4], index)), None
 
-    least, index = scan(face, (least, index), _planes(sides.others))[0]
+    least, index = scan(face, (least, index), _planes(sides.second_faces))[0]
     return least, index, lt(least.best.h, before)
 
 
@@ -207,7 +207,7 @@ class _Walk(NamedTuple):
     at_end: Vec3
     v: Vec3
     w: Vec3
-    there: Any
+    active: Any
     last: Any
     least: _Least
     edges: tuple[Vec3, Vec3, Vec3, Vec3]
@@ -216,7 +216,7 @@ class _Walk(NamedTuple):
 
 def _waits(s: _Walk) -> Any:
     """Return True if arcs remain."""
-    result = lt(0.5, s.there)
+    result = lt(0.5, s.active)
     for word in s.words:
         result = or_(result, lt(0.5, word))
     return result
@@ -230,17 +230,17 @@ def _search_arcs(
     arcs, ends = np.array(rows, dtype=float), table_of([row[:3] for row in ends])
 
     def step(s: _Walk) -> _Walk:
-        new = lt(s.there, 0.5)
+        new = lt(s.active, 0.5)
         base, word = 0.0, s.words[0]
         left = []
         for k, x in enumerate(s.words[1:], 1):
-            here = lt(word, 0.5)
-            base, word = where(here, float(_BITS * k), base), where(here, x, word)
+            is_last = lt(word, 0.5)
+            base, word = where(is_last, float(_BITS * k), base), where(is_last, x, word)
         index, bit = _highest_bit(word)
         free = new
         for x in s.words:
-            here = and_(free, lt(0.5, x))
-            left.append(x - where(here, bit, 0.0))
+            is_last = and_(free, lt(0.5, x))
+            left.append(x - where(is_last, bit, 0.0))
             free = and_(free, lt(x, 0.5))
         row = entry(arcs, where(new, base + index, 0.0))
         at_f, at_g = (Vec3(*entry(ends, row[k])) for k in (0, 1))
@@ -288,7 +288,7 @@ def _search_arcs(
 
 def _with_contact(sides: Sides, farthest: Callable[[Vec3], Vec3], index: Any, of_other: Any, walk: _Walk) -> Facet:
     """Return the facet with its contact point: a vertex of one in a face of the other, or where edges cross."""
-    n, other = walk.least.best.n, sides.other
+    n, second = walk.least.best.n, sides.second
     on_h, on_o = support(PolytopeCore(Pose.identity(), sides.hull.vertices), n), farthest(-n)
     h = n.dot(on_h - on_o)
     v, w, at_l, at_r = walk.edges
@@ -303,19 +303,19 @@ def _with_contact(sides: Sides, farthest: Callable[[Vec3], Vec3], index: Any, of
     crossing = and_(and_(known, and_(_between(s), _between(t))), le(apart.dot(apart), size * size))
     below, above = on_o + n * h, on_h - n * h
     mine = _within(_corners(entry(_flat(sides.faces), index)), below, n)
-    if isinstance(other, SegmentCore):
+    if isinstance(second, SegmentCore):
         theirs = of_other
-    elif sides.others is None:
-        at = other.pose.inv().point(above)
-        most = _ROUNDING * (other.half.x + other.half.y + other.half.z)
+    elif sides.second_faces is None:
+        at = second.pose.inv().point(above)
+        most = _ROUNDING * (second.half.x + second.half.y + second.half.z)
         theirs = of_other
-        for x, half in zip(at, other.half, strict=True):
+        for x, half in zip(at, second.half, strict=True):
             theirs = and_(theirs, le(fabs(x), half + most))
     else:
-        corners = [other.pose.point(corner) for corner in _corners(entry(_flat(sides.others), index))]
+        corners = [second.pose.point(corner) for corner in _corners(entry(_flat(sides.second_faces), index))]
         theirs = _within(corners, above, -n)
     edges = lt(0.5, walk.has_edges)
-    there = choose(edges, v + e * s, choose(of_other, on_h, below))
+    contact = choose(edges, v + e * s, choose(of_other, on_h, below))
     sure = or_(and_(edges, crossing), and_(not_(edges), or_(and_(of_other, theirs), and_(not_(of_other), mine))))
     sure = and_(sure, not_(_waits(walk)))
     of_h, of_o = (choose(edges, v, on_h), w), (choose(edges, at_l, on_o), at_r)
@@ -326,8 +326,8 @@ def _with_contact(sides: Sides, farthest: Callable[[Vec3], Vec3], index: Any, of
         (a[0] - b[0], a[1] - b[1], a[0] - b[0]), (a[0], a[1], a[0]), (1.0 - half, half, 0.0 * half)
     )
     if not sides.swapped:
-        return Facet(R @ n, simplex, X.point(there), sure, walk.least.tied)
-    return Facet(-(R @ n), simplex, X.point(there - n * h), sure, walk.least.tied)
+        return Facet(R @ n, simplex, X.point(contact), sure, walk.least.tied)
+    return Facet(-(R @ n), simplex, X.point(contact - n * h), sure, walk.least.tied)
 
 
 def _flat(faces: KnownHull) -> np.ndarray:

@@ -35,8 +35,8 @@ def _hull_of(core: Any) -> KnownHull | None:
     """Return the hull of a core, or None if vertices are not constants, or have no volume."""
     if not isinstance(core, PolytopeCore) or not all(isinstance(x, (float, int)) for v in core.vertices for x in v):
         return None
-    given = [[float(x) for x in v] for v in core.vertices]
-    points, inverse = np.unique(np.array(given), axis=0, return_index=True)
+    vertices = [[float(x) for x in v] for v in core.vertices]
+    points, inverse = np.unique(np.array(vertices), axis=0, return_index=True)
     try:
         triangles = hull_triangles(points)
     except ValueError:
@@ -66,8 +66,8 @@ class Sides(NamedTuple):
 
     hull: PolytopeCore
     faces: KnownHull
-    other: Any
-    others: KnownHull | None
+    second: Any
+    second_faces: KnownHull | None
     swapped: bool
     X: Pose
 
@@ -87,11 +87,11 @@ def sides_of(difference: Difference) -> Sides | None:
     if not known:
         return None
     k = min(known, key=lambda k: len(result[k].edges))  # type: ignore[union-attr]
-    hull, other = ((a, b), (b, a))[k]
-    vertices = [len(core.vertices) if isinstance(core, PolytopeCore) else 2 for core in (hull, other)]
+    hull, second = ((a, b), (b, a))[k]
+    vertices = [len(core.vertices) if isinstance(core, PolytopeCore) else 2 for core in (hull, second)]
     counts = [0 if result[j] is None else len(result[j].normals) for j in (k, 1 - k)]  # type: ignore[union-attr]
     if 8 * counts[0] * vertices[1] + 4 * counts[1] * vertices[0] > _MOST:
         return None
     X, faces = hull.pose, result[k]
     assert faces is not None
-    return Sides(hull, faces, core_in(X.inv(), other), result[1 - k], k == 1, X)
+    return Sides(hull, faces, core_in(X.inv(), second), result[1 - k], k == 1, X)

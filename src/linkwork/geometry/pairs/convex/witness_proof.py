@@ -220,9 +220,9 @@ def check_images(difference: Difference, result: Estimate, scale: Any) -> tuple[
         tied = where(equal, 1.0, tied)
         better = lt(most, gap)
         best, most = choose(better, image, best), where(better, gap, most)
-    other = lt(g + level, most)
-    better_one = result._replace(distance=where(other, most, g), normal=choose(other, best, n), tied=tied)
-    return better_one, where(other, 1.0, 0.0)
+    mirrored = lt(g + level, most)
+    better_one = result._replace(distance=where(mirrored, most, g), normal=choose(mirrored, best, n), tied=tied)
+    return better_one, where(mirrored, 1.0, 0.0)
 
 
 def separation_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
@@ -232,9 +232,9 @@ def separation_of(s: Simplex) -> tuple[Any, Vec3, Vec3]:
     """
     x, y, z = (lt(0.0, weight) for weight in s.weights)
     origin = choose(x, s.p[0], choose(y, s.p[1], s.p[2]))
-    other = choose(and_(x, y), s.p[1], s.p[2])
+    second = choose(and_(x, y), s.p[1], s.p[2])
     plane = (s.p[1] - s.p[0]).cross(s.p[2] - s.p[0])
-    edge = other - origin
+    edge = second - origin
     line = origin - edge * (origin.dot(edge) / safe_square(edge))
     line = line - edge * (line.dot(edge) / safe_square(edge))  # again, to reduce the rounding error of a short result
     line = choose(or_(and_(x, y), or_(and_(x, z), and_(y, z))), line, origin)
@@ -291,18 +291,19 @@ def outside(core: Any, p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ..
 
 def _from_triangle(p: Vec3, points: tuple[Vec3, ...], weights: tuple[Any, ...]) -> Any:
     """Return an upper bound on the distance of p from a triangle, edge or point; p is almost in the plane."""
-    there = [lt(0.0, weight) for weight in weights]
-    first = choose(there[0], points[0], choose(there[1], points[1], points[2]))
-    u, w = (choose(known, q, first) - first for known, q in zip(there[1:], points[1:], strict=True))
+    in_use = [lt(0.0, weight) for weight in weights]
+    first = choose(in_use[0], points[0], choose(in_use[1], points[1], points[2]))
+    u, w = (choose(known, q, first) - first for known, q in zip(in_use[1:], points[1:], strict=True))
     offset = p - first
     n = u.cross(w)
     nn, uu, ww = n.dot(n), u.dot(u), w.dot(w)
-    one = lt(ww, uu)  # for a degenerate triangle, its longer edge
-    most = where(one, uu, ww)
+    u_long = lt(ww, uu)  # for a degenerate triangle, its longer edge
+    most = where(u_long, uu, ww)
     wide = lt(_FLAT * (most * most), nn)
     scale = 1.0 / where(wide, nn, where(lt(0.0, most), most, 1.0))
-    s, t = where(wide, n.dot(offset.cross(w)), where(one, offset.dot(u), 0.0)), where(wide, n.dot(u.cross(offset)), 0.0)
-    t = where(or_(wide, one), t, offset.dot(w))
+    s = where(wide, n.dot(offset.cross(w)), where(u_long, offset.dot(u), 0.0))
+    t = where(wide, n.dot(u.cross(offset)), 0.0)
+    t = where(or_(wide, u_long), t, offset.dot(w))
     s = fmin(fmax(s * scale, 0.0), 1.0)
     t = fmin(fmax(t * scale, 0.0), 1.0 - s)
     off = offset - u * s - w * t
