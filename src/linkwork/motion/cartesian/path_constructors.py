@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import nearest
 from linkwork.kernels.array_arguments import real_array
-from linkwork.motion.algorithms import pose_interpolation
 from linkwork.motion.cartesian.cartesian_path import CartesianPath
 from linkwork.motion.cartesian.path_segments import (
     ArcSegment,
@@ -20,9 +19,12 @@ from linkwork.motion.cartesian.path_segments import (
     PathSegment,
     ScrewSegment,
     SplineSegment,
+    along_arc,
+    along_screw,
     free_space,
     pose_configurations,
     straight_segment,
+    turn_between,
 )
 from linkwork.motion.splines.interpolation import cubic
 from linkwork.motion.trajectory.trajectory import Trajectory
@@ -117,7 +119,7 @@ def arc(
     if orientation == "carried":
         turned = X.rotation.inv_act(Vec3.of(sweep.tolist()))
     else:
-        turned = pose_interpolation.turn_between(X.rotation, end.rotation)
+        turned = turn_between(X.rotation, end.rotation)
     zero = Vec3(0.0, 0.0, 0.0)
     return CartesianPath([ArcSegment(X, Vec3.of(middle.tolist()), Vec3.of(sweep.tolist()), zero, turned)])
 
@@ -187,8 +189,8 @@ def polyline(poses: ArrayLike, *, blend: float | ArrayLike = 0.0, orientation: s
 
 def _at(segment: ArcSegment | ScrewSegment, u: float) -> Pose:
     if isinstance(segment, ScrewSegment):
-        return pose_interpolation.along_screw(segment.X, segment.twist, u)
-    return pose_interpolation.along_arc(segment.X, segment.center, segment.sweep, segment.shift, segment.rotation, u)
+        return along_screw(segment.X, segment.twist, u)
+    return along_arc(segment.X, segment.center, segment.sweep, segment.shift, segment.rotation, u)
 
 
 def _subsegment(segment: ArcSegment | ScrewSegment, first: float, final: float) -> ArcSegment | ScrewSegment:

@@ -1,21 +1,30 @@
-"""Smooth segments of Cartesian paths: the pose of a frame for u from 0 to 1, and its twist by u."""
+"""Smooth segments of Cartesian paths: the pose of a frame for u from 0 to 1, and its twist by u.
+
+Screws, arcs and blends between poses are functions over any scalar.  For X with rotation R and origin p, the twist is
+
+    V = (φ; ṗ),  [φ×] = Ṙ Rᵀ,
+
+in the axes in which X is given, from `moving`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.tree import Tree
-from linkwork.motion.algorithms import pose_interpolation as poses
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.robot.construction.robot_loading import Options, read_robot_string
-from linkwork.spatial import Motion, Pose, Vec3
+from linkwork.spatial import Motion, Pose, Quaternion, Rotation, Vec3
+from linkwork.spatial.quaternion import translation_of_twist, twist_of_translation
 
 __all__ = [
     "ArcSegment",
@@ -24,14 +33,84 @@ __all__ = [
     "ReversedSegment",
     "ScrewSegment",
     "SplineSegment",
+    "along_arc",
+    "along_blend",
+    "along_screw",
     "free_space",
+    "moving",
     "pose_configurations",
+    "screw_between",
     "straight_segment",
+    "turn_between",
 ]
 
 _kernels: LazyCache[Kernel] = LazyCache()
 
 RADIAN = 0.2  # [m] weight of a rotation of 1 rad, at least
+
+
+def turn_between(R: Rotation, S: Rotation) -> Vec3:
+    """Return the rotation vector φ, |φ| ≤ π, for which R exp(φ) = ``S``.
+
+    φ has the same components in the axes of both.
+    """
+    return Quaternion.of(R.T @ S).log()
+
+
+def screw_between(X: Pose, Y: Pose) -> Motion:
+    """Return the twist ξ in X's own axes for which X exp(ξ) = ``Y``, with a rotation of at most π."""
+    rotation = turn_between(X.rotation, Y.rotation)
+    return Motion(rotation, twist_of_translation(rotation, X.rotation.inv_act(Y.translation - X.translation)))
+
+
+def along_screw(X: Pose, twist: Motion, u: Any) -> Pose:
+    """Return X exp(u ξ), ξ in X's own axes."""
+    rotation = twist.angular * u
+    translation = translation_of_twist(rotation, twist.linear * u)
+    return Pose(X.rotation @ Quaternion.exp(rotation).rotation(), X.translation + X.rotation @ translation)
+
+
+def along_arc(X: Pose, center: Vec3, sweep: Vec3, translation: Vec3, rotation: Vec3, u: Any) -> Pose:
+    """Return the pose at u on an arc: the origin rotates about a center by u α and translates by u d.
+
+    The frame rotates by u φ in X's own axes.  ``sweep`` is α, an angle times its axis; with 0 the path is a straight
+    line.
+    """
+    carried = Quaternion.exp(sweep * u).rotation() @ (X.translation - center)
+    return Pose(X.rotation @ Quaternion.exp(rotation * u).rotation(), center + carried + translation * u)
+
+
+def along_blend(X: Pose, corner: Pose, Y: Pose, u: Any) -> Pose:
+    """Return the pose at u on a parabola between two poses, tangent to the lines to a corner.
+
+    De Casteljau's construction, with slerp.  Source: Shoemake, Animating rotation with quaternion curves, SIGGRAPH
+    1985.
+    """
+    before, after = (_towards(a.rotation, b.rotation, u) for a, b in ((X, corner), (corner, Y)))
+    a, b = (_between(a.translation, b.translation, u) for a, b in ((X, corner), (corner, Y)))
+    return Pose(_towards(before, after, u), _between(a, b, u))
+
+
+def moving(path: Callable[[Any], Pose], u: Any) -> tuple[Pose, Motion]:
+    """Return the pose of a path at u, and its derivative by u as a twist (angular; linear).
+
+    The twist is in the axes in which the path's poses are expressed.
+    """
+    (at,) = seeded([u], [1.0])
+    both = [parts(x, at.level) for x in path(at).elements()]
+    X, rate = Pose.of_elements([x for x, _ in both]), Pose.of_elements([y for _, y in both])
+    rows = [rate.rotation @ X.rotation.T @ Vec3(*axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+    x, y, z = rows  # the columns of Ṙ Rᵀ
+    return X, Motion(Vec3(y.z, z.x, x.y), rate.translation)
+
+
+def _between(a: Vec3, b: Vec3, u: Any) -> Vec3:
+    result: Vec3 = a + (b - a) * u
+    return result
+
+
+def _towards(R: Rotation, S: Rotation, u: Any) -> Rotation:
+    return R @ Quaternion.exp(turn_between(R, S) * u).rotation()
 
 
 class PathSegment(Protocol):
@@ -107,7 +186,7 @@ class BlendSegment:
         """Path length [m] via the corner, so that the speed is continuous with the adjacent segments."""
         legs = ((self.X, self.corner), (self.corner, self.end))
         return sum(
-            _path_size(_length(b.translation - a.translation), _length(poses.turn_between(a.rotation, b.rotation)))
+            _path_size(_length(b.translation - a.translation), _length(turn_between(a.rotation, b.rotation)))
             for a, b in legs
         )
 
@@ -162,7 +241,7 @@ def _free_tree() -> Tree:
 
 
 def free_space(apart: bool) -> CurveSpace:
-    """Return the curve space of a free frame: along screws, or with separate translation and rotation if ``apart``."""
+    """Return the curve space of a free frame: screws, or separate translation and rotation if ``apart``."""
     return CurveSpace.of(_free_tree(), apart)
 
 
@@ -184,9 +263,9 @@ def _free_kernel() -> Kernel:
 def straight_segment(X: Pose, Y: Pose, orientation: str) -> ArcSegment | ScrewSegment:
     """Return the segment between two poses: a straight line, or with orientation "screw" a screw motion."""
     if orientation == "screw":
-        return ScrewSegment(X, poses.screw_between(X, Y))
+        return ScrewSegment(X, screw_between(X, Y))
     zero = Vec3(0.0, 0.0, 0.0)
-    rotation = poses.turn_between(X.rotation, Y.rotation)
+    rotation = turn_between(X.rotation, Y.rotation)
     return ArcSegment(X, X.translation, zero, Y.translation - X.translation, rotation)
 
 
@@ -200,7 +279,7 @@ _ARGUMENT_TYPES: dict[str, tuple[type, ...]] = {
     "blend": (Pose, Pose, Pose),
 }
 _SIZES: dict[type, tuple[int, ...]] = {Pose: (4, 4), Motion: (6,), Vec3: (3,)}
-_CURVES: dict[str, Any] = {"screw": poses.along_screw, "arc": poses.along_arc, "blend": poses.along_blend}
+_CURVES: dict[str, Any] = {"screw": along_screw, "arc": along_arc, "blend": along_blend}
 
 
 def _evaluated(name: str, u: np.ndarray, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +297,7 @@ def _kernel(name: str) -> Kernel:
 
     def traced(*, u: Any, **arguments: Any) -> Any:
         values = [kind.of(x) for kind, x in zip(kinds, arguments.values(), strict=True)]  # type: ignore[attr-defined]
-        X, V = poses.moving(lambda at: _CURVES[name](*values, at), u)
+        X, V = moving(lambda at: _CURVES[name](*values, at), u)
         return _matrix(X), list(V.elements())
 
     sizes = {f"part{k}": _SIZES[kind] for k, kind in enumerate(kinds)}

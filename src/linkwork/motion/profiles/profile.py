@@ -22,7 +22,7 @@ from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.model.limited_coordinates import limited_coordinates, limited_values, loop_speed_values, loop_speeds
 from linkwork.motion.algorithms.curves import CurveSpace
 from linkwork.motion.arguments import normalized
-from linkwork.motion.closed_motion import is_closed
+from linkwork.motion.closed_motion import closed_profile, is_closed
 from linkwork.motion.profiles.arguments import (
     ProfileRequest,
     along_lines,
@@ -31,7 +31,6 @@ from linkwork.motion.profiles.arguments import (
     read_options,
     solve,
 )
-from linkwork.motion.profiles.closed_profile import closed_profile
 from linkwork.motion.profiles.profile_kinds import STATES, ProfileArrays, profile_kernel
 from linkwork.motion.splines.spline import nearer_turns
 from linkwork.motion.trajectory.trajectory import Trajectory

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public, quick
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
-from linkwork._util.motion_messages import untimed
+from linkwork._util.messages import untimed
 from linkwork._util.validation import finite_number as finite
 from linkwork._util.validation import non_negative, optional
 from linkwork.expr.arrays.symbol_array import array, is_traced

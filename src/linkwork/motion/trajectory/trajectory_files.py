@@ -1,9 +1,10 @@
-"""Trajectory files: NumPy archives (npz), which are exact, and text tables (csv)."""
+"""Trajectory files: NumPy archives (npz), which are exact, text tables (csv), and messages of ROS (yaml, json)."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,47 +12,143 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_access import NotRegularError, opened_regular
+from linkwork._util.file_access import NotRegularError, opened_regular, replaced
+from linkwork._util.file_budget import SCENE
+from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
-from linkwork._util.validation import shown
+from linkwork._util.validation import integer, one_of, positive, shown
+from linkwork.errors import Findings
+from linkwork.formats.data_documents import YAML, read_document, yaml_text
+from linkwork.formats.ros_messages import MESSAGES, is_message, read_message, trajectory_message
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
 from linkwork.kinematics.state_tables import StateTable, state_variables
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling
-from linkwork.motion.arguments import times_within
+from linkwork.motion.arguments import sample_count, times_within
+from linkwork.motion.trajectory.recorded_logs import read_log
 from linkwork.motion.trajectory.robot_changes import have_same_joints
 from linkwork.motion.trajectory.trajectory_construction import through_states
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["load_trajectory", "save_trajectory"]
+__all__ = ["load_trajectory", "ros_message", "save_trajectory", "trajectory_table"]
 
 _FORMAT = "linkwork trajectory 2"
+_MESSAGES = (*YAML, ".json")  # endings of messages of ROS
 _CONFIGURATIONS = ("base", "inner")  # arrays of configurations
 _MAX_CSV = 1 << 30  # [bytes]
 
 
-def save_trajectory(trajectory: Any, path: str | os.PathLike[str], samples: int | None) -> None:
+def save_trajectory(
+    trajectory: Any,
+    path: str | os.PathLike[str],
+    samples: int | None,
+    rate: float | None,
+    message: str | None,
+    ros_version: int,
+) -> None:
     """Write a trajectory in the format of the file's suffix."""
     where = Path(path)
+    if samples is not None and rate is not None:
+        raise ValueError("save: expected either samples or rate, got both")
+    if where.suffix.lower() in _MESSAGES:
+        times = None if samples is None else trajectory.sampled(num_samples=samples)[0]
+        document = ros_message("save", trajectory, times, rate, message, ros_version)
+        text = json.dumps(document, indent=1) if where.suffix.lower() == ".json" else yaml_text(document)
+        with replaced(where, text=True) as file:
+            file.write(text)
+        return
+    if message is not None:
+        raise ValueError(f"save: message is for .yaml and .json, got {str(where)!r}")
+    if rate is not None:
+        samples = sample_count("save", trajectory.duration, 1.0 / positive("save", "rate", rate, symbols=False), None)
     if any(section.is_symbolic for section in trajectory.sections):
         raise TypeError("save: the trajectory contains symbols; save it with numeric values")
     if where.suffix == ".csv":
         _save_text(trajectory, where, samples)
     elif where.suffix == ".npz":
         if samples is not None:
-            raise ValueError("save: samples is for .csv: a .npz file has the curve itself")
+            raise ValueError("save: samples and rate are for other files: a .npz file has the curve itself")
         _save_arrays(trajectory, where)
     else:
-        raise ValueError(f"save: path: expected a file named .npz or .csv, got {str(where)!r}")
+        raise ValueError(f"save: path: expected a file named .npz, .csv, .yaml or .json, got {str(where)!r}")
 
 
-def load_trajectory(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
+def load_trajectory(
+    cls: Any, path: str | os.PathLike[str], robot: Any, rate: float | None, degrees: bool, trusted: bool
+) -> Any:
     """Return the trajectory in a file.  Raises ValueError for another file or robot."""
     where = Path(path)
     if where.suffix == ".csv":
-        return _load_text(cls, where, robot)
+        return _load_text(cls, where, robot, rate, degrees)
+    if rate is not None or degrees:
+        raise ValueError(f"load: rate and degrees are for .csv, got {str(where)!r}")
     if where.suffix == ".npz":
         return _load_arrays(cls, where, robot)
-    raise ValueError(f"load: path: expected a file named .npz or .csv, got {str(where)!r}")
+    if where.suffix.lower() in _MESSAGES:
+        return _load_message(cls, where, robot, trusted)
+    raise ValueError(f"load: path: expected a file named .npz, .csv, .yaml or .json, got {str(where)!r}")
+
+
+def ros_message(
+    caller: str, trajectory: Any, times: Any, rate: float | None, message: str | None, ros_version: int
+) -> dict[str, Any]:
+    """Return a trajectory as a message of ROS, at its knots, at times (n,) [s], or at equal steps of about 1/``rate``.
+
+    Velocities are left out if a position or velocity jumps at a time of the message, accelerations also if one of them
+    jumps.  Raises ValueError for a trajectory without times, TypeError without a robot.
+    """
+    integer(caller, "ros_version", ros_version, least=1, most=2)
+    if message is not None:
+        one_of(caller, "message", message, MESSAGES)
+    if trajectory.robot is None:
+        raise TypeError(f"{caller}: messages of ROS have names of joints: the trajectory has no robot")
+    if not trajectory.is_timed:
+        raise ValueError(untimed(caller, trajectory))
+    if rate is not None:
+        times = trajectory.sampled(dt=1.0 / positive(caller, "rate", rate, symbols=False))[0]
+    table = trajectory_table(caller, trajectory, times, both_sides=True)
+    first = np.append(True, np.diff(table.times) > 0.0)
+    q, v, a = (variable.values for variable in table.variables)
+    twice = np.flatnonzero(~first)
+    jumps = [np.abs(x[twice] - x[twice - 1]).max(initial=0.0) > _JUMP * np.abs(x).max(initial=0.0) for x in (q, v, a)]
+    rates = (None if any(jumps[:2]) else v[first], None if any(jumps) else a[first])
+    try:
+        return trajectory_message(
+            trajectory.robot.tree,
+            table.times[first] - trajectory.start_time,
+            q[first],
+            *rates,
+            message=message,
+            ros_version=ros_version,
+        )
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{caller}: {error}") from None
+
+
+def _load_message(cls: Any, where: Path, robot: Any, trusted: bool) -> Any:
+    """Return the trajectory of a message, as ROS's controllers interpolate it.
+
+    Between points it is a quintic, a cubic without accelerations, and straight without velocities.
+    """
+    root = read_document(where, Findings(), SCENE, trusted=trusted)
+    if not is_message(root):
+        raise ValueError(f"{where}: expected a JointTrajectory or a RobotTrajectory of ROS")
+    if robot is None:
+        raise TypeError(f"load: {where}: a trajectory of a robot: pass that robot as robot=")
+    states = read_message(root, robot.tree, str(where))
+    return through_rows(cls, f"load: {where}", robot, states.t, states.q, states.v, states.a, "linear")
+
+
+def through_rows(
+    cls: Any, caller: str, robot: Any, t: np.ndarray, q: np.ndarray, v: Any, a: Any, without_velocities: str
+) -> Any:
+    """Return the trajectory through states: quintics, cubics without a, and a spline of a kind without v."""
+    if len(t) < 2:
+        raise ValueError(f"{caller}: expected at least two points, got {len(t)}")
+    if v is None:
+        return robot.spline(t, q, without_velocities)
+    if a is None:
+        return robot.spline(t, q, "hermite", velocity=v)
+    return cls([through_states(CurveSpace.of(robot.tree), t, q, v, a)], robot)
 
 
 def _joints(space: CurveSpace, robot: Any) -> dict[str, Any]:
@@ -182,6 +279,15 @@ def _check_configurations(k: int, name: str, q: np.ndarray, space: CurveSpace) -
                 raise ValueError(f"section {k}: array {name!r}: joint {coordinates.name!r}: expected configurations")
 
 
+def _is_saved(head: list[str], robot: Any) -> bool:
+    """Return True for the header of a table that `save` writes, also of another robot."""
+    letters = [name[:2] for name in head[1:]]
+    order = sorted(letters, key=["q:", "v:", "a:"].index) if {*letters} == {"q:", "v:", "a:"} else []
+    names = [name[2:] for name in head[1:] if name.startswith("q:")]
+    shuffled = names != [*robot.q_names] and sorted(names) == sorted(robot.q_names)
+    return head[:1] in (["t"], ["length"]) and letters == order and not shuffled
+
+
 def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
     times = None if samples is None else trajectory.sampled(num_samples=samples)[0]
     trajectory_table("save", trajectory, times, both_sides=True).to_csv(where)
@@ -242,10 +348,15 @@ def _rows(where: Path) -> list[list[str]]:
         raise ValueError(f"{where}: expected a table of text (csv): {error}") from None
 
 
-def _load_text(cls: Any, where: Path, robot: Any) -> Any:
+def _load_text(cls: Any, where: Path, robot: Any, rate: float | None, degrees: bool) -> Any:
     rows = _rows(where)
     head = rows[0] if rows else []
     nq, nv, na = (sum(name.startswith(f"{x}:") for name in head) for x in "qva")
+    if robot is not None and (rate is not None or degrees or not _is_saved(head, robot)):
+        t, q, v, a = read_log(where, rows, robot, rate, degrees)
+        return through_rows(cls, f"load: {where}", robot, t, q, v, a, "cubic")
+    if rate is not None or degrees:
+        raise ValueError(f"load: {where}: rate and degrees are for the log of a robot: pass robot=")
     if head[:1] not in (["t"], ["length"]) or len(head) != 1 + nq + nv + na or nv != na or not nv:
         raise ValueError(f"{where}: expected columns t or length, q:..., v:..., a:..., got {', '.join(head[:8])}")
     try:

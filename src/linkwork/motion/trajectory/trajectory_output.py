@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Self, Unpack, cast
+from typing import Any, Literal, Self, Unpack, cast
 
 from numpy.typing import ArrayLike
 
@@ -13,7 +13,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Output, Shown, figure, show
 from linkwork.kernels.robot_base import RobotBase
-from linkwork.motion.trajectory.trajectory_files import load_trajectory, save_trajectory, trajectory_table
+from linkwork.motion.trajectory.trajectory_files import load_trajectory, ros_message, save_trajectory, trajectory_table
 
 __all__ = ["TrajectoryOutput"]
 
@@ -24,25 +24,69 @@ class TrajectoryOutput(Shown):
 
     __slots__ = ()
 
-    def save(self, path: str | os.PathLike[str], *, samples: int | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        samples: int | None = None,
+        rate: float | None = None,
+        message: Literal["JointTrajectory", "RobotTrajectory"] | None = None,
+        ros_version: Literal[1, 2] = 2,
+    ) -> None:
         """Write the trajectory to the file ``path``.
 
         ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
-        for each of ``samples`` times at equal steps.  Where q, v or a jumps it has two lines, before and after the
-        jump.  Its first column is ``t``, or ``length`` if the trajectory is not timed.
+        for each of ``samples`` times at equal steps, or for steps of about 1/``rate`` [s].  Where q, v or a jumps it
+        has two lines, before and after the jump.  Its first column is ``t``, or ``length`` if the trajectory is not
+        timed.  ``.yaml``, ``.yml`` and ``.json`` have a message of ROS at the same times, see `to_ros`.
         """
-        save_trajectory(self, path, samples)
+        save_trajectory(self, path, samples, rate, message, ros_version)
+
+    def to_ros(
+        self,
+        times: ArrayLike | None = None,
+        *,
+        rate: float | None = None,
+        message: Literal["JointTrajectory", "RobotTrajectory"] | None = None,
+        ros_version: Literal[1, 2] = 2,
+    ) -> dict[str, Any]:
+        """Return a message of ROS as a dict: a JointTrajectory, or MoveIt's RobotTrajectory.
+
+        Way points are at ``times`` (n,) [s], by default the `knots`, or at equal steps of about 1/``rate`` [s].  Their
+        times are relative to the start.  ``message`` is the type: by default a JointTrajectory, and a RobotTrajectory
+        for a robot with floating or planar joints.  Durations have the keys of ``ros_version``.  Velocities are left
+        out if q or v jumps at a way point, accelerations also if a jumps: a controller then interpolates by straight
+        lines or cubics, as between these points.
+
+        Raises TypeError for joints that the message does not have, by name, and for a trajectory without a robot;
+        ValueError for one that is not timed.
+        """
+        if times is not None and rate is not None:
+            raise ValueError("to_ros: expected either times or rate, got both")
+        return ros_message("to_ros", self, times, rate, message, ros_version)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, robot: RobotBase | None = None, trusted: bool = True) -> Self:
-        """Read the file ``path`` that `save` wrote; ``robot`` is required if the trajectory is of a robot.
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        robot: RobotBase | None = None,
+        rate: float | None = None,
+        degrees: bool = False,
+        trusted: bool = True,
+    ) -> Self:
+        """Read a trajectory from the file ``path``; ``robot`` is required if the trajectory is of a robot.
 
-        ``trusted`` makes no difference: the file is read without other libraries, with all checks.
+        The file is one that `save` wrote, a message of ROS (``.yaml``, ``.json``), or a recorded log (``.csv``): a
+        column for each coordinate of q, by its name, in any order, and optionally for those of v and a.  A log has a
+        column of time, or samples at a ``rate`` [1/s].  ``degrees`` is for angles of a log whose columns state no unit.
+        A `ModelWarning` names the columns that are not read.
 
-        From a CSV file q, v and a are those of the samples, with quintics between.  Raises ValueError for another file,
-        and if the robot has other joints.
+        From samples of q, v and a the trajectory has quintics, from q and v cubics.  From q alone it is the cubic
+        spline of a log, and straight from point to point for a message of ROS.  ``trusted`` False reads YAML in another
+        process.  Raises ValueError for another file, and if the robot has other joints.
         """
-        return cast(Self, load_trajectory(cls, path, robot))
+        return cast(Self, load_trajectory(cls, path, robot, rate, degrees, trusted))
 
     def to_xarray(self, times: ArrayLike | None = None) -> Any:
         """Return q, v and a at times (n,) [s] as an `xarray.Dataset` with names of joints and units.
