@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 from helpers.precise import Precise, precisely
+from linkwork.expr.arrays.numpy_elementwise import ELEMENTWISE, scalar_function
 from linkwork.expr.autodiff.dual_numbers import Dual
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.operations import BY_NAME
+from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 SCALARS = [2, True, 2.0, np.float64(2.0), np.float32(2.0), np.int64(2), np.bool_(True)]
@@ -165,3 +167,23 @@ def test_fmin_and_fmax_ignore_nan() -> None:
 def test_hypot_does_not_overflow() -> None:
     assert f.hypot(3e200, 4e200) == pytest.approx(5e200, rel=1e-15)
     assert f.hypot(3e-200, 4e-200) == pytest.approx(5e-200, rel=1e-15, abs=0.0)
+
+
+NUMBERS = (-math.inf, -2.5, -2.0, -1.5, -0.3, -0.0, 0.0, 0.3, 0.5, 1.0, 1.5, 2.5, 7.0, math.inf, math.nan)
+NAMES = {*ELEMENTWISE, *BY_METHOD} - {"clip"}
+UFUNCS = [name for name in NAMES if isinstance(getattr(np, name, None), np.ufunc)]
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("name", sorted(UFUNCS))
+def test_numpy_functions_of_floats_equal_numpy(name: str) -> None:
+    ufunc, function = getattr(np, name), scalar_function(name)
+    is_of_bits = name.startswith("bitwise") or name == "invert"
+    for x in itertools.product((False, True) if is_of_bits else NUMBERS, repeat=ufunc.nin):
+        with np.errstate(all="ignore"):
+            result, expected = float(function(*x)), float(ufunc(*x))
+        if name in ("pow", "power") and x[1] == 0.5 and math.copysign(1.0, x[0]) < 0.0:
+            continue  # a square root, whose values at -0 and -inf differ from those of C's pow
+        np.testing.assert_allclose(result, expected, rtol=4e-16, err_msg=f"{name}{x}")
+        if name not in ("maximum", "minimum") and not math.isnan(expected):
+            assert math.copysign(1.0, result) == math.copysign(1.0, expected), (name, x)

@@ -10,6 +10,8 @@ from scipy.spatial import ConvexHull
 
 import linkwork as lw
 from linkwork import shapes
+from linkwork.geometry.solids import HullTable
+from linkwork.spatial import Vec3
 
 from .minkowski import signed_distance_of_hulls
 from .pairs import rotations
@@ -156,3 +158,10 @@ def test_penetration_depths_of_constant_polytopes_equal_those_from_facets() -> N
         assert np.array_equal(alone, d[:3])
         single = lw.signed_distance(a, at.astype(np.float32), b, X.astype(np.float32)).distance
         assert np.abs(single - d).max() < 1e-6, (a, b)
+
+
+def test_tables_of_hulls_have_the_vertices_and_their_mean():
+    rng = np.random.default_rng(0)
+    hulls = rng.normal(size=(3, 5, 3)) + 10.0
+    table = HullTable([[Vec3(*point) for point in hull] for hull in hulls])
+    assert np.allclose(table.rows, np.concatenate([hulls, hulls.mean(axis=1, keepdims=True)], axis=1).reshape(3, 18))

@@ -32,6 +32,19 @@ def test_surface_contact_supports_a_standing_block_in_a_trajectory_problem():
         problem.check("sole: friktion")
 
 
+@pytest.mark.parametrize("surface", [None, (0.2, 0.1)])
+def test_scales_of_contact_terms_are_relative_to_the_weight_of_the_robot(surface):
+    """Moments are relative to the weight times the unit of length; ``effort`` multiplies the scales of forces."""
+    block = lw.Robot.build("block", lw.Link("body", Box((400.0, 200.0, 100.0)), mass=10.0), floating_base=True)
+    problem = lw.TrajectoryProblem(block, num_steps=3, duration=0.15)
+    problem = problem.add_contact("body", (0, 2), friction=0.6, effort=0.03, surface=surface, height=1.0)
+    scales = {term.name: term.scale for term in problem.terms}
+    weight, length = 98.1, 1000.0  # of a block in millimetres
+    expected = [1.0 / weight] * 3 if surface is None else [1.0 / (weight * length)] * 3 + [1.0 / weight] * 3
+    assert np.allclose(scales["body: no force"], expected, rtol=1e-9)
+    assert np.allclose(scales["body: force"], 0.03 * np.array(expected), rtol=1e-9)
+
+
 @pytest.mark.slow(every=3)
 def test_hopper_in_a_trajectory_problem_hops():
     """Between two phases of contact its centre of mass flies, and the ground returns the momentum that gravity took."""
