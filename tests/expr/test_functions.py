@@ -169,7 +169,7 @@ def test_hypot_does_not_overflow() -> None:
     assert f.hypot(3e-200, 4e-200) == pytest.approx(5e-200, rel=1e-15, abs=0.0)
 
 
-NUMBERS = (-math.inf, -2.5, -2.0, -1.5, -0.3, -0.0, 0.0, 0.3, 0.5, 1.0, 1.5, 2.5, 7.0, math.inf, math.nan)
+FLOATS = (-math.inf, -2.5, -2.0, -1.5, -0.3, -0.0, 0.0, 0.3, 0.5, 1.0, 1.5, 2.5, 7.0, math.inf, math.nan)
 NAMES = {*ELEMENTWISE, *BY_METHOD} - {"clip"}
 UFUNCS = [name for name in NAMES if isinstance(getattr(np, name, None), np.ufunc)]
 
@@ -179,7 +179,7 @@ UFUNCS = [name for name in NAMES if isinstance(getattr(np, name, None), np.ufunc
 def test_numpy_functions_of_floats_equal_numpy(name: str) -> None:
     ufunc, function = getattr(np, name), scalar_function(name)
     is_of_bits = name.startswith("bitwise") or name == "invert"
-    for x in itertools.product((False, True) if is_of_bits else NUMBERS, repeat=ufunc.nin):
+    for x in itertools.product((False, True) if is_of_bits else FLOATS, repeat=ufunc.nin):
         with np.errstate(all="ignore"):
             result, expected = float(function(*x)), float(ufunc(*x))
         if name in ("pow", "power") and x[1] == 0.5 and math.copysign(1.0, x[0]) < 0.0:
