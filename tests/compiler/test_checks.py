@@ -110,4 +110,4 @@ def test_check_operation_reports_a_small_defect_as_the_only_failure():
 
 def test_check_operation_tests_antisymmetric_functions_at_zeros_of_both_signs():
     odd_sign = replace(f.sign.operation, name="sign with a defect", odd=True)
-    assert_reported(check_operation(odd_sign), "odd, even", "at 0 or infinity the sign does not move")
+    assert_reported(check_operation(odd_sign), "odd, even", "the symmetry fails at 0 or infinity")

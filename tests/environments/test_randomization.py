@@ -441,7 +441,7 @@ def test_invalid_randomizations_are_refused() -> None:
         (cart(pushes=["cart"]), TypeError, r"pushes\[0\]: expected a Push"),
         (cart(pushes=Push("crt", ALONG)), unknown, "did you mean 'cart'"),
         (lambda: Push("cart", [1.0]), TypeError, r"Push: wrench: expected a number, an array of shape \(6,\)"),
-        (lambda: Push("cart", ALONG, interval=0.0, duration=0.0), ValueError, "lower bounds of which one is > 0"),
+        (lambda: Push("cart", ALONG, interval=0.0, duration=0.0), ValueError, "at least one lower bound > 0"),
         (lambda: Push("cart", ALONG, interval=(-1.0, 1.0)), ValueError, "interval: expected durations >= 0"),
         (cart(pushes=Push("cart", ALONG, 0.0, 1e-4)), ValueError, "expected at most 1000 pushes"),
         (

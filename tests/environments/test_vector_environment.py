@@ -194,5 +194,5 @@ def test_environments_of_mechanisms_start_assembled_and_move_as_in_simulations()
             VectorEnvironment(replace(task, start=lambda rng, start=start: start))
     coupled = lw.load("double_pendulum")
     master, follower = (joint.name for joint in coupled.joints)
-    with pytest.raises(ValueError, match=f"'{follower}' follows joint '{master}': name that one"):
+    with pytest.raises(ValueError, match=f"'{follower}' follows joint '{master}': name that joint"):
         replace(task, robot=coupled.with_couplings({follower: (master, 2.0)}), joints=(follower,))

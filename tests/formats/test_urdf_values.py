@@ -274,7 +274,7 @@ def test_infinite_urdf_limits_are_unlimited_with_a_warning(attribute: str):
     assert error(text("1e400")).code == "NOT_FINITE"
     infinite = text("-inf" if attribute == "lower" else "INF")
     issue = warning(infinite)
-    assert issue.code == "LIMIT_FINITE" and "none" in issue.message and attribute in issue.message
+    assert issue.code == "LIMIT_FINITE" and "unlimited" in issue.message and attribute in issue.message
     assert getattr(read(infinite).bodies[0].limits, attribute) == (-INF if attribute == "lower" else INF,)
 
 
@@ -430,7 +430,7 @@ def test_urdf_limits_beyond_1e20_are_unlimited():
     largest = repr(sys.float_info.max)
     text = arm('<limit lower="-1e22" upper="1e21" effort="1e300" velocity="1e20"/>')
     issues = warnings(text)
-    assert [issue.code for issue in issues] == ["LIMIT_FINITE"] * 3 and "taken as none" in issues[0].message
+    assert [issue.code for issue in issues] == ["LIMIT_FINITE"] * 3 and "taken as unlimited" in issues[0].message
     assert read(text).bodies[0].limits == Limits((-INF,), (INF,), (1e20,), (INF,))
     assert {issue.code for issue in errors(text, strict=True)} == {"LIMIT_FINITE"}
     text = arm(f'<limit lower="-{largest}" upper="{largest}" effort="{largest}" velocity="{largest}"/>')

@@ -123,7 +123,7 @@ def test_encoders_of_coupled_and_loop_joints_read_their_own_joint():
     np.testing.assert_allclose(rate[:, 0], moved.v[:, 0] + moved.v[:, 1] - moved.v[:, 2], rtol=0, atol=1e-9)
     np.testing.assert_array_equal(x[:, 1], moved.q[:, 0])
     for robot, start, joint, message in (
-        (coupled, q, "f", "force of joint 'f': it follows joint 'm': name that one"),
+        (coupled, q, "f", "force of joint 'f': it follows joint 'm': name that joint"),
         (fourbar, fourbar.neutral(), "pin", "force of joint 'pin': it closes a loop"),
         (lw.load("stewart"), lw.load("stewart").neutral(), "ball_1", "'ball_1' .* has 4 coordinates for 3"),
     ):

@@ -124,7 +124,11 @@ class FileSearch:
                 yield from self._of_path(text, name, near)
         else:
             message = f"{quoted(name)}: expected package://, model://, file:// or a path"
-            raise FileSearchError("URI_SCHEME", message, "nothing is fetched: save the file in a folder that is given")
+            raise FileSearchError(
+                "URI_SCHEME",
+                message,
+                "files are not downloaded: save the file in the folder of the model or in package_dirs",
+            )
 
     def _of_path(self, path: str, name: str, near: Sequence[str]) -> Iterator[str]:
         if _SHARE.match(path) or (os.name != "nt" and _DRIVE.match(path)):

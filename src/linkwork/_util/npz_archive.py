@@ -236,5 +236,5 @@ class ArchiveReader:
                 raise ValueError(f"array {name!r}: the file ends before its last byte")
             member.read(1)  # reading past the end verifies the checksum
         if dtype.kind == "b" and count and data.view(np.uint8).max() > 1:
-            raise ValueError(f"array {name!r}: expected booleans, got other bytes")
+            raise ValueError(f"array {name!r}: expected booleans (bytes 0 and 1), got other bytes")
         return data.reshape(shape, order="F" if by_columns else "C")

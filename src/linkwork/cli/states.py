@@ -64,7 +64,9 @@ def required_q(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) 
     if any(constraint.holonomic for constraint in robot.tree.constraints):
         error = float(np.abs(robot.constraint_error(q)).max())
         if error > _CLOSED:
-            terminal.warning(f"--q: the constraints do not hold here: error {number(error)}; see Robot.assemble")
+            terminal.warning(
+                f"--q: the configuration violates the constraints: error {number(error)}; see Robot.assemble"
+            )
     return q
 
 

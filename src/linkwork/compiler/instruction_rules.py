@@ -105,7 +105,7 @@ def _verify_calls(outlined: OutlinedCalls, arguments: int, where: str, done: set
             raise InvalidProgramError(f"{where}: call {k}: it cannot write its results to the slots {outputs}")
         filled.update(outputs)
     if not filled.issuperset(range(outlined.results)):
-        raise InvalidProgramError(f"{where}: some results are written by no call")
+        raise InvalidProgramError(f"{where}: no call writes some of the results")
     for k, region in enumerate(outlined.bodies):
         _verify_once(region, f"{where}: body {k}", done)
 

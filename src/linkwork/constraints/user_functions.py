@@ -307,7 +307,8 @@ class OfFunction(Constraint):
         if len(result) != self.count:
             self._require_robot()
             raise ValueError(
-                f"constraint {self.name!r}: expected {self.count} values of its function as before, got {len(result)}"
+                f"constraint {self.name!r}: expected {self.count} values of its function in every state, "
+                f"got {len(result)}"
             )
         return result
 

@@ -105,7 +105,7 @@ class ControlTask:
         masters = {body.joint_name: body.coupling.joint for body in robot.tree.bodies if body.coupling is not None}
         for name in self.joints:
             if name in masters:
-                raise ValueError(f"ControlTask: joints: {name!r} follows joint {masters[name]!r}: name that one")
+                raise ValueError(f"ControlTask: joints: {name!r} follows joint {masters[name]!r}: name that joint")
             if robot.joint(name).nv != 1:
                 raise ValueError(
                     f"ControlTask: joints: {name!r} has {robot.joint(name).nv} degrees of freedom, expected 1"
@@ -118,7 +118,7 @@ class ControlTask:
         if not self.joints:
             raise ValueError("ControlTask: joints: expected at least one joint, or a controller=, got none")
         if self.command is not None:
-            raise ValueError("ControlTask: command: expected a controller= whose inputs it returns, got none")
+            raise ValueError("ControlTask: command: expected controller= as well, since the command returns its inputs")
         if self.action_size not in (None, len(self.joints)):
             raise ValueError(
                 f"ControlTask: action_size: expected None or {len(self.joints)}, the number of joints, got "
@@ -129,7 +129,7 @@ class ControlTask:
     def _check_controller(self) -> None:
         function("ControlTask", "controller", self.controller, description="a controller, called as (t, q, v, inputs)")
         if self.joints or self.efforts:
-            raise ValueError("ControlTask: joints, efforts: expected none beside a controller=, which maps the actions")
+            raise ValueError("ControlTask: joints, efforts: expected None with controller=, which maps the actions")
         if self.action_size is None:
             raise ValueError("ControlTask: action_size: expected the number of elements of an action, got None")
         object.__setattr__(self, "action_size", integer("ControlTask", "action_size", self.action_size, least=1))

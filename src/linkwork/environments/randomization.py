@@ -129,7 +129,7 @@ class Push:
             if result.function is not None:
                 raise TypeError(f"Push: {each}: expected a number or a pair (low, high) [s], got a function")
         if float(least[0].low) + float(least[1].low) <= 0.0:
-            raise ValueError("Push: interval, duration: expected lower bounds of which one is > 0 [s], got 0")
+            raise ValueError("Push: interval, duration: expected at least one lower bound > 0 [s], got 0 for both")
 
 
 @public

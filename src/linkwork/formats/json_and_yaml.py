@@ -80,7 +80,7 @@ class _Reader:
                     continue
                 if mark != ",":
                     self.at = after.start(1) if mark else after.end()
-                    self.refuse(f"expected ',' or '{end}' of the one opened on line {inside.line}")
+                    self.refuse(f"expected ',', or '{end}' for the bracket opened on line {inside.line}")
                 self.at = after.end()
                 if isinstance(inside.content, dict):
                     key, key_position = self.key()

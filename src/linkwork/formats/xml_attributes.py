@@ -55,7 +55,7 @@ class Reader:
         given = [child for child in geometry.children if child.tag in (*shapes, *others)]
         if len(kinds := {child.tag: None for child in given}) > 1:
             tags = " and ".join(f"<{tag}>" for tag in kinds)
-            self.error(given[1], "DUPLICATE_ELEMENT", f"a <geometry> has one shape, this one has {tags}")
+            self.error(given[1], "DUPLICATE_ELEMENT", f"expected one shape in <geometry>, got {tags}")
             return None
         if not given:
             allowed = ", ".join(f"<{tag}>" for tag in shapes)

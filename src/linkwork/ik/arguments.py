@@ -189,7 +189,7 @@ def read_locked(caller: str, robot: Any, locked: Any) -> tuple[str, ...]:
         body = tree.bodies[tree.joint_index(name)]
         if body.coupling is not None:
             raise ValueError(
-                f"{caller}: locked: joint {name!r} is coupled to joint {body.coupling.joint!r}; name that one"
+                f"{caller}: locked: joint {name!r} is coupled to joint {body.coupling.joint!r}; name that joint"
             )
     return names
 

@@ -86,7 +86,7 @@ class KeyLock(io.IOBase):
             if now >= min(progress + _STALLED, begin + LONGEST_WAIT):
                 who = f"process {owner[0]}" if owner[0] else "another thread or process"
                 self._warn(
-                    f"{who} has compiled the same code for more than {now - begin:.0f} s; it is compiled here too"
+                    f"{who} has compiled the same code for more than {now - begin:.0f} s; this process compiles it, too"
                 )
                 break
             time.sleep(pause)

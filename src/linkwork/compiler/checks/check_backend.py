@@ -107,7 +107,7 @@ def _emit(t: _Trial) -> list[float]:
     for program, text, _ in t.texts():
         objects = t.backend.emit(text)
         if objects != t.backend.emit(text):
-            raise ValueError(f"{program.name}: the same text has other objects when it is emitted again")
+            raise ValueError(f"{program.name}: emitting the same text again gives different objects")
         if not all(map(t.backend.is_object, objects)):
             raise ValueError(f"{program.name}: is_object is False for an object of this backend")
     return []

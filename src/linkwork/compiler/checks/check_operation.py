@@ -109,7 +109,7 @@ def _parity(t: _Trial) -> list[float]:
     with np.errstate(all="ignore"):
         one, other = sign * t.operation.value(*special), t.operation.value(*(-x for x in special))
     if t.operation.arity == 1 and not np.all(np.isnan(one) | ((one == other) & (np.signbit(one) == np.signbit(other)))):
-        raise ValueError(f"{t.operation.name}: at 0 or infinity the sign does not move: expected {one}, got {other}")
+        raise ValueError(f"{t.operation.name}: the symmetry fails at 0 or infinity: expected {one}, got {other}")
     return t.errors("value of the negated argument", t.operation.value(*(-t.x).T), sign * t.value)
 
 

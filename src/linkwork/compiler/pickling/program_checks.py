@@ -86,12 +86,12 @@ def check_bundle(instruction: Instruction, before: Sequence[Instruction]) -> Non
         if (bundle.stores or bundle.reads) and bundle.conditional:
             raise DamagedBytesError("a loop with a condition stores no outputs")
         if bundle.max_iterations == 0 and (bundle.stores or bundle.reads):
-            raise DamagedBytesError("a loop without steps stores nothing")
+            raise DamagedBytesError("a loop without steps has stored outputs")
         reads = bundle.reads
         for k, count in enumerate(reads):
             scan = _stored(before[args[bundle.carried + k]], before) if bundle.carried + k < len(args) else None
             if scan is None or scan.stores != count:
-                raise DamagedBytesError("a loop reads what no other loop stores")
+                raise DamagedBytesError("a loop reads outputs that no other loop stores")
     skipped = range(bundle.carried, bundle.carried + len(reads)) if reads else range(0)
     _check_stored(args, skipped, before)
 
@@ -119,7 +119,7 @@ def _arguments_of(bundle: Any) -> int | None:
     if isinstance(bundle, Take):
         elements = bundle.rows * bundle.columns
         if not elements or (bundle.table and len(bundle.table) != elements):
-            raise DamagedBytesError("a table has another number of elements than its rows and columns say")
+            raise DamagedBytesError("the number of elements of a table is not that of its rows times its columns")
         return 1 if bundle.table else 1 + elements
     if isinstance(bundle, Put):
         return 1 + bundle.columns + bundle.rows * bundle.columns

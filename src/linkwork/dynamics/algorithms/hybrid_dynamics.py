@@ -202,7 +202,7 @@ def prescribed_joints(tree: Tree, joints: str | Sequence[str]) -> set[int]:
         if coupling is not None:
             raise ValueError(
                 f"hybrid_dynamics: joints: joint {name!r} has no acceleration of its own: it follows joint "
-                f"{coupling.joint!r}; name that one"
+                f"{coupling.joint!r}; name that joint"
             )
         result.add(index)
     return result

@@ -269,7 +269,9 @@ def _check_outer(outside: Sequence[Symbol]) -> None:
     """Raise ValueError if a body would read stored outputs of a scan outside of it."""
     for x in outside:
         if x.op is PART and isinstance(x.args[0].value, Loop) and x.args[0].value.is_stored(x.value):
-            raise ValueError("scan_stored: expected outputs of a scan in the same loop, got those of one around it")
+            raise ValueError(
+                "scan_stored: expected outputs of a scan in the same loop, got outputs of a scan outside it"
+            )
 
 
 def _rows_of(form: TreeDef | Leaf, elements: Sequence[Any], steps: int) -> list[list[Any]]:

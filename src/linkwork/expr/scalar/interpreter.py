@@ -128,7 +128,7 @@ def check_trace(nodes: Sequence[Symbol], inputs: Iterable[Symbol]) -> None:
     """Raise ValueError if an input belongs to another trace than the nodes."""
     for symbol in inputs if nodes else ():
         if symbol.graph is not nodes[0].graph:
-            raise ValueError(f"symbols of two traces cannot be combined: {symbol!r} belongs to another one")
+            raise ValueError(f"symbols of two traces cannot be combined: {symbol!r} belongs to another trace")
 
 
 def instructions(function: Callable[[Sequence[Any]], Iterable[Any]], size: int) -> tuple[list[Instruction], list[int]]:

@@ -89,7 +89,9 @@ def read_joint(frames: Frames, node: Node, continuous: str = "angle") -> SdfJoin
     axes = tuple(_axis(frames, node, tag, kind) for tag in ("axis", "axis2")[:count])
     for tag in ("axis", "axis2")[count:]:
         if (unused := element.first(tag)) is not None and states_dynamics(unused):
-            reader.warn(unused, "UNSUPPORTED", f"<{tag}> of a {kind} joint is ignored: it is not defined there")
+            reader.warn(
+                unused, "UNSUPPORTED", f"<{tag}> of a {kind} joint is ignored: SDF does not define it for this type"
+            )
     if kind in ("universal", "revolute2") and len(reader.findings.errors) == errors:
         _refuse_parallel(node, axes)
     joint = SdfJoint(node, kind, parent, child, axes, _maker(node, kind, axes, continuous))

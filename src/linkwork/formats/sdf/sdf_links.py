@@ -269,7 +269,7 @@ class LinkReader:
             if 0.0 in (x, y, z):
                 reader.error(child, "SCALE", f"scale must not be zero, got {quoted(child.text.strip())}")
         if (part := element.first("submesh")) is not None:
-            self._add("<submesh> is not supported yet: the whole mesh is taken", node, part)
+            self._add("<submesh> is not supported: the whole mesh is used", node, part)
         if uri is None or len(reader.findings.errors) > errors:
             return None
         return Mesh(self.mesh_uri(uri, reader), (x, y, z))

@@ -47,7 +47,9 @@ def read_joint(reader: Reader, element: Element, drives: Drives, continuous: str
         damping = reader.at_least_zero(dynamics, "damping", 0.0)
         friction = reader.at_least_zero(dynamics, "friction", 0.0)
     elif joint.nv > 1 and dynamics is not None:
-        reader.warn(dynamics, "UNSUPPORTED", f"<dynamics> of a {kind} joint is ignored: it is not defined there")
+        reader.warn(
+            dynamics, "UNSUPPORTED", f"<dynamics> of a {kind} joint is ignored: URDF does not define it for this type"
+        )
     return JointDescription(
         name=name,
         parent=(reader.name(parent, "link") or "") if parent is not None else "",
@@ -125,7 +127,9 @@ def _limits(reader: Reader, element: Element, kind: str, joint: JointType) -> Li
     limit = element.first("limit")
     if joint.nv != 1:
         if joint.nv > 1 and limit is not None:
-            reader.warn(limit, "UNSUPPORTED", f"<limit> of a {kind} joint is ignored: it is not defined there")
+            reader.warn(
+                limit, "UNSUPPORTED", f"<limit> of a {kind} joint is ignored: URDF does not define it for this type"
+            )
         return Limits.none(joint)
     if limit is None:
         if kind != "continuous":
@@ -210,9 +214,11 @@ def read_bound(reader: Reader, limit: Element, attribute: str, default: float) -
     if abs(value) == sys.float_info.max:  # as exporters write a bound that does not exist
         value = math.copysign(_INF, value)
     elif math.isinf(value):
-        reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is not finite: taken as none")
+        reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is not finite: taken as unlimited")
     elif abs(value) > LARGEST:
-        reader.warn(limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is beyond {LARGEST:.0e}: taken as none")
+        reader.warn(
+            limit, "LIMIT_FINITE", f"{attribute} limit {quoted(text)} is beyond {LARGEST:.0e}: taken as unlimited"
+        )
         value = math.copysign(_INF, value)
     return value
 

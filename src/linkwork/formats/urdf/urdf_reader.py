@@ -215,9 +215,8 @@ def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any
     if joint.nv != 1:
         for stated in (limit, dynamics):
             if stated is not None:
-                message = (
-                    f"<{stated.tag}> of a {element.attributes.get('type')} loop is ignored: it is not defined there"
-                )
+                joint_type = element.attributes.get("type")
+                message = f"<{stated.tag}> of a {joint_type} loop is ignored: URDF does not define it for this type"
                 reader.warn(stated, "UNSUPPORTED", message)
         return {}
     result: dict[str, Any] = {}

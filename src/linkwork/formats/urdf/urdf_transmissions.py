@@ -82,7 +82,7 @@ class Drives:
         if type.nv != 1:
             where = next(iter(stated.values.values()))[0][1]
             kind = joint.attributes.get("type")
-            message = f"<{where.tag}> of a {kind} joint is ignored: it is not defined there"
+            message = f"<{where.tag}> of a {kind} joint is ignored: URDF does not define it for this type"
             if [*stated.values] == ["gear ratio"]:
                 self.reader.note(where, "IGNORED", message)
             else:

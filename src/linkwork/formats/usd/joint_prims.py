@@ -65,7 +65,7 @@ def read_joint(reader: PrimReader, prim: Any, name: str, ends: tuple[End, End]) 
     kind = str(prim.GetTypeName())
     read = _TYPES.get(kind)
     if read is None:
-        reader.warn(prim, "UNSUPPORTED", f"joints of type {kind} are not supported: this one is left out")
+        reader.warn(prim, "UNSUPPORTED", f"joints of type {kind} are not supported: the joint is left out")
         return None
     found = read(reader, prim)
     if found is None:
@@ -281,7 +281,7 @@ def _read_drives(reader: PrimReader, joint: JointPrim) -> None:
     for instance, direction, index in found:
         prefix = f"drive:{instance}:physics"
         if index < 0:
-            reader.note(joint.prim, f"the drive {instance!r} drives no motion of this joint: it is ignored")
+            reader.note(joint.prim, f"the drive {instance!r} is ignored: the joint has no such motion")
             continue
         is_turn = direction.startswith("rot")
         unit = _scale(reader, direction)

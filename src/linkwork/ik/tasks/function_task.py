@@ -147,7 +147,9 @@ class FunctionTask(FunctionRows, Task):
     def errors(self, state: TaskKinematics, target: Scalars) -> list[Any]:
         result = self._evaluate(state, target)[0]
         if self.count and len(result) != self.count:
-            raise ValueError(f"task {self.name!r}: function: expected {self.count} values as before, got {len(result)}")
+            raise ValueError(
+                f"task {self.name!r}: function: expected {self.count} values in every state, got {len(result)}"
+            )
         return result
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:

@@ -317,7 +317,7 @@ def fixed_velocities(tree: Tree, hold: str | Sequence[str]) -> list[int]:
         index = tree.joint_index(name)
         coupling = tree.bodies[index].coupling
         if coupling is not None:
-            raise ValueError(f"hold: joint {name!r} follows joint {coupling.joint!r}: name that one")
+            raise ValueError(f"hold: joint {name!r} follows joint {coupling.joint!r}: name that joint")
         result += range(tree.nv)[tree.v_slices[index]]
     return result
 

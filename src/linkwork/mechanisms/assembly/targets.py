@@ -191,7 +191,9 @@ def read_joints(robot: Any, caller: str, name: str, value: JointValues | None) -
             )
         body = tree.bodies[tree.joint_index(joint)]
         if body.coupling is not None:
-            raise ValueError(f"{caller}: {name}: joint {joint!r} follows joint {body.coupling.joint!r}: name that one")
+            raise ValueError(
+                f"{caller}: {name}: joint {joint!r} follows joint {body.coupling.joint!r}: name that joint"
+            )
         nq = body.joint.nq
         shape = "a number, or an array of any shape" if nq == 1 else f"an array of shape (..., {nq})"
         expected = f"{caller}: {name}: joint {joint!r}: expected {shape}"
@@ -216,7 +218,7 @@ def _check_batch(caller: str, name: str, fixed: FixedJoints) -> None:
         np.broadcast_shapes(*(x.shape[:-1] for x in fixed.values.values()))
     except ValueError:
         shapes = ", ".join(f"{joint} {x.shape[:-1]}" for joint, x in fixed.values.items())
-        raise ValueError(f"{caller}: {name}: these do not broadcast together: {shapes}") from None
+        raise ValueError(f"{caller}: {name}: the leading dimensions do not broadcast: {shapes}") from None
 
 
 def check_limits(mechanism: ClosedMechanism, fixed: FixedJoints) -> None:

@@ -37,7 +37,7 @@ def chosen_velocities(tree: Any, joints: tuple[str, ...] | None) -> tuple[int, .
         i = tree.joint_index(name)
         coupling = tree.bodies[i].coupling
         if coupling is not None:
-            raise ValueError(f"joint {name!r} is coupled to joint {coupling.joint!r}: name that one")
+            raise ValueError(f"joint {name!r} is coupled to joint {coupling.joint!r}: name that joint")
         indices += range(tree.nv)[tree.v_slices[i]]
     return tuple(indices)
 

@@ -65,7 +65,9 @@ class Encoder(Sensor):
             coupling = _coupling(robot, joint)
             if self.of == "force" and (coupling or _closes(robot, joint)):
                 why = (
-                    f"follows joint {coupling.joint!r}: name that one" if coupling else "closes a loop, without a motor"
+                    f"follows joint {coupling.joint!r}: name that joint"
+                    if coupling
+                    else "closes a loop, without a motor"
                 )
                 raise ValueError(f"Encoder: joints: force of joint {joint.name!r}: it {why}")
         return result
