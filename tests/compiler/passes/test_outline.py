@@ -128,7 +128,7 @@ def test_program_verifier_names_the_fault_of_a_wrong_outlined_call(marked: Progr
     for message, row in wrong.items():
         with pytest.raises(InvalidProgramError, match=message):
             verify(with_rows(after, replace(rows, calls=(row, *later_calls))))
-    with pytest.raises(InvalidProgramError, match="written by no call"):
+    with pytest.raises(InvalidProgramError, match="no call writes some of the results"):
         verify(with_rows(after, replace(rows, calls=rows.calls[:-1])))
 
 

@@ -104,7 +104,7 @@ def test_mjcf_errors_name_the_file_line_and_element(tmp_path):
         '\n<worldbody><body><geom type="mesh" mesh="m"/></body></worldbody>': (2, "mesh 'm' not found"),
         '<worldbody><body><joint range="2 1"/><geom size=".1"/></body></worldbody>': (1, "LIMIT_ORDER"),
         '<worldbody><body><joint range="nan 1"/><geom size=".1"/></body></worldbody>': (1, "LIMIT_FINITE"),
-        '<asset><mesh name="m" file="http://a/b.stl"/></asset>': (1, "nothing is fetched [URI_SCHEME]"),
+        '<asset><mesh name="m" file="http://a/b.stl"/></asset>': (1, "files are not downloaded [URI_SCHEME]"),
         '<asset>\n<mesh name="m" file="gone.stl"/></asset>': (2, "the file 'gone.stl' is not found"),
         '\n<include file="parts/gone.xml"/>': (2, "the file 'parts/gone.xml' is not found"),
         "<worldbody>\n<body>": (2, "mismatched tag"),

@@ -176,7 +176,7 @@ class _Checker:
                 continue
             where = _where(element, file)
             if (scheme := target.partition("://"))[1] and scheme[0].lower() not in ("file", "model", "package"):
-                message = f"{quoted(target)}: nothing is fetched"
+                message = f"{quoted(target)}: files are not downloaded"
                 self.findings.error(Issue("URI_SCHEME", message, where, "save the file in the folder of the model"))
             elif "\ufffd" in target:
                 message = f"{quoted(target)}: the name is not valid UTF-8, as which MuJoCo reads it"
