@@ -56,7 +56,7 @@ def test_check_scene_command_lists_overlaps_and_contacts_of_the_robot(linkwork, 
     assert ran.code == 1 and {(x["a"], x["b"]): x["depth"] for x in contacts} == expected
 
 
-def test_check_scene_command_checks_a_file_alone(linkwork, scene):
+def test_check_scene_command_checks_a_scene_without_a_robot(linkwork, scene):
     ran = linkwork("check-scene", str(scene))
     assert ran.code == 3 and "which need a robot" in ran.err and "name the robot after the scene's file" in ran.err
     scene.write_text(ALONE)

@@ -88,7 +88,7 @@ def assert_loadable(files: list[bytes], name: str) -> None:
 
 
 @every_system
-def test_objects_need_known_functions_and_relocations_alone(name: str, drawn: Any) -> None:
+def test_object_code_of_samples_calls_known_functions_only_and_has_known_relocations(name: str, drawn: Any) -> None:
     for program, real, effort in drawn([*product(SAMPLES, (DOUBLE, SINGLE), (0, 2))]):
         assert_loadable(objects(sample(program), replace(SYSTEMS[name], effort=effort), real), name)
 
@@ -97,7 +97,9 @@ def test_objects_need_known_functions_and_relocations_alone(name: str, drawn: An
 @every_system
 @pytest.mark.parametrize("robot", ROBOTS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_objects_of_robots_need_known_functions_and_relocations_alone(name: str, robot: str, function: str) -> None:
+def test_object_code_of_robot_functions_calls_known_functions_only_and_has_known_relocations(
+    name: str, robot: str, function: str
+) -> None:
     owner = robot_owner(lw.load(robot).tree)
     program = trace_requests(owner, function, {function: read_request(owner, function)})
     assert_loadable(objects(program, SYSTEMS[name]), name)
@@ -114,7 +116,7 @@ define void @large() #0 {{
 
 
 @every_system
-def test_functions_with_large_frames_touch_each_page_of_the_stack(name: str) -> None:
+def test_functions_with_large_stack_frames_touch_each_page_of_the_stack(name: str) -> None:
     target = SYSTEMS[name]
     text = f'target triple = "{target.triple}"\n{LARGE_FRAME}\nattributes #0 = {{ nounwind {target.system.probes} }}'
     (code,) = emit([text], target)
@@ -128,7 +130,7 @@ def test_functions_with_large_frames_touch_each_page_of_the_stack(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["Windows", "macOS on ARM"])
-def test_code_leaves_reserved_memory_and_registers_alone(name: str) -> None:
+def test_code_uses_neither_memory_below_the_stack_pointer_nor_reserved_registers(name: str) -> None:
     """Windows has no memory below the stack pointer that signals spare, and on macOS x18 belongs to the system."""
     target = SYSTEMS[name]
     reserved = r"-\d+\(%rsp\)" if name == "Windows" else r"\b[wx]18\b"
@@ -137,7 +139,7 @@ def test_code_leaves_reserved_memory_and_registers_alone(name: str) -> None:
             assert not re.search(reserved, target.machine().emit_assembly(llvm.parse_assembly(text)))
 
 
-def test_triples_name_their_system() -> None:
+def test_each_target_triple_selects_its_operating_system() -> None:
     expected = {"Linux on x86-64": "posix", "Linux on ARM": "posix", "Windows": "windows"}
     for name, target in SYSTEMS.items():
         assert target.system.name == expected.get(name, "darwin")
@@ -147,7 +149,7 @@ def test_triples_name_their_system() -> None:
     assert host().system.name == name and system_of("aarch64-pc-windows-msvc").name == "windows"
 
 
-def test_object_files_of_other_formats_are_refused() -> None:
+def test_object_files_of_a_different_format_are_refused() -> None:
     program = sample("horner")
     files = {name: objects(program, replace(target, effort=0)) for name, target in SYSTEMS.items()}
     for name, target in SYSTEMS.items():
@@ -176,6 +178,6 @@ def test_damaged_elf_files_are_refused() -> None:
 
 
 @pytest.mark.skipif(not object_loader._is_available(), reason="LLVM loads the objects of this system")
-def test_this_system_has_the_functions_that_code_calls() -> None:
+def test_functions_that_code_calls_exist_on_this_system() -> None:
     for function in ALLOWED[host().system.name]:
         assert object_loader._address_in_process(function)

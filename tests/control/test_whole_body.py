@@ -154,7 +154,7 @@ def test_humanoid_under_whole_body_control_stands_while_its_arm_moves() -> None:
 
 
 @pytest.mark.parametrize("damping", [0.0, 7.5])
-def test_contact_damping_slows_points_in_contact(damping: float) -> None:
+def test_contact_damping_of_a_whole_body_controller_decelerates_points_in_contact(damping: float) -> None:
     """The points of a body that translates have the acceleration −k v."""
     robot: Any = lw.Robot.build(
         "chest",

@@ -44,7 +44,7 @@ def _endless(task: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_ranges_without_width_change_no_bit(name: str) -> None:
+def test_randomization_with_ranges_of_zero_width_changes_no_bit(name: str) -> None:
     task = TASKS[name]()
     robot: Any = task.robot
     link = next(link.name for link in robot.links[1:] if link.mass > 0.0)
@@ -64,7 +64,7 @@ def test_ranges_without_width_change_no_bit(name: str) -> None:
 
 
 @pytest.mark.parametrize("delay", [1, 3])
-def test_late_actions_are_shifted_actions(delay: int) -> None:
+def test_action_delay_equals_actions_shifted_in_time(delay: int) -> None:
     task = _endless(replace(TASKS["hopper"](), horizon=40))
     late = VectorEnvironment(task, 2, randomization=Randomization(action_delay=delay))
     plain = VectorEnvironment(task, 2)
@@ -77,7 +77,7 @@ def test_late_actions_are_shifted_actions(delay: int) -> None:
 
 
 @pytest.mark.parametrize("delay", [1, 4])
-def test_late_observations_are_shifted_observations_but_for_goal_and_last_action(delay: int) -> None:
+def test_observation_delay_shifts_all_entries_except_the_goal_and_the_last_action(delay: int) -> None:
     base = TASKS["reacher"]()
     task = replace(
         base,
@@ -100,7 +100,7 @@ def test_late_observations_are_shifted_observations_but_for_goal_and_last_action
         assert np.array_equal(shown[..., 6:8], true[..., 6:8]) and np.array_equal(shown[..., 10:], true[..., 10:])
 
 
-def test_a_push_equals_an_external_wrench_of_a_simulation() -> None:
+def test_a_random_push_equals_an_external_wrench_of_a_simulation() -> None:
     task = _endless(replace(TASKS["cart_pole"](), horizon=30))
     robot: Any = task.robot
     drawn = Push("pole", lambda rng: 2.0 * rng.normal(size=6), (0.01, 0.1), (0.003, 0.06), expressed_in="pole")
@@ -136,7 +136,7 @@ def test_a_push_equals_an_external_wrench_of_a_simulation() -> None:
         np.testing.assert_allclose(envs.state[1][k], run.v[-1], rtol=0, atol=1e-10)
 
 
-def test_random_parameters_equal_edited_robots() -> None:
+def test_environments_with_random_parameters_equal_simulations_of_edited_robots() -> None:
     """Each environment moves as one of a robot with the masses, lengths and damping that `info` states."""
     task = _endless(replace(TASKS["cart_pole"](), horizon=20))
 
@@ -167,7 +167,7 @@ def test_random_parameters_equal_edited_robots() -> None:
         assert np.abs(rows[:, k] - nominal[:, k]).max() > 1e-3
 
 
-def test_friction_of_contacts_varies() -> None:
+def test_each_environment_uses_its_random_contact_friction() -> None:
     """The sole of each hopper that slides is braked by its own friction."""
     base = TASKS["hopper"]()
 
@@ -192,7 +192,7 @@ def test_friction_of_contacts_varies() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_seeds_determine_all_values_for_any_number_of_environments() -> None:
+def test_seeds_determine_all_random_values_for_any_number_of_environments() -> None:
     task = _measured_cart_pole()
     seeds = [7, 8, 7, 2**40]
     many = VectorEnvironment(task, 4, randomization=VARIED)
@@ -285,7 +285,7 @@ def test_random_values_have_the_stated_distributions() -> None:
     assert stats.kstest(samples, "norm").pvalue > 1e-4 and len(set(samples.round(9))) == samples.size
 
 
-def test_readings_equal_those_of_simulations() -> None:
+def test_sensor_readings_of_environments_equal_those_of_simulations() -> None:
     """Without noise readings equal those of one long simulation; noise, bias, delay and resolution act on them."""
     base = TASKS["cart_pole"]()
     exact = {"imu": IMU("pole"), "rate": Encoder(of="velocity")}
@@ -366,7 +366,7 @@ def test_stable_baselines_accepts_randomised_environments() -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_observations_stay_within_the_stated_bounds(name: str) -> None:
+def test_observations_of_randomised_environments_stay_within_the_bounds_of_the_space(name: str) -> None:
     space = VectorEnvironment(name).single_observation_space
     finite = {"pendulum": 2, "cart_pole": 0, "acrobot": 4, "reacher": 8, "hopper": 0}
     assert np.isfinite(space.low).sum() == np.isfinite(space.high).sum() == finite[name]

@@ -71,7 +71,7 @@ CASES: dict[str, tuple[Any, int, Any]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_actions_are_inputs_of_a_controller_in_one_simulation(name: str) -> None:
+def test_actions_are_inputs_of_a_controller_in_a_simulation(name: str) -> None:
     controller, size, command = CASES[name]
     envs = VectorEnvironment(_task(controller, size, command), 2)
     observations, info = envs.reset(seed=1)
@@ -112,7 +112,7 @@ def test_actions_are_inputs_of_a_controller_in_one_simulation(name: str) -> None
     assert again.shape == (2, 14)
 
 
-def test_operational_space_reaches_the_points_of_actions() -> None:
+def test_operational_space_controller_reaches_the_points_that_actions_state() -> None:
     law = lw.control.OperationalSpace(ARM, lw.ik.PositionTask("hand"), 400.0)
 
     def command(q: Any, v: Any, action: Any, goal: Any) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def test_operational_space_reaches_the_points_of_actions() -> None:
     assert np.linalg.norm(reached - expected, axis=-1).max() < 5e-3
 
 
-def test_rewards_get_the_action_before() -> None:
+def test_reward_functions_receive_the_previous_action() -> None:
     task = ControlTask(
         ARM,
         start=lambda rng: (HOME, np.zeros(7)),
@@ -156,7 +156,7 @@ def test_rewards_get_the_action_before() -> None:
                 assert observation[0, 0] == 0.75 and reward[0] == (0.75 if delay == 0 else 0.0)
 
 
-def test_invalid_controllers_sensors_and_functions_are_refused() -> None:
+def test_invalid_controllers_sensors_and_functions_of_control_tasks_are_refused() -> None:
     pd, bar = lw.control.PD(ARM, STIFFNESS, DAMPING), lw.load("fourbar")
     driven: Any = bar.with_constraints(lw.constraints.Prescribed("crank_hinge", lambda t: t))
     imu = lw.simulation.IMU("hand", delay=3e-3)

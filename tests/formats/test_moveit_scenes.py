@@ -99,7 +99,7 @@ def poses(scene):
     return {x.name: np.array(x.pose.elements()).reshape(4, 4) for x in scene.obstacles}
 
 
-def test_a_file_without_poses_of_objects_is_read(tmp_path):
+def test_moveit_scene_files_without_object_poses_are_read(tmp_path):
     scene = lw.load_scene(written(tmp_path, OLD))
     assert scene.names == ("left wall", "can[0]", "can[1]")
     assert scene["left wall"].shape == lw.shapes.Box((2.5, 1.25, 0.3))
@@ -115,7 +115,7 @@ def test_a_file_without_poses_of_objects_is_read(tmp_path):
     assert lw.load_scene(written(tmp_path, "empty\n.\n")) == lw.Scene()
 
 
-def test_a_file_with_poses_of_objects_and_subframes_is_read(tmp_path):
+def test_moveit_scene_files_with_object_poses_and_subframes_are_read(tmp_path):
     with pytest.warns(ModelWarning, match="read as the half-space"):
         scene = lw.load_scene(written(tmp_path, NEW))
     assert scene.names == ("tool[0]", "tool[1]", "floor")
@@ -132,7 +132,7 @@ def test_a_file_with_poses_of_objects_and_subframes_is_read(tmp_path):
         assert abs(separation.distance - (z + 0.5 - 0.1)) < 1e-15
 
 
-def test_planes_of_any_direction_are_half_spaces(tmp_path):
+def test_planes_of_any_direction_in_moveit_scenes_are_half_spaces(tmp_path):
     rng = np.random.default_rng(6)
     for a, b, c, d in rng.normal(size=(10, 4)):
         text = NEW.replace("0 0 2 1", " ".join(str(float(x)) for x in (a, b, c, d)))
@@ -162,7 +162,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("old", BAD)
-def test_broken_files_are_refused(old, tmp_path):
+def test_broken_moveit_scene_files_are_refused(old, tmp_path):
     new, message = BAD[old]
     with pytest.raises(ModelError, match=message) as caught:
         lw.load_scene(written(tmp_path, OLD.replace(old, new, 1)))
@@ -174,7 +174,7 @@ CHANGED = ("", "0", "-1", "1e400", "9999999999", "\n", "*", ".", "mesh", "é", "
 
 @settings(max_examples=examples(200), deadline=None)
 @given(st.data())
-def test_files_with_changed_words_are_read_or_refused(tmp_path_factory, data):
+def test_moveit_scene_files_with_random_changes_are_read_or_refused(tmp_path_factory, data):
     words = data.draw(st.sampled_from([OLD, NEW])).split(" ")
     for _ in range(data.draw(st.integers(1, 3))):
         k = data.draw(st.integers(0, len(words) - 1))
@@ -188,7 +188,7 @@ def test_files_with_changed_words_are_read_or_refused(tmp_path_factory, data):
         assert all(np.isfinite(x.pose.elements()).all() for x in scene.obstacles)
 
 
-def test_shapes_that_the_format_lacks_are_refused_by_name(tmp_path):
+def test_shapes_without_a_moveit_scene_format_are_refused_by_name(tmp_path):
     for scene, message in (
         (lw.Scene().with_capsule("pipe", 0.1, 0.3), "'pipe': a .scene file has .* no Capsule; save the scene as .yaml"),
         (lw.Scene().with_sphere("a\nb", 0.1), "no names with line breaks"),

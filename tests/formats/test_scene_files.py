@@ -131,7 +131,7 @@ def everything() -> lw.Scene:
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.yaml", "a.yml", "a.scene"])
-def test_a_saved_scene_is_loaded_as_an_equal_scene(name, tmp_path):
+def test_a_saved_scene_loads_as_an_equal_scene(name, tmp_path):
     path, scene = tmp_path / name, shelf() if name == "a.scene" else everything()
     scene.save(path)
     with warnings.catch_warnings():
@@ -165,7 +165,7 @@ margin: {scene: 20, pairs: [[cup, table, 0]]}
 """
 
 
-def test_objects_on_frames_pairs_and_margins_are_those_of_python(tmp_path):
+def test_objects_on_frames_pairs_and_margins_of_a_file_equal_those_set_in_python(tmp_path):
     arm = lw.load("arm7")
     (tmp_path / "cell.yaml").write_text(CELL)
     setup = lw.load_scene(tmp_path / "cell.yaml", arm)
@@ -239,7 +239,7 @@ WRONG = (
 
 
 @pytest.mark.parametrize(("change", "code", "message"), WRONG)
-def test_errors_of_a_scene_file_are_refused_with_their_lines(change, code, message, tmp_path, monkeypatch):
+def test_errors_in_a_scene_file_are_refused_with_their_lines(change, code, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("scene.json").write_text(json.dumps({"version": 1, "obstacles": [BOX], **change}, indent=1))
     with pytest.raises(ModelError, match=message) as caught:
@@ -248,7 +248,7 @@ def test_errors_of_a_scene_file_are_refused_with_their_lines(change, code, messa
     assert issue.where.file == "scene.json" and issue.where.line
 
 
-def test_other_files_are_refused(tmp_path):
+def test_files_without_a_scene_are_refused(tmp_path):
     for name, content, message in (
         ("robot.yaml", "cell: 1\nrobots: []", "expected a scene, got the keys cell, robots"),
         ("empty.json", "", "the file is empty"),
@@ -268,7 +268,7 @@ def test_other_files_are_refused(tmp_path):
         lw.load_scene(tmp_path / "list.json", "arm7")  # type: ignore[call-overload]
 
 
-def test_a_mesh_is_its_hull_and_a_file_of_a_stranger_names_none_outside(tmp_path):
+def test_meshes_of_scene_files_are_convex_hulls_and_untrusted_files_name_no_path_outside(tmp_path):
     trimesh = pytest.importorskip("trimesh")
     rng = np.random.default_rng(5)
     (tmp_path / "scenes" / "meshes").mkdir(parents=True)
@@ -299,7 +299,7 @@ def test_a_mesh_is_its_hull_and_a_file_of_a_stranger_names_none_outside(tmp_path
         lw.load_scene(path, trusted=False)
 
 
-def test_the_schema_of_scenes_has_the_keys_of_the_reader():
+def test_scene_schema_has_the_keys_of_the_reader():
     schema = json.loads((Path(__file__).parents[2] / "docs" / "scene.schema.json").read_text(encoding="utf-8"))
     assert set(schema["properties"]) == set(scene_file.KEYS)
     assert set(schema["$defs"]["obstacle"]["properties"]) == set(scene_file.ENTRY_KEYS)

@@ -160,7 +160,7 @@ def test_penetration_depths_of_constant_polytopes_equal_those_from_facets() -> N
         assert np.abs(single - d).max() < 1e-6, (a, b)
 
 
-def test_tables_of_hulls_have_the_vertices_and_their_mean():
+def test_a_hull_table_has_the_vertices_of_each_hull_and_their_mean():
     rng = np.random.default_rng(0)
     hulls = rng.normal(size=(3, 5, 3)) + 10.0
     table = HullTable([[Vec3(*point) for point in hull] for hull in hulls])

@@ -102,7 +102,7 @@ def test_ik_names_a_task_function_that_returns_nan():
         assert solution.status == "not_finite" and not solution.success and "'odd'" in solution.explain()
 
 
-def test_states_of_a_batch_whose_errors_are_nan_are_named():
+def test_ik_names_the_states_of_a_batch_with_nan_errors():
     robot, tip = planar((1.0, 0.8))
     place, odd = (
         lw.ik.FunctionTask(name, lambda k, c: np.sqrt(c[0]) * k.point(tip)[axis] - 0.5 * c[1], shape=(2,))

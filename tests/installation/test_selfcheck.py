@@ -43,7 +43,7 @@ Patch = pytest.MonkeyPatch
 
 
 @pytest.mark.slow(every=3)
-def test_selfcheck_finds_no_fault_on_this_machine() -> None:
+def test_selfcheck_reports_no_fault_on_this_machine() -> None:
     steps: list[lw.Progress] = []
     report = lw.selfcheck(progress=steps.append)
     assert [*report.outcomes] == [*CHECKS]
@@ -163,7 +163,7 @@ FAULTS: dict[str, tuple[str, Callable[[Patch], None], Verdict, str]] = {
 
 @pytest.mark.light
 @pytest.mark.parametrize("fault", FAULTS)
-def test_selfcheck_finds_a_planted_fault(fault: str, monkeypatch: Patch) -> None:
+def test_selfcheck_reports_a_planted_fault(fault: str, monkeypatch: Patch) -> None:
     name, plant, verdict, text = FAULTS[fault]
     if sys.platform == "win32" and fault in ("a read-only cache", "a broken interpreter"):
         pytest.skip("the fault has paths of Linux")
@@ -174,7 +174,7 @@ def test_selfcheck_finds_a_planted_fault(fault: str, monkeypatch: Patch) -> None
     assert outcome.verdict is verdict and text in outcome.measured and outcome.remedy, outcome
 
 
-def test_selfcheck_finds_a_cache_that_loses_its_entries(monkeypatch: Patch, tmp_path: Any) -> None:
+def test_selfcheck_reports_a_cache_that_loses_its_entries(monkeypatch: Patch, tmp_path: Any) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(disk_cache.Cache, "store", lambda *arguments: None)
@@ -183,7 +183,7 @@ def test_selfcheck_finds_a_cache_that_loses_its_entries(monkeypatch: Patch, tmp_
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the number of the rounding mode is that of glibc")
-def test_selfcheck_finds_another_rounding_mode() -> None:
+def test_selfcheck_reports_a_different_rounding_mode() -> None:
     library = ctypes.CDLL(None)
     upward = 0x800 if platform.machine() == "x86_64" else 0x400000
     assert library.fesetround(upward) == 0
@@ -194,7 +194,7 @@ def test_selfcheck_finds_another_rounding_mode() -> None:
     assert outcome.verdict is Verdict.FAILED and CHECKS["rounding"].run().verdict is Verdict.OK
 
 
-def test_errors_of_a_check_are_failures_of_the_report(monkeypatch: Patch) -> None:
+def test_errors_of_a_selfcheck_are_failures_of_its_report(monkeypatch: Patch) -> None:
     def fails() -> Outcome:
         raise OSError("no such device")
 
@@ -208,7 +208,7 @@ def test_errors_of_a_check_are_failures_of_the_report(monkeypatch: Patch) -> Non
     assert "1 failed" in str(report)
 
 
-def test_table_of_exact_values_equals_mpmath() -> None:
+def test_selfcheck_table_of_exact_values_equals_mpmath() -> None:
     path = os.path.join(os.path.dirname(elementary_functions.__file__), "elementary_values.json")
     with open(path, encoding="utf-8") as file:
         assert file.read() == elementary_table.text()

@@ -299,7 +299,9 @@ def test_jerk_limited_timing_adapts_its_segments_to_a_path_with_many_knots():
 
 @pytest.mark.parametrize("jerk", [None, 300.0])
 @pytest.mark.parametrize("kind", ["curve", "line", "timed"])
-def test_positions_speeds_and_accelerations_are_those_of_the_motion(kind: str, jerk: float | None) -> None:
+def test_positions_speeds_and_accelerations_of_a_jerk_limited_timing_follow_from_the_path(
+    kind: str, jerk: float | None
+) -> None:
     """q = c(s), v = c′ ṡ and a = c″ ṡ² + c′ s̈ at the ends and in the middle of all segments."""
     robot, points = lw.load("double_pendulum"), [[0.3, -0.4], [1.7, 0.5], [0.9, 1.6], [-0.6, 1.1]]
     curve = robot.spline([0.0, 0.4, 1.5, 2.0], points, "linear" if kind == "line" else "cubic")

@@ -140,7 +140,9 @@ def test_torque_model_of_timing_equals_inverse_dynamics():
 
 @pytest.mark.parametrize(("room", "factor"), [(10.0, 1.0), (3.1, 2.0), (1.6, 4.0)])
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_bounds_of_damping_leave_room_to_slower_motions(room: float, factor: float, sign: float) -> None:
+def test_damping_bounds_for_slower_motions_are_tight_and_below_the_torque_limits(
+    room: float, factor: float, sign: float
+) -> None:
     """R = d ẋ has the slope d/(2 ẋ) by ẋ²; of R − S ẋ² the maximum is d²/(4 S), and it is less at both ends."""
     damping, speed = 3.0, 2.0
     model = TorqueModel.of(_slider(damping=damping), True)

@@ -62,7 +62,7 @@ def test_roadmap_paths_are_collision_free_and_short_with_lazy_and_full_checks():
     assert costs[1] < 1.1 * SHORTEST
 
 
-def test_searches_in_one_kernel_end_exactly_at_a_goal():
+def test_roadmap_searches_in_one_kernel_end_exactly_at_a_goal():
     """Paths around the wall are free, nearly the shortest, and begin and end at configurations of the arguments."""
     goals = np.array([[1.9, 0.3], GOAL, [1.9, 0.5]])
     lengths = np.hypot(goals[:, 0] - 0.15, 1.55 - goals[:, 1])  # from the wall's corner, grown by half of the tool
@@ -74,7 +74,7 @@ def test_searches_in_one_kernel_end_exactly_at_a_goal():
         assert 0.999 * shortest < plan.cost < 1.06 * shortest
 
 
-def test_nodes_of_paths_of_two_trees_are_adjacent():
+def test_nodes_of_a_path_are_adjacent_where_two_trees_meet():
     """Nodes are no farther apart where the trees meet than on one tree."""
     space = Roadmap(ROBOT, WALL, num_nodes=2)._graph.space
     starts, goals = np.array([START, [-1.2, 0.4]]), np.array([GOAL, [1.2, 0.3]])
@@ -84,7 +84,7 @@ def test_nodes_of_paths_of_two_trees_are_adjacent():
         assert path[0].tolist() in starts.tolist() and path[-1].tolist() in goals.tolist() and _free(path)
 
 
-def test_edges_are_checked_in_blocks(monkeypatch):
+def test_roadmap_edges_checked_in_blocks_equal_edges_checked_separately(monkeypatch):
     """The edges of all blocks are those that a check of each alone finds free."""
     reports = []
     monkeypatch.setattr(own_code, "_replaced", {})

@@ -85,7 +85,7 @@ def test_contact_velocities_minimize_the_contact_function():
 
 @pytest.mark.parametrize("stiffness", [None, 1e3])
 @pytest.mark.parametrize("mass", [0.02, 2.0, 200.0])
-def test_masses_of_any_size_separate_with_the_speed_of_restitution(mass, stiffness):
+def test_contacts_of_masses_of_any_size_separate_with_the_speed_of_restitution(mass, stiffness):
     J, v = np.eye(3).tolist(), np.array([0.0, 0.0, -2.0])
     contact = ContactAt(J, -1e-6, 0.7, restitution=0.6, stiffness=stiffness)
     solution = contact_velocities((mass * np.eye(3)).tolist(), v.tolist(), [0.0] * 3, [contact], [], 1e-3, SCALE)
