@@ -1,11 +1,13 @@
-"""Reading of a JSON or YAML file as a tree of values, also of an untrusted file.
+"""Reading of a JSON or YAML file as a tree of values, also of an untrusted file, and writing of YAML.
 
 PyYAML reads a file that is not trusted in another process.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from linkwork.formats.data_values import Value, values_of
 from linkwork.formats.file_reading import path_text, process_failed, read_regular
 from linkwork.formats.json_and_yaml import parse_json, parse_yaml
 
-__all__ = ["YAML", "document_of_request", "plain_data", "prepare_process", "read_document"]
+__all__ = ["YAML", "document_of_request", "plain_data", "prepare_process", "read_document", "yaml_text"]
 
 YAML = (".yaml", ".yml")
 _TASKS = "linkwork.formats.data_documents"
@@ -70,3 +72,42 @@ def plain_data(value: Value) -> Any:
     if isinstance(content, dict):
         return {key: plain_data(item) for key, item in content.items()}
     return [plain_data(item) for item in value.items] if isinstance(content, list) else content
+
+
+def yaml_text(document: Mapping[str, Any]) -> str:
+    """Return a document as YAML: keys and entries of lists have lines of their own, other values are on one line."""
+    return "\n".join([*_yaml_lines(document), ""])
+
+
+def _yaml_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in document.items():
+        if isinstance(value, dict) and any(_has_lines(item) for item in value.values()):
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _yaml_lines(value))
+        elif _has_lines(value):
+            yield f"{key}:"
+            for entry in value:
+                items = [f"{name}: {_flow(item)}" for name, item in entry.items()]
+                yield from (f"  {'-' if k == 0 else ' '} {item}" for k, item in enumerate(items))
+        else:
+            yield f"{key}: {_flow(value)}"
+
+
+def _has_lines(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _flow(value: Any) -> str:
+    """Return a value on one line, as every version of YAML reads it."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(_flow, value)) + "]"
+        case bool() | None | str():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+    digits, e, exponent = json.dumps(float(value), allow_nan=False).partition("e")
+    sign = "" if exponent[:1] in ("", "-", "+") else "+"  # YAML 1.1 requires a point, and a sign of the exponent
+    return f"{digits}{'' if '.' in digits else '.0'}{e}{sign}{exponent}"

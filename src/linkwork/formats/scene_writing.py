@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork._util.file_access import replaced
 from linkwork._util.messages import quoted
-from linkwork.formats.data_documents import YAML
+from linkwork.formats.data_documents import YAML, yaml_text
 from linkwork.formats.moveit_scene import moveit_scene_text
 from linkwork.geometry.scene_document import entry_document
 
 if TYPE_CHECKING:
     from linkwork.geometry.scene import Scene
 
-__all__ = ["save_scene", "yaml_text"]
+__all__ = ["save_scene"]
 
 
 def save_scene(
@@ -73,33 +73,3 @@ def _json_text(document: Mapping[str, Any]) -> str:
     obstacles = [json.dumps(entry, ensure_ascii=False, allow_nan=False) for entry in document["obstacles"]]
     body = "[\n    " + ",\n    ".join(obstacles) + "\n  ]" if obstacles else "[]"
     return "{\n" + ",\n".join([*lines[:1], f'  "obstacles": {body}', *lines[1:]]) + "\n}\n"
-
-
-def yaml_text(document: Mapping[str, Any]) -> str:
-    """Return a document as YAML: keys and entries of lists have lines of their own, other values are on one line."""
-    lines: list[str] = []
-    for key, value in document.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            lines.append(f"{key}:")
-            for entry in value:
-                items = [f"{name}: {_flow(item)}" for name, item in entry.items()]
-                lines += [f"  {'-' if k == 0 else ' '} {item}" for k, item in enumerate(items)]
-        else:
-            lines.append(f"{key}: {_flow(value)}")
-    return "\n".join([*lines, ""])
-
-
-def _flow(value: Any) -> str:
-    """Return a value on one line, as every version of YAML reads it."""
-    match value:
-        case dict():
-            return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
-        case list() | tuple():
-            return "[" + ", ".join(map(_flow, value)) + "]"
-        case bool() | None | str():
-            return json.dumps(value, ensure_ascii=False)
-        case int():
-            return str(value)
-    digits, e, exponent = json.dumps(float(value), allow_nan=False).partition("e")
-    sign = "" if exponent[:1] in ("", "-", "+") else "+"  # YAML 1.1 requires a point, and a sign of the exponent
-    return f"{digits}{'' if '.' in digits else '.0'}{e}{sign}{exponent}"

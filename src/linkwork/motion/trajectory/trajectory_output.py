@@ -38,7 +38,8 @@ class TrajectoryOutput(Shown):
         ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
         for each of ``samples`` times at equal steps, or for steps of about 1/``rate`` [s].  Where q, v or a jumps it
         has two lines, before and after the jump.  Its first column is ``t``, or ``length`` if the trajectory is not
-        timed.  ``.yaml``, ``.yml`` and ``.json`` have a message of ROS at the same times, see `to_ros`.
+        timed.  ``.yaml``, ``.yml`` and ``.json`` have a ``message`` of ROS, of the ``ros_version`` 1 or 2, at the same
+        times: see `to_ros`.
         """
         save_trajectory(self, path, samples, rate, message, ros_version)
 
