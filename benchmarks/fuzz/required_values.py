@@ -38,6 +38,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {  # options that a call needs one of
     "scan": ("length",),
     "Actuator": ("joints",),
     "CenterOfMass": ("x",),
+    "ControlTask": ("joints", "efforts"),
     "Trajectory.concatenate": ("allow_jump",),
     "Robot.save_loops": ("overwrite",),
     "TrackedPath.timed": ("velocity", "acceleration"),
@@ -113,6 +114,8 @@ OWN_VALUES: dict[str, Any] = {
         for i, n in enumerate(names)
     },
     "ControlTask.start": lambda _: lambda rng: (np.zeros(2), np.zeros(2)),
+    "Push.frame": "hand",
+    "Push.wrench": lambda _: np.zeros(6),
     "Trajectory.slice.start": 0.2,
     "propagate_motion.parent": lambda _: (np.eye(4), np.zeros(6), np.zeros(6)),
     "Kernel.jacobian.*by": ["x"],

@@ -265,3 +265,88 @@ def test_inputs_of_linear_models_are_joints_or_motors() -> None:
             linear_model(moved, [0.0, 0.0], **options)
     with pytest.raises(ValueError, match=r"linear_model: rest needs a force .* from 'shoulder', which is not an actua"):
         linear_model(robot, [0.5, 0.5], inputs="elbow")
+
+
+def _deviated(robot: Any, point: Any, direction: Any, h: float) -> Any:
+    """Return the state at the distance h along a direction (3 nv,) of q, v and tau."""
+    (q, v, tau), n = point, robot.nv
+    return robot.integrate(q, h * direction[:n]), v + h * direction[n : 2 * n], tau + h * direction[2 * n :]
+
+
+def _sensed(robot: Any, state: Any, frame: str, joint: str) -> Any:
+    """Return the readings of an IMU, encoders of three kinds and a force-torque sensor, from the robot's methods."""
+    q, v, tau = state
+    a = robot.forward_dynamics(q, v, tau, passive=True)
+    k = [x.name for x in robot.joints].index(joint)
+    R = robot.pose(q, frame)[:3, :3]
+    force = robot.acceleration(q, v, a, frame, expressed_in=frame)[3:] - R.T @ robot.gravity
+    turning = robot.twist(q, v, frame, expressed_in=frame)[:3]
+    rates, forces = ([x[joint.v_slice] for joint in robot.joints if not joint.is_floating] for x in (v, tau))
+    wrench = robot.joint_wrenches(q, v, a, passive=bool(robot.force_elements))[k]
+    return np.concatenate([turning, force, *rates, *forces, wrench])
+
+
+@pytest.mark.parametrize("name", ["mixed_0", "mixed_star", "spherical_random", "reversed_chain", "mixed_1"])
+def test_sensor_outputs_of_linear_models_equal_central_differences_of_the_readings(name: str) -> None:
+    """Central differences of readings that the robot's methods compute, along random deviations of q, v and tau."""
+    robot: Any = robot_of(TREES[name])
+    robot = robot.with_parameters({"friction": np.zeros(robot.nv)})
+    rng = np.random.default_rng(3)
+    v, tau = rng.normal(size=(2, robot.nv))
+    q = robot.random_configuration(seed=1)
+    frame, joint = robot.links[-1].name, next(x.name for x in robot.joints[::-1] if not x.is_floating)
+    sensors: Any = {
+        "imu": lw.simulation.IMU(frame, noise=0.1, bias=0.3, delay=0.1),
+        "rate": lw.simulation.Encoder(of="velocity", resolution=0.5),
+        "force": lw.simulation.Encoder(of="force"),
+        "wrist": lw.simulation.ForceTorqueSensor(joint),
+    }
+    model = linear_model(robot, q, v, tau=tau, inputs=robot.v_names, sensors=sensors)
+    assert len(model.output_names) == len(model.C) and model.output_names[:2] == ("imu[0]", "imu[1]")
+    n, h = robot.nv, 1e-5
+    for direction in rng.normal(size=(6, 3 * n)):
+        ends = [_sensed(robot, _deviated(robot, (q, v, tau), direction, s), frame, joint) for s in (h, -h)]
+        slope = (ends[0] - ends[1]) / (2.0 * h)
+        expected = model.C @ direction[: 2 * n] + model.D @ direction[2 * n :]
+        np.testing.assert_allclose(slope, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    chosen = linear_model(robot, q, v, tau=tau, sensors=sensors, outputs=["rate", "v", "imu"])
+    for k, output in enumerate(chosen.output_names):
+        if output in model.output_names:
+            row = model.output_names.index(output)
+            assert np.array_equal(chosen.C[k], model.C[row]) and output.partition("[")[0] in ("imu", "rate")
+    assert chosen.output_names[-6:] == model.output_names[:6]
+
+
+def test_sensor_outputs_of_linear_models_are_right_for_closed_loops_and_batches() -> None:
+    """The angle of a loop's joint and the angular velocity of a coupler, against differences along the motion."""
+    robot: Any = lw.load("fourbar")
+    angles = np.array([0.3, 0.9])
+    q = robot.assemble(hold={"crank_hinge": angles}, q_init=robot.neutral()).q
+    frame = robot.links[-1].name
+    sensors: Any = {"gyro": lw.simulation.IMU(frame, of="angular_velocity"), "angle": lw.simulation.Encoder()}
+    model = linear_model(robot, q, inputs="crank_hinge", independent="crank_hinge", sensors=sensors)
+    assert model.shape == (2,) and len(model.output_names) == 3 + robot.nv
+    h = 1e-5
+    for k, angle in enumerate(angles):
+        ends = [robot.assemble(hold={"crank_hinge": angle + s}, q_init=q[k]).q for s in (h, -h)]
+        slope = robot.difference(ends[1], ends[0]) / (2.0 * h)
+        np.testing.assert_allclose(model.C[k, 3:, 0], slope, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(model.C[k, 3:, 1], 0.0, rtol=0, atol=1e-12)
+        v = robot.explicit_velocity(q[k], {"crank_hinge": 1.0}, ["crank_hinge"])
+        turning = robot.twist(q[k], v, frame, expressed_in=frame)[:3]
+        np.testing.assert_allclose(model.C[k, :3, 1], turning, rtol=0, atol=1e-10)
+        assert np.abs(turning).max() > 0.01
+
+
+def test_unsuitable_sensors_of_linear_models_are_refused() -> None:
+    imu, touch = lw.simulation.IMU("pole"), lw.simulation.TouchSensor(("pole",))
+    for sensors, outputs, error, words in (
+        ({"imu": imu}, "im", UnknownNameError, "outputs: no output named 'im'"),
+        ({"a b": imu}, None, ValueError, "sensors: expected identifiers as names, got 'a b'"),
+        ({"imu": 1.0}, None, TypeError, r"sensors\['imu'\]: expected a sensor"),
+        ([imu], None, TypeError, "sensors: expected a dict"),
+        ({"touch": touch}, None, ValueError, "expected a sensor without contacts.*TouchSensor"),
+        ({"imu": lw.simulation.IMU("pol")}, None, UnknownNameError, "did you mean 'pole'"),
+    ):
+        with pytest.raises(error, match=words):
+            _model(sensors=sensors, outputs=outputs)

@@ -8,7 +8,7 @@ The model has the matrices S A E and S B.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from linkwork._util.validation import finite_array, names
 from linkwork.control.linear_quadratic.arguments import actuated_forces, actuated_indices
 from linkwork.control.linear_quadratic.constrained_states import permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized, passive_options
+from linkwork.control.linear_quadratic.sensor_outputs import read_sensors, reading_names, reading_slopes
 from linkwork.control.linear_quadratic.state_space import StateSpace
 from linkwork.errors import UnknownNameError
+from linkwork.simulation.sensors.sensor import Sensor
 
 __all__ = ["linear_model"]
 
@@ -43,6 +45,7 @@ def linear_model(
     inputs: str | Sequence[str] | None = None,
     outputs: str | Sequence[str] | None = None,
     independent: str | Sequence[str] | None = None,
+    sensors: Mapping[str, Sensor] | None = None,
     passive: bool = True,
 ) -> StateSpace:
     """Return the linear model of a robot about states q (..., nq), v (..., nv); at rest by default.
@@ -53,12 +56,14 @@ def linear_model(
 
     - ``"q"``, ``"v"``, ``"a"``: all coordinates, velocities or accelerations; ``"q:elbow"`` those of one joint;
     - ``"position:hand"``: position (x, y, z) of a frame [m], in world axes;
-    - ``"pose:hand"``: small rotation (rx, ry, rz) and position; ``"twist:hand"`` and ``"acceleration:hand"``.
+    - ``"pose:hand"``: small rotation (rx, ry, rz) and position; ``"twist:hand"`` and ``"acceleration:hand"``;
+    - ``"imu"``: the readings of one of the ``sensors``, which are those of `Robot.simulate` by name, as ``"imu[0]"``,
+      without noise, bias, delay and resolution.
 
-    By default the outputs are the states.  The joint forces at the operating point are ``tau`` (..., nv), by default
-    those for zero acceleration.  With ``passive`` springs, damping and armature count, as in `simulate`, but no dry
-    friction, whose slope at rest is not that of a motion.  Leading axes are a batch of operating points, linearised by
-    one call of a kernel.
+    By default the outputs are the readings of the sensors, or without sensors the states.  The joint forces at the
+    operating point are ``tau`` (..., nv), by default those for zero acceleration.  With ``passive`` springs, damping
+    and armature count, as in `simulate`, but no dry friction, whose slope at rest is not that of a motion.  Leading
+    axes are a batch of operating points, linearised by one call of a kernel.
 
     For a robot with constraints the states are those of its ``independent`` coordinates, by default those that
     `Robot.minimal_coordinates` chooses at the first operating point.  An operating point with v ≠ 0 then needs ``tau``.
@@ -72,6 +77,7 @@ def linear_model(
     Constraints that depend on time are refused.
     """
     caller = "linear_model"
+    measured = read_sensors(caller, robot, sensors)
     columns, input_names = _inputs(caller, robot, inputs)
     nv = robot.nv
     at = finite_array(caller, "q", q, shape=("...", robot.nq))
@@ -91,10 +97,8 @@ def linear_model(
     E, indices = _independent(caller, robot, at, rate, independent)
     v_names = robot.v_names
     state_names = tuple(f"{'qv'[k // nv]}:{v_names[k % nv]}" for k in indices)
-    outputs = state_names if outputs is None else outputs
-    C, D, output_names = _outputs(
-        caller, robot, (at, rate, forces), (A, B), state_names if outputs is None else outputs, passive
-    )
+    outputs = tuple(measured) or state_names if outputs is None else outputs
+    C, D, output_names = _outputs(caller, robot, (at, rate, forces), (A, B, columns), outputs, measured, passive)
     A, C = A[..., indices, :] @ E, C @ E
     values = (A, B[..., indices, :], C, D, None, state_names, input_names, output_names, at, rate, forces, robot.name)
     return StateSpace._make(*(np.array(x) if isinstance(x, np.ndarray) else x for x in values))
@@ -178,18 +182,29 @@ def _independent(caller: str, robot: Any, q: Array, v: Array, independent: Any) 
 
 
 def _outputs(
-    caller: str, robot: Any, point: tuple[Array, ...], system: tuple[Array, Array], outputs: Any, passive: bool
+    caller: str,
+    robot: Any,
+    point: tuple[Array, ...],
+    system: tuple[Array, Array, Array],
+    outputs: Any,
+    sensors: Mapping[str, Sensor],
+    passive: bool,
 ) -> tuple[Array, Array, tuple[str, ...]]:
     """Return C by (δq, δv), D, and the names of the outputs."""
     chosen = _named(caller, "outputs", outputs)
-    A, B = system
+    A, B, columns = system
     nv, lead = robot.nv, A.shape[:-2]
     x_rows, u_rows = np.concatenate([np.broadcast_to(np.eye(2 * nv), A.shape), A[..., nv:, :]], axis=-2), B[..., nv:, :]
     u_rows = np.concatenate([np.zeros((*lead, 2 * nv, B.shape[-1])), u_rows], axis=-2)
     C, D, labels = [], [], []
     for label in chosen:
         kind, _, name = label.partition(":")
-        if kind in _STATES:
+        if label in sensors:
+            by_state, by_tau = reading_slopes(robot, sensors[label], point, passive)
+            labels += reading_names(robot, label, sensors[label])
+            C.append(by_state)
+            D.append(by_tau @ columns)
+        elif kind in _STATES:
             try:
                 entries = robot.v_index([name]) if name else np.arange(nv)
             except UnknownNameError as error:
@@ -204,7 +219,7 @@ def _outputs(
             C.append(np.concatenate([by_q, by_v], axis=-1) + by_a @ A[..., nv:, :])
             D.append(by_a @ B[..., nv:, :])
         else:
-            known = [*_STATES, *(f"{x}:<joint>" for x in _STATES), *(f"{x}:<frame>" for x in _OF_FRAMES)]
+            known = [*sensors, *_STATES, *(f"{x}:<joint>" for x in _STATES), *(f"{x}:<frame>" for x in _OF_FRAMES)]
             raise UnknownNameError("output", label, known, f"expected {', '.join(known)}", f"{caller}: outputs")
     return np.concatenate(C, axis=-2), np.concatenate(D, axis=-2), tuple(labels)
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.messages import short_repr
-from linkwork._util.motion_messages import untimed
+from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, optional, positive
@@ -337,7 +337,7 @@ class TVLQRController(ReturnedValue):
             limits = reader.array("effort_limits", (robot.nv,), finite=False, least=0.0)
             K = reader.array("K", ("steps", "acting", "state"))
             if len(K) + 1 != len(times) or not len(K):
-                raise ValueError(f"expected one time more than steps, got {len(times)} times and {len(K)} steps")
+                raise ValueError(f"expected one more time than steps, got {len(times)} times and {len(K)} steps")
             X = reader.array("X", ("times", "state", "state"))
             with tempfile.TemporaryDirectory() as folder:
                 inner = Path(folder) / "trajectory.npz"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.optional_packages import optional_module
+from linkwork._util.lazy_imports import optional_module
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, positive
 from linkwork.control.linear_quadratic.dense_linearization import constant_input_step
