@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import geometry
-from linkwork._util.foreign_name_tables import ROBOT
+from linkwork._util.foreign_names import ROBOT
 from linkwork._util.progress import Progress
 from linkwork._util.thread_pool import in_parallel
 from linkwork._util.unknown_options import foreign_hint, option_hint

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util.bounded_arguments import is_bottomless
-from linkwork._util.checked_arguments import public
+from linkwork._util.checked_arguments import is_bottomless, public
 from linkwork.errors import ArgumentError
 from linkwork.shapes import Box, PointCloud
 

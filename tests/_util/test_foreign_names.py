@@ -16,17 +16,17 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util.foreign_name_tables import (
+from linkwork._util.foreign_names import (
     CLASS_REMEDIES,
     CLASSES,
     MODULES,
     OPTIONS,
     REMEDIES,
     ROBOT,
+    ForeignName,
     by_foreign_name,
     own_name,
 )
-from linkwork._util.foreign_names import ForeignName
 
 
 def _public(title: str) -> Any:

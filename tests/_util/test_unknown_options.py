@@ -13,7 +13,7 @@ from tests.helpers.public_interface import public_classes, public_functions
 
 import linkwork as lw
 from linkwork._util.checked_arguments import public
-from linkwork._util.foreign_name_tables import (
+from linkwork._util.foreign_names import (
     FEATURES,
     FUNCTION_REMEDIES,
     MISSING_REMEDIES,

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import linkwork as lw
 from linkwork.control import PD, ComputedTorque, JointImpedance, OperationalSpace
-from linkwork.control.algorithms.shifted_targets import shifted_motion, shifted_pose
+from linkwork.control.admittance import shifted_motion, shifted_pose
 from linkwork.joints import ALL, JointType, Spherical
 from linkwork.kinematics.algorithms.joint_errors import JointErrors
 

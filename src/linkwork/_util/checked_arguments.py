@@ -19,21 +19,32 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
-from linkwork._util.bounded_arguments import is_bottomless, listed_iterators
 from linkwork._util.declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_quick
 from linkwork._util.lazy_imports import LazyAttribute
 from linkwork._util.unknown_options import unknown_option_error
 from linkwork._util.validation import MOST_COUNT, Check, is_integer, optional, seed, shown
 from linkwork.errors import ArgumentError, UnknownNameError
 
-__all__ = ["public", "public_attribute", "public_constructor", "public_methods", "quick", "raise_named", "unchecked"]
+__all__ = [
+    "is_bottomless",
+    "public",
+    "public_attribute",
+    "public_constructor",
+    "public_methods",
+    "quick",
+    "raise_named",
+    "unchecked",
+]
 
 T = TypeVar("T")
+_MOST_ITEMS = 1 << 22  # of an iterator that is passed as an argument
+_MOST_LEVELS = 64  # of nested containers, as many as NumPy's arrays may have
 
 
 class IteratorPassedError(BaseException):
@@ -236,7 +247,7 @@ class _Signature:
         self, arguments: tuple[Any, ...], named: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments with lists instead of iterators.  Raises ArgumentError for an endless iterator."""
-        listed, more, endless = listed_iterators(arguments, named)
+        listed, more, endless = _listed_iterators(arguments, named)
         for value in endless:
             bound = inspect.signature(self.function).bind(*arguments, **named).arguments
             many = (
@@ -253,7 +264,7 @@ class _Signature:
         """Raise ArgumentError for a container that contains itself."""
         if is_bottomless(value):
             caller = caller_of(self.function, arguments, self.method)
-            raise ArgumentError(f"{caller}: {name}: expected an array of numbers, got one that contains itself")
+            raise ArgumentError(f"{caller}: {name}: expected an array of numbers, got an array that contains itself")
 
     def _check_one(self, entry: _Entry, value: Any, arguments: tuple[Any, ...]) -> Exception | None:
         name, _, kind, _ = entry
@@ -323,3 +334,40 @@ def _is_count(kind: Any) -> bool:
     """Return True for a kind that accepts integers but not floats."""
     parts = (kind, *typing.get_args(kind))
     return any(part is int for part in parts) and not any(part is float for part in parts)
+
+
+def _listed_iterators(
+    arguments: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
+    """Return arguments with lists instead of iterators, and the iterators that did not end."""
+    endless: list[Any] = []
+
+    def listed(value: Any) -> Any:
+        if not isinstance(value, Iterator) or isinstance(value, io.IOBase):
+            return value
+        items = [*islice(value, _MOST_ITEMS + 1)]
+        if len(items) > _MOST_ITEMS:
+            endless.append(value)
+        return items
+
+    return tuple(map(listed, arguments)), {name: listed(value) for name, value in named.items()}, endless
+
+
+def is_bottomless(value: Any) -> bool:
+    """Return True for containers that contain themselves, or are nested more than 64 deep: NumPy may crash on them."""
+    level: list[Any] = [value]
+    for _ in range(_MOST_LEVELS):
+        level = [*{id(item): item for container in level for item in _items(container) if _is_container(item)}.values()]
+        if not level:
+            return False
+    return True
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, (list, tuple, Mapping)) or (isinstance(value, np.ndarray) and value.dtype.hasobject)
+
+
+def _items(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype == object else ()
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()

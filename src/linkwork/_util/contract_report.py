@@ -36,15 +36,22 @@ __all__ = [
     "ContractLine",
     "ContractReport",
     "Requirement",
+    "central_differences",
     "check_requirements",
     "misspelt_names",
     "relative_error",
     "require_value",
+    "vanishing_point",
 ]
 
 Trial = TypeVar("Trial")
 _SIMILAR = 0.8  # least similarity of a misspelt name, above that of hints: helpers must not be reported
 _STEM = 4  # least length of a common beginning of words
+Array = np.ndarray[Any, Any]
+Errors = Callable[[Array], Array]
+Move = Callable[[Array, Array], Array]
+_VANISHED = 1e-9  # [m, rad] errors below it count as zero
+_MAX_ITERATIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,3 +237,28 @@ def require_value(value: Any, description: str) -> None:
         duplicate = replace(value)
     if duplicate != value or hash(duplicate) != hash(value):
         raise ValueError(f"two {description} of the same fields are not equal: make the class a frozen dataclass")
+
+
+def central_differences(errors: Errors, move: Move, q: Array, nv: int, step: float = 1e-5) -> Array:
+    """Return the Jacobian (errors, nv) of ``errors`` at q in the tangent space, by central differences.
+
+    ``move(q, steps)`` returns the configurations that tangent vectors (n, nv) lead to from q.
+    """
+    steps = step * np.eye(nv)
+    ahead, behind = (np.array([errors(x) for x in move(q, sign * steps)]) for sign in (1.0, -1.0))
+    return np.asarray((ahead - behind).T / (2.0 * step))
+
+
+def vanishing_point(errors: Errors, move: Move, q: Array, nv: int) -> Array | None:
+    """Return a configuration near q where ``errors`` vanish, by damped least squares; None if the search fails."""
+    damping = 1e-2
+    for _ in range(_MAX_ITERATIONS):
+        e = errors(q)
+        if np.abs(e).max(initial=0.0) < _VANISHED:
+            return np.asarray(q)
+        J = central_differences(errors, move, q, nv)
+        damped = np.vstack([J, np.sqrt(damping) * np.eye(nv)])  # of full rank in exact numbers alone
+        trial = move(q, -np.linalg.lstsq(damped, np.concatenate([e, np.zeros(nv)]), rcond=None)[0])
+        better = np.linalg.norm(errors(trial)) < np.linalg.norm(e)
+        q, damping = (trial, 0.1 * damping) if better else (q, 10.0 * damping)
+    return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
-from _thread import get_ident  # without the module threading
+from _thread import get_ident
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import _bootstrap, import_module
@@ -28,6 +28,7 @@ __all__ = [
     "LazyModule",
     "defining_module",
     "imported",
+    "optional_module",
     "public_modules",
     "public_names",
     "publish_classes",
@@ -258,3 +259,16 @@ def _others_import() -> bool:
             if lock is not None and getattr(lock, "owner", None) not in (None, thread):
                 return True
     return False
+
+
+def optional_module(name: str, needed: str, extra: str) -> Any:
+    """Import a module that an extra of linkwork installs.
+
+    ``needed`` says what needs the package: "tables need pandas".  Raises ImportError, with the installation command,
+    without the package.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        message = f'{needed}, which is not installed: pip install "linkwork[{extra}]"'
+        raise ImportError(message, name=error.name) from error

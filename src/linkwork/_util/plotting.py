@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.lazy_imports import optional_module
 from linkwork._util.messages import escaped, label
-from linkwork._util.optional_packages import optional_module
 
 __all__ = [
     "BLUE",

@@ -8,7 +8,7 @@ import types
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from linkwork._util.foreign_name_tables import (
+from linkwork._util.foreign_names import (
     FUNCTION_REMEDIES,
     MISSING_REMEDIES,
     OPTIONS,

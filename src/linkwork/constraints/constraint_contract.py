@@ -16,11 +16,12 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.contract_report import (
     ContractReport,
     Requirement,
+    central_differences,
     check_requirements,
     relative_error,
     require_value,
+    vanishing_point,
 )
-from linkwork._util.numeric_derivatives import central_differences, vanishing_point
 from linkwork.constraints.constraint import Constraint
 
 __all__ = ["REQUIREMENTS", "check_constraint"]
@@ -226,7 +227,7 @@ def _closed(t: _Trial) -> list[float]:
         if len(rates.rows) != t.count or len(rates.bias) != t.count:
             raise ValueError(f"rates: expected {t.count} rows and biases, got {len(rates.rows)} and {len(rates.bias)}")
         if rates.sizes is not None and np.shape(rates.sizes) != np.shape(rates.rows):
-            raise ValueError("rates: sizes: expected a value for each of rows")
+            raise ValueError("rates: sizes: expected one value for each row")
         drift = _floats(rates.drift or [0.0] * t.count)
         errors += [
             relative_error(np.ravel([_floats(row) for row in rates.rows]), t.rows(q, time).ravel()),

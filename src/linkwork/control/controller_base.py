@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
-from linkwork._util.motion_messages import refuse_motion
+from linkwork._util.messages import refuse_motion
 from linkwork._util.validation import floats
 from linkwork.control.algorithms.allowed_motions import AllowedMotions
 from linkwork.control.algorithms.pid_integrator import bounded
@@ -259,7 +259,7 @@ class ControlLaw(ABC):
             for joint, gain in value.items():
                 indices = self.robot.v_index([joint])
                 if set(indices.tolist()) - left:
-                    raise ValueError(f"{self.caller}: {name}: {joint!r} is not an actuator, or is given twice")
+                    raise ValueError(f"{self.caller}: {name}: {joint!r} is not an actuator, or is listed twice")
                 left -= set(indices.tolist())
                 result[indices] = real_array(expected, gain)
             if left:

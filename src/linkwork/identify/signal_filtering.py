@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from linkwork import Robot
 from linkwork._util.checked_arguments import public
-from linkwork._util.optional_packages import optional_module
+from linkwork._util.lazy_imports import optional_module
 from linkwork._util.validation import finite_number, integer
 from linkwork.identify.measurements import read_array
 from linkwork.kernels import Array, real_array

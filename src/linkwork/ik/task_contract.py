@@ -15,11 +15,12 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.contract_report import (
     ContractReport,
     Requirement,
+    central_differences,
     check_requirements,
     relative_error,
     require_value,
+    vanishing_point,
 )
-from linkwork._util.numeric_derivatives import central_differences, vanishing_point
 from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.ik.arguments import check_tasks, read_target
 from linkwork.ik.kernels import target_shapes

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.array_collections import LazyFunction, has_collections, is_collection
-from linkwork._util.optional_packages import optional_module
+from linkwork._util.lazy_imports import optional_module
 
 __all__ = ["apply_lazily", "dask_array"]
 
@@ -47,7 +47,7 @@ def apply_lazily(function: LazyFunction, arguments: Sequence[Any], out: Any = No
         _refuse_labels(label, name, x)
     da = dask_array()
     if out is not None:
-        raise TypeError(f"{label}: out: expected no array with Dask's arrays, whose results are lazy; remove out=")
+        raise TypeError(f"{label}: out: not supported with Dask arrays, whose results are lazy; remove out=")
     for name, x in entries:
         _check_type(da, label, name, x)
     function.check_shapes([_shape_only(x, _sizes(function, name, x)) for name, x in named])

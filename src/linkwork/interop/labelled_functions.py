@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.array_collections import is_collection
+from linkwork._util.lazy_imports import optional_module
 from linkwork._util.messages import did_you_mean, nearest
-from linkwork._util.optional_packages import optional_module
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import Request, read_request
 from linkwork.model import FunctionSpec, dimensions_of, labels_of, quantity_of, units_for

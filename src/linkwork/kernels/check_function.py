@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
-from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
-from linkwork._util.numeric_derivatives import central_differences
+from linkwork._util.contract_report import ContractReport, Requirement, central_differences, check_requirements
 from linkwork.kernels.function_request import read_request
 from linkwork.model.function_spec import Quantity
 
@@ -105,7 +104,7 @@ def _batches(t: _Trial) -> list[float]:
     for k in range(_SAMPLES):
         for name, batch, alone in zip(t.outputs, t.batch, t.results(*t.sample(k)), strict=True):
             if not np.array_equal(batch[k], alone):
-                raise ValueError(f"{name} of sample {k} differs alone and in a batch")
+                raise ValueError(f"{name}: sample {k} of a batch differs from a single call")
     return []
 
 

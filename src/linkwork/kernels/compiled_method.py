@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS
 from linkwork._util.checked_arguments import public_attribute, quick, raise_named
-from linkwork._util.foreign_name_tables import POSITIONAL_REMEDIES
+from linkwork._util.foreign_names import POSITIONAL_REMEDIES
 from linkwork._util.lazy_imports import LazyAttribute, imported
 from linkwork.model.function_spec import QUANTITIES, FunctionSpec
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
-from linkwork._util.foreign_name_tables import ROBOT
+from linkwork._util.foreign_names import ROBOT
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import letters
 from linkwork._util.unknown_options import foreign_hint

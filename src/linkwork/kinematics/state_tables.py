@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.file_access import replaced
-from linkwork._util.optional_packages import optional_module
+from linkwork._util.lazy_imports import optional_module
 from linkwork.kernels.owners import shape_of
-from linkwork.model.coordinate_names import units_of
-from linkwork.model.dimensions import AXES, dimensions_of, labels_of, units_for
+from linkwork.model.coordinate_names import AXES, dimensions_of, labels_of, units_for, units_of
 
 __all__ = ["StateTable", "TimeVariable", "record_variable", "state_variables"]
 

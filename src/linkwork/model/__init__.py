@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from linkwork.model.composite_body import compose as compose
     from linkwork.model.composite_body import frames_with_inertias as frames_with_inertias
     from linkwork.model.composite_body import with_summed_inertias as with_summed_inertias
+    from linkwork.model.coordinate_names import dimensions_of as dimensions_of
+    from linkwork.model.coordinate_names import labels_of as labels_of
     from linkwork.model.coordinate_names import names_in as names_in
     from linkwork.model.coordinate_names import names_of as names_of
+    from linkwork.model.coordinate_names import units_for as units_for
     from linkwork.model.coordinate_names import units_of as units_of
     from linkwork.model.coupled_joints import bounds as bounds
-    from linkwork.model.dimensions import dimensions_of as dimensions_of
-    from linkwork.model.dimensions import labels_of as labels_of
-    from linkwork.model.dimensions import units_for as units_for
     from linkwork.model.friction_laws import Friction as Friction
     from linkwork.model.friction_laws import FrictionLaw as FrictionLaw
     from linkwork.model.friction_laws import read_friction as read_friction
@@ -52,9 +52,8 @@ if not TYPE_CHECKING:
             "linkwork.model.body": "WORLD Body Frame",
             "linkwork.model.collision_pairs": "pair_filter pairs_of_links",
             "linkwork.model.composite_body": "compose frames_with_inertias with_summed_inertias",
-            "linkwork.model.coordinate_names": "names_in names_of units_of",
+            "linkwork.model.coordinate_names": "dimensions_of labels_of names_in names_of units_for units_of",
             "linkwork.model.coupled_joints": "bounds",
-            "linkwork.model.dimensions": "dimensions_of labels_of units_for",
             "linkwork.model.friction_laws": "Friction FrictionLaw read_friction",
             "linkwork.model.function_spec": "FunctionSpec Output quantity_of",
             "linkwork.model.kernel_parameters": "read_parameters",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.optional_packages import optional_module
+from linkwork._util.lazy_imports import optional_module
 from linkwork.kernels.compiler_api import compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import integrate

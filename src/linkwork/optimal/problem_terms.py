@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.foreign_name_tables import FEATURES
+from linkwork._util.foreign_names import FEATURES
 from linkwork._util.messages import nearest
 from linkwork._util.unknown_options import foreign_hint
 from linkwork._util.validation import finite_array, floats

@@ -11,8 +11,7 @@ from linkwork.kernels.robot_base import RobotBase
 
 if TYPE_CHECKING:
     from linkwork.collision.collision_pair_methods import CollisionMethods
-    from linkwork.compare.methods import ComparisonMethods
-    from linkwork.compare.plausibility.methods import ModelCheckMethods
+    from linkwork.compare.methods import ComparisonMethods, ModelCheckMethods
     from linkwork.dynamics.derivative_methods import DerivativeMethods
     from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
     from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
@@ -112,7 +111,7 @@ METHODS = {
         "reduced_mass_matrix reduced_bias_force reduced_inverse_dynamics reduced_forward_dynamics reduced_linearize"
     ),
     "linkwork.mechanisms.assembly_methods.MobilityMethods": "mobility minimal_coordinates _scales _one",
-    "linkwork.compare.plausibility.methods.ModelCheckMethods": "check_model",
+    "linkwork.compare.methods.ModelCheckMethods": "check_model",
     "linkwork.motion.methods.MotionMethods": "spline",
     "linkwork.planning.methods.PlanningMethods": "plan",
     "linkwork.viewer.figures.robot_figures.PlottingMethods": "plot plot_tree",

@@ -18,11 +18,10 @@ from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.file_budget import MESH, Budget
 from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.shapes.bounding_shapes import convex_hull
-from linkwork.shapes.dae_files import checked_dae
 from linkwork.shapes.glb_files import CheckImage, checked_glb
 from linkwork.shapes.mass_properties import of_triangles
 from linkwork.shapes.mesh import Mesh
-from linkwork.shapes.mesh_parsing import extra, parsed_triangles
+from linkwork.shapes.mesh_parsing import checked_dae, extra, parsed_triangles
 from linkwork.shapes.polytope import Polytope
 from linkwork.spatial.arguments import checked_array, checked_string
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.messages import letters
-from linkwork._util.motion_messages import refuse_motion, untimed
+from linkwork._util.messages import letters, refuse_motion, untimed
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.kernels.array_arguments import ArgumentReader, real_array

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.foreign_name_tables import RECORDS
+from linkwork._util.foreign_names import RECORDS
 from linkwork._util.messages import letters
 from linkwork._util.unknown_options import foreign_hint
 from linkwork.errors import UnknownNameError

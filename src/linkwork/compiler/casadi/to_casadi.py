@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linkwork._util.optional_packages import optional_module
+from linkwork._util.lazy_imports import optional_module
 from linkwork.compiler.operation_counts import counted
 from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.passes import ALL, optimize

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages import short_repr
-from linkwork._util.messages import untimed
+from linkwork._util.messages import short_repr, untimed
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, optional, positive

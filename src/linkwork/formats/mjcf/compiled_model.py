@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.cached_properties import cached_property
+from linkwork._util.lazy_imports import optional_module
 from linkwork._util.messages import listed, printable, quoted
-from linkwork._util.optional_packages import optional_module
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.unique_names import Names
 from linkwork.spatial import Pose, Rotation, Vec3

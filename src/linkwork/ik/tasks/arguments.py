@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linkwork._util.motion_messages import refuse_motion
+from linkwork._util.messages import refuse_motion
 from linkwork._util.validation import floats, number, scalar_or_tuple
 
 __all__ = ["PoseTolerance", "frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
