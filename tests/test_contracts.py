@@ -93,7 +93,7 @@ def test_all_packages_are_in_import_contracts():
     )
 
 
-def test_code_generic_over_scalars_imports_only_such_code():
+def test_code_generic_over_scalars_imports_only_code_generic_over_scalars():
     imports_seen = [(a, b) for a, b in imports() if b.startswith("linkwork.") and a != "linkwork" and is_pure(a)]
     assert len(imports_seen) > 1000
     assert [(a, b) for a, b in imports_seen if not is_pure(b) and b.split(".")[1] not in LOWEST] == []

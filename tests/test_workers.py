@@ -58,7 +58,7 @@ def test_first_error_of_parallel_tasks_is_raised_and_pending_tasks_are_cancelled
     assert len(begun) < 1000
 
 
-def test_compilation_works_if_no_thread_can_be_started(
+def test_compilation_succeeds_if_no_thread_can_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     refused = refuse(monkeypatch, 0)

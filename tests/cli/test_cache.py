@@ -114,7 +114,7 @@ def test_cache_clear_removes_all_entries_and_no_other_files(linkwork, cache):
     assert data == {"linkwork": lw.__version__, "directory": str(cache.folder), "removed": 1, "bytes": size}
 
 
-def test_cache_commands_work_if_the_cache_directory_does_not_exist(linkwork, cache, monkeypatch, tmp_path):
+def test_cache_commands_succeed_if_the_cache_directory_does_not_exist(linkwork, cache, monkeypatch, tmp_path):
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "new"))
     ran = linkwork("cache", "info")
     assert (ran.code, ran.err) == (0, "")

@@ -70,7 +70,7 @@ def test_fastcall_results_are_new_writable_arrays() -> None:
     assert sys.getrefcount(first) == sys.getrefcount(second)
 
 
-def test_fastcall_returns_a_single_output_alone_and_scalars_as_float64() -> None:
+def test_fastcall_returns_a_single_output_without_a_tuple_and_scalars_as_float64() -> None:
     call, _ = single(compile(lambda q: q @ q, q=3))
     assert type(call(np.ones(3))) is np.float64
     assert call(np.ones(3)) == 3.0

@@ -317,7 +317,7 @@ def test_sensor_outputs_of_linear_models_equal_central_differences_of_the_readin
     assert chosen.output_names[-6:] == model.output_names[:6]
 
 
-def test_sensor_outputs_of_linear_models_are_right_for_closed_loops_and_batches() -> None:
+def test_sensor_outputs_of_linear_models_of_closed_loops_and_batches_equal_differences() -> None:
     """The angle of a loop's joint and the angular velocity of a coupler, against differences along the motion."""
     robot: Any = lw.load("fourbar")
     angles = np.array([0.3, 0.9])

@@ -189,7 +189,7 @@ def test_partial_derivatives_of_bounded_operations_are_finite() -> None:
 
 
 @every_operation
-def test_commutative_operations_may_exchange_their_arguments(name: str) -> None:
+def test_commutative_operations_have_equal_results_with_exchanged_arguments(name: str) -> None:
     operation = BY_NAME[name]
     if operation.arity != 2:
         assert not operation.commutative

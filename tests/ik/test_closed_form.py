@@ -312,7 +312,7 @@ def test_closed_form_ik_supports_angles_as_sine_and_cosine():
     assert np.where(branches.valid, np.abs(branches.q - q[:, np.newaxis]).max(-1), np.inf).min(-1).max() < 1e-7
 
 
-def test_closed_form_of_arms_without_one_returns_none():
+def test_closed_form_is_none_for_arms_without_a_closed_form_solution():
     """General arms, too few joints, slides or coupled joints: None; unknown names are errors."""
     rng = np.random.default_rng(0)
     general = arm("general", *zip(*rng.uniform(0.2, 0.9, (4, 6)), strict=True))

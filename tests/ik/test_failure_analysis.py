@@ -203,7 +203,7 @@ def test_multipliers_of_contradictory_ik_tasks_prove_that_no_solution_exists():
                 assert np.isfinite(pull).all() and np.abs(pull).max() > 1e-6
 
 
-def test_ik_failure_names_the_one_of_several_tasks_that_is_out_of_reach():
+def test_ik_failure_names_the_task_out_of_reach_when_several_tasks_are_solved():
     tasks = [lw.ik.PositionTask("hand", name="far"), lw.ik.OrientationTask("hand", name="turn")]
     solution = ARM.ik_problem(tasks).solve(far=[0.0, 0.0, 5.0], turn=np.eye(3))
     assert solution.status == "out_of_reach" and "'far'" in solution.explain() and solution.proof.kind == "far"

@@ -76,7 +76,7 @@ def test_path_ik_fails_at_unreachable_targets_without_a_jump():
     assert f"the first failure is target {int(path_solution.success.sum())}" in path_solution.explain()
 
 
-def test_path_ik_of_a_batch_of_paths_equals_each_path_alone():
+def test_path_ik_of_a_batch_equals_path_ik_of_each_path():
     seeds = ARM.random_configuration(seed=31, size=4)
     starts = ARM.pose(seeds, "hand")
     paths = np.array([straight(X, 0.85 * X[:3, 3], 12) for X in starts])

@@ -42,7 +42,7 @@ def test_ik_reaches_poses_near_all_limits_by_later_searches():
     assert solution.success.all() and solution.iterations.max() > 800
 
 
-def test_ik_solutions_are_equal_alone_in_batches_and_on_any_threads():
+def test_ik_solutions_are_equal_for_single_poses_for_batches_and_on_any_number_of_threads():
     X = targets(ARM, "hand", 300, seed=1)
     threads = lw.get_num_threads()
     try:

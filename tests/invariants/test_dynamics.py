@@ -164,7 +164,7 @@ def test_26_wrenches_act_as_their_joint_forces():
             case.close(values, expected, 1e-11, f"{frame}: ID", core=1)
 
 
-def test_27_momentum_changes_by_wrenches_and_weight_alone():
+def test_27_only_wrenches_and_weight_change_the_momentum():
     """27. Centroidal momentum is Σ of the bodies'; its rate is Σ of wrenches and weight: 1e-10; free fall: 1e-12."""
     rng = np.random.default_rng(27)
     for case in floating_cases():

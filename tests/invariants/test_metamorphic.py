@@ -130,7 +130,7 @@ def test_35_another_root_of_a_floating_tree_changes_no_energy_and_momentum():
                 case.close(rerooted(name, q, v), expected, 1e-11, f"{link}: {name}", core=expected.ndim - 1)
 
 
-def test_36_reversed_axes_change_signs_alone():
+def test_36_reversing_joint_axes_changes_only_the_signs_of_results():
     """36. Axes reversed, and the signs of q, v and τ: the same physics: 1e-13."""
     for case in cases():
         flipped_tree, s_q, s_v = flipped(case.tree)
@@ -209,7 +209,7 @@ def test_40_sliders_and_a_ball_move_as_a_floating_joint():
         case.close(a_there, equivalent_vector(expected), case.solving(1e-10), "accelerations", core=1)
 
 
-def test_41_revolute_and_continuous_are_one_inside_the_limits():
+def test_41_results_of_revolute_and_continuous_joints_are_equal_within_the_limits():
     """41. Revolute joints of files made continuous: the same numbers inside the limits, to the bit."""
     count, files = 0, cases_of_files()
     for case, example in files:

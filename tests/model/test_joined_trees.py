@@ -132,7 +132,7 @@ def assert_same_motions(new, old, names, prefix, ground, tolerance=1e-12):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_mounted_robot_moves_on_its_carrier_as_it_does_alone(name):
+def test_mounted_robot_moves_relative_to_its_carrier_as_on_a_fixed_base(name):
     host, part = TREES["mixed_0"], TREES[name]
     if not on_fixed_base(part):
         with pytest.raises(ValueError, match=r"with_mounted: robot .*: joint '.*' floats in its world: expected"):

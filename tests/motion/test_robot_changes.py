@@ -147,7 +147,7 @@ CELL = lw.join_robots({"a": lw.load("quadruped", floating_base=True), "b": ARM, 
 
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("kind", ["cubic", "quintic", "linear", "bspline", "profile", "floating", "timed"])
-def test_motion_of_a_mounted_part_moves_the_whole_robot_as_the_part_alone(kind):
+def test_motion_of_a_mounted_robot_within_the_joined_robot_equals_its_original_motion(kind):
     robot, prefix = (lw.load("quadruped", floating_base=True), "a_") if kind == "floating" else (ARM, "b_")
     if kind == "floating":
         path = robot.spline([0.0, 0.4, 1.0], robot.random_configuration(seed=1, size=3))

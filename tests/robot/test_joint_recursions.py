@@ -142,40 +142,40 @@ def test_parents_precede_their_children_in_the_test_chain(c) -> None:
     assert all(p < i for i, p, _ in c.tree.outward())
 
 
-def test_equation_2_gives_the_orientation_of_a_link(c) -> None:
+def test_forward_kinematics_satisfies_the_recursion_of_link_orientations(c) -> None:
     for i, number, (C_p, *_), _, (q, _, _) in c.rows():
         near(c.C[i], C_p @ relative(c, i, number, q))
 
 
-def test_equation_2a_of_a_translation_gives_no_rotation() -> None:
+def test_transform_of_a_translational_joint_contains_no_rotation() -> None:
     for number in (1, 2):
         joint = lw.Joint.of(by_number(number))
         assert np.array_equal(joint.transform(joint.random_configuration(seed=0))[:3, :3], np.eye(3))
 
 
-def test_equation_2b_gives_the_rotation_about_an_axis() -> None:
+def test_transform_of_a_rotational_joint_is_the_rotation_about_its_axis() -> None:
     joint = lw.Joint.of(by_number(3))
     for t in (0.0, 0.4, -3.0):
         near(joint.transform([t])[:3, :3], equation_2b(AXES[3], t))
 
 
-def test_equation_2c_gives_the_rotation_of_a_quaternion() -> None:
+def test_transform_of_a_spherical_joint_is_the_rotation_of_its_quaternion() -> None:
     joint = lw.Joint.of(by_number(4))
     for q in joint.random_configuration(seed=0, size=5):
         near(joint.transform(q)[:3, :3], equation_2c(*scalar_last(joint.type, q)))
 
 
-def test_equation_3_gives_joint_positions(c) -> None:
+def test_forward_kinematics_satisfies_the_recursion_of_joint_positions(c) -> None:
     for i, number, (C_p, e_p, *_), d, (q, _, _) in c.rows():
         near(c.e[i], e_p + d + slide(c, i, number, C_p, q))
 
 
-def test_equation_4_gives_centers_of_mass(c) -> None:
+def test_poses_of_links_satisfy_the_recursion_of_centers_of_mass(c) -> None:
     for i, name in enumerate(c.centres):
         near(c.robot.pose(c.q, name)[:3, 3], c.e[i] + c.s[i])
 
 
-def test_equation_5_gives_the_rate_of_the_quaternion() -> None:
+def test_rate_of_a_quaternion_is_half_its_matrix_times_the_angular_velocity() -> None:
     """ε̇ = ½ E Ω."""
     joint = lw.Joint.of(by_number(4))
     order = [joint.type.q_names.index(name) for name in ("qx", "qy", "qz", "qw")]
@@ -190,12 +190,12 @@ def joint_rate(c: Chain, i: int, number: int, v: np.ndarray) -> np.ndarray:
     return {3: lambda: c.C[i] @ AXES[3] * v[0], 4: lambda: c.C[i] @ v}.get(number, lambda: np.zeros(3))()
 
 
-def test_equation_6_gives_angular_velocities(c) -> None:
+def test_twists_satisfy_the_recursion_of_angular_velocities(c) -> None:
     for i, number, (_, _, w_p, *_), _, (_, v, _) in c.rows():
         near(c.w[i], w_p + joint_rate(c, i, number, v))
 
 
-def test_equation_7_gives_the_relative_angular_velocity_in_the_world(c) -> None:
+def test_joint_twist_is_the_relative_angular_velocity_in_world_axes(c) -> None:
     for i, number, _, _, (q, v, _) in c.rows():
         if number == 4:
             joint = c.robot.joints[i]
@@ -207,25 +207,25 @@ def slide(c: Chain, i: int, number: int, C_p: np.ndarray, x: np.ndarray) -> np.n
     return {1: lambda: c.C[i] @ AXES[1] * x[0], 2: lambda: C_p @ x}.get(number, lambda: np.zeros(3))()
 
 
-def test_equation_8_gives_joint_velocities(c) -> None:
+def test_twists_satisfy_the_recursion_of_joint_velocities(c) -> None:
     for i, number, (C_p, _, w_p, de_p, *_), d, (q, v, _) in c.rows():
         d = d + slide(c, i, number, C_p, q)
         near(c.de[i], de_p + np.cross(w_p, d) + slide(c, i, number, C_p, v))
 
 
 @pytest.mark.slow
-def test_equation_9_gives_velocities_of_centers_of_mass(c) -> None:
+def test_twists_satisfy_the_recursion_of_velocities_of_centers_of_mass(c) -> None:
     result = np.array([c.robot.twist(c.q, c.v, name)[3:] for name in c.centres])
     near(result, c.de + np.cross(c.w, c.s))
 
 
-def test_equation_10_gives_angular_accelerations(c) -> None:
+def test_accelerations_satisfy_the_recursion_of_angular_accelerations(c) -> None:
     for i, number, (_, _, w_p, _, dw_p, _), _, (_, v, a) in c.rows():
         rate, second = joint_rate(c, i, number, v), joint_rate(c, i, number, a)
         near(c.dw[i], dw_p + second + np.cross(w_p, rate))
 
 
-def test_equation_11_gives_joint_accelerations(c) -> None:
+def test_accelerations_satisfy_the_recursion_of_joint_accelerations(c) -> None:
     for i, number, (C_p, _, w_p, _, dw_p, dde_p), d, (q, v, a) in c.rows():
         d = d + slide(c, i, number, C_p, q)
         rate, second = (slide(c, i, number, C_p, x) for x in (v, a))
@@ -233,7 +233,7 @@ def test_equation_11_gives_joint_accelerations(c) -> None:
         near(c.dde[i], expected, 1e-12)
 
 
-def test_equation_11_counts_the_displacement_once(c) -> None:
+def test_recursion_of_joint_accelerations_counts_the_displacement_once(c) -> None:
     """The d of (8) has δ ĝ in it already: with (11) as it stands beside that d, the displacement counts twice."""
     twice = 0.0
     for i, number, (C_p, e_p, w_p, _, dw_p, dde_p), d, (q, v, a) in c.rows():
@@ -252,7 +252,7 @@ def test_equation_11_counts_the_displacement_once(c) -> None:
 
 
 @pytest.mark.slow
-def test_equation_12_gives_accelerations_of_centers_of_mass(c) -> None:
+def test_accelerations_satisfy_the_recursion_of_accelerations_of_centers_of_mass(c) -> None:
     result = np.array([c.robot.acceleration(c.q, c.v, c.a, name)[3:] for name in c.centres])
     near(result, c.dde + np.cross(c.dw, c.s) + np.cross(c.w, np.cross(c.w, c.s)), 1e-12)
 
@@ -285,7 +285,7 @@ def test_universal_and_six_dof_joints_are_compositions_of_simpler_joints() -> No
 
 
 @pytest.mark.slow
-def test_equations_13_to_16_give_the_motion_of_position_markers(c) -> None:
+def test_position_markers_move_as_the_recursions_of_their_body_state(c) -> None:
     """p = C p', its position, velocity and acceleration, for a marker on every body; in one kernel each."""
     rng = np.random.default_rng(3)
     bodies, marks = [*c.names], rng.normal(size=(len(c.names), 3))
@@ -297,7 +297,7 @@ def test_equations_13_to_16_give_the_motion_of_position_markers(c) -> None:
 
 
 @pytest.mark.slow
-def test_equations_17_to_19_give_the_motion_of_direction_markers(c) -> None:
+def test_direction_markers_move_as_the_recursions_of_their_body_state(c) -> None:
     """u = C u', u̇ = ω × u and ü = ω̇ × u + ω × (ω × u)."""
     marks = np.random.default_rng(4).normal(size=(len(c.names), 3))
     marks /= np.linalg.norm(marks, axis=1, keepdims=True)
@@ -308,7 +308,7 @@ def test_equations_17_to_19_give_the_motion_of_direction_markers(c) -> None:
     near(c.robot.direction_acceleration(c.q, c.v, c.a, bodies, vectors=marks), expected, 1e-12)
 
 
-def test_equations_17_to_19_of_direction_markers_equal_finite_differences(c) -> None:
+def test_velocities_of_direction_markers_equal_finite_differences(c) -> None:
     h = 1e-4
 
     def u(t: float) -> np.ndarray:

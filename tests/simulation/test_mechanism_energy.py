@@ -130,7 +130,7 @@ def test_inactive_contacts_and_limits_do_not_change_simulated_loops():
             assert np.abs(total - total[0]).max() < 1e-9 * result.records["kinetic_energy"].max(), how
 
 
-def test_servo_on_bodies_beside_a_loop_does_not_slow_the_others():
+def test_servo_on_bodies_of_a_loop_does_not_slow_bodies_outside_the_loop():
     """A servo brakes two carts, which a loop connects; a third one rolls beside them."""
     J, names = lw.joints, ("a", "b", "puck")
     rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in names]
@@ -141,7 +141,7 @@ def test_servo_on_bodies_beside_a_loop_does_not_slow_the_others():
     assert np.abs(result.v[:, 2] - 1.0).max() < 1e-9 and abs(result.v[-1, 0] - np.exp(-0.5)) < 0.01
 
 
-def test_bodies_beside_a_loop_keep_their_speed_in_simulations():
+def test_bodies_outside_a_loop_keep_their_speed_in_simulations():
     """A rotor about its centre of mass beside a four-bar, in steps without a program."""
     hinge, bars = joints.Revolute((0, 1, 0)), {"crank": 1.0, "coupler": 2.5, "rocker": 2.0}
     links = [lw.Link(x, mass=1.0, com=(0.5 * a, 0, 0), inertia=(0.1, 0.1, 0.1)) for x, a in bars.items()]
