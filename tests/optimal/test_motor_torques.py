@@ -10,7 +10,7 @@ import pytest
 import linkwork as lw
 from helpers.resisted import resisted
 from linkwork.model.random_tree import random_tree
-from linkwork.optimal.algorithms.window_sample import WindowSample
+from linkwork.optimal.algorithms.jacobian_check import WindowSample
 from linkwork.optimal.features import TorqueFeature, TorqueLimits
 
 

@@ -47,11 +47,11 @@ def test_frontal_elimination_of_path_problems_equals_dense_equations(depth, many
     exact = np.linalg.solve(H, g)
     for wide, forward, backward in ((False, eliminate, substitute), (True, eliminate_wide, substitute_wide)):
         fronts = forward(width, depth, many, windows, partial(added, wide), padded, [0.0] * width)
-        border, _ = solve_border(fronts.border, fronts.rest)
+        border, _ = solve_border(fronts.border, fronts.border_side)
         x = backward(width, depth, fronts, border)
         assert bool(fronts.positive) and np.abs(np.ravel(x).astype(float) - exact[: windows * width]).max() < 1e-10
         assert np.abs(np.array(border, dtype=float) - exact[windows * width :]).max(initial=0.0) < 1e-10
-        drop = fronts.drop + sum(a * b for a, b in zip(fronts.rest, border, strict=True))
+        drop = fronts.drop + sum(a * b for a, b in zip(fronts.border_side, border, strict=True))
         assert abs(drop - g @ exact) < 1e-9 * (g @ g)
 
 

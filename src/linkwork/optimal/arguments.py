@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.validation import floats, integer, is_real, number, seed
+from linkwork._util.messages import nearest
+from linkwork._util.validation import floats, integer, is_integer, is_real, number, seed
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_arguments import read_configuration, stacked_by_joint
 from linkwork.kernels.robot_base import RobotBase
@@ -19,14 +21,19 @@ from linkwork.optimal.features.arguments import one_of, switch
 __all__ = [
     "PROGRESS",
     "SOLVE",
+    "OutsidePhase",
     "broadcast_axes",
+    "phase_of",
     "read_callback",
     "read_count",
+    "read_duration",
     "read_guess",
     "read_kind",
+    "read_phases",
     "read_robot",
     "read_rows",
     "read_scale",
+    "read_schedule",
     "read_seed",
     "read_switch",
     "read_tolerances",
@@ -39,7 +46,7 @@ Array = np.ndarray[Any, Any]
 
 
 def read_robot(caller: str, value: Any) -> Any:
-    """Return a robot.  Raises TypeError for anything else."""
+    """Return a robot.  Raises TypeError for other values."""
     if not isinstance(value, RobotBase):
         raise TypeError(f"{caller}: robot: expected a robot, as lw.load returns it, got {value!r}")
     return value
@@ -66,7 +73,7 @@ def read_count(caller: str, name: str, value: Any) -> int:
 
 
 def read_switch(name: str, value: Any) -> bool:
-    """Return True or False.  Raises ValueError for anything else."""
+    """Return True or False.  Raises ValueError for other values."""
     return switch(SOLVE, name, value)
 
 
@@ -84,15 +91,15 @@ def read_kind(caller: str, kind: Any) -> str:
 def read_rows(caller: str, argument: str, value: Any, count: int, rows: Sequence[str]) -> Array:
     """Return a number for each component, from one or several.  Raises ValueError for NaN and other shapes."""
     try:
-        numbers = floats(value)
+        result = floats(value)
     except (TypeError, ValueError):
-        numbers = np.array(math.nan)
-    if numbers.shape not in ((), (count,)) or np.isnan(numbers).any():
+        result = np.array(math.nan)
+    if result.shape not in ((), (count,)) or np.isnan(result).any():
         raise ValueError(
             f"{caller}: {argument}: expected a number, or one for each of {count} components ({', '.join(rows)}), "
             f"got {value!r}"
         )
-    return np.broadcast_to(numbers, (count,)).copy()
+    return np.broadcast_to(result, (count,)).copy()
 
 
 def read_scale(caller: str, scale: Any, feature: Feature) -> Array:
@@ -129,8 +136,8 @@ def read_tolerances(names: Sequence[str], value: Any, step: Any, defaults: Seque
     Raises UnknownNameError and ValueError.
     """
     alike = [] if value is None or isinstance(value, Mapping) else [value]
-    given = dict.fromkeys(names, value) if alike else value or {}
-    by_name = {**dict(zip(names, defaults, strict=True)), **given}
+    by_user = dict.fromkeys(names, value) if alike else value or {}
+    by_name = {**dict(zip(names, defaults, strict=True)), **by_user}
     unknown = [name for name in by_name if name not in names]
     if unknown:
         raise UnknownNameError("constraint", unknown[0], tuple(names))
@@ -155,3 +162,100 @@ def read_velocity(robot: Any, velocity: Any) -> Array:
     if v.shape[-1:] != (robot.nv,) or not np.isfinite(v).all():
         raise ValueError(f"{SOLVE}: velocity: expected finite numbers (..., {robot.nv}), got {velocity!r}")
     return v
+
+
+def read_phases(phases: Any, steps: int) -> dict[str, range]:
+    """Return the steps of each phase as a range, by name.  Raises TypeError and ValueError."""
+    if phases is None:
+        return {}
+    if not isinstance(phases, Mapping):
+        raise TypeError(
+            f"TrajectoryProblem: phases: expected a dict of names to (first step, step after the last), got {phases!r}"
+        )
+    ranges = {}
+    for name, pair in phases.items():
+        try:
+            first, end = pair
+            fine = isinstance(name, str) and is_integer(first) and is_integer(end) and 0 <= first < end <= steps
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise ValueError(
+                f"TrajectoryProblem: phases: {name!r}: expected (first step, step after the last) in 0 to {steps}, "
+                f"got {pair!r}"
+            )
+        ranges[name] = range(int(first), int(end))
+    return ranges
+
+
+@dataclass(frozen=True)
+class OutsidePhase:
+    """Argument ``steps`` that means all steps but those of a phase."""
+
+    phase: str
+
+
+def read_schedule(caller: str, value: Any, steps: int, phases: Mapping[str, range]) -> tuple[tuple[int, ...], bool]:
+    """Return the steps that an argument names, and True if it is a single index.
+
+    Raises TypeError and ValueError.
+    """
+
+    def one(x: Any) -> int:
+        if not is_integer(x):
+            raise TypeError(f"{caller}: steps: expected steps, a slice or the name of a phase, got {value!r}")
+        if not -steps <= x < steps:
+            raise ValueError(f"{caller}: steps: expected steps from {-steps} to {steps - 1}, got {x}")
+        return int(x) % steps
+
+    if value is None:
+        return tuple(range(steps)), False
+    if isinstance(value, OutsidePhase):
+        return tuple(t for t in range(steps) if t not in phases[value.phase]), False
+    if isinstance(value, str):
+        if value not in phases:
+            raise ValueError(f"{caller}: steps: unknown phase {value!r}; {nearest(value, tuple(phases))}")
+        return tuple(phases[value]), False
+    if isinstance(value, slice):
+        result = tuple(range(steps)[value])
+    elif isinstance(value, (range, Sequence, np.ndarray)):
+        result = tuple(sorted({one(x) for x in value}))
+    else:
+        return (one(value),), True
+    if not result:
+        raise ValueError(f"{caller}: steps: {value!r} selects none of {steps} steps")
+    return result, False
+
+
+def phase_of(value: Any) -> tuple[str, bool]:
+    """Return the phase that an argument ``steps`` names, or "", and True if it means all other steps."""
+    return (value.phase, True) if isinstance(value, OutsidePhase) else (value if isinstance(value, str) else "", False)
+
+
+def read_duration(duration: Any, phases: Mapping[str, range], steps: int) -> dict[str, Any]:
+    """Return the duration [s] of each phase, by name, or of the whole path, by "".
+
+    A duration is a number, or (lower, upper) for a free one.  Raises ValueError.
+    """
+    if isinstance(duration, Mapping):
+        missing = [name for name in phases if name not in duration]
+        unknown = [name for name in duration if name not in phases]
+        covered = sorted(k for span in phases.values() for k in span)
+        if missing or unknown or covered != list(range(steps)):
+            raise ValueError(
+                f"TrajectoryProblem: duration: expected one for each phase, with phases that cover the steps 0 to "
+                f"{steps} without overlap, got {dict(duration)!r} "
+                f"for { ({name: (span.start, span.stop) for name, span in phases.items()})!r}"
+            )
+        return {name: _seconds(duration[name]) for name in sorted(phases, key=lambda name: phases[name].start)}
+    return {"": _seconds(duration)}
+
+
+def _seconds(value: Any) -> Any:
+    try:
+        pair = tuple(number(x) for x in value) if isinstance(value, (tuple, list)) else (number(value),)
+    except (TypeError, ValueError):
+        pair = (math.nan,)
+    if len(pair) not in (1, 2) or not all(0.0 < x < math.inf for x in pair) or pair[0] > pair[-1]:
+        raise ValueError(f"TrajectoryProblem: duration: expected a time > 0 [s], or (lower, upper), got {value!r}")
+    return pair if len(pair) == 2 else pair[0]

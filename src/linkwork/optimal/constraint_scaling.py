@@ -55,7 +55,7 @@ def scale_factors(
     """
     (factors, sizes), largest = np.stack([np.ones(program.rows), np.zeros(program.rows)]), 0.0
     weights = np.asarray(inputs.weights, dtype=float)
-    some = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
+    costs_of = [k for k, term in enumerate(program.terms) if not term.hard and weights[:, k].any()]
     smallest = dict.fromkeys(program.hard, np.inf)
     with np.errstate(all="ignore"):
 
@@ -66,24 +66,24 @@ def scale_factors(
         together = _uniform_motion_window(program, inputs, list(configurations.T), u, p)
         jacobians = {
             k: _jacobians(program, together, window_of, len(configurations), _term_request(program, inputs, k))
-            for k in (*some, *program.hard)
+            for k in (*costs_of, *program.hard)
         }
         for k in program.hard:
             changes = np.abs([J[:, : (program.depth + 1) * program.width] for J in jacobians[k]]).sum(axis=-1)
-            own = np.max(changes, axis=0, where=np.isfinite(changes), initial=0.0)
+            largest_change = np.max(changes, axis=0, where=np.isfinite(changes), initial=0.0)
             scales = np.asarray(inputs.scales)[program.rows_of[k]]
-            sizes[program.rows_of[k]] = np.where(scales > 0.0, own / scales, 0.0)
+            sizes[program.rows_of[k]] = np.where(scales > 0.0, largest_change / scales, 0.0)
         for n in range(len(configurations)):
             window = partial(window_of, n)
-            costs = [_curvature(program, window, _term_request(program, inputs, k), jacobians[k][n]) for k in some]
+            costs = [_curvature(program, window, _term_request(program, inputs, k), jacobians[k][n]) for k in costs_of]
             if not all(np.isfinite(H).all() for H in costs):
                 continue
-            least_cost = sum((_parameter_cost(program, window, inputs, p, k) for k in some), 0.0)
-            parts = [(weights[:, k], H) for k, H in zip(some, costs, strict=True)]
+            least_cost = sum((_parameter_cost(program, window, inputs, p, k) for k in costs_of), 0.0)
+            parts = [(weights[:, k], H) for k, H in zip(costs_of, costs, strict=True)]
             hard = {k: jacobians[k][n][:, : (program.depth + 1) * program.width] for k in program.hard}
-            here = _largest_curvature(parts)
-            largest = max(largest, here or least_cost)
-            for k, compliance in _compliances(program, weights, parts, hard, here, least_cost or 1.0).items():
+            curvature = _largest_curvature(parts)
+            largest = max(largest, curvature or least_cost)
+            for k, compliance in _compliances(program, weights, parts, hard, curvature, least_cost or 1.0).items():
                 if np.isfinite(hard[k]).all() and 0.0 < compliance < smallest[k]:
                     smallest[k] = compliance
     for k, compliance in smallest.items():
@@ -143,7 +143,7 @@ def _compliances(
     """
     floor = _MIN_COST * largest if largest else otherwise
     steps = {k: np.flatnonzero(weights[:, k]).tolist() for k in hard}
-    two = {k: sorted({own[len(own) // 2], own[-1]}) for k, own in steps.items() if own}
+    two = {k: sorted({active[len(active) // 2], active[-1]}) for k, active in steps.items() if active}
 
     def values(stiffness: _Stiffness, k: int) -> Array:
         return np.array([stiffness.compliance(t, hard[k]) for t in two[k]])
@@ -159,19 +159,19 @@ def _compliances(
             free += [] if borne.any() else [k]
     for k in two:
         if len(steps[k]) > 1 and program.terms[k].kind == "equality":
-            own = float(np.mean([soft.step_compliance(t, hard[k]) for t in two[k]]))
-            result[k] = min(result[k], _COUPLING * own)
+            mean = float(np.mean([soft.step_compliance(t, hard[k]) for t in two[k]]))
+            result[k] = min(result[k], _COUPLING * mean)
     equalities = [k for k in two if program.terms[k].kind == "equality" and 0.0 < result[k] < np.inf]
     first = dict(result)
     for _ in range(_ROUNDS if free and equalities and largest else 0):
         penalties = {k: _HELD_STIFFNESS / result[k] for k in equalities}
         parts = [(weights[:, k], rho * hard[k].T @ hard[k]) for k, rho in penalties.items()]
         try:
-            held, falling = _Stiffness(program, [*costs, *parts], _HELD_FLOOR * floor), False
+            stiff, falling = _Stiffness(program, [*costs, *parts], _HELD_FLOOR * floor), False
         except np.linalg.LinAlgError:  # penalties exceed the regularisation by more than rounding allows
             return first
         for k in free:
-            rows = values(held, k)
+            rows = values(stiff, k)
             rows /= np.maximum(1.0 - penalties.get(k, 0.0) * rows, _ROUNDING)  # without the row's own penalty
             compliance = float(rows.mean())
             falling = falling or compliance < 0.5 * result[k]
@@ -273,7 +273,7 @@ def _curvature(program: PathProgram, window: Callable[[], PathWindow], request: 
 def _parameter_cost(
     program: PathProgram, window: Callable[[], PathWindow], inputs: PathInputs, p: Array, k: int
 ) -> float:
-    """Return a first-order estimate of what the path's parameters cost by term k; 0 unless it is a "cost"."""
+    """Return a first-order estimate of term k's cost due to the path's parameters; 0 unless it is a "cost"."""
     if program.terms[k].kind != "cost":
         return 0.0
     J = _defined_jacobian(program, window(), _term_request(program, inputs, k))[
@@ -293,7 +293,7 @@ class _Stiffness:
         m, n, deep = self._m, self._width, program.depth + 1
         self._blocks = -(-T // m)
         size, count = m * n, self._blocks
-        own, below = (
+        diagonal, below = (
             np.zeros((count, size, size)),
             np.zeros((count, size, size)),
         )  # below: coupling to the previous block
@@ -303,18 +303,18 @@ class _Stiffness:
                     for b in range(a, min(deep, t + 1)):
                         part = H[a * n : (a + 1) * n, b * n : (b + 1) * n]
                         (i, x), (j, y) = divmod(t - a, m), divmod(t - b, m)
-                        there = (slice(x * n, (x + 1) * n), slice(y * n, (y + 1) * n))
+                        block = (slice(x * n, (x + 1) * n), slice(y * n, (y + 1) * n))
                         if i == j:
-                            own[i][there] += part
+                            diagonal[i][block] += part
                             if a != b:
-                                own[i][there[::-1]] += part.T
+                                diagonal[i][block[::-1]] += part.T
                         else:
-                            below[i][there] += part
-        own += floor * np.eye(size)  # regularisation of steps without cost
-        self._diagonal = np.diagonal(own, axis1=1, axis2=2).reshape(count * m, n)
+                            below[i][block] += part
+        diagonal += floor * np.eye(size)  # regularisation of steps without cost
+        self._diagonal = np.diagonal(diagonal, axis1=1, axis2=2).reshape(count * m, n)
         self._roots: list[Array] = []
         self._couplings: list[Array] = []
-        for D, E in zip(own, below, strict=True):  # the first block has no predecessor
+        for D, E in zip(diagonal, below, strict=True):  # the first block has no predecessor
             coupling = np.linalg.solve(self._roots[-1], E.T).T if self._roots else E
             self._roots.append(np.linalg.cholesky(D - coupling @ coupling.T))
             self._couplings.append(coupling)

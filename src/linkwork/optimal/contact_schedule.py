@@ -11,6 +11,7 @@ from linkwork._util.validation import floats, number
 from linkwork.errors import UnknownNameError
 from linkwork.model.body import WORLD
 from linkwork.optimal.algorithms.path_nlp import force_units, length_unit
+from linkwork.optimal.arguments import OutsidePhase
 from linkwork.optimal.features import (
     ConstraintForce,
     ContactForce,
@@ -25,7 +26,6 @@ from linkwork.optimal.features import (
     VelocityConstraint,
 )
 from linkwork.optimal.features.contact_features import CONES, robot_weight
-from linkwork.optimal.schedule_arguments import OutsidePhase
 from linkwork.spatial import Pose, Rotation
 
 __all__ = ["EFFORT", "with_constraint_forces", "with_constraints", "with_contact"]
@@ -39,7 +39,7 @@ def with_constraints(problem: Any) -> Any:
     A constraint without components, as of a floating joint that closes a loop, has none.
     """
     length = length_unit(problem.robot.tree)
-    for constraint in (one for one in problem.robot.tree.constraints if one.component_names):
+    for constraint in (x for x in problem.robot.tree.constraints if x.component_names):
         feature = (HolonomicFeature if constraint.holonomic else VelocityConstraint)(constraint)
         scale = [1.0 / length if unit == "m" else 1.0 for unit in constraint.row_units]
         problem = problem.add(feature, "equality", scale=scale)
@@ -48,8 +48,8 @@ def with_constraints(problem: Any) -> Any:
 
 def with_constraint_forces(problem: Any) -> Any:
     """Return the problem with the forces of the robot's constraints as variables of each step."""
-    known = {one.name for one in problem.contacts}
-    for constraint in (one for one in problem.robot.tree.constraints if one.component_names):
+    known = {contact.name for contact in problem.contacts}
+    for constraint in (x for x in problem.robot.tree.constraints if x.component_names):
         force = ConstraintForce(f"force of {constraint.name}", constraint)
         if force.name not in known:
             problem = problem.add_variable(force.name, force.size)._with_external_force(force)
@@ -155,7 +155,7 @@ def _number(caller: str, argument: str, value: Any, least: float) -> float:
 
 
 def _vector(value: Any, size: int) -> np.ndarray | None:
-    """Return a finite vector (size,), or None for anything else."""
+    """Return a finite vector (size,), or None for other values."""
     try:
         vector = floats(value)
     except (TypeError, ValueError):

@@ -20,8 +20,7 @@ from linkwork._util.contract_report import ContractReport, Requirement, check_re
 from linkwork._util.validation import integer
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
-from linkwork.optimal.algorithms.jacobian_check import ROUNDING, finite_values, jacobian_errors
-from linkwork.optimal.algorithms.window_sample import WindowSample
+from linkwork.optimal.algorithms.jacobian_check import ROUNDING, WindowSample, finite_values, jacobian_errors
 from linkwork.optimal.arguments import read_robot
 from linkwork.optimal.features import ConstraintForce, Feature, PathContact
 from linkwork.optimal.features.feature import DEEPEST, FeatureJacobian, with_fields
@@ -69,8 +68,8 @@ class _Trial:
             return []
         value = self.bound.target if self.user_target is None else self.user_target
         value = default_target(self.robot, self.bound) if value is None else value
-        numbers = read_target(self.robot.tree, "check_feature", self.bound, value)
-        return [float(x) for x in np.ravel(numbers)]
+        target = read_target(self.robot.tree, "check_feature", self.bound, value)
+        return [float(x) for x in np.ravel(target)]
 
     def values(self, sample: WindowSample) -> np.ndarray:
         """Return the values in a window.  Raises ValueError if they are not finite."""
@@ -104,13 +103,13 @@ class _Trial:
 
     def inputs(self, samples: Sequence[WindowSample]) -> dict[str, np.ndarray]:
         """Return the values of several windows as arguments of `kernel`."""
-        arrays = {"path": np.array([one.path for one in samples])}
+        arrays = {"path": np.array([sample.path for sample in samples])}
         if self.target:
             arrays["target"] = np.array(self.target)
         for name in self.variables:
-            arrays[f"variable_{name}"] = np.array([[step[name] for step in one.variables] for one in samples])
+            arrays[f"variable_{name}"] = np.array([[step[name] for step in sample.variables] for sample in samples])
         for name in samples[0].parameters:
-            arrays[f"parameter_{name}"] = np.array([one.parameters[name] for one in samples])
+            arrays[f"parameter_{name}"] = np.array([sample.parameters[name] for sample in samples])
         return arrays
 
 
@@ -171,8 +170,8 @@ def _rows_without_past(trial: _Trial) -> Iterable[float]:
         )
     if bound.depth == 0 or count == 0:
         return
-    for sample, other in zip(trial.windows, [*trial.windows[1:], trial.windows[0]], strict=True):
-        path = (sample.path[0], *other.path[1:])
+    for sample, following in zip(trial.windows, [*trial.windows[1:], trial.windows[0]], strict=True):
+        path = (sample.path[0], *following.path[1:])
         changed = finite_values(bound, bound.values(sample.window(path), trial.target))
         yield relative_error(changed[:count], trial.values(sample)[:count])
 

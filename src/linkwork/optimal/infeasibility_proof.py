@@ -72,7 +72,7 @@ class _Rows:
     scale: Array
     J: Array  # scaled rows by scaled columns
     term: Array  # index of the term, by row
-    place: Array  # (step, column) for terms of all steps, (−1, column) for those of single steps
+    position: Array  # (step, column) for terms of all steps, (−1, column) for those of single steps
 
     @property
     def value(self) -> float:
@@ -139,11 +139,11 @@ class _Search:
             stationary = promised <= _ROUNDING * rows.value
             if stationary or (_settled(values) and reach >= _AMPLE_REACH * extent):
                 break
-            there = self._moved(point, d)
-            new = self.rows(there)
+            moved = self._moved(point, d)
+            new = self.rows(moved)
             gain = (rows.value - new.value) / promised if np.isfinite(new.value) else -1.0
             if gain > 0.0:
-                point, rows = there, new
+                point, rows = moved, new
                 extent = max(extent, 1.0 + self._range(point))
                 damping, growth = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * gain - 1.0) ** 3), 1e-15), 2.0
             else:
@@ -173,7 +173,7 @@ class _Search:
         kernel = _kernels.get(program, lambda: _compiled(program))
         outputs = kernel(*point.values(), *self.inputs.values())
         weights, size, T = self.inputs["weights"], self.columns.shape[1], program.steps
-        residuals, naturals, some_scales, lines, terms, places = [], [], [], [], [], []
+        residuals, naturals, some_scales, lines, terms, positions = [], [], [], [], [], []
         column = {True: 0, False: 0}
         unit = self._unit(point)
         forces_of = {"": program.forces_of(program.everywhere), "_alone": program.forces_of(program.alone)}
@@ -185,8 +185,8 @@ class _Search:
             c, J = (
                 np.asarray(getattr(outputs, name + kind)).reshape(len(steps), -1) for name in ("values", "jacobian")
             )
-            place = forces_of[kind][k]
-            c, J = c[:, place], J.reshape(len(steps), -1, size)[:, place]
+            columns = forces_of[kind][k]
+            c, J = c[:, columns], J.reshape(len(steps), -1, size)[:, columns]
             scale = self.inputs["scales"][rows_of]
             beyond = self.prepared.beyond(k, c).copy()
             for i, t in enumerate(steps):
@@ -195,18 +195,18 @@ class _Search:
             for i, row in np.argwhere(beyond != 0.0):
                 t = steps[i]
                 line = np.zeros(T * program.width + program.many)
-                some = self.columns[t] >= 0
-                line[self.columns[t][some]] = scale[row] * J[i, row, some]
+                used = self.columns[t] >= 0
+                line[self.columns[t][used]] = scale[row] * J[i, row, used]
                 residuals.append(scale[row] * beyond[i, row])
                 naturals.append(beyond[i, row])
                 some_scales.append(scale[row])
                 lines.append(line * unit)
                 terms.append(k)
-                places.append((-1 if single else t, column[single] + row))
+                positions.append((-1 if single else t, column[single] + row))
             column[single] += term.count
         lines_of = np.array(lines).reshape(len(lines), T * program.width + program.many)
         arrays = [np.array(x) for x in (residuals, naturals, some_scales)]
-        return _Rows(arrays[0], arrays[1], arrays[2], lines_of, np.array(terms), np.array(places))
+        return _Rows(arrays[0], arrays[1], arrays[2], lines_of, np.array(terms), np.array(positions))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
         """Return the unit of each unknown; that of variables and parameters is about their magnitude."""
@@ -243,16 +243,16 @@ class _Search:
         program = self.program
         everywhere = np.zeros((program.steps, program.force_count(program.everywhere)))
         alone = np.zeros(program.force_count(program.alone))
-        for x, (t, column) in zip(rows.residual * rows.scale, rows.place, strict=True):
+        for x, (t, column) in zip(rows.residual * rows.scale, rows.position, strict=True):
             if t < 0:
                 alone[column] = x
             else:
                 everywhere[t, column] = x
         gradients, worst = {}, {}
         for k in program.hard:
-            own = rows.term == k
-            gradients[k] = float(np.linalg.norm(rows.J[own].T @ rows.residual[own]))
-            worst[k] = float(np.abs(rows.natural[own]).max(initial=0.0))
+            of_term = rows.term == k
+            gradients[k] = float(np.linalg.norm(rows.J[of_term].T @ rows.residual[of_term]))
+            worst[k] = float(np.abs(rows.natural[of_term]).max(initial=0.0))
         strongest = max(gradients.values())  # constraints without a gradient count by their violation
         involved = [
             k for k in program.hard if worst[k] > self.tolerances[k] or gradients[k] > _MIN_GRADIENT * strongest

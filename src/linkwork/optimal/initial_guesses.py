@@ -31,7 +31,7 @@ def resting_guess(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
 
 
 def guesses(problem: Any, first: np.ndarray, ends: np.ndarray, started: bool) -> np.ndarray:
-    """Return initial guesses (..., 1 + others, T, nq): the path ``first``, and smooth paths to other ends.
+    """Return initial guesses (..., 1 + others, T, nq): the path ``first``, and smooth paths to each of the ``ends``.
 
     The smooth paths lead from its first configuration to the configurations ``ends`` (others, nq).
     """
@@ -60,8 +60,8 @@ def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:
     """
     status = scalars[..., _STATUS]
     solved = status == SOLVED
-    some = solved.any(axis=-1, keepdims=True)
-    if not some.any():
+    any_solved = solved.any(axis=-1, keepdims=True)
+    if not any_solved.any():
         return scalars
     cost = np.where(solved, scalars[..., _COST], np.inf)
     best = np.take_along_axis(scalars[..., _MERIT], cost.argmin(axis=-1)[..., None], axis=-1)
@@ -69,7 +69,7 @@ def stop_inferior(scalars: np.ndarray, iterations: int) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         better = (scalars[..., _MERIT] < best - _ALIKE * np.abs(best)) & (iterations < _ITERATION_FACTOR * first)
     stopped = scalars.copy()
-    stopped[..., _STATUS] = np.where(some & (status == RUNNING) & ~better, STOPPED, status)
+    stopped[..., _STATUS] = np.where(any_solved & (status == RUNNING) & ~better, STOPPED, status)
     return stopped
 
 
@@ -80,8 +80,8 @@ class RestartedGuesses:
     random configuration, with the remaining iterations.
     """
 
-    def __init__(self, own: Any, first: np.ndarray, count: int, seed: int) -> None:
-        self._own, self._first, self._count, self._seed = own, first, count, seed
+    def __init__(self, prepared: Any, first: np.ndarray, count: int, seed: int) -> None:
+        self._prepared, self._first, self._count, self._seed = prepared, first, count, seed
         self._ended: dict[str, np.ndarray] = {}  # final states of restarted lanes: the least violated so far
         self._round: Any = 0  # (..., guesses) number of restarts
 
@@ -95,14 +95,14 @@ class RestartedGuesses:
             self._ended, self._round = state, np.zeros(status.shape, dtype=int)
         better = again & ((self._round == 0) | (self._violated(state) < self._violated(self._ended)))
         self._ended = {name: _chosen(better, x, self._ended[name]) for name, x in state.items()}
-        begin = {name: np.broadcast_to(self._own.begin[name], x.shape) for name, x in state.items() if name != "q"}
+        begin = {name: np.broadcast_to(self._prepared.begin[name], x.shape) for name, x in state.items() if name != "q"}
         scalars = begin["scalars"].copy()
         scalars[..., _ITERATIONS] = state["scalars"][..., _ITERATIONS]
         begin |= {"q": state["q"], "scalars": scalars}
         for k in np.unique(self._round[again]):
-            problem, rng = self._own.problem, np.random.default_rng((self._seed, k))
+            problem, rng = self._prepared.problem, np.random.default_rng((self._seed, k))
             ends = problem.robot.random_configuration(rng, size=(self._count,))
-            paths = guesses(problem, self._first, ends, self._own.started)[..., 1:, :, :]
+            paths = guesses(problem, self._first, ends, self._prepared.started)[..., 1:, :, :]
             begin["q"] = _chosen(again & (self._round == k), np.broadcast_to(paths, begin["q"].shape), begin["q"])
         self._round = self._round + again
         return {name: _chosen(again, begin[name], x) for name, x in state.items()}
@@ -120,7 +120,7 @@ class RestartedGuesses:
 
     def _violated(self, state: dict[str, np.ndarray]) -> np.ndarray:
         """Return, for each guess, the sum of the violations of all constraints."""
-        hard = len(self._own.program.hard)
+        hard = len(self._prepared.program.hard)
         total: np.ndarray = state["scalars"][..., len(SEARCH_SCALARS) : len(SEARCH_SCALARS) + hard].sum(axis=-1)
         return total
 

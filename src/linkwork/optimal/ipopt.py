@@ -52,11 +52,11 @@ def solve_by_ipopt(
     states = {name: np.empty((*lead, *shape)) for name, shape in shapes.items()}
     wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in arrays.items()}
     for index in np.ndindex(lead):
-        own = {name: x[index] for name, x in wide.items()}
+        entry = {name: x[index] for name, x in wide.items()}
         result = solve_by_casadi(
-            _with_parameter_values(program, own),
-            path_inputs(program, own),
-            point_of(program, own),
+            _with_parameter_values(program, entry),
+            path_inputs(program, entry),
+            point_of(program, entry),
             max_iterations=max_iterations,
         )
         for name, x in _state(program, result, tolerances[1:]).items():
@@ -70,8 +70,8 @@ def _with_parameter_values(program: PathProgram, arrays: Mapping[str, Array]) ->
     """Return the program with the values that a call has for the robot's parameters, as constants."""
     if not program.robot_parameters:
         return program
-    own = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
-    return replace(program, tree=parametrized(program.tree, own), robot_parameters=())
+    values = {p: arrays[name].tolist() for p, name in inputs_of(program.robot_parameters).items()}
+    return replace(program, tree=parametrized(program.tree, values), robot_parameters=())
 
 
 def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> dict[str, Any]:
@@ -108,9 +108,10 @@ def solve_by_casadi(
     """
     casadi = optional_module("casadi", f"solver {method!r} needs CasADi", "casadi")
     counts = weights_of(program, inputs) != 0.0
-    own = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": max_iterations}
+    stated = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": max_iterations}
+    options = {"print_time": False, method: stated}
     key = program, counts.tobytes(), method, max_iterations
-    nlp = _programs.get(key, lambda: NonlinearPath(casadi, program, counts, method, {"print_time": False, method: own}))
+    nlp = _programs.get(key, lambda: NonlinearPath(casadi, program, counts, method, options))
     return nlp.solve(inputs, guess)
 
 
@@ -159,7 +160,7 @@ class NonlinearPath:
         for k, (term, function) in enumerate(zip(program.terms, functions, strict=True)):
             for t in np.flatnonzero(counts[:, k]).tolist():
                 window, count = slice(t, t + program.depth + 1), program.counted(k, t)
-                own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
+                span = slice(program.rows_of[k].start, program.rows_of[k].start + count)
                 c = function(
                     casadi.horzcat(*configurations[window][::-1]).T,
                     casadi.horzcat(*variables[window][::-1]).T,
@@ -167,13 +168,13 @@ class NonlinearPath:
                     clocks[:, t],
                     targets[k][:, t],
                 )[:count]
-                s = weights[k, t] * scales[own]
+                s = weights[k, t] * scales[span]
                 if term.kind == "cost":
                     cost += casadi.dot(s, c)
                 elif term.kind == "least_squares":
                     r = s * c
                     if term.bounded:
-                        r = r - casadi.fmin(casadi.fmax(r, s * lower[own]), s * upper[own])
+                        r = r - casadi.fmin(casadi.fmax(r, s * lower[span]), s * upper[span])
                     cost += 0.5 * casadi.sumsqr(r)
                 else:
                     rows.append(s * c)
@@ -207,11 +208,11 @@ class NonlinearPath:
         low, high, sizes = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
         for k, t in self._groups:
             term, count = program.terms[k], program.counted(k, t)
-            own = slice(program.rows_of[k].start, program.rows_of[k].start + count)
-            s = weights[t, k] * scales[own]
+            span = slice(program.rows_of[k].start, program.rows_of[k].start + count)
+            s = weights[t, k] * scales[span]
             bounds = (np.zeros(count), np.zeros(count))
             if term.bounded:
-                bounds = np.asarray(inputs.lower, float)[own], np.asarray(inputs.upper, float)[own]
+                bounds = np.asarray(inputs.lower, float)[span], np.asarray(inputs.upper, float)[span]
             elif term.kind == "inequality":
                 bounds = np.full(count, -np.inf), np.zeros(count)
             low.append(s * bounds[0])

@@ -70,7 +70,7 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     """Return the derivative of a path by one of its inputs: see `OptimalResult.derivative`."""
     prepared = result._prepared
     program: PathProgram = prepared.program
-    state, numbers = result._state, result._inputs
+    state, arrays = result._state, result._inputs
     solved = optima(result)
     if program.moves_at_start:
         raise ValueError(
@@ -81,19 +81,19 @@ def path_derivative(result: Any, by: str) -> PathDerivative:
     shares = prepared.shares_of(durations_of(prepared)[by]) if by in durations_of(prepared) else np.zeros(0)
     slopes = _kernels.get((program, by, *shares.tolist()), lambda: _slopes(prepared, by, parameter))
     inputs = [state[name] for name in state_shapes(program) if name in _USED_STATE]
-    inputs += [numbers[name] for name in shapes_of(program)]
+    inputs += [arrays[name] for name in shapes_of(program)]
     moving = by in prepared.targets and prepared.problem.terms[prepared.targets[by][1]].has_target_per_step
     steps = prepared.problem.terms[prepared.targets[by][1]].steps if moving else ()
-    own = np.zeros(input_size(prepared, by, parameter))
+    direction = np.zeros(input_size(prepared, by, parameter))
     if parameter is not None:
-        own = value_of_call(program, numbers, parameter)
-    second, first = bends(*inputs), slopes(*inputs, own)
+        direction = value_of_call(program, arrays, parameter)
+    second, first = bends(*inputs), slopes(*inputs, direction)
     second = {name: np.asarray(getattr(second, name)) for name in second._fields}
     first = {name[2:].partition("_d_")[0]: np.asarray(getattr(first, name)) for name in first._fields}
     lead = state["scalars"].shape[:-1]
     columns = []
     for index in np.ndindex(lead):
-        at, bent, sloped = ({name: x[index] for name, x in some.items()} for some in (state, second, first))
+        at, bent, sloped = ({name: x[index] for name, x in values.items()} for values in (state, second, first))
         if not solved[index]:
             columns.append(np.full((program.steps * program.width + program.many, _columns(sloped, steps)), np.nan))
             continue
@@ -135,9 +135,9 @@ def value_of_call(program: PathProgram, inputs: Mapping[str, np.ndarray], parame
 def named_parameter(prepared: Any, by: str) -> Parameter | None:
     """Return the robot's parameter that ``by`` names, else None.  Raises ValueError for an unknown input."""
     durations = durations_of(prepared)
-    others = [*(["start", VELOCITY] if prepared.started else []), *durations]
-    names = [*prepared.targets, *others]
-    if by in prepared.targets and by in others:
+    without_term = [*(["start", VELOCITY] if prepared.started else []), *durations]
+    names = [*prepared.targets, *without_term]
+    if by in prepared.targets and by in without_term:
         raise ValueError(
             f"OptimalResult.derivative: {by!r} is the name of a feature and of another input: rename the feature with "
             f"name="
@@ -219,8 +219,8 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
     def sloped(**inputs: Any) -> Any:
         direction = inputs.pop("direction")
         if parameter is not None:
-            own = {p: [*inputs[name]] for p, name in inputs_of(program.robot_parameters).items()}
-            tree = parametrized(program.tree, own | {parameter: scalars(direction).ravel().tolist()})
+            parameters = {p: [*inputs[name]] for p, name in inputs_of(program.robot_parameters).items()}
+            tree = parametrized(program.tree, parameters | {parameter: scalars(direction).ravel().tolist()})
             sweeps = PathSweeps(program.on(tree), path_inputs(program, inputs))
             return PathConditions(sweeps).gradients(point_of(program, inputs), duals_of(program, inputs))
         if by in prepared.targets:
@@ -246,16 +246,17 @@ def _slopes(prepared: Any, by: str, parameter: Parameter | None) -> Kernel:
     return compile(sloped, name="optimal_slopes", **_inputs(program), direction=(size,)).jacobian("direction")
 
 
-def by_all_steps(x: np.ndarray, own: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
-    """Return derivatives by the targets of all ``steps``, (len(own), ..., len(steps) · n).
+def by_all_steps(x: np.ndarray, of_steps: Sequence[int], steps: tuple[int, ...]) -> np.ndarray:
+    """Return derivatives by the targets of all ``steps``, (len(of_steps), ..., len(steps) · n).
 
-    ``x`` (len(own), ..., n) has, for each step of ``own``, the derivative by the n values of this step's own target.
+    ``x`` (len(of_steps), ..., n) has, for each step of ``of_steps``, the derivative by the n values of this step's
+    target.
     Derivatives by the targets of other steps are zero.
     """
     if not steps:
         return x
     result = np.zeros((*x.shape[:-1], len(steps), x.shape[-1]))
-    for k, t in enumerate(own):
+    for k, t in enumerate(of_steps):
         if t in steps:
             result[k, ..., steps.index(t), :] = x[k]
     return result.reshape(*x.shape[:-1], -1)
@@ -292,18 +293,18 @@ def _solution_derivative(
         columns = np.concatenate(
             [np.arange(width) + (t - back) * width for back in range(m + 1)] + [T * width + np.arange(many)]
         ).astype(int)
-        there = np.flatnonzero(columns >= 0)
+        used = np.flatnonzero(columns >= 0)
         local = np.zeros((size, size))
         local[lower] = triangle
         local = local + local.T - np.diag(np.diag(local))
-        H[np.ix_(columns[there], columns[there])] += local[np.ix_(there, there)]
-        g[columns[there]] += slope[there]
-        return columns, there
+        H[np.ix_(columns[used], columns[used])] += local[np.ix_(used, used)]
+        g[columns[used]] += slope[used]
+        return columns, used
 
     def add_active(t: int, k: int, J: np.ndarray, c: np.ndarray, forces: np.ndarray, where: Any) -> None:
         """Append the Jacobian's rows of a constraint's active components, with their derivatives by θ."""
         term = program.terms[k]
-        columns, there = where
+        columns, used = where
         equal = term.kind == "equality" and not term.bounded
         largest = np.abs(forces).max(initial=0.0)
         bounds = prepared.problem.terms[k]
@@ -311,15 +312,15 @@ def _solution_derivative(
             same = equal or (term.bounded and bounds.lower[row] == bounds.upper[row])
             if same or abs(forces[row]) > ACTIVE_MULTIPLIER * max(1.0, largest):
                 line = np.zeros(count)
-                line[columns[there]] = J[row, there]
+                line[columns[used]] = J[row, used]
                 rows.append(line)
                 sides.append(c[row])
 
     if program.everywhere:
-        places = program.forces_of(program.everywhere)
+        columns_of = program.forces_of(program.everywhere)
         first, second = (by_all_steps(slopes[name], range(T), steps) for name in ("first", "second"))
         for t in range(T):
-            there = put(t, bends["first"][t], first[t])
+            where_added = put(t, bends["first"][t], first[t])
             start = 0
             for k in program.everywhere:
                 term = program.terms[k]
@@ -327,16 +328,16 @@ def _solution_derivative(
                 start += term.count
                 if term.hard and weights[t, k]:
                     J = bends["second"][t].reshape(-1, size)[rows_of]
-                    add_active(t, k, J, second[t][rows_of], state["everywhere"][t, places[k]], there)
+                    add_active(t, k, J, second[t][rows_of], state["everywhere"][t, columns_of[k]], where_added)
     single = program.forces_of(program.alone)
     for number, k in enumerate(program.alone):
         own_step = program.terms[k].at
         assert own_step is not None
         first, second = (by_all_steps(slopes[f"{x}{number}"][None], (own_step,), steps)[0] for x in ("first", "second"))
-        there = put(own_step, bends[f"first{number}"], first)
+        where_added = put(own_step, bends[f"first{number}"], first)
         if program.terms[k].hard:
             J = bends[f"second{number}"].reshape(-1, size)
-            add_active(own_step, k, J, second, state["alone"][single[k]], there)
+            add_active(own_step, k, J, second, state["alone"][single[k]], where_added)
     # parameters at their bounds are fixed
     constants = prepared.constants
     for j in range(many):

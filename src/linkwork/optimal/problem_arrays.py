@@ -86,8 +86,8 @@ class PreparedProblem:
         for k, (term, rows) in enumerate(zip(problem.terms, program.rows_of, strict=True)):
             without = self.started or term.feature.rows_without_past > 0  # some components depend on no earlier step
             early = [] if without else [t for t in term.steps if t < term.feature.depth]
-            some = len(term.steps) < T or (term.kind == "equality" and not isinstance(term.feature, _SATISFIED_ALONE))
-            if early and some and len(early) == len(term.steps):
+            part = len(term.steps) < T or (term.kind == "equality" and not isinstance(term.feature, _SATISFIED_ALONE))
+            if early and part and len(early) == len(term.steps):
                 raise ValueError(
                     f"{SOLVE}: {term.name!r} needs {term.feature.depth} steps before step {early[0]}: pass start="
                 )
@@ -152,7 +152,7 @@ class PreparedProblem:
 
     @cached_property
     def nominal_targets(self) -> dict[str, np.ndarray]:
-        """Targets as inputs of the kernel, by name: the problem's own, and default ones for all others."""
+        """Targets as inputs of the kernel, by name: the problem's own, and default targets for the other terms."""
         problem, targets = self.problem, dict(self.own_targets)
         for port, k, shape in self.targets.values():
             if port not in targets:
@@ -184,9 +184,9 @@ class PreparedProblem:
 
         Steps before the first one with a duration have those of that step.
         """
-        own, first = self.problem.phases[phase] if phase else range(self.program.steps), self._first_step
+        steps, first = self.problem.phases[phase] if phase else range(self.program.steps), self._first_step
         shares = np.zeros(self.program.steps)
-        shares[list(own)] = 1.0 / max(len([t for t in own if t >= first]), 1)
+        shares[list(steps)] = 1.0 / max(len([t for t in steps if t >= first]), 1)
         return shares
 
     @property

@@ -16,7 +16,7 @@ from linkwork._util.validation import finite_array, floats
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.ik.tasks.task import Task
 from linkwork.model.tree import Tree
-from linkwork.optimal.arguments import read_count, read_kind, read_rows, read_scale
+from linkwork.optimal.arguments import phase_of, read_count, read_kind, read_rows, read_scale, read_schedule
 from linkwork.optimal.features import (
     BY_NAME,
     Feature,
@@ -26,7 +26,6 @@ from linkwork.optimal.features import (
     VariableFeature,
 )
 from linkwork.optimal.features.derived_features import OffsetFeature, difference_of
-from linkwork.optimal.schedule_arguments import phase_of, read_schedule
 
 __all__ = [
     "DecisionVariable",
@@ -248,7 +247,7 @@ def duration_variables(durations: Mapping[str, Any]) -> dict[str, DecisionVariab
 
 
 def _as_feature(caller: str, value: Any, order: int | None, name: str | None) -> Feature:
-    """Return the feature that a user's argument stands for: a name, a task, a function, or a feature itself.
+    """Return the feature for a user's argument: a name, a task, a function, or a feature itself.
 
     ``order`` is that of its finite difference by time.  Raises TypeError and ValueError.
     """

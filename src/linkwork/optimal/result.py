@@ -26,13 +26,13 @@ from linkwork.optimal.optimum_derivative import PathDerivative, path_derivative
 from linkwork.optimal.search_report import (
     UNKNOWN,
     conflict_names,
+    falls_without_bound,
     nonfinite_features,
     result_message,
     result_table,
     search_status,
     violations_of,
 )
-from linkwork.optimal.unbounded_cost import falls_without_bound
 
 __all__ = ["OptimalResult"]
 
@@ -226,8 +226,8 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         column = row = 0
         for k, term in enumerate(self._prepared.program.terms):
             if term.at is None:
-                own = every[..., column : column + term.count]
-                result[term.name] = own[..., list(self._steps_of(k)), :]
+                of_term = every[..., column : column + term.count]
+                result[term.name] = of_term[..., list(self._steps_of(k)), :]
                 column += term.count
             else:
                 result[term.name] = alone[..., None, row : row + term.count]
@@ -255,14 +255,14 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         proofs = {k: self._proof(k) for k in np.flatnonzero(np.ravel(self.status) == "infeasible").tolist()}
         result: dict[str, np.ndarray] = {}
         for name, terms in (("everywhere", program.everywhere), ("alone", program.alone)):
-            for k, place in program.forces_of(terms).items():
+            for k, columns in program.forces_of(terms).items():
                 scales = self._prepared.cost_unit * self._inputs["scales"][program.rows_of[k]]
-                own = self._state[name][..., place] * scales
+                of_term = self._state[name][..., columns] * scales
                 for where, proof in proofs.items():
                     assert proof is not None
-                    own[np.unravel_index(where, scalars.shape[:-1])] = getattr(proof, name)[..., place]
-                own = own[..., list(self._steps_of(k)), :] if name == "everywhere" else own[..., None, :]
-                result[program.terms[k].name] = own
+                    of_term[np.unravel_index(where, scalars.shape[:-1])] = getattr(proof, name)[..., columns]
+                of_term = of_term[..., list(self._steps_of(k)), :] if name == "everywhere" else of_term[..., None, :]
+                result[program.terms[k].name] = of_term
         return {name: result[name] for name in self.violations}
 
     @property
@@ -352,8 +352,8 @@ class OptimalResult(Result, metaclass=WithForeignNames):
     def _check_index(self, caller: str, index: Any) -> None:
         """Raise ValueError for an index that does not select one path of the batch."""
         shape = self.q.shape[:-2]
-        own = index if isinstance(index, tuple) else (index,)
-        fits = len(own) == len(shape) and all(is_integer(k) and -n <= k < n for k, n in zip(own, shape, strict=True))
+        key = index if isinstance(index, tuple) else (index,)
+        fits = len(key) == len(shape) and all(is_integer(k) and -n <= k < n for k, n in zip(key, shape, strict=True))
         if not fits:
             raise ValueError(f"{caller}: index: expected {len(shape)} indices within the batch {shape}, got {index!r}")
 
@@ -388,8 +388,8 @@ class OptimalResult(Result, metaclass=WithForeignNames):
         """Values of the features of all steps (..., T, rows), and of those of single steps (..., rows)."""
         program = self._prepared.program
         names = [name for name in ("q", "u", "p") if name in state_shapes(program)]
-        numbers = [self._inputs[name] for name in shapes_of(program)]
-        result = value_kernel(program)(*(self._state[name] for name in names), *numbers)
+        inputs = [self._inputs[name] for name in shapes_of(program)]
+        result = value_kernel(program)(*(self._state[name] for name in names), *inputs)
         return result.everywhere, result.alone
 
 

@@ -61,18 +61,18 @@ def read_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Paramet
     tree = problem.robot.tree
     read_parameters(tree, caller, [*value])  # raises for parameters named twice
     by_parameter = {p: x for name, x in value.items() for p in read_parameters(tree, caller, name)}
-    for one in problem.contacts:
-        point, _, added = one.frame.rpartition(": ") if isinstance(one, PathContact) else ("", "", "")
+    for force in problem.contacts:
+        point, _, added = force.frame.rpartition(": ") if isinstance(force, PathContact) else ("", "", "")
         if added == "contact" and any((p.kind, p.name) == ("point", point) for p in by_parameter):
             raise ValueError(
-                f"{caller}: parameters: point:{point}: contact {one.name!r} acts at a frame that was added at "
-                f"the point: pass 'frame:{one.frame}', which moves it"
+                f"{caller}: parameters: point:{point}: contact {force.name!r} acts at a frame that was added at "
+                f"the point: pass 'frame:{force.frame}', which moves it"
             )
     return {p: _read_values(caller, tree, p, by_parameter[p]) for p in sorted(by_parameter, key=str)}
 
 
 def own_robot_parameters(caller: str, problem: Any, value: Any) -> dict[Parameter, Array]:
-    """Return values by parameter, from a dict of values, or from names alone with the robot's own values."""
+    """Return values by parameter, from a dict of values, or from names with the robot's own values."""
     if value is None or isinstance(value, Mapping):
         return read_robot_parameters(caller, problem, value)
     tree = problem.robot.tree
@@ -88,17 +88,17 @@ def nominal_parameters(tree: Tree, parameters: Iterable[Parameter]) -> dict[Para
 def updated_parameters(
     caller: str, problem: Any, known: Mapping[Parameter, Array], value: Any
 ) -> dict[Parameter, Array]:
-    """Return the values ``known``, some of them replaced by those that ``value`` has by name.
+    """Return the values ``known``, with those replaced that ``value`` has by name.
 
     Raises ValueError, TypeError, UnknownNameError.
     """
     named = {str(p): p for p in known}
     values = read_robot_parameters(caller, problem, value)
-    other = [str(p) for p in values if str(p) not in named]
-    if other:
+    unknown = [str(p) for p in values if str(p) not in named]
+    if unknown:
         had = ", ".join(map(repr, named)) or "none"
         raise ValueError(
-            f"{caller}: parameters: expected parameters that the controller was made with, {had}, got {other[0]!r}: "
+            f"{caller}: parameters: expected parameters that the controller was made with, {had}, got {unknown[0]!r}: "
             f"name it in TrajectoryProblem.controller(parameters=...)"
         )
     return {**known, **{named[str(p)]: x for p, x in values.items()}}
@@ -151,27 +151,27 @@ def _read_values(caller: str, tree: Tree, p: Parameter, value: Any) -> Array:
     label = f"{caller}: parameters: {p}"
     expected = f"{label}: expected numbers (..., {', '.join(map(str, shape))}), {KINDS[p.kind].doc}"
     try:
-        numbers = floats(value)
+        result = floats(value)
     except (TypeError, ValueError):
-        numbers = np.array(math.nan)
-    if numbers.ndim < len(shape) or numbers.shape[numbers.ndim - len(shape) :] != shape:
+        result = np.array(math.nan)
+    if result.ndim < len(shape) or result.shape[result.ndim - len(shape) :] != shape:
         raise ValueError(f"{expected}, got {value!r}")
-    if not (np.abs(numbers) <= LARGEST).all():
+    if not (np.abs(result) <= LARGEST).all():
         raise ValueError(f"{expected}, finite, got {value!r}")
-    if p.kind == "direction" and not np.allclose(np.linalg.norm(numbers, axis=-1), 1.0, rtol=0.0, atol=1e-9):
+    if p.kind == "direction" and not np.allclose(np.linalg.norm(result, axis=-1), 1.0, rtol=0.0, atol=1e-9):
         raise ValueError(f"{expected}, got {value!r}: normalize it")
     if p.kind == "inertia":
-        own = np.reshape(p.nominal(tree), shape)
-        known = np.broadcast_to(np.all(numbers == own, axis=-1), numbers.shape[:-1])
-        wrong = np.argwhere(~known & ~np.asarray(inertial.is_physical(numbers, tolerance=_FILE)))
+        nominal = np.reshape(p.nominal(tree), shape)
+        known = np.broadcast_to(np.all(result == nominal, axis=-1), result.shape[:-1])
+        wrong = np.argwhere(~known & ~np.asarray(inertial.is_physical(result, tolerance=_FILE)))
         if len(wrong):
-            why = inertial.explain(numbers[tuple(wrong[0])], tolerance=_FILE)
+            why = inertial.explain(result[tuple(wrong[0])], tolerance=_FILE)
             where = f"[{', '.join(map(str, wrong[0]))}]" if wrong.shape[1] else ""
             raise ValueError(
                 f"{label}{where}: not the inertia of a physical body: {'; '.join(why)}; "
                 f"linkwork.parameters.from_log_cholesky returns physical inertias for all arguments"
             )
-    return numbers
+    return result
 
 
 def with_inputs(tree: Tree, parameters: tuple[Parameter, ...], inputs: Mapping[str, Any]) -> Tree:
@@ -292,15 +292,11 @@ def motor_limits(caller: str, robot: Any, indices: tuple[int, ...], value: Any) 
 
 def read_finite(caller: str, argument: str, value: Any, shape: tuple[int, ...]) -> Array:
     try:
-        numbers = floats(value)
+        result = floats(value)
     except (TypeError, ValueError):
-        numbers = np.array(math.nan)
-    if (
-        numbers.shape[numbers.ndim - len(shape) :] != shape
-        or numbers.ndim < len(shape)
-        or not np.isfinite(numbers).all()
-    ):
+        result = np.array(math.nan)
+    if result.shape[result.ndim - len(shape) :] != shape or result.ndim < len(shape) or not np.isfinite(result).all():
         raise ValueError(
             f"{caller}: {argument}: expected finite numbers (..., {', '.join(map(str, shape))}), got {value!r}"
         )
-    return numbers
+    return result

@@ -62,8 +62,8 @@ def rescheduled(
     active = np.zeros((*axes, T, len(models)))
     if contacts is not None:
         active[...] = contacts.active(T)
-    for k, one in enumerate(models):
-        variable = problem.variables.get(one.force.name)
+    for k, model in enumerate(models):
+        variable = problem.variables.get(model.force.name)
         if variable is not None and variable.phase in masks:
             active[..., k] = masks[variable.phase]
     for name in masks:

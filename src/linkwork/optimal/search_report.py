@@ -1,4 +1,11 @@
-"""Reports on searches: statuses and messages of results, features that are not finite, and diverged paths."""
+"""Reports on searches: statuses and messages of results, features that are not finite, and diverged paths.
+
+A cost without a lower bound is recognised by its values along directions, at lengths up to `LONGEST`.  Terms of kind
+"cost" that are linear in accelerations have no bound; those that are quadratic in velocities, as torques, have neither
+a bound nor a direction along which they fall everywhere.  So at each length the lowest of several directions counts.
+The lengths grow by factors of ten.  A cost that falls by as much from each to the next, as −log x does, has no lower
+bound.  It is no proof: a minimum beyond these lengths is not excluded.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +16,15 @@ import numpy as np
 from linkwork._util.status import WORDS, status_of
 from linkwork.errors import Status
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, VIOLATED
-from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, slope_kernel, state_shapes
-from linkwork.optimal.unbounded_cost import FARTHEST, LONGEST
+from linkwork.optimal.kernels import SEARCH_SCALARS, shapes_of, slope_kernel, state_shapes, value_kernel
 
 __all__ = [
     "DIVERGED_STEP",
+    "FARTHEST",
+    "LONGEST",
     "UNKNOWN",
     "conflict_names",
+    "falls_without_bound",
     "nonfinite_features",
     "resolution",
     "resolved",
@@ -108,12 +117,12 @@ def _nonfinite_entries(result: Any, values: dict[str, np.ndarray], index: int) -
     entries = []
     for name, x in values.items():
         k = next(k for k, term in enumerate(result.problem.terms) if term.name == name)
-        own = x.reshape(-1, *x.shape[-2:])[index]
-        bad = np.argwhere(~np.isfinite(own))
+        entry = x.reshape(-1, *x.shape[-2:])[index]
+        bad = np.argwhere(~np.isfinite(entry))
         if len(bad):
             t, row = result._steps_of(k)[bad[0][0]], bad[0][1]
             label = result.problem.terms[k].feature.component_names[row]
-            entries.append((name, own[tuple(bad[0])], f"step {t}, component {label!r}"))
+            entries.append((name, entry[tuple(bad[0])], f"step {t}, component {label!r}"))
     return entries
 
 
@@ -140,10 +149,10 @@ def resolved(q: np.ndarray, scalars: np.ndarray, step: float) -> np.ndarray:
 
 def violations_of(result: Any) -> np.ndarray:
     """Return the largest violation of each constraint, (..., constraints), from the values of its feature."""
-    own, values, columns = result._prepared, result._by_feature(*result._term_values), []
-    for k in own.program.hard:
-        beyond = np.abs(own.beyond(k, values[own.program.terms[k].name]))
-        beyond = np.where(result._inputs["scales"][own.program.rows_of[k]] != 0.0, beyond, 0.0)
+    prepared, values, columns = result._prepared, result._by_feature(*result._term_values), []
+    for k in prepared.program.hard:
+        beyond = np.abs(prepared.beyond(k, values[prepared.program.terms[k].name]))
+        beyond = np.where(result._inputs["scales"][prepared.program.rows_of[k]] != 0.0, beyond, 0.0)
         columns.append(beyond.max(axis=(-1, -2), initial=0.0))
     return np.stack(columns, axis=-1)
 
@@ -182,8 +191,8 @@ def result_message(result: Any, index: tuple[int, ...]) -> str:
     if status is Status.UNBOUNDED:
         far = np.abs(_path_of(result, k)).max(initial=0.0)
         names = ", ".join(map(repr, _linear_costs(result)))
-        found = f"the cost of {names} has no minimum within {LONGEST:.0e} rad or units of length of the path {done}"
-        return f"{found}; the largest coordinate is {far:.3g}"
+        reason = f"the cost of {names} has no minimum within {LONGEST:.0e} rad or units of length of the path {done}"
+        return f"{reason}; the largest coordinate is {far:.3g}"
     return f"all constraints are satisfied {done}; the last step was {row[_INDEX['length']]:.2g} long"
 
 
@@ -203,3 +212,69 @@ def result_table(result: Any) -> str:
     units = [f"costs in {result._prepared.cost_unit:.3g}", *(f"lengths in {unit:g}" for unit in lengths)]
     lines.append(f"units of the search: {', '.join(units)}")
     return "\n".join(lines)
+
+
+Array = np.ndarray
+
+LONGEST = 1e8  # in units of coordinates: length of the longest moves of a path
+FARTHEST = 1e10  # [rad, m] paths with larger coordinates have diverged
+_LENGTHS = np.geomspace(10.0, LONGEST, 8)
+_DIRECTIONS = 32
+_LASTING = 0.9  # smallest ratio of successive decreases of the cost, 1 for a logarithm
+
+
+def falls_without_bound(result: Any, flat_index: int) -> bool:
+    """Return True if one entry of a batch seems to have no lower bound of its cost within its constraints.
+
+    From each length to the next, the lowest cost decreases by as much as before, and no constraint is violated.  The
+    moves begin with the entry's path, or if it has diverged with a path at rest at the start.
+    """
+    prepared, program, robot = result._prepared, result._prepared.program, result.problem.robot
+    if not any(term.kind == "cost" for term in program.terms):
+        return False
+    lead = result._state["scalars"].shape[:-1]
+    index = np.unravel_index(flat_index, lead) if lead else ()
+    arrays, shapes = {**result._state, **result._inputs}, {**state_shapes(program), **shapes_of(program)}
+    entry = {
+        name: np.broadcast_to(arrays[name], (*lead, *shape))[index] for name, shape in shapes.items() if name in arrays
+    }
+    q, names = entry["q"], [name for name in ("q", "u", "p") if name in state_shapes(program)]
+
+    def evaluated(paths: Array) -> tuple[Array, Array]:
+        """Return costs (...), and True where a constraint is violated, of paths (..., T, nq)."""
+        inputs = (paths if name == "q" else entry[name] for name in (*names, *shapes_of(program)))
+        values = value_kernel(program)(*inputs)
+        total, beyond = np.zeros(paths.shape[:-2]), np.zeros(paths.shape[:-2], dtype=bool)
+        for k, (term, tolerance) in enumerate(zip(program.terms, _by_term(result), strict=True)):
+            c = result._by_feature(values.everywhere, values.alone)[term.name] * (
+                entry["scales"][program.rows_of[k]] != 0
+            )
+            if term.hard:
+                beyond |= (np.abs(prepared.beyond(k, c)) > tolerance).any(axis=(-1, -2))
+            else:
+                c = c * prepared.constants["scales"][program.rows_of[k]]
+                total += (c if term.kind == "cost" else 0.5 * c * c).sum(axis=(-1, -2))
+        return total, beyond
+
+    if not np.abs(q).max(initial=0.0) < FARTHEST:
+        q = np.broadcast_to(entry.get("start", robot.neutral()), q.shape)
+    rng = np.random.default_rng(0)
+    shapes_in_time = np.linspace(0.0, 1.0, len(q))[:, None] ** rng.uniform(0.3, 3.0, (_DIRECTIONS, 1, 1))
+    d = shapes_in_time * rng.normal(size=(_DIRECTIONS, 1, robot.nv)) * np.array(program.units)
+    d = d / np.abs(d / program.units).max(axis=(-1, -2), keepdims=True)
+    paths = robot.integrate(
+        np.broadcast_to(q, (len(_LENGTHS), *d.shape[:2], q.shape[-1])), _LENGTHS[:, None, None, None] * d
+    )
+    with np.errstate(all="ignore"):
+        (at_path, _), (costs, beyond) = evaluated(q), evaluated(paths)
+    lowest = np.min(costs, axis=-1, where=~beyond & np.isfinite(costs), initial=np.inf)
+    if not np.isfinite([at_path, *lowest]).all():
+        return False
+    falls = np.diff(lowest, prepend=at_path)
+    return bool(falls[0] < 0.0 and (falls[1:] < _LASTING * falls[:-1]).all())
+
+
+def _by_term(result: Any) -> list[float]:
+    program = result._prepared.program
+    tolerances = dict(zip(program.hard, result._tolerances[1:], strict=True))
+    return [tolerances.get(k, np.inf) for k in range(len(program.terms))]

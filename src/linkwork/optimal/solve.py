@@ -112,19 +112,19 @@ def solve_by_path(
     if moves_at_start and solver == "ipopt":
         raise ValueError(f'{SOLVE}: solver="ipopt": velocity: not supported with free durations: leave it out')
     robot_parameters = read_robot_parameters(SOLVE, problem, parameters)
-    own = prepared(problem, start is not None, moves_at_start, tuple(robot_parameters))
-    robot, program = problem.robot, own.program
+    setup = prepared(problem, start is not None, moves_at_start, tuple(robot_parameters))
+    robot, program = problem.robot, setup.program
     T = program.steps
     limit = optional(duration)(SOLVE, "time_limit", time_limit)
-    numbers = own.constants | own.read_targets(targets)
-    numbers |= robot_inputs(robot.tree, robot_parameters)
+    named = setup.constants | setup.read_targets(targets)
+    named |= robot_inputs(robot.tree, robot_parameters)
     if start is not None:
         start = read_configuration(robot, SOLVE, "start", start)
-        numbers["start"] = start
-        numbers["rate"] = np.zeros(robot.nv) if velocity is None else read_velocity(robot, velocity)
+        named["start"] = start
+        named["rate"] = np.zeros(robot.nv) if velocity is None else read_velocity(robot, velocity)
     elif velocity is not None:
         raise ValueError(f"{SOLVE}: velocity: expected None without start=")
-    state, rest = dict(own.begin), None
+    state, at_rest = dict(setup.begin), None
     if warm_start is not None:
         state |= _warm_state(program, moves_at_start, warm_start)
     if initial_guess is not None:
@@ -132,36 +132,36 @@ def solve_by_path(
     elif warm_start is None:
         begin = mid_range(robot, np.asarray(robot.lower), np.asarray(robot.upper)) if start is None else start
         state["q"] = resting_guess(robot, begin, T)
-        rest = np.repeat(begin[..., None, :], T, axis=-2)
-    lead = _lead(own, state, numbers)
+        at_rest = np.repeat(begin[..., None, :], T, axis=-2)
+    lead = _lead(setup, state, named)
     num_guesses = read_count(SOLVE, "num_guesses", num_guesses)
-    restarts = RestartedGuesses(own, state["q"], num_guesses, seed)
+    restarts = RestartedGuesses(setup, state["q"], num_guesses, seed)
     if num_guesses > 1:
-        state["q"] = guesses(problem, state["q"], own.ends(num_guesses - 1, seed), start is not None)
-        numbers = {name: _with_axis(x, len(_own_shape(own, name))) for name, x in numbers.items()}
-        state = {name: x if name == "q" else _with_axis(x, len(own.state_shapes[name])) for name, x in state.items()}
+        state["q"] = guesses(problem, state["q"], setup.ends(num_guesses - 1, seed), start is not None)
+        named = {name: _with_axis(x, len(_own_shape(setup, name))) for name, x in named.items()}
+        state = {name: x if name == "q" else _with_axis(x, len(setup.state_shapes[name])) for name, x in state.items()}
     first = dict(state)
-    tolerances = own.read_tolerances(tolerance, step_tolerance, TOLERANCE)
+    tolerances = setup.read_tolerances(tolerance, step_tolerance, TOLERANCE)
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
-    names = list(own.state_shapes)
+    names = list(setup.state_shapes)
 
     def result(late: bool, running: bool = False) -> OptimalResult:
         guesses_axis = num_guesses if num_guesses > 1 else None
-        return OptimalResult._make(own, state, numbers, tolerances, lead, guesses_axis, late, running, first)
+        return OptimalResult._make(setup, state, named, tolerances, lead, guesses_axis, late, running, first)
 
     if solver == "ipopt":
-        state = solve_by_ipopt(program, state, {name: numbers[name] for name in own.shapes}, tolerances, max_iterations)
-        state = _in_search_units(own, state)
-    numbers["scales"] = own.scaled_constants["scales"]
+        state = solve_by_ipopt(program, state, {name: named[name] for name in setup.shapes}, tolerances, max_iterations)
+        state = _in_search_units(setup, state)
+    named["scales"] = setup.scaled_constants["scales"]
     if solver == "ipopt":
         state["scalars"] = resolved(state["q"], state["scalars"], float(tolerances[0]))
         return result(False)
-    inputs = [numbers[name] for name in own.shapes]
-    if rest is not None and num_guesses == 1 and all(term.hard for term in program.terms):
-        still = [rest if name == "q" else state[name] for name in names]  # no cost that could have a ridge
-        outputs = own.kernel(*still, *inputs, tolerances, np.array(1.0))
+    inputs = [named[name] for name in setup.shapes]
+    if at_rest is not None and num_guesses == 1 and all(term.hard for term in program.terms):
+        values = [at_rest if name == "q" else state[name] for name in names]  # no cost that could have a ridge
+        outputs = setup.kernel(*values, *inputs, tolerances, np.array(1.0))
         scalars = outputs.scalars if len(names) > 1 else outputs
-        first["q"] = state["q"] = np.where((scalars[..., _STATUS] == SOLVED)[..., None, None], rest, state["q"])
+        first["q"] = state["q"] = np.where((scalars[..., _STATUS] == SOLVED)[..., None, None], at_rest, state["q"])
     deadline = None if limit is None else Deadline(limit)
     interval = COMPARISON_INTERVAL if num_guesses > 1 and not continue_all else max_iterations
     late = False
@@ -170,7 +170,7 @@ def solve_by_path(
         budget = float(min(interval, max_iterations, FIRST_ORDER_ITERATIONS)) if limit is None and not watched else 1.0
         while True:
             before = 0.0 if deadline is None else deadline.left
-            kernel = own.kernel if budget <= FIRST_ORDER_ITERATIONS else own.second_order_kernel
+            kernel = setup.kernel if budget <= FIRST_ORDER_ITERATIONS else setup.second_order_kernel
             outputs = kernel(
                 *(state[name] for name in names), *inputs, tolerances, np.array(min(budget, float(max_iterations)))
             )
@@ -221,7 +221,7 @@ def _resumed(result: OptimalResult, scalars: np.ndarray, max_iterations: int) ->
 
 
 def warn_of_free_bodies(problem: Any) -> None:
-    """Warn of a floating joint whose force no equality sets, so that nothing exerts the forces of its motion."""
+    """Warn of a floating joint without an equality on its force: no actuator exerts the forces of its motion."""
     tree = problem.robot.tree
     if problem.num_steps == 1:
         return  # inverse kinematics
@@ -230,8 +230,8 @@ def warn_of_free_bodies(problem: Any) -> None:
     if any(feature.needs_forces and not isinstance(feature, TorqueFeature) for feature in equalities):
         return  # a user's own equation of forces
     for i, body in tree.stacked():
-        own = set(range(tree.nv)[tree.v_slices[i]])
-        if body.joint.is_floating and own - set().union(*exerted) and not problem.robot.constraints:
+        dofs = set(range(tree.nv)[tree.v_slices[i]])
+        if body.joint.is_floating and dofs - set().union(*exerted) and not problem.robot.constraints:
             warnings.warn(
                 f"{SOLVE}: nothing exerts the forces that move {body.joint_name!r}; for a motion by the joints' motors "
                 'and contacts add(linkwork.optimal.UnactuatedFeature(), "equality")',
@@ -240,14 +240,14 @@ def warn_of_free_bodies(problem: Any) -> None:
             )
 
 
-def _in_search_units(own: PreparedProblem, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _in_search_units(setup: PreparedProblem, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return a state with the costs and multipliers of the problem, in the units of a search."""
-    program, unit = own.program, own.cost_unit
+    program, unit = setup.program, setup.cost_unit
     scalars = state["scalars"].copy()
     scalars[..., [SEARCH_SCALARS.index("cost"), SEARCH_SCALARS.index("merit")]] /= unit
     state = state | {"scalars": scalars}
     for name, terms in (("everywhere", program.everywhere), ("alone", program.alone)):
-        rows = [own.scale_factors[program.rows_of[k]] for k in program.forces_of(terms)]
+        rows = [setup.scale_factors[program.rows_of[k]] for k in program.forces_of(terms)]
         if rows:
             state[name] = state[name] / (unit * np.concatenate(rows))
     return state
@@ -273,16 +273,16 @@ def _warm_state(program: PathProgram, moves_at_start: bool, warm_start: Any) -> 
     return {name: x for name, x in warm_start._state.items() if name != "scalars"}
 
 
-def _own_shape(own: PreparedProblem, name: str) -> tuple[int, ...]:
+def _own_shape(setup: PreparedProblem, name: str) -> tuple[int, ...]:
     return {
         "start": (0,),
         "rate": (0,),
         "lower": (0,),
         "upper": (0,),
-        "step_rates": (0,) if own.program.uniform else (0, 0),
+        "step_rates": (0,) if setup.program.uniform else (0, 0),
         "floor": (0,),
         "ceiling": (0,),
-    }.get(name) or own.shapes.get(name, ())
+    }.get(name) or setup.shapes.get(name, ())
 
 
 def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
@@ -293,14 +293,14 @@ def _with_axis(x: np.ndarray, rank: int) -> np.ndarray:
     return x if x.ndim == rank else np.expand_dims(x, x.ndim - rank)
 
 
-def _lead(own: PreparedProblem, state: dict[str, np.ndarray], inputs: dict[str, np.ndarray]) -> tuple[int, ...]:
+def _lead(setup: PreparedProblem, state: dict[str, np.ndarray], inputs: dict[str, np.ndarray]) -> tuple[int, ...]:
     """Return the common leading axes of all arrays.  Raises ValueError if they do not broadcast."""
-    labels = {port: f"targets: {name!r}" for name, (port, *_) in own.targets.items()}
+    labels = {port: f"targets: {name!r}" for name, (port, *_) in setup.targets.items()}
     labels |= {"rate": "velocity", "q": "initial_guess"}
-    labels |= {name: f"parameters: {p}" for p, name in inputs_of(own.program.robot_parameters).items()}
+    labels |= {name: f"parameters: {p}" for p, name in inputs_of(setup.program.robot_parameters).items()}
     axes = {
-        labels.get(name, name): some[name].shape[: some[name].ndim - len(shape)]
-        for some, known in ((state, own.state_shapes), (inputs, own.shapes))
+        labels.get(name, name): arrays[name].shape[: arrays[name].ndim - len(shape)]
+        for arrays, known in ((state, setup.state_shapes), (inputs, setup.shapes))
         for name, shape in known.items()
     }
     return broadcast_axes(axes) if any(axes.values()) else ()

@@ -15,7 +15,7 @@ from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
 from linkwork.errors import UnknownNameError
 from linkwork.optimal.algorithms.jacobian_check import JacobianCheck, check_jacobian
-from linkwork.optimal.arguments import read_count, read_robot
+from linkwork.optimal.arguments import read_count, read_duration, read_phases, read_robot
 from linkwork.optimal.contact_schedule import EFFORT, with_constraint_forces, with_constraints, with_contact
 from linkwork.optimal.features import (
     AccelerationLimits,
@@ -36,7 +36,6 @@ from linkwork.optimal.problem_terms import (
     unused_name,
 )
 from linkwork.optimal.result import OptimalResult
-from linkwork.optimal.schedule_arguments import read_duration, read_phases
 from linkwork.optimal.shooting.shooting_solve import SHOOTING, solve_by_shooting
 from linkwork.optimal.solve import SOLVERS, refuse_options, solve_by_path
 
@@ -246,8 +245,8 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
             self.robot.tree,
             terms[name].feature,
             [float(x) for x in np.ravel(first_target(self.robot, terms[name]))],
-            variables={one.name: one.size for one in self.variables.values()},
-            parameters={one.name: one.size for one in parameters},
+            variables={parameter.name: parameter.size for parameter in self.variables.values()},
+            parameters={parameter.name: parameter.size for parameter in parameters},
             contacts=self.contacts,
             windows=windows,
             seed=seed,

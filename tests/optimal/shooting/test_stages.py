@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.optimal.shooting.stagewise_kkt import StageRows, solve_stages
+from linkwork.optimal.algorithms.shooting.shooting_kkt import StageRows, solve_stages
 
 
 def _band(

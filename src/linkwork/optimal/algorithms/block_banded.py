@@ -65,7 +65,7 @@ class Eliminated(NamedTuple):
 
     steps: Any  # a tuple of arrays (T + m, ...): L (1/diagonal) (triangle), Y (width, m·width + border), y (width)
     border: list[list[Any]]  # lower triangle, of rows
-    rest: list[Any]  # its right-hand side
+    border_side: list[Any]  # its right-hand side
     positive: Any  # True if all pivots are positive
     drop: Any  # the sum of the squares of y
 
@@ -98,42 +98,42 @@ def eliminate(
 
     def step(state: Any, window: Any) -> tuple[Any, Any]:
         carried, right, positive, drop = state
-        row, (given, there, real) = window
+        row, (window_inputs, share_on, real) = window
         front = [[0.0] * (i + 1) for i in range(width + size)]
         side: list[Any] = [*[0.0] * width, *right]
         for (i, j), x in zip(triangle, list(carried), strict=True):
             front[width + i][width + j] = x
         for k in range(width):
             front[k][k] = floors[k]
-        share = added(given) if stored is None else added(given, row)
+        share = added(window_inputs) if stored is None else added(window_inputs, row)
         for (i, j), x in share.blocks.items():
-            front[i][j] = front[i][j] + there * x
+            front[i][j] = front[i][j] + share_on * x
         for i, x in share.sides.items():
-            side[i] = side[i] + there * x
+            side[i] = side[i] + share_on * x
         # the oldest step: columns depth·width ... + width
-        own = range(block, block + width)
-        others = [*range(block), *range(block + width, width + size)]
+        pivots = range(block, block + width)
+        remaining = [*range(block), *range(block + width, width + size)]
 
         def at(i: int, j: int) -> Any:
             return front[i][j] if i >= j else front[j][i]
 
-        L, good = _cholesky([[at(i, j) for j in own[: a + 1]] for a, i in enumerate(own)], MIN_PIVOT)
+        L, good = _cholesky([[at(i, j) for j in pivots[: a + 1]] for a, i in enumerate(pivots)], MIN_PIVOT)
         columns = []
-        for i in others:
-            columns.append(_forward_substitution(L, [at(i, j) for j in own]))
-        y = _forward_substitution(L, [side[j] for j in own])
+        for i in remaining:
+            columns.append(_forward_substitution(L, [at(i, j) for j in pivots]))
+        y = _forward_substitution(L, [side[j] for j in pivots])
         # steps before the first are skipped
         columns = [[x if is_zero(x) else real * x for x in column] for column in columns]
         y = [real * x for x in y]
         new = [
-            [subtract_dot(at(others[i], others[j]), columns[i], columns[j]) for j in range(i + 1)]
-            for i in range(len(others))
+            [subtract_dot(at(remaining[i], remaining[j]), columns[i], columns[j]) for j in range(i + 1)]
+            for i in range(len(remaining))
         ]
-        rest = [subtract_dot(side[i], column, y) for i, column in zip(others, columns, strict=True)]
+        reduced = [subtract_dot(side[i], column, y) for i, column in zip(remaining, columns, strict=True)]
         # the newest step becomes the first of the older ones: the order stays
         state = (
             array([x for line in new for x in line]),
-            array(rest),
+            array(reduced),
             positive * where(good, 1.0, 1.0 - real),
             drop + dot(y, y),
         )
@@ -195,13 +195,13 @@ def _forward_substitution(L: Sequence[Scalars], b: Scalars) -> list[Any]:
     return rows
 
 
-def solve_border(border: Sequence[Scalars], rest: Scalars) -> tuple[list[Any], Any]:
+def solve_border(border: Sequence[Scalars], b: Scalars) -> tuple[list[Any], Any]:
     """Return the solution of the border's equations, and True if their matrix is positive definite.
 
-    ``border`` is the lower triangle by row, ``rest`` the right-hand side.
+    ``border`` is the lower triangle by row, ``b`` the right-hand side.
     """
     L, good = _cholesky(border, 0.0)
-    x = _forward_substitution(L, rest)
+    x = _forward_substitution(L, b)
     for i in reversed(range(len(x))):
         x[i] = subtract_dot(x[i], [L[k][i] for k in range(i + 1, len(x))], x[i + 1 :]) * L[i][i]
     return x, good
@@ -245,31 +245,31 @@ def eliminate_wide(
     # the front: oldest step first, then the following ones, the newest, the border, and the right side
     column_of = [(depth - back) * width + k for back in range(depth + 1) for k in range(width)]
     column_of += range(block + width, whole)
-    rest = [*range(block), *range(block + width, whole + 1)]  # columns of the next front
+    kept_columns = [*range(block), *range(block + width, whole + 1)]  # columns of the next front
     started = (array([0.0] * (size * (size + 3) // 2)), 1.0, 0.0)
 
     def step(state: Any, window: Any) -> tuple[Any, Any]:
         carried, positive, drop = state
-        row, (given, there, real) = window
+        row, (window_inputs, share_on, real) = window
         front: list[list[Any]] = [[0.0] * (whole + 1) for _ in range(whole)]
-        numbers = iter(list(carried))
-        for a, i in enumerate(rest[:-1]):
-            for j in rest[a:]:
-                front[i][j] = next(numbers)
+        elements = iter(list(carried))
+        for a, i in enumerate(kept_columns[:-1]):
+            for j in kept_columns[a:]:
+                front[i][j] = next(elements)
         for k, floor in enumerate(floors):
             front[block + k][block + k] = floor
-        share = added(given) if stored is None else added(given, row)
+        share = added(window_inputs) if stored is None else added(window_inputs, row)
         for (a, b), x in share.blocks.items():
             i, j = sorted((column_of[a], column_of[b]))
-            front[i][j] = front[i][j] + there * x
+            front[i][j] = front[i][j] + share_on * x
         for a, x in share.sides.items():
-            front[column_of[a]][whole] = front[column_of[a]][whole] + there * x
+            front[column_of[a]][whole] = front[column_of[a]][whole] + share_on * x
         rows = []
         for line, weight, side in share.rows:
-            own: list[Any] = [0.0] * whole
+            expanded: list[Any] = [0.0] * whole
             for a, x in line.items():
-                own[column_of[a]] = x
-            rows.append(AddedRow(there * weight, there * side, own))
+                expanded[column_of[a]] = x
+            rows.append(AddedRow(share_on * weight, share_on * side, expanded))
         upper = [line[i:] for i, line in enumerate(front)]
         reduced = eliminate_front(upper, width, added=rows, stretch=share.stretch, counts=real, least=MIN_PIVOT)
         U = reduced.eliminated
@@ -286,8 +286,8 @@ def eliminate_wide(
     flags = [1.0] * windows + [0.0] * depth
     real = [0.0] * depth + [1.0] * windows
     (rest_values, positive, drop), front = _swept(step, started, stored, (inputs, array(flags), array(real)))
-    numbers = iter(list(rest_values))
-    upper = [[next(numbers) for _ in range(size + 1 - i)] for i in range(size)]
+    elements = iter(list(rest_values))
+    upper = [[next(elements) for _ in range(size + 1 - i)] for i in range(size)]
     border = [[upper[block + j][i - j] for j in range(i + 1)] for i in range(border_size)]
     return Eliminated(front, border, [line[-1] for line in upper[block:]], lt(0.5, positive), drop)
 
@@ -306,12 +306,12 @@ def substitute_wide(width: int, depth: int, factors: Eliminated, border: Any) ->
 
         def solved(x: Any, line: Any) -> tuple[Any, None]:
             row, inverse, k = line
-            numbers = list(row)
-            return put(x, k, (numbers[-1] - dot(numbers[:-1], list(x))) * inverse), None
+            elements = list(row)
+            return put(x, k, (elements[-1] - dot(elements[:-1], list(x))) * inverse), None
 
         x, _ = scan(solved, known, (U, diagonal, indices), reverse=True)
-        own = list(x)[:width]
-        return array([*own, *list(later)[: block - width]] if depth else []), array(own)
+        solution = list(x)[:width]
+        return array([*solution, *list(later)[: block - width]] if depth else []), array(solution)
 
     _, x = scan_stored(step, array([0.0] * block), factors.steps, reverse=True)
     return x[depth:]

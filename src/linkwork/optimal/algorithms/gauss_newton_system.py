@@ -158,8 +158,8 @@ class PathSweeps(PathSteps):
             def step(state: Any, inputs: Any) -> tuple[Any, Any]:
                 terms = LocalTerms(longest=LONGEST if program.wide else None)
                 for request in self.each(inputs, duals):
-                    own = curvature if program.second_order and request.term.feature.has_curvature else None
-                    term_derivatives(program, self.window(inputs, point.p), request, terms, own)
+                    curvature_of = curvature if program.second_order and request.term.feature.has_curvature else None
+                    term_derivatives(program, self.window(inputs, point.p), request, terms, curvature_of)
                 indices = [index for index, x in terms.blocks.items() if x.__class__ is not float]
                 columns = [i for i, x in terms.gradient.items() if x.__class__ is not float]
                 if _is_numeric(point):  # zeros of values are no sparsity pattern
@@ -191,20 +191,20 @@ class PathSweeps(PathSteps):
 
             if local is not None:
                 indices, columns, lines = layout
-                numbers = iter(list(local))
+                elements = iter(list(local))
                 for i in columns:
-                    sides[i] = -next(numbers)
+                    sides[i] = -next(elements)
                 for index in indices:
-                    put(index, next(numbers))
+                    put(index, next(elements))
                 for line in lines:
-                    c, f = next(numbers), next(numbers)
-                    rows.append(({i: next(numbers) for i in line}, c, -f))
+                    c, f = next(elements), next(elements)
+                    rows.append(({i: next(elements) for i in line}, c, -f))
             for n, terms in enumerate(alone):
-                here = row[f"at{n}"]
+                on = row[f"at{n}"]
                 for i, x in terms.gradient.items():
-                    sides[i] = sides[i] - here * x if i in sides else -(here * x)
+                    sides[i] = sides[i] - on * x if i in sides else -(on * x)
                 for index, x in terms.blocks.items():
-                    put(index, here * x)
+                    put(index, on * x)
             return WindowShare(blocks, sides, rows, stretched)
 
         floors = [floor if unit == 1.0 else floor / (unit * unit) for unit in (*program.units, *program.variable_units)]
@@ -245,7 +245,7 @@ class PathSweeps(PathSteps):
         return PathPoint(path["q"], path["u"] if program.extra else point.u, array(p))
 
     def with_new_multipliers(self, duals: Duals, everywhere: Any, alone: Any, new: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the multipliers ``duals``, replaced by new ones for some constraints.
+        """Return the multipliers ``duals``, with new ones for selected constraints.
 
         ``everywhere`` and ``alone`` are the new multipliers.  ``new`` has a flag for each constraint: True where they
         replace the old ones.
@@ -262,8 +262,8 @@ class PathSweeps(PathSteps):
             return state, array([where(c, x, y) for c, x, y in zip(choices, *inputs, strict=True)])
 
         rows = scan(step, (), (everywhere, duals.everywhere))[1] if choices else duals.everywhere
-        own = [where(c, x, y) for c, x, y in zip(columns(program.alone), alone, duals.alone, strict=True)]
-        return rows, array(own) if own else duals.alone
+        of_single = [where(c, x, y) for c, x, y in zip(columns(program.alone), alone, duals.alone, strict=True)]
+        return rows, array(of_single) if of_single else duals.alone
 
     def lengths(self, point: PathPoint, direction: Any) -> tuple[Any, Any]:
         """Return the largest change of a coordinate, in `PathProgram.units`, and of a variable along a direction.

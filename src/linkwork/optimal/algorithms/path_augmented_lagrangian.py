@@ -126,8 +126,8 @@ class _Trial(NamedTuple):
 def initial_search(point: PathPoint, duals: Duals, hard: int) -> PathSearch:
     """Return the state of a search before its first step; ``hard`` is the number of constraints."""
     far = array([1e300] * hard)
-    numbers = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 1.0, 0.0, 1.0, _NO_STEP
-    return PathSearch(point, duals, far, far, _MIN_DAMPING, RUNNING, *numbers)
+    scalars = 0.0, 0.0, 0.0, 1e300, 0.0, 0.0, 1.0, 0.0, 1.0, _NO_STEP
+    return PathSearch(point, duals, far, far, _MIN_DAMPING, RUNNING, *scalars)
 
 
 def search(
@@ -158,7 +158,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     displacement, change = sweeps.lengths(point, direction)
     far = fmax(displacement, _relative(sweeps, border, point.p))
     length = where(positive, fmax(far, change), _NO_STEP)
-    slope = -(factors.drop + dot(factors.rest, border))  # g d
+    slope = -(factors.drop + dot(factors.border_side, border))  # g d
     undamped = lt(state.damping, _SMALL_DAMPING)
     # Gauss–Newton steps oscillate if the neglected curvature is more than twice H: if the merit does not resolve it,
     # growing steps show it
@@ -177,8 +177,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
 
     def tried(trial: _Trial) -> _Trial:
         share = trial.share
-        there = sweeps.moved(point, direction, border, share)
-        at = sweeps.shares(there, duals)
+        moved = sweeps.moved(point, direction, border, share)
+        at = sweeps.shares(moved, duals)
         change = at.merit - merit
         enough = le(change, _ARMIJO * share * slope + _ROUNDING * fabs(merit))
         satisfied = negligible
@@ -186,8 +186,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
             satisfied = and_(satisfied, le(now, tolerance))
         # a shortened step is lengthened again while that lowers the merit: penalties have kinks, and a parabola through
         # a steep one ends far before the minimum
-        some = lt(0.0, trial.accepted)
-        better = where(some, where(lt(at.merit, trial.merit), 1.0, 0.0), where(or_(enough, satisfied), 1.0, 0.0))
+        accepted = lt(0.0, trial.accepted)
+        better = where(accepted, where(lt(at.merit, trial.merit), 1.0, 0.0), where(or_(enough, satisfied), 1.0, 0.0))
         fine = and_(lt(0.5, better), positive)
         failed = where(fine, trial.failed, share)
         # the minimum of the parabola through both merits and the slope
@@ -195,7 +195,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         best = where(lt(0.0, bend), -0.5 * slope * share * share / where(lt(0.0, bend), bend, 1.0), 0.5 * share)
         shorter = fmin(fmax(best, 0.1 * share), 0.5 * share)
         longer = fmin(2.0 * share, 0.5 * (share + failed))
-        on = where(fine, where(lt(failed, 1.5 * first), 1.0, 0.0), where(some, 0.0, 1.0))
+        on = where(fine, where(lt(failed, 1.5 * first), 1.0, 0.0), where(accepted, 0.0, 1.0))
         return _Trial(
             where(fine, longer, shorter),
             failed,
@@ -227,7 +227,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     )
     trial = while_loop(searching, tried, empty, max_iterations=_TRIALS).state
     taken = lt(0.0, trial.accepted)
-    there = sweeps.moved(point, direction, border, trial.accepted)
+    moved = sweeps.moved(point, direction, border, trial.accepted)
     violations = trial.violations
     # a step that newly active rows shorten needs no damping: the next one includes them
     curved = and_(lt(trial.accepted, 0.1 * first), eq(active, trial.active))
@@ -267,8 +267,8 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         all_capped = hopeless if all_capped is None else and_(all_capped, hopeless)
     everywhere, alone = sweeps.with_new_multipliers(duals, trial.everywhere, trial.alone, renewed)
     rate = fmin(longer, _SLOWEST)  # steps that shrink at this rate r lead r/(1 − r) times the last one further
-    still = and_(taken, and_(le(length * fmax(rate / (1.0 - rate), 1.0), tolerances.step), undamped))
-    status = where(still if within is None else and_(still, within), SOLVED, RUNNING)
+    converged = and_(taken, and_(le(length * fmax(rate / (1.0 - rate), 1.0), tolerances.step), undamped))
+    status = where(converged if within is None else and_(converged, within), SOLVED, RUNNING)
     stale: Any = 0.0
     if all_capped is not None:
         little = lt(merit - trial.merit, _SMALL_DECREASE * fabs(merit))
@@ -283,7 +283,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     stable = and_(taken, undamped)
     status = where(and_(not_(taken), lt(_MAX_DAMPING, damping)), ended, status)
     return PathSearch(
-        there,
+        moved,
         Duals(everywhere, alone, array(grown)),
         violations,
         array(last),
@@ -348,7 +348,7 @@ def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any]
     count = len(low)
     A = [[factors.border[max(i, j)][min(i, j)] for j in range(count)] for i in range(count)]
     for k, small in enumerate(_small(sweeps)):
-        A[k][k] = A[k][k] + fabs(factors.rest[k]) / (0.5 * fabs(p[k]) + small) + _REGULARIZATION
+        A[k][k] = A[k][k] + fabs(factors.border_side[k]) / (0.5 * fabs(p[k]) + small) + _REGULARIZATION
 
     def rest(free: list[Any], step: list[Any]) -> tuple[list[Any], Any]:
         """Return a further step of the free parameters, and True if their matrix is positive definite.
@@ -359,7 +359,9 @@ def _bounded(sweeps: PathSweeps, factors: Eliminated, p: Any) -> tuple[list[Any]
             [A[i][j] * free[i] * free[j] + (1.0 - free[i] if i == j else 0.0) for j in range(i + 1)]
             for i in range(count)
         ]
-        return solve_border(masked, [a * (x - dot(row, step)) for a, x, row in zip(free, factors.rest, A, strict=True)])
+        return solve_border(
+            masked, [a * (x - dot(row, step)) for a, x, row in zip(free, factors.border_side, A, strict=True)]
+        )
 
     free: list[Any] = [1.0] * count
     step: list[Any] = [0.0] * count

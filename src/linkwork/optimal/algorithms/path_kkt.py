@@ -89,8 +89,8 @@ class PathConditions:
             _, (outputs["values"], outputs["jacobian"]) = scan(step, (), sweeps.rows(point, None))
         if program.force_count(program.alone):
             alone = zip(program.alone, sweeps.alone(point, None), strict=True)
-            found = flat([(w, request) for k, (_, w, request) in alone if k in hard])
-            outputs["values_alone"], outputs["jacobian_alone"] = found
+            outputs_alone = flat([(w, request) for k, (_, w, request) in alone if k in hard])
+            outputs["values_alone"], outputs["jacobian_alone"] = outputs_alone
         return outputs
 
     def _all(self, point: PathPoint, duals: Duals, evaluate: Any) -> dict[str, Any]:

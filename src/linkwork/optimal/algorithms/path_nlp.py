@@ -161,7 +161,7 @@ class PathProgram:
     @cached_property
     def variable_units(self) -> tuple[float, ...]:
         """Units of a step's variables: the robot's weight for forces, 1 for variables of unknown unit."""
-        forces = {one.name: force_units(self.tree, one.units) for one in self.contacts}
+        forces = {contact.name: force_units(self.tree, contact.units) for contact in self.contacts}
         return tuple(x for name, size in self.variables for x in forces.get(name, [1.0] * size))
 
     @property
@@ -210,7 +210,7 @@ class PathProgram:
 
     @cached_property
     def partial_at_start(self) -> tuple[int, ...]:
-        """Indices of the terms of which only the first components apply at the beginning of a path.
+        """Indices of the terms with only their first components at the beginning of a path.
 
         There are none for a path with a start.
         """
@@ -258,17 +258,17 @@ class PathProgram:
         many, free = len(q), self.durations
         count = (2 if self.started else 3) * many + 1
         rates = [dict(enumerate(clock[count + k * free : count + (k + 1) * free])) for k in range(count)]
-        own = [*range(count)]
+        indices = [*range(count)]
         if self.uniform:  # equal steps are one object
-            own[1 : 2 * many] = [many] * (2 * many - 1)
-            own[0] = many if clock[0] is clock[many] else 0
-        rates = [rates[k] for k in own]
-        known = {k: _time(clock[k], rates[k], p) for k in {*own}}
-        values = [known[k] for k in own]
+            indices[1 : 2 * many] = [many] * (2 * many - 1)
+            indices[0] = many if clock[0] is clock[many] else 0
+        rates = [rates[k] for k in indices]
+        known = {k: _time(clock[k], rates[k], p) for k in {*indices}}
+        values = [known[k] for k in indices]
         gaps, steps, time = values[:many], values[many : 2 * many], values[-1]
-        rest = [*rates[many : 2 * many], rates[-1]], self.contacts, gaps, rates[:many]
+        further = [*rates[many : 2 * many], rates[-1]], self.contacts, gaps, rates[:many]
         durations = () if self.started else (values[2 * many : -1], rates[2 * many : -1])
-        return PathWindow(self.tree, q, steps, time, variables, parameters, *rest, *durations)
+        return PathWindow(self.tree, q, steps, time, variables, parameters, *further, *durations)
 
     @property
     def clock_size(self) -> int:
@@ -337,9 +337,9 @@ def length_unit(tree: Tree) -> float:
     """
     sizes = [0.0]
     for body in tree.bodies:
-        numbers = [*body.placement.translation, body.inertia.mass, *body.inertia.about.elements()]
-        if all(isinstance(x, float) for x in numbers):
-            sizes.append(math.hypot(*numbers[:3]))
+        scalars = [*body.placement.translation, body.inertia.mass, *body.inertia.about.elements()]
+        if all(isinstance(x, float) for x in scalars):
+            sizes.append(math.hypot(*scalars[:3]))
             about, mass = body.inertia.about, body.inertia.mass
             sizes.append(math.sqrt(max(0.5 * (about.xx + about.yy + about.zz) / mass, 0.0)) if mass > 0.0 else 0.0)
     size = max(sizes)

@@ -154,7 +154,7 @@ class PathSteps:
         ]
 
     def _varying(self, clock: list[Any]) -> list[Any]:
-        """Return the gap, the time and their derivatives, which alone differ from step to step with equal steps."""
+        """Return the gap, the time and their derivatives: the only quantities that vary between equal steps."""
         many, free = 2 * self.program.depth + 3, self.program.durations
         rates = clock[many : many + free] + clock[len(clock) - free :]
         return [clock[0], clock[many - 1], *rates]
@@ -176,21 +176,21 @@ class PathSteps:
         """
         program = self.program
         moving, later = iter(inputs.get("moving", ())), iter(inputs.get("later", ()))
-        places = program.forces_of(program.everywhere)
+        columns = program.forces_of(program.everywhere)
         forces = list(inputs["forces"]) if "forces" in inputs else []
         requests = []
         for n, k in enumerate(program.everywhere):
             target = next(moving) if program.terms[k].has_target_per_step else self.inputs.targets[k]
-            own = forces[places[k]] if k in places else []
+            multipliers = forces[columns[k]] if k in columns else []
             share = next(later) if k in program.partial_at_start else 1.0
-            requests.append(self._term_request(k, inputs["weights"][n], list(target), own, duals, share))
+            requests.append(self._term_request(k, inputs["weights"][n], list(target), multipliers, duals, share))
         return requests
 
     def alone(self, point: PathPoint, duals: Duals | None) -> list[tuple[int, PathWindow, TermRequest]]:
         """Return, for each term of a single step, a tuple of the step's index, its window and the term."""
         program = self.program
         q, u = self._extended(point)
-        places = program.forces_of(program.alone)
+        columns = program.forces_of(program.alone)
         requests = []
         for k in program.alone:
             t = program.terms[k].at
@@ -199,7 +199,7 @@ class PathSteps:
             w = program.window([list(x[t]) for x in q], own_u, list(point.p), self._clocks[t])
             if program.moves_at_start:
                 w.ages, w.retreat = self._ages(t), self._retreat
-            forces = list(duals.alone[places[k]]) if k in places and duals is not None else []
+            forces = list(duals.alone[columns[k]]) if k in columns and duals is not None else []
             target = self.inputs.targets[k]
             target = list(target[t] if program.terms[k].has_target_per_step else target)
             requests.append((t, w, self._term_request(k, 1.0, target, forces, duals, self._later(k, t))))

@@ -60,7 +60,7 @@ class PathWindow(WindowDynamics):
         self.tree, self.time, self.contacts = tree, time, tuple(contacts)
         self._q, self._steps = [list(q) for q in configurations], list(steps)
         self._gaps = self._steps if gaps is None else list(gaps)
-        self._variables = [dict(numbers) for numbers in variables] or [{} for _ in self._q]
+        self._variables = [dict(values) for values in variables] or [{} for _ in self._q]
         self._parameters = {name: list(x) for name, x in (parameters or {}).items()}
         self._rates = list(rates) or [{}] * (len(self._steps) + 1)
         self._gap_rates = self._rates[:-1] if gap_rates is None else list(gap_rates)
@@ -101,9 +101,9 @@ class PathWindow(WindowDynamics):
         for gap, known in zip(self._gaps[:back], self._gap_rates, strict=False):
             time = time - gap
             rate = {k: rate.get(k, 0.0) - known.get(k, 0.0) for k in {**rate, **known}}
-        rest = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
+        further = self._steps[back:], time, self._variables[back:], self._parameters, [*self._rates[back:-1], rate]
         intervals = self._gaps, self._gap_rates, self._durations, self._duration_rates
-        return PathWindow(self.tree, self._q[back:], *rest, self.contacts, *(x[back:] for x in intervals))
+        return PathWindow(self.tree, self._q[back:], *further, self.contacts, *(x[back:] for x in intervals))
 
     @property
     def end_gap(self) -> Any:
@@ -141,8 +141,8 @@ class PathWindow(WindowDynamics):
                 to, begin = (0, 1) if back == 0 else (back + 1, back)
                 q[to] = integrate(tree, q[begin], [sign * step * x for x in changes[back]])
         rate = {k: sum(share * row.get(k, 0.0) for row, share in shares) for row, _ in shares for k in row}
-        rest = self._variables[:count], self._parameters, [*[self._rates[0]] * count, rate], self.contacts
-        return PathWindow(tree, q, [step] * count, time, *rest)
+        further = self._variables[:count], self._parameters, [*[self._rates[0]] * count, rate], self.contacts
+        return PathWindow(tree, q, [step] * count, time, *further)
 
     def chained(self, jacobian: FeatureJacobian, depth: int) -> FeatureJacobian:
         if self.with_equal_steps(depth) is self:
@@ -160,10 +160,10 @@ class PathWindow(WindowDynamics):
             for i in range(len(jacobian.values))
         ]
         for back, block in enumerate(jacobian.rows):
-            own = slice(back * tree.nq, (back + 1) * tree.nq)
-            q = moved.values[own]
+            span = slice(back * tree.nq, (back + 1) * tree.nq)
+            q = moved.values[span]
             changes = [
-                [0.0] * n if all(map(is_zero, x[own])) else configuration_derivative_to_velocity(tree, q, x[own])
+                [0.0] * n if all(map(is_zero, x[span])) else configuration_derivative_to_velocity(tree, q, x[span])
                 for x in columns
             ]
             shares = product([row[:n] for row in block], transposed(changes))
@@ -183,19 +183,20 @@ class PathWindow(WindowDynamics):
             for row in tangent_rates(tree, q)
         ]
         moving = seeded([*end, *begin], rates)
-        there, here = moving[: tree.nq], moving[tree.nq :]
-        there = integrate(tree, here, [x * share for x in difference(tree, here, there)])
-        ends = [parts(x, moving[0].level) for x in there]
+        q_end, q_begin = moving[: tree.nq], moving[tree.nq :]
+        q_end = integrate(tree, q_begin, [x * share for x in difference(tree, q_begin, q_end)])
+        ends = [parts(x, moving[0].level) for x in q_end]
         q = [value for value, _ in ends]
         changes = [tangent.row if isinstance(tangent, SparseTangent) else {} for _, tangent in ends]
         columns = []
         for k in range(2 * n):
             column: list[Any] = []
             for i, body in tree.stacked():
-                own = tree.q_slices[i]
-                column += body.call_joint("velocity_from_rate", q[own], [change.get(k, 0.0) for change in changes[own]])
+                span = tree.q_slices[i]
+                rates = [change.get(k, 0.0) for change in changes[span]]
+                column += body.call_joint("velocity_from_rate", q[span], rates)
             columns.append(column)
-        by_end, by_begin = (transposed(some) for some in (columns[:n], columns[n:]))
+        by_end, by_begin = (transposed(rows) for rows in (columns[:n], columns[n:]))
         return MidpointState(TaskState(tree, q, self.time - self.step * (1.0 - share)), by_end, by_begin)
 
     def velocity(self, back: int = 0) -> list[Any]:
@@ -218,10 +219,10 @@ class PathWindow(WindowDynamics):
     def columns(self, name: str) -> slice:
         _known(self._variables[0], name, "variable of steps")
         start = self.tree.nv
-        for other, numbers in self._variables[0].items():
-            if other == name:
+        for variable, values in self._variables[0].items():
+            if variable == name:
                 break
-            start += len(numbers)
+            start += len(values)
         return slice(start, start + len(self._variables[0][name]))
 
     def parameter(self, name: str) -> list[Any]:
@@ -233,15 +234,15 @@ class PathWindow(WindowDynamics):
         The Jacobian is by the tangent vectors and variables of ``depth`` + 1 steps, and by the path's parameters.
         """
         width, after = self.width, (depth + 1) * self.width
-        numbers: list[Any] = []
+        inputs: list[Any] = []
         rates: list[SparseTangent] = []
 
         def put(outputs: Scalars, rows: Sequence[Mapping[Any, Any]]) -> slice:
-            numbers.extend(outputs)
+            inputs.extend(outputs)
             rates.extend(map(SparseTangent, rows))
-            return slice(len(numbers) - len(outputs), len(numbers))
+            return slice(len(inputs) - len(outputs), len(inputs))
 
-        slices, own = [], []
+        slices, variables = [], []
         for back in range(depth + 1):
             start, q = back * width, self._q[back]
             shifted = [{start + k: rate for k, rate in row.items()} for row in tangent_rates(self.tree, q)]
@@ -250,7 +251,7 @@ class PathWindow(WindowDynamics):
             for name, x in self._variables[back].items():
                 named[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
                 column += len(x)
-            own.append(named)
+            variables.append(named)
         shared, column = {}, after
         for name, x in self._parameters.items():
             shared[name] = put(x, [{column + k: 1.0} for k in range(len(x))])
@@ -261,9 +262,9 @@ class PathWindow(WindowDynamics):
         unique = dict(zip(keys, intervals, strict=True))  # equal intervals are one object
         known = [*unique.values(), (self.time, self._rates[-1])]
         timed = put([x for x, _ in known], [{after + k: x for k, x in row.items()} for _, row in known])
-        moving = seeded(numbers, rates)
+        moving = seeded(inputs, rates)
         level = moving[0].level
-        plain = [dual if dual.tangent else number for dual, number in zip(moving, numbers, strict=True)]
+        plain = [dual if dual.tangent else number for dual, number in zip(moving, inputs, strict=True)]
         *own_intervals, time = plain[timed]
         dual_of = dict(zip(unique, own_intervals, strict=True))
         count = len(self._gaps)
@@ -274,7 +275,7 @@ class PathWindow(WindowDynamics):
             [*(plain[part] for part in slices), *self._q[depth + 1 :]],
             steps,
             time,
-            [*({name: plain[p] for name, p in named.items()} for named in own), *self._variables[depth + 1 :]],
+            [*({name: plain[p] for name, p in named.items()} for named in variables), *self._variables[depth + 1 :]],
             {name: plain[part] for name, part in shared.items()},
             self._rates,
             self.contacts,

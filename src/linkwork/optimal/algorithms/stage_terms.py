@@ -135,8 +135,8 @@ def _shares(request: TermRequest, values: Scalars) -> tuple[LocalShare, list[tup
             merit = merit + 0.5 * f * r
             forces.append(f)
             rows.append((scale * f, is_active * rho * scale * scale))
-            rest, _ = _excess(request, c, k, 1.0)
-            violation = fmax(violation, fabs(rest))
+            excess, _ = _excess(request, c, k, 1.0)
+            violation = fmax(violation, fabs(excess))
             residual = fmax(residual, fabs(r - shift))
             active = active + is_active if term.bounded or term.kind == "inequality" else active
     cost = merit if not term.hard else 0.0

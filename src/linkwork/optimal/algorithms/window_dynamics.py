@@ -167,7 +167,7 @@ class WindowDynamics:
 
     def _forces(self) -> dict[str, list[Any]]:
         """Return the contact and constraint forces by name."""
-        return {one.name: self.variables(one.name) for one in self.contacts}
+        return {force.name: self.variables(force.name) for force in self.contacts}
 
 
 def _product(A: Matrix, B: Matrix) -> Matrix:
@@ -176,9 +176,9 @@ def _product(A: Matrix, B: Matrix) -> Matrix:
     product = [[0.0] * columns for _ in A]
     elements = [[(k, y) for k, y in enumerate(row) if not is_zero(y)] for row in B]
     for row, out in zip(A, product, strict=True):
-        for x, others in zip(row, elements, strict=True):
+        for x, elements_of in zip(row, elements, strict=True):
             if not is_zero(x):
-                for k, y in others:
+                for k, y in elements_of:
                     out[k] = out[k] + x * y
     return product
 
@@ -283,11 +283,11 @@ class JointForces:
 
     @property
     def _contacts(self) -> list[PathContact]:
-        return [one for one in self.acting if isinstance(one, PathContact)]
+        return [force for force in self.acting if isinstance(force, PathContact)]
 
     @property
     def _constraint_forces(self) -> list[ConstraintForce]:
-        return [one for one in self.acting if isinstance(one, ConstraintForce)]
+        return [force for force in self.acting if isinstance(force, ConstraintForce)]
 
     def _wrenches(self, forces: Mapping[str, Scalars]) -> list[tuple[str, str, Scalars]]:
         return [contact.wrench(forces[contact.name]) for contact in self._contacts]

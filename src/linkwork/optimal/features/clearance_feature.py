@@ -136,8 +136,9 @@ class Clearance(Feature):
 
     def bind(self, robot: Any, w: Window) -> Self:
         pairs = w.state().select_pairs(f"feature {self.name!r}", self.scene or Scene(), self.pairs)
-        own, shapes, kept = pairs.own, pairs.shapes, pairs.selected
-        return with_fields(self, own=own, shapes=shapes, kept=kept, names=pairs.names, links=pairs.links)
+        return with_fields(
+            self, own=pairs.own, shapes=pairs.shapes, kept=pairs.selected, names=pairs.names, links=pairs.links
+        )
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         errors = self._values_and_rows(w.state(), target)[0]
@@ -147,16 +148,16 @@ class Clearance(Feature):
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
         more = [0.0] * (w.width - w.nv)
-        values, own = self._values_and_rows(w.state(), target)
-        steps = [[[*row, *more] for row in own]]
+        values, distance_rows = self._values_and_rows(w.state(), target)
+        steps = [[[*row, *more] for row in distance_rows]]
         if self.between:
-            steps.append([[0.0] * w.width for _ in own])
+            steps.append([[0.0] * w.width for _ in distance_rows])
         for share in self._shares:
             midpoint = w.interpolated_state(share)
-            distances, own = self._values_and_rows(midpoint.state, target)
+            distances, distance_rows = self._values_and_rows(midpoint.state, target)
             values = values + distances
             for rows, derivative in zip(steps, (midpoint.by_end, midpoint.by_begin), strict=True):
-                rows += [[*row, *more] for row in product(own, derivative)]
+                rows += [[*row, *more] for row in product(distance_rows, derivative)]
         return FeatureJacobian(values, steps, [[0.0] * w.parameter_count for _ in values])
 
     @property
@@ -179,9 +180,9 @@ class Clearance(Feature):
         best: dict[str, tuple[Any, list[Any]]] = {}
         for link, d, row in zip(self.links, distances, rows, strict=True):
             if link in best:
-                old, other = best[link]
+                old, old_row = best[link]
                 nearer = lt(d, old)
-                d, row = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(row, other, strict=True)]
+                d, row = where(nearer, d, old), [where(nearer, x, y) for x, y in zip(row, old_row, strict=True)]
             best[link] = d, row
         return [d for d, _ in best.values()], [row for _, row in best.values()]
 

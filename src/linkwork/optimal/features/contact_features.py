@@ -267,8 +267,8 @@ class SurfaceCone(_OfContact):
             rows += [x - fz * bound, -x - fz * bound]
         for sign in (1.0, -1.0):
             a, b = fx * Y - mx * (sign * mu), fy * X - my * (sign * mu)
-            rest = fz * (mu * (X + Y)) + mz * sign
-            rows += [a * first + b * second - rest for first in (1.0, -1.0) for second in (1.0, -1.0)]
+            bound_m = fz * (mu * (X + Y)) + mz * sign
+            rows += [a * first + b * second - bound_m for first in (1.0, -1.0) for second in (1.0, -1.0)]
         return rows
 
 

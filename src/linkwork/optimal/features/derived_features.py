@@ -114,10 +114,10 @@ class DifferenceFeature(DerivedFeature):
         return bound
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
-        own = self.feature.depth
-        w = w if own else w.with_equal_steps(self.order)
-        rows = [self.feature.values(w.earlier(back, own) if back else w, target) for back in range(self.order + 1)]
-        for order in range(own + 1, self.depth + 1):
+        depth = self.feature.depth
+        w = w if depth else w.with_equal_steps(self.order)
+        rows = [self.feature.values(w.earlier(back, depth) if back else w, target) for back in range(self.order + 1)]
+        for order in range(depth + 1, self.depth + 1):
             rows = [
                 [(x - y) / w.step_of(back, order) for x, y in zip(*pair, strict=True)]
                 for back, pair in enumerate(pairwise(rows))

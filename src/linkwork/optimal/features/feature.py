@@ -372,16 +372,16 @@ class TaskFeature(Feature):
         return steps[0]
 
 
-def _at_step(w: Window, own: TaskRows, back: int, depth: int) -> FeatureJacobian:
+def _at_step(w: Window, task: TaskRows, back: int, depth: int) -> FeatureJacobian:
     """Return the errors and Jacobian of a task at step t − ``back``, as those of a feature of ``depth``.
 
     Columns of the window's other steps are zero.
     """
     more = w.width - w.nv
     rows = [
-        [[*row, *[0.0] * more] if step == back else [0.0] * w.width for row in own.rows] for step in range(depth + 1)
+        [[*row, *[0.0] * more] if step == back else [0.0] * w.width for row in task.rows] for step in range(depth + 1)
     ]
-    return FeatureJacobian(list(own.errors), rows, [[0.0] * w.parameter_count for _ in own.errors])
+    return FeatureJacobian(list(task.errors), rows, [[0.0] * w.parameter_count for _ in task.errors])
 
 
 def _rate(w: Window, now: FeatureJacobian, before: FeatureJacobian, back: int, order: int) -> FeatureJacobian:

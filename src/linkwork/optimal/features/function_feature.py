@@ -70,12 +70,12 @@ class FunctionFeature(FunctionRows, Feature):
         put(self, "units", self.units if isinstance(self.units, str) else units)
         put(self, "shape", read_shape(caller, self.shape))
         if self.target is not None:
-            numbers = as_float_array(self.target)
-            if numbers is None or numbers.shape != self.shape or not np.isfinite(numbers).all():
+            target = as_float_array(self.target)
+            if target is None or target.shape != self.shape or not np.isfinite(target).all():
                 raise ValueError(
                     f"{caller}: target: expected finite numbers of shape {self.shape}, got {self.target!r}"
                 )
-            put(self, "target", _nested(numbers.tolist()))
+            put(self, "target", _nested(target.tolist()))
 
     @property
     def needs_forces(self) -> bool:
@@ -185,8 +185,8 @@ class WindowQuery(StateQuery):
         if joint is None:
             return self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))
         own_slice = self._velocity_slice(joint)
-        own = self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))[own_slice]
-        return own[0] if len(own) == 1 else own
+        torque = self._of(question, 2, lambda w: w.torque(passive), (self._window.nv,))[own_slice]
+        return torque[0] if len(torque) == 1 else torque
 
     def pose(self, frame: str, relative_to: str = "world", back: int = 0) -> Any:
         """Return X_AB (4, 4), the pose of a frame B in A (``relative_to``) [1, m], ``back`` steps earlier."""
@@ -241,8 +241,8 @@ class WindowQuery(StateQuery):
     def variables(self, name: str, back: int = 0) -> Any:
         """Return decision variables of the step t − ``back`` by name: an array."""
         back = steps_back("w.variables", back)
-        numbers = self._window.variables(name, back)
-        return self._of(("variables", name, f"{back}"), back, lambda w: w.variables(name, back), (len(numbers),))
+        values = self._window.variables(name, back)
+        return self._of(("variables", name, f"{back}"), back, lambda w: w.variables(name, back), (len(values),))
 
     def parameter(self, name: str) -> Any:
         """Return the parameter ``name`` of the whole path: a number, or an array."""
@@ -286,9 +286,9 @@ class WindowQuery(StateQuery):
         rates: list[SparseTangent] = []
         for question, (evaluate, depth, fixed) in self._queries.items():
             if fixed:
-                numbers = list(evaluate(w))
-                values += numbers
-                rates += [SparseTangent({})] * len(numbers)
+                results = list(evaluate(w))
+                values += results
+                rates += [SparseTangent({})] * len(results)
                 continue
             is_torque = question[0] == "torque"
             rows = w.torque_jacobian(_CHOICES[question[1]]) if is_torque else w.derived(evaluate, depth)
@@ -309,15 +309,15 @@ class WindowQuery(StateQuery):
 
     @property
     def _deepest(self) -> int:
-        """Largest number of steps before t of which the function has read a quantity."""
+        """Largest number of steps before t at which the function read a quantity."""
         return max((depth for _, depth, _ in self._queries.values()), default=0)
 
     def _rates(self, quantity: str, joint: str | None, back: int, depth: int, evaluate: Evaluator) -> Any:
         whole = self._of((quantity, f"{back}"), depth, evaluate, (self._window.nv,))
         if joint is None:
             return whole
-        own = whole[self._velocity_slice(joint)]
-        return own[0] if len(own) == 1 else own
+        rates = whole[self._velocity_slice(joint)]
+        return rates[0] if len(rates) == 1 else rates
 
     def _velocity_slice(self, joint: str) -> slice:
         tree = self._window.tree

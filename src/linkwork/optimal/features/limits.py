@@ -84,11 +84,11 @@ class _Limits(Feature):
                     bounds.append(_Bound(k, sign, float(bound), f"{name}: {which}", unit))
         return with_fields(self, bounds=tuple(bounds))
 
-    def _sized(self, side: str, value: Any, own: Any, count: int) -> np.ndarray:
-        numbers = np.array(own if value is None else value, dtype=float)
-        if numbers.ndim and len(numbers) != count:
-            raise ValueError(f"{type(self).__name__}: {side}: expected a number, or {count}, got {len(numbers)}")
-        return np.broadcast_to(numbers, count)
+    def _sized(self, side: str, value: Any, default: Any, count: int) -> np.ndarray:
+        result = np.array(default if value is None else value, dtype=float)
+        if result.ndim and len(result) != count:
+            raise ValueError(f"{type(self).__name__}: {side}: expected a number, or {count}, got {len(result)}")
+        return np.broadcast_to(result, count)
 
     @abstractmethod
     def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -106,12 +106,12 @@ class _Limits(Feature):
         return self._excess(self._limited_values(w))
 
     def _excess(self, values: Sequence[Any]) -> list[Any]:
-        return [(values[one.index] - one.bound) * one.sign for one in self.bounds]
+        return [(values[bound.index] - bound.bound) * bound.sign for bound in self.bounds]
 
 
 @dataclass(frozen=True)
 class _RateLimits(_Limits):
-    """Base class of limits with a component for each velocity; ``upper`` alone bounds the absolute value."""
+    """Base class of limits with a component for each velocity; a single ``upper`` bounds the absolute value."""
 
     per: ClassVar[str]
 
@@ -150,19 +150,19 @@ class PositionLimits(_Limits):
             names += [body.joint_name] if nq == 1 else [f"{body.joint_name}[{k}]" for k in range(nq)]
             units += body.joint.q_units
         loops = self._loops(tree)
-        return (*names, *(one.name for one in loops)), (*units, *(one.unit for one in loops))
+        return (*names, *(loop.name for loop in loops)), (*units, *(loop.unit for loop in loops))
 
     def _loops(self, tree: Any) -> list[LimitedCoordinate]:
-        own = self.lower is None and self.upper is None
-        return [one for one in limited_coordinates(tree) if one.loop is not None] if own else []
+        is_default = self.lower is None and self.upper is None
+        return [limit for limit in limited_coordinates(tree) if limit.loop is not None] if is_default else []
 
     def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
         loops = self._loops(robot.tree)
-        return [*robot.lower, *(one.lower for one in loops)], [*robot.upper, *(one.upper for one in loops)]
+        return [*robot.lower, *(loop.lower for loop in loops)], [*robot.upper, *(loop.upper for loop in loops)]
 
     def _limited_values(self, w: Window) -> Sequence[Any]:
         q, loops = w.configuration(), self._loops(w.tree)
-        return [*q, *(one.rate(KinematicState(w.tree, q))[0] for one in loops)] if loops else q
+        return [*q, *(loop.rate(KinematicState(w.tree, q))[0] for loop in loops)] if loops else q
 
 
 @public_constructor
@@ -179,18 +179,18 @@ class VelocityLimits(_RateLimits):
 
     def _coordinates(self, tree: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         (names, units), loops = super()._coordinates(tree), self._loops(tree)
-        return (*names, *(one.name for one in loops)), (*units, *(one.loop.joint.v_units[one.index] for one in loops))
+        return (*names, *(x.name for x in loops)), (*units, *(x.loop.joint.v_units[x.index] for x in loops))
 
     def _loops(self, tree: Any) -> tuple[LoopSpeed, ...]:
         return loop_speeds(tree) if self.lower is None and self.upper is None else ()
 
     def _robot_limits(self, robot: Any) -> tuple[Any, Any]:
-        most = np.array([*robot.velocity_limits, *(one.bound for one in self._loops(robot.tree))], dtype=float)
+        most = np.array([*robot.velocity_limits, *(x.bound for x in self._loops(robot.tree))], dtype=float)
         return -most, most
 
     def _limited_values(self, w: Window) -> Sequence[Any]:
         v, loops = w.velocity(), self._loops(w.tree)
-        return [*v, *(dot(one.row(KinematicState(w.tree, w.configuration())), v) for one in loops)] if loops else v
+        return [*v, *(dot(x.row(KinematicState(w.tree, w.configuration())), v) for x in loops)] if loops else v
 
 
 @public_constructor
@@ -261,7 +261,7 @@ class TorqueLimits(_RateLimits):
         torque = w.torque_jacobian(self.passive)
 
         def signed(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-            return [[x * one.sign for x in rows[one.index]] for one in self.bounds]
+            return [[x * bound.sign for x in rows[bound.index]] for bound in self.bounds]
 
         return FeatureJacobian(
             self._excess(torque.values), [signed(rows) for rows in torque.rows], signed(torque.parameters)

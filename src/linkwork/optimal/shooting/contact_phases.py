@@ -67,11 +67,11 @@ def checked_contact_phases(caller: str, problem: Any) -> ContactPhases:
     Raises ValueError for variables of steps other than contact forces, for parameters, and for contacts that may
     slide.
     """
-    known = {one.name for one in problem.contacts}
-    other = [name for name in problem.variables if name not in known]
-    if other or problem.parameters:
+    known = {contact.name for contact in problem.contacts}
+    extra = [name for name in problem.variables if name not in known]
+    if extra or problem.parameters:
         raise ValueError(
-            f"{caller}: not supported: {', '.join([*other, *problem.parameters])}; expected no variables of steps "
+            f"{caller}: not supported: {', '.join([*extra, *problem.parameters])}; expected no variables of steps "
             f"other than contact forces, no parameters and no free durations"
         )
     return contact_phases(caller, problem)
@@ -82,8 +82,8 @@ def contact_phases(caller: str, problem: Any) -> ContactPhases:
 
     Raises ValueError for contacts that may slide.
     """
-    own = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
-    forces = [one for one in problem.contacts if isinstance(one, PathContact)]
+    constraints = {constraint.name: k for k, constraint in enumerate(problem.robot.tree.constraints)}
+    forces = [contact for contact in problem.contacts if isinstance(contact, PathContact)]
     by_dynamics: set[int] = set()
     contact_models: list[ContactModel] = []
     steps: list[tuple[int, ...]] = []
@@ -102,7 +102,7 @@ def contact_phases(caller: str, problem: Any) -> ContactPhases:
         feature = term.feature
         if isinstance(feature, ContactForce) and term.kind == "equality":
             by_dynamics.add(k)  # zero force while the contact is open
-        if isinstance(feature, (HolonomicFeature, VelocityConstraint)) and feature.constraint.name in own:
+        if isinstance(feature, (HolonomicFeature, VelocityConstraint)) and feature.constraint.name in constraints:
             contact_models.append(
                 ContactModel(ConstraintForce(f"force of {feature.constraint.name}", feature.constraint), feature)
             )
@@ -135,15 +135,15 @@ def contact_jacobian(
 
 def _stacked_jacobian(robot: Any, phases: ContactPhases, q: Any, active: Any) -> Any:
     rows = []
-    for k, one in enumerate(phases.contact_models):
-        if isinstance(one.force, PathContact):
-            axes = one.force.frame if one.force.surface else "world"
-            J = robot.jacobian(q, one.force.frame, expressed_in=axes)[..., 6 - one.force.size :, :]
+    for k, model in enumerate(phases.contact_models):
+        if isinstance(model.force, PathContact):
+            axes = model.force.frame if model.force.surface else "world"
+            J = robot.jacobian(q, model.force.frame, expressed_in=axes)[..., 6 - model.force.size :, :]
         else:
             names = [constraint.name for constraint in robot.tree.constraints]
             sizes = [len(constraint.component_names) for constraint in robot.tree.constraints]
-            start = sum(sizes[: names.index(one.force.constraint.name)])
-            J = robot.constraint_jacobian(q)[..., start : start + one.force.size, :]
+            start = sum(sizes[: names.index(model.force.constraint.name)])
+            J = robot.constraint_jacobian(q)[..., start : start + model.force.size, :]
         rows.append(J * active[..., k, None, None])
     return np.concatenate(rows, axis=-2)
 
@@ -180,10 +180,10 @@ def distribute_forces(
     are distributed to both with the least norm.
     """
     G = contact_jacobian(robot, phases, q, active, values)
-    rest = tau - (np.swapaxes(G, -1, -2) @ planned[..., None])[..., 0]
-    u = rest[..., motors].copy()
-    rest[..., motors] = 0.0
-    return np.asarray(u + _distributed(G, rest, motors, _DEPENDENT)[..., : len(motors)])
+    remaining = tau - (np.swapaxes(G, -1, -2) @ planned[..., None])[..., 0]
+    u = remaining[..., motors].copy()
+    remaining[..., motors] = 0.0
+    return np.asarray(u + _distributed(G, remaining, motors, _DEPENDENT)[..., : len(motors)])
 
 
 def _distributed(G: Array, tau: Array, motors: list[int], cutoff: float) -> Array:

@@ -65,8 +65,8 @@ class _ViolationSearch:
         ended = {name: own(result._search[name], shapes[name]) for name in ("x", "u")}
         self.split = result._split
         terms, kinds = self.program.terms, {}
-        for name, some in zip(("moving", "reached"), self.split, strict=True):
-            kinds[name] = [terms[k].hard for k in some for _ in range(terms[k].count * _columns(terms[k]))]
+        for name, indices in zip(("moving", "reached"), self.split, strict=True):
+            kinds[name] = [terms[k].hard for k in indices for _ in range(terms[k].count * _columns(terms[k]))]
             for port in (f"{name}_weights", f"{name}_forces"):
                 if port in self.first:
                     self.first[port] = (
@@ -77,7 +77,7 @@ class _ViolationSearch:
         weights = own(result._inputs["weights"], (self.program.steps, len(terms)))
         scales = own(result._prepared.scaled_constants["scales"], (self.program.rows,))
         self.scales = np.zeros((self.program.steps, self.program.rows))
-        searched = [k for some in self.split for k in some if terms[k].hard]
+        searched = [k for indices in self.split for k in indices if terms[k].hard]
         for k in searched:
             rows = self.program.rows_of[k]
             self.scales[:, rows] = weights[:, k, None] * scales[rows]
@@ -90,33 +90,33 @@ class _ViolationSearch:
         first = self._called(self.first, 0)
         if first["gap"] < _MAX_GAP and self._satisfied(self._beyond(first), 1.0):
             return None
-        inputs, here = self.inputs, self._called(self.inputs, 0)
+        inputs, outputs = self.inputs, self._called(self.inputs, 0)
         damping = 0.0
         for _ in range(_MAX_ITERATIONS):
-            beyond = self._beyond(here)
+            beyond = self._beyond(outputs)
             if not np.isfinite(beyond).all() or self._satisfied(beyond, _MIN_VIOLATION):
                 return None
             new = self._called(inputs, 1, damping)
             size = float(((beyond * self.scales) ** 2).sum())
             share, used = new["decrement"] / size, damping
             regular = new["decrement"] < 1e29
-            if regular and share <= _STATIONARY and used * share <= _HIDDEN and here["gap"] < _MAX_GAP:
-                return self._certificate(beyond, here["u"], 1.0 / np.sqrt(max(share, 1e-32)))
+            if regular and share <= _STATIONARY and used * share <= _HIDDEN and outputs["gap"] < _MAX_GAP:
+                return self._certificate(beyond, outputs["u"], 1.0 / np.sqrt(max(share, 1e-32)))
             if new["status"] != 0.0 and not np.isfinite(new["values"]).all():
                 return None
             if new["damping"] > 1e12:
                 return None
             damping = new["damping"]
-            inputs, here = inputs | {"x": new["x"], "u": new["u"]}, new
+            inputs, outputs = inputs | {"x": new["x"], "u": new["u"]}, new
         return None
 
     def _called(self, inputs: Mapping[str, Array], iterations: int, damping: float = 0.0) -> dict[str, Any]:
-        """Return the outputs of the search kernel after ``iterations``, with constraints alone as its cost."""
+        """Return the outputs of the search kernel after ``iterations``, with only constraints as its cost."""
         scalars = np.array(initial_scalars(float(inputs["ends"][0]), 1.0, True))
         scalars[SHOOTING_SCALARS.index("target")], scalars[SHOOTING_SCALARS.index("damping")] = 1e-300, damping
         ends = np.array([*inputs["ends"][:2], float(iterations)])
-        own = {**inputs, "scalars": scalars, "ends": ends}
-        result = self.kernel(**{port.name: own[port.name] for port in self.kernel.inputs})
+        arrays = {**inputs, "scalars": scalars, "ends": ends}
+        result = self.kernel(**{port.name: arrays[port.name] for port in self.kernel.inputs})
         status, _, _, _, gap, decrement, *_ = np.asarray(result.diagnostics).tolist()
         return {
             "x": np.asarray(result.x),
@@ -161,7 +161,7 @@ class _ViolationSearch:
         return conflict_of(reach, everywhere, alone, names, self._pressing(u))
 
     def _pressing(self, u: Array) -> tuple[str, ...]:
-        """Return texts that name the active motor limits, one for each joint at a limit in some step."""
+        """Return texts that name the active motor limits, one for each joint at a limit in any step."""
         if "low" not in self.inputs:
             return ()
         at: Array = np.any((u <= self.inputs["low"]) | (u >= self.inputs["high"]), axis=0, keepdims=True)[0]

@@ -19,7 +19,7 @@ from linkwork.optimal.kernels import SEARCH_SCALARS
 __all__ = ["SearchOptions", "continued_search", "final_search", "run_iterations", "stopped"]
 
 Array = np.ndarray[Any, Any]
-Numbers = dict[str, Array]
+Arrays = dict[str, Array]
 
 _STATUS, _ITERATIONS, _COST, _MERIT = (SEARCH_SCALARS.index(name) for name in ("status", "iterations", "cost", "merit"))
 _SEARCH_STATUS, _PENALTY = (SHOOTING_SCALARS.index(name) for name in ("status", "penalty"))
@@ -48,12 +48,12 @@ class SearchOptions:
 
 def run_iterations(
     kernel: Any,
-    inputs: Numbers,
+    inputs: Arrays,
     max_iterations: int,
     options: SearchOptions,
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
-) -> tuple[Numbers, bool]:
+) -> tuple[Arrays, bool]:
     """Return the kernel's outputs by name after at most ``max_iterations``, and True if it was stopped early.
 
     ``result`` makes the result of all guesses from the outputs, and ``shown`` the argument of the callback, during the
@@ -67,13 +67,13 @@ def run_iterations(
 def _called(
     kernel: Any,
     names: list[str],
-    inputs: Numbers,
+    inputs: Arrays,
     max_iterations: int,
     options: SearchOptions,
     result: Callable[[Mapping[str, Array]], Any],
     shown: Callable[[Mapping[str, Array], bool], Any],
     report: Reporter,
-) -> tuple[Numbers, bool]:
+) -> tuple[Arrays, bool]:
     """Return the kernel's outputs and True if the search was stopped before; see `run_iterations`.
 
     ``names`` are the kernel's inputs, and ``report`` shows the progress.
@@ -81,7 +81,7 @@ def _called(
     deadline = None if options.limit is None else Deadline(options.limit)
     each = report.active or options.callback is not None or options.limit is not None  # one iteration a call
     count = 1 if each else COMPARISON_INTERVAL if options.compares else max_iterations
-    outputs: Numbers = {}
+    outputs: Arrays = {}
     done = 0
     while True:
         done = min(done + count, max_iterations)
@@ -107,7 +107,7 @@ def _called(
 _CONTINUED = ("x", "u", "moving_forces", "reached_forces")
 
 
-def final_search(outputs: Mapping[str, Array]) -> Numbers:
+def final_search(outputs: Mapping[str, Array]) -> Arrays:
     """Return the state from which another call can continue a search, by name.
 
     It has the motion, the multipliers, and the penalty (...).
@@ -117,7 +117,7 @@ def final_search(outputs: Mapping[str, Array]) -> Numbers:
     }
 
 
-def continued_search(search: Mapping[str, Array], initial_scalars: Array) -> Numbers:
+def continued_search(search: Mapping[str, Array], initial_scalars: Array) -> Arrays:
     """Return the multipliers and initial scalars (..., count) with which a search continues another.
 
     The penalties are those at the end of the other search.
@@ -128,12 +128,12 @@ def continued_search(search: Mapping[str, Array], initial_scalars: Array) -> Num
     return {name: search[name] for name in _CONTINUED[2:] if name in search} | {"scalars": state}
 
 
-def _running(outputs: Numbers) -> Array:
+def _running(outputs: Arrays) -> Array:
     """Return a mask of the searches that have not ended and whose values are finite."""
     return np.asarray((outputs["scalars"][..., _SEARCH_STATUS] > 1.5) & (outputs["diagnostics"][..., 0] < 2.5))
 
 
-def _merged(old: Numbers, new: Numbers) -> Numbers:
+def _merged(old: Arrays, new: Arrays) -> Arrays:
     """Return the new outputs of searches that were still running, and the old ones of those that had ended."""
     if not old:
         return new
@@ -146,7 +146,7 @@ def _merged(old: Numbers, new: Numbers) -> Numbers:
     }
 
 
-def _compared(outputs: Numbers, scalars: Array, done: int) -> Array:
+def _compared(outputs: Arrays, scalars: Array, done: int) -> Array:
     """Return the kernel's scalars of all searches, in which the status of inferior guesses is "stopped".
 
     ``scalars`` are those of the results, which the comparison reads.

@@ -20,7 +20,13 @@ from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.kernel_parameters import Parameter, inputs_of
 from linkwork.model.parametrized_tree import parametrized
 from linkwork.optimal.algorithms.shooting.cost_terms import row_kinds
-from linkwork.optimal.algorithms.shooting.shooting_kkt import StepConditions, decision_count, step_equation_count
+from linkwork.optimal.algorithms.shooting.shooting_kkt import (
+    StageRows,
+    StepConditions,
+    decision_count,
+    solve_stages,
+    step_equation_count,
+)
 from linkwork.optimal.kernels import target_sizes
 from linkwork.optimal.optimum_derivative import (
     ACTIVE_MULTIPLIER,
@@ -34,7 +40,6 @@ from linkwork.optimal.optimum_derivative import (
     value_of_call,
 )
 from linkwork.optimal.shooting.shooting_kernel import ShootingRecipe, cost_terms, row_data, same_shapes
-from linkwork.optimal.shooting.stagewise_kkt import StageRows, solve_stages
 
 __all__ = ["motion_derivative"]
 
@@ -44,10 +49,10 @@ Array = np.ndarray[Any, Any]
 
 def motion_derivative(result: Any, by: str) -> PathDerivative:
     """Return the derivative of an optimal motion by the input named ``by``; see `ShootingResult.derivative`."""
-    own, recipe, solved = result._prepared, result._recipe, optima(result)
-    parameter = named_parameter(own, by)
+    prepared, recipe, solved = result._prepared, result._recipe, optima(result)
+    parameter = named_parameter(prepared, by)
     inputs = motion_inputs(result)
-    steps = _moving_steps(own, by)
+    steps = _moving_steps(prepared, by)
     bent_of = bends_kernel(recipe, result._split)
     conditions = _MotionConditions.of(result, recipe)
     first = _called(bent_of, inputs | {"pulls": np.zeros(len(conditions.kinds))})
@@ -57,10 +62,10 @@ def motion_derivative(result: Any, by: str) -> PathDerivative:
         if solved[index]:
             pulls[index], active[index] = conditions.multipliers(index, first["J"][index], first["rows"][index])
     second = _called(bent_of, inputs | {"pulls": pulls})
-    size = input_size(own, by, parameter)
+    size = input_size(prepared, by, parameter)
     sloped: dict[str, Array] = {}
-    if by not in ("start", VELOCITY) or by in own.targets:
-        slopes_of = slopes_kernel(own, recipe, result._split, by, parameter)
+    if by not in ("start", VELOCITY) or by in prepared.targets:
+        slopes_of = slopes_kernel(prepared, recipe, result._split, by, parameter)
         direction = np.zeros(size)
         if parameter is not None:
             direction = value_of_call(recipe.program, result._inputs, parameter)
@@ -88,9 +93,9 @@ def _called(kernel: Kernel, inputs: dict[str, Array]) -> dict[str, Array]:
     return {name.removeprefix("d_").partition("_d_")[0]: np.asarray(getattr(outputs, name)) for name in outputs._fields}
 
 
-def _moving_steps(own: Any, by: str) -> tuple[int, ...]:
+def _moving_steps(prepared: Any, by: str) -> tuple[int, ...]:
     """Return the steps of a feature's target if it has one for each step; empty for other inputs."""
-    term = own.problem.terms[own.targets[by][1]] if by in own.targets else None
+    term = prepared.problem.terms[prepared.targets[by][1]] if by in prepared.targets else None
     return tuple(term.steps) if term is not None and term.has_target_per_step else ()
 
 
@@ -107,10 +112,10 @@ def _by_start(conditions: _MotionConditions, moved: Array, H: Array, J: Array) -
 
 def _start_derivative(result: Any, index: tuple[int, ...], by: str, count: int) -> Array:
     """Return the derivative (2nv, count) of the initial state of the search by the input named ``by``."""
-    own, robot = result._prepared, result.problem.robot
-    nv, tau = robot.nv, float(own.constants["step"])
+    prepared, robot = result._prepared, result.problem.robot
+    nv, tau = robot.nv, float(prepared.constants["step"])
     moved = np.zeros((2 * nv, count))
-    if by in own.targets or by not in ("start", VELOCITY, *durations_of(own)):
+    if by in prepared.targets or by not in ("start", VELOCITY, *durations_of(prepared)):
         return moved
     q, v = (np.broadcast_to(result._inputs[x], (*result.q.shape[:-2], n))[index] for x, n in _sizes_of_start(robot))
     half = 0.5 * tau if result._recipe.dynamics(1.0).staggers else 0.0
@@ -146,7 +151,7 @@ class _MotionConditions:
     @staticmethod
     def of(result: Any, recipe: ShootingRecipe) -> _MotionConditions:
         dynamics, terms = recipe.dynamics(1.0), recipe.program.terms
-        every = [kind for some in result._split for k in some for kind in row_kinds(terms[k])]
+        every = [kind for indices in result._split for k in indices for kind in row_kinds(terms[k])]
         kinds = (*every, *("equality",) * step_equation_count(dynamics), *("output",) * len(recipe.actuated))
         inputs = motion_inputs(result)
         T = recipe.program.steps
@@ -194,8 +199,8 @@ class _MotionConditions:
         """
         first, second = [], []
         program, constants = self.recipe.program, self.result._prepared.constants
-        for some in self.result._split:
-            for k in some:
+        for indices in self.result._split:
+            for k in indices:
                 term, rows = program.terms[k], program.rows_of[k]
                 alike = np.zeros(term.count, dtype=bool)
                 if term.bounded and term.hard:
@@ -230,13 +235,13 @@ class _MotionConditions:
         slopes = np.einsum("tri,tr->ti", J, pulls)  # gradient of costs and squares
         rows = []
         for t in range(T):
-            own = slopes[t, n:].copy()
+            slope = slopes[t, n:].copy()
             A = J[t][active[t], n:].T
             if t + 1 < T:
-                own[z:] += slopes[t + 1, :n]
+                slope[z:] += slopes[t + 1, :n]
                 later = J[t + 1][active[t + 1], :n].T
                 A = np.hstack([A, np.vstack([np.zeros((z, later.shape[1])), later])])
-            rows.append(StageRows(t, A, -own[:, None]))
+            rows.append(StageRows(t, A, -slope[:, None]))
         solved = solve_stages([int(x.sum()) for x in active], rows)
         forces = np.zeros(active.shape)
         for t, x in enumerate(solved):
@@ -251,25 +256,25 @@ class _MotionConditions:
         ``gradient`` and ``rows`` are the derivatives by the input of each step's Lagrangian gradient and components.
         """
         n, z, T = self.n, self.z, self.T
-        sizes = [z + n + int(own.sum()) for own in active]
+        sizes = [z + n + int(mask.sum()) for mask in active]
         equations = []
         for t in range(T):
-            own = J[t][active[t]]
-            count, some = z + n, sizes[t]
-            D, right = np.zeros((some, some)), np.zeros((some, gradient.shape[-1]))
+            J_active = J[t][active[t]]
+            count, size = z + n, sizes[t]
+            D, right = np.zeros((size, size)), np.zeros((size, gradient.shape[-1]))
             D[:count, :count] = H[t][n:, n:]
-            D[count:, :count], D[:count, count:] = own[:, n:], own[:, n:].T
+            D[count:, :count], D[:count, count:] = J_active[:, n:], J_active[:, n:].T
             right[:count], right[count:] = gradient[t][n:], rows[t][active[t]]
             blocks = [D]
             if t + 1 < T:
                 D[z:count, z:count] += H[t + 1][:n, :n]
                 right[z:count] += gradient[t + 1][:n]
-                after = np.zeros((some, sizes[t + 1]))
+                after = np.zeros((size, sizes[t + 1]))
                 after[z:count] = self._coupling(H[t + 1], J[t + 1][active[t + 1]]).T
                 blocks.append(after)
             if t:
-                before = np.zeros((some, sizes[t - 1]))
-                before[:, z:count] = self._coupling(H[t], own)
+                before = np.zeros((size, sizes[t - 1]))
+                before[:, z:count] = self._coupling(H[t], J_active)
                 blocks.insert(0, before)
             equations.append(StageRows(max(t - 1, 0), np.hstack(blocks), -right))
         solved = solve_stages(sizes, equations)
@@ -280,18 +285,18 @@ class _MotionConditions:
         change += motors @ np.concatenate([before_y, moved], axis=1)
         return np.concatenate([moved, change], axis=1)
 
-    def _coupling(self, H: Array, own: Array) -> Array:
+    def _coupling(self, H: Array, J_active: Array) -> Array:
         """Return the derivative of a step's equations by the state at which it begins.
 
         The equations are the stationarity by (z, y), then the active components.
         """
-        return np.vstack([H[self.n :, : self.n], own[:, : self.n]])
+        return np.vstack([H[self.n :, : self.n], J_active[:, : self.n]])
 
     def derivative(self, moved: Array) -> PathDerivative:
         """Return the result of `moving` as derivatives of the path, its variables, velocities and motor forces."""
         recipe, z, n = self.recipe, self.z, self.n
         nv, names = n // 2, {}
-        forces = [(one.force.name, one.force.size) for one in recipe.contact_models]
+        forces = [(model.force.name, model.force.size) for model in recipe.contact_models]
         start = nv if recipe.inverse else len(recipe.actuated)
         for name, size in recipe.program.variables if recipe.inverse else forces:
             names[name] = moved[..., start : start + size, :]
@@ -310,24 +315,24 @@ def motion_inputs(result: Any) -> dict[str, Array]:
 
     They are x, z, y, weights, targets, bounds and robot parameters; some are the same in all steps.
     """
-    own, program = result._prepared, result._recipe.program
-    ports = [port for port, *_ in own.targets.values()] + [*inputs_of(program.robot_parameters).values()]
-    numbers = {port: result._inputs[port] for port in ports}
+    prepared, program = result._prepared, result._recipe.program
+    ports = [port for port, *_ in prepared.targets.values()] + [*inputs_of(program.robot_parameters).values()]
+    values = {port: result._inputs[port] for port in ports}
     staggers = result._recipe.dynamics(1.0).staggers
-    arrays = row_data(own, program, result._split, result._schedule, numbers, staggers)
-    shapes = own.shapes
+    arrays = row_data(prepared, program, result._split, result._schedule, values, staggers)
+    shapes = prepared.shapes
     for port in ports:
         if port in arrays and arrays[port].ndim > len(shapes[port]):
             arrays[port] = np.expand_dims(arrays[port], -2)
     y = np.concatenate([result.q, result.velocities], axis=-1)
     x = np.concatenate([result._start[..., None, :], y[..., :-1, :]], axis=-2)
-    return arrays | {"x": x, "z": result._decided, "y": y, "step": own.constants["step"]}
+    return arrays | {"x": x, "z": result._decided, "y": y, "step": prepared.constants["step"]}
 
 
 def _shapes(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> dict[str, tuple[int, ...]]:
     program, dynamics = recipe.program, recipe.dynamics(1.0)
     sizes, terms = target_sizes(program), program.terms
-    kinds = [[kind for k in some for kind in row_kinds(terms[k])] for some in split]
+    kinds = [[kind for k in indices for kind in row_kinds(terms[k])] for indices in split]
     moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
     shapes: dict[str, tuple[int, ...]] = {
         "x": (dynamics.state_size,), "z": (decision_count(dynamics),), "y": (dynamics.state_size,), "step": (),
@@ -347,8 +352,8 @@ def _conditions(
 ) -> StepConditions:
     """Return the KKT conditions of a step from a kernel's inputs; ``more`` are further robot parameters."""
     program = recipe.program
-    own = {p: [*inputs[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
-    dynamics = recipe.dynamics(inputs["step"], parametrized(program.tree, own) if own else program.tree)
+    values = {p: [*inputs[name]] for p, name in inputs_of(recipe.parameters).items()} | (more or {})
+    dynamics = recipe.dynamics(inputs["step"], parametrized(program.tree, values) if values else program.tree)
     weights = [x for name in ("moving", "reached") for x in inputs.get(f"{name}_weights", ())]
     return StepConditions(cost_terms(program, dynamics, split, inputs), weights, list(inputs["data"]))
 
@@ -363,10 +368,10 @@ def bends_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> 
 
 
 def slopes_kernel(
-    own: Any, recipe: ShootingRecipe, split: tuple[list[int], list[int]], by: str, parameter: Parameter | None
+    prepared: Any, recipe: ShootingRecipe, split: tuple[list[int], list[int]], by: str, parameter: Parameter | None
 ) -> Kernel:
     """Return the kernel that differentiates a step's Lagrangian gradient and components by the input ``by``."""
-    return _KERNELS.get((recipe, by), lambda: _slopes(own, recipe, split, by, parameter))
+    return _KERNELS.get((recipe, by), lambda: _slopes(prepared, recipe, split, by, parameter))
 
 
 def _bends(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
@@ -381,19 +386,19 @@ def _bends(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel
 
 
 def _slopes(
-    own: Any, recipe: ShootingRecipe, split: tuple[list[int], list[int]], by: str, parameter: Parameter | None
+    prepared: Any, recipe: ShootingRecipe, split: tuple[list[int], list[int]], by: str, parameter: Parameter | None
 ) -> Kernel:
-    size, T = input_size(own, by, parameter), recipe.program.steps
+    size, T = input_size(prepared, by, parameter), recipe.program.steps
 
     def sloped(**inputs: Any) -> Any:
         direction = inputs.pop("direction")
         more = None
         if parameter is not None:
             more = {parameter: scalars(direction).ravel().tolist()}
-        elif by in own.targets:
-            _move_target(own, recipe, by, inputs, direction)
+        elif by in prepared.targets:
+            _move_target(prepared, recipe, by, inputs, direction)
         else:
-            assert by in durations_of(own)
+            assert by in durations_of(prepared)
             step = inputs["step"] + direction[0] / float(T)
             inputs["data"] = array([inputs["data"][0] * (step / inputs["step"]), *inputs["data"][1:]])
             inputs["step"] = step
@@ -404,18 +409,18 @@ def _slopes(
     return compile(sloped, name="motion_slopes", **_shapes(recipe, split), direction=(size,)).jacobian("direction")
 
 
-def _move_target(own: Any, recipe: ShootingRecipe, by: str, inputs: dict[str, Any], direction: Any) -> None:
+def _move_target(prepared: Any, recipe: ShootingRecipe, by: str, inputs: dict[str, Any], direction: Any) -> None:
     """Replace the target ``by`` in a kernel's inputs by the target moved along a tangent vector.
 
     A target per step is in ``data`` of the step.
     """
-    port, k, _ = own.targets[by]
+    port, k, _ = prepared.targets[by]
     program, sizes = recipe.program, target_sizes(recipe.program)
     term = program.terms[k]
     if not term.has_target_per_step:
         inputs[port] = array(moved_target(program.tree, term.feature, [*inputs[port]], [*direction]))
         return
-    start = 2 + sum(sizes[j] for j, other in enumerate(program.terms[:k]) if other.has_target_per_step)
+    start = 2 + sum(sizes[j] for j, earlier in enumerate(program.terms[:k]) if earlier.has_target_per_step)
     row = list(inputs["data"])
     moved = moved_target(program.tree, term.feature, row[start : start + sizes[k]], [*direction])
     inputs["data"] = array([*row[:start], *moved, *row[start + sizes[k] :]])

@@ -64,10 +64,10 @@ class ShootingRecipe:
 
     def dynamics(self, h: Any, tree: Tree | None = None) -> RobotDynamics:
         """Return the dynamics of a step of ``h`` seconds; ``tree`` has other values of the robot's parameters."""
-        own = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
+        options = tree or self.program.tree, h, self.actuated, self.integrator, self.passive
         if self.inverse:
-            return InverseDynamics(*own, self.program.variables, self.program.contacts)
-        return ContactDynamics(*own, self.contact_models) if self.contact_models else RobotDynamics(*own)
+            return InverseDynamics(*options, self.program.variables, self.program.contacts)
+        return ContactDynamics(*options, self.contact_models) if self.contact_models else RobotDynamics(*options)
 
 
 def shooting_kernel(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Kernel:
@@ -109,7 +109,7 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     tree, T, terms = program.tree, program.steps, program.terms
     sizes = target_sizes(program)
     nx = tree.nq + tree.nv
-    kinds = [[kind for k in some for kind in row_kinds(terms[k])] for some in split]
+    kinds = [[kind for k in indices for kind in row_kinds(terms[k])] for indices in split]
     moved = sum(sizes[k] for k, term in enumerate(terms) if term.has_target_per_step)
     shapes: dict[str, tuple[int, ...]] = {
         "x0": (nx,), "u": (T, m), "x": (T, nx), "step": (),
@@ -119,8 +119,8 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
     shapes |= same_shapes(recipe)
     if recipe.limited:
         shapes |= {"low": (m,), "high": (m,)}
-    shapes |= {f"{name}_tolerances": (len(some),) for name, some in zip(("moving", "reached"), kinds, strict=True)}
-    shapes |= {f"{name}_forces": (T, len(some)) for name, some in zip(("moving", "reached"), kinds, strict=True)}
+    shapes |= {f"{name}_tolerances": (len(rows),) for name, rows in zip(("moving", "reached"), kinds, strict=True)}
+    shapes |= {f"{name}_forces": (T, len(rows)) for name, rows in zip(("moving", "reached"), kinds, strict=True)}
     shapes |= {"scalars": (len(SHOOTING_SCALARS),), "ends": (3,)}
     shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
 
@@ -143,12 +143,12 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 
         def evaluate(_: Any, row: Any) -> tuple[Any, Any]:
             x, u, y, data = (list(part) for part in row[:4])
-            own: Any = dynamics.at(data)
-            more = own.outputs_of_step(x, u)[dynamics.state_size :] if dynamics.more else []
+            step_dynamics: Any = dynamics.at(data)
+            more = step_dynamics.outputs_of_step(x, u)[dynamics.state_size :] if dynamics.more else []
             values, gains = array(rows_of.values(x, u, [*y, *more], data)), [list(line) for line in row[4]]
-            if isinstance(own, InverseDynamics):
-                more, gains = own.motors(x, u, gains, data[0])
-            return (), (values, array(more), array(own.by_begin(x, gains)))
+            if isinstance(step_dynamics, InverseDynamics):
+                more, gains = step_dynamics.motors(x, u, gains, data[0])
+            return (), (values, array(more), array(step_dynamics.by_begin(x, gains)))
 
         rows = (problem.before(x), u, x, inputs["data"], end.gains)
         _, (values, more, gains) = scan(evaluate, (), rows)
@@ -171,13 +171,13 @@ def _compiled(recipe: ShootingRecipe, split: tuple[list[int], list[int]]) -> Ker
 
 def row_tolerances(program: PathProgram, split: tuple[list[int], list[int]], tolerances: Array) -> dict[str, Array]:
     """Return the tolerance of each search component, as inputs of the kernel by name; 1 for costs and squares."""
-    own = dict(zip(program.hard, tolerances, strict=True))
-    rows = [[own.get(k, 1.0) for k in some for _ in row_kinds(program.terms[k])] for some in split]
+    by_term = dict(zip(program.hard, tolerances, strict=True))
+    rows = [[by_term.get(k, 1.0) for k in indices for _ in row_kinds(program.terms[k])] for indices in split]
     return {f"{name}_tolerances": np.array(x) for name, x in zip(("moving", "reached"), rows, strict=True)}
 
 
 def row_data(
-    own: PreparedProblem,
+    prepared: PreparedProblem,
     program: PathProgram,
     split: tuple[list[int], list[int]],
     schedule: Schedule,
@@ -190,13 +190,13 @@ def row_data(
     step until then, its targets per step and flags of contacts; bounds; and ``arguments``, which are constant targets
     and robot parameters.
     """
-    T, constants = program.steps, own.constants
+    T, constants = program.steps, prepared.constants
     arrays: dict[str, Array] = {}
-    for name, some in zip(("moving", "reached"), split, strict=True):
+    for name, indices in zip(("moving", "reached"), split, strict=True):
         columns = [np.zeros((*schedule.weights.shape[:-2], T, 0))]
-        for k in some:
+        for k in indices:
             term, rows = program.terms[k], program.rows_of[k]
-            weights = schedule.weights[..., k, None] * own.scaled_constants["scales"][rows]
+            weights = schedule.weights[..., k, None] * prepared.scaled_constants["scales"][rows]
             if term.bounded and term.hard:
                 high, low = (np.isfinite(constants[side][rows]) for side in ("upper", "lower"))
                 weights = np.concatenate([weights * high, weights * low], axis=-1)

@@ -82,11 +82,11 @@ class ShootingResult(OptimalResult):
         program = self._prepared.program
         every, alone = [], []
         for k, term in enumerate(program.terms):
-            own = self._values[..., program.rows_of[k]]
+            values = self._values[..., program.rows_of[k]]
             if term.at is None:
-                every.append(own)
+                every.append(values)
             else:
-                alone.append(own[..., term.at, :])
+                alone.append(values[..., term.at, :])
         none = np.zeros((*self._values.shape[:-1], 0))
         return np.concatenate([none, *every], axis=-1), np.concatenate([none[..., 0, :], *alone], axis=-1)
 
@@ -128,7 +128,7 @@ class ShootingResult(OptimalResult):
 
 
 def shooting_result(
-    own: PreparedProblem,
+    prepared: PreparedProblem,
     split: tuple[list[int], list[int]],
     phases: ContactPhases,
     x0: Array,
@@ -139,11 +139,11 @@ def shooting_result(
     schedule: Schedule,
 ) -> ShootingResult:
     """Return the result from the kernel's outputs, for the targets and robot parameters ``inputs``."""
-    program, robot, weights = own.program, own.problem.robot, schedule.weights
+    program, robot, weights = prepared.program, prepared.problem.robot, schedule.weights
     status, iterations, cost, _, gap, decrement, penalty, _ = np.moveaxis(outputs.diagnostics, -1, 0)
     lead, nq = status.shape, robot.nq
     forces = _by_entry(program, split, outputs)
-    violated = _violations(own, outputs.values, weights)
+    violated = _violations(prepared, outputs.values, weights)
     ended = np.choose(np.nan_to_num(status).astype(int).clip(0, 3), [1.0, 3.0, 0.0, 3.0])
     bad = (violated > tolerances[1:]).any(axis=-1) & (penalty > FAR_PENALTY)
     ended = np.where((ended != 1.0) & bad, 2.0, ended)
@@ -163,24 +163,24 @@ def shooting_result(
     scalars[..., len(SEARCH_SCALARS) :] = np.concatenate([violated, violated], axis=-1)
     scalars = resolved(outputs.x[..., :nq], scalars, float(tolerances[0]))
     state = {"q": outputs.x[..., :nq], "scalars": scalars}
-    places = program.forces_of(program.everywhere)
+    columns_of = program.forces_of(program.everywhere)
     state["everywhere"] = np.zeros((*lead, program.steps, program.force_count(program.everywhere)))
-    for k, place in places.items():
-        state["everywhere"][..., place] = forces.get(k, 0.0)
+    for k, columns in columns_of.items():
+        state["everywhere"][..., columns] = forces.get(k, 0.0)
     state["alone"] = np.zeros((*lead, program.force_count(program.alone)))
-    for k, place in program.forces_of(program.alone).items():
-        state["alone"][..., place] = forces[k][..., program.terms[k].at, :] if k in forces else 0.0
+    for k, columns in program.forces_of(program.alone).items():
+        state["alone"][..., columns] = forces[k][..., program.terms[k].at, :] if k in forces else 0.0
     if program.variables:
         state["u"] = outputs.u[..., robot.nv :] if hasattr(outputs, "tau") else _variables(program, phases, outputs)
-    arrays = own.scaled_constants | inputs | {"weights": weights} | begin
-    result = ShootingResult._make(own, state, arrays, tolerances, lead)
+    arrays = prepared.scaled_constants | inputs | {"weights": weights} | begin
+    result = ShootingResult._make(prepared, state, arrays, tolerances, lead)
     result.controls, result.velocities, result.gains = outputs.u, outputs.x[..., nq:], outputs.K
     if hasattr(outputs, "tau"):
         result.controls, result.accelerations = outputs.tau, outputs.u[..., : robot.nv]
     else:
         v = outputs.x[..., nq:]
         first = np.broadcast_to(x0[..., None, nq:], (*v.shape[:-2], 1, robot.nv))
-        step = float(np.ravel(own.constants["step"])[0])
+        step = float(np.ravel(prepared.constants["step"])[0])
         result.accelerations = np.diff(np.concatenate([first, v], axis=-2), axis=-2) / step
     result._values, result.gap = outputs.values, gap
     result._schedule = schedule
@@ -194,11 +194,11 @@ def best_of_guesses(every: ShootingResult) -> ShootingResult:
     best_index = every._best()
     state = {name: best_entries(x, best_index) for name, x in every._state.items()}
     shapes = every._prepared.shapes | {"start": (0,), "rate": (0,)}
-    numbers = {
+    arrays = {
         name: x.squeeze(x.ndim - len(shapes[name]) - 1) if name in shapes and x.ndim > len(shapes[name]) else x
         for name, x in every._inputs.items()
     }
-    best = ShootingResult._make(every._prepared, state, numbers, every._tolerances, best_index.shape)
+    best = ShootingResult._make(every._prepared, state, arrays, every._tolerances, best_index.shape)
     best.attempts, best._best_guess = every, int(best_index) if not best_index.shape else best_index
     for name in ("controls", "accelerations", "velocities", "gains", "gap", "_values", "_start", "_decided"):
         setattr(best, name, best_entries(getattr(every, name), best_index))
@@ -214,8 +214,8 @@ def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
     Raises TypeError for another object, ValueError for a result of another problem or with other controls.
     """
     if not isinstance(warm_start, ShootingResult):
-        other = "a result of another solver: pass its q as initial_guess= instead"
-        problem = other if isinstance(warm_start, OptimalResult) else repr(warm_start)
+        advice = "a result of another solver: pass its q as initial_guess= instead"
+        problem = advice if isinstance(warm_start, OptimalResult) else repr(warm_start)
         raise TypeError(
             f'{caller}: warm_start: expected a result of the same problem by "ilqr" or "shooting", got {problem}'
         )
@@ -235,33 +235,33 @@ def search_of(caller: str, warm_start: Any, recipe: Any) -> dict[str, Array]:
 
 def _variables(program: PathProgram, phases: ContactPhases, outputs: Any) -> Array:
     """Return the contact forces as the problem's variables of steps (..., T, variables)."""
-    own, start = {}, 0
-    for one in phases.contact_models:
-        own[one.force.name] = outputs.more[..., start : start + one.force.size]
-        start += one.force.size
-    return np.concatenate([own[name] for name, _ in program.variables], axis=-1)
+    by_name, start = {}, 0
+    for model in phases.contact_models:
+        by_name[model.force.name] = outputs.more[..., start : start + model.force.size]
+        start += model.force.size
+    return np.concatenate([by_name[name] for name, _ in program.variables], axis=-1)
 
 
 def _by_entry(program: PathProgram, split: tuple[list[int], list[int]], outputs: Any) -> dict[int, Array]:
     """Return the multipliers (..., T, components) of each constraint, by index of its term."""
     forces: dict[int, Array] = {}
-    for name, some in zip(("moving", "reached"), split, strict=True):
+    for name, indices in zip(("moving", "reached"), split, strict=True):
         start = 0
-        for k in some:
+        for k in indices:
             term = program.terms[k]
             size = len(row_kinds(term))
             if term.hard:
-                own = getattr(outputs, f"{name}_forces")[..., start : start + size]
-                forces[k] = own[..., : term.count] - own[..., term.count :] if term.bounded else own
+                force = getattr(outputs, f"{name}_forces")[..., start : start + size]
+                forces[k] = force[..., : term.count] - force[..., term.count :] if term.bounded else force
             start += size
     return forces
 
 
-def _violations(own: PreparedProblem, values: Array, weights: Array) -> Array:
+def _violations(prepared: PreparedProblem, values: Array, weights: Array) -> Array:
     """Return the largest violation of each constraint (..., constraints)."""
     columns = []
-    for k in own.program.hard:
-        rows = own.program.rows_of[k]
-        on = (weights[..., k, None] != 0.0) & (own.constants["scales"][rows] != 0.0)
-        columns.append(np.where(on, np.abs(own.beyond(k, values[..., rows])), 0.0).max(axis=(-1, -2)))
+    for k in prepared.program.hard:
+        rows = prepared.program.rows_of[k]
+        on = (weights[..., k, None] != 0.0) & (prepared.constants["scales"][rows] != 0.0)
+        columns.append(np.where(on, np.abs(prepared.beyond(k, values[..., rows])), 0.0).max(axis=(-1, -2)))
     return np.stack(columns, axis=-1) if columns else np.zeros((*values.shape[:-2], 0))

@@ -143,8 +143,8 @@ def solve_by_shooting(
             raise ValueError(f"{caller}: dynamics='inverse': controls: expected None: pass initial_guess= instead")
         problem = with_motors(caller, problem, motors, (low, high), passive)
     values = read_robot_parameters(caller, problem, parameters)
-    own = prepared(problem, True, False, tuple(values))
-    program = own.program
+    setup = prepared(problem, True, False, tuple(values))
+    program = setup.program
     phases = ContactPhases((), (), frozenset()) if inverse else checked_contact_phases(caller, problem)
     if not program.uniform:
         raise ValueError(f"{caller}: duration: expected equal time steps")
@@ -160,7 +160,7 @@ def solve_by_shooting(
     second = bent if second_order is None else second_order
     gaps = solver == "shooting"
     recipe = ShootingRecipe(program, motors, integrator, passive, limited, gaps, second, phases.contact_models, inverse)
-    tau = float(np.ravel(own.constants["step"])[0])
+    tau = float(np.ravel(setup.constants["step"])[0])
     split = split_terms(recipe.dynamics(1.0), program.terms, phases.enforced)
     q0 = read_configuration(robot, SOLVE, "start", start)
     v0 = np.zeros(robot.nv) if velocity is None else read_finite(caller, "velocity", velocity, (robot.nv,))
@@ -168,14 +168,14 @@ def solve_by_shooting(
     staggers = recipe.dynamics(1.0).staggers
     first = robot.integrate(q0, 0.5 * tau * v0) if staggers else np.broadcast_to(q0, (*lead, robot.nq))
     x0 = np.concatenate([first, np.broadcast_to(v0, (*lead, robot.nv))], axis=-1)
-    known = values, (low, high), own.begin.get("u")
+    known = values, (low, high), setup.begin.get("u")
     before = None if warm_start is None else search_of(caller, warm_start, recipe)
     if before is None or initial_guess is not None or controls is not None:
         path, u = _initial_motion(caller, robot, recipe, phases, x0, tau, initial_guess, controls, *known)
     else:
         path, u = before["x"], before["u"] if inverse else np.clip(before["u"], low, high)
     if search_options.num_guesses > 1:
-        ends = own.ends(search_options.num_guesses - 1, seed)
+        ends = setup.ends(search_options.num_guesses - 1, seed)
         first = guesses(problem, np.broadcast_to(path[..., : robot.nq], (*path.shape[:-1], robot.nq)), ends, True)
         x0 = x0[..., None, :]
         paths, forces = _initial_motion(
@@ -183,16 +183,16 @@ def solve_by_shooting(
         )
         path, u = (_with_first(x, own_x) for x, own_x in ((paths, path), (forces, u)))
     inputs = {"x0": x0, "u": u, "x": path, "step": np.array(tau)}
-    aims = own.read_targets(targets) | robot_inputs(robot.tree, values)
+    aims = setup.read_targets(targets) | robot_inputs(robot.tree, values)
     axes = {
-        f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(own.shapes[p])]
-        for name, (p, *_) in own.targets.items()
+        f"targets: {name!r}": aims[p].shape[: aims[p].ndim - len(setup.shapes[p])]
+        for name, (p, *_) in setup.targets.items()
     }
     broadcast_axes({"start": lead, **axes, **parameter_axes(robot.tree, values)})
-    schedule = schedule or Schedule(own.constants["weights"], phases.active(program.steps))
-    inputs |= row_data(own, program, split, schedule, aims, staggers)
+    schedule = schedule or Schedule(setup.constants["weights"], phases.active(program.steps))
+    inputs |= row_data(setup, program, split, schedule, aims, staggers)
     inputs |= {"low": low, "high": high} if limited else {}
-    tolerances = own.read_tolerances(tolerance, step_tolerance, TOLERANCE)
+    tolerances = setup.read_tolerances(tolerance, step_tolerance, TOLERANCE)
     inputs |= row_tolerances(program, split, tolerances[1:])
     max_iterations = read_count(SOLVE, "max_iterations", max_iterations)
     inputs |= {"ends": np.array([step_tolerance, TOLERANCE, float(max_iterations)])}
@@ -207,15 +207,14 @@ def solve_by_shooting(
     begin = {"start": q0, "rate": v0}
     if search_options.num_guesses > 1:
         begin = {name: np.expand_dims(x, -2) if x.ndim > 1 else x for name, x in begin.items()}
-        own_axes = {name: len(shape) for name, shape in own.shapes.items()}
+        axes_of = {name: len(shape) for name, shape in setup.shapes.items()}
         aims = {
-            name: np.expand_dims(x, x.ndim - own_axes[name]) if x.ndim > own_axes[name] else x
-            for name, x in aims.items()
+            name: np.expand_dims(x, x.ndim - axes_of[name]) if x.ndim > axes_of[name] else x for name, x in aims.items()
         }
 
     def result(outputs: Any) -> ShootingResult:
         named = SimpleNamespace(**outputs)
-        every = shooting_result(own, split, phases, x0, begin, named, tolerances, aims, schedule)
+        every = shooting_result(setup, split, phases, x0, begin, named, tolerances, aims, schedule)
         every._state["scalars"][..., 1] = np.where(stopped(outputs), STOPPED, every._state["scalars"][..., 1])
         every._recipe, every._search = recipe, final_search(outputs)
         every._limits = (low, high) if limited else None
@@ -297,7 +296,7 @@ DYNAMICS = ("forward", "inverse")
 
 
 def with_motors(caller: str, problem: Any, motors: tuple[int, ...], limits: tuple[Array, Array], passive: bool) -> Any:
-    """Return the problem for inverse dynamics, with constraints of joint forces that stand for the motors.
+    """Return the problem for inverse dynamics, with constraints of joint forces that represent the motors.
 
     Joint forces are zero at joints without motors (term "no motor"), and within limits at the others ("motors").
 
@@ -326,15 +325,15 @@ def _with_motor_constraints(problem: Any, motors: tuple[int, ...], low: Array, h
         and len(term.steps) == problem.num_steps and term.lower is None and (term.scale > 0.0).all()
         for k in term.feature.indices
     }  # fmt: skip
-    idle = [name for name, own in owned.items() if not known.issuperset(own) and not set(own) & set(motors)]
+    idle = [name for name, dofs in owned.items() if not known.issuperset(dofs) and not set(dofs) & set(motors)]
     if idle:
         feature = TorqueFeature(idle, passive=passive)
         name = _unused_name(problem, "no motor")
         problem = problem.add(feature, "equality", scale=1.0 / robot_weight(tree), name=name)
     bounds = dict(zip(motors, zip(low, high, strict=True), strict=True))
     limited = [
-        name for name, own in owned.items()
-        if own and set(own) <= set(motors) and any(np.isfinite(bounds[k]).any() for k in own)
+        name for name, dofs in owned.items()
+        if dofs and set(dofs) <= set(motors) and any(np.isfinite(bounds[k]).any() for k in dofs)
     ]  # fmt: skip
     if limited:
         below, above = (np.array([bounds[k][side] for name in limited for k in owned[name]]) for side in (0, 1))

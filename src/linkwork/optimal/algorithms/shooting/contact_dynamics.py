@@ -110,7 +110,7 @@ class ContactDynamics(RobotDynamics):
 
     @property
     def more(self) -> int:  # type: ignore[override]
-        return sum(one.force.size for one in self.contact_models)
+        return sum(contact.force.size for contact in self.contact_models)
 
     def at(self, data: Scalars) -> Dynamics:
         """Return the dynamics of a step; ``data`` are time and share, and last the flags of active contacts."""
@@ -119,9 +119,9 @@ class ContactDynamics(RobotDynamics):
 
     def forces_by_name(self, values: Scalars) -> Mapping[str, list[Any]]:
         forces, start = {}, 0
-        for one in self.contact_models:
-            forces[one.force.name] = list(values[start : start + one.force.size])
-            start += one.force.size
+        for contact in self.contact_models:
+            forces[contact.force.name] = list(values[start : start + contact.force.size])
+            start += contact.force.size
         return forces
 
     def outputs_of_step(self, x: Scalars, u: Scalars) -> list[Any]:
@@ -161,13 +161,13 @@ class ContactDynamics(RobotDynamics):
         def step(state: Any) -> Any:
             before, z = list(state[0]), list(state[1])
             r, D, _ = self._residual(q, before)
-            own, by_forces = free, moving
+            at_forces, by_forces = free, moving
             if scales:
-                own, inverse = linearised(z)
+                at_forces, inverse = linearised(z)
                 by_forces = large_product(inverse, transposed(G))
-            right = [dot(row, before) - a - dot(row, own) for row, a in zip(D, r, strict=True)]
+            right = [dot(row, before) - a - dot(row, at_forces) for row, a in zip(D, r, strict=True)]
             forces = self._factors(D, by_forces, floors).solved(right)
-            new = [a + dot(row, forces) for a, row in zip(own, by_forces, strict=True)]
+            new = [a + dot(row, forces) for a, row in zip(at_forces, by_forces, strict=True)]
             far: Any = 0.0
             for a, b in zip(new, before, strict=True):
                 far = fmax(far, fabs(a - b) * h * (1.0 / _TOLERANCE))
@@ -186,7 +186,7 @@ class ContactDynamics(RobotDynamics):
 
     def _masks(self) -> list[Any]:
         """Return, for each component of the contact forces, 1 if its contact is active, else 0."""
-        return [on for one, on in zip(self.contact_models, self.active, strict=True) for _ in range(one.force.size)]
+        return [on for model, on in zip(self.contact_models, self.active, strict=True) for _ in range(model.force.size)]
 
     def _rows(self, q: Scalars, W: Matrix) -> tuple[Matrix, list[Any]]:
         """Return the constraint Jacobian G, and the rounding level of S's diagonal.
@@ -201,16 +201,16 @@ class ContactDynamics(RobotDynamics):
             if any(isinstance(x.force, PathContact) for x in self.contact_models)
             else {}
         )
-        for one in self.contact_models:
-            if isinstance(one.force, PathContact):
-                frame, axes, _ = one.force.wrench([0.0] * one.force.size)
-                own = transposed(joint_force_of_wrench(tree, split, at, frame, axes, one.force.size))
+        for contact in self.contact_models:
+            if isinstance(contact.force, PathContact):
+                frame, axes, _ = contact.force.wrench([0.0] * contact.force.size)
+                lines = transposed(joint_force_of_wrench(tree, split, at, frame, axes, contact.force.size))
                 squares = [[sum((a * a for a in column), 0.0) for column in zip(*block, strict=True)]
-                           for block in (own[:-3], own[-3:])]  # fmt: skip
-                sizes += [squares[0]] * (len(own) - 3) + [squares[1]] * 3
-                rows += own
+                           for block in (lines[:-3], lines[-3:])]  # fmt: skip
+                sizes += [squares[0]] * (len(lines) - 3) + [squares[1]] * 3
+                rows += lines
             else:
-                rates = rates_of_some(tree, [one.force.constraint], q, [0.0] * tree.nv, self.time - self.gap)
+                rates = rates_of_some(tree, [contact.force.constraint], q, [0.0] * tree.nv, self.time - self.gap)
                 rows += rates.rows
                 sizes += rates.sizes or [[a * a for a in row] for row in rates.rows]
         rows = [[a if is_zero(a) else a * on for a in row] for row, on in zip(rows, self._masks(), strict=True)]
@@ -222,13 +222,13 @@ class ContactDynamics(RobotDynamics):
         tree, gap, n = self.tree, self.gap, self.tree.nv
         displacement = [a * gap for a in v]
         by_configuration, by_step = integrate_derivatives(tree, q, displacement)
-        there, gaps = integrate(tree, q, displacement), [gap, gap]
-        window = PathWindow(tree, [there, list(q)], [self.h, self.h], self.time, gaps=gaps)
+        q_next, gaps = integrate(tree, q, displacement), [gap, gap]
+        window = PathWindow(tree, [q_next, list(q)], [self.h, self.h], self.time, gaps=gaps)
         residual: list[Any] = []
         by_v: Matrix = []
         by_q: Matrix = []
-        for one in self.contact_models:
-            jacobian = one.feature.jacobian(window, ())
+        for contact in self.contact_models:
+            jacobian = contact.feature.jacobian(window, ())
             end = jacobian.rows[0]
             begin = jacobian.rows[1] if len(jacobian.rows) > 1 else [[0.0] * n for _ in end]
             residual += jacobian.values
@@ -236,7 +236,7 @@ class ContactDynamics(RobotDynamics):
             by_q += [_sum(a, b) for a, b in zip(product(end, by_configuration), begin, strict=True)]
         masks = self._masks()
         residual = _each(residual, masks)
-        by_v, by_q = ([_times(row, on) for row, on in zip(some, masks, strict=True)] for some in (by_v, by_q))
+        by_v, by_q = ([_times(row, on) for row, on in zip(block, masks, strict=True)] for block in (by_v, by_q))
         return residual, by_v, by_q
 
     def _factors(self, D: Matrix, moving: Matrix, floors: Scalars) -> NearlySymmetricFactors:
@@ -257,15 +257,15 @@ class ContactDynamics(RobotDynamics):
         a = [(b - c) / h for b, c in zip(solution.v, v, strict=True)]
         by_q, by_v = self._force_derivatives(q, v, a, solution.forces)
         if self.is_resisted:
-            slopes, own = (resistance_slopes(tree, at) for at in (solution.v, v))
-            by_v = with_diagonal(by_v, _less(slopes, own))
+            slopes, begin_slopes = (resistance_slopes(tree, at) for at in (solution.v, v))
+            by_v = with_diagonal(by_v, _less(slopes, begin_slopes))
         W = solution.W
         by_both = large_product(W, [[*row_q, *row_v] for row_q, row_v in zip(by_q, by_v, strict=True)])
-        one, none = identity(n), [0.0] * n
+        unit, none = identity(n), [0.0] * n
         left = [
             [
                 *(_minus(c) for c in row_q),
-                *(_plus(one[i][k], _minus(c)) for k, c in enumerate(row_v)),
+                *(_plus(unit[i][k], _minus(c)) for k, c in enumerate(row_v)),
                 *(W[i][k] for k in self.actuated),
             ]
             for i, (row_q, row_v) in enumerate((row[:n], row[n:]) for row in by_both)
@@ -274,8 +274,8 @@ class ContactDynamics(RobotDynamics):
         _, D, by_configuration = self._residual(q, solution.v)
         factors = self._factors(D, moving, solution.floors)
         right = [
-            _sum(row, [*place, *([0.0] * (n + m))])
-            for row, place in zip(large_product(D, left), by_configuration, strict=True)
+            _sum(row, [*position_row, *([0.0] * (n + m))])
+            for row, position_row in zip(large_product(D, left), by_configuration, strict=True)
         ]
         sides = [[_minus(b) for b in column] for column in transposed(right)]
         columns = map_rows(factors.solved, sides, in_loops=len(sides) * len(right) ** 2 > _LONG, alike=True)
@@ -283,9 +283,9 @@ class ContactDynamics(RobotDynamics):
         velocity_rows = [_sum(*rows) for rows in zip(left, large_product(moving, forces), strict=True)]
         displacement = [b * gap for b in solution.v]
         by_begin, by_step = integrate_derivatives(tree, q, displacement)
-        rows = [[*row, *none, *([0.0] * m)] for row in one]
+        rows = [[*row, *none, *([0.0] * m)] for row in unit]
         position_rows = [[*by_begin[i], *(b if is_zero(b) else b * gap for b in by_step[i])] for i in range(n)]
-        identity_rows = [[*none, *row] for row in one]
+        identity_rows = [[*none, *row] for row in unit]
         y = [*integrate(tree, q, displacement), *solution.v, *solution.forces]
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]), tuple(map(tuple, forces)))
 
@@ -293,17 +293,17 @@ class ContactDynamics(RobotDynamics):
         """Return the derivatives of M a + c − Gᵀ f by q and by v (nv × nv each), with constant a and f."""
         tree = self.tree
         named = self.forces_by_name(forces)
-        acting = [(one.force, on) for one, on in zip(self.contact_models, self.active, strict=True)]
-        wrenches = [one.wrench(_times(named[one.name], on)) for one, on in acting if isinstance(one, PathContact)]
+        acting = [(contact.force, on) for contact, on in zip(self.contact_models, self.active, strict=True)]
+        wrenches = [x.wrench(_times(named[x.name], on)) for x, on in acting if isinstance(x, PathContact)]
         by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, self.passive)
-        constraints = [one.force for one in self.contact_models if isinstance(one.force, ConstraintForce)]
+        constraints = [contact.force for contact in self.contact_models if isinstance(contact.force, ConstraintForce)]
         if constraints:
 
             def constraint_forces(q: Scalars) -> list[Any]:
                 total: list[Any] = [0.0] * tree.nv
-                for one in constraints:
-                    rates = rates_of_some(tree, [one.constraint], q, [0.0] * tree.nv, self.time - self.gap)
-                    for row, force in zip(rates.rows, named[one.name], strict=True):
+                for constraint in constraints:
+                    rates = rates_of_some(tree, [constraint.constraint], q, [0.0] * tree.nv, self.time - self.gap)
+                    for row, force in zip(rates.rows, named[constraint.name], strict=True):
                         total = _sum(total, [c if is_zero(c) else c * force for c in row])
                 return total
 

@@ -1,7 +1,12 @@
-"""Cost terms of a trajectory problem as rows of a shooting step.
+"""Cost terms of a trajectory problem as rows of a shooting step, and the window in which features are evaluated.
 
 A term whose feature depends only on the state that a step reaches is a row of that state; others are rows of the step.
 A constraint with bounds is two inequalities, and least squares with bounds penalise the excess.
+
+A step t leads from (q, v) with u to (q⁺, v⁺).  The window's configuration is q⁺, its velocity v⁺, its acceleration
+(v⁺ − v)/h, its torque u, and the step before it q.  With semi-implicit Euler, positions follow from velocities: the
+next earlier step is q ⊕ (−h v), and q = q⁺ ⊕ (−g v⁺) follows from the state alone.  Other integrators have no such
+steps, and q⁺ is the configuration at the end of the step.
 """
 
 from __future__ import annotations
@@ -11,15 +16,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.errors import UnknownNameError
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.functions import fmax, fmin
 from linkwork.expr.scalar.symbol import Graph
+from linkwork.kinematics.algorithms.configuration_manifold import integrate
+from linkwork.model.tree import Tree
 from linkwork.optimal.algorithms.path_nlp import PathTerm
+from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.optimal.algorithms.shooting.augmented_cost import Terms
 from linkwork.optimal.algorithms.shooting.forward_dynamics_steps import RobotDynamics
 from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseDynamics
-from linkwork.optimal.algorithms.shooting.shooting_window import ShootingWindow, TorqueWeightWindow, window_of
 
-__all__ = ["CostTerms", "row_kinds", "split_terms"]
+__all__ = ["CostTerms", "InverseWindow", "ShootingWindow", "row_kinds", "split_terms", "window_of"]
 
 Scalars = Sequence[Any]
 
@@ -118,7 +127,7 @@ class CostTerms(Terms):
         return dynamics
 
     def curvature(self, x: Scalars, u: Scalars, data: Scalars, weights: Scalars) -> list[list[Any]]:
-        """Return second derivatives of Σ wᵢ rᵢ by (x, u), as far as they come from those of joint forces τ.
+        """Return the second derivatives of Σ wᵢ rᵢ by (x, u) that come from second derivatives of joint forces τ.
 
         They are Σ s_k ∂²τ_k with s = Σ wᵢ ∂rᵢ/∂τ, without the constraint forces' part of τ. rᵢ are the components that
         depend on the step itself, and wᵢ their factors ``weights``. Other second derivatives of rᵢ are neglected. The
@@ -154,10 +163,10 @@ class CostTerms(Terms):
                 targets.append(list(self.targets.get(k, [])))
         return targets
 
-    def _rows(self, some: Sequence[int], window: ShootingWindow, data: Scalars) -> list[Any]:
+    def _rows(self, indices: Sequence[int], window: ShootingWindow, data: Scalars) -> list[Any]:
         targets = self._targets(data)
         rows: list[Any] = []
-        for k in some:
+        for k in indices:
             rows += self._bounded(k, list(self.terms[k].feature.values(window, targets[k])))
         return rows
 
@@ -172,3 +181,168 @@ class CostTerms(Terms):
             yield from (low - x for x, low in zip(values, lower, strict=True))
         else:
             yield from (x - fmin(fmax(x, low), high) for x, low, high in zip(values, lower, upper, strict=True))
+
+
+class ShootingWindow(PathWindow):
+    """Window of the state that a shooting step reaches, in which features are evaluated.
+
+    With ``before``, the state and control of the step, it also has the quantities of the step itself. ``reads_step``
+    is True once a feature has read such a quantity.
+    """
+
+    _by = "forward"
+
+    def __init__(
+        self, dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
+    ) -> None:
+        tree: Tree = dynamics.tree
+        q, v = dynamics.split_state(y[: dynamics.state_size])
+        gap = dynamics.gap
+        earlier = integrate(tree, q, [-gap * x for x in v])
+        configurations = [q, earlier]
+        self.reads_step = False
+        self._v, self._dynamics, self._before, self.passive = v, dynamics, before, dynamics.passive
+        self._exact = dynamics.staggers  # positions follow from velocities
+        if before is not None:
+            p, w = dynamics.split_state(before[0])
+            configurations = [q, p, integrate(tree, p, [-dynamics.h * x for x in w])]
+        self._named = dynamics.forces_by_name(y[dynamics.state_size :])
+        gaps = [gap, *[dynamics.h] * (len(configurations) - 1)]
+        super().__init__(tree, configurations, [dynamics.h] * len(configurations), time, gaps=gaps)
+
+    def velocity(self, back: int = 0) -> list[Any]:
+        if back == 0:
+            return list(self._v)
+        x, _ = self._of_the_step("an earlier velocity", back == 1)
+        return self._dynamics.split_state(x)[1]
+
+    def acceleration(self, back: int = 0) -> list[Any]:
+        x, _ = self._of_the_step("an acceleration", back == 0)
+        inverse = 1.0 / self._dynamics.h
+        return [(a - b) * inverse for a, b in zip(self._v, self._dynamics.split_state(x)[1], strict=True)]
+
+    def variables(self, name: str, back: int = 0) -> list[Any]:
+        self._of_the_step("forces", back == 0)
+        return list(self._named[name]) if name in self._named else super().variables(name, back)
+
+    def jerk(self) -> list[Any]:
+        self._of_the_step("jerk", False)
+        return []
+
+    def torque(self, passive: bool | None = None) -> list[Any]:
+        _, u = self._of_the_step("torques", True)
+        if passive not in (None, self.passive):
+            is_passive = "with" if self.passive else "without"
+            raise ValueError(
+                f"torques: passive={passive}, but the motion is {is_passive} springs, damping and friction of joints"
+            )
+        return self._dynamics.forces(u)
+
+    def end_configuration(self) -> list[Any]:
+        return super().end_configuration() if self._exact else self.configuration()
+
+    @property
+    def end_time(self) -> Any:
+        return super().end_time if self._exact else self.time
+
+    def _midpoint_motion(self) -> tuple[list[Any], list[Any], list[Any]]:
+        x, _ = self._of_the_step("the middle of a step", True)
+        q, v = self._dynamics.split_state(x)
+        return q, [0.5 * (a + b) for a, b in zip(v, self._v, strict=True)], self.acceleration()
+
+    def earlier(self, back: int, depth: int) -> PathWindow:
+        self._of_the_step("an earlier step", back + depth == 1 or (back + depth == 2 and self._exact))
+        return super().earlier(back, depth)
+
+    def state(self, back: int = 0) -> Any:
+        self._earlier(back)
+        return super().state(back)
+
+    def configuration(self, back: int = 0) -> list[Any]:
+        self._earlier(back)
+        return super().configuration(back)
+
+    def _earlier(self, back: int) -> None:
+        if back > 1 or (back and not self._exact):
+            self._of_the_step("an earlier step", back == 1 or (back == 2 and self._exact))
+
+    def _of_the_step(self, quantity: str, known: bool) -> tuple[Scalars, Scalars]:
+        """Return the state at which the step begins, and its control.
+
+        ``known`` is True if they determine the quantity. Raises ValueError if it is False, and for a window without
+        them.
+        """
+        self.reads_step = True
+        if not known:
+            raise ValueError(
+                f"{self._by} dynamics does not provide {quantity}: features can use one step's states and controls"
+            )
+        if self._before is None:
+            raise ValueError(f"{quantity}: not determined by the state that a step reaches")
+        return self._before
+
+
+class InverseWindow(ShootingWindow):
+    """Window of inverse dynamics: accelerations and variables are the control, and torques follow from it."""
+
+    _dynamics: InverseDynamics
+    _by = "inverse"
+
+    def acceleration(self, back: int = 0) -> list[Any]:
+        return self._dynamics.accelerations(*self._of_the_step("an earlier acceleration", back == 0))
+
+    def variables(self, name: str, back: int = 0) -> list[Any]:
+        _, u = self._of_the_step("variables of an earlier step", back == 0)
+        named = self._dynamics.named(u)
+        return named[name] if name in named else PathWindow.variables(self, name, back)
+
+    def torque(self, passive: bool | None = None) -> list[Any]:
+        passive = self.passive if passive is None else passive
+        return self._dynamics.torque(*self._of_the_step("torques", True), passive, self.time)
+
+
+class TorqueWeightWindow(InverseWindow):
+    """Window that records the derivatives of features by joint forces.
+
+    They weight the second derivatives of joint forces; see `curvature`.
+    """
+
+    def __init__(self, dynamics: InverseDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars]) -> None:
+        super().__init__(dynamics, y, time, before)
+        self._torques: dict[bool, list[Any]] = {}
+
+    def torque(self, passive: bool | None = None) -> list[Any]:
+        passive = self.passive if passive is None else passive
+        if passive not in self._torques:
+            tau = super().torque(passive)
+            self._torques[passive] = list(seeded(tau, [SparseTangent({(passive, k): 1.0}) for k in range(len(tau))]))
+        return list(self._torques[passive])
+
+    def curvature(self, rows: Scalars, weights: Scalars) -> list[list[Any]]:
+        """Return the second derivatives of Σ s_k τ_k by (x, u), with constant s = Σ wᵢ ∂rᵢ/∂τ.
+
+        ``rows`` are the components rᵢ, computed in this window, and ``weights`` their factors wᵢ. τ are the joint
+        forces, without constraint forces.
+        """
+        dynamics, (x, u) = self._dynamics, self._of_the_step("torques", True)
+        count = dynamics.size + dynamics.controls
+        total: list[list[Any]] = [[0.0] * count for _ in range(count)]
+        for passive, tau in self._torques.items():
+            torque_weights: list[Any] = [0.0] * len(tau)
+            for row, weight in zip(rows, weights, strict=True):
+                _, tangent = parts(row, tau[0].level)
+                row_of: Mapping[Any, Any] = tangent.row if isinstance(tangent, SparseTangent) else {}
+                for (key, k), rate in row_of.items():
+                    if key == passive:
+                        torque_weights[k] = torque_weights[k] + weight * rate
+            hessian = dynamics.torque_curvature(x, u, torque_weights, passive, self.time)
+            total = [[a + b for a, b in zip(*lines, strict=True)] for lines in zip(total, hessian, strict=True)]
+        return total
+
+
+def window_of(
+    dynamics: RobotDynamics, y: Scalars, time: Any, before: tuple[Scalars, Scalars] | None = None
+) -> ShootingWindow:
+    """Return the window of a step with these dynamics, which lead to y; ``before`` are its state and control."""
+    kind = InverseWindow if isinstance(dynamics, InverseDynamics) else ShootingWindow
+    return kind(dynamics, y, time, before)

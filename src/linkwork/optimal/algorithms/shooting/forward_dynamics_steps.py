@@ -193,8 +193,8 @@ class RobotDynamics(Dynamics):
         q, _ = self.split_state(y)
         columns: list[Any] = []
         for i, body in self.tree.stacked():
-            own = self.tree.q_slices[i]
-            columns += body.call_joint("velocity_from_rate", q[own], list(rates[own]))
+            span = self.tree.q_slices[i]
+            columns += body.call_joint("velocity_from_rate", q[span], list(rates[span]))
         return [*columns, *rates[self.tree.nq :]]
 
     def linear(self, x: Scalars, u: Scalars) -> tuple[list[Any], LinearStep]:
@@ -213,18 +213,18 @@ class RobotDynamics(Dynamics):
             v = [x + y * h for x, y in zip(v, a, strict=True)]
         displacement = [x * gap for x in v]
         by_configuration, by_step = integrate_derivatives(self.tree, q, displacement)
-        one, none = identity(n), [0.0] * n
+        unit, none = identity(n), [0.0] * n
         velocity_rows = [
             [
                 *(_times(x, h) for x in by_q[i]),
-                *(_times(x, h) + one[i][k] for k, x in enumerate(by_v[i])),
+                *(_times(x, h) + unit[i][k] for k, x in enumerate(by_v[i])),
                 *(_times(by_tau[i][k], h) for k in self.actuated),
             ]
             for i in range(n)
         ]
-        rows = [[*row, *none, *([0.0] * self.controls)] for row in one]
+        rows = [[*row, *none, *([0.0] * self.controls)] for row in unit]
         position_rows = [[*by_configuration[i], *(_times(x, gap) for x in by_step[i])] for i in range(n)]
-        identity_rows = [[*none, *row] for row in one]
+        identity_rows = [[*none, *row] for row in unit]
         return [*integrate(self.tree, q, displacement), *v], LinearStep(
             ([*position_rows, *identity_rows], [*rows, *velocity_rows])
         )
@@ -235,11 +235,11 @@ class RobotDynamics(Dynamics):
         With W = (M + h S)⁻¹ they are −W ∂ID/∂q, −W (∂ID/∂v − ∂R/∂v + S) and W.
         """
         (q, v), after = self.split_state(x), self.velocity(x, u)
-        slopes, own = (resistance_slopes(self.tree, at) for at in (after, v))
+        slopes, begin_slopes = (resistance_slopes(self.tree, at) for at in (after, v))
         W = self.resisted_inverse(mass_matrix(self.tree, q, True), slopes).matrix
         a = [(b - c) / self.h for b, c in zip(after, v, strict=True)]
         by_q, by_v, _ = inverse_dynamics_derivatives(self.tree, q, v, a, (), True)
-        by_v = with_diagonal(by_v, [s - own_s for s, own_s in zip(slopes, own, strict=True)])
+        by_v = with_diagonal(by_v, [s - begin_s for s, begin_s in zip(slopes, begin_slopes, strict=True)])
         by_q, by_v = ([[_times(y, -1.0) for y in row] for row in product(W, rows)] for rows in (by_q, by_v))
         return after, (by_q, by_v, W)
 
@@ -254,10 +254,10 @@ class RobotDynamics(Dynamics):
         multipliers = self.resisted_inverse(M, slopes).applied(weights)
         a = [(b - c) / self.h for b, c in zip(after, v, strict=True)]
         by_qq, by_qv, by_vv, by_qa = inverse_dynamics_hessian(self.tree, q, v, a, multipliers, (), True)
-        bent, own = (
+        bent, begin_bent = (
             [_times(b, y) for b, y in zip(second_slopes(self.tree, at), multipliers, strict=True)] for at in (after, v)
         )
-        return after, (by_qq, by_qv, with_diagonal(by_vv, [_times(b, -1.0) for b in own]), by_qa), bent
+        return after, (by_qq, by_qv, with_diagonal(by_vv, [_times(b, -1.0) for b in begin_bent]), by_qa), bent
 
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[Matrix]:
         """Return second derivatives of a step in parts, by (δq, δv⁺) and by (δq, δv, ε); see `Dynamics.curvature`.
@@ -285,11 +285,11 @@ class RobotDynamics(Dynamics):
         for i, body in self.tree.stacked():
             if type(body.joint).integrate is JointType.integrate:
                 continue
-            own = self.tree.v_slices[i]
-            curved = joint_curvature(body, q[self.tree.q_slices[i]], after[own], self.gap, gradients[0][own])
-            places = [*range(n)[own], *(n + k for k in range(n)[own])]
-            for k, row in zip(places, curved, strict=True):
-                for j, x in zip(places, row, strict=True):
+            span = self.tree.v_slices[i]
+            curved = joint_curvature(body, q[self.tree.q_slices[i]], after[span], self.gap, gradients[0][span])
+            indices = [*range(n)[span], *(n + k for k in range(n)[span])]
+            for k, row in zip(indices, curved, strict=True):
+                for j, x in zip(indices, row, strict=True):
                     inner[k][j] = _plus(inner[k][j], x)
         return [inner, outer]
 
@@ -317,12 +317,12 @@ def joint_curvature(body: Body, q: Scalars, v: Scalars, h: Any, weights: Scalars
     if body.joint.has_fixed_subspaces:
         return _of_group(body, v, h, weights)
     n = len(v)
-    there = body.call_joint("integrate", q, [x * h for x in v])
+    end_q = body.call_joint("integrate", q, [x * h for x in v])
 
     def displaced(change: Scalars) -> Any:
-        here = body.call_joint("integrate", q, change[:n])
-        end = body.call_joint("integrate", here, [(x + y) * h for x, y in zip(v, change[n:], strict=True)])
-        return dot(weights, body.call_joint("difference", there, end))
+        begin = body.call_joint("integrate", q, change[:n])
+        end = body.call_joint("integrate", begin, [(x + y) * h for x, y in zip(v, change[n:], strict=True)])
+        return dot(weights, body.call_joint("difference", end_q, end))
 
     return second_derivatives(displaced, 2 * n)
 
@@ -352,7 +352,7 @@ def _of_group(body: Body, v: Scalars, h: Any, weights: Scalars) -> Matrix:
         for unit in unit_vectors(n)
     ]
     along = [[dot(row, column) for column in J] for row in half]
-    mixed = [[dot(column, others) for others in transposed(along)] for column in A]
+    mixed = [[dot(column, second) for second in transposed(along)] for column in A]
     H: Matrix = [[0.0] * (2 * n) for _ in range(2 * n)]
     for i in range(n):
         for j in range(n):

@@ -148,8 +148,8 @@ class Shooting:
             x, u, y, data = list(x), list(u), list(y), list(data)
             moving, reached = self.weighted_rows(w, k, state.penalty)
             dynamics = self.dynamics.at(data)
-            there, linear = dynamics.linear(x, u)
-            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
+            outputs, linear = dynamics.linear(x, u)
+            rows = self.terms.moving(x, u, outputs, data), self.terms.reached(y, data)
             if self.constrained:
                 new = tuple(
                     [
@@ -161,7 +161,7 @@ class Shooting:
                 moving, reached = self.weighted_rows(w, new, state.penalty)
             else:
                 new = (list(k[0]), list(k[1]))
-            outputs_of_step = there, linear
+            outputs_of_step = outputs, linear
             _, g, H = quadratic(
                 lambda x, u, y: self.terms.moving(x, u, y, data), dynamics, x, u, moving, outputs_of_step
             )
@@ -169,16 +169,16 @@ class Shooting:
                 more = self.terms.curvature(x, u, data, moving.derivatives(rows[0]))
                 H = [[a + state.bend * b for a, b in zip(*lines, strict=True)] for lines in zip(H, more, strict=True)]
             _, g_y, H_y = quadratic(lambda y, _: self.terms.reached(y, data), dynamics, y, (), reached)
-            gap = dynamics.state_difference(y, there[: dynamics.state_size]) if self.gaps else []
+            gap = dynamics.state_difference(y, outputs[: dynamics.state_size]) if self.gaps else []
             model = [list(linear.factors), g, H, g_y, H_y, gap]
             sizes = self._sizes((moving, reached), rows, gap)
             packed = self.packing.packed(model)
-            others = tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap)
-            return (), (packed, others)
+            arrays = tuple(map(_array, new)), tuple(map(_array, rows)), np.array(sizes), _array(gap)
+            return (), (packed, arrays)
 
         x, u = state.motion
-        _, (packed, others) = scan_storing(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
-        return packed, *others
+        _, (packed, arrays) = scan_storing(step, (), (self.before(x), u, x, self.data, self.weights, state.multipliers))
+        return packed, *arrays
 
     def evaluate(self, state: SearchState) -> tuple[Any, Any]:
         """Return the values of the components of `Terms` in all steps, and the triples of `linearize`."""
@@ -187,9 +187,9 @@ class Shooting:
             x, u, y, data, w, k = row
             x, u, y, data = list(x), list(u), list(y), list(data)
             dynamics = self.dynamics.at(data)
-            there = dynamics.outputs_of_step(x, u)
-            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
-            gap = dynamics.state_difference(y, there[: dynamics.state_size]) if self.gaps else []
+            outputs = dynamics.outputs_of_step(x, u)
+            rows = self.terms.moving(x, u, outputs, data), self.terms.reached(y, data)
+            gap = dynamics.state_difference(y, outputs[: dynamics.state_size]) if self.gaps else []
             sizes = self._sizes(self.weighted_rows(w, k, state.penalty), rows, gap)
             return (), (tuple(map(_array, rows)), np.array(sizes))
 
@@ -222,9 +222,9 @@ class Shooting:
 
         def back(p: Any, row: Any) -> tuple[Any, Any]:
             at = self.model(row[0])
-            *here, before = at.linear.gradients([a + b for a, b in zip(p, at.reached_gradient, strict=True)])
+            *arguments, before = at.linear.gradients([a + b for a, b in zip(p, at.reached_gradient, strict=True)])
             q = [a + b for a, b in zip(at.gradient, before, strict=True)]
-            return np.array(q[: self.dynamics.size]), tuple(map(_array, here))
+            return np.array(q[: self.dynamics.size]), tuple(map(_array, arguments))
 
         _, gradients = scan_stored(back, np.zeros(self.dynamics.size), packed, reverse=True)
 
@@ -269,12 +269,12 @@ class Shooting:
             if self.limits is not None:
                 u = [fmin(fmax(a, low), up) for a, low, up in zip(u, *self.limits, strict=True)]
             data = list(data)
-            there = self.dynamics.at(data).outputs_of_step(x, u)
-            y = there[: self.dynamics.state_size]
+            outputs = self.dynamics.at(data).outputs_of_step(x, u)
+            y = outputs[: self.dynamics.state_size]
             if self.gaps:
                 y = self.dynamics.moved(y, [(share - 1.0) * d for d in gap[0]])
             moving, reached = self.weighted_rows(w, multipliers, penalty)
-            rows = self.terms.moving(x, u, there, data), self.terms.reached(y, data)
+            rows = self.terms.moving(x, u, outputs, data), self.terms.reached(y, data)
             cost = moving.cost(rows[0]) + reached.cost(rows[1])
             most = fmax(most, self._beyond((moving, reached), rows))
             return (np.array(y), total + cost, most), (np.array(y), np.array(u))

@@ -73,7 +73,7 @@ class InverseDynamics(RobotDynamics):
         """Return the joint forces τ (nv) of a step [N·m, N]; ``time`` is that of the next configuration."""
         q, w, a = self.force_arguments(x, u)
         named = self.named(u)
-        forces = [f for one in self.acting for f in named[one.name]]
+        forces = [f for force in self.acting for f in named[force.name]]
         tau = joint_forces(JointForces(self.tree, self.acting, passive, time - self.gap), [*q, *w, *a, *forces])
         if not (passive and self.is_resisted):
             return tau
@@ -104,9 +104,9 @@ class InverseDynamics(RobotDynamics):
         if passive and self.is_resisted:
             _, v, a = motion
             after = [b + c * self.h for b, c in zip(v, a, strict=True)]
-            bent, own = ([b * w for b, w in zip(second_slopes(tree, at), weights, strict=True)] for at in (after, v))
+            bent, bent_v = ([b * w for b, w in zip(second_slopes(tree, at), weights, strict=True)] for at in (after, v))
             for i in range(n):
-                H[n + i][n + i] = H[n + i][n + i] + bent[i] - own[i]
+                H[n + i][n + i] = H[n + i][n + i] + bent[i] - bent_v[i]
                 H[n + i][2 * n + i] = H[2 * n + i][n + i] = H[n + i][2 * n + i] + self.h * bent[i]
                 H[2 * n + i][2 * n + i] = H[2 * n + i][2 * n + i] + self.h * self.h * bent[i]
         for name, rows in dynamics.force_curvature(motion[0], weights).items():
@@ -139,11 +139,11 @@ class InverseDynamics(RobotDynamics):
         y = self.step(x, u)
         q, _ = self.split_state(x)
         by_configuration, by_step = integrate_derivatives(self.tree, q, [b * gap for b in y[self.tree.nq :]])
-        one, none = identity(n), [0.0] * n
-        velocity_rows = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in one]
-        rows = [[*row, *none, *([0.0] * m)] for row in one]
+        unit, none = identity(n), [0.0] * n
+        velocity_rows = [[*none, *row, *(b if is_zero(b) else h for b in row), *([0.0] * (m - n))] for row in unit]
+        rows = [[*row, *none, *([0.0] * m)] for row in unit]
         position_rows = [[*by_configuration[i], *(b if is_zero(b) else b * gap for b in by_step[i])] for i in range(n)]
-        identity_rows = [[*none, *row] for row in one]
+        identity_rows = [[*none, *row] for row in unit]
         return y, LinearStep(([*position_rows, *identity_rows], [*rows, *velocity_rows]))
 
     def curvature(self, x: Scalars, u: Scalars, gradients: Sequence[Scalars]) -> list[list[list[Any]]]:
@@ -174,7 +174,7 @@ class _JointForceFunction:
     ) -> Sequence[SparseRow]:
         q, w, a, forces = self._parted(arguments)
         slopes = self.of.torque_derivatives(q, w, a, forces)
-        blocks = [slopes.by_q, slopes.by_v, slopes.by_a, *(slopes.by_forces[one.name] for one in self.of.acting)]
+        blocks = [slopes.by_q, slopes.by_v, slopes.by_a, *(slopes.by_forces[force.name] for force in self.of.acting)]
         whole = [[x for block in blocks for x in block[i]] for i in range(len(results))]
         pushed: list[dict[Any, Any]] = [{} for _ in results]
         tree = self.of.tree
@@ -192,9 +192,9 @@ class _JointForceFunction:
         start, n = tree.nq + 2 * tree.nv, tree.nv
         forces = {}
         q, w, a = x[: tree.nq], x[tree.nq : tree.nq + n], x[tree.nq + n : start]
-        for one in self.of.acting:
-            forces[one.name] = list(x[start : start + one.size])
-            start += one.size
+        for force in self.of.acting:
+            forces[force.name] = list(x[start : start + force.size])
+            start += force.size
         return list(q), list(w), list(a), forces
 
 
@@ -202,6 +202,6 @@ def _tangent(tree: Tree, q: Scalars, rates: Scalars) -> list[Any]:
     """Return the tangent vector along which q changes at these rates."""
     columns: list[Any] = []
     for i, body in tree.stacked():
-        own = tree.q_slices[i]
-        columns += body.call_joint("velocity_from_rate", q[own], list(rates[own]))
+        span = tree.q_slices[i]
+        columns += body.call_joint("velocity_from_rate", q[span], list(rates[span]))
     return columns

@@ -57,7 +57,7 @@ def resists(tree: Tree) -> bool:
 def friction_velocities(tree: Tree) -> list[Any]:
     """Return the friction velocity of each velocity (nv); an empty list if no joint has dry friction."""
     dry = dry_parameters(tree)
-    return [] if all(is_zero(one.sliding) for one in dry) else [one.velocity for one in dry]
+    return [] if all(is_zero(law.sliding) for law in dry) else [law.velocity for law in dry]
 
 
 def added_resistance(tree: Tree, v: Scalars, after: Scalars) -> list[Any]:

@@ -104,9 +104,9 @@ class Packing:
 
     def unpacked(self, values: Sequence[Any]) -> Any:
         """Return the nested value of an array that `packed` returned."""
-        rest = iter(list(values))
-        numbers = iter([self._known[k] if k in self._known else next(rest) for k in range(self._count)])
-        return _nested(self._form, numbers)
+        unknown = iter(list(values))
+        leaves = iter([self._known[k] if k in self._known else next(unknown) for k in range(self._count)])
+        return _nested(self._form, leaves)
 
 
 def _flattened(value: Any, values: list[Any]) -> Any:

@@ -13,14 +13,21 @@ its steps,
 
 As in `path_kkt`, an input θ moves the motion by the second derivatives of the same sum.
 
-Source: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983.
+The equations of all steps are banded.  `solve_stages` solves them by orthogonal (QR) elimination, step by step.
+Overdetermined equations are solved in the least-squares sense; undetermined unknowns have least norm.
+
+Sources: Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983; Golub and Van Loan,
+Matrix Computations, 4th ed., 2013, section 5.3 (least squares), applied to a band.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
@@ -36,7 +43,7 @@ from linkwork.optimal.algorithms.shooting.inverse_dynamics_steps import InverseD
 from linkwork.optimal.algorithms.shooting.resisted_velocities import added_resistance
 from linkwork.optimal.algorithms.window_dynamics import JointForces
 
-__all__ = ["StepConditions", "decision_count", "step_equation_count"]
+__all__ = ["StageRows", "StepConditions", "decision_count", "solve_stages", "step_equation_count"]
 
 Scalars = Sequence[Any]
 Matrix = list[list[Any]]
@@ -122,12 +129,12 @@ class StepConditions:
         residual += difference(tree, p, integrate(tree, q, [b * gap for b in w]))
         start = 0
         window = PathWindow(tree, [p, q], [h, h], self.data[0], gaps=[gap, gap])
-        for one, on in zip(
+        for model, on in zip(
             contact_models, dynamics.active if isinstance(dynamics, ContactDynamics) else (), strict=True
         ):
-            own = more[start : start + one.force.size]
-            residual += [on * r + (1.0 - on) * f for r, f in zip(one.feature.values(window, ()), own, strict=True)]
-            start += one.force.size
+            force = more[start : start + model.force.size]
+            residual += [on * r + (1.0 - on) * f for r, f in zip(model.feature.values(window, ()), force, strict=True)]
+            start += model.force.size
         return residual
 
     def _accelerations(self, dynamics: RobotDynamics, x: Scalars, y: Scalars) -> list[Any]:
@@ -137,7 +144,7 @@ class StepConditions:
 
     def _forces(self, dynamics: RobotDynamics) -> JointForces:
         contact_models = dynamics.contact_models if isinstance(dynamics, ContactDynamics) else ()
-        acting = tuple(one.force for one in contact_models)
+        acting = tuple(contact.force for contact in contact_models)
         return JointForces(dynamics.tree, acting, dynamics.passive, self.data[0] - dynamics.gap)
 
     # ---- derivatives
@@ -210,11 +217,11 @@ class StepConditions:
                 H[i][n + j] = H[n + j][i] = by_qv[i][j] - by_qa[i][j] * rate
                 H[i][last + j] = H[last + j][i] = by_qa[i][j] * rate
         hessians, start = forces.force_curvature(q, weights), 2 * n + dynamics.controls
-        for name, numbers in named.items():
+        for name, values in named.items():
             for k, row in enumerate(hessians.get(name, [])):
                 for i, b in enumerate(row):
                     H[start + k][i] = H[i][start + k] = b
-            start += len(numbers)
+            start += len(values)
         return H
 
     def _lagrangian_gradient(self, values: Scalars, J: Matrix, multipliers: Scalars) -> list[Any]:
@@ -225,3 +232,84 @@ class StepConditions:
             force = multiplier if kind in CONSTRAINTS else 1.0 if kind == "cost" else value
             total = [a if is_zero(b) else a + force * b for a, b in zip(total, row, strict=True)]
         return total
+
+
+Array = np.ndarray[Any, Any]
+
+_DEPENDENT = 1e-12  # of the largest singular value of a stage: cutoff
+_FINE = 1e-8  # residual of the equations, relative to their right sides
+
+
+class StageRows(NamedTuple):
+    """Linear equations A (x_k; x_{k+1}; ...) = b in the unknowns of successive stages from k = ``first`` on."""
+
+    first: int
+    A: Array
+    b: Array  # (rows, right sides)
+
+
+def solve_stages(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
+    """Return the solution of banded equations: for each stage an array (size, right sides).
+
+    ``sizes`` are the numbers of unknowns of each stage.  An equation involves at most three successive stages.
+    """
+    result = _eliminated(sizes, rows)
+    scale = 1.0 + max((np.abs(row.b).max(initial=0.0) for row in rows), default=0.0)
+    square = sum(len(row.A) for row in rows) == sum(sizes)
+    if square and not _residual(sizes, rows, result) <= _FINE * scale:
+        result = _least_squares(sizes, rows)
+    return result
+
+
+def _eliminated(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
+    T, count = len(sizes), rows[0].b.shape[-1] if rows else 0
+    carried, factors = np.zeros((0, count)), []
+    for k in range(T):
+        n, width = sizes[k], sum(sizes[k : k + 3])
+        blocks = [_wide(carried, width, count)]
+        blocks += [_wide(np.hstack([row.A, row.b]), width, count) for row in rows if row.first == k]
+        R: Array = np.asarray(np.linalg.qr(np.vstack(blocks), mode="r"))
+        R = np.vstack([R, np.zeros((max(n - len(R), 0), width + count))])
+        factors.append((R[:n, :n], R[:n, n:width], R[:n, width:]))
+        carried = R[n:width, n:]
+    result: list[Array] = [np.zeros((0, count))] * T
+    for k in reversed(range(T)):
+        R, more, right = factors[k]
+        later = np.vstack([np.zeros((0, count)), *result[k + 1 : k + 3]])
+        result[k] = np.linalg.lstsq(R, right - more @ later, rcond=_DEPENDENT)[0]
+    return result
+
+
+def _wide(rows: Array, width: int, count: int) -> Array:
+    """Return equations [A b] whose matrix A is padded with zeros to ``width`` unknowns.
+
+    ``count`` is the number of right sides b.
+    """
+    columns = rows.shape[1] - count
+    result = np.zeros((len(rows), width + count))
+    result[:, :columns], result[:, width:] = rows[:, :columns], rows[:, columns:]
+    return result
+
+
+def _residual(sizes: Sequence[int], rows: Sequence[StageRows], result: Sequence[Array]) -> float:
+    """Return the largest residual of the equations; infinite if an unknown is not finite."""
+    largest = 0.0
+    for first, A, b in rows:
+        x = np.vstack([b[:0], *result[first : first + 3]])[: A.shape[1]]
+        largest = max(largest, float(np.abs(A @ x - b).max(initial=0.0)))
+    return largest if np.isfinite(largest) else np.inf
+
+
+def _least_squares(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]:
+    """Return the least-squares solution of all equations as one system, for each stage.
+
+    It also solves dependent equations.
+    """
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    A, b = np.zeros((sum(len(row.A) for row in rows), starts[-1])), np.vstack([row.b for row in rows])
+    start = 0
+    for row in rows:
+        A[start : start + len(row.A), starts[row.first] : starts[row.first] + row.A.shape[1]] = row.A
+        start += len(row.A)
+    x = np.linalg.lstsq(A, b, rcond=_DEPENDENT)[0]
+    return [x[a:b] for a, b in pairwise(starts)]

@@ -98,9 +98,9 @@ class Dynamics(ABC):
         n, m = self.size, self.controls
 
         def weighted_step(change: Scalars) -> Any:
-            there = self.step(self.moved(x, change[:n]), [a + b for a, b in zip(u, change[n:], strict=True)])
+            end = self.step(self.moved(x, change[:n]), [a + b for a, b in zip(u, change[n:], strict=True)])
             total: Any = 0.0
-            for w, d in zip(weights, self.state_difference(y, there), strict=True):
+            for w, d in zip(weights, self.state_difference(y, end), strict=True):
                 total = total + w * d
             return total
 
@@ -188,7 +188,7 @@ class LinearStep:
         return self.gradients(v)[-1]
 
     def gradients(self, v: Scalars) -> list[list[Any]]:
-        """Return v, F₁ᵀ v, F₂ᵀ F₁ᵀ v, …: the gradients by the next state and by what each factor is multiplied with."""
+        """Return v, F₁ᵀ v, F₂ᵀ F₁ᵀ v, …: the gradients by the next state and by each factor's input."""
         result = [list(v)]
         for factor in self.factors:
             result.append([dot(column, result[-1]) for column in transposed(factor)])
@@ -229,18 +229,18 @@ def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
 
 
 def _congruent_in_parts(V: Matrix, F: Matrix, dense: Sequence[int]) -> list[list[Any]]:
-    """Return FᵀV F for a symmetric V, with the rows ``dense`` of F in large products, and the others written out.
+    """Return FᵀV F for a symmetric V: large products for the rows ``dense`` of F, explicit operations for the others.
 
     Of products whose sum is symmetric, most of the half above the diagonal is left out.
     """
-    others = [k for k in range(len(F)) if k not in set(dense)]
-    rows, columns = [F[k] for k in dense], _nonzero_columns([F[k] for k in others])
+    sparse = [k for k in range(len(F)) if k not in set(dense)]
+    rows, columns = [F[k] for k in dense], _nonzero_columns([F[k] for k in sparse])
     width = max((i + 1 for i, column in enumerate(columns) if column), default=0)  # of the nonzero columns
-    product = _product_of_both(V, rows, columns, dense, dense, others)
+    product = _product_of_both(V, rows, columns, dense, dense, sparse)
     inner = _lower_product(transposed(rows), product)
     if width:
         narrow = [row[:width] for row in rows]
-        product = _product_of_both(V, narrow, columns[:width], others, dense, others)
+        product = _product_of_both(V, narrow, columns[:width], sparse, dense, sparse)
         for i, column in enumerate(columns[:width]):
             for j in range(i + 1):
                 inner[i][j] = inner[i][j] + _dot(column, [line[j] for line in product])
@@ -253,16 +253,16 @@ def _product_of_both(
     columns: Sequence[NonzeroColumn],
     of: Sequence[int],
     dense: Sequence[int],
-    others: Sequence[int],
+    sparse: Sequence[int],
 ) -> list[list[Any]]:
     """Return the rows ``of`` of V F, with the rows ``dense`` of F in a large product.
 
-    ``rows`` are these, and ``columns`` those of the ``others``.
+    ``rows`` are these, and ``columns`` those of the ``sparse``.
     """
     product = large_product([[V[i][k] for k in dense] for i in of], rows)
     if not any(columns):
         return product
-    shares = [[_dot(column, [V[i][k] for k in others]) for column in columns] for i in of]
+    shares = [[_dot(column, [V[i][k] for k in sparse]) for column in columns] for i in of]
     return add_matrices(product, shares)
 
 
