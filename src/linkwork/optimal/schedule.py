@@ -35,10 +35,8 @@ def rescheduled(
     ``phases`` is a dict from the name of a phase to its steps: (first step, step after the last), None for no step, or
     booleans by step (..., T).  Their leading axes are those of ``lead``, flattened to one.
 
-    Raises TypeError and ValueError, UnknownNameError for an unknown phase.
+    Raises ValueError, and UnknownNameError for an unknown phase.
     """
-    if not isinstance(phases, Mapping):
-        raise TypeError(f"{caller}: phases: expected a dict of names to steps, got {phases!r}")
     known, T = problem.phases, problem.num_steps
     masks = {}
     for name, steps in phases.items():
