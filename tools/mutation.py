@@ -42,7 +42,7 @@ OPPOSITE: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
 }  # fmt: skip
 COMMUTATIVE = (  # calls whose first two arguments may change places
-    *("max", "min", "fmax", "fmin", "maximum", "minimum", "and_", "or_", "eq", "ne", "hypot", "add", "multiply"),
+    *("max", "min", "fmax", "fmin", "maximum", "minimum", "and_", "or_", "eq", "ne", "hypot", "add", "multiply", "dot"),
     *("array_equal", "allclose", "isclose", "logical_and", "logical_or", "logaddexp"),
 )
 SIZE_OF_WORK = re.compile(  # constants that choose between two forms of code with equal results, or sizes of batches
