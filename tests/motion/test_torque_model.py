@@ -14,6 +14,8 @@ from linkwork.constraints import References
 from linkwork.expr.scalar.functions import fabs
 from linkwork.force_elements import ForceElement, Marks
 from linkwork.motion import time_optimal
+from linkwork.motion.algorithms.timing.segment_constraints import PathLimits
+from linkwork.motion.algorithms.timing.segment_resistance import fitting_share, segment_resistance
 from linkwork.motion.timing import time_optimal as timing
 from linkwork.motion.timing.torque_model import TorqueModel
 from linkwork.spatial import Force, Motion, Pose, Vec3
@@ -152,6 +154,24 @@ def test_damping_bounds_for_slower_motions_are_tight_and_below_the_torque_limits
     least, most = min(0.0, damping * speed - slope * speed**2), damping**2 / (4.0 * slope)
     expected = [least, most, slope] if sign > 0.0 else [-most, -least, -slope]
     assert np.allclose(np.ravel(bounds), expected, rtol=1e-5, atol=1e-9) and room - most >= 0.1 * room
+
+
+@pytest.mark.parametrize("rate", [-1.5, 1.5])
+def test_resistance_on_a_segment_is_that_of_its_damping(rate: float) -> None:
+    """R = d q' ẋ at the nodes where ẋ is constant; else its range, and the share of ẋ² that leaves room for it."""
+    damping, rest, rates = 3.0, 1.0, [[rate]] * 3
+    tree = _slider(damping=damping).tree
+    even = segment_resistance(tree, rates, 4.0, 4.0, [10.0])
+    assert np.allclose(even.values, damping * rate * 2.0) and np.allclose(even.slopes, damping * rate / 4.0)
+    assert even.least == even.most == [0.0] and even.errors[0] < 1e-8
+    rough = segment_resistance(tree, rates, 1.0, 4.0, [10.0])
+    assert not np.any(rough.values) and not np.any(rough.slopes)
+    assert np.allclose([*rough.least, *rough.most], np.sort([damping * rate, damping * rate * 2.0]))
+    for limit in (4.0, 40.0):
+        limits = PathLimits([], [], [-limit], [limit])
+        room = limit - rest if rate > 0.0 else limit + rest
+        share = min(1.0, 0.8 * room / (damping * 1.5 * 2.0))
+        assert np.isclose(fitting_share(tree, rates, [[rest]] * 3, limits, 1.0, 4.0), share**2, rtol=1e-12)
 
 
 def test_friction_beyond_the_torque_limit_is_refused_by_timing():
