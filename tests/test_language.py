@@ -12,6 +12,7 @@ ROOMS = [
     "collision",
     "compare",
     "constraints",
+    "control",
     "dynamics",
     "environments",
     "expr",

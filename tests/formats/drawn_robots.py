@@ -15,7 +15,7 @@ from linkwork.force_elements import Bushing, SpringDamper
 from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.model.body import WORLD, Body, DisabledPair, Drive, Following, Frame, Limits, Point
 from linkwork.model.composite_body import with_summed_inertias
-from linkwork.model.named_state import NamedState
+from linkwork.model.description import NamedState
 from linkwork.model.random_tree import random_inertia, random_pose
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3

@@ -12,7 +12,7 @@ from formats.drawn_robots import State
 from linkwork import joints
 from linkwork.constraints import LoopJoint
 from linkwork.model.body import Body
-from linkwork.model.named_state import NamedState
+from linkwork.model.description import NamedState
 from linkwork.model.tree import Tree
 
 __all__ = ["coordinates", "keys", "values_of_mujoco", "values_of_pinocchio", "with_quaternion"]

@@ -15,8 +15,7 @@ from linkwork.formats.constructor_reader import PlainReader
 from linkwork.formats.constructor_schema import constructor_arguments
 from linkwork.formats.data_values import Value
 from linkwork.model.actuator import FREE, Actuator
-from linkwork.model.description import ActuatorDescription, NamedStateDescription
-from linkwork.model.named_state import NamedState
+from linkwork.model.description import ActuatorDescription, NamedState, NamedStateDescription
 
 __all__ = [
     "ACTUATOR_KINDS",

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from linkwork.model.description import JointDescription as JointDescription
     from linkwork.model.description import LinkDescription as LinkDescription
     from linkwork.model.description import MarkDescription as MarkDescription
+    from linkwork.model.description import NamedState as NamedState
     from linkwork.model.description import NamedStateDescription as NamedStateDescription
-    from linkwork.model.named_state import NamedState as NamedState
     from linkwork.model.tree import Report as Report
     from linkwork.model.tree_builder import DEFAULT_GRAVITY as DEFAULT_GRAVITY
     from linkwork.model.tree_builder import FLOATING_BASE as FLOATING_BASE
@@ -57,7 +57,7 @@ if not TYPE_CHECKING:
                 "ActuatorDescription ConstraintDescription Description ForceElementDescription FrameDescription "
                 "JointDescription LinkDescription MarkDescription NamedStateDescription"
             ),
-            "linkwork.model.named_state": "NamedState",
+            "linkwork.model.description": "NamedState",
             "linkwork.model.tree": "Report",
             "linkwork.model.tree_builder": "DEFAULT_GRAVITY FLOATING_BASE read_gravity",
             "linkwork.model.value_check": "check_inertial looks_like_degrees mass_properties moments_possible",

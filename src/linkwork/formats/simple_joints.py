@@ -36,8 +36,7 @@ from linkwork.joints import (
 from linkwork.model.actuator import Actuator
 from linkwork.model.body import WORLD, Body, Drive, Following, Limits
 from linkwork.model.composite_body import compose
-from linkwork.model.description import JointDescription, LinkDescription
-from linkwork.model.named_state import ByJoint
+from linkwork.model.description import ByJoint, JointDescription, LinkDescription
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose, Rotation, Vec3
 

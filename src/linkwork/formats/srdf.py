@@ -19,7 +19,7 @@ from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element, parse
 from linkwork.model.body import DisabledPair
 from linkwork.model.collision_pairs import adjacency, collision_links, unmoving_pairs
-from linkwork.model.named_state import NamedState
+from linkwork.model.description import NamedState
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import with_named_configurations, without_named_configurations
 from linkwork.spatial.arguments import LARGEST

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linkwork.model.body import WORLD as WORLD
     from linkwork.model.body import Body as Body
     from linkwork.model.body import Frame as Frame
+    from linkwork.model.collision_pairs import bounding_sphere_of as bounding_sphere_of
     from linkwork.model.collision_pairs import pair_filter as pair_filter
     from linkwork.model.collision_pairs import pairs_of_links as pairs_of_links
     from linkwork.model.composite_body import compose as compose
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from linkwork.model.function_spec import Output as Output
     from linkwork.model.function_spec import quantity_of as quantity_of
     from linkwork.model.kernel_parameters import read_parameters as read_parameters
-    from linkwork.model.shape_bounds import bounding_sphere_of as bounding_sphere_of
     from linkwork.model.tree import Tree as Tree
     from linkwork.model.tree_drawing import axis_text as axis_text
     from linkwork.model.tree_drawing import constraint_lines as constraint_lines
@@ -50,14 +50,13 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.model.body": "WORLD Body Frame",
-            "linkwork.model.collision_pairs": "pair_filter pairs_of_links",
+            "linkwork.model.collision_pairs": "bounding_sphere_of pair_filter pairs_of_links",
             "linkwork.model.composite_body": "compose frames_with_inertias with_summed_inertias",
             "linkwork.model.coordinate_names": "dimensions_of labels_of names_in names_of units_for units_of",
             "linkwork.model.coupled_joints": "bounds",
             "linkwork.model.friction_laws": "Friction FrictionLaw read_friction",
             "linkwork.model.function_spec": "FunctionSpec Output quantity_of",
             "linkwork.model.kernel_parameters": "read_parameters",
-            "linkwork.model.shape_bounds": "bounding_sphere_of",
             "linkwork.model.tree": "Tree",
             "linkwork.model.tree_drawing": (
                 "axis_text constraint_lines constraint_rows follows_text joint_parameters slice_text tree_lines"

@@ -17,7 +17,7 @@ from linkwork._util.messages import quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.model.body import WORLD, Body, DisabledPair, Following, Frame
 from linkwork.model.composite_body import compose, frames_with_inertias, with_summed_inertias
-from linkwork.model.named_state import NamedState
+from linkwork.model.description import NamedState
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_edits import free_name, is_plain_world, is_tied, names_in_space, off_the_world, unused
 from linkwork.shapes import Geometry, Shape

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from linkwork.constraints import Constraint
     from linkwork.force_elements import ForceElement
     from linkwork.model.actuator import Actuator
-    from linkwork.model.named_state import NamedState
+    from linkwork.model.description import NamedState
 
 __all__ = ["Report", "Tree", "kind_hint"]
 

@@ -9,7 +9,7 @@ from linkwork._util.validation import is_real, shown
 from linkwork.errors import UnknownNameError
 from linkwork.model.actuator import Actuator
 from linkwork.model.body import Body
-from linkwork.model.named_state import ByJoint, NamedState
+from linkwork.model.description import ByJoint, NamedState
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import LARGEST
 

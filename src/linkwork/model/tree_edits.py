@@ -25,7 +25,7 @@ from linkwork.joints import JointType
 from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.composite_body import compose, frames_with_inertias, sum_inertias, with_summed_inertias
-from linkwork.model.named_state import NamedState
+from linkwork.model.description import NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import with_locked_joints
 from linkwork.model.tree_attachments import names_world, referenced_bodies, refuse_locked, renamed_frames

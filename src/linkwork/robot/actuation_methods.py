@@ -14,7 +14,7 @@ from linkwork._util.named_tuple_list import Named
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.actuator import Actuator
-from linkwork.model.named_state import ByJoint, NamedState
+from linkwork.model.description import ByJoint, NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import (
     with_actuators,

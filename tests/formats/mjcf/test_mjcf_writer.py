@@ -11,7 +11,7 @@ from linkwork import joints, robots
 from linkwork.errors import ModelError
 from linkwork.formats.mjcf.writing.mjcf_writer import mjcf_text
 from linkwork.model.collision_pairs import collision_pairs
-from linkwork.model.named_state import NamedState
+from linkwork.model.description import NamedState
 from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Motion, Pose
 

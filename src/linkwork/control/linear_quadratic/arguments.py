@@ -50,10 +50,10 @@ def actuated_joints(caller: str, robot: Any, acting: np.ndarray) -> list[str]:
     """Return the names of the joints with these indices of v.  Raises ValueError if a joint is selected in part."""
     names, left = [], set(acting.tolist())
     for i, body in robot.tree.stacked():
-        own = set(range(robot.nv)[robot.tree.v_slices[i]])
-        if own and own <= left:
+        indices = set(range(robot.nv)[robot.tree.v_slices[i]])
+        if indices and indices <= left:
             names.append(body.joint_name)
-            left -= own
+            left -= indices
     if left:
         name = robot.v_names[min(left)]
         raise ValueError(f"{caller}: actuators: {name!r} is one of several velocities of a joint: name the whole joint")
@@ -129,8 +129,8 @@ def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray
 def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:
     """Return the largest forces (nv,); None means the robot's effort limits, as for joints that a dict leaves out."""
     if isinstance(value, Mapping):
-        own, tree = robot.effort_limits, robot.tree
-        return by_joint(caller, "effort_limits", tree, value, default=own, least=0.0, unit="N·m, N", infinite=True)
+        limits, tree = robot.effort_limits, robot.tree
+        return by_joint(caller, "effort_limits", tree, value, default=limits, least=0.0, unit="N·m, N", infinite=True)
     try:
         result = np.array(robot.effort_limits if value is None else value, dtype=float)
     except (TypeError, ValueError):

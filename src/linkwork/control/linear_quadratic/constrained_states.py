@@ -63,7 +63,7 @@ def _projected(robot: Any, q: Any) -> Any:
 
 
 def _timed(robot: Any) -> bool:
-    return any(one.time_dependent for one in robot.constraints)
+    return any(c.time_dependent for c in robot.constraints)
 
 
 def permitted_deviations(caller: str, robot: Any, q: Array, v: Array) -> Array | None:

@@ -91,9 +91,9 @@ def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passiv
     """Return the derivative of one state's acceleration by q, v and τ (n, 3n); None for a singular mass matrix."""
     n = robot.nv
     along = robot.compile(("inverse_dynamics", passive_options(passive))).jvp("q", "v", "a")
-    D, rest = np.eye(3 * n), np.zeros(n)
+    D, zeros = np.eye(3 * n), np.zeros(n)
     directions = D[:, :n], D[:, n : 2 * n], D[:, 2 * n :]
-    M = along(q, v, rest, *(x[2 * n :] for x in directions))
+    M = along(q, v, zeros, *(x[2 * n :] for x in directions))
     M = 0.5 * (M + M.T)
     sizes = np.sqrt(np.maximum(np.diag(M), 0.0))
     if not sizes.all():
@@ -104,7 +104,7 @@ def _acceleration_derivatives(robot: Any, q: Array, v: Array, tau: Array, passiv
         return None
     if not (pivots**2).min() > _SINGULAR:
         return None
-    a = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, rest, **passive_options(passive)))
+    a = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, zeros, **passive_options(passive)))
     by_state = along(q, v, a, *(x[: 2 * n] for x in directions)).T  # of τ (n, 2n)
     result: Array = np.linalg.solve(M, np.hstack([-by_state, np.eye(n)]))
     return result

@@ -46,8 +46,8 @@ def dense_regulator(A: Array, B: Array, Q: Array, R: Array, N: Array, discrete: 
     residual = np.full(len(X), np.inf)
     with np.errstate(all="ignore"):
         for k in range(len(X)):
-            own = (matrices[0][k], matrices[1][k], matrices[2][k], matrices[3][k], matrices[4][k])
-            K[k], X[k], residual[k] = _System(*own, discrete=discrete).solve()
+            system = (matrices[0][k], matrices[1][k], matrices[2][k], matrices[3][k], matrices[4][k])
+            K[k], X[k], residual[k] = _System(*system, discrete=discrete).solve()
     return K.reshape(*lead, m, n), X.reshape(*lead, n, n), residual.reshape(lead)
 
 
@@ -118,23 +118,23 @@ class _System:
         for _ in range(_NEWTON_STEPS):
             if not np.isfinite(X).all():
                 break
-            rest, K = self._residual(X)
+            remainder, K = self._residual(X)
             closed = self.A - self.B @ K
             sizes = np.abs(np.linalg.eigvals(closed) if roots is None else roots)
             rate = 1.0 if self.discrete else float(sizes.mean())
-            residual = float(np.linalg.norm(rest) / max(rate * float(np.linalg.norm(X)), 1e-300))
+            residual = float(np.linalg.norm(remainder) / max(rate * float(np.linalg.norm(X)), 1e-300))
             if not np.isfinite(residual):
                 break
             if roots is None:
                 roots = np.linalg.eigvals(closed)
                 if not (self._decays(roots, slowest) or not (self.discrete or closed.any())):
                     return None
-            best = min((one[2] for one in result), default=np.inf)
+            best = min((iterate[2] for iterate in result), default=np.inf)
             result.append((K, X, residual))
             if residual < _FINE or (residual >= 0.5 * best and residual < _SOLVED):
                 break
-            X = _symmetric(X + _lyapunov(closed, rest, self.discrete, roots))
-        for k, (K, X, residual) in sorted(enumerate(result), key=lambda one: one[1][2]):
+            X = _symmetric(X + _lyapunov(closed, remainder, self.discrete, roots))
+        for k, (K, X, residual) in sorted(enumerate(result), key=lambda iterate: iterate[1][2]):
             if k == 0 or self._decays(np.linalg.eigvals(self.A - self.B @ K), slowest):
                 return K, X, residual
         return None
@@ -145,12 +145,12 @@ class _System:
         if self.discrete:
             XA = X @ self.A
             T, S = self.B.T @ XA + self.N.T, self.R + self.B.T @ XB
-            rest = self.A.T @ XA - X + self.Q
+            remainder = self.A.T @ XA - X + self.Q
         else:
             AX, T, S = self.A.T @ X, XB.T + self.N.T, self.R
-            rest = AX + AX.T + self.Q
+            remainder = AX + AX.T + self.Q
         K = np.linalg.solve(S, T)
-        return _symmetric(rest - T.T @ K), K
+        return _symmetric(remainder - T.T @ K), K
 
     def _decays(self, roots: Array, slowest: float) -> bool:
         """Return True if motions with these eigenvalues decay at a rate above ``slowest``."""
@@ -168,8 +168,8 @@ def _cayley(A: Array, G: Array, H: Array) -> tuple[Array, Array, Array]:
     n, eye = len(A), np.eye(len(A))
     largest, mean = _sizes(np.block([[A, -G], [-H, -A.T]]))
     gamma = mean**0.75 * largest**0.25
-    own = np.linalg.eigvals(A)
-    while np.abs(own - gamma).min() < _NEAR * gamma:
+    values = np.linalg.eigvals(A)
+    while np.abs(values - gamma).min() < _NEAR * gamma:
         gamma *= 1.5
     inverse = np.linalg.inv(A - gamma * eye)
     LG = inverse @ G

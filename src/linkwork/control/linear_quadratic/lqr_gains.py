@@ -103,9 +103,9 @@ def lqr(A: Any, B: Any, Q: Any, R: Any, N: Any = None, *, discrete: bool = False
     elif not (sound.all() and (residual < _FINE).all()):
         arrays = _check("lqr", A, B, Q, R, none, discrete)
         if not (fine := residual < _FINE).all():  # a singular R, or motions that Q does not penalise
-            other = _dense(arrays, discrete)
-            K, X = (np.where(fine[..., None, None], a, b) for a, b in ((K, other.K), (X, other.X)))
-            residual = np.where(fine, residual, other.residual)
+            dense = _dense(arrays, discrete)
+            K, X = (np.where(fine[..., None, None], a, b) for a, b in ((K, dense.K), (X, dense.X)))
+            residual = np.where(fine, residual, dense.residual)
     return LQRGain(K, X, residual)
 
 
@@ -286,14 +286,14 @@ def _check_costs(caller: str, arrays: Mapping[str, np.ndarray], discrete: bool) 
     sizes = np.abs(Q).max(axis=(-1, -2))
     label = "Q - N inv(R) N'"
     if least > 0.0:
-        rest = Q - N @ np.linalg.solve(R, np.swapaxes(N, -1, -2))
+        costs = Q - N @ np.linalg.solve(R, np.swapaxes(N, -1, -2))
     else:  # inputs without cost
         label = "[Q N; N' R]"
         lead = np.broadcast_shapes(Q.shape[:-2], N.shape[:-2], R.shape[:-2])
         Q, N, R = (np.broadcast_to(M, (*lead, *M.shape[-2:])) for M in (Q, N, R))
-        rest = np.block([[Q, N], [np.swapaxes(N, -1, -2), R]])
-        sizes = np.abs(rest).max(axis=(-1, -2))
-    least = (np.linalg.eigvalsh(0.5 * (rest + rest.swapaxes(-1, -2)))[..., 0] + _SLACK * sizes).min()
+        costs = np.block([[Q, N], [np.swapaxes(N, -1, -2), R]])
+        sizes = np.abs(costs).max(axis=(-1, -2))
+    least = (np.linalg.eigvalsh(0.5 * (costs + costs.swapaxes(-1, -2)))[..., 0] + _SLACK * sizes).min()
     if least < 0.0:
         raise ValueError(
             f"{caller}: Q: expected a positive semidefinite cost, but {label} has the eigenvalue {least:.6g}"
@@ -328,11 +328,11 @@ def _reason(arrays: Mapping[str, np.ndarray], discrete: bool) -> str:
                 f"controllable by B"
             )
     inverse = np.linalg.pinv(R, rcond=1e-12, hermitian=True)
-    shifted, rest = A - B @ inverse @ N.T, Q - N @ inverse @ N.T
+    shifted, Q_reduced = A - B @ inverse @ N.T, Q - N @ inverse @ N.T
     for root in np.linalg.eigvals(shifted):
         marginal = abs(abs(root) - 1.0) < 1e-6 if discrete else abs(root.real) < 1e-6 * scale
-        observability = np.linalg.svd(np.vstack([root * np.eye(n) - shifted, rest]), compute_uv=False)[-1]
-        if marginal and observability < _UNCONTROLLABLE * max(scale, np.abs(rest).max()):
+        observability = np.linalg.svd(np.vstack([root * np.eye(n) - shifted, Q_reduced]), compute_uv=False)[-1]
+        if marginal and observability < _UNCONTROLLABLE * max(scale, np.abs(Q_reduced).max()):
             return f"Q: the mode of the eigenvalue {_shown(root)} does not decay and has no cost in Q"
     if discrete and np.linalg.matrix_rank(R, hermitian=True) < len(R):
         return "R is singular, and R + B'XB is singular: expected inputs with a cost"

@@ -22,9 +22,9 @@ from linkwork.model.description import (
     FrameDescription,
     JointDescription,
     LinkDescription,
+    NamedState,
     NamedStateDescription,
 )
-from linkwork.model.named_state import NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.value_check import check_inertial, mass_properties
 from linkwork.robot.construction.robot_loading import Options

@@ -24,7 +24,7 @@ from linkwork.kernels.compiler_api import Port
 from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following, Limits
 from linkwork.model.coupled_joints import read_mimic
 from linkwork.model.tree import Tree
-from linkwork.robot.html_rows import joint_row
+from linkwork.model.tree_drawing import joint_row
 from linkwork.robot.joint.joint_editing import ResistanceEditing, check_links, check_order, pose_of
 from linkwork.robot.joint.link_methods import LinkMethods
 from linkwork.robot.joint.passive_parameters import (
