@@ -13,6 +13,7 @@ from typing import Any
 import hatch_build
 import numpy as np
 import pytest
+import yaml
 
 import linkwork
 from linkwork._util.lazy_imports import defining_module
@@ -222,5 +223,16 @@ def test_docstring_of_the_package_names_every_public_name() -> None:
         assert hasattr(getattr(linkwork, cited[0]), cited[1])
 
 
-def test_citation_file_states_the_current_version() -> None:
+def test_files_of_the_package_state_the_current_version() -> None:
     assert f"\nversion: {linkwork.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'\nversion = "{linkwork.__version__}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_hosted_workflow_runs_the_commands_of_the_readme_on_all_systems() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/checks.yml").read_text(encoding="utf-8"))["jobs"]
+    commands = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+    of_readme = re.findall(r"^pip install.*", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(of_readme) == 2 and [x for x in commands["systems"] if "selfcheck" not in x] == of_readme
+    assert commands["merge"] == [".ci/run", ".ci/wheel"] and commands["night"] == [".ci/nightly"]
+    systems = " ".join(row["system"] for row in jobs["systems"]["strategy"]["matrix"]["include"])
+    assert all(name in systems for name in ("ubuntu", "arm", "windows", "macos"))

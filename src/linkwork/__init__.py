@@ -78,9 +78,9 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
   mathematics.md; equations are in algorithms/.
 - Figures: speed.md, inverse_kinematics_figures.md, motion_figures.md, optimal_figures.md, simulation_figures.md,
   distances_figures.md.
-- Contributors: ARCHITECTURE.md (map of the source code), extending/, decisions/.
+- Contributors: ARCHITECTURE.md (map of the source code), extending/, decisions/, versions.md (what may change).
 
-`selfcheck` checks the installation on this machine: numbers, cache, processes and speed.
+`selfcheck` checks numbers, cache, processes and speed on this machine; `installation` has its report.
 
 On the command line: `linkwork --help`.
 """
