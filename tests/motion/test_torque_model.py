@@ -159,7 +159,7 @@ def test_damping_bounds_for_slower_motions_are_tight_and_below_the_torque_limits
 @pytest.mark.parametrize("rate", [-1.5, 1.5])
 def test_resistance_on_a_segment_is_that_of_its_damping(rate: float) -> None:
     """R = d q' ẋ at the nodes where ẋ is constant; else its range, and the share of ẋ² that leaves room for it."""
-    damping, rest, rates = 3.0, 1.0, [[rate]] * 3
+    damping, at_rest, rates = 3.0, 1.0, [[rate]] * 3
     tree = _slider(damping=damping).tree
     even = segment_resistance(tree, rates, 4.0, 4.0, [10.0])
     assert np.allclose(even.values, damping * rate * 2.0) and np.allclose(even.slopes, damping * rate / 4.0)
@@ -169,9 +169,9 @@ def test_resistance_on_a_segment_is_that_of_its_damping(rate: float) -> None:
     assert np.allclose([*rough.least, *rough.most], np.sort([damping * rate, damping * rate * 2.0]))
     for limit in (4.0, 40.0):
         limits = PathLimits([], [], [-limit], [limit])
-        room = limit - rest if rate > 0.0 else limit + rest
+        room = limit - at_rest if rate > 0.0 else limit + at_rest
         share = min(1.0, 0.8 * room / (damping * 1.5 * 2.0))
-        assert np.isclose(fitting_share(tree, rates, [[rest]] * 3, limits, 1.0, 4.0), share**2, rtol=1e-12)
+        assert np.isclose(fitting_share(tree, rates, [[at_rest]] * 3, limits, 1.0, 4.0), share**2, rtol=1e-12)
 
 
 def test_friction_beyond_the_torque_limit_is_refused_by_timing():
