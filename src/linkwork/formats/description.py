@@ -55,9 +55,8 @@ if not TYPE_CHECKING:
             "linkwork.model.body": "FRICTION_VELOCITY DisabledPair Drive Following Limits",
             "linkwork.model.description": (
                 "ActuatorDescription ConstraintDescription Description ForceElementDescription FrameDescription "
-                "JointDescription LinkDescription MarkDescription NamedStateDescription"
+                "JointDescription LinkDescription MarkDescription NamedState NamedStateDescription"
             ),
-            "linkwork.model.description": "NamedState",
             "linkwork.model.tree": "Report",
             "linkwork.model.tree_builder": "DEFAULT_GRAVITY FLOATING_BASE read_gravity",
             "linkwork.model.value_check": "check_inertial looks_like_degrees mass_properties moments_possible",
