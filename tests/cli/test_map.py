@@ -26,7 +26,7 @@ def test_map_command_prints_and_writes_the_workspace_map(linkwork, tmp_path):
         (("--frame", "hnd"), "hand"),
         (("--samples", "1.5"), "expected an integer"),
         (("--position-limits", "elbw=0:1"), "elbow"),
-        (("--output", str(tmp_path / "map.txt")), "ends in .npz or .zarr"),
+        (("--output", str(tmp_path / "map.txt")), "ends in .npz, .zarr, .csv, .html, .glb or .png"),
         (("--plot", str(tmp_path / "map.txt")), "--plot: expected a file that ends in ."),
     ):
         ran = linkwork(*common, *arguments)

@@ -131,7 +131,7 @@ def test_plan_command_reports_wrong_usage(linkwork, files, tmp_path, urdf):
         ((file, "--start", "j=x", "--goal", "j=1"), 2, "--start: j: expected a finite number"),
         ((file, "--pose", "hnad", "0", "0", "0"), 2, "hand"),
         ((file, "--pose", "hand", "0", "0"), 2, "--pose hand: expected X Y Z"),
-        ((file, "--goal", "j=1", "--output", "way.txt"), 2, ".npz or .csv"),
+        ((file, "--goal", "j=1", "--output", "way.txt"), 2, ".npz, .csv, .yaml"),
         ((file, "--goal", "j=1", "--output", "nowhere/way.csv"), 2, "the folder does not exist"),
         ((file, "--goal", "j=1", "--output", str(output_file)), 2, "exists already; pass --force to replace it"),
         ((file, "--goal", "j=1", "--plot", str(tmp_path)), 2, "this is a directory"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +12,41 @@ from linkwork._util.file_access import kind_of_file, replaced
 from linkwork.cli.command_error import FAILED, USAGE, CommandError
 from linkwork.cli.output import escaped
 
-__all__ = [
-    "add_files",
-    "check_files",
-    "write_files",
-]
+__all__ = ["PICTURES", "Writers", "add_files", "check_files", "pictures", "write_files"]
+
+PICTURES = (".html", ".glb", ".png", ".mp4")  # pages, models, pictures and films of ``show``
+_DRAWN = (".png", ".mp4")  # by a browser
+
+Writers = Mapping[str, Callable[[str], Any]]
+"""Functions that write a file, by its ending in lower case."""
 
 
-def add_files(parser: argparse.ArgumentParser, output: str, plot: str) -> None:
+def pictures(show: Callable[..., Any], endings: Sequence[str] = PICTURES, **options: Any) -> Writers:
+    """Return writers that call a ``show`` method with a file and the options."""
+
+    def writer(ending: str) -> Callable[[str], Any]:
+        return lambda file: show(**{ending[1:]: file}, **options)
+
+    return {ending: writer(ending) for ending in endings}
+
+
+def add_files(parser: argparse.ArgumentParser, output: str, plot: str | None = None) -> None:
     """Add options for the files that a command writes, with their help."""
     parser.add_argument("--output", metavar="FILE", help=output)
-    parser.add_argument("--plot", metavar="FILE", help=plot)
+    if plot is not None:
+        parser.add_argument("--plot", metavar="FILE", help=plot)
     parser.add_argument("--force", action="store_true", help="replace existing files")
 
 
-def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None:
+def check_files(arguments: argparse.Namespace, endings: Sequence[str]) -> None:
     """Raise CommandError if the file of ``--output`` or ``--plot`` cannot be written, before the computation."""
-    output, plot = arguments.output, arguments.plot
-    if output is not None and Path(output).suffix not in endings:
-        expected = " or ".join(endings)
+    output, plot = arguments.output, getattr(arguments, "plot", None)
+    ending = "" if output is None else Path(output).suffix.lower()
+    if output is not None and ending not in endings:
+        expected = f"{', '.join(endings[:-1])} or {endings[-1]}"
         raise CommandError(USAGE, f"--output: expected a file that ends in {expected}, got {escaped(output)}")
+    if ending in _DRAWN and find_spec("playwright") is None:
+        raise CommandError(FAILED, f'--output: {ending} needs playwright: pip install "linkwork[pictures]"')
     for option, file in (("--output", output), ("--plot", plot)):
         if file is None:
             continue
@@ -53,23 +69,28 @@ def check_files(arguments: argparse.Namespace, endings: tuple[str, ...]) -> None
             raise CommandError(USAGE, f"--plot: expected a file that ends in .{', .'.join(known)}, got {escaped(plot)}")
 
 
-def write_files(arguments: argparse.Namespace, save: Callable[[str], None] | None, draw: Callable[[], Any]) -> None:
-    """Call ``save`` with the file of ``--output``, and write the figure that ``draw`` returns to that of ``--plot``.
+def write_files(arguments: argparse.Namespace, writers: Writers, draw: Callable[[], Any] | None = None) -> bool:
+    """Write the file of ``--output``, and the figure that ``draw`` returns to that of ``--plot``.
 
-    Raises CommandError.
+    Returns True if the file of ``--output`` is written: its ending has a writer.  Raises CommandError.
     """
+    plot = getattr(arguments, "plot", None)
+    writer = None if arguments.output is None else writers.get(Path(arguments.output).suffix.lower())
     try:
-        if save is not None and arguments.output is not None:
-            save(arguments.output)
-        if arguments.plot is not None:
+        if writer is not None:
+            writer(arguments.output)
+        if plot is not None and draw is not None:
             import matplotlib as mpl
 
             mpl.use("agg")
             figure = draw()
-            with replaced(arguments.plot) as file:
-                figure.savefig(file, format=Path(arguments.plot).suffix.lstrip(".").lower() or None)
+            with replaced(plot) as file:
+                figure.savefig(file, format=Path(plot).suffix.lstrip(".").lower() or None)
+    except ImportError as error:
+        raise CommandError(FAILED, escaped(str(error).removeprefix("show: "))) from error
     except OSError as error:
-        name = escaped(str(error.filename or arguments.output or arguments.plot))
+        name = escaped(str(error.filename or arguments.output or plot))
         raise CommandError(FAILED, f"cannot write {name}: {error.strerror or error}") from error
-    except ValueError as error:  # an unknown image format
+    except (TypeError, ValueError) as error:  # an unknown image format, or joints that a message of ROS does not have
         raise CommandError(USAGE, escaped(str(error))) from error
+    return writer is not None

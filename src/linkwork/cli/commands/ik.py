@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import json
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.file_access import replaced
 from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.files import add_files, check_files, pictures, write_files
 from linkwork.cli.output import Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.states import add_frames, configuration_data
@@ -26,6 +31,7 @@ from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
 
+_DATA, _SHOWN = (".json", ".csv", ".npz"), (".html", ".glb", ".png")
 _TOLERANCES = {"position": "m", "orientation": "rad"}
 
 
@@ -54,11 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-iterations", metavar="N", type=positive, help="maximum iterations")
     parser.add_argument("--time-limit", metavar="S", type=number_from(0.0), help="time limit [s]")
     add_limits(parser)
+    add_files(parser, "write q (.json, .csv, .npz), or show the robot (.html, .glb, .png)")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
+    check_files(arguments, (*_DATA, *_SHOWN))
     names = ("position_tolerance", "orientation_tolerance", "max_iterations", "time_limit")
     options: dict[str, Any] = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     try:
@@ -73,19 +81,34 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     except TypeError as error:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     status = str(result.status)
+    about = {"frame": arguments.frame, "relative_to": arguments.relative_to, "status": status}
+    errors = {name: float(getattr(result, f"{name}_error")) for name in _TOLERANCES}
+    counts = {"iterations": int(result.iterations), "restarts": int(result.restarts)}
+    success = bool(result.success)
+    data = configuration_data(robot, np.asarray(result.q), **about, success=success, errors=errors, **counts)
+    writers = {ending: partial(_write, data, ending) for ending in _DATA}
+    written = write_files(arguments, {**writers, **pictures(result.show, _SHOWN)})
     if arguments.json:
-        about = {"frame": arguments.frame, "relative_to": arguments.relative_to, "status": status}
-        errors = {name: float(getattr(result, f"{name}_error")) for name in _TOLERANCES}
-        counts = {"iterations": int(result.iterations), "restarts": int(result.restarts)}
-        success = bool(result.success)
-        data = configuration_data(robot, np.asarray(result.q), **about, success=success, errors=errors, **counts)
-        terminal.out.json(data)
+        terminal.out.json(data | {"output": arguments.output})
     else:
         rows = [[label(name), number(x + 0.0)] for name, x in zip(robot.q_names, result.q, strict=True)]
         lines = [f"{label(robot.name)}: {escaped(status)}", "", *table(["coordinate", "q"], rows), ""]
         q = " ".join(repr(float(x)) for x in result.q)
-        terminal.out.lines([*lines, f"as an option: --q {q}", *(() if result.success else ["", escaped(str(result))])])
+        lines += [f"as an option: --q {q}", *(() if result.success else ["", escaped(str(result))])]
+        terminal.out.lines([*lines, *(["", f"written to {escaped(arguments.output)}"] if written else [])])
     return 0 if result.success else FAILED
+
+
+def _write(data: dict[str, Any], ending: str, file: str) -> None:
+    """Write the result as a JSON document, or q with the names of its coordinates as a table or arrays."""
+    names, q = data["q_names"], data["q"]
+    with replaced(file, text=ending != ".npz") as target:
+        if ending == ".json":
+            json.dump(data, target, indent=2)
+        elif ending == ".csv":
+            csv.writer(target).writerows([names, q])
+        else:
+            np.savez(target, q=np.array(q), q_names=np.array(names))
 
 
 def _target(arguments: argparse.Namespace) -> np.ndarray:

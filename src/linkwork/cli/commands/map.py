@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import time
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, __version__
+from linkwork._util.file_access import replaced
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
-from linkwork.cli.files import add_files, check_files, write_files
+from linkwork.cli.files import add_files, check_files, pictures, write_files
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
 from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.values import add_limits, from_zero, limits_of, not_a_number, number_from, positive
@@ -20,6 +22,8 @@ from linkwork.workspace.map_job import AXES, JACOBIAN_ROWS
 from linkwork.workspace.workspace_map import VALUES, WorkspaceMap
 
 __all__ = ["add_arguments", "run"]
+
+_MAPS, _SHOWN = (".npz", ".zarr"), (".html", ".glb", ".png")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_files(
         parser,
-        "write the map (.npz or .zarr); the same command continues a map that was stopped",
+        "write the map (.npz or .zarr; the same command continues a map that was stopped) or its voxels (.csv), or "
+        "show it (.html, .glb, .png)",
         "draw a value in three planes, with matplotlib",
     )
     parser.add_argument(
@@ -104,7 +109,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             seed=arguments.seed,
             workers=arguments.workers,
             scheduler=arguments.scheduler,
-            path=arguments.output,
+            path=arguments.output if str(arguments.output).lower().endswith(_MAPS) else None,
             overwrite=arguments.force,
             chunk=arguments.chunk,
             progress=False if arguments.json else None,
@@ -118,7 +123,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         reason = error.strerror or str(error).removeprefix("workspace_map: ")
         raise CommandError(FAILED, f"{escaped(reason)}{name}") from error
     seconds = time.perf_counter() - start
-    write_files(arguments, None, lambda: result.plot(arguments.value)[0].figure)
+    shown = pictures(result.show, _SHOWN, name=arguments.value, robot=robot)
+    writers = {".csv": lambda file: _write_voxels(result, file), **shown}
+    write_files(arguments, writers, lambda: result.plot(arguments.value)[0].figure)
     if arguments.json:
         terminal.out.json(_data(robot, result, seconds, arguments))
     else:
@@ -133,7 +140,16 @@ def _check_output(arguments: argparse.Namespace) -> None:
         if not arguments.force:
             raise CommandError(USAGE, f"--output: {escaped(output)} exists already; pass --force to replace it")
         arguments = argparse.Namespace(**{**vars(arguments), "output": None})
-    check_files(arguments, (".npz", ".zarr"))
+    check_files(arguments, (*_MAPS, ".csv", *_SHOWN))
+
+
+def _write_voxels(result: WorkspaceMap, file: str) -> None:
+    """Write the centers of the voxels [m] and their values as a table of text."""
+    columns = {**dict(zip("xyz", result.points.T, strict=True)), **result.values}
+    with replaced(file, text=True) as text:
+        out = csv.writer(text)
+        out.writerow(columns)
+        out.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
 
 
 def _count(text: str) -> int:

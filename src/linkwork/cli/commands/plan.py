@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from linkwork.cli.arguments import (
     robot_of,
     with_meshes,
 )
-from linkwork.cli.files import add_files, check_files, write_files
+from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
 from linkwork.cli.scenes import add_scene, scene_setup
@@ -33,6 +33,8 @@ from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
+
+_MOTIONS, _MESSAGES = (".npz", ".csv"), (".yaml", ".yml", ".json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +105,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_files(
         parser,
-        "write the trajectory, exactly (.npz) or as samples (.csv)",
+        "write the trajectory, exactly (.npz), as samples (.csv) or as a message of ROS (.yaml, .json), or show the "
+        "path (.html, .glb, .png, .mp4)",
         "draw the path among the obstacles, with matplotlib",
     )
     parser.add_argument("--frame", metavar="NAME", help="the frame whose path is drawn (default: the last one)")
@@ -113,9 +116,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = with_meshes(robot_of(arguments, terminal), arguments)
     setup = scene_setup(arguments, robot, terminal) or SceneSetup(robot, Scene())
-    robot, scene = setup.robot, setup.scene
+    robot, scene = cast(Robot, setup.robot), setup.scene
     margin = setup.margin if arguments.margin is None else arguments.margin
-    check_files(arguments, (".npz", ".csv"))
+    check_files(arguments, (*_MOTIONS, *_MESSAGES, *PICTURES))
+    if arguments.acceleration is None and str(arguments.output).lower().endswith(_MESSAGES):
+        raise CommandError(USAGE, "--output: a message of ROS has times: pass --acceleration")
     try:
         start = configuration_of(robot, "--start", arguments.start or [], start_configuration(robot))
         goals = _goals(robot, arguments, start)
@@ -158,12 +163,15 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         except (TypeError, ValueError) as error:  # no shapes, constraints, joints without limits
             raise CommandError(BAD_MODEL, escaped(str(error))) from error
     moving = _moving(result, arguments)
-    save = None if moving is None else moving.trajectory.save
-    write_files(arguments, save, lambda: result.plot(arguments.frame).figure)
+    frames = None if arguments.frame is None else [arguments.frame]
+    writers = dict(pictures(result.show, frames=frames, meshes=arguments.meshes))
+    if moving is not None:
+        writers |= dict.fromkeys((*_MOTIONS, *_MESSAGES), moving.trajectory.save)
+    written = write_files(arguments, writers, lambda: result.plot(arguments.frame).figure)
     if arguments.json:
-        terminal.out.json(_data(robot, result, first, moving, arguments, margin))
+        terminal.out.json(_data(robot, result, first, moving, arguments, margin, written))
     else:
-        terminal.out.lines(_text(robot, result, first, moving, arguments, columns_of(terminal.out)))
+        terminal.out.lines(_text(robot, result, first, moving, arguments, columns_of(terminal.out), written))
     return 0 if result.success else FAILED
 
 
@@ -221,6 +229,7 @@ def _text(
     moving: Moving | None,
     arguments: argparse.Namespace,
     columns: int | None,
+    written: bool,
 ) -> list[str]:
     work = f"{quantity(result.nodes, 'configuration')} explored, {quantity(result.motions_checked, 'motion')} checked"
     lines = [f"{label(robot.name)}: {result.status}", "", escaped(result.message)]
@@ -244,7 +253,7 @@ def _text(
         ]
         unit = "length" if arguments.acceleration is None else "t [s]"
         lines += ["", *folded(["", unit, *map(escaped, robot.q_names)], rows, columns, left=())]
-    if moving is not None and arguments.output is not None:
+    if written:
         lines += ["", f"written to {escaped(arguments.output)}"]
     return [*lines, "", f"linkwork {__version__}; float64; seed {arguments.seed}"]
 
@@ -256,6 +265,7 @@ def _data(
     moving: Moving | None,
     arguments: argparse.Namespace,
     margin: Any,
+    written: bool,
 ) -> dict[str, Any]:
     return {
         "linkwork": __version__,
@@ -276,7 +286,7 @@ def _data(
         "seed": arguments.seed,
         "seconds": result.seconds,
         "first_call_seconds": first,
-        "output": None if moving is None else arguments.output,
+        "output": arguments.output if written else None,
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.files import add_files, check_files, write_files
+from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.values import configuration_of, from_zero, named_values, number_from, positive
@@ -21,6 +21,7 @@ from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = ["add_arguments", "run"]
 
+_MESSAGES = (".yaml", ".yml", ".json")
 _CONTROLLERS = ("none", "gravity", "pd", "computed-torque")
 _BANDWIDTH = 10.0  # [rad/s] natural frequency of joints under default gains
 _REST_ERROR = 1e-2  # [rad, m] largest distance from the target at which dry friction holds joints under default gains
@@ -95,13 +96,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="treatment of joint limits (default: a warning for a joint that exceeds one)",
     )
     parser.add_argument("--seed", metavar="N", type=from_zero, help="start in a random configuration instead")
-    add_files(parser, "write all records (.npz)", "draw joints, energies and contact forces, with matplotlib")
+    add_files(
+        parser,
+        "write all records (.npz, .csv) or the motion as a message of ROS (.yaml, .json), or show it (.html, .glb, "
+        ".png, .mp4)",
+        "draw joints, energies and contact forces, with matplotlib",
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
-    check_files(arguments, (".npz",))
+    check_files(arguments, (".npz", ".csv", *_MESSAGES, *PICTURES))
     try:
         seed = arguments.seed
         around = start_configuration(robot) if seed is None else robot.random_configuration(seed=seed)
@@ -134,7 +140,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(USAGE, escaped(str(error))) from error
     except ValueError as error:  # steps that record_every does not divide, or unsupported options
         raise CommandError(BAD_MODEL if robot.constraints else USAGE, escaped(str(error))) from error
-    write_files(arguments, result.save, lambda: result.plot()[0].figure)
+    messages = dict.fromkeys(_MESSAGES, lambda file: result.trajectory().save(file))
+    writers = {".npz": result.save, ".csv": result.to_csv, **messages, **pictures(result.show)}
+    write_files(arguments, writers, lambda: result.plot()[0].figure)
     if arguments.json:
         terminal.out.json(_data(robot, result, arguments))
     else:

@@ -1,4 +1,7 @@
-"""`linkwork view`: show a robot in the browser, or write a page, a glTF file, a picture or a video of it."""
+"""`linkwork view`: show a robot, a motion or a map in the browser, or write a page, a glTF file, a picture or a film.
+
+Motions and maps are files that other commands, `Trajectory.save`, `Simulation.save` and `WorkspaceMap.save` wrote.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from linkwork import Robot, __version__
+from linkwork import Robot, Scene, __version__, motion, simulation, workspace
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.output import Terminal, escaped, label
@@ -17,7 +20,12 @@ from linkwork.cli.values import from_zero
 
 __all__ = ["add_arguments", "run"]
 
-_FILES = {"html": "a self-contained page", "glb": "a binary glTF file", "png": "a picture"}
+_FILES = {
+    "html": "a self-contained page",
+    "glb": "a binary glTF file",
+    "png": "a picture",
+    "mp4": "a film of the motion",
+}
 _MAX_PORT = 65535
 
 
@@ -25,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_configuration(parser)
     add_scene(parser)
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--motion",
+        metavar="FILE",
+        help="a path, a trajectory or a simulation of the robot (.npz, .csv), or a message of ROS (.yaml, .json)",
+    )
+    shown.add_argument("--map", metavar="FILE", help="a map of the robot's workspace (.npz or .zarr)")
     parser.add_argument("--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files")
     for name, about in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {about} instead")
@@ -44,7 +59,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            result = robot.show(q, scene=scene, meshes=arguments.meshes, **output)
+            result = _show(robot, q, scene, arguments, output)
     except (ImportError, OSError) as error:
         raise CommandError(FAILED, escaped(str(error).removeprefix("show: "))) from error
     except ValueError as error:
@@ -61,6 +76,42 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         terminal.out.flush()
         view.wait()
     return 0
+
+
+def _show(robot: Robot, q: Any, scene: Scene | None, arguments: argparse.Namespace, output: dict[str, Any]) -> Any:
+    """Show the robot, or the motion or map of a file.  Raises CommandError for a file that cannot be read."""
+    options: dict[str, Any] = {"meshes": arguments.meshes, **output}
+    if arguments.motion is None and arguments.map is None:
+        if "mp4" in output:
+            raise CommandError(USAGE, "--mp4 is a film of a motion: pass --motion FILE")
+        return robot.show(q, scene=scene, **options)
+    file = arguments.map if arguments.motion is None else arguments.motion
+    try:
+        if arguments.motion is None:
+            result: Any = workspace.WorkspaceMap.load(file)
+            return result.show(robot=robot, q=q, **options)
+        if q is not None:
+            raise CommandError(USAGE, "--motion: the motion has the configurations: leave --q and --configuration out")
+        return _motion(file, robot).show(scene=scene, **options)
+    except (OSError, TypeError, ValueError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            message = f"cannot read {escaped(str(error.filename))}: {error.strerror or error}"
+        else:
+            reason = str(error).removeprefix("show: ").rpartition(f"{file}: ")[2]
+            message = escaped(f"{file}: {reason}")
+        raise CommandError(USAGE, message) from error
+
+
+def _motion(file: str, robot: Robot) -> motion.Trajectory | simulation.Simulation:
+    """Return the trajectory or the simulation in a file.  Raises ValueError and OSError."""
+    if Path(file).suffix.lower() != ".npz":
+        return motion.Trajectory.load(file, robot=robot)
+    try:
+        return motion.Trajectory.load(file, robot=robot)
+    except ValueError as error:
+        if "linkwork simulation" not in str(error):
+            raise
+        return simulation.Simulation.load(file, robot=robot)
 
 
 def _output(arguments: argparse.Namespace) -> dict[str, Any]:
