@@ -6,6 +6,7 @@ branch of ``where`` that is not selected may divide by zero. `transpose` transpo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -33,11 +34,20 @@ class IrModule:
     """The declarations and functions of a module, without duplicates.
 
     Names that begin with a dot belong to the kernel and get the prefix ``name``: ``@.loop`` is ``@spring.loop``.
-    With ``shared``, functions that all kernels may share are only declared; ``shared`` collects their names.
+    With ``shared``, functions that all kernels may share are only declared; ``shared`` collects their names.  Those and
+    functions in ``assembled``, which are written without LLVM, have LLVM's calling convention ``convention``, unless
+    that is "".
     """
 
-    def __init__(self, name: str = "", shared: dict[str, IrFunction] | None = None) -> None:
-        self.name, self.shared = name, shared
+    def __init__(
+        self,
+        name: str = "",
+        shared: dict[str, IrFunction] | None = None,
+        assembled: set[str] | None = None,
+        convention: str = "",
+    ) -> None:
+        self.name, self.shared, self.convention = name, shared, convention
+        self.assembled: set[str] = set() if assembled is None else assembled
         self.declarations: dict[str, None] = {}
         self.functions: dict[str, str] = {}
 
@@ -56,7 +66,12 @@ class IrModule:
             self.functions[function.name] = str(function)
 
     def __str__(self) -> str:
-        return "\n".join([*self.declarations, *self.functions.values()]).replace("@.", f"@{self.name}.")
+        text = "\n".join([*self.declarations, *self.functions.values()])
+        names = self.assembled | (self.shared or {}).keys() if self.convention else ()
+        if names:
+            pattern = rf"\b(call|declare) (?=[^@\n]*(?:{'|'.join(map(re.escape, sorted(names)))})\()"
+            text = re.sub(pattern, rf"\1 {self.convention} ", text)
+        return text.replace("@.", f"@{self.name}.")
 
 
 def structure(kinds: Sequence[str]) -> str:

@@ -48,6 +48,7 @@ class CodegenOptions:
     def __init__(self, program: Program, target: Target, real: FloatType = DOUBLE) -> None:
         self.program, self.target, self.prefix = program, target, symbol_prefix(program.name)
         self.shared: dict[str, IrFunction] | None = None  # functions compiled to separate object files, by name
+        self.assembled: set[str] = set()  # names of functions that are written without LLVM
         lanes = target.lanes_of(real), 1
         self.vectors: Layout | ControlLayout
         self.scalar: Layout | ControlLayout
@@ -65,14 +66,14 @@ class CodegenOptions:
     def quick_texts(self, parts: Iterable[str]) -> list[Module]:
         """Return the modules of the parts in a form that compiles quickly, as LLVM IR or as object files."""
         quick = copy(self)
-        quick.shared = {} if can_assemble(self.target, self.scalar.real) else None
+        quick.shared, quick.assembled = {} if can_assemble(self.target, self.scalar.real) else None, set()
         texts = [text for part in parts for text in QUICK.get(part, _part(part))(quick)]
         texts += [WrittenObject(partial(elementary_function, f, self.target)) for f in (quick.shared or {}).values()]
         return [text if isinstance(text, WrittenObject) else _module(text, self.target) for text in texts]
 
     def text(self) -> IrModule:
         """Return a new module to write to."""
-        return IrModule(self.prefix, self.shared)
+        return IrModule(self.prefix, self.shared, self.assembled, self.target.system.assembled_convention)
 
 
 def _sample(design: CodegenOptions) -> list[IrModule]:

@@ -35,6 +35,7 @@ class System:
     probes: str
     long_bits: int  # of C's unsigned long, the type of Python's numbers of threads
     monotonic_clock: int  # the number of the clock for ``clock_gettime``; unused on Windows
+    assembled_convention: str  # LLVM's name of the calling convention of `BlockAssembler`, unless it is the system's
 
     def triple(self, triple: str) -> str:
         """Return the triple of object files that this process loads, for a target's triple."""
@@ -49,9 +50,9 @@ class System:
         return self.name == "windows" and triple.startswith("x86_64")
 
 
-_WINDOWS = System("windows", "elf", "", 32, 0)
-_DARWIN = System("darwin", "mach-o", _INLINE_PROBES, 64, 6)
-_POSIX = System("posix", "elf", _INLINE_PROBES, 64, 1)
+_WINDOWS = System("windows", "elf", "", 32, 0, "x86_64_sysvcc")
+_DARWIN = System("darwin", "mach-o", _INLINE_PROBES, 64, 6, "")
+_POSIX = System("posix", "elf", _INLINE_PROBES, 64, 1, "")
 
 
 @cache

@@ -61,9 +61,12 @@ class NotSupported(Exception):
 
 
 def can_assemble(target: Target, real: FloatType) -> bool:
-    """Return True for code of x86-64 with fused multiply-add on Linux, whose calling convention is used."""
+    """Return True for code of x86-64 with fused multiply-add where objects are ELF files.
+
+    Functions have the calling convention of System V; on Windows, callers written by LLVM use it for them.
+    """
     known = real is DOUBLE or real is SINGLE
-    return known and target.fma and target.triple.startswith("x86_64") and "linux" in target.triple
+    return known and target.fma and target.triple.startswith("x86_64") and target.system.objects == "elf"
 
 
 _LESS, _LESS_EQUAL, _EQUAL, _UNEQUAL, _UNORDERED = 0x11, 0x12, 0x00, 0x0C, 0x03  # predicates, quiet
@@ -264,8 +267,9 @@ def object_of_blocks(text: IrModule, blocks: Sequence[tuple[str, BlockAssembler]
         return object_file([(name.replace("@.", f"{text.name}."), *block.machine_code()) for name, block in blocks])
 
     assert text.shared is not None, text.name
-    for _, block in blocks:
+    for name, block in blocks:
         text.shared |= block.functions
+        text.assembled.add(name)
     return [WrittenObject(write)] if blocks else []
 
 

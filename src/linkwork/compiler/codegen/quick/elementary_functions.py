@@ -25,6 +25,7 @@ def elementary_function(function: IrFunction, target: Target) -> bytes:
 def _object(function: IrFunction, target: Target) -> bytes:
     module = IrModule()
     module.add(function)
-    text = str(module).replace(function.signature, function.signature.replace("define internal", "define"))
+    visible = f"define {target.system.assembled_convention}".rstrip()
+    text = str(module).replace(function.signature, function.signature.replace("define internal", visible))
     (result,) = emit([f'target triple = "{target.triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'], target)
     return result
