@@ -106,6 +106,23 @@ def test_rounding_errors_of_joint_quaternions_cause_no_warning() -> None:
         FREE.normalize_configuration(3.0 * q)
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_joint_quaternions_are_refused_and_warned_of_from_stated_lengths(sign: float) -> None:
+    """Lengths that differ from 1 by more than 1e-3 are refused, by more than 1e-6 normalised with a warning."""
+
+    def off(difference: float) -> np.ndarray:
+        return FREE.random_configuration(seed=0) * np.array([1.0 + sign * difference] * 4 + [1.0] * 3)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FREE.transform(off(0.98e-6))
+    for difference in (1.02e-6, 0.98e-3):
+        with pytest.warns(ConfigurationWarning, match="of length"):
+            FREE.transform(off(difference))
+    with pytest.raises(ValueError, match=r"joint 'base' .* of length (1\.001|0\.998)"):
+        FREE.transform(off(1.02e-3))
+
+
 def test_poses_that_are_not_rigid_transforms_are_refused_by_joints() -> None:
     """A rotation within 1e-6, right-handed, and the last row 0 0 0 1."""
     warped = [
