@@ -162,7 +162,7 @@ class Source:
 
     @contextmanager
     def one_look(self) -> Iterator[None]:
-        """Let `keys` use the state of linkwork at the beginning: each look compares thousands of attributes."""
+        """Read the state of linkwork once for all calls of `keys` in the block, since a reading is slow."""
         before = self._state
         self._state = own_state()
         try:
@@ -171,7 +171,7 @@ class Source:
             self._state = before
 
     def is_unchanged(self) -> bool:
-        """Return True if linkwork is as it was when `one_look` began; code that was made since then has those names."""
+        """Return True if linkwork is unchanged since `one_look` began, so that its names of code are valid."""
         return self._state is None or self._state == own_state()
 
     def keys(self, parts: Iterable[str], real: FloatType, backend: Backend[Any] | None = None) -> dict[str, str]:

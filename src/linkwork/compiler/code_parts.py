@@ -251,7 +251,7 @@ def _store_source(
 
 
 def _with_sources(cache: Cache, parts: Mapping[str, CompiledPart], keys: Mapping[str, str]) -> dict[str, CompiledPart]:
-    """Return the quick parts, with their source if the cache has it."""
+    """Return parts of quick code, with the modules of their optimized code if the cache has these."""
     result = {}
     for part, code in parts.items():
         packed, characters = _stored_source(cache, keys[part]) or (None, 0)

@@ -142,7 +142,7 @@ class _Failures:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Search from the current configurations of ``states``; return success, q and iterations for each.
 
-        ``first`` is the index of the first start.  ``without`` (states, rows) replaces the tolerances.
+        ``first`` is the index of the first initial guess.  ``without`` (states, errors) replaces the tolerances.
         """
         problem, tolerances = self.problem, self.tolerances[states] if without is None else without
         if not position_limits:

@@ -339,9 +339,9 @@ class Simulator(metaclass=WithForeignNames):
             raise
 
     def _are_known(self, inputs: Mapping[str, Any], shapes: Any) -> bool:
-        """Return False if a call checks whether the step is stable for constants that are none of before.
+        """Return False if the call has new input arrays and must check whether the step is stable for them.
 
-        Calls 1, 2, 4, 8, ... after a reset with other arrays than before do, and later each 1024th.
+        The 1st, 2nd, 4th, 8th, ... call with new arrays after a reset checks, and later each 1024th.
         """
         last, self._last = self._last, tuple(inputs.values())
         if len(last) == len(self._last) and all(map(is_, last, self._last)):

@@ -246,7 +246,7 @@ class _Reached:
 
 
 def _bound_name(name: str, value: Any) -> str:
-    """Return the name of a callable's parts: that of the first argument if it is a method."""
+    """Return the name before a callable's attributes: for a method the name of its first argument, such as "self"."""
     code = getattr(value.__func__, "__code__", None) if isinstance(value, MethodType) else None
     return code.co_varnames[0] if code is not None and code.co_varnames else name
 

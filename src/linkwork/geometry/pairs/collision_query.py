@@ -88,7 +88,7 @@ def _segment_box(a: SegmentCore, b: BoxCore, most: Any) -> Any:
 
 
 def _quick_test(offset: Callable[[Vec3], Vec3], c: Vec3, u: Vec3, most: Any) -> tuple[Any, Any]:
-    """Return (near, undecided): True if the segment c ± u is within ``most`` [m] of a body, and True if that is open.
+    """Return (near, undecided): is the segment c ± u within ``most`` [m] of a body, and is that undecided.
 
     ``offset`` (p) is the vector from the body's nearest point to p.  The segment is near if one of its points is.  It
     is not near if a plane orthogonal to such an offset e at c + s u separates them: the gap of the plane is |e|² + min

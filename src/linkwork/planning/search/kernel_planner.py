@@ -181,7 +181,7 @@ class KernelSearch:
     ) -> tuple[np.ndarray | None, int, bool]:
         """Return the shortest path (or None), the number of parts, and True if the tables are too small.
 
-        ``continues`` is not called before the ``allowed`` first parts.
+        The kernel searches in parts.  The first ``allowed`` parts begin without a call of ``continues``.
         """
         options, space = self.options, self.space
         n = len(space.weights)

@@ -83,7 +83,7 @@ def spin_solve(tree: Tree, M: Sequence[Scalars], added: Matrix, x: Scalars) -> l
 def coasted(
     moving: Any, M: Sequence[Scalars], q: Scalars, v: Scalars, rates: Scalars, h: Any, armature: bool = False
 ) -> list[Any]:
-    """Return the velocity after h [s] of inertial forces only, in steps whose program treats all other forces.
+    """Return the velocity (nv) after a time h [s] in which only inertial forces act.
 
     ``rates`` is v without the velocities that have a flight of their own.
     """

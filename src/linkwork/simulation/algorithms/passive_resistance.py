@@ -158,7 +158,7 @@ class PassiveResistance:
         return (self.acts and has_rows(self.tree)) or not all(is_zero(one.stiffness) for one in self.joints)
 
     def forces(self, q: Scalars, v: Scalars, law: FrictionLaw | None = None) -> list[Any]:
-        """Return all passive joint forces (nv), with the dry friction of ``law``, by default the own one."""
+        """Return all passive joint forces (nv), with dry friction by ``law``, by default the law of the simulation."""
         if not self.acts:
             return [0.0] * self.tree.nv
         law = self.law if law is None else law

@@ -91,7 +91,7 @@ def segment(setup: SimulationSetup, rows: int) -> SimulationKernel:
 
 
 def _ended_depths(setup: SimulationSetup, end: SimulationState, parameters: Mapping[str, Any]) -> Any:
-    """Return the record of contact depths, updated by the final state, with which no step starts."""
+    """Return the record of contact depths, updated by the depths in the final state."""
     contacts: Any = setup.touched(parameters)
     candidates = contacts.candidates(moving_robot(setup.robot, setup.own(parameters)), array(list(end.q)))
     return deepened(contacts, setup.robot, end.depths, rigid_gaps(candidates), end.steps)

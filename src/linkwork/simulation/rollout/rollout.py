@@ -153,7 +153,7 @@ def rolled(
         return q, v, forces if bounded else diagnostics
 
     def may_gain(acting: SimulatedDynamics, bounded: bool) -> bool:
-        """Return True if steps of a tree are divided where springs add energy."""
+        """Return True if steps are divided where springs add energy, which needs a step without a program."""
         return not bounded and acting.may_gain
 
     def parts_of(acting: SimulatedDynamics, tau: Any, width: Any) -> Any:
@@ -336,7 +336,7 @@ def rolled(
                     return and_(and_(lt(pair[0], every), lt(now.steps, last)), lt(now.status, 0.5))
 
                 def until_far(pair: Any) -> Any:
-                    """Return the state after whole steps, and after one that is divided, unless these are all."""
+                    """Return the state after a series of undivided steps and the divided step that ends it, if any."""
 
                     def whole(x: Any) -> Any:
                         return and_(going(x), lt(x[1].is_far[0], 0.5))

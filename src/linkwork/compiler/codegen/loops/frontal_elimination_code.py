@@ -72,7 +72,7 @@ class _Front(DenseCode):
         self.blocks(front.pivots, front.size, lambda i, rows: self._reduce(i, rows, front.pivots))
 
     def _add(self, i: str, rows: int) -> None:
-        """Emit the addition of the added least-squares rows to ``rows`` rows of the triangle, from row i on."""
+        """Emit the contribution of the least-squares rows to ``rows`` rows of the triangle, from row i on."""
         f, front = self.f, self.front
         with f.loop(front.added) as r:
             weight = self.get(self._added(r, 0))

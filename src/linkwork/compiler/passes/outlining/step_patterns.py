@@ -35,7 +35,7 @@ class Step:
 def steps_of(
     instructions: Sequence[Instruction], marks: Sequence[int], isolated: Container[int] = frozenset()
 ) -> list[Step]:
-    """Return the steps between marks, without inputs and constants.
+    """Return the steps of a program, which are separated by ``marks`` (indices), without inputs and constants.
 
     The ``isolated`` instructions use no values of other instructions from outside of their step; they compute them
     again.

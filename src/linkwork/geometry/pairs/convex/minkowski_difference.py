@@ -118,7 +118,7 @@ def _center(core: Any) -> Any:
 
 
 class Best(NamedTuple):
-    """The least h so far, and its direction n."""
+    """Least overlap h [m] so far of all directions tried, and its direction n."""
 
     h: Any
     n: Vec3

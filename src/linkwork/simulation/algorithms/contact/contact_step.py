@@ -138,7 +138,7 @@ def contact_velocities(
 
 
 def _solved(program: ContactProgram, start: Scalars | None, closely: bool) -> _Solved:
-    """Solve a program without derivatives, and differentiate the velocities by the equation that they solve."""
+    """Solve a contact program on plain values; derivatives follow from the equation of its solution."""
     known = resting(program)
     result = known.solution(None if start is None else stop_gradient(start), closely)
     at, used, steps, left = list(result.at.w), list(result.used), result.steps, result.left

@@ -230,7 +230,7 @@ def _target(contact: ContactAt, h: Any) -> Any:
 
 
 def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: Any, scale: StepScale) -> ContactAt:
-    """Return a contact with the change of its speed by other forces.
+    """Return a contact with a bounded speed of separation, and with its speed change by other forces.
 
     The penetration of a rigid contact decays with a bounded speed, which grows with rotations: a body that rolls sinks
     by ½ (h ω)² r in a step.  The contact is firmer by the inverse ratio, so that it bears at rest what an unbounded
@@ -272,7 +272,7 @@ def with_free_normal(contact: ContactAt, mobilities: Sequence[Any], scale: StepS
 
 
 def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any:
-    """Return the least inverse inertia [1/kg] of a contact for its compliance: that of levers of 10⁻⁶ L, or motions."""
+    """Return a lower bound of a contact's inverse inertia [1/kg]: that of levers of 10⁻⁶ L, or of motions."""
     moved = {k for x in contact.J for k, y in enumerate(x) if not is_zero(y)}
     levers = {k: _lever(k, scale) for k in sorted(moved) or range(len(A))}
     return sum((x * x / A[k][k] for k, x in levers.items()), 0.0)
