@@ -240,7 +240,8 @@ def _tumbles(inertia: Any, spin: np.ndarray) -> np.ndarray:
 def _at_fastest(check: Callable[..., Any], robot: Any, q: np.ndarray, v: np.ndarray, turned: np.ndarray) -> np.ndarray:
     """Return the flags of ``check`` (..., 1, nv) at the first fast record of the fastest environments.
 
-    All other environments get the union of these flags."""
+    All other environments get the union of these flags.
+    """
     far = turned.max(axis=-1).reshape(-1, turned.shape[-2])
     k = np.argmax(np.where(far.max(axis=-1, keepdims=True) > _TURN, far > _TURN, far), axis=-1)
     some = np.argsort(-far.max(axis=-1), kind="stable")[:_ENVIRONMENTS]
