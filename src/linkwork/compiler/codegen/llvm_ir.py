@@ -11,22 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.codegen.target import Target
 
 __all__ = [
     "MAX_UNROLLED",
     "IrFunction",
     "IrModule",
-    "restore_flags",
-    "save_flags",
-    "set_default_flags",
     "structure",
     "transpose",
 ]
 
 
 _CHAINS = 4  # independent chains of additions
-_FOUR = 4  # elements that are checked structure_of
+_FOUR = 4  # elements that are checked together
 MAX_UNROLLED = 128  # elements up to which code is repeated for each; more are a loop
 
 
@@ -353,38 +349,6 @@ class IrFunction:
     def _start(self, label: str) -> None:
         self._lines.append(f"{label}:")
         self._block = label
-
-
-def save_flags(f: IrFunction, target: Target) -> str:
-    """Save the processor's floating-point flags; has no effect on unknown processors."""
-    if target.triple.startswith("x86_64"):
-        f.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
-        saved = f.let("alloca i32, align 4")
-        f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {saved})")
-        return saved
-    if target.triple.startswith(("aarch64", "arm64")):
-        f.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
-        return f.let("call i64 @llvm.aarch64.get.fpsr()")
-    return ""
-
-
-_DEFAULT_MXCSR = 0x1F80  # all exceptions masked, round to nearest, denormal numbers
-
-
-def set_default_flags(f: IrFunction, target: Target) -> None:
-    """Set rounding to nearest and denormal numbers, as C programs begin; after `save_flags`."""
-    if target.triple.startswith("x86_64"):
-        setting = f.let("alloca i32, align 4")
-        f.store("i32", str(_DEFAULT_MXCSR), setting, 4)
-        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {setting})")
-
-
-def restore_flags(f: IrFunction, target: Target, saved: str) -> None:
-    """Restore the flags that `save_flags` returned."""
-    if target.triple.startswith("x86_64"):
-        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {saved})")
-    elif saved:
-        f.do(f"call void @llvm.aarch64.set.fpsr(i64 {saved})")
 
 
 def transpose(f: IrFunction, vectors: list[str], real: FloatType, lanes: int) -> list[str]:

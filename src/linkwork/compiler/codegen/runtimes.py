@@ -19,6 +19,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from linkwork._util.own_thread import in_main_interpreter
+from linkwork.compiler.codegen.floating_point_flags import restore_flags, save_flags, set_default_flags
 from linkwork.compiler.codegen.interrupt_functions import (
     attend_function,
     begin_function,
@@ -27,13 +28,7 @@ from linkwork.compiler.codegen.interrupt_functions import (
     failed_function,
     is_main_function,
 )
-from linkwork.compiler.codegen.llvm_ir import (
-    IrFunction,
-    IrModule,
-    restore_flags,
-    save_flags,
-    set_default_flags,
-)
+from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.codegen.target_system import System
 from linkwork.compiler.runtime.loop_state import Call, State
