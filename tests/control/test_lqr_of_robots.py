@@ -144,7 +144,7 @@ def test_invalid_arguments_of_lqr_about_states_and_trajectories_are_refused() ->
         lqr_about_state(robot, [0.0, 0.0], Q=np.ones(3))
     with pytest.raises(ValueError, match=r"q: expected .* of shape \(..., 2\), got nan at 1"):
         lqr_about_state(robot, [0.0, np.nan])
-    with pytest.raises(ValueError, match="expected one of robot 'double_pendulum'"):
+    with pytest.raises(ValueError, match="expected a trajectory of 'double_pendulum'"):
         lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="dt: expected a positive time"):
         lqr_about_trajectory(robot, trajectory, dt=0.0)

@@ -52,7 +52,10 @@ class PinocchioModel(LibraryModel):
             raise CannotCompare(f"Pinocchio does not read this robot: {error}") from error
         self.model.gravity.linear = robot.gravity
         if self.model.njoints != len(robot.joints) + 1 or self.model.nv != robot.nv:
-            raise CannotCompare("Pinocchio reads another number of joints")
+            raise CannotCompare(
+                f"Pinocchio reads {self.model.njoints - 1} joints with {self.model.nv} velocities, "
+                f"the robot has {len(robot.joints)} with {robot.nv}"
+            )
         self.data: Any = self.model.createData()
         self.configurations = [(joint.q_slice, *self._configuration(joint)) for joint in joints]
         self._v = np.zeros(robot.nv, dtype=int)  # where each of our velocities stands there

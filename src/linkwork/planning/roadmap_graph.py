@@ -105,7 +105,7 @@ class RoadmapGraph:
         n, m = len(q), len(edges)
         valid = q.shape == (n, self.q.shape[1]) and edges.shape == (m, 2) and lengths.shape == state.shape == (m,)
         if not valid or not np.isfinite(q).all() or (m and not 0 <= edges.min() <= edges.max() < n):
-            raise ValueError(f"Roadmap.load: expected nodes (n, {self.q.shape[1]}) and pairs of them, got other arrays")
+            raise ValueError(f"Roadmap.load: expected arrays of a graph: nodes (n, {self.q.shape[1]}), edges (m, 2)")
         self.q, self.edges, self.lengths, self.state, self.batches = q, edges, lengths, state, batches
         self._index()
 

@@ -84,7 +84,7 @@ class ByteReader:
         """Return a number of items, each of which has at least this number of bytes."""
         result = self.unsigned()
         if result * least > self.left:
-            raise DamagedBytesError(f"they have {result} items in {self.left} bytes")
+            raise DamagedBytesError(f"the data state {result} items, but only {self.left} bytes follow")
         return result
 
     def taken(self, size: int) -> bytes:

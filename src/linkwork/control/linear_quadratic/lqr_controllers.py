@@ -380,7 +380,9 @@ def lqr_about_trajectory(
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"lqr_about_trajectory: trajectory: expected a lw.motion.Trajectory, got {trajectory!r}")
     if trajectory.robot != robot:
-        raise ValueError(f"lqr_about_trajectory: trajectory: expected one of robot {robot.name!r}, got {trajectory!r}")
+        raise ValueError(
+            f"lqr_about_trajectory: trajectory: expected a trajectory of {robot.name!r}, got {trajectory!r}"
+        )
     refuse_changes("lqr_about_trajectory", trajectory)
     if not trajectory.is_timed:
         raise ValueError(untimed("lqr_about_trajectory: trajectory", trajectory))
