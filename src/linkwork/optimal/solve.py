@@ -209,7 +209,7 @@ def solve_by_path(
 
 
 def _resumed(result: OptimalResult, scalars: np.ndarray, max_iterations: int) -> np.ndarray:
-    """Return the scalars of searches, where those along costs without curvature that end farther on continue."""
+    """Return the scalars of searches; those that stopped as unbounded continue if their cost has a lower bound."""
     rows = scalars.reshape(-1, scalars.shape[-1])
     endless = (rows[:, _STATUS] == UNBOUNDED) & (rows[:, SEARCH_SCALARS.index("iterations")] < max_iterations)
     going = [k for k in np.flatnonzero(endless) if not result._falls(int(k))]

@@ -30,7 +30,7 @@ class Actuators:
 
 
 class _Unsupported(Exception):
-    """Reason why an actuator is not taken."""
+    """Reason why an actuator cannot be read."""
 
 
 def read_actuators(source: CompiledModel, structure: Structure, tendons: dict[int, FixedTendon]) -> Actuators:

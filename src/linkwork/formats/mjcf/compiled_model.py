@@ -152,11 +152,11 @@ class CompiledModel:
         self.errors.append(Issue(code, message, where))
 
     def ignored(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
-        """Note something that does not act on the dynamics."""
+        """Note content of the file without effect on the dynamics."""
         self.issues.append(Issue("IGNORED", message, where or Location(self.file), hint))
 
     def unsupported(self, message: str, where: Location | None = None, hint: str | None = None) -> None:
-        """Warn of something that acts on the dynamics and is not taken."""
+        """Warn of content of the file that acts on the dynamics and is not read."""
         self.issues.append(Issue("UNSUPPORTED", message, where or Location(self.file), hint))
 
     def ignored_all(self, subject: str, names: Sequence[str]) -> None:

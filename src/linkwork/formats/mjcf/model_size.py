@@ -148,7 +148,7 @@ def _vertices(attributes: Mapping[str, str]) -> float:
 
 
 def _floats(text: str) -> Iterator[float]:
-    """Return the numbers of a text until one that is none."""
+    """Return the numbers of a text, up to the first word that is not a number."""
     for word in re.finditer(r"\S+", text):
         try:
             number = float(word[0])
@@ -158,5 +158,5 @@ def _floats(text: str) -> Iterator[float]:
 
 
 def _product(text: str) -> float:
-    """Return the product of the numbers in a text that exceed 1; 1 for a text that is none."""
+    """Return the product of the numbers > 1 in a text; 1 for a text without numbers."""
     return min(math.prod(max(1.0, number) for number in _floats(text)), 1e30)

@@ -73,5 +73,5 @@ def rising(times: Sequence[Instant], end: Scalar) -> list[Scalar]:
 
 
 def selected(condition: Scalar, a: Instant, b: Instant) -> Instant:
-    """Return the first where the condition holds, else the other."""
+    """Return the time ``a`` where the condition is true, else ``b``."""
     return Instant(where(condition, a.high, b.high), where(condition, a.low, b.low))

@@ -233,7 +233,7 @@ class Profile(NamedTuple):
 
 
 def mixture_share(displacement: Scalar, first: Scalar, second: Scalar) -> Scalar:
-    """Return the weight s for which s · one + (1 − s) · other equals ``displacement``."""
+    """Return the weight s for which s · ``first`` + (1 − s) · ``second`` equals ``displacement``."""
     width = first - second
     differ = fabs(width) > 0.0
     part = fmin(fmax(where(differ, (displacement - second) / where(differ, width, 1.0), 1.0), 0.0), 1.0)
