@@ -116,3 +116,37 @@ def test_link_without_shapes_is_drawn_in_a_mechanism_with_shapes():
     bar = ends_of_rod(drawn_solids(document, coupler.body)[0][0])
     for name in ("coupler", "coupler_tip"):
         assert min(np.abs(end - robot.pose(q, name)[:3, 3]).max() for end in bar) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["bicycle", "differential_drive"])
+def test_wheels_of_robots_without_shapes_touch_the_ground(name):
+    """Each wheel is a disc of its radius about its axle, whose lowest point is on the ground in an upright pose."""
+    robot = without_shapes(lw.load(name))
+    q = robot.assemble().q
+    document = robot_document(robot, q)
+    wheels = {c.wheel: c for c in robot.constraints if hasattr(c, "wheel")}
+    assert len(wheels) == (2 if name == "bicycle" else 3)
+    for frame, rolling in wheels.items():
+        body, X = robot.tree.frame(frame).body, robot.pose(q, frame)
+        axis = None if rolling.axis is None else X[:3, :3] @ np.array([*rolling.axis])
+        discs = []
+        for vertices, _ in drawn_solids(document, body):
+            offsets = vertices - X[:3, 3]
+            across = offsets if axis is None else offsets - np.outer(offsets @ axis, axis)
+            if abs(np.linalg.norm(across, axis=1).max() - rolling.radius) < 1e-5 * rolling.radius:
+                discs.append(vertices)
+        assert len(discs) == 1 and abs(discs[0][:, 2].min()) < 0.05 * rolling.radius
+        assert np.abs(discs[0].mean(axis=0) - X[:3, 3]).max() < 1e-5
+
+
+def test_balls_that_roll_are_drawn_once_with_their_radius():
+    robot = lw.Robot.build(
+        "ball",
+        lw.Link("ball", mass=1.0),
+        lw.Joint.of(lw.joints.Floating(), name="free", parent="world", child="ball"),
+    ).with_constraints(lw.constraints.BallRolling("ball", radius=0.3))
+    q = robot.neutral()
+    q[-1] = 0.3
+    solids = [x for x, _ in drawn_solids(robot_document(robot, q), 0)]
+    (ball,) = [x for x in solids if abs(np.ptp(x[:, 2]) - 0.6) < 0.01]
+    assert abs(ball[:, 2].min()) < 0.01 and np.abs(ball.mean(axis=0) - [0.0, 0.0, 0.3]).max() < 0.01

@@ -1,6 +1,7 @@
 """Skeleton of a robot without shapes: bars between its joints, pins, sliders on guides, and the ground.
 
-Joints that close loops are drawn as those of the tree, so a mechanism shows its loops.
+Joints that close loops are drawn as those of the tree, so a mechanism shows its loops.  Bodies that roll have their
+wheels and balls.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.constraints import LoopJoint
+from linkwork.constraints import BallRolling, LoopJoint, Rolling, RollingContact
 from linkwork.joints import JointType
 from linkwork.model import WORLD, Tree
 from linkwork.shapes import Box, Cone, Cylinder, Polytope, Shape, Sphere
@@ -83,6 +84,7 @@ def skeleton(
     radius = _THICKNESS * size
     joints = list(_joints(tree))
     chosen = set(range(-1, len(tree.bodies)) if only is None else only)
+    without_shapes = chosen
     names = {k: body.name for k, body in enumerate(tree.bodies)} | {WORLD: tree.frames[0].name if tree.frames else ""}
     points = {k: _points(tree, joints, k, radius) for k in chosen}
     if only is not None:
@@ -107,6 +109,9 @@ def skeleton(
             yield solid(*_rod(ends[0], ends[1], _GUIDE * radius), body, _GROUND)
             for end in ends if body == WORLD else ():
                 yield solid(Box((4.0 * radius,) * 3), along(placement[:3, 2], end), body, _GROUND)
+    for body, shape, placement in _wheels(tree, radius):
+        if body in without_shapes:
+            yield solid(shape, placement, body, _BARS[body % len(_BARS)])
     if WORLD in chosen:
         for shape, placement in _ground(joints, radius, size):
             yield solid(shape, placement, WORLD, _GROUND)
@@ -261,6 +266,30 @@ def _bar(points: np.ndarray, joints: int, radius: float) -> Iterator[tuple[Shape
 def _rod(start: np.ndarray, end: np.ndarray, radius: float) -> tuple[Shape, np.ndarray]:
     length = float(np.linalg.norm(end - start))
     return Cylinder(radius, length), along((end - start) / length, 0.5 * (start + end))
+
+
+def _wheels(tree: Tree, radius: float) -> Iterator[tuple[int, Shape, np.ndarray]]:
+    """Yield body, solid and pose of each wheel and ball that rolls; spokes show how a wheel turns."""
+    drawn = set()
+    for constraint in tree.constraints:
+        if isinstance(constraint, BallRolling):
+            frame, axis = tree.frame(constraint.ball), None
+        elif isinstance(constraint, Rolling | RollingContact):
+            frame, axis = tree.frame(constraint.wheel), constraint.axis
+        else:
+            continue
+        if frame.name in drawn:  # rolling and contact of one wheel
+            continue
+        drawn.add(frame.name)
+        X, size = frame.placement.matrix(), constraint.radius
+        if axis is None:
+            yield frame.body, Sphere(size), X
+            continue
+        axle = along(X[:3, :3] @ np.array([*axis], dtype=float), X[:3, 3])
+        yield frame.body, Cylinder(size, min(radius, 0.2 * size)), axle
+        for side in (axle[:3, 0], axle[:3, 1]):
+            ends = X[:3, 3] - 0.95 * size * side, X[:3, 3] + 0.95 * size * side
+            yield frame.body, *_rod(*ends, min(radius, 0.2 * size))
 
 
 def _ground(joints: Iterable[_Joint], radius: float, size: float) -> Iterator[tuple[Shape, np.ndarray]]:
