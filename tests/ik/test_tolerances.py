@@ -141,3 +141,21 @@ def test_larger_ik_tolerances_give_nearer_configurations_with_derivatives() -> N
         for name, move, size in (("nearest_to", by_near, 7), ("X_target", by_target, 6)):
             differences = np.stack([(move(h * e) - move(-h * e)) / (2.0 * h) for e in np.eye(size)], axis=1)
             assert np.abs(result.derivative(name) - differences).max() < 1e-6, (name, options)
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected", "accepted", "refused"),
+    [
+        ("tolerance", "> 0", [1e-9, np.inf, (1e-6, np.inf, 1e-9)], [0.0, -1e-9, np.nan, (1e-6, 0.0, 1e-6)]),
+        ("weight", ">= 0", [0.0, 1e150, (0.0, 1.0, 2.0)], [-1e-9, np.inf, np.nan, (1.0, -1e-9, 1.0)]),
+    ],
+)
+def test_tolerances_and_weights_of_tasks_are_refused_beyond_their_limits(argument, expected, accepted, refused) -> None:
+    for value in accepted:
+        task = lw.ik.PositionTask("tool", **{argument: value})
+        assert getattr(task, argument) == value
+    for value in refused:
+        with pytest.raises(
+            ValueError, match=f"PositionTask: .*{argument}: expected a number {expected} or one per error"
+        ):
+            lw.ik.PositionTask("tool", **{argument: value})
