@@ -18,12 +18,12 @@ from linkwork.compiler.codegen.jit import emit, link
 from linkwork.compiler.codegen.object_loader import loaded
 from linkwork.compiler.codegen.target import host
 
-IS_AVAILABLE = sys.platform == "linux" and object_loader._is_available()
+IS_AVAILABLE = object_loader._is_available()
 TEXT = """
 @{name}.constants = private constant [2 x i64] [i64 5, i64 7]
 @{name}.counter = global i64 40
 declare i64 @{other}(i64)
-declare i64 @labs(i64)
+declare i64 @llabs(i64)
 define i64 @{name}(i64 %x) nounwind {{
   %c = load i64, ptr @{name}.counter
   %n = add i64 %c, 1
@@ -39,7 +39,7 @@ more:
 end:
   %z = phi i64 [ 0, %0 ], [ %y, %more ]
   %m = sub i64 0, %k
-  %a = call i64 @labs(i64 %m)
+  %a = call i64 @llabs(i64 %m)
   %s = add i64 %z, %a
   ret i64 %s
 }}

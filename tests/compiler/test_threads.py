@@ -75,18 +75,26 @@ from compiler.knobs import sizes
 from linkwork.compiler.codegen import jit
 from linkwork.compiler.trace.trace import compile
 
-real = ctypes.CDLL(None).pthread_create
-real.argtypes = [ctypes.c_void_p] * 4
-kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+pointer, is_windows = ctypes.c_void_p, sys.platform == "win32"
+if is_windows:
+    name, result = "CreateThread", ctypes.c_size_t
+    arguments = [pointer, ctypes.c_size_t, pointer, pointer, ctypes.c_uint32, pointer]
+else:
+    name, result, arguments = "pthread_create", ctypes.c_int, [pointer] * 4
+real = ctypes.CDLL("kernel32" if is_windows else None)[name]
+real.argtypes, real.restype = arguments, result
+kind = ctypes.CFUNCTYPE(result, *arguments)
 asked, refused = 0, lambda asked: False
 
 @kind
 def create(*arguments):
     global asked
     asked += 1
-    return 11 if refused(asked) else real(*arguments)  # EAGAIN
+    if refused(asked):
+        return 0 if is_windows else 11  # EAGAIN
+    return real(*arguments)
 
-jit._registered["pthread_create"] = ctypes.cast(create, ctypes.c_void_p).value
+jit._registered[name] = ctypes.cast(create, ctypes.c_void_p).value
 x = np.random.default_rng(0).normal(size=(100_000, 2))
 expected = x[:, 0] * 2.0 + x[:, 1] * 4.0
 

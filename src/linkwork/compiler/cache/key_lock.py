@@ -109,8 +109,10 @@ class KeyLock(io.IOBase):
         """Release the lock, if this object has acquired it."""
         with _table:
             if self.is_acquired:
+                if os.name == "nt":  # where no open file is removed, neither this one nor that of a waiting process
+                    self.close()
                 with contextlib.suppress(OSError), opened(self._folder) as here:
-                    here.remove(self._name)  # before the lock is released: see `_open`
+                    here.remove(self._name)  # elsewhere before the lock is released: see `_open`
                 self.close()
                 del _held[self._path]
             self.close = _NOTHING  # type: ignore[method-assign,assignment]

