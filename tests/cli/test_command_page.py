@@ -25,12 +25,24 @@ linkwork info robot.urdf
 linkwork pose robot.urdf --frame hand --q 0.1 0 0.4
 linkwork ik --frame hand --pose 0.4 0.1 0.3 3.14 0 0 robot.urdf --json
 xacro robot.xacro | linkwork check -
+linkwork check-scene cell.yaml robot.urdf
+linkwork plan robot.urdf --scene cell.yaml --pose hand 0.4 0.1 0.3 3.14 0 0 --acceleration 5 --output path.yaml
+linkwork view robot.urdf --scene cell.yaml --motion path.yaml
+eval "$(linkwork completion bash)"
 ```
 
 Options may stand before and after the files. An option of several words, such as `--q`, ends before a file. An
 optional second file, as of `compare`, must stand before options that take folders. A configuration is all numbers of q,
 or `NAME=NUMBER` for some coordinates. With `--json` a command prints one JSON document to standard output. Warnings and
 errors go to standard error.
+
+`--output` writes a file in the format of its ending: tables (`.csv`), arrays (`.npz`), messages of ROS (`.yaml`,
+`.json`), pages (`.html`), models (`.glb`), and pictures and films (`.png`, `.mp4`, extra `pictures`). `view --motion`
+and `view --map` show files that commands wrote.
+
+`linkwork completion SHELL` prints the script with which bash, zsh or fish completes commands, options, values, files
+and names of built-in robots. Put `eval "$(linkwork completion bash)"` into `~/.bashrc`, the same with zsh after
+`compinit` into `~/.zshrc`, and store the script of fish as `~/.config/fish/completions/linkwork.fish`.
 
 """
 

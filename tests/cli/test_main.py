@@ -35,6 +35,9 @@ HULLS = lw.Robot.with_collision_hulls
 posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX systems")
 
 
+VIEW_OPTIONS = {"html", "glb", "png", "mp4", "configuration", "no_browser", "port", "motion", "map"}
+
+
 class TestUsage:
     def test_option_version_prints_the_version_of_linkwork(self, linkwork):
         assert linkwork("--version").out == f"linkwork {lw.__version__}\n"
@@ -121,7 +124,9 @@ class TestUsage:
                 groups = [[x.option_strings[0] for x in g._group_actions] for g in parser._mutually_exclusive_groups]
                 fixed += [f"{names[0]}=0" for names in groups if command == "ik" and option not in names]
                 if not isinstance(form, WordForm) and action.choices is None:
-                    robots.pop("file" if command == "check-scene" else "other", None)  # an optional file looks like a folder
+                    robots.pop(
+                        "file" if command == "check-scene" else "other", None
+                    )  # an optional file looks like a folder
                 for order in (
                     [option, *values, *robots.values()],
                     [*robots.values(), option, *values],
@@ -176,7 +181,11 @@ class TestUsage:
             ("plan", [lw.Robot.plan, lw.Robot.pose], {"goals", "poses", "acceleration"}),
             ("simulate", [lw.Robot.simulate, lw.simulation.ContactGround, lw.control.PD], {"height", "target_q"}),
             ("map", [lw.Robot.workspace_map], {"value"}),
-            ("view", [lw.Robot.show, lw.viewer.View], {"html", "glb", "png", "configuration", "no_browser", "port"}),
+            (
+                "view",
+                [lw.Robot.show, lw.viewer.View],
+                {"html", "glb", "png", "mp4", "configuration", "no_browser", "port", "motion", "map"},
+            ),
             ("compare", [lw.Robot.compare], {"bodies", "other_format", "other_loops", "beside"}),
         ],
     )
@@ -202,6 +211,15 @@ class TestUsage:
             ran = linkwork(command, "arm6", wrong)
             assert ran.code == 2 and f"unknown option '{wrong.partition('=')[0]}'; did you mean '{right}'" in ran.err
             assert ran.err.startswith(f"usage: linkwork {command} ") and f"linkwork {command}: error: " in ran.err
+        for command, former, present in (
+            ("plan", "--budget", "--time-limit"),
+            ("ik", "--budget=3", "--time-limit"),
+            ("plan", "--from", "--start"),
+            ("simulate", "--to", "--target-q"),
+        ):
+            ran = linkwork(command, "arm6", former, "1")
+            assert ran.code == 2 and f"unknown option '{former[:8].rstrip('=3')}" in ran.err
+            assert f"; its name is {present}" in ran.err
         assert linkwork("info", "--jsno", "--help").code == 0
 
     def test_installed_command_linkwork_runs_the_main_function_of_the_cli(self):

@@ -86,7 +86,17 @@ def test_commands_read_a_robot_from_standard_input(linkwork, monkeypatch):
     assert json.loads(linkwork("info", "-", "--json").out)["name"] == "double_pendulum"
     monkeypatch.setattr(sys, "stdin", Pipe(b"<robot"))
     ran = linkwork("info", "-")
-    assert ran.code == 3 and "stdin" in ran.err
+    assert ran.code == 3 and "linkwork: error: standard input:1" in ran.err and "stdin" not in ran.err
+    link = '<link name="a"><inertial><mass value="1"/></inertial></link><link name="b"/>'
+    joint = '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+    text = f'<robot name="r">{link}{joint}</robot>'.encode()
+    monkeypatch.setattr(sys, "stdin", Pipe(text.replace(b"revolute", b"revolut")))
+    ran = linkwork("check", "-")
+    assert ran.code == 3 and "linkwork: error: standard input:1" in ran.err and "/linkwork-" not in ran.err
+    monkeypatch.setattr(sys, "stdin", Pipe(text.replace(b"revolute", b"continuous").replace(b"<axis", b"<mimi/><axis")))
+    ran = linkwork("check", "-", "--json")
+    data = json.loads(ran.out)
+    assert data["file"] == "standard input" and {x["file"] for x in data["repairs"]} == {"standard input"}, ran.out
 
 
 @pytest.mark.slow(every=3)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args, get_type_hints
@@ -89,6 +90,7 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
 
 
 _MAX_STDIN = 1 << 28  # [bytes]
+_STDIN = "standard input"  # in messages; mesh files are searched from the current folder
 _PLAIN = ("format", "floating_base", "strict", "multi_root", "loops", "package_dirs", "model", "xacro", "trusted")
 _KINDS = get_type_hints(load)
 _CHOICES = {
@@ -202,7 +204,10 @@ def read_robot(name: str, **options: Any) -> Robot:
             if len(text) > _MAX_STDIN:
                 raise CommandError(USAGE, f"-: standard input has more bytes than the limit of {_MAX_STDIN}")
             file.write_bytes(text)
-            return read_robot(str(file), **options)
+            try:
+                return _from_standard_input(read_robot(str(file), **options), str(file))
+            except CommandError as error:
+                raise CommandError(error.code, str(error).replace(str(file), _STDIN)) from error
     try:
         return load(name, **options)
     except ModelError as error:
@@ -217,6 +222,19 @@ def read_robot(name: str, **options: Any) -> Robot:
         raise CommandError(
             BAD_MODEL, f"cannot read {escaped(str(error.filename or name))}: {error.strerror or error}"
         ) from error
+
+
+def _from_standard_input(robot: Robot, file: str) -> Robot:
+    """Return a robot with the name of standard input instead of the temporary file that its text was stored in."""
+    issues = [
+        replace(
+            issue,
+            message=issue.message.replace(file, _STDIN),
+            where=replace(issue.where, file=_STDIN if issue.where.file == file else issue.where.file),
+        )
+        for issue in robot.report.warnings
+    ]
+    return Robot(replace(robot.tree, source=_STDIN, report=type(robot.report)(tuple(issues))))
 
 
 def random_states(

@@ -16,6 +16,19 @@ __all__ = ["FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
 _NEGATIVE_NUMBER = re.compile(r"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?|inf(inity)?|nan)$", re.IGNORECASE)
 
 
+_FORMER_NAMES = {  # present names by former ones; a command has at most one of them
+    "--budget": ("--time-limit",),
+    "--edges": ("--collision-check",),
+    "--iterations": ("--max-iterations",),
+    "--limits": ("--position-limits",),
+    "--hull-vertices": ("--max-vertices",),
+    "--convex-decomposition": ("--decompose",),
+    "--from": ("--start", "--q"),
+    "--to": ("--goal", "--target-q"),
+    "--velocity": ("--v",),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class WordForm:
     """The form of the words of an option, for the ``type`` of argparse; a word of another form ends the option.
@@ -74,7 +87,7 @@ class CommandParser(argparse.ArgumentParser):
             option, equals, _ = word.partition("=")
             action = self._option_string_actions.get(option)
             if action is None and "-h" not in words and "--help" not in words:
-                hint = did_you_mean(option, [text for text in self._option_string_actions if text.startswith("--")])
+                hint = self._option_hint(option)
                 self.error(f"unknown option {escaped(repr(option))}{hint and '; '}{hint}")
             count = 0 if action is None or equals or action.nargs == 0 else 1
             if action is not None and action.nargs == "+" and not equals:
@@ -92,6 +105,13 @@ class CommandParser(argparse.ArgumentParser):
             del chosen[length:]
         positional = [*(word for *_, files in groups for word in files), *positional]
         return [*(word for _, chosen, _ in groups for word in chosen), *(["--", *positional] if positional else [])]
+
+    def _option_hint(self, name: str) -> str:
+        """Return the present name of an option with a former name, or the nearest name, for a message."""
+        present = [new for new in _FORMER_NAMES.get(name, ()) if new in self._option_string_actions]
+        if present:
+            return f"its name is {present[0]}"
+        return did_you_mean(name, [text for text in self._option_string_actions if text.startswith("--")])
 
     def _is_option(self, word: str) -> bool:
         known = word.partition("=")[0] in self._option_string_actions

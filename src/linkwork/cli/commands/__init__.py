@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "bench": "time a robot's functions",
     "precompile": "compile a robot's functions ahead of their first use",
     "selfcheck": "check that linkwork computes right numbers at the usual speed on this machine",
+    "completion": "print the script that completes commands and options in bash, zsh or fish",
     "cache": "show or clear the disk cache of machine code",
 }
 """Commands with their descriptions, in the order of the help."""

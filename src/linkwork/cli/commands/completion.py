@@ -1,0 +1,176 @@
+"""`linkwork completion`: print the script with which a shell completes commands, options and their values."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+from linkwork import robots
+from linkwork.cli.commands import COMMANDS
+from linkwork.cli.output import Terminal
+from linkwork.cli.parser import CommandParser
+
+__all__ = ["add_arguments", "run"]
+
+_FILES = ("FILE", "FOLDER", "SCENE")  # metavars of paths
+_MAX_HELP = 70  # characters of a description
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "shell", choices=[*_SCRIPTS], help="the shell: eval the output in its startup file, or store it as a file"
+    )
+
+
+def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    commands = [_command(name, about) for name, about in COMMANDS.items()]
+    terminal.out.lines([*_SCRIPTS[arguments.shell](commands)])
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """An option of a command: its name, its help, the values to offer, and whether it takes a path or a value."""
+
+    name: str
+    about: str
+    values: tuple[str, ...]
+    takes_path: bool
+    takes_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A command with its options, and the words that its positional arguments may be."""
+
+    name: str
+    about: str
+    options: tuple[_Option, ...]
+    words: tuple[str, ...]
+    takes_path: bool
+
+
+def _command(name: str, about: str) -> _Command:
+    parser = CommandParser(prog=name)
+    import_module(f"linkwork.cli.commands.{name.replace('-', '_')}").add_arguments(parser)
+    options, words, takes_path = [], list[str](), False
+    for action in parser._actions:
+        metavar = action.metavar if isinstance(action.metavar, str) else ""
+        values = tuple(map(str, action.choices or ()))
+        if action.option_strings:
+            takes_path = metavar in _FILES
+            help_text = _short(str(action.help or ""))
+            option_names = [option for option in action.option_strings if option.startswith("--")]
+            options += [_Option(x, help_text, values, takes_path, action.nargs != 0) for x in option_names]
+        else:
+            words += values or (robots.names() if metavar in _FILES and metavar != "SCENE" else ())
+    takes_path = any(not x.option_strings and x.metavar in _FILES for x in parser._actions)
+    return _Command(name, _short(about), tuple(options), tuple(dict.fromkeys(words)), takes_path)
+
+
+def _short(about: str) -> str:
+    """Return the beginning of a help text, without the characters that shells interpret."""
+    text = re.sub(r"[\"`$\\\[\]]", "", about.replace("%%", "%").replace("'", "’").replace(":", ","))
+    text = re.split(r"[;(]", text)[0].strip()
+    return text if len(text) <= _MAX_HELP else text[: _MAX_HELP - 3] + "..."
+
+
+def _bash(commands: list[_Command]) -> Iterator[str]:
+    names = " ".join([*(command.name for command in commands), "--help", "--version"])
+    yield '# bash completion of linkwork: eval "$(linkwork completion bash)"'
+    yield "_linkwork() {"
+    yield "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= words= paths="
+    yield "    COMPREPLY=()"
+    yield '    if [ "$COMP_CWORD" -eq 1 ]; then'
+    yield f"        COMPREPLY=($(compgen -W '{names}' -- \"$word\"))"
+    yield "        return"
+    yield "    fi"
+    yield '    case "${COMP_WORDS[1]} $before" in'
+    for command in commands:
+        for option in command.options:
+            values = " ".join(option.values)
+            label = f"        '{command.name} {option.name}')"
+            if values:
+                yield f"{label} COMPREPLY=($(compgen -W '{values}' -- \"$word\")); return;;"
+            elif option.takes_path:
+                yield f"{label} _linkwork_paths; return;;"
+    yield "    esac"
+    yield '    case "${COMP_WORDS[1]}" in'
+    for command in commands:
+        names = " ".join(option.name for option in command.options)
+        paths = "yes" if command.takes_path else ""
+        yield f"        {command.name}) options='{names}' words='{' '.join(command.words)}' paths='{paths}';;"
+    yield "    esac"
+    yield '    case "$word" in'
+    yield '        -*) COMPREPLY=($(compgen -W "$options" -- "$word"));;'
+    yield "        *)"
+    yield '            COMPREPLY=($(compgen -W "$words" -- "$word"))'
+    yield '            if [ -n "$paths" ]; then _linkwork_paths; fi;;'
+    yield "    esac"
+    yield "}"
+    yield "_linkwork_paths() {"
+    yield "    local IFS=$'\\n'"
+    yield "    compopt -o filenames"
+    yield '    COMPREPLY+=($(compgen -f -- "$word"))'
+    yield "}"
+    yield "complete -F _linkwork linkwork"
+
+
+def _zsh(commands: list[_Command]) -> Iterator[str]:
+    yield "#compdef linkwork"
+    yield '# zsh completion of linkwork: eval "$(linkwork completion zsh)", or a file _linkwork in $fpath'
+    yield "_linkwork() {"
+    yield "    local -a commands"
+    yield "    commands=("
+    for command in commands:
+        yield f"        '{command.name}:{command.about}'"
+    yield "    )"
+    yield "    if (( CURRENT == 2 )); then"
+    yield "        _describe -t commands 'command' commands"
+    yield "        return"
+    yield "    fi"
+    yield "    local command=$words[2]"
+    yield "    shift words"
+    yield "    (( CURRENT-- ))"
+    yield "    case $command in"
+    for command in commands:
+        yield f"        {command.name})"
+        yield "            _arguments \\"
+        for option in command.options:
+            action = f"({' '.join(option.values)})" if option.values else "_files" if option.takes_path else " "
+            value = f":value:{action}" if option.takes_value else ""
+            yield f"                '*{option.name}[{option.about}]{value}' \\"
+        words = f"({' '.join(command.words)})" if command.words else " "
+        action = "_files" if command.takes_path else words
+        if command.takes_path and command.words:
+            action = f'{{_alternative "words:word:{words}" "files:file:_files"}}'
+        yield f"                '*:argument:{action}'"
+        yield "            ;;"
+    yield "    esac"
+    yield "}"
+    yield 'if [ "$funcstack[1]" = _linkwork ]; then _linkwork "$@"; else compdef _linkwork linkwork; fi'
+
+
+def _fish(commands: list[_Command]) -> Iterator[str]:
+    yield "# fish completion of linkwork: linkwork completion fish > ~/.config/fish/completions/linkwork.fish"
+    yield "complete -c linkwork -f"
+    for command in commands:
+        yield f"complete -c linkwork -n __fish_use_subcommand -a {command.name} -d '{command.about}'"
+        condition = f"-n '__fish_seen_subcommand_from {command.name}'"
+        if command.words:
+            yield f"complete -c linkwork {condition} -a '{' '.join(command.words)}'"
+        if command.takes_path:
+            yield f"complete -c linkwork {condition} -F"
+        for option in command.options:
+            value = ""
+            if option.values:
+                value = f" -x -a '{' '.join(option.values)}'"
+            elif option.takes_value:
+                value = " -r -F" if option.takes_path else " -x"
+            yield f"complete -c linkwork {condition} -l {option.name[2:]}{value} -d '{option.about}'"
+
+
+_SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}

@@ -1,0 +1,124 @@
+"""Completion of commands, options and values, by the shells themselves."""
+
+import argparse
+import os
+import pty
+import select
+import shutil
+import subprocess
+import time
+from importlib import import_module
+
+import pytest
+
+from linkwork.cli.commands import COMMANDS
+from linkwork.cli.parser import CommandParser
+
+SHELLS = {"bash": ["bash", "--norc", "-i"], "zsh": ["zsh", "-f", "-i"], "fish": ["fish", "--no-config"]}
+
+
+def installed(shell):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+
+
+@pytest.fixture
+def script(linkwork, tmp_path):
+    def write(shell):
+        ran = linkwork("completion", shell)
+        assert ran.code == 0 and ran.err == ""
+        path = tmp_path / f"linkwork.{shell}"
+        path.write_text(ran.out)
+        return path
+
+    return write
+
+
+def options_of(command):
+    parser = CommandParser(prog=command)
+    import_module(f"linkwork.cli.commands.{command.replace('-', '_')}").add_arguments(parser)
+    return parser._actions
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_scripts_have_all_commands_options_and_choices(shell, script):
+    path = script(shell)
+    text = path.read_text()
+    for command in COMMANDS:
+        assert command in text
+        for action in options_of(command):
+            for option in action.option_strings:
+                if option.startswith("--"):
+                    assert (f"-l {option[2:]}" if shell == "fish" else option) in text, (command, option)
+            for choice in action.choices or ():
+                assert str(choice) in text
+    installed(shell)
+    assert subprocess.run([shell, "-n", str(path)], capture_output=True, check=False).stderr == b""
+
+
+def typed(shell, path, folder, line, expected):
+    """The text that an interactive shell shows after the line and two presses of Tab, up to the expected text."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        environment = {**os.environ, "TERM": "dumb", "PS1": "> ", "HOME": str(folder), "ZDOTDIR": str(folder)}
+        os.execvpe(SHELLS[shell][0], SHELLS[shell], environment)
+    start = "autoload -Uz compinit && compinit -u -D; " if shell == "zsh" else ""
+    try:
+        os.write(terminal, f"{start}source {path}; echo rea''dy\n".encode())
+        read_until(terminal, "ready")
+        os.write(terminal, f"{line}\t\t".encode())
+        return read_until(terminal, expected)
+    finally:
+        os.close(terminal)
+        os.waitpid(child, 0)
+
+
+def read_until(terminal, end):
+    """The text that a shell writes, up to ``end``, or for a minute."""
+    text, last = "", time.monotonic() + 60.0
+    while end not in text and time.monotonic() < last:
+        if select.select([terminal], [], [], 1.0)[0]:
+            text += os.read(terminal, 1 << 16).decode("utf-8", "replace").replace("\r", "")
+    return text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_interactive_shells_complete_commands_options_values_and_files(shell, script, tmp_path):
+    installed(shell)
+    path = script(shell)
+    (tmp_path / "my cell.yaml").write_text("")
+    for line, expected in (
+        ("linkwork prec", "linkwork precompile"),
+        ("linkwork plan --collision-ch", "--collision-check "),
+        ("linkwork plan --collision-check samp", "sampled"),
+        ("linkwork plan double_p", "double_pendulum"),
+        ("linkwork plan arm6 --scene my", "my\\ cell.yaml"),
+        ("linkwork completion zs", "zsh"),
+    ):
+        shown = typed(shell, path, tmp_path, line, expected)
+        assert expected in shown, (line, shown)
+
+
+@pytest.mark.slow(every=3)
+def test_fish_completes_commands_options_values_and_files(script, tmp_path):
+    installed("fish")
+    path = script("fish")
+    (tmp_path / "my cell.yaml").write_text("")
+
+    def completed(line):
+        command = ["fish", "--no-config", "-c", f"source {path}; complete -C{line!r}"]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+        return [row.partition("\t")[0] for row in ran.stdout.splitlines()]
+
+    assert set(COMMANDS) <= set(completed("linkwork "))
+    for command in ("plan", "cache", "check-scene"):
+        names = {x for action in options_of(command) for x in action.option_strings if x.startswith("--")}
+        assert names <= set(completed(f"linkwork {command} --"))
+        for action in options_of(command):
+            if action.option_strings and action.choices and not isinstance(action, argparse.BooleanOptionalAction):
+                assert set(map(str, action.choices)) <= set(
+                    completed(f"linkwork {command} {action.option_strings[0]} ")
+                )
+    assert "arm6" in completed("linkwork plan a") and "my cell.yaml" in completed("linkwork plan arm6 --scene my")
