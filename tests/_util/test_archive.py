@@ -204,3 +204,19 @@ def test_failed_write_of_an_npz_archive_leaves_the_previous_file_unchanged(tmp_p
     with replaced(tmp_path / "new.txt", text=True, overwrite=False) as file:
         file.write("a\n")
     assert (tmp_path / "new.txt").read_text(encoding="utf-8") == "a\n"
+
+
+def test_files_are_not_replaced_on_file_systems_without_hard_links(tmp_path, monkeypatch):
+    def link(source, target):
+        raise FileExistsError(target) if target.exists() else OSError("no hard links")
+
+    monkeypatch.setattr("os.link", link)
+    target = tmp_path / "file"
+    with replaced(target, overwrite=False) as file:
+        file.write(b"first")
+    assert target.read_bytes() == b"first" and [*tmp_path.iterdir()] == [target]
+    late = tmp_path / "late"
+    with pytest.raises(FileExistsError), replaced(late, overwrite=False) as file:
+        late.write_bytes(b"by another program")
+        file.write(b"second")
+    assert late.read_bytes() == b"by another program" and sorted(tmp_path.iterdir()) == [target, late]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import linkwork as lw
+from linkwork.ik.multiple_solutions import _nearest_revolution
 
 ARM = lw.load("arm7")
 ARM6 = lw.load("arm6")
@@ -216,3 +218,17 @@ def test_nearest_ik_solutions_of_arms_with_closed_form_are_no_farther_than_their
     assert solution.success.all() and (((solution.q - near) ** 2).sum(axis=-1) <= away * (1.0 + 1e-6)).all()
     for k in (0, 59):
         assert np.array_equal(ARM6.inverse_kinematics(X[k], "tool", nearest_to=near[k]).q, solution.q[k])
+
+
+def test_periodic_coordinates_are_shifted_to_the_nearest_revolution_within_limits():
+    """The coordinate q + 2π k within the limits that is nearest to the initial guess, by trial of all k."""
+    rng = np.random.default_rng(0)
+    problem = SimpleNamespace(lower=np.array([-9.0, -9.0, -2.0]), upper=np.array([8.0, 8.0, 20.0]))
+    q, start = rng.uniform(-2.0, 2.0, (40, 3)), rng.uniform(-16.0, 16.0, (40, 3))
+    result = _nearest_revolution(problem, q, start, np.array([1.0, 0.0, 1.0]))
+    for k in (0, 2):
+        shifted = q[:, k, None] + math.tau * np.arange(-5, 6)
+        shifted = np.where((shifted >= problem.lower[k]) & (shifted <= problem.upper[k]), shifted, np.inf)
+        nearest = np.abs(shifted - start[:, k, None]).argmin(axis=1)
+        assert np.allclose(result[:, k], shifted[np.arange(40), nearest], rtol=0.0, atol=1e-12)
+    assert np.array_equal(result[:, 1], q[:, 1]) and (np.abs(result - q) > 6.0).sum() > 20
