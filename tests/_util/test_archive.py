@@ -216,7 +216,12 @@ def test_files_are_not_replaced_on_file_systems_without_hard_links(tmp_path, mon
         file.write(b"first")
     assert target.read_bytes() == b"first" and [*tmp_path.iterdir()] == [target]
     late = tmp_path / "late"
-    with pytest.raises(FileExistsError), replaced(late, overwrite=False) as file:
-        late.write_bytes(b"by another program")
-        file.write(b"second")
+
+    def write() -> None:
+        with replaced(late, overwrite=False) as file:
+            late.write_bytes(b"by another program")
+            file.write(b"second")
+
+    with pytest.raises(FileExistsError, match="late"):
+        write()
     assert late.read_bytes() == b"by another program" and sorted(tmp_path.iterdir()) == [target, late]
