@@ -19,6 +19,7 @@ from linkwork._util.lazy_dataclass import dataclass
 
 __all__ = ["System", "is_object_file", "sections_of_elf", "system_of"]
 
+_X86_64, _ARM_64 = "x86_64", ("aarch64", "arm64")
 _INLINE_PROBES = '"probe-stack"="inline-asm"'
 
 
@@ -42,12 +43,16 @@ class System:
         return f"{triple}-elf" if self._is_elf_of_windows(triple) else triple
 
     def code_model(self, triple: str) -> str:
-        """Return LLVM's code model of object files that this process loads."""
-        return "large" if self._is_elf_of_windows(triple) else "jitdefault"
+        """Return LLVM's code model of object files that this process loads: large, so that they may lie anywhere.
+
+        llvmlite selects it for Windows on ARM and for processors that have no such model.
+        """
+        has_large = triple.startswith(_X86_64) or (triple.startswith(_ARM_64) and self.name != "windows")
+        return "large" if has_large else "jitdefault"
 
     def _is_elf_of_windows(self, triple: str) -> bool:
         """Return True for Windows on x86-64; on other processors llvmlite selects the format and the code model."""
-        return self.name == "windows" and triple.startswith("x86_64")
+        return self.name == "windows" and triple.startswith(_X86_64)
 
 
 _WINDOWS = System("windows", "elf", "", 32, 0, "x86_64_sysvcc")
