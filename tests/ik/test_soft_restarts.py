@@ -104,13 +104,11 @@ def test_ik_names_a_task_function_that_returns_nan():
 
 def test_ik_names_the_states_of_a_batch_with_nan_errors():
     robot, tip = planar((1.0, 0.8))
-    place, odd = (
-        lw.ik.FunctionTask(name, lambda k, c: np.sqrt(c[0]) * k.point(tip)[axis] - 0.5 * c[1], shape=(2,))
-        for name, axis in (("place", 0), ("odd", 1))
-    )
-    solution = robot.ik_problem([place, odd]).solve(place=[1.0, 1.0], odd=[[1.0, 1.0], [4.0, 2.0], [-1.0, 1.0]])
+    even = lw.ik.FunctionTask("even", lambda k, x: k.point(tip)[0] - 0.5 * x[0] * x[1], shape=(2,))
+    odd = lw.ik.FunctionTask("odd", lambda k, x: np.sqrt(x[0]) * k.point(tip)[1] - 0.5 * x[1], shape=(2,))
+    solution = robot.ik_problem([even, odd]).solve(even=[1.0, 1.0], odd=[[1.0, 1.0], [4.0, 2.0], [-1.0, 1.0]])
     assert solution.status.tolist() == ["solved", "solved", "not_finite"]
-    assert "'odd'" in solution.explain(2) and "'place'" not in solution.explain(2)
+    assert "'odd'" in solution.explain(2) and "'even'" not in solution.explain(2)
 
 
 @pytest.mark.slow(every=3)
@@ -128,7 +126,7 @@ def test_ik_advises_raising_max_iterations_only_if_it_helps():
 
 @pytest.mark.slow(every=9)
 def test_minima_of_soft_ik_tasks_do_not_depend_on_the_unit_of_weights():
-    """Also beside a hard task, whose first penalty follows from the weights."""
+    """Also with a hard task, whose first penalty follows from the weights."""
     q = ARM.random_configuration(seed=3, size=5)
     positions, known = ARM.pose(q, "hand")[:, :3, 3], None
     for unit in (1.0, 1e-9, 1e9):

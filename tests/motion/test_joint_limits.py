@@ -50,6 +50,17 @@ def test_joint_limits_without_a_proof_count_as_not_satisfied():
         assert robot.spline(np.linspace(0.0, 1.0, 5), q).satisfies_limits(velocity=9.0) == proved
 
 
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_speed_limits_of_frames_hold_between_grid_points(seed: int) -> None:
+    robot, maximum = lw.load("double_pendulum"), 0.2  # [m/s]
+    path = robot.spline(np.arange(3.0), 2.0 * np.random.default_rng(seed).normal(size=(3, 2)))
+    limits = {"velocity": 30.0, "acceleration": 80.0, "speed": {robot.frames[-1]: maximum}}
+    timed = lw.motion.time_optimal(path, robot=robot, **limits).trajectory
+    q, v, _ = timed(np.linspace(timed.start_time, timed.end_time, 20_000))
+    speed = np.linalg.norm(robot.twist(q, v, robot.frames[-1])[..., 3:], axis=-1)
+    assert 0.999 * maximum < speed.max() < maximum * (1.0 + 1e-6) and np.median(speed) > 0.98 * maximum
+
+
 @pytest.mark.slow(every=3)
 def test_velocity_limits_of_loop_joints_slow_a_path():
     """The pin of a four-bar is at its speed limit wherever no other limit is active."""
