@@ -71,7 +71,7 @@ def test_attachment_packages_import_public_names_only(update_golden):
 
 
 def test_no_two_public_classes_have_the_same_name():
-    """An ellipsoid alone is a joint and a shape in every book: who reads of a class knows which is meant."""
+    """Only an ellipsoid may be a joint and a shape, as in textbooks; all other names are unique."""
     modules = [getattr(linkwork, name) for name in linkwork.__all__ if isinstance(getattr(linkwork, name), ModuleType)]
     members = {getattr(m, name) for m in (linkwork, *modules) for name in m.__all__}
     names = Counter(member.__name__ for member in members if isinstance(member, type))

@@ -171,7 +171,7 @@ def test_threads_share_one_kernel_of_a_robot_function():
 
 
 def test_threads_with_different_samples_do_not_affect_each_other(legs):
-    """Each thread its own samples; one of them is refused for its NaN, and the others notice nothing."""
+    """Each thread has its own samples; one is refused for its NaN, and the others are unaffected."""
     inputs = [arguments(legs, "inverse_dynamics", 200, seed=k)[0] for k in range(8)]
     expected = [legs.inverse_dynamics(*arrays) for arrays in inputs]
 

@@ -155,7 +155,7 @@ def test_type_checkers_and_tables_of_packages_have_equal_public_names() -> None:
 
 
 def test_table_of_robot_methods_lists_the_methods_of_all_subjects() -> None:
-    """It has what the classes of methods define, each name once, and type checkers see these classes as bases."""
+    """It lists each method of the classes of methods once, and type checkers see these classes as bases."""
     listed = [name for names in METHODS.values() for name in names.split()]
     assert len(listed) == len(set(listed)) > 200
     for home, names in METHODS.items():

@@ -102,7 +102,7 @@ def test_results_page_explains_every_status(update_golden):
 
 
 def test_statuses_that_claim_impossibility_come_with_proofs():
-    """Words that no search can justify stand for proofs."""
+    """Statuses that no search can justify require proofs."""
     kinds = {status: status.evidence.partition(": ")[0] for status in Status}
     assert set(kinds.values()) == {"proof", "example", "check", "search", "event"}
     everything = (

@@ -13,7 +13,7 @@ SHOWN = re.compile(r"^```python\n# (\S+/\S+\.py)\n(.*?)^```", re.MULTILINE | re.
 
 
 def test_source_lines_quoted_on_documentation_pages_are_in_the_source() -> None:
-    """A block that begins with a file's name has lines of it; "..." stands for what is left out."""
+    """A block that begins with a file's name quotes its lines; "..." replaces omitted lines."""
     shown = 0
     for page in PAGES:
         for file, block in SHOWN.findall(page.read_text(encoding="utf-8")):

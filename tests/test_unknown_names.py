@@ -132,7 +132,7 @@ def test_numpy_booleans_are_accepted_as_python_booleans() -> None:
 
 
 def test_ik_task_with_very_many_components_is_constructed_in_linear_time() -> None:
-    """A count of units for each row would take 10^10 comparisons here."""
+    """A count of units for each row would need 10^10 comparisons."""
     task = lw.ik.ClearanceTask(links=tuple(f"link {k}" for k in range(100_000)))
     assert len(task.tolerances) == 100_000
 

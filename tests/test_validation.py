@@ -73,7 +73,7 @@ def test_validation_functions_return_valid_values_and_name_invalid_values() -> N
 
 
 def test_validation_functions_distinguish_the_floats_next_to_a_limit() -> None:
-    """The numbers nearest to a limit: inside, and outside; infinity; shapes; lengths; and what messages show."""
+    """The numbers nearest to a limit: inside, and outside; infinity; shapes; lengths; and values in messages."""
     near, inf = math.nextafter, math.inf
     zero, tiny, row = [0.0, near(0.0, 1.0)], near(0.0, 1.0), partial(check.sequence_of, check=check.integer, least=2)
     cases: list[tuple[Callable[..., Any], dict[str, Any], list[Any], list[Any]]] = [

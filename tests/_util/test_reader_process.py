@@ -239,7 +239,7 @@ def test_errors_and_crashes_of_the_reader_process_are_errors_of_the_file_read(ca
 @pytest.mark.slow(every=3)
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems start a program for each request")
 def test_concurrent_requests_to_reader_processes_do_not_affect_each_other(call: Any) -> None:
-    """Processes of one program are apart from each other, and a crash ends their program."""
+    """Two programs have separate processes, and a crash ends the program that owns the process."""
     (count, first, program), (again, second, same) = (call("remember").data for _ in range(2))
     assert count == again == 1 and first != second and program == same != os.getpid()
     with pytest.raises(ReaderEnded, match="it crashed"):

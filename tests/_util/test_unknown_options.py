@@ -111,7 +111,7 @@ def test_unknown_keyword_arguments_are_refused_by_functions_that_forward_options
 
 
 def test_hints_for_foreign_names_of_features_and_records_name_existing_ones() -> None:
-    """All hints name what exists."""
+    """Each hint names a thing that exists."""
     problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0)
     for name, key in by_foreign_name(FEATURES).items():
         with pytest.raises(ValueError, match=rf"^TrajectoryProblem.add: feature: .* called {name!r}; use {key[0]!r}$"):

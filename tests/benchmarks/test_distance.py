@@ -36,7 +36,7 @@ def test_reference_implementation_of_distances_is_exact_for_known_pairs():
 
 
 def test_farthest_surface_points_agree_with_support_functions_of_shapes():
-    """A body's support in a direction is that of the point of its surface that is farthest there."""
+    """The support point of a body in a direction is its farthest surface point in that direction."""
     rng = np.random.default_rng(0)
     X = np.broadcast_to(np.eye(4), (50, 4, 4)).copy()
     X[:, :3, :3], X[:, :3, 3] = turned(rng.normal(size=(50, 4))), rng.normal(size=(50, 3))

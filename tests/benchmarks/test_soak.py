@@ -91,7 +91,7 @@ def test_reference_of_the_soak_run_equals_the_interpreter_for_exact_operations()
 def test_soak_run_detects_and_reports_wrong_machine_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Numbers that do not fit in a strip come from the wrong place."""
+    """The planted fault reads the elements that do not fit in a strip from a wrong address."""
     split, packed = packing._split, direct.pack_into_registers
 
     def wrong(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:

@@ -65,7 +65,7 @@ def test_convert_rejects_lossy_conversions_with_strict_and_existing_files(linkwo
 
 @pytest.mark.slow(every=3)
 def test_convert_writes_every_format_and_each_file_is_read_as_the_same_mechanism(linkwork, tmp_path):
-    """Every writer that `Robot` has writes a file that is read as the same mechanism; JSON says everything."""
+    """Each writer of `Robot` writes a file that is read as the same mechanism; JSON keeps all content."""
     read = {suffix for entry in FORMATS for suffix in entry.suffixes} | {".xml"}
     for suffix, name in convert.WRITERS.items():
         if hasattr(lw.Robot, name) and suffix in read:

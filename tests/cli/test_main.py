@@ -102,7 +102,7 @@ class TestUsage:
 
     @pytest.mark.light
     def test_options_with_several_values_may_stand_before_the_robots_file(self):
-        """The robot's file may stand at any place: before, between and after the options."""
+        """The robot's file may stand before, between or after the options."""
         words = {"--goal": ["1", "j=-0.5"], "--position-limits": ["j=-1:2"]}
         words |= {"--functions": ["pose:tool", "plan"], "--beside": ["mujoco"], "--ignore": ["inertias"]}
         words["--names"] = ["a=b"]
@@ -151,7 +151,7 @@ class TestUsage:
         } <= tried
 
     def test_command_lines_that_argparse_accepts_have_the_same_meaning_for_the_parser(self):
-        """The order of arguments changes no command line that argparse alone accepts."""
+        """The order of arguments changes no command line that argparse accepts by itself."""
         rng = random.Random(5)
         compared = 0
         for command in ("view", "plan", "map", "explain", "cache"):

@@ -40,7 +40,7 @@ def test_simulate_command_prints_and_writes_the_robots_motion(linkwork, urdf, tm
 
 @pytest.mark.slow(every=3)
 def test_simulate_command_with_a_controller_reports_the_remaining_distance_to_the_target(linkwork):
-    """Default gains fit light joints with friction, and the output says what is left of the way."""
+    """Default gains suit light joints with friction, and the output states the remaining distance."""
     move = ("simulate", "arm6", "--target-q", *"111000", "--record-every", "100")
     for controller, duration in (("pd", "3"), ("computed-torque", "2")):
         ran = linkwork(*move, "--controller", controller, "--duration", duration, "--json")

@@ -98,7 +98,7 @@ def test_every_joint_type_has_bounds_of_speed_and_acceleration(kind: type[joints
 def test_acceleration_bounds_of_a_slide_on_a_rotating_joint_include_the_coriolis_term(
     size: float, slide: float, tight: float
 ) -> None:
-    """2 ω × v, beside a slow joint; and the rate of ω itself, beside a slide at rest: bounds are near the maximum."""
+    """2 ω × v with a slow joint, and the rate of ω with a slide at rest: bounds are near the maximum."""
     rng = np.random.default_rng(5)
     for kind in (joints.Revolute, joints.Floating, joints.Universal):
         ratios = []

@@ -113,7 +113,7 @@ def test_functions_in_one_object_file_of_the_block_assembler_call_each_other_by_
 
 
 def test_function_calls_in_block_assembler_code_preserve_values_and_pointers() -> None:
-    """A function calls others with an aligned stack, for any number of pointers, and with pointers in a list."""
+    """A function calls functions with an aligned stack, for any number of pointers, and with pointers in a list."""
     for count, listed in ((2, 0), (8, 0), (9, 0), (12, 0), (13, 0), (2, 20), (6, 12)):
         names = [f"%p{k}" for k in range(count)]
         pointers = [f"%q{k}" for k in range(listed)]

@@ -130,7 +130,7 @@ def test_jacobians_of_geometric_constraints_are_derivatives_of_their_errors(seed
 
 @pytest.mark.slow(every=3)
 def test_rates_of_geometric_constraints_are_equal_for_batches_and_compiled_code():
-    """Batches, and machine code of the robot as it is and of the lighter one that dynamics is traced on."""
+    """Batches, and machine code of the robot and of the lighter robot on which dynamics is traced."""
     tree, q, v, constraints = case(0)
     rng = np.random.default_rng(5)
     q2 = np.stack([q, lw.Robot(tree).random_configuration(seed=9)])

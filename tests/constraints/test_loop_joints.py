@@ -63,7 +63,7 @@ def types_pose(m: Mechanism, q: list[float]) -> list[float]:
 
 
 def test_loop_joints_report_their_angle_rate_error_and_wrench() -> None:
-    """A four-bar's pin: angle, rate, error and wrench, in a batch; limits, and what resists."""
+    """A four-bar's pin: angle, rate, error and wrench in a batch; limits and resistance."""
     robot = fourbars(1, HINGE).without_constraints("C1")
     robot = robot.with_loop("pin", "end1", "tip1", HINGE, lower=-2.0, upper=1.0, effort=3.0, velocity=4.0, **RESISTING)
     pin = robot.joint("pin")
@@ -109,7 +109,7 @@ def test_wrench_of_a_loop_joint_replaces_the_loop_joint_when_applied_to_its_bodi
 
 
 def test_loop_joints_lead_from_the_first_to_the_second_named_frame() -> None:
-    """F is the frame that is named first: a joint that is not the same from both ends tells."""
+    """F is the frame that is named first, as shown by a joint that differs in the opposite direction."""
     joint = Universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     robot = lw.Robot.build(
         "one", lw.Link("b", mass=1.0, com=(0, 0, 0), inertia=(1, 1, 1)),

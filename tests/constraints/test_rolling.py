@@ -228,7 +228,7 @@ def test_ball_on_a_turntable_circles_at_two_sevenths_of_the_tables_rate():
 
 
 def test_disc_lying_flat_has_a_finite_rolling_jacobian():
-    """Its rows mean nothing there, and beside it they are those of a disc that leans."""
+    """Its rows have no meaning when it lies flat; near that pose they are those of an inclined disc."""
     robot = disc(axis=(0, 0, 1))
     q = robot.neutral()
     v = np.ones(6)

@@ -121,7 +121,7 @@ def test_operational_space_control_errors_obey_the_stated_differential_equation(
 
 @pytest.mark.slow(every=3)
 def test_operational_space_forces_are_bounded_at_singularities() -> None:
-    """A hand is pulled out of reach and back, so that the arm is stretched: alone and among others to the bit."""
+    """A hand is pulled out of reach and back, so that the arm is stretched: equal bits with and without a batch."""
     robot, h = _planar(), 2e-3
     tip = PositionTask(TIP, **PLANE)
     law = OperationalSpace(
@@ -216,7 +216,7 @@ def test_admittance_control_yields_to_a_measured_force_as_stated() -> None:
 
 
 def test_hybrid_control_applies_the_desired_force_to_a_wall() -> None:
-    """12 N along x while the tip goes up along the wall, without a measurement."""
+    """12 N along x while the tip moves up along the wall, without a measurement."""
     robot, h = _planar(), 1e-3
     start = robot.pose(Q, TIP)
     wall = ContactGround((ContactPoint(TIP),), friction=0.0, normal=(-1.0, 0.0, 0.0), height=float(-start[0, 3]))

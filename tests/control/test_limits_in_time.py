@@ -65,7 +65,7 @@ def test_joints_with_bounded_accelerations_never_cross_a_position_limit(braking:
 
 
 def test_weak_motors_brake_before_position_limits_at_their_limit_and_report_it() -> None:
-    """Near a limit the bound asks for more than the motor has: its limit holds, and the answer says so."""
+    """Near a limit the bound requires more than the motor's limit, which holds and is reported."""
     robot: Any = lw.Robot.build("slide", *_slide())
     law = WholeBody(robot, JointTask("slide"), 100.0, effort_limits=1.0)
     q, v = np.array([[0.99], [0.0], [1.1]]), np.array([[1.0], [0.0], [0.0]])

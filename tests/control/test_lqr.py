@@ -123,7 +123,7 @@ def test_derivatives_of_lqr_equal_finite_differences_of_the_solution(discrete: b
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("discrete", [False, True])
 def test_second_derivatives_of_lqr_are_correct_where_first_derivatives_are_zero(discrete: bool) -> None:
-    """A state apart from the others costs nothing: X = q/(1 − a²) or −q/(2a) of it, twice differentiated at q = 0."""
+    """A state without coupling has X = q/(1 − a²) or −q/(2a), twice differentiated at q = 0, where it has no cost."""
     a = 0.8 if discrete else -0.8
     A, B, Q, R = np.diag([0.5, a]), np.array([[1.0], [0.0]]), np.diag([1.0, 0.0]), np.eye(1)
 
@@ -197,7 +197,7 @@ def test_invalid_and_unstabilisable_systems_of_lqr_are_refused() -> None:
 
 @pytest.mark.slow(every=9)
 def test_lqr_of_fast_growing_systems_with_small_costs_is_computed() -> None:
-    """Systems whose motions grow fourfold in a step, of which one state costs something; and what has none still."""
+    """Systems whose motions grow fourfold in a step, with one cost, and with none."""
     n = 14
     draws = []
     for seed in (2, 22, 36, 93):
@@ -230,7 +230,7 @@ def test_lqr_of_fast_growing_systems_with_small_costs_is_computed() -> None:
 
 @pytest.mark.parametrize("discrete", [False, True])
 def test_lqr_of_systems_too_large_for_a_kernel_equals_scipys_solution(discrete: bool) -> None:
-    """Systems beyond the kernels' size, alone and in batches, are SciPy's to rounding."""
+    """Systems beyond the kernels' size equal SciPy's to rounding, alone and in batches."""
     solver = solve_discrete_are if discrete else solve_continuous_are
     for n, m in ((14, 7), (39, 13)):
         A, B, Q, R, N = _systems(n, 3, n, m, discrete)
@@ -319,7 +319,7 @@ def test_lqr_algorithm_for_large_systems_gives_the_same_solution() -> None:
 
 
 def test_lqr_gains_do_not_depend_on_units() -> None:
-    """Gains are exactly zero where nothing costs, and scale as the units of time, cost and inputs say."""
+    """Gains are exactly zero without costs, and scale as the units of time, cost and inputs."""
     for n in (1, 2, 14):
         for A in (np.zeros((n, n)), -np.eye(n)):
             assert not lqr(A, np.eye(n), np.zeros((n, n)), np.eye(n)).K.any()
@@ -338,7 +338,7 @@ def test_lqr_gains_do_not_depend_on_units() -> None:
 
 
 def test_lqr_of_a_four_bar_equals_the_lqr_of_its_crank() -> None:
-    """A four-bar with a motor at its crank: the pin bears its share, and gains are those of the crank's angle alone."""
+    """A four-bar with a motor at its crank has the gains of a system in the crank's angle."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
     minimal = robot.minimal_coordinates(crank)
@@ -366,7 +366,7 @@ def test_lqr_of_a_four_bar_equals_the_lqr_of_its_crank() -> None:
 
 @pytest.mark.slow(every=9)
 def test_lqr_controllers_of_loops_keep_states_and_follow_trajectories() -> None:
-    """A four-bar at rest and along a trajectory, what is refused, and a Delta robot in minimal coordinates."""
+    """A four-bar at rest and along a trajectory, refused arguments, and a Delta robot in minimal coordinates."""
     robot: Any = lw.load("fourbar")
     crank = robot.v_names[0]
     q = np.array([robot.assemble(robot.assemble().q, hold={crank: angle}).q for angle in (0.6, 2.0)])
@@ -404,7 +404,7 @@ def test_lqr_controllers_of_loops_keep_states_and_follow_trajectories() -> None:
 
 @pytest.mark.slow(every=3)
 def test_lqr_along_trajectories_that_violate_redundant_loops_slightly_equals_that_of_closed_loops() -> None:
-    """Quintics between states of Bennett's linkage open it by 1e-4: its constraints are not redundant there."""
+    """Quintics between states of Bennett's linkage open it by 1e-4, where its constraints are not redundant."""
     robot: Any = bennett()
     times = np.linspace(0.0, 1.0, 5)
     closed = robot.spline(times, [bennett_angles(x) for x in np.linspace(0.6, 1.4, 5)], boundary="clamped")

@@ -244,7 +244,7 @@ def test_failed_iterative_lqr_of_one_mpc_environment_restarts_without_affecting_
 
 
 def test_iterative_lqr_of_mpc_plans_with_the_available_motors() -> None:
-    """A cart with a pole has one motor, and it plans with that: what it plans is what the cart does."""
+    """A cart with a pole has one motor: the plan uses it, and the cart moves as planned."""
     cart = lw.Robot.build(
         "cart",
         lw.Link("cart", mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1)),

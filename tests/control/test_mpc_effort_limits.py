@@ -104,7 +104,7 @@ def test_mpc_reports_commands_clipped_at_effort_limits() -> None:
 
 
 def test_mpc_environments_reach_effort_limits_independently(tmp_path: Path) -> None:
-    """Each is what it is alone, whether limits count in it or not; what is carried is in files and pickled."""
+    """Each environment equals a separate one, whether it reaches limits or not; the state is saved and pickled."""
     problem, options = _reach(TWO, 6), {"max_iterations": 4}
     together = problem.controller(**options)
     alone = [problem.controller(**options) for _ in range(3)]
@@ -128,7 +128,7 @@ def test_mpc_environments_reach_effort_limits_independently(tmp_path: Path) -> N
 
 @pytest.mark.slow(every=3)
 def test_joints_without_motor_exert_no_force_in_mpc_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cart with a pole: its hinge exerts nothing in the plan, and the cart goes where it leads."""
+    """A cart with a pole: the plan has no force at the hinge, and the cart moves as planned."""
     rail = lw.Joint.of(SLIDE, name="rail", parent="world", child="cart", effort=8.0)
     pole = lw.Link("pole", mass=0.2, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3))
     hinge = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="hinge", parent="cart", child="pole")
@@ -148,7 +148,7 @@ def test_joints_without_motor_exert_no_force_in_mpc_plans(monkeypatch: pytest.Mo
 
 @pytest.mark.slow(every=3)
 def test_loop_forces_and_motors_together_produce_the_motion_planned_by_mpc() -> None:
-    """A four-bar with a weak motor at its crank: the loop and the motor exert what the plan's motion takes."""
+    """A four-bar with a weak motor at its crank: the loop and the motor exert the forces of the planned motion."""
     robot = lw.load("fourbar")
     start, free = robot.assemble(robot.neutral()).q, robot.without_constraints()
     problem = lw.TrajectoryProblem(robot, num_steps=4, duration=4 * STEP).add(

@@ -96,7 +96,7 @@ def test_mpc_warm_starts_the_multipliers_of_limits(solver: str) -> None:
 
 
 def test_mpc_compiles_all_code_when_it_is_constructed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No step compiles anything: the first, one of several environments, a late one, one that brakes."""
+    """No step compiles code: neither the first, nor one of several environments, nor a late or braking one."""
 
     def refused(*_: Any) -> Any:
         raise AssertionError("something is compiled")

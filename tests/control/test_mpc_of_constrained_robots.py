@@ -116,7 +116,7 @@ def test_mpc_with_sliding_contacts_is_refused() -> None:
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_contact_phases_of_mpc_can_change_at_each_call(solver: str) -> None:
-    """A hop whose stance and flight are said anew in each step is planned as the problem is that has them so."""
+    """A hop with stance and flight passed at each step is planned as a problem with this schedule."""
 
     def hops(stance: tuple[int, int], down: tuple[int, int]) -> Any:
         phases = {"stance": stance, "down": down, "always": (0, STEPS)}

@@ -38,7 +38,7 @@ def _reach(robot: lw.Robot, **options: Any) -> Any:
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_mpc_with_a_payload_parameter_equals_mpc_of_the_edited_robot(solver: str) -> None:
-    """Environments with a load each are what controllers of these robots are; what is not said is as it was made."""
+    """Each environment equals a controller of the robot with its load; further parameters are unchanged."""
     many = _reach(ARM, parameters="inertia:payload", solver=solver)
     alone = [_reach(ARM.with_parameters({"inertia:payload": x}), solver=solver) for x in LOADS]
     q, v = np.tile([0.1, 0.2], (3, 1)), np.zeros((3, 2))

@@ -38,7 +38,7 @@ def _carrier() -> Any:
 
 @pytest.mark.slow(every=3)
 def test_sparse_qp_of_whole_body_control_equals_another_solver() -> None:
-    """Random sparse ones, of few and of many active rows, and rows that depend on each other."""
+    """Random sparse programs of few and of many active rows, and with dependent rows."""
     rng = np.random.default_rng(0)
     active = []
     for size in (0.1, 1.0, 10.0):
@@ -281,7 +281,7 @@ def test_whole_body_control_does_not_depend_on_units(units: tuple[float, float, 
 
 
 def test_whole_body_control_satisfies_priority_levels_and_speed_limits() -> None:
-    """A level keeps what it reaches whatever the next one asks for; and speeds are kept ahead of time."""
+    """A level keeps its result for any next level, and speeds stay within limits in the next step."""
     robot: Any = lw.load("double_pendulum")
     first = robot.v_names[0]
     q, v = np.array([0.3, -0.2]), np.array([0.1, 0.2])

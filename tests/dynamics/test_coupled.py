@@ -216,7 +216,7 @@ def test_coupled_chain_conserves_energy():
 
 
 def test_joint_couplings_add_few_operations():
-    """Two bound fingers cost no more operations than free ones; long chains of bound pairs grow linearly."""
+    """Two coupled fingers need no more operations than free ones; long chains of couplings grow linearly."""
 
     def count(coupled_pairs):
         return trace_requests(

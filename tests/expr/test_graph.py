@@ -192,7 +192,7 @@ def test_long_chains_of_various_operations_can_be_differentiated(step: Any) -> N
 
 @pytest.mark.slow
 def test_sum_of_thousands_of_terms_can_be_differentiated() -> None:
-    """A node that many others use, and a sum of many terms."""
+    """A node with many uses, and a sum of many terms."""
     graph = Graph()
     x = graph.input("x")
     total: Any = 0.0

@@ -353,7 +353,7 @@ def test_hundreds_of_random_robots_written_to_files_are_read_equal(check_file: C
 def test_named_configurations_saved_beside_a_urdf_have_the_poses_of_the_robot(
     kind: type[joints.JointType], form: str
 ) -> None:
-    """Also those of joints whose coordinates are others in a URDF."""
+    """Also of joints with other coordinates in URDF."""
     for seed in range(4):
         tree, q, *_ = drawn_robot(kind, form, seed)
         text, report = urdf_text(tree, with_loops_file=True)

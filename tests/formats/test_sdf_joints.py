@@ -150,7 +150,7 @@ def test_loops_of_sdf_joints_are_closed_by_the_last_joint():
 
 @pytest.mark.parametrize("first", [True, False])
 def test_sdf_joint_from_child_to_parent_is_reversed_unless_it_closes_a_loop(first: bool):
-    """b is the child of a and of c, and c floats or is fixed to the world: the tree goes from there to a."""
+    """Link b is the child of a and of c: with c fixed to the world, the joint from a to b is reversed."""
     joints = [joint("jab", "a", "b", inner=axis(LIMITS)), joint("jcb", "c", "b", inner=axis(xyz="0 1 0"))]
     base = joint("w", "world", "c", "fixed", "")
     tree = read(sdf(model(*map(link, "abc"), *(joints if first else joints[::-1]), base)))

@@ -280,7 +280,7 @@ def test_floating_link_has_no_joint_in_written_sdf_and_its_damping_is_reported_a
 
 
 def test_loops_with_a_floating_tree_joint_are_reported_when_written_to_sdf() -> None:
-    """Readers have such a joint in the tree, in place of the six coordinates of the link."""
+    """Readers put such a joint in the tree, instead of the six coordinates of the link."""
     tree = lw.load("double_wishbone").tree
     text, report = sdf_text(tree)
     again = build_tree(parse_sdf(text))

@@ -397,7 +397,7 @@ def test_missing_urdf_attributes_are_refused():
 
 
 def test_urdf_values_with_overflowing_products_are_refused():
-    """Beyond 1e20 they are refused, and beyond 1e12 suspicious; a limit so large is none."""
+    """Values beyond 1e20 are refused, and beyond 1e12 suspicious; a limit of this size means no limit."""
     for inner, title in (
         (inertial(mass="1e200"), "mass"),
         (inertial(origin='<origin xyz="0 1e200 0"/>'), "centre of mass"),

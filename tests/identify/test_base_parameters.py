@@ -29,7 +29,7 @@ def test_identification_from_exact_forces_gives_exact_base_parameters() -> None:
 
 @pytest.mark.slow(every=3)
 def test_floating_base_is_identified_from_its_zero_force_and_wrenches_on_feet() -> None:
-    """The base is not driven: its forces are zero.  What the ground does is measured, or all of it is wrong."""
+    """The base has no motors: its forces are zero.  The forces of the ground must be measured, or results are wrong."""
     robot = shipped("quadruped")
     rng = np.random.default_rng(2)
     q, v, _ = motion(robot, 150, 5)

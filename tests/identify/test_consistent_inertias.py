@@ -138,7 +138,7 @@ def test_physically_consistent_inertia_fits_are_optimal_in_log_cholesky_coordina
 
 @pytest.mark.slow(every=3)
 def test_covariance_of_physically_consistent_inertia_fits_is_calibrated() -> None:
-    """Robots drawn as `spread` says, forces with noise: errors are of the size, and scattered, as is stated."""
+    """Robots drawn with the stated `spread`, forces with noise: errors have the stated size and distribution."""
     robot = lw.load("double_pendulum")
     q, v, a = pendulum_motion(100)
     rng = np.random.default_rng(8)
@@ -154,7 +154,7 @@ def test_covariance_of_physically_consistent_inertia_fits_is_calibrated() -> Non
 
 @pytest.mark.slow(every=3)
 def test_identified_damping_friction_and_armature_are_not_negative() -> None:
-    """Damping, dry friction and armature beside inertias, within their deviations; what is not there is at zero."""
+    """Damping, dry friction and armature are within their deviations, and zero where they do not exist."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
     first, second = (joint.name for joint in robot.joints)
@@ -231,7 +231,7 @@ def test_identified_parameters_shared_by_follower_and_master_change_only_the_mas
 
 
 def test_damping_and_friction_not_identified_are_zero_in_the_fitted_robot() -> None:
-    """Numbers that were kept and did not act are zero beside an estimate; static friction is no less than friction."""
+    """Values without effect are zero after the fit; static friction is at least the kinetic friction."""
     pytest.importorskip("scipy")
     robot = lw.load("double_pendulum")
     q, v, a = motion(robot, 100, 3)
@@ -258,7 +258,7 @@ def test_damping_and_friction_not_identified_are_zero_in_the_fitted_robot() -> N
 
 
 def test_inertial_parameters_without_information_in_the_measurements_are_unchanged() -> None:
-    """One pose, at rest, weighs what gravity shows and nothing else; a body that is not asked for stays as it is."""
+    """A single pose at rest determines only the effect of gravity; a body that is not selected is unchanged."""
     robot = shipped("arm7")
     truth = deformed_robot(robot, 0.2, 1)
     q = np.tile(motion(robot, 1)[0], (20, 1))

@@ -216,7 +216,7 @@ def test_wrapped_encoder_angles_are_refused_or_unwrapped() -> None:
 
 
 def test_robots_with_parallel_slides_have_masses_as_base_parameters() -> None:
-    """Prismatic joints along one line show masses alone: as many as there are."""
+    """Prismatic joints along one line determine as many masses as there are joints."""
     tree = random_tree(np.random.default_rng(0), 3, types=[joints.Prismatic], shape="chain")
     robot = robot_of(tree)
     assert identify.excitation(robot, *motion(robot, 30)).base.rank == 3

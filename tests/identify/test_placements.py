@@ -121,7 +121,7 @@ def test_calibration_estimates_encoder_offsets_and_the_base() -> None:
 
 
 def test_calibration_accepts_measured_points_and_a_single_frame() -> None:
-    """The place of a point shows a tool's; a robot whose joints are known is asked for its tool and nothing else."""
+    """A measured point calibrates a tool's position; a robot with known joints has its tool as the only unknown."""
     robot = shipped("arm6").with_point("probe", "tool", (0.0, 0.0, 0.1))
     truth_robot = robot.with_parameters({"frame:tool": [0.0, 0.0, 0.0, 0.003, -0.002, 0.001]})
     q = robot.random_configuration(seed=11, size=40)

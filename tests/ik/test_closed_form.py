@@ -81,7 +81,7 @@ def test_closed_form_ik_of_random_arms_finds_every_branch(family):
 
 @pytest.mark.slow(every=3)
 def test_closed_form_ik_exists_for_the_base_relative_to_the_hand():
-    """A spherical shoulder is a spherical wrist seen from the hand."""
+    """A spherical shoulder is a spherical wrist relative to the hand."""
     rng = np.random.default_rng(3)
     for family in ("wrist parallel 2", "three parallel intersect 5"):
         robot = random_arm(family, rng, base=random_pose(rng), tool=random_pose(rng))
@@ -270,7 +270,7 @@ def test_closed_form_ik_branches_of_a_single_pose_equal_those_of_a_batch_exactly
 
 
 def test_closed_form_ik_in_python_equals_the_compiled_kernel():
-    """Uncompiled, on batches of numbers, it computes what the kernel does."""
+    """Without compilation, on batches of numbers, it computes the same as the kernel."""
     robot = ur5()
     form = robot.closed_form("link6")
     q = np.random.default_rng(3).uniform(-3.0, 3.0, (100, 6))
@@ -282,7 +282,7 @@ def test_closed_form_ik_in_python_equals_the_compiled_kernel():
 
 
 def test_closed_form_ik_supports_angles_as_sine_and_cosine():
-    """A joint whose configuration is (sin, cos) rotates as others do."""
+    """A joint whose configuration is (sin, cos) rotates as a joint with an angle."""
     rows = [(0.0, RIGHT, 0.1), (0.4, 0.0, 0.0), (0.3, 0.0, 0.0), (0.0, RIGHT, 0.1), (0.0, -RIGHT, 0.1), (0.0, 0.0, 0.1)]
     frames, parts = "base", [lw.Link("base")]
     for k, (a, alpha, d) in enumerate(rows):
@@ -409,7 +409,7 @@ def test_closed_form_ik_accepts_empty_batches_and_symbols():
 
 
 def test_closed_form_ik_can_be_pickled():
-    """A form goes to another process and gives the same there."""
+    """A closed form unpickled in another process gives the same branches."""
     form = lw.load("arm7").closed_form("hand")
     again = pickle.loads(pickle.dumps(form))
     assert (again.family, again.redundant, again.joints) == (form.family, form.redundant, form.joints)

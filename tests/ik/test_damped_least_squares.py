@@ -42,7 +42,7 @@ def test_first_iterate_of_the_damped_ik_solver_is_the_damped_least_squares_step(
 
 
 def test_damped_least_squares_steps_converge_only_from_nearby_initial_guesses():
-    """Near poses are reached, far ones need restarts; success is reported where it is."""
+    """Near poses are reached, far poses need restarts; success is reported where the pose is reached."""
     q = ARM.random_configuration(seed=4, size=200)
     X = ARM.pose(q, "hand")
     plain = ARM.ik_problem(lw.ik.PoseTask("hand"), solver="damped", max_iterations=100)

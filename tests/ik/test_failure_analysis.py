@@ -168,7 +168,7 @@ def test_ik_failure_names_contradictory_tasks_with_their_multipliers():
 
 @pytest.mark.slow(every=3)
 def test_multipliers_of_contradictory_ik_tasks_prove_that_no_solution_exists():
-    """Jᵀ λ = 0 and λᵀ e > 0, or there are none."""
+    """Jᵀ λ = 0 and λᵀ e > 0, or no multipliers exist."""
     rng = np.random.default_rng(0)
     for rows, rank in ((6, 3), (4, 4), (5, 1)):
         J = rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, 7))

@@ -150,7 +150,7 @@ def test_nearest_ik_solution_of_three_bar_arms_equals_that_of_a_scan():
 
 
 def test_nearest_ik_solutions_use_full_turns_within_limits():
-    """Limits of two turns permit the nearest revolution, tighter ones another."""
+    """Limits of two turns permit the nearest revolution, tighter limits another revolution."""
     robot = planar(0.5, 0.4)
     frame = hand_of(robot)
     X = robot.pose([0.3, 0.8], frame)

@@ -54,7 +54,7 @@ def test_ik_solutions_do_not_depend_on_the_unit_of_length(case):
 
 @pytest.mark.slow(every=3)
 def test_ik_approaches_unreachable_targets_until_the_gradient_vanishes():
-    """The gradient Jᵀe vanishes, also where costs of neighbours differ by rounding alone."""
+    """The gradient Jᵀe vanishes, also where costs of neighbouring configurations differ by rounding only."""
     robot, rng = lw.load("arm6"), np.random.default_rng(1)
     targets = 3.0 * robot.pose(robot.random_configuration(rng, size=60), "tool")[:, :3, 3]
     problem = robot.ik_problem(lw.ik.PositionTask("tool", name="hand"), position_limits=False)

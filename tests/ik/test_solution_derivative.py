@@ -42,7 +42,7 @@ def regular(robot, frame, q, least=0.05):
 
 @pytest.mark.slow(every=3)
 def test_ik_solutions_of_six_axis_arms_vary_by_the_inverse_jacobian():
-    """J⁻¹, compared with the solution that is computed again from the one before."""
+    """J⁻¹ equals the change of the solution that is computed again from the previous one."""
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
     q = q[regular(ARM6, "tool", q, 0.1)][:10]
     X = ARM6.pose(q, "tool")

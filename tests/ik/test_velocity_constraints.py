@@ -42,7 +42,7 @@ def left_open(robot, q, v):
 @pytest.mark.parametrize("name", [*CONSTRAINED, "skater"])
 @pytest.mark.parametrize("weight", [1.0, None])
 def test_differential_ik_velocities_satisfy_the_velocity_constraints(name, weight):
-    """Targets all around, most of which no permitted velocity approaches."""
+    """Targets in all directions, most of which no permitted velocity approaches."""
     robot = skater() if name == "skater" else lw.load(name)
     frame = "mast" if name == "skater" else max(robot.tree.frames, key=lambda frame: frame.body).name
     q, rng = begun(robot), np.random.default_rng(0)
@@ -65,7 +65,7 @@ def test_differential_ik_velocities_satisfy_the_velocity_constraints(name, weigh
 
 
 def test_differential_ik_of_a_skater_turns_because_it_cannot_move_sideways():
-    """The origin cannot go sideways; the mast does by rotation alone."""
+    """The origin cannot move sideways; the mast moves sideways by rotation only."""
     robot = skater()
     q = robot.neutral()
     for task in (lw.ik.PositionTask("body", name="place"), lw.ik.PositionTask("body", name="place", weight=1.0)):
@@ -222,7 +222,7 @@ MANY = [pytest.param(name, marks=pytest.mark.slow(every=12)) for name in ("leg",
 
 @pytest.mark.parametrize("name", [*FEW, *MANY])
 def test_differential_ik_velocity_does_not_change_if_the_world_is_rotated(name):
-    """Rows that are zero in coordinate planes are rounding errors in others."""
+    """Rows that are zero in coordinate planes are rounding errors in rotated planes."""
     robot = LINKAGES[name]() if name in LINKAGES else lw.load(name)
     q = robot.assemble(robot.random_configuration(seed=2)).q if name in LINKAGES else begun(robot)
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name

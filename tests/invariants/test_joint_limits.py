@@ -294,7 +294,7 @@ def test_table_of_joint_limits_has_a_row_for_each_function():
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("key", FUNCTIONS, ids=" of ".join)
 def test_functions_treat_joint_limits_as_the_documented_table_states(key, drawn):
-    """Every function treats the limits of every joint type as the table says."""
+    """Each function treats the limits of each joint type as the table states."""
     words = table()
     for column, joint in drawn(_cases()):
         expected = words[*key, column]

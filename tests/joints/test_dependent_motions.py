@@ -64,7 +64,7 @@ WRIST = Composite((Revolute(Z), Revolute(Y), Revolute(Z)), (at(0.1, 0, 0), Pose.
 
 @pytest.mark.parametrize("by", [0.3, 1e-3, 1e-6, 1e-8, 1e-10])
 def test_joint_wrenches_near_gimbal_lock_are_split_with_the_stated_accuracy(by: float) -> None:
-    """A direction of size σ is known to rounding/σ, of which this allows some ten."""
+    """A direction of size σ is accurate to about ten times rounding/σ."""
     for joint, q in (
         (SphericalEuler("xyz"), [0.3, math.pi / 2 - by, -0.8]),
         (SphericalEuler("zxz"), [0.3, by, -0.8]),

@@ -90,7 +90,7 @@ def test_residual_of_a_nearest_joint_configuration_is_the_twist_to_first_order(d
 
 @pytest.mark.slow(every=3)
 def test_rates_of_nearest_joint_configurations_of_unreachable_poses_equal_finite_differences() -> None:
-    """The transform of the nearest configuration moves as differences say, to second order in a direction."""
+    """The rate of the nearest configuration's transform equals differences, to second order in a direction."""
     rng, h = np.random.default_rng(2), 1e-4
     for name, joint in SEARCHED.items():
         X = moved(pose(poses(joint, 2)[1]), Motion.of((0.3 * rng.normal(size=6)).tolist()))
@@ -209,7 +209,7 @@ def test_nearest_angles_at_gimbal_lock_reproduce_the_rotation() -> None:
 
 
 def test_joint_type_without_closed_forms_has_the_same_nearest_configuration() -> None:
-    """Everything that follows from the transform alone, of a type with closed forms."""
+    """All functions that follow from the transform equal those of a type with closed forms."""
     joint = EXAMPLES["cylindrical-0"]
     searched = bare(type(joint)(joint.axis))
     plain = type(

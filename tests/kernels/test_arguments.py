@@ -98,7 +98,7 @@ def test_nan_at_any_index_of_a_long_batch_is_reported(robot):
 
 
 def test_robot_method_arguments_with_overflowing_products_are_refused():
-    """One state, a batch, and out=; what is finite is given as it is, and kernels let it pass."""
+    """One state, a batch, and out=; finite results are returned unchanged, and kernels do not check."""
     robot = shipped("double_pendulum")
     q, v, large = np.zeros(2), np.ones(2), np.array([-1e300, 1.0])
     many = np.array([v, large])

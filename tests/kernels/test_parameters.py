@@ -99,7 +99,7 @@ def with_parameters(requests: dict[str, Request], selected: tuple[Parameter, ...
     ("name", "group"), [*CASES[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[2:])]
 )
 def test_every_robot_function_accepts_symbolic_parameters(name: str, group: str) -> None:
-    """Nominal parameters give the robot's own results; others give those of the edited robot."""
+    """Nominal parameters give the robot's own results; changed parameters give those of the edited robot."""
     tree, turn = TREES[name], CASES.index((name, group))
     selected = read_parameters(tree, "compile", GROUPS[group])
     often = ["inverse_dynamics", "passive_force", "pose", "point_position", "direction_vector"]  # these depend on all

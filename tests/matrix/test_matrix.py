@@ -38,7 +38,7 @@ def test_matrix_record_has_all_methods_and_kinds_of_robots() -> None:
 
 
 def test_matrix_covers_every_public_name() -> None:
-    """A new method of robots, or a new class that takes one, has a verb or a reason why it has none."""
+    """Each new method of robots, or class that takes a robot, has a verb or a reason for its absence."""
     covered = {name for verb in VERBS.values() for name in verb.covers}
     names = public_names()
     assert sorted(names - covered - set(NO_VERB)) == []

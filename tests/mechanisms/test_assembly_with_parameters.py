@@ -38,7 +38,7 @@ def test_assembly_with_parameters_equals_that_of_the_edited_robot():
 
 @pytest.mark.slow(every=3)
 def test_assembly_of_a_batch_of_parameters_equals_an_assembly_for_each_parameter():
-    """Assembled and driven, with other lengths; variations that fail do not disturb the others."""
+    """Assembled and driven, with changed lengths; variations that fail do not affect the others."""
     robot, rng = four_bar("C"), np.random.default_rng(0)
     guess, angles = robot.assemble(hold={"A": 0.8}).q, np.linspace(0.8, 3.0, 9)
     ends, positions = np.zeros((2, 3, 6)), np.zeros((3, 6))

@@ -71,7 +71,7 @@ def test_motor_torques_of_mechanisms_satisfy_virtual_work_at_any_joint(drawn):
 
 
 def test_motor_torques_at_a_singular_configuration_are_limits_of_nearby_ones():
-    """A slider-crank of equal bars folds, where the constraints permit another motion; its pins lock up there."""
+    """A slider-crank of equal bars folds, where the constraints permit a second motion."""
     robot = _linkage([0.3, 0.3], _pose_at(2))
     near = 0.5 * np.pi + np.array([-2e-4, -1e-4, 0.0, 1e-4, 2e-4])
 
@@ -93,7 +93,7 @@ def test_motor_torques_at_a_singular_configuration_are_limits_of_nearby_ones():
 
 
 def test_configuration_at_a_dead_centre_does_not_affect_other_samples_of_a_batch():
-    """A slide cannot turn its crank at the dead centre: NaN and a warning in a batch, an error alone."""
+    """A slide cannot turn its crank at the dead centre: NaN and a warning in a batch, an error for one state."""
     lengths = [0.1, 0.3]
     robot, q = _linkage(lengths, _pose_at(0)), _turn(lengths)
     zeros = np.zeros_like(q)

@@ -71,7 +71,7 @@ def test_equilibrium_searches_leave_saddle_points_and_follow_forces_without_a_po
 
 @pytest.mark.slow(every=3)
 def test_equilibrium_finds_soft_directions_of_a_robot_with_stiff_springs():
-    """A hanging leg turns about its yaw axis against 1e-4 1/s², beside springs of 3e6 1/s²."""
+    """A hanging leg turns about its yaw axis against 1e-4 1/s², with springs of 3e6 1/s²."""
     leg = lw.load("leg")
     starts = [leg.neutral(), leg.assemble(leg.random_configuration(seed=3)).q]
     equilibrium_result = [leg.equilibrium(start) for start in starts]

@@ -134,7 +134,7 @@ def test_integrability_of_constraints_with_integrating_factors_is_detected():
 
 
 def test_lie_brackets_that_vanish_at_a_configuration_do_not_change_the_integrability_reported():
-    """θ̇ = x² ẏ: at x = 0 one bracket more is needed than beside it, with the same reachable set."""
+    """θ̇ = x² ẏ: at x = 0 one more bracket is needed than at x ≠ 0, with the same reachable set."""
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.point("body")[0] ** 2 * k.point_velocity("body")[1])
     )
@@ -144,7 +144,7 @@ def test_lie_brackets_that_vanish_at_a_configuration_do_not_change_the_integrabi
 
 
 def test_integrability_reports_special_configurations_as_not_generic():
-    """θ̇ = θ x ẏ: θ = 0 is invariant; flat four-bars have more velocities than beside it."""
+    """θ̇ = θ x ẏ: θ = 0 is invariant; flat four-bars have more velocities than in nearby configurations."""
     robot = planar().with_constraints(
         C.Pfaffian("p", lambda k: k.v("base")[2] - k.q("base")[2] * k.point("body")[0] * k.point_velocity("body")[1])
     )

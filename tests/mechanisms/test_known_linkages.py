@@ -30,7 +30,7 @@ def closed(robot, q, fixed):
 
 
 def test_universal_joint_satisfies_its_angle_equation_over_a_full_turn():
-    """tan φ₂ = tan φ₁ cos β, over a full turn, with the cross as a body and with the angle of its arms alone."""
+    """tan φ₂ = tan φ₁ cos β, over a full turn, with the cross as a body and with the angle of its arms only."""
     beta, x = 0.7, lw.joints.Revolute((1, 0, 0))
     yokes = [part("yoke1"), on(x, "in", "world", "yoke1"), part("yoke2")]
     yokes.append(on(x, "out", "world", "yoke2", rpy=(0, 0, beta)))
@@ -55,7 +55,7 @@ def test_universal_joint_satisfies_its_angle_equation_over_a_full_turn():
 
 
 def test_peaucelliers_linkage_draws_a_straight_line():
-    """Seven rods: B goes round a circle through O, and D, with OB · OD = L² − s², along a line."""
+    """Seven rods: B moves on a circle through O, and D, with OB · OD = L² − s², on a line."""
     r, L, s = 0.6, 1.7, 0.8
     robot = lw.Robot.build(
         "peaucellier",
@@ -88,7 +88,7 @@ def test_peaucelliers_linkage_draws_a_straight_line():
 
 
 def test_spatial_slider_crank_equals_its_closed_form():
-    """A crank about z, a slide along x that is beside and above it, and a rod with ball joints between them."""
+    """A crank about z, a slide along x at an offset in y and z, and a rod with ball joints between them."""
     a, l, y, z = 0.3, 0.9, 0.15, 0.25
     robot = lw.Robot.build(
         "slider crank",
@@ -114,7 +114,7 @@ def test_spatial_slider_crank_equals_its_closed_form():
 
 
 def test_gear_trains_have_the_velocities_of_willis_equation():
-    """A train of two stages, and a planetary gear whose ring stands still (Willis): rates and accelerations."""
+    """A train of two stages, and a planetary gear with a fixed ring (Willis): rates and accelerations."""
     wheels = [item for k in range(4) for item in (part(f"w{k}", inertia=0.1 + k), on(AXLE, f"j{k}", "world", f"w{k}"))]
     train = lw.Robot.build("train", *wheels)
     train = train.with_constraints(

@@ -51,7 +51,7 @@ def test_constraint_jacobian_times_velocity_is_the_rate_of_the_constraint_error(
 
 @every_mechanism
 def test_constrained_accelerations_keep_the_constraint_error_zero_to_second_order(name: str) -> None:
-    """Along q(t) with the velocity v and the acceleration a the error has no part in t², which γ alone takes off."""
+    """Along q(t) with velocity v and acceleration a the error has no term in t², which requires the bias γ."""
     m, v, tau = moving(name)
     a, _ = m.accelerations(v, tau)
     h = 1e-3 / np.sqrt(scale(a))
@@ -110,7 +110,7 @@ def test_reversed_loop_joint_gives_the_same_accelerations(name: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(ALL)), ids=lambda k: ALL[k].type_name())
 def test_loop_opened_at_another_joint_gives_the_same_accelerations(number: int) -> None:
-    """A ring, opened at a joint of each type or at the one before it, at the same state under the same forces."""
+    """A ring opened at a joint of each type, or at the joint before it, in the same state under the same forces."""
     both, rates, _ = ring((ALL[1 + (number + 7) % (len(ALL) - 1)], ALL[number]), number)
     accelerations = []
     for m, v in zip(both, rates, strict=True):

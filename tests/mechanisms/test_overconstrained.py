@@ -139,7 +139,7 @@ def test_bricards_linkage_conserves_energy_while_it_swings() -> None:
 
 
 def test_planar_four_bar_of_spatial_hinges_has_three_redundant_constraints() -> None:
-    """A parallelogram in a plane that leans, its hinges about the plane's normal: three rows of five do nothing."""
+    """A parallelogram in an inclined plane, its hinges along the plane's normal: three rows of five are redundant."""
     lean = Pose(Rotation.about(Vec3(*(np.array([1.0, -2.0, 0.5]) / math.sqrt(5.25)).tolist()), 0.9), Vec3.zero())
     R = np.array([list(row) for row in (lean.rotation.x, lean.rotation.y, lean.rotation.z)], dtype=float)
     placed, y = np.eye(4), lw.joints.Revolute((0, 1, 0))

@@ -152,7 +152,7 @@ def test_unique_reaction_forces_of_a_planar_four_bar_are_in_its_plane():
 
 
 def test_power_of_reaction_wrenches_is_that_of_joint_forces():
-    """Through each joint w does work on the joint's own motion alone, w · S v: joints of the tree and of the loop."""
+    """At each joint w does work only on the joint's own motion, w · S v: joints of the tree and of the loop."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))
     v = np.linalg.svd(robot.constraint_jacobian(q))[2][-1]

@@ -30,7 +30,7 @@ def linkages() -> dict[str, tuple[lw.Robot, np.ndarray, list[str]]]:
 
 @pytest.mark.slow(every=3)
 def test_constrained_functions_on_numpy_arrays_equal_compiled_code(drawn):
-    """For all functions that treat constraints: an algorithm that takes samples for an axis of its own has others."""
+    """All functions with constraints: an algorithm that mistakes an axis of samples for its own has other results."""
     states = linkages()
     for name in drawn(FUNCTIONS):
         row = ROBOT[name]

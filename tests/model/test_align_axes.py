@@ -80,7 +80,7 @@ def test_trees_with_aligned_joint_axes_are_unchanged():
 
 
 def test_aligning_joint_axes_leaves_joints_without_declared_symmetry_unchanged():
-    """A free body's velocity is in its axes; a user's joint states nothing about rotations."""
+    """A free body's velocity is in its axes; a user's joint declares no symmetry."""
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_rotations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)

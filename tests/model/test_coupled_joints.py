@@ -71,7 +71,7 @@ def test_ratio_and_offset_of_a_coupling_have_defaults(free):
 
 
 def test_couplings_can_be_added_in_any_order_and_replaced(free, bound):
-    """A chain is the same in any order; a master may follow another later; what is given anew is replaced."""
+    """A chain is equal in any order; a master may follow a joint later; a new coupling replaces the old."""
     parts = {"j1": ("j3", -0.5, 0.25), "j2": ("j1", 2.0)}
     for order in itertools.permutations(parts):
         coupled = free

@@ -90,7 +90,7 @@ def test_jacobian_rows_of_limited_coordinates_are_rates_of_their_values(in_loop,
 
 
 def test_limits_of_loop_joints_beyond_half_a_revolution_select_the_nearest_angle():
-    """Hinge angles that differ by revolutions: the one nearest to the middle of the limits counts."""
+    """Hinge angles may differ by revolutions: the limits select the angle nearest to their middle."""
     free = lw.Joint.of(Revolute((0, 0, 1)), name="free", parent="world", child="hand")
     robot = lw.Robot.build("one", lw.Link("hand", mass=1.0), free)
     robot = robot.with_loop("limited", "world", "hand", Revolute((0, 0, 1)), lower=3.0, upper=4.0)

@@ -131,7 +131,7 @@ def test_joints_moving_no_inertia_are_refused_also_about_skew_axes():
 
 
 def test_kernels_use_regrouped_inertias_in_joint_space_functions_only(drawn):
-    """Wrenches and masses that people ask about are those of the bodies; torques do not tell them apart."""
+    """Functions for wrenches and masses use the bodies' own inertias; torques are the same with both."""
     of_bodies = {
         "newton_euler_terms",
         "center_of_mass",

@@ -92,7 +92,7 @@ def test_shifting_joint_origins_changes_only_placements():
 
 
 def test_joint_origins_of_free_bodies_and_users_joints_are_not_shifted():
-    """A free body's velocity is that of its origin; a user's joint states nothing about shifts."""
+    """A free body's velocity is that of its origin; a user's joint declares no shifts."""
     fast = [kind for kind in ALL if not kind.example(np.random.default_rng(0)).commuting_translations()]
     for kinds in (fast, [Cam, Helical]):
         tree = random_tree(np.random.default_rng(2), 5, types=kinds)
@@ -112,6 +112,6 @@ def test_shifts_declared_as_symmetries_commute_with_the_joints_transform(drawn):
 
 
 def test_shifting_joint_origins_of_a_tree_with_400_branches_is_fast():
-    """Few places are tried, however many children there are."""
+    """Few origins are tried, for any number of children."""
     tree = aligned_tree(1, 400, types=[Revolute], shape="star")
     assert coordinates(shift_origins(tree)) <= coordinates(tree)

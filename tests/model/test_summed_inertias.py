@@ -19,7 +19,7 @@ HEAVY = Inertia.at_center(3.0, Vec3(0.1, 0.0, 0.2), Symmetric3.diagonal(0.1, 0.2
 
 
 def test_body_inertia_that_contradicts_its_links_inertias_is_refused():
-    """Changed alone, the robot's mass and its mass matrix would contradict each other."""
+    """A change of the body's inertia only would let the robot's mass contradict its mass matrix."""
     for tree in (shipped("arm7").tree, shipped("quadruped").tree, random_tree(np.random.default_rng(0), 4)):
         for i in (0, len(tree.bodies) - 1):
             message = f"body '{tree.bodies[i].name}': its inertia is not the sum of the inertias of its links"
@@ -56,7 +56,7 @@ def test_link_and_body_inertias_changed_together_are_accepted():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_body_inertias_of_example_and_transformed_robots_are_sums_over_links(example):
-    """Transformed trees round otherwise; regrouped ones have no links' inertias to disagree with."""
+    """Transformed trees round differently; regrouped trees have no links' inertias to compare."""
     tree = example.robot().tree
     assert with_summed_inertias(tree.bodies, tree.frames) == tree.bodies
     result = simplify_tree(tree)

@@ -199,7 +199,7 @@ def test_start_speed_that_the_jerk_limit_cannot_stop_is_refused(path: Trajectory
 
 @pytest.mark.slow(every=9)
 def test_jerk_limited_timing_does_not_depend_on_the_paths_original_speed(drawn):
-    """Paths at rest at their ends, or with jumps of the rate, take what a profile takes."""
+    """Paths at rest at their ends, or with jumps of the rate, need the duration of a profile."""
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
     spline = lw.motion.spline
     once, twice = profile(0.0, 2.0, **how).duration, 2.0 * profile(0.0, 1.0, **how).duration

@@ -75,7 +75,7 @@ def test_joints_replaced_by_straight_line_joints_have_equal_poses(kind: type[joi
 @pytest.mark.slow(every=3)
 @pytest.mark.parametrize("name", BASES)
 def test_joint_limits_hold_along_straight_edges_of_planned_paths(name: str) -> None:
-    """On plans, shortened, rounded and timed ones, to 1e-12: positions are between two that are within."""
+    """Positions of plans, also shortened, rounded and timed ones, are within limits up to 1e-12."""
     robot = _based(BASES[name])
     edges = "certified" if name in ("planar", "floating") else "sampled"
     low, high = robot.lower - 1e-12, robot.upper + 1e-12

@@ -10,7 +10,7 @@ from linkwork.shapes import Box
 
 @pytest.mark.slow(every=3)
 def test_surface_contact_supports_a_standing_block_in_a_trajectory_problem():
-    """The wrench is the weight under the centre of mass; a slope that is too steep carries nothing."""
+    """The wrench is the weight under the centre of mass; a slope that is too steep supports no block."""
     block = lw.Robot.build(
         "block",
         lw.Link("body", Box((0.4, 0.2, 0.2)), mass=10.0, frames={"sole": (0.05, 0.0, -0.1)}),

@@ -64,7 +64,7 @@ def test_optimal_double_integrator_equals_the_closed_form():
 
 
 def test_optimal_free_duration_equals_the_closed_form():
-    """Time as a cost beside squares of acceleration, which are proportional to 1/duration⁴."""
+    """The cost is time plus squares of acceleration, which are proportional to 1/duration⁴."""
     T, scale = 20, 0.1
     problem = lw.TrajectoryProblem(sledge(), num_steps=T, duration=(0.5, 5.0))
     problem = problem.add(lambda w: w.parameter("duration"), "cost", steps=-1, name="time")
@@ -79,7 +79,7 @@ def test_optimal_free_duration_equals_the_closed_form():
 
 @pytest.mark.slow(every=3)
 def test_optimized_parameters_end_exactly_at_their_bounds():
-    """Parameters that would pass their bounds end there exactly, and the others continue."""
+    """Parameters that would pass their bounds end exactly at them, and the remaining ones continue."""
     cases = (
         (lambda k: [k[0] - 1.0, k[1] - 0.1], [0.4, 0.1]),
         (lambda k: [k[0] - 1.0, k[0] + k[1] - 0.5], [0.4, 0.1]),
@@ -108,7 +108,7 @@ def test_optimized_parameters_end_exactly_at_their_bounds():
 
 @pytest.mark.slow(every=3)
 def test_least_time_within_acceleration_and_velocity_limits_equals_the_closed_form():
-    """The slower of two joints decides, there and back."""
+    """The slower of two joints determines the time, in both directions."""
 
     def fastest(**limits):
         problem = lw.TrajectoryProblem(bead(), num_steps=20, duration=(0.2, 8.0)).add("duration", "cost", scale=0.1)

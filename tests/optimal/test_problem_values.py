@@ -80,7 +80,7 @@ def test_trajectory_problems_can_be_copied_and_pickled() -> None:
 
 
 def test_repeated_limits_are_added_to_a_trajectory_problem_once() -> None:
-    """Other limits of the same kind are added; the tighter ones count."""
+    """Limits of the same kind with other values are added; the tighter limits apply."""
     problem = _posed().add_limits()
     names = [term.name for term in problem.terms]
     assert [term.name for term in problem.add_limits(torques=2.0).terms] == [*names, "torque limits"]
@@ -166,7 +166,7 @@ def test_automatic_scales_of_a_trajectory_problem_are_equal_for_batches_and_sing
 
 
 def test_automatic_scales_are_computed_once_for_equal_trajectory_problems(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rebuilt problem derives none, and a changed value derives its own."""
+    """A rebuilt problem reuses the scales, and a changed value has its own."""
     derived: list[Any] = []
     monkeypatch.setattr(problem_arrays, "_SCALE_FACTORS", problem_arrays.LazyCache(512))
     derive = problem_arrays.scale_factors

@@ -61,7 +61,7 @@ def test_optimal_paths_with_parameters_equal_those_of_the_edited_robot(monkeypat
 
 @pytest.mark.slow(every=3)
 def test_derivatives_of_optimal_paths_by_parameters_equal_finite_differences() -> None:
-    """A batch has derivatives for each problem, by its parameters and by others."""
+    """A batch has derivatives for each problem, by its own parameters and by common ones."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
     many = {"inertia:payload": np.multiply.outer([0.2, 0.8], BALL), "frame:tip": np.zeros(6)}
     batch = problem.solve(start, parameters=many, **TIGHT)

@@ -85,7 +85,7 @@ def test_nodes_of_a_path_are_adjacent_where_two_trees_meet():
 
 
 def test_roadmap_edges_checked_in_blocks_equal_edges_checked_separately(monkeypatch):
-    """The edges of all blocks are those that a check of each alone finds free."""
+    """Edges of all blocks are those that separate checks report as free."""
     reports = []
     monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.setattr("linkwork.planning.roadmap_graph._EDGES", 7)

@@ -68,7 +68,7 @@ def test_libraries_treat_roots_mimics_and_welded_links_as_the_page_coming_from_s
 
 
 def test_libraries_treat_damping_and_friction_as_the_page_coming_from_states():
-    """Not in inverse dynamics here and in Pinocchio; a passive force in MuJoCo."""
+    """Inverse dynamics of linkwork and Pinocchio omit them; MuJoCo has them as passive forces."""
     path = str(lw.robots.path("arm7"))
     ours, theirs, model = lw.load(path), pin.buildModelFromUrdf(path), mujoco.MjModel.from_xml_path(path)
     assert theirs.damping.any() and model.dof_damping.any()

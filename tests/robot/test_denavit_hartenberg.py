@@ -112,7 +112,7 @@ def test_modified_denavit_hartenberg_table_equals_a_urdf_bit_for_bit() -> None:
 
 
 def test_standard_and_modified_denavit_hartenberg_tables_of_one_arm_have_equal_dynamics() -> None:
-    """The frames of a link differ by what follows its joint: a mass given in one is given in the other."""
+    """Both tables have different frames of a link: a mass in one frame is converted to the other."""
     mass = {"mass": 2.0, "com": (0.1, -0.2, 0.05), "inertia": (0.03, 0.02, 0.04)}
     shifted = {**mass, "com": lw.pose((-0.4, 0, 0)) @ lw.pose(mass["com"])}  # standard: seen from the link's far end
     tables: dict[Any, Any] = {

@@ -160,7 +160,7 @@ def test_masked_arrays_of_poses_are_refused_by_joints() -> None:
 
 
 def test_joints_with_values_beyond_the_bounds_are_refused_by_robots() -> None:
-    """Products of such values overflow: an edited joint is checked as one that is read."""
+    """Products of such values overflow: an edited joint is checked as a joint that is read."""
     robot = lw.load("arm7")
     elbow = robot.joint("elbow")
     for joint, title in (

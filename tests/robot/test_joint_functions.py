@@ -41,7 +41,7 @@ def test_every_joint_function_is_a_method_with_the_stated_arguments() -> None:
 
 
 def test_joint_coordinates_add_displacements_if_velocities_are_their_rates() -> None:
-    """`velocity_is_rate` of every joint type, beside the contract on floats."""
+    """`velocity_is_rate` of each joint type, in addition to the contract on floats."""
     results = set()
     for joint in EVERY.values():
         q, v = joint.random_configuration(seed=0).tolist(), [0.3, -0.2, 0.1, 0.4, -0.1, 0.2][: joint.nv]

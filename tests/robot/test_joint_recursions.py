@@ -234,7 +234,7 @@ def test_accelerations_satisfy_the_recursion_of_joint_accelerations(c) -> None:
 
 
 def test_recursion_of_joint_accelerations_counts_the_displacement_once(c) -> None:
-    """The d of (8) has δ ĝ in it already: with (11) as it stands beside that d, the displacement counts twice."""
+    """The d of equation (8) contains δ ĝ already: equation (11) with that d counts the displacement twice."""
     twice = 0.0
     for i, number, (C_p, e_p, w_p, _, dw_p, dde_p), d, (q, v, a) in c.rows():
         if number not in (1, 2):

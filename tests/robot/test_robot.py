@@ -58,7 +58,7 @@ def test_robots_can_be_loaded_by_name_path_and_text(tmp_path, robot):
 
 
 def test_load_prefers_names_of_bundled_robots_to_files(tmp_path, monkeypatch):
-    """Names of robots inside come first; any other name may be a file here."""
+    """Names of bundled robots come first; any other name may be a file in the current folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("arm7", "mine"):
         (tmp_path / name).write_text(TEXT, encoding="utf-8")

@@ -238,7 +238,7 @@ def unlocked(tree, names):
 
 @pytest.mark.parametrize("name", ["arm7", "humanoid", "ur5", "icub", "pr2"])
 def test_robots_with_locked_joints_have_the_dynamics_of_the_whole_robot_with_these_joints_at_rest(name):
-    """At v = 0 and a = 0 of the locked joints, the others' equations of motion are the whole robot's."""
+    """At v = 0 and a = 0 of the locked joints, the other joints have the whole robot's equations of motion."""
     robot = ROBOTS[name].robot()
     tree, rng = robot.tree, np.random.default_rng(3)
     q = robot.random_configuration(rng)

@@ -240,7 +240,7 @@ def _changed(glb: bytes, change: Any) -> bytes:
 
 
 def test_unsafe_glb_files_are_refused(tmp_path) -> None:
-    """Nothing outside of a GLB file's buffer is read, no other file, and no scene that grows without bound."""
+    """A reader opens no file other than the GLB, reads only its buffer, and refuses scenes that grow without bound."""
     box = trimesh.creation.box((1.0, 2.0, 3.0)).export(file_type="glb")
     many: dict[str, Any] = {"mesh": 0, "children": []}
     chain = [{"mesh": 0, "children": [k + 1] if k < 299 else []} for k in range(300)]

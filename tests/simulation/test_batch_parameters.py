@@ -20,7 +20,7 @@ def warnings_of(robot, q, parameters, **options):
 
 
 def test_simulation_warnings_of_stiff_springs_name_the_environment():
-    """Springs of a tree and of a joint that closes a loop are too stiff in the second environment alone."""
+    """Springs of a tree and of a joint that closes a loop are too stiff in the second environment only."""
     pendulum, bar = lw.load("double_pendulum"), lw.load("fourbar")
     for robot, q, name in ((pendulum, pendulum.neutral(), "elbow"), (bar, bar.assemble().q, "pin")):
         stiffness = {f"stiffness:{name}": np.array([[1.0], [1e6], [0.0]])}

@@ -211,7 +211,7 @@ def test_simulated_ball_bounces_by_newtons_law():
 
 @pytest.mark.slow(every=3)
 def test_simulated_joint_limits_hold_with_and_without_contacts():
-    """A pendulum that falls against its limit stays there, with contacts or without any nearby."""
+    """A pendulum that falls against its limit stays at the limit, with contacts or without any nearby."""
     arm = lw.load("arm7")
     ground = ContactGround(("hand",), height=-50.0)
     result = arm.simulate(arm.neutral(), 3.0 * np.ones(7), duration=1.0, contacts=ground, record_every=20)

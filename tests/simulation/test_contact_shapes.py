@@ -225,7 +225,7 @@ def test_forces_of_compliant_contacts_stay_in_their_friction_cone():
 
 
 def test_compliant_contacts_of_initially_separated_bodies_are_simulated_and_differentiated():
-    """Separated bodies have zero slope: every method goes on, and so do derivatives through a landing."""
+    """Separated bodies have zero slope: every method continues, and so do derivatives through a landing."""
     ball = lw.Robot.build("ball", lw.Link("ball", mass=1.0, com=(0, 0, 0)),
         lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="z", parent="world", child="ball"))  # fmt: skip
     ground = ContactGround(ContactPoint("ball"), stiffness=1e5, dissipation=0.5)

@@ -120,7 +120,7 @@ def test_springs_far_from_rest_add_no_energy_to_simulated_trees():
 @pytest.mark.slow(every=3)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_time_steps_are_divided_equally_with_sensors_events_and_signals():
-    """A fast pendulum on a spring, which gains no energy, and a slow one beside it, whose steps are whole."""
+    """A fast pendulum on a spring, which gains no energy, and a slow one, whose steps are not divided."""
     robot = lw.load("double_pendulum").with_joint_dynamics(stiffness=[2e4, 0.0])
     q, v = np.array([[1.0, 0.3], [1e-4, 0.0]]), np.zeros((2, 2))
     options = {"duration": 0.05, "joint_limit_mode": "ignored"}

@@ -122,7 +122,7 @@ def test_joint_limits_in_simulations_are_enforced_ignored_or_cause_a_warning():
 
 
 def test_joint_stops_act_in_simulations_with_contacts_and_can_be_differentiated():
-    """Stops act as forces beside the ground; gradients through a stop equal differences."""
+    """Stops act as forces together with the ground; gradients through a stop equal differences."""
     arm = lw.load("arm7")
     q = arm.upper - 0.01
     how = {"duration": 0.1, "passive": False}
@@ -182,7 +182,7 @@ def test_planar_joint_in_a_box_of_limits_moves_as_two_rails_and_a_hinge():
 
 
 def test_joint_limits_hold_in_simulations_with_loops():
-    """A slider that forces move by more than its gap in a step, alone and beside a loop that does not touch it."""
+    """A slider moves by more than its gap in a step, with and without a loop that does not touch it."""
     J, weight = lw.joints, {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
     rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in ("a", "b")]
     slide = lw.Joint.of(J.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart", lower=0.0, upper=1.0)
@@ -221,7 +221,7 @@ def test_time_steps_of_a_mechanism_far_from_its_limits_solve_no_program(monkeypa
 @pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_joint_limits_hold_past_a_singular_configuration():
-    """Two motions of the leg that strike a limit beside a singular configuration, at 2 ms."""
+    """Two motions of the leg that reach a limit near a singular configuration, in steps of 2 ms."""
     robot = lw.load("leg")
     q = np.array([robot.project(robot.random_configuration(seed=seed)) for seed in (3, 241)])
     v = [

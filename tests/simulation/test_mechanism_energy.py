@@ -131,7 +131,7 @@ def test_inactive_contacts_and_limits_do_not_change_simulated_loops():
 
 
 def test_servo_on_bodies_of_a_loop_does_not_slow_bodies_outside_the_loop():
-    """A servo brakes two carts, which a loop connects; a third one rolls beside them."""
+    """A servo brakes two carts, which a loop connects; a third cart rolls without a loop."""
     J, names = lw.joints, ("a", "b", "puck")
     rails = [lw.Joint.of(J.Prismatic((1, 0, 0)), name=f"to_{x}", parent="world", child=x) for x in names]
     links = [lw.Link(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in names]
@@ -142,7 +142,7 @@ def test_servo_on_bodies_of_a_loop_does_not_slow_bodies_outside_the_loop():
 
 
 def test_bodies_outside_a_loop_keep_their_speed_in_simulations():
-    """A rotor about its centre of mass beside a four-bar, in steps without a program."""
+    """A rotor about its centre of mass, in a robot with a four-bar, in steps without a program."""
     hinge, bars = joints.Revolute((0, 1, 0)), {"crank": 1.0, "coupler": 2.5, "rocker": 2.0}
     links = [lw.Link(x, mass=1.0, com=(0.5 * a, 0, 0), inertia=(0.1, 0.1, 0.1)) for x, a in bars.items()]
     positions = {"crank": ("world", 0.0), "coupler": ("crank", 1.0), "rocker": ("world", 3.0), "rotor": ("world", -1.0)}

@@ -114,7 +114,7 @@ def test_implicit_simulation_methods_agree_with_dry_friction():
 
 @pytest.mark.slow(every=3)
 def test_dormand_prince_method_meets_its_tolerance_at_and_between_steps():
-    """Dormand and Prince's method: as exact as it says at times of any distance, with few steps."""
+    """Dormand and Prince's method meets its stated tolerance at times of any distance, with few steps."""
     rng = np.random.default_rng(4)
     robot = robots()[1]
     q, v = robot.random_configuration(rng), rng.normal(size=robot.nv)

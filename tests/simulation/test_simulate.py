@@ -242,7 +242,7 @@ def test_unstable_time_steps_cause_a_warning_with_their_eigenvalue():
 
 
 def test_stability_of_time_steps_is_checked_for_new_ranges_of_constants(monkeypatch):
-    """Targets in a workspace are checked a few times, gains beyond earlier ones each time."""
+    """Targets in a workspace are checked a few times, gains beyond earlier ranges each time."""
     mass = lw.Robot.build(
         "mass",
         lw.Link("mass", mass=1.0),
@@ -268,7 +268,7 @@ def test_stability_of_time_steps_is_checked_for_new_ranges_of_constants(monkeypa
 
 @pytest.mark.slow(every=3)
 def test_unstable_controllers_and_contacts_cause_a_warning_in_simulations():
-    """Controllers are constant for a step of any method, beside contacts and in a Simulator."""
+    """Controllers are constant during a step of any method, with contacts and in a Simulator."""
     mass = lw.Robot.build(
         "mass",
         lw.Link("mass", mass=1.0),

@@ -86,7 +86,7 @@ def test_simulator_steps_are_equal_for_arrays_and_lists(arm):
 
 
 def test_some_environments_of_a_simulator_can_be_reset_and_stopped_ones_state_the_reason(arm):
-    """Some environments start again, the others go on; a stopped one says why, and starts again when it is reset."""
+    """Some environments start again, the others continue; a stopped one states its reason, and restarts at a reset."""
 
     def controller(t, q, v, bad):
         return where(bad[0] > 0.5, np.nan, 0.0) * np.ones(2)
@@ -126,7 +126,7 @@ def test_some_environments_of_a_simulator_can_be_reset_and_stopped_ones_state_th
 
 
 def test_simulator_has_a_descriptive_repr_and_checks_overlaps_at_resets(arm):
-    """Its text; what overlaps in the environments that are reset, and no others."""
+    """Its text; overlaps are checked in the environments that are reset, and in no others."""
     simulator = lw.Simulator(arm, batch=3)
     simulator.step(count=2)
     assert repr(simulator) == f"<Simulator of {arm.name!r}: 3 environments, steps of 0.001 s, at 0.002 s>"

@@ -85,7 +85,7 @@ def test_adaptive_simulation_method_reports_more_than_a_thousand_substeps():
 
 
 def test_adaptive_simulation_method_resolves_a_stiff_spring_in_a_loop():
-    """Substeps are short where accuracy needs it, and not beside a singular configuration."""
+    """Substeps are short where accuracy requires it, and not near a singular configuration."""
     bar = lw.load("fourbar")
     q = bar.assemble().q
     stiff = bar.with_joint_dynamics(stiffness={"rocker_hinge": 1e7}, rest={"rocker_hinge": q[2:] + 1e-3})

@@ -294,7 +294,7 @@ def test_textures_inside_of_gltf_files_are_read(tmp_path):
 
 
 def test_gltf_files_written_by_linkwork_are_read_as_equal_meshes(tmp_path):
-    """A GLB file of this library has the colours and the places of the robot's shapes."""
+    """A GLB file of this library has the colours and the positions of the robot's shapes."""
     robot = lw.load("double_pendulum")
     document = lw.viewer.scene_document(robot)
     lw.viewer.write_glb(document, tmp_path / "robot.glb")

@@ -54,7 +54,7 @@ def marked() -> Program:
 def test_outlined_functions_have_at_least_the_estimated_count_of_instructions(
     marked: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bound decides before the table is written; here steps are alike, so both are far below the program's size."""
+    """The bound is computed before the table is written; the steps are alike, so it is far below the program's size."""
     stage = importlib.import_module("linkwork.compiler.passes.outlining.outline")
     bounds: list[int] = []
     monkeypatch.setattr(stage, "fewest_instructions", lambda *of: bounds.append(fewest_instructions(*of)) or bounds[-1])

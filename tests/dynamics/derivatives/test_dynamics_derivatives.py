@@ -112,7 +112,7 @@ def special(tree, rng) -> np.ndarray:
 
 
 def test_dynamics_derivatives_at_zero_and_near_half_turn_rotations_are_exact(drawn):
-    """Every joint type whose coordinates are regular there."""
+    """Each joint type whose coordinates are regular in these configurations."""
     rng = np.random.default_rng(4)
     for name, tree in drawn(TREES.items()):
         if not name.endswith("_chain") or not tree.nv:

@@ -26,7 +26,7 @@ def moved_by(tree, joints):
 
 @every_moving_type
 def test_hybrid_dynamics_recovers_unknown_accelerations_and_forces(tree):
-    """Any half of a motion with its forces gives the other half; unused inputs may be anything."""
+    """Any half of the accelerations and forces gives the other half; unused inputs may have any value."""
     if any(b.drive.static_friction for b in tree.bodies):  # with it more than one motion may obey Coulomb's law
         bodies = [replace(b, drive=replace(b.drive, static_friction=())) for b in tree.bodies]
         tree = replace(tree, bodies=tuple(bodies))
@@ -110,7 +110,7 @@ def test_impulses_change_velocities_by_the_inverse_mass_matrix(tree):
 
 
 def test_rod_hit_at_its_centre_of_percussion_leaves_the_hinge_unloaded():
-    """A rod on a hinge, hit at its centre of percussion: the hinge bears nothing."""
+    """A rod on a hinge, hit at its centre of percussion: the hinge exerts no impulse."""
     m, length = 2.0, 0.9
     inertia = (0.0, m * length**2 / 12.0, m * length**2 / 12.0)
     percussion = 2.0 * length / 3.0

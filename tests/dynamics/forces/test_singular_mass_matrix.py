@@ -210,7 +210,7 @@ def test_robots_with_regular_mass_matrices_have_no_singularity_guards(drawn):
 
 @every_moving_tree
 def test_product_of_mass_matrix_pivots_is_the_determinant(tree):
-    """Their product is its determinant, and none comes near to rounding."""
+    """The product of the pivots is the determinant, and no pivot is near to rounding."""
     q = state(tree, size=1)[0][0].tolist()
     M = Direct(tree).mass_matrix(np.array(q))
     D = mass_pivots(tree, q)

@@ -44,7 +44,7 @@ def test_wrench_from_torque_has_the_least_norm(tree):
 
 @every_moving_tree
 def test_wrench_from_torque_reproduces_the_static_torques(tree):
-    """The wrench that a wrench's joint forces make does the same to the joints, and nothing is left."""
+    """The wrench computed from the joint forces of a wrench has the same joint forces, without a remainder."""
     q, _, _ = state(tree)
     f = ActedOn(tree)
     frame = f"tool{len(tree.bodies) - 1}"

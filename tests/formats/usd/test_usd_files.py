@@ -165,7 +165,7 @@ def test_usdz_archives_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_usd_stage_is_read_from_its_file_and_not_from_layers_edited_in_memory(tmp_path: Path) -> None:
-    """A program may hold an edited layer of the same file in memory: what is read is the file."""
+    """A program may have an edited layer of the same file in memory: the file's content is read."""
     path = written(tmp_path, ARM)
     layer = Sdf.Layer.FindOrOpen(str(path))
     layer.ImportFromString(stage(body("other")))

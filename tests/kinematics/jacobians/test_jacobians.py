@@ -106,7 +106,7 @@ def test_rates_of_jacobians_equal_dual_number_derivatives(tree):
 
 @every_moving_tree
 def test_rate_of_a_jacobian_is_its_hessian_times_velocity(tree):
-    """J̇ = Σ H v, at any velocity and at the unit ones."""
+    """J̇ = Σ H v, at any velocity and at the unit velocities."""
     q, v, _ = state(tree, seed=5, size=2)
     f = Direct(tree)
     for B, view in views(tree, seed=2):
@@ -175,7 +175,7 @@ def test_configuration_jacobians_of_hinges_equal_jacobians():
 
 
 def test_jacobians_of_two_frames_relative_to_each_other_are_opposite():
-    """B seen from A, and A from B: J̇ differs by the observer and the point."""
+    """B relative to A, and A relative to B: J̇ differs by the observer and the point."""
     tree = TREES["mixed_1"]
     q, v, _ = state(tree, seed=9, size=2)
     f = Direct(tree)

@@ -79,7 +79,7 @@ def second_differences(function, q, u, v):
 
 @pytest.mark.slow(every=3)
 def test_derivatives_of_manipulability_of_straight_arms_equal_multiprecision_results(drawn):
-    """Columns of J have zeros there.  First and second derivatives by reverse mode, against 120 digits."""
+    """Columns of J are zero.  First and second derivatives by reverse mode equal values of 120 digits."""
     tried = 0
     for axes in drawn(list(itertools.product(("1 0 0", "0 1 0", "0 0 1"), repeat=3))):
         offsets = ("0 0 0", "0.5 0 0", "0.3 0 0")

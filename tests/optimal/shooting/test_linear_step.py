@@ -7,7 +7,7 @@ from linkwork.optimal.algorithms.shooting.step_dynamics import LinearStep
 
 
 def test_hessians_of_linear_time_steps_equal_numpys_products():
-    """Factors with sparse and dense rows, with dense rows alone, and small ones."""
+    """Factors with sparse and dense rows, with dense rows only, and small ones."""
     rng = np.random.default_rng(1)
     for n, m, dense in ((3, 2, 2), (12, 8, 12), (24, 8, 12), (20, 12, 20)):
         first, second = np.eye(n), np.zeros((n, n + m))

@@ -148,7 +148,7 @@ def test_every_solver_names_an_inequality_that_returns_nan() -> None:
 
 
 def test_features_of_windows_are_evaluated_on_time_steps_of_the_integrator() -> None:
-    """A window of Runge–Kutta steps has the step before, and at the start none before that."""
+    """A window of Runge–Kutta steps contains the previous step, and no step before the start."""
     problem = lw.TrajectoryProblem(PENDULUM, num_steps=4, duration=0.4).add("velocity", "least_squares")
     problem = problem.add(lw.ik.PostureTask(), "least_squares", order=1, name="way", target=[0.0])
     result = problem.solve([0.5], solver="ilqr", integrator="runge_kutta_4")
@@ -205,7 +205,7 @@ def test_unsupported_options_of_forward_dynamics_shooting_are_refused() -> None:
 
 @pytest.mark.slow(every=9)
 def test_shooting_with_costs_twelve_decades_apart_ends_at_a_minimum():
-    """Damping relative to a stiff cost hides the decrease of others: no minimum is claimed with it."""
+    """Damping relative to a stiff cost hides the decrease of small costs: no minimum is reported with it."""
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=15, duration=1.0)
     problem = problem.add("torque", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.1)
     problem = problem.add("configuration", "least_squares", steps=-1, scale=1e5, target=[1.2, -0.5])

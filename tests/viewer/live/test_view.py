@@ -163,7 +163,7 @@ def test_live_page_shows_and_records_forces(opened):
 
 
 def test_live_view_of_a_simulator_shows_its_state_and_contact_forces(opened):
-    """A page shows the configuration, the time and the contact forces of a simulator, at the place of each robot."""
+    """A page shows the configuration, the time and the contact forces of a simulator, at the position of each robot."""
     ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
     ground = ContactGround(ContactPoint("body", radius=0.1))
     q = np.tile(ball.neutral(), (2, 1))
@@ -219,7 +219,7 @@ def test_plots_of_the_live_page_shade_shared_limits_and_draw_individual_limits(o
 
 
 def test_plots_of_the_live_page_mark_the_current_time_and_scale_small_values(opened):
-    """The line at the current time is vertical; small values have a power of ten beside the unit."""
+    """The line at the current time is vertical; small values have a power of ten next to the unit."""
     times, values = np.array([0.0, 1.0, 3.0]), np.array([[0.0], [2e-5], [0.0]])
     q = np.tile(ARM.neutral(), (3, 1, 1))
     document = small_document(ARM, q, times=times, plots=(Plot("error", "m", ("e",), values),))
