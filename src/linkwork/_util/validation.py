@@ -127,7 +127,6 @@ def integer(
     least: int | None = None,
     most: int | None = MOST_COUNT,
     description: str = "an integer",
-    remedy: str = "",
 ) -> int:
     """Return an integer from ``least`` to ``most`` as int; ``description`` describes it in the message."""
     if least is not None and most not in (None, MOST_COUNT):
@@ -135,19 +134,13 @@ def integer(
     else:
         expected = description if least is None else f"{description} >= {least}"
     if not is_integer(value):
-        _refuse(caller, argument, expected, value, ArgumentError, remedy)
+        _refuse(caller, argument, expected, value, ArgumentError)
     result = int(value)
     if least is not None and result < least:
-        _refuse(caller, argument, expected, value, ValueError, remedy)
+        _refuse(caller, argument, expected, value, ValueError)
     if most is not None and result > most:
-        _refuse(
-            caller,
-            argument,
-            f"{description} up to {most}" if most == MOST_COUNT else expected,
-            value,
-            ValueError,
-            remedy,
-        )
+        expected = f"{description} up to {most}" if most == MOST_COUNT else expected
+        _refuse(caller, argument, expected, value, ValueError)
     return result
 
 
@@ -214,9 +207,9 @@ def duration(caller: str, argument: str, value: Any) -> float:
     return float(finite_number(caller, argument, value, least=0.0, unit="s", infinite=True, symbols=False))
 
 
-def tolerance(caller: str, argument: str, value: Any, *, unit: str = "") -> Any:
+def tolerance(caller: str, argument: str, value: Any) -> Any:
     """Return a tolerance: a finite non-negative number."""
-    return finite_number(caller, argument, value, least=0.0, unit=unit)
+    return finite_number(caller, argument, value, least=0.0)
 
 
 def seed(caller: str, argument: str, value: Any, *, generator: bool = True) -> Any:

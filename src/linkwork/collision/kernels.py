@@ -118,22 +118,14 @@ def _minimum(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any]) -> 
     return algorithms.minimum_distance(spec.tree, q, spec.pairs, spec.shapes, scene)
 
 
-def _collision(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
-    return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin)
-
-
-def _deeper(spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any) -> Any:
-    return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin, depths=True)
-
-
-def _collision_each(
-    spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+def _collision(
+    spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins | None = None
 ) -> Any:
     return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin, margins=margins)
 
 
-def _deeper_each(
-    spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins
+def _deeper(
+    spec: DistanceSpec, q: Scalars, scene: Mapping[SolidKind, Any], margin: Any, margins: PairMargins | None = None
 ) -> Any:
     return algorithms.in_collision(spec.tree, q, spec.pairs, spec.shapes, scene, margin, depths=True, margins=margins)
 
@@ -159,8 +151,8 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "minimum_distance": (_minimum, ()),
     "in_collision": (_collision, ("margin",)),
     "in_collision deeper": (_deeper, ("margin",)),
-    "in_collision each": (_collision_each, ("margin",)),
-    "in_collision each deeper": (_deeper_each, ("margin",)),
+    "in_collision each": (_collision, ("margin",)),
+    "in_collision each deeper": (_deeper, ("margin",)),
     "nearest_pair": (_nearest, ()),
     "smooth_minimum_distance": (_smooth, ("sharpness",)),
     "smooth_minimum_distance_gradient": (_smooth_gradient, ("sharpness",)),

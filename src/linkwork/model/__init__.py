@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from linkwork.model.body import WORLD as WORLD
     from linkwork.model.body import Body as Body
     from linkwork.model.body import Frame as Frame
-    from linkwork.model.collision_pairs import bounding_sphere_of as bounding_sphere_of
     from linkwork.model.collision_pairs import pair_filter as pair_filter
     from linkwork.model.collision_pairs import pairs_of_links as pairs_of_links
+    from linkwork.model.composite_body import bounding_sphere_of as bounding_sphere_of
     from linkwork.model.composite_body import compose as compose
     from linkwork.model.composite_body import frames_with_inertias as frames_with_inertias
     from linkwork.model.composite_body import with_summed_inertias as with_summed_inertias
@@ -50,8 +50,8 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.model.body": "WORLD Body Frame",
-            "linkwork.model.collision_pairs": "bounding_sphere_of pair_filter pairs_of_links",
-            "linkwork.model.composite_body": "compose frames_with_inertias with_summed_inertias",
+            "linkwork.model.collision_pairs": "pair_filter pairs_of_links",
+            "linkwork.model.composite_body": "bounding_sphere_of compose frames_with_inertias with_summed_inertias",
             "linkwork.model.coordinate_names": "dimensions_of labels_of names_in names_of units_for units_of",
             "linkwork.model.coupled_joints": "bounds",
             "linkwork.model.friction_laws": "Friction FrictionLaw read_friction",

@@ -9,7 +9,6 @@ base of another robot, which are fixed to the world beside it, do not touch its 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -23,13 +22,12 @@ from linkwork.model.composite_body import compose
 from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import check_new_name
 from linkwork.shapes import Compound, Geometry, Shape
-from linkwork.spatial import Pose, Vec3
+from linkwork.spatial import Pose
 from linkwork.spatial.arguments import checked_pose, checked_string
 
 __all__ = [
     "LinkShape",
     "adjacency",
-    "bounding_sphere_of",
     "collision_links",
     "collision_pairs",
     "link_shapes",
@@ -268,15 +266,3 @@ def without_attached(tree: Tree, name: str) -> Tree:
         disabled_collisions=tuple(pair for pair in tree.disabled_collisions if name not in (pair.a, pair.b)),
         enabled_collisions=tuple(pair for pair in tree.enabled_collisions if name not in pair),
     )
-
-
-def bounding_sphere_of(shapes: Sequence[Geometry]) -> tuple[Vec3, float] | None:
-    """Return the centre of the shapes and their maximum distance from it [m]; None if it is unknown."""
-    bounds = [(geometry.origin, geometry.shape.bounding_sphere) for geometry in shapes]
-    balls = [(X.point(bound[0]), bound[1]) for X, bound in bounds if bound is not None]
-    if not balls or len(balls) < len(shapes):
-        return None
-    centers = [center for center, _ in balls]
-    middle = sum(centers[1:], start=centers[0]) * (1.0 / len(centers))
-    reach = max(math.hypot(*(center - middle)) + radius for center, radius in balls)
-    return (middle, reach) if math.isfinite(reach) else None

@@ -373,7 +373,7 @@ def all_finite(values: Iterable[Any]) -> bool:
 
 def _check_size(findings: Findings, where: Location, gyration: float, center: Vec3, shapes: Sequence[Geometry]) -> None:
     """Record a warning if the radius of gyration or the centre of mass does not fit the link's shapes."""
-    from linkwork.model.collision_pairs import bounding_sphere_of
+    from linkwork.model.composite_body import bounding_sphere_of
 
     size = bounding_sphere_of(shapes)
     hint = "are lengths in m, masses in kg, inertia in kg m², and is it about the centre of mass?"

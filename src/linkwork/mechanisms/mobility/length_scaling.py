@@ -13,6 +13,9 @@ from linkwork.model.tree import Tree
 
 __all__ = ["Decomposed", "Ranked", "Scales", "chosen_rows", "decomposed", "motion_text", "motions_of", "ranked"]
 
+_PIVOT = 0.9  # of the largest remainder: least remainder of a pivot, so that the order of rows decides
+_MOST = 12  # velocities that the text of a motion lists
+
 NOISE = 1e-15  # rounding of singular values, relative to the largest one and to the matrix size
 
 
@@ -123,10 +126,10 @@ def _ranks(values: np.ndarray, size: int) -> np.ndarray:
     return np.where(largest > floor, np.argmax(ladder[..., :-1] / ladder[..., 1:], axis=-1), 0)
 
 
-def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0.9) -> list[int]:
+def chosen_rows(A: np.ndarray, count: int, order: Sequence[int]) -> list[int]:
     """Return the indices of ``count`` independent rows of A, by pivoted QR.
 
-    The pivot is the first row in ``order`` whose remainder is at least ``like`` times the largest one.
+    The pivot is the first row in ``order`` whose remainder is at least `_PIVOT` times the largest one.
     """
     remainders, result = np.array(A, dtype=float), list[int]()
     for _ in range(count):
@@ -134,7 +137,7 @@ def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0
         sizes[result] = 0.0
         if not sizes.max(initial=0.0) > 0.0:
             break
-        pick = next(k for k in order if sizes[k] >= like * sizes.max())
+        pick = next(k for k in order if sizes[k] >= _PIVOT * sizes.max())
         direction = remainders[pick] / sizes[pick]
         for _ in range(2):
             remainders = remainders - np.outer(remainders @ direction, direction)
@@ -142,18 +145,16 @@ def chosen_rows(A: np.ndarray, count: int, order: Sequence[int], like: float = 0
     return sorted(result)
 
 
-def motions_of(
-    tree: Tree, null: np.ndarray, scales: Scales, independent: Sequence[int] | None = None
-) -> tuple[list[int], tuple[Mapping[str, float], ...]]:
+def motions_of(tree: Tree, null: np.ndarray, scales: Scales) -> tuple[list[int], tuple[Mapping[str, float], ...]]:
     """Return the indices of independent velocity components, and a free motion for each of them, by velocity name.
 
     In each motion, its own independent component is 1 and the others are 0. ``null`` is a basis of the null space with
-    scaled columns. Without ``independent`` the components are chosen by pivoting.
+    scaled columns. The components are chosen by pivoting.
     """
     names, count = names_of(tree, "v"), null.shape[1]
     if not count:
         return [], ()
-    picked = list(independent) if independent is not None else chosen_rows(null, count, range(len(null)))
+    picked = chosen_rows(null, count, range(len(null)))
     basis = null / scales.velocities[:, None]
     basis = basis @ np.linalg.inv(basis[picked])
     sizes = np.abs(basis) * scales.velocities[:, None]
@@ -163,7 +164,7 @@ def motions_of(
     return picked, tuple({names[i]: float(column[i]) for i in order if column[i]} for order, column in columns)
 
 
-def motion_text(motion: Mapping[str, float], most: int = 12) -> str:
+def motion_text(motion: Mapping[str, float]) -> str:
     """Return the text of a motion by its velocities: ``"crank 1, coupler -0.5"``."""
     parts = [f"{name} {x:.4g}" for name, x in motion.items()]
-    return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
+    return ", ".join(parts[:_MOST]) + (f" and {len(parts) - _MOST} more" if len(parts) > _MOST else "")
