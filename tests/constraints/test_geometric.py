@@ -128,6 +128,24 @@ def test_jacobians_of_geometric_constraints_are_derivatives_of_their_errors(seed
     assert sum(map(closed, constraints)) > 20
 
 
+def test_rates_of_geometric_constraints_are_differences_of_their_errors():
+    """Rates in closed form, along one motion of a chain."""
+    tree, q, v, constraints = case(1)
+    tree, h = with_constraints(tree, constraints), 1e-5
+    state = KinematicState(tree, q, v, TIME)
+    ahead, behind = (
+        KinematicState(tree, integrate(tree, q, [step * x for x in v]), None, TIME + step) for step in (h, -h)
+    )
+    for constraint in filter(closed, constraints):
+        rates = constraint.rates(state)
+        if rates is None:
+            continue
+        change = (np.array(constraint.error(ahead)) - constraint.error(behind)) / (2.0 * h)
+        rate, count = np.array(rates.rows) @ v + (rates.drift or 0.0), len(constraint.component_names)
+        np.testing.assert_allclose(rate, change, rtol=1e-7, atol=1e-7, err_msg=constraint.name)
+        assert len(constraint.row_units) == count == len(rate) and np.abs(rate).max() > 1e-3, constraint.name
+
+
 @pytest.mark.slow(every=3)
 def test_rates_of_geometric_constraints_are_equal_for_batches_and_compiled_code():
     """Batches, and machine code of the robot and of the lighter robot on which dynamics is traced."""

@@ -146,6 +146,20 @@ def test_fitted_shapes_contain_their_body_and_are_tight() -> None:
     assert shapes.bounding_capsule([[0, 0, 0], [0, 0, 1], [1e-3, 0, 0.5]]).shape.length > 0.9
 
 
+def test_capsules_and_boxes_around_few_points_contain_them_and_are_tight() -> None:
+    box = shapes.bounding_box(Box((1.0, 2.0, 3.0)).support(DIRECTIONS[:60]) @ TURN.T)
+    assert np.allclose(sorted(box.shape.size), [1.0, 2.0, 3.0]) and box.overestimate < 1e-9
+    assert np.allclose(sorted(shapes.bounding_box(Cylinder(0.1, 1.0)).shape.size), [0.2, 0.2, 1.0])
+    true = Capsule(0.2, 1.0)
+    for around, volume in ((true.support(DIRECTIONS[:60]) @ TURN.T, true.volume), (shapes.Cone(0.4, 0.3), 0.3)):
+        fit = shapes.bounding_capsule(around)
+        points = around.support(DIRECTIONS) if isinstance(around, shapes.Shape) else around
+        local = (points - [*fit.origin.translation]) @ np.array(fit.origin.rotation.rows())
+        local[:, 2] -= np.clip(local[:, 2], -0.5 * fit.shape.length, 0.5 * fit.shape.length)
+        assert np.linalg.norm(local, axis=1).max() <= fit.shape.radius + 1e-12
+        assert fit.shape.volume < 1.02 * volume
+
+
 def test_degenerate_points_and_wrong_fits_of_hulls_are_refused() -> None:
     bad = {
         r"polytope: vertices: expected at least four points, got 3 points": lambda: Polytope(np.eye(3)),
