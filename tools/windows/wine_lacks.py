@@ -1,4 +1,4 @@
-"""Tests that Wine cannot run, each with the reason: a pytest plugin of `tools/windows/run`.
+"""Tests that do not run under Wine, each with the reason: a pytest plugin of `tools/windows/run`.
 
 A test that fails on Windows itself has no place here.
 """
@@ -6,6 +6,7 @@ A test that fails on Windows itself has no place here.
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Generator
 
 import pytest
 
@@ -15,6 +16,15 @@ LACKS: dict[str, str] = {
     ),
 }
 """Patterns of node ids, with what Wine lacks."""
+_NOT_INSTALLED = "a reference of tests that is not installed there"
+LIBRARIES = {
+    "scipy": "crealf, which SciPy calls when it is imported; it is not installed",
+    "pinocchio": "a wheel of Pinocchio, which Windows has not either",
+    "example_robot_data": "a wheel of example_robot_data, which Windows has not either",
+    **dict.fromkeys(("mujoco", "casadi", "ruckig", "pxr", "trimesh", "gymnasium", "dask", "xarray"), _NOT_INSTALLED),
+    **dict.fromkeys(("matplotlib", "viser", "playwright", "joblib", "zarr", "pandas", "xacro"), _NOT_INSTALLED),
+}
+"""Libraries that are not installed, with the reasons: tests and files that import them are skipped."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,3 +33,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for pattern, reason in LACKS.items():
             if fnmatch.fnmatch(item.nodeid, pattern):
                 item.add_marker(pytest.mark.skip(reason=f"Wine: {reason}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Skip a test that imports one of `LIBRARIES`."""
+    try:
+        return (yield)
+    except ImportError as error:
+        reason = _reason(str(error))
+        if reason is None:
+            raise
+        pytest.skip(f"Wine: {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a file that imports one of `LIBRARIES`."""
+    report = yield
+    text = str(report.longrepr) if report.failed else ""
+    reason = _reason(text) if "ModuleNotFoundError" in text or "ImportError" in text else None
+    if reason is not None:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Wine: {reason}")
+    return report
+
+
+def _reason(message: str) -> str | None:
+    """Return what Wine lacks for a library that an error message names; None if it names none of them."""
+    return next((reason for library, reason in LIBRARIES.items() if f"'{library}" in message), None)
