@@ -24,7 +24,7 @@ from linkwork.geometry import (
 )
 from linkwork.geometry.contacts import Touching, contacts
 from linkwork.geometry.contacts.face_clipping import box_box
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import SignedDistance
 from linkwork.model.random_tree import random_pose
 from linkwork.spatial import Pose, Rotation, Vec3
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from linkwork.geometry.cores import PointCore as PointCore
     from linkwork.geometry.cores import PolytopeCore as PolytopeCore
     from linkwork.geometry.cores import SegmentCore as SegmentCore
+    from linkwork.geometry.cores import SignedDistance as SignedDistance
     from linkwork.geometry.cores import Solid as Solid
-    from linkwork.geometry.distance import SignedDistance as SignedDistance
     from linkwork.geometry.pairs import PAIRS as PAIRS
     from linkwork.geometry.pairs import signed_distance as signed_distance
     from linkwork.geometry.scene import Obstacle as Obstacle
@@ -36,9 +36,8 @@ if not TYPE_CHECKING:
         {
             "linkwork.geometry.cores": (
                 "BoxCore ConeCore Core CylinderCore EllipsoidCore HalfSpaceCore PointCore PolytopeCore "
-                "SegmentCore Solid"
+                "SegmentCore SignedDistance Solid"
             ),
-            "linkwork.geometry.distance": "SignedDistance",
             "linkwork.geometry.pairs": "PAIRS signed_distance",
             "linkwork.geometry.scene": "Obstacle Scene",
             "linkwork.geometry.separation_bounds": "BOUNDS BoundingSphere bounding_sphere",

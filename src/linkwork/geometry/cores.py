@@ -1,4 +1,4 @@
-"""Cores: shapes at poses without their rounding radius, over any scalar, and changes of their coordinates.
+"""Cores: shapes at poses without their rounding radius, over any scalar, and the signed distance of two of them.
 
 A sphere is a rounded point, a capsule a rounded segment.  Distances of pairs are computed between cores: see
 `SignedDistance`.  All values may be symbols, since a scene's shapes are arrays.
@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from linkwork.expr.scalar.functions import where
-from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import InversePose, Pose, Vec3
 
@@ -26,6 +25,7 @@ __all__ = [
     "PointCore",
     "PolytopeCore",
     "SegmentCore",
+    "SignedDistance",
     "Solid",
     "chosen",
     "core_in",
@@ -162,3 +162,33 @@ def chosen(condition: Any, yes: SignedDistance, no: SignedDistance) -> SignedDis
         choose(condition, yes.on_b, no.on_b),
         where(condition, yes.unique, no.unique),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SignedDistance:
+    """Signed distance of bodies A and B, over any scalar, in the bodies' coordinates.
+
+    For separate bodies, ``distance`` is the minimum between their points.  For overlapping bodies it is minus the
+    length of the shortest translation that separates them.  ``normal`` has length 1 and points from A to B: moving B by
+    d · normal changes the distance by d, to first order.  The witness points ``on_a`` and ``on_b`` are on the surfaces:
+    on_b − on_a = distance · normal.  ``unique`` is 1 if the points and the normal are unique.  If it is 0, they are one
+    of several choices, and the distance may have a kink.
+    """
+
+    distance: Any  # [m]
+    normal: Vec3
+    on_a: Vec3  # [m]
+    on_b: Vec3
+    unique: Any
+
+    def flipped(self) -> SignedDistance:
+        """Return the signed distance with A and B swapped."""
+        return SignedDistance(self.distance, -self.normal, self.on_b, self.on_a, self.unique)
+
+    def rounded(self, a: Any, b: Any) -> SignedDistance:
+        """Return the signed distance of the bodies grown by radii a and b [m].
+
+        It holds for overlaps too: separating the grown bodies takes a + b more in every direction.
+        """
+        n = self.normal
+        return SignedDistance(self.distance - a - b, n, self.on_a + n * a, self.on_b - n * b, self.unique)

@@ -10,6 +10,7 @@ Sources: Ericson, Real-Time Collision Detection, 2005, section 5.3; Hart, Sphere
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.control import while_loop
@@ -57,10 +58,7 @@ def _sphere_traced(origin: Vec3, direction: Vec3, solids: Sequence[Solid], most:
 
     def clearance(t: Any) -> Any:
         point = Solid(PointCore(origin + direction * t), 0.0)
-        least: Any = most
-        for solid in solids:
-            least = fmin(least, distance_once(point, solid))
-        return least
+        return reduce(fmin, (distance_once(point, solid) for solid in solids), most)
 
     def advance(state: tuple[Any, Any]) -> tuple[Any, Any]:
         t = state[0] + state[1]

@@ -27,7 +27,7 @@ from linkwork.optimal.algorithms.path_nlp import PathInputs, PathPoint, PathProg
 from linkwork.optimal.arguments import SOLVE
 from linkwork.optimal.kernels import SEARCH_SCALARS, path_inputs, point_of, shapes_of, state_shapes
 
-__all__ = ["solve_by_casadi", "solve_by_ipopt"]
+__all__ = ["solve_by_ipopt"]
 
 
 Array = np.ndarray[Any, Any]
@@ -53,12 +53,8 @@ def solve_by_ipopt(
     wide = {name: np.broadcast_to(x, (*lead, *needed[name])) for name, x in arrays.items()}
     for index in np.ndindex(lead):
         entry = {name: x[index] for name, x in wide.items()}
-        result = solve_by_casadi(
-            _with_parameter_values(program, entry),
-            path_inputs(program, entry),
-            point_of(program, entry),
-            max_iterations=max_iterations,
-        )
+        entry_program = _with_parameter_values(program, entry)
+        result = _solve(entry_program, path_inputs(program, entry), point_of(program, entry), max_iterations)
         for name, x in _state(program, result, tolerances[1:]).items():
             if name in states:
                 states[name][index] = x
@@ -92,31 +88,24 @@ def _state(program: PathProgram, result: NonlinearResult, tolerances: Array) -> 
     }
 
 
-def solve_by_casadi(
-    program: PathProgram,
-    inputs: PathInputs,
-    guess: PathPoint,
-    *,
-    max_iterations: int = 3000,
-    method: str = "ipopt",
-) -> NonlinearResult:
-    """Return the solution of a trajectory problem by a solver of CasADi, from an initial guess.
+def _solve(program: PathProgram, inputs: PathInputs, guess: PathPoint, max_iterations: int) -> NonlinearResult:
+    """Return the solution of a trajectory problem by IPOPT in CasADi, from an initial guess.
 
     It uses exact sparse derivatives.  CasADi's programs are cached by features and the steps at which these apply.
 
     Raises ImportError if CasADi is not installed, and ValueError for a feature without a counterpart in CasADi.
     """
-    casadi = optional_module("casadi", f"solver {method!r} needs CasADi", "casadi")
+    casadi = optional_module("casadi", "solver 'ipopt' needs CasADi", "casadi")
     counts = weights_of(program, inputs) != 0.0
     stated = {"print_level": 0, "sb": "yes", "tol": 1e-9, "bound_relax_factor": 0.0, "max_iter": max_iterations}
-    options = {"print_time": False, method: stated}
-    key = program, counts.tobytes(), method, max_iterations
-    nlp = _programs.get(key, lambda: NonlinearPath(casadi, program, counts, method, options))
+    options = {"print_time": False, "ipopt": stated}
+    key = program, counts.tobytes(), max_iterations
+    nlp = _programs.get(key, lambda: NonlinearPath(casadi, program, counts, options))
     return nlp.solve(inputs, guess)
 
 
 class NonlinearResult(NamedTuple):
-    """Result of a solver of CasADi: the path, its cost, multipliers, violations and status.
+    """Result of IPOPT: the path, its cost, multipliers, violations and status.
 
     By index of the constraint, ``multipliers`` (T, components) are those of scaled components, and ``violations`` the
     largest ones.
@@ -132,11 +121,9 @@ class NonlinearResult(NamedTuple):
 
 
 class NonlinearPath:
-    """Nonlinear program of a trajectory problem, for one of CasADi's solvers."""
+    """Nonlinear program of a trajectory problem, for IPOPT."""
 
-    def __init__(
-        self, casadi: Any, program: PathProgram, counts: Array, method: str, options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, casadi: Any, program: PathProgram, counts: Array, options: Mapping[str, Any]) -> None:
         """Build the program; ``counts`` (T, E) is True where a term applies."""
         self.program, self.counts = program, counts
         tree, T = program.tree, program.steps
@@ -187,7 +174,7 @@ class NonlinearPath:
             "g": casadi.vertcat(*rows) if rows else symbols(0, 1),
             "p": casadi.vertcat(*map(casadi.vec, arguments)),
         }
-        self._solver = casadi.nlpsol("path", method, nlp, dict(options))
+        self._solver = casadi.nlpsol("path", "ipopt", nlp, dict(options))
 
     def solve(self, inputs: PathInputs, guess: PathPoint) -> NonlinearResult:
         """Return the solver's result from an initial guess."""

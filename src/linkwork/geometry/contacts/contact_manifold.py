@@ -14,8 +14,7 @@ from typing import Any
 
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, where
-from linkwork.geometry.cores import Core
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import Core, SignedDistance
 from linkwork.geometry.support_points import support
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3

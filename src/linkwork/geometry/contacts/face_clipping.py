@@ -25,14 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, sqrt, where
 from linkwork.geometry.contacts.contact_manifold import CORNERS, Contact, Touching, chosen, corners_along, some_of
 from linkwork.geometry.contacts.half_space_contacts import lowest_of_rim
-from linkwork.geometry.cores import BoxCore, Core, CylinderCore, HalfSpaceCore, SegmentCore
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import BoxCore, Core, CylinderCore, HalfSpaceCore, SegmentCore, SignedDistance
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3
 
@@ -176,9 +176,7 @@ def or_nearest(candidates: Sequence[Contact], result: SignedDistance, within: An
 
     Its distance must also be at most ``within`` [m].
     """
-    any_exists: Any = 0.0
-    for candidate in candidates:
-        any_exists = fmax(any_exists, where(candidate.exists, 1.0, 0.0))
+    any_exists: Any = reduce(fmax, (where(candidate.exists, 1.0, 0.0) for candidate in candidates), 0.0)
     return [Contact(result.on_a, result.on_b, -result.distance, and_(lt(any_exists, 0.5), le(result.distance, within)))]
 
 

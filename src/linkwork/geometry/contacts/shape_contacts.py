@@ -36,10 +36,10 @@ from linkwork.geometry.cores import (
     PointCore,
     PolytopeCore,
     SegmentCore,
+    SignedDistance,
     Solid,
     core_in,
 )
-from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.fields.field_dispatch import FIELDS, distance_of_shapes
 from linkwork.geometry.fields.height_field import Ground, corner_at, ground_arrays, surface_under
 from linkwork.geometry.pairs import signed_distance

@@ -19,9 +19,9 @@ from linkwork.geometry.cores import (
     EllipsoidCore,
     PointCore,
     SegmentCore,
+    SignedDistance,
     Solid,
 )
-from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.separation_bounds import bounding_sphere
 from linkwork.geometry.unit_vectors import TINY
 from linkwork.shapes import DistanceField

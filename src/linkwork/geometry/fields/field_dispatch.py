@@ -15,8 +15,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
-from linkwork.geometry.cores import FieldCore, PointCore, Solid, chosen, core_in, distance_in
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import FieldCore, PointCore, SignedDistance, Solid, chosen, core_in, distance_in
 from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_distance
 from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
 from linkwork.geometry.fields.point_cloud import Cloud, cloud_arrays, cloud_distance, least_of_points

@@ -17,8 +17,7 @@ import numpy as np
 from linkwork.expr.control import cond, scan, take
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, floor, fmax, fmin, le, lt, sqrt, where
-from linkwork.geometry.cores import BoxCore, Core, PointCore, PolytopeCore, SegmentCore, Solid, chosen
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import BoxCore, Core, PointCore, PolytopeCore, SegmentCore, SignedDistance, Solid, chosen
 from linkwork.geometry.fields.bvh import (
     NOWHERE,
     NearestItem,

@@ -11,8 +11,7 @@ import numpy as np
 from linkwork.expr.control import scan, take
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
-from linkwork.geometry.cores import PointCore, Solid
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import PointCore, SignedDistance, Solid
 from linkwork.geometry.fields.bvh import (
     FAR,
     NOWHERE,

@@ -16,8 +16,16 @@ from typing import Any
 from linkwork.expr.control.conditional import call_once_traced, cond
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, not_, or_, sqrt
-from linkwork.geometry.cores import BoxCore, Core, CylinderCore, FieldCore, PointCore, SegmentCore, Solid
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import (
+    BoxCore,
+    Core,
+    CylinderCore,
+    FieldCore,
+    PointCore,
+    SegmentCore,
+    SignedDistance,
+    Solid,
+)
 from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder_within, segment_cylinder
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments, nearest_to_box

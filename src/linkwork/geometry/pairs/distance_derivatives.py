@@ -26,8 +26,7 @@ from linkwork.expr.autodiff.graph_derivative import TransposedTangent
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import fabs, lt, sqrt, where
-from linkwork.geometry.cores import Core, PointCore, SegmentCore, Solid
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import Core, PointCore, SegmentCore, SignedDistance, Solid
 from linkwork.geometry.pairs.closed_form.box_box import box_box
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder, segment_cylinder
 from linkwork.geometry.pairs.closed_form.cylinder_cylinder import cylinder_cylinder

@@ -15,9 +15,9 @@ from linkwork.geometry.cores import (
     HalfSpaceCore,
     PointCore,
     SegmentCore,
+    SignedDistance,
     Solid,
 )
-from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import (
     half_space_convex,
     point_box,

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.loops import while_loop
@@ -219,9 +220,7 @@ def descend(
 
         # update of multipliers
         update = and_(and_(better, le(length, state.max_update_step)), not_(is_first))
-        violation: Any = 0.0
-        for x in result.violation:
-            violation = fmax(violation, fabs(x))
+        violation = reduce(fmax, map(fabs, result.violation), 0.0)
         root = sqrt(rho)
         estimated_multipliers = [root * result.residuals[k] for k in hard]
         multipliers = [where(update, a, b) for a, b in zip(estimated_multipliers, state.multipliers, strict=True)]

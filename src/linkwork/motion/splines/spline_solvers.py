@@ -10,6 +10,7 @@ Source: Walker and Ni, Anderson acceleration for fixed-point iterations, SIAM J.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -211,7 +212,4 @@ def iterated_on_symbols(
 
 
 def _largest(x: Sequence[Any]) -> Any:
-    result = fabs(x[0])
-    for y in x[1:]:
-        result = fmax(result, fabs(y))
-    return result
+    return reduce(fmax, map(fabs, x))

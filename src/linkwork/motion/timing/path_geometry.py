@@ -104,7 +104,7 @@ def _without_clock(section: Section) -> tuple[Section, tuple[float, float]]:
     ]
     result = Section(section.space, section.kind, section.arrays, min(first, last), max(first, last))
     result = result.part(result.start, result.end)
-    return result if first < last else result.run_backwards(0.0), (rates[0], rates[1])
+    return result if first < last else result.run_backwards(), (rates[0], rates[1])
 
 
 def _continues(before: Section, after: Section) -> bool:

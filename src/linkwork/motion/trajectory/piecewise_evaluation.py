@@ -1,6 +1,7 @@
-"""Search for the segments of a curve that contain parameters, by bisection or, for many parameters, by a table.
+"""Evaluation of curves: search for the segments that contain parameters, and kernels of a kind and size of curve.
 
-Evaluation of polynomials of plain coordinates at many times, all coordinates of a time in parallel.
+The search is by bisection or, for many parameters, by a table.  Polynomials of plain coordinates are evaluated at many
+times, all coordinates of a time in parallel.  Arrays of curves are padded so that few kernels suffice.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile_piecewise
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.kernels.compiler_api import Kernel, PiecewiseKernel, compile, compile_piecewise
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.curves import KINDS, CurveSpace, curve_motion
+from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling, curve_motion
+from linkwork.motion.algorithms.curves.curve_kinds import FAR
 
-__all__ = ["polynomial_evaluator", "segment_indices"]
-
+__all__ = ["CLOCK", "array_shapes", "curve_kernel", "filled", "polynomial_evaluator", "segment_indices"]
 
 _TABLE_SIZE = 2048  # parameters from which a table pays off
 _CELLS_PER_SEGMENT = 4  # cells of the table for a segment
@@ -77,3 +79,44 @@ def _kernel(terms: int, order: int) -> Kernel:
         return tuple(x for (x,) in curve_motion(space, kind, arrays, None, None, t, order))
 
     return _KERNELS.get((terms, order), lambda: compile_piecewise(coordinate, "plain_curve", 0, terms))
+
+
+_CURVE_KERNELS: LazyCache[Kernel] = LazyCache(256)
+CLOCK = "clock_starts", "clock", "clock_segments"  # ports of kernels: the arrays of a time scaling
+
+
+def filled(x: Any, axis: int | None, name: str) -> Any:
+    """Return an array padded to 2^k segments; unused segments begin at `FAR`."""
+    if axis is None:
+        return x
+    count = x.shape[axis]
+    missing = (1 << max(count - 1, 0).bit_length()) - count
+    if not missing:
+        return x
+    last = np.take(np.asarray(x), [-1] * missing, axis=axis)
+    if name == "starts":
+        last = np.full(last.shape, FAR)
+    return np.concatenate([np.asarray(x), last], axis=axis)
+
+
+def array_shapes(kind: CurveKind, arrays: Mapping[str, np.ndarray]) -> tuple[tuple[int, ...], ...]:
+    return tuple(arrays[name].shape[arrays[name].ndim - len(shape) :] for name, shape in kind.arrays)
+
+
+def curve_kernel(
+    space: CurveSpace, kind: CurveKind, shapes: tuple[Any, ...], clocks: tuple[Any, ...], order: int
+) -> Kernel:
+    """Return the kernel that evaluates curves of a kind and size."""
+    names = [name for name, _ in kind.arrays]
+    more = CLOCK[: len(clocks)]
+
+    def traced(*, t: Any, **arrays: Any) -> Any:
+        clock = TimeScaling(*(arrays[name] for name in more)) if clocks else None
+        curve_arrays = {name: arrays[name] for name in names}
+        return tuple(array(x) for x in curve_motion(space, kind, curve_arrays, clock, None, t, order))
+
+    def build() -> Kernel:
+        sizes = dict(zip([*names, *more], [*shapes, *clocks], strict=True))
+        return compile(traced, name=f"{kind.name}_curve", t=(), **sizes)
+
+    return _CURVE_KERNELS.get((space, kind.name, shapes, clocks, order), build)

@@ -20,6 +20,7 @@ Sources: Shoemake, Quaternion calculus and fast animation, 1987; Iserles and oth
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import pairwise
 from math import comb, factorial, pi
 from typing import Any, NamedTuple
@@ -208,10 +209,7 @@ def _leibniz_products(x: _Jet, y: _Jet) -> _Jet:
 
 
 def _sum(pairs: Iterable[_Pair]) -> _Pair:
-    first, *further = pairs
-    for x in further:
-        first = first.plus(x)
-    return first
+    return reduce(_Pair.plus, pairs)
 
 
 def _majorant(x: np.ndarray, count: int) -> list[np.ndarray]:

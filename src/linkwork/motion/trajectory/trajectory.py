@@ -343,7 +343,7 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
 
     def reversed(self) -> Trajectory:
         """Return the trajectory run backwards in the same time: q(start + end − t), with opposite v."""
-        return self._along(chained([s.run_backwards(0.0) for s in self._sections[::-1]], self.start_time))
+        return self._along(chained([s.run_backwards() for s in self._sections[::-1]], self.start_time))
 
     def shifted(self, start_time: float) -> Trajectory:
         """Return the same trajectory with another ``start_time`` [s]."""

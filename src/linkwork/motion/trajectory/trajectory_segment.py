@@ -13,8 +13,14 @@ from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.kernels.compiler_api import PiecewiseKernel, batch_call, recycled
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling, curve_motion
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
-from linkwork.motion.trajectory.curve_kernels import CLOCK, array_shapes, curve_kernel, filled
-from linkwork.motion.trajectory.piecewise_evaluation import polynomial_evaluator, segment_indices
+from linkwork.motion.trajectory.piecewise_evaluation import (
+    CLOCK,
+    array_shapes,
+    curve_kernel,
+    filled,
+    polynomial_evaluator,
+    segment_indices,
+)
 from linkwork.motion.trajectory.polynomial_algebra import composed, reversed_in, scaled, shifted, values_of
 
 __all__ = ["Section", "frozen"]
@@ -313,16 +319,15 @@ class Section:
             arrays[self.kind.powers] = scaled(arrays[self.kind.powers], scale)
         return self._of(arrays, start, end)
 
-    def run_backwards(self, start: float) -> Section:
-        """Return the section run backwards, from time ``start`` on."""
-        end = start + (self.end - self.start)
-        name = self.kind.powers
+    def run_backwards(self) -> Section:
+        """Return the section run backwards, from time 0 on."""
+        end, name = self.end - self.start, self.kind.powers
         if self.clock is not None or name is None:
             starts, c, segments = self._clock_arrays_inside()
             ends = np.append(starts[1:], self.end)
             c = reversed_in(c, ends - starts)
-            clock = TimeScaling((start + (self.end - ends))[::-1], c[::-1], segments[::-1])
-            return self._of(self.arrays, start, end, clock)
+            clock = TimeScaling((self.end - ends)[::-1], c[::-1], segments[::-1])
+            return self._of(self.arrays, 0.0, end, clock)
         starts = self.arrays["starts"]
         ends = np.minimum(np.concatenate([starts[..., 1:], np.full((*starts.shape[:-1], 1), FAR)], axis=-1), self.end)
         index = np.arange(starts.shape[-1])
@@ -330,16 +335,16 @@ class Section:
         used = (index >= first) & (index <= last) & ((ends > self.start) | (index == last))
         used &= (starts < self.end) | (index == first)
         spans = np.where(used, ends - starts, 0.0)
-        new = np.where(used, start + (self.end - ends), FAR)[..., ::-1]
+        new = np.where(used, self.end - ends, FAR)[..., ::-1]
         if starts.ndim > 1:  # unused segments come last
             order = np.argsort(new, axis=-1, kind="stable")
             c = reversed_in(self.arrays[name], spans)[:, ::-1]
             c = np.take_along_axis(c, order[..., None], axis=1)
-            return self._of({**self.arrays, "starts": np.take_along_axis(new, order, axis=-1), name: c}, start, end)
+            return self._of({**self.arrays, "starts": np.take_along_axis(new, order, axis=-1), name: c}, 0.0, end)
         arrays = {key: x[used][::-1] for key, x in self.arrays.items()}
         axes = (1,) * (arrays[name].ndim - 2)
         arrays[name] = reversed_in(arrays[name], spans[used][::-1].reshape(-1, *axes))
-        return self._of({**arrays, "starts": new[used[::-1]]}, start, end)
+        return self._of({**arrays, "starts": new[used[::-1]]}, 0.0, end)
 
     def _clock_arrays_inside(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the arrays of the section's time scaling; without one, of s = t on each segment of the curve."""

@@ -18,6 +18,7 @@ optimization, in: Laumond et al., Geometric and Numerical Foundations of Movemen
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,9 +182,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         at = sweeps.shares(moved, duals)
         change = at.merit - merit
         enough = le(change, _ARMIJO * share * slope + _ROUNDING * fabs(merit))
-        satisfied = negligible
-        for now, tolerance in zip(at.violations, tolerances.violations, strict=True):
-            satisfied = and_(satisfied, le(now, tolerance))
+        satisfied = reduce(and_, map(le, at.violations, tolerances.violations), negligible)
         # a shortened step is lengthened again while that lowers the merit: penalties have kinks, and a parabola through
         # a steep one ends far before the minimum
         accepted = lt(0.0, trial.accepted)
@@ -303,7 +302,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
 def _bend(
     second_order: bool, state: PathSearch, positive: Any, stable: Any, length: Any, iterations: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the next values of ``bent``, ``usable`` and ``straight``.
+    """Return the next shares of second derivatives, ``bent`` and ``usable``, and ``straight`` (see `PathSearch`).
 
     ``stable`` is true after a step without noticeable damping, of ``length``.
     """
@@ -326,10 +325,8 @@ def _chosen(condition: Any, new: Any, old: Any) -> Any:
 
 def _relative(sweeps: PathSweeps, border: Sequence[Any], p: Sequence[Any]) -> Any:
     """Return the largest relative step |dp| / (|p| + small) of the path's parameters p; ``border`` is dp."""
-    largest: Any = 0.0
-    for step, x, small in zip(border, p, _small(sweeps), strict=True):
-        largest = fmax(largest, fabs(step) / (fabs(x) + small))
-    return largest
+    steps = zip(border, p, _small(sweeps), strict=True)
+    return reduce(fmax, (fabs(step) / (fabs(x) + small) for step, x, small in steps), 0.0)
 
 
 def _small(sweeps: PathSweeps) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,13 +37,8 @@ class PathSteps:
     @cached_property
     def hard_scales(self) -> list[Any]:
         """Largest scale of each constraint's components."""
-        scales: list[Any] = []
-        for k in self.program.hard:
-            largest: Any = 0.0
-            for x in list(self.inputs.scales[self.program.rows_of[k]]):
-                largest = fmax(largest, x)
-            scales.append(largest)
-        return scales
+        scales = self.inputs.scales
+        return [reduce(fmax, list(scales[self.program.rows_of[k]]), 0.0) for k in self.program.hard]
 
     @cached_property
     def _clocks(self) -> list[list[Any]]:

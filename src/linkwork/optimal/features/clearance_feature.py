@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -187,9 +188,7 @@ class Clearance(Feature):
         return [d for d, _ in best.values()], [row for _, row in best.values()]
 
     def _smooth_minimum(self, distances: Sequence[Any], rows: Sequence[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
-        smallest: Any = distances[0]
-        for d in distances[1:]:
-            smallest = fmin(smallest, d)
+        smallest: Any = reduce(fmin, distances)
         shares = [exp((smallest - d) * self.sharpness) for d in distances]
         total = sum(shares[1:], shares[0])
         weights = [share / total for share in shares]

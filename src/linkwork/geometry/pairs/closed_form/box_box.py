@@ -18,6 +18,8 @@ section 8.1.3 (a distance is the largest gap).
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 from linkwork.expr.control import cond
@@ -35,8 +37,7 @@ from linkwork.expr.scalar.functions import (
     sqrt,
     where,
 )
-from linkwork.geometry.cores import BoxCore
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import BoxCore, SignedDistance
 from linkwork.geometry.pairs.closed_form.touching_normals import AXES, almost_touch, box_edges, normal_of_largest_gap
 from linkwork.geometry.unit_vectors import TINY, choose, clamp, length_and_scale
 from linkwork.spatial import Vec3
@@ -169,11 +170,7 @@ def box_box_gap(a: BoxCore, b: BoxCore) -> Any:
     It is the largest of the gaps along fifteen axes, whose lengths are at most 1.
     """
     placed = _placed(a, b)
-    first, *further = _faces(placed) + _crossed(placed)
-    gap = first.gap
-    for axis in further:
-        gap = fmax(gap, axis.gap)
-    return gap
+    return reduce(fmax, (axis.gap for axis in _faces(placed) + _crossed(placed)))
 
 
 def _placed(a: BoxCore, b: BoxCore) -> _Placed:
@@ -392,7 +389,7 @@ def _flush(p: _Placed, n: Vec3) -> Any:
 
 
 def _tie(best: _Axis, axes: list[_Axis], rounding: Any) -> Any:
-    """Return True if another gap is equal within rounding, in units of its axis, or at least −``rounding`` [m]."""
+    """Return True if the gap along a further axis is equal up to rounding, or at least −``rounding`` [m]."""
     count: Any = 0.0
     square = best.gap * fabs(best.gap)
     key = fmin(square + _TIE * square, -(rounding * rounding) * best.square)
@@ -407,7 +404,4 @@ def _combined(axes: Any, x: Vec3) -> Vec3:
 
 
 def _sum(values: Any) -> Any:
-    first, *further = values
-    for x in further:
-        first = first + x
-    return first
+    return reduce(add, values)

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from linkwork.expr.control.conditional import cond
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, le, lt, not_, or_, sqrt, where
-from linkwork.geometry.cores import BoxCore, CylinderCore, SegmentCore
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import BoxCore, CylinderCore, SegmentCore, SignedDistance
 from linkwork.geometry.pairs.closed_form.cylinder_projections import (
     CylinderInBoxFrame,
     in_both,

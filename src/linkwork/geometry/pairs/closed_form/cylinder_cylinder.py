@@ -16,6 +16,7 @@ overlaps, and in all of 380 000 others.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
@@ -34,8 +35,7 @@ from linkwork.expr.scalar.functions import (
     sqrt,
     where,
 )
-from linkwork.geometry.cores import CylinderCore, SegmentCore
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import CylinderCore, SegmentCore, SignedDistance
 from linkwork.geometry.pairs.closed_form.cylinder_projections import (
     CylinderInBoxFrame,
     in_both,
@@ -267,9 +267,7 @@ def _beside_ends(two: _Two, known: list[tuple[Any, Vec3, Vec3, Vec3]], best: _Be
 
     def step(state: tuple[Vec3, Vec3, Vec3, Vec3, Any]) -> tuple[Vec3, Vec3, Vec3, Vec3, Any]:
         result = [_rim_step(two, n, corner) for n, (_, corner) in zip(state[:4], trials, strict=True)]
-        square: Any = 0.0
-        for _, radius in result:
-            square = fmax(square, radius)
+        square: Any = reduce(fmax, (radius for _, radius in result), 0.0)
         w, x, y, z = (n for n, _ in result)
         return w, x, y, z, where(lt(_CLOSE, square), 1.0, 0.0)
 

@@ -59,8 +59,8 @@ from linkwork.geometry.cores import (
     HalfSpaceCore,
     PointCore,
     SegmentCore,
+    SignedDistance,
 )
-from linkwork.geometry.distance import SignedDistance
 from linkwork.geometry.pairs.closed_form.touching_normals import (
     AXES,
     almost_touch,

@@ -9,8 +9,7 @@ from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, or_, where
-from linkwork.geometry.cores import ConeCore, Core, EllipsoidCore, Solid
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import ConeCore, Core, EllipsoidCore, SignedDistance, Solid
 from linkwork.geometry.pairs.convex.direction_branch_and_bound import (
     SAME_VALLEY,
     direction,

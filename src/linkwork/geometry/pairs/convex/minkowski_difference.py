@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from linkwork.expr.scalar.functions import lt, sqrt, where
-from linkwork.geometry.cores import PointCore, PolytopeCore, SegmentCore
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import PointCore, PolytopeCore, SegmentCore, SignedDistance
 from linkwork.geometry.solids import ListedVertices
 from linkwork.geometry.support_points import support
 from linkwork.geometry.unit_vectors import TINY, choose

@@ -17,6 +17,7 @@ rounding, is evaluated too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,10 +217,7 @@ class _Walk(NamedTuple):
 
 def _waits(s: _Walk) -> Any:
     """Return True if arcs remain."""
-    result = lt(0.5, s.active)
-    for word in s.words:
-        result = or_(result, lt(0.5, word))
-    return result
+    return reduce(or_, (lt(0.5, word) for word in s.words), lt(0.5, s.active))
 
 
 def _search_arcs(
@@ -308,9 +306,7 @@ def _with_contact(sides: Sides, farthest: Callable[[Vec3], Vec3], index: Any, of
     elif sides.second_faces is None:
         at = second.pose.inv().point(above)
         most = _ROUNDING * (second.half.x + second.half.y + second.half.z)
-        theirs = of_other
-        for x, half in zip(at, second.half, strict=True):
-            theirs = and_(theirs, le(fabs(x), half + most))
+        theirs = reduce(and_, (le(fabs(x), half + most) for x, half in zip(at, second.half, strict=True)), of_other)
     else:
         corners = [second.pose.point(corner) for corner in _corners(entry(_flat(sides.second_faces), index))]
         theirs = _within(corners, above, -n)

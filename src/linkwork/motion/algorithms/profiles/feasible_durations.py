@@ -11,6 +11,7 @@ increases, so steps from the left do not skip a root.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import cond
@@ -246,18 +247,12 @@ def fits_with_rest(
 
 def shared(T: Sequence[Scalar]) -> list[Scalar]:
     """Return the longest of the joints' durations, once for each joint."""
-    most = T[0]
-    for t in T[1:]:
-        most = fmax(most, t)
-    return [most] * len(T)
+    return [reduce(fmax, T)] * len(T)
 
 
 def has_advanced(T: Sequence[Scalar], following: Sequence[Scalar]) -> Scalar:
     """Return True if any joint's duration in ``following`` is longer than in T."""
-    moved = following[0] > T[0] * (1.0 + ROUNDING)
-    for new, t in zip(following[1:], T[1:], strict=True):
-        moved = or_(moved, new > t * (1.0 + ROUNDING))
-    return moved
+    return reduce(or_, (new > t * (1.0 + ROUNDING) for new, t in zip(following, T, strict=True)))
 
 
 def first_fitting(
@@ -278,10 +273,7 @@ def first_fitting(
 
     result = while_loop(lambda s: s[-1], step, (*values_of(start), start[0] < UNLIMITED), max_iterations=ROUNDS * count)
     last = list(result.state[:count])
-    missed = result.status > 0.0
-    for t in last:
-        missed = or_(missed, not_(t < NEVER))
-    return last, missed
+    return last, reduce(or_, (not_(t < NEVER) for t in last), result.status > 0.0)
 
 
 class _Search(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from linkwork.expr.control.loops import fori_loop, while_loop
@@ -59,25 +59,15 @@ def minimum_jerk(
     """
     most = list(shortest or [0.0] * len(joints))
     if together:
-        longest = most[0]
-        for t in most[1:]:
-            longest = fmax(longest, t)
-        most = [longest] * len(joints)
-    possible = _at_ends(joints[0])
-    for joint in joints[1:]:
-        possible = and_(possible, _at_ends(joint))
+        most = [reduce(fmax, most)] * len(joints)
+    possible = reduce(and_, map(_at_ends, joints))
     if fixed:
         T, satisfied = most, [fits(joint, t) for joint, t in zip(joints, most, strict=True)]
     elif together:
-        least = most[0]
-        for joint in joints:
-            least = fmax(least, _least(joint))
+        least = reduce(fmax, map(_least, joints), most[0])
 
         def all_fit(t: Scalar) -> Scalar:
-            result = fits(joints[0], t)
-            for joint in joints[1:]:
-                result = and_(result, fits(joint, t))
-            return result
+            return reduce(and_, (fits(joint, t) for joint in joints))
 
         t, fits_limits = _first(all_fit, least)
         T, satisfied = [t] * len(joints), [fits_limits]
@@ -87,10 +77,7 @@ def minimum_jerk(
             result, fits_limits = _first(partial(fits, joint), fmax(_least(joint), t))
             T.append(result)
             satisfied.append(fits_limits)
-    all_satisfied = satisfied[0]
-    for fits_limits in satisfied[1:]:
-        all_satisfied = and_(all_satisfied, fits_limits)
-    status = where(possible, where(all_satisfied, 0.0, 2.0), 1.0)
+    status = where(possible, where(reduce(and_, satisfied), 0.0, 2.0), 1.0)
     segments = [[quintic(joint, t)] for joint, t in zip(joints, T, strict=True)]
     return Profile(T, [[0.0, t] for t in T], segments, status)
 

@@ -14,6 +14,7 @@ fits, or they advance to a later one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.control.conditional import call, cond
@@ -92,9 +93,7 @@ def jerk_limited(
     result = map_rows(
         _motion, [[*row, t, *both] for row, t, both in zip(rows, T, motions, strict=True)], in_loops=True, alike=True
     )
-    possible = result[0][-1] > 0.5
-    for row in result[1:]:
-        possible = and_(possible, row[-1] > 0.5)
+    possible = reduce(and_, (row[-1] > 0.5 for row in result))
     status = where(possible, where(missed, 2.0, 0.0), 1.0)
     times = [row[: SEGMENTS + 1] for row in result]
     segments = [[row[k : k + 4] for k in range(SEGMENTS + 1, len(row) - 1, 4)] for row in result]
@@ -130,9 +129,7 @@ def _fitting(rows: list[list[Scalar]], start: Sequence[Scalar], *, together: boo
         return result
 
     T, motions, missed = cond((result := tried(start))[2], on, done, result)
-    for t in T:
-        missed = or_(missed, not_(t < NEVER))
-    return T, motions, missed
+    return T, motions, reduce(or_, (not_(t < NEVER) for t in T), missed)
 
 
 def _initial_values(row: Sequence[Scalar]) -> list[Scalar]:

@@ -12,6 +12,7 @@ so the displacement for T and the T for a displacement follow from square roots.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.expr.scalar.functions import and_, fmax, fmin, or_, sqrt, where
@@ -91,9 +92,7 @@ def trapezoid(
         return result
 
     T, missed = first_fitting(later, start, together=together)
-    possible = _possible(joints[0])
-    for joint in joints[1:]:
-        possible = and_(possible, _possible(joint))
+    possible = reduce(and_, map(_possible, joints))
     times, segments = [], []
     for joint, (far, near), displacement, t in zip(joints, families, displacements, T, strict=True):
         breaks, accelerations = _mixed(joint, far, near, displacement, t)

@@ -23,6 +23,7 @@ Rawlings, Application of interior-point methods to model predictive control, 199
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -244,9 +245,7 @@ def remaining_shares(
         where(is_fixed, 1.0, (cap - x) / where(is_fixed, 1.0, cap - x0)),
         (1.0 / segments[1].mean - slowest) / (1.0 / segments[0].mean - slowest),
     )
-    least = 1.0 + 0.0 * part
-    for share in shares:
-        least = fmin(least, share)
+    least = reduce(fmin, shares, 1.0 + 0.0 * part)
     dips = [_dip(s.speeds, s.inverses, at[3] - at[1], step, steepest)[0] for s, at in zip(segments, both, strict=True)]
     falls = and_(lt(0.0, segments[0].inverses[0]), lt(0.0, segments[0].inverses[1]))
     least = fmin(least, where(falls, dips[1] / where(falls, dips[0], 1.0), 1.0))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from math import comb
 from typing import Any, NamedTuple
 
@@ -89,7 +89,7 @@ def segment_lines(groups: Sequence[tuple[PathValues, PathLimits]], step: Any, ma
     """
     weights = [w for along, limits in groups for w in _slowness(along, limits)]
     slowest = (_SHORT_TIME * _SHORT_TIME) / (step * step)
-    before, after = (_largest([slowest, *(w[end] for w in weights)]) for end in (0, -1))
+    before, after = (reduce(fmax, [slowest, *(w[end] for w in weights)]) for end in (0, -1))
     largest, last = 1.0 / before, 1.0 / after
     upper, lower, top = [], [], largest
     for along, limits in groups:
@@ -159,13 +159,6 @@ def _slowness(along: PathValues, limits: PathLimits) -> list[list[Any]]:
 
 def _elementwise_maximum(result: list[Any] | None, values: Any) -> list[Any]:
     return list(values) if result is None else [fmax(a, b) for a, b in zip(result, values, strict=True)]
-
-
-def _largest(values: Sequence[Any]) -> Any:
-    result, *further = values
-    for x in further:
-        result = fmax(result, x)
-    return result
 
 
 _STEPS = 40  # Newton steps to a corner at most

@@ -11,6 +11,7 @@ the resistance, as near rest, the range of R on the segment narrows the limits i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
@@ -69,8 +70,8 @@ def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequenc
         slopes.append([0.0 if is_zero(d) else d * p * per for d, p in zip(by_v, rate, strict=True)])
     w0, w1 = sqrt(fmax(x0, 0.0)), sqrt(fmax(x1, 0.0))
     slow, fast = fmin(w0, w1), fmax(w0, w1)
-    lowest = [_by_sign(_least(points), slow, fast) for points in corners]
-    highest = [_by_sign(_most(points), fast, slow) for points in corners]
+    lowest = [_by_sign(reduce(fmin, points), slow, fast) for points in corners]
+    highest = [_by_sign(reduce(fmax, points), fast, slow) for points in corners]
     least, most = (_resistance(tree, v)[0] for v in (lowest, highest))
     ends = [_resistance(tree, [points[k] * w for points in corners])[0] for k, w in ((0, w0), (-1, w1))]
     errors: list[Any] = [0.0] * nv
@@ -95,12 +96,12 @@ def fitting_share(tree: Tree, rates: Rows, at_rest: Rows, limits: PathLimits, x0
     """
     fast = sqrt(fmax(fmax(x0, x1), 0.0))
     corners = [control_points([row[j] for row in rates]) for j in range(len(limits.lower))]
-    most = _resistance(tree, [fmax(_most(points), 0.0) * fast for points in corners])[0]
-    least = _resistance(tree, [fmin(_least(points), 0.0) * fast for points in corners])[0]
+    most = _resistance(tree, [fmax(reduce(fmax, points), 0.0) * fast for points in corners])[0]
+    least = _resistance(tree, [fmin(reduce(fmin, points), 0.0) * fast for points in corners])[0]
     share: Any = 1.0 + 0.0 * fast
     for j, (low, high) in enumerate(zip(limits.lower, limits.upper, strict=True)):
         points = control_points([row[j] for row in at_rest])
-        for room, need in ((high - _most(points), most[j]), (_least(points) - low, -least[j])):
+        for room, need in ((high - reduce(fmax, points), most[j]), (reduce(fmin, points) - low, -least[j])):
             if not is_zero(need):
                 share = fmin(share, where(lt(_ROOM * room, need), fmax(_ROOM * room, 0.0) / fmax(need, _TINY), 1.0))
     return share * share
@@ -146,7 +147,9 @@ def excess_with_resistance(
                 )
             ]
         )
-        over = fmax(_most(points) + resistance.most[j] - high, low - (_least(points) + resistance.least[j]))
+        over = fmax(
+            reduce(fmax, points) + resistance.most[j] - high, low - (reduce(fmin, points) + resistance.least[j])
+        )
         result.append(fmax(over, 0.0) + resistance.errors[j])
     return result
 
@@ -166,18 +169,4 @@ def _by_sign(rate: Any, forward: Any, backward: Any) -> Any:
 def _within(values: Sequence[Any], low: Any, high: Any) -> Any:
     """Return True if the polynomial through values at the nodes is within limits, by its control points."""
     points = control_points(values)
-    return and_(le(low, _least(points)), not_(lt(high, _most(points))))
-
-
-def _least(values: Sequence[Any]) -> Any:
-    result, *further = values
-    for x in further:
-        result = fmin(result, x)
-    return result
-
-
-def _most(values: Sequence[Any]) -> Any:
-    result, *further = values
-    for x in further:
-        result = fmax(result, x)
-    return result
+    return and_(le(low, reduce(fmin, points)), not_(lt(high, reduce(fmax, points))))

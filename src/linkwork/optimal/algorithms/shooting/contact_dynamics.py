@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,9 +169,8 @@ class ContactDynamics(RobotDynamics):
             right = [dot(row, before) - a - dot(row, at_forces) for row, a in zip(D, r, strict=True)]
             forces = self._factors(D, by_forces, floors).solved(right)
             new = [a + dot(row, forces) for a, row in zip(at_forces, by_forces, strict=True)]
-            far: Any = 0.0
-            for a, b in zip(new, before, strict=True):
-                far = fmax(far, fabs(a - b) * h * (1.0 / _TOLERANCE))
+            changes = (fabs(a - b) * h * (1.0 / _TOLERANCE) for a, b in zip(new, before, strict=True))
+            far: Any = reduce(fmax, changes, 0.0)
             if scales:
                 far, z = fmax(far, velocity_error(z, new, scales)), next_velocities(z, new)
             return np.array(new), np.array(z), np.array(forces), far, state[4] + 1.0

@@ -16,6 +16,7 @@ implicit steps); Moreau, Unilateral contact and dry friction in finite freedom d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -116,10 +117,8 @@ def next_velocities(z: Scalars, after: Scalars) -> list[Any]:
 
 def velocity_error(z: Scalars, after: Scalars, scales: Scalars) -> Any:
     """Return the largest change of a velocity, divided by its tolerance; ``scales`` are friction velocities."""
-    far: Any = 0.0
-    for a, b, scale in zip(z, after, scales, strict=True):
-        far = fmax(far, fabs(b - a) / (_TOLERANCE * (scale + fabs(b))))
-    return far
+    changes = zip(z, after, scales, strict=True)
+    return reduce(fmax, (fabs(b - a) / (_TOLERANCE * (scale + fabs(b))) for a, b, scale in changes), 0.0)
 
 
 def with_diagonal(M: Matrix, diagonal: Scalars) -> Matrix:

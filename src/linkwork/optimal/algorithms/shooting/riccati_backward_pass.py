@@ -22,6 +22,7 @@ Kunisch, The primal-dual active set strategy as a semismooth Newton method, SIAM
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,9 +99,7 @@ def backward_pass(
         Q = _added(at.hessian, at.linear.hessian(V, at.curvature))
         q = [a + b for a, b in zip(at.gradient, at.linear.gradient(v), strict=True)]
         Q_uu = [row[n:] for row in Q[n:]]
-        largest: Any = 0.0
-        for k in range(m):
-            largest = fmax(largest, fabs(Q_uu[k][k]))
+        largest: Any = reduce(fmax, (fabs(Q_uu[k][k]) for k in range(m)), 0.0)
         floor = _FLOOR * where(lt(0.0, largest), largest, 1.0)
         for k in range(m):
             Q_uu[k][k] = Q_uu[k][k] + damping * (fabs(Q_uu[k][k]) + floor)
@@ -112,8 +111,7 @@ def backward_pass(
         )
         new = _lower_sum(Q, columns, solution.gains)
         v = [q[i] + dot(columns[i], solution.d) for i in range(n)]
-        for x in solution.d:
-            size = fmax(size, fabs(x))
+        size = reduce(fmax, map(fabs, solution.d), size)
         state = (
             np.array([x for row in new for x in row]),
             np.array(v),

@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
@@ -175,10 +176,7 @@ class LinearStep:
 
     def rows(self) -> list[list[Any]]:
         """Return F = F₁ F₂ …, the Jacobian of the next state by the state and the control."""
-        result = [list(row) for row in self.factors[0]]
-        for factor in self.factors[1:]:
-            result = product(result, factor)
-        return result
+        return reduce(product, self.factors[1:], [list(row) for row in self.factors[0]])
 
     def gradient(self, v: Scalars) -> list[Any]:
         """Return Fᵀ v, the gradient by state and control from the gradient v by the next state.
