@@ -223,7 +223,7 @@ def test_docstring_of_the_package_names_every_public_name() -> None:
         assert hasattr(getattr(linkwork, cited[0]), cited[1])
 
 
-def test_files_of_the_package_state_the_current_version() -> None:
+def test_package_files_state_the_current_version() -> None:
     assert f"\nversion: {linkwork.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f'\nversion = "{linkwork.__version__}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 

@@ -206,7 +206,7 @@ def test_failed_write_of_an_npz_archive_leaves_the_previous_file_unchanged(tmp_p
     assert (tmp_path / "new.txt").read_text(encoding="utf-8") == "a\n"
 
 
-def test_files_are_not_replaced_on_file_systems_without_hard_links(tmp_path, monkeypatch):
+def test_existing_files_are_not_replaced_on_file_systems_without_hard_links(tmp_path, monkeypatch):
     def link(source, target):
         raise FileExistsError(target) if target.exists() else OSError("no hard links")
 

@@ -41,7 +41,7 @@ def options_of(command):
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_scripts_have_all_commands_options_and_choices(shell, script):
+def test_completion_scripts_have_all_commands_options_and_choices(shell, script):
     path = script(shell)
     text = path.read_text()
     for command in COMMANDS:

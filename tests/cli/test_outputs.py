@@ -84,7 +84,7 @@ def test_ik_command_writes_its_configuration_in_every_format(linkwork, tmp_path)
 
 
 @pytest.mark.slow(every=3)
-def test_map_command_writes_voxels_and_pages(linkwork, tmp_path):
+def test_map_command_writes_voxels_and_html_pages(linkwork, tmp_path):
     common = ("map", "double_pendulum", "--frame", "tip", "--samples", "2000", "--voxel-size", "0.2", "--workers", "1")
     for ending in (".csv", ".html", ".npz"):
         ran = linkwork(*common, "--output", str(tmp_path / f"map{ending}"))
@@ -99,7 +99,7 @@ def test_map_command_writes_voxels_and_pages(linkwork, tmp_path):
     assert ran.code == 0, ran.err
 
 
-def test_view_command_refuses_other_files_of_motions_and_maps(linkwork, tmp_path):
+def test_view_command_refuses_files_that_are_no_motions_or_maps(linkwork, tmp_path):
     page = ("--html", str(tmp_path / "v.html"))
     lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]).save(tmp_path / "plain.npz")
     (tmp_path / "text.csv").write_text("a,b\n1,2\n")

@@ -150,7 +150,7 @@ def test_larger_ik_tolerances_give_nearer_configurations_with_derivatives() -> N
         ("weight", ">= 0", [0.0, 1e150, (0.0, 1.0, 2.0)], [-1e-9, np.inf, np.nan, (1.0, -1e-9, 1.0)]),
     ],
 )
-def test_tolerances_and_weights_of_tasks_are_refused_beyond_their_limits(argument, expected, accepted, refused) -> None:
+def test_ik_task_tolerances_and_weights_beyond_their_limits_are_refused(argument, expected, accepted, refused) -> None:
     for value in accepted:
         task = lw.ik.PositionTask("tool", **{argument: value})
         assert getattr(task, argument) == value

@@ -67,7 +67,7 @@ def value_of(text: str) -> Any:
     return float(match[1] or 1.0) * power * UNITS[match[3] or ""]
 
 
-def test_defaults_in_tables_of_pages_are_those_of_the_code():
+def test_defaults_in_tables_of_documentation_pages_equal_those_of_the_code():
     known, wrong, compared = defaults(), [], 0
     for page, option, text in stated():
         value = value_of(text)
@@ -84,7 +84,7 @@ def test_defaults_in_tables_of_pages_are_those_of_the_code():
     assert compared >= 40 and not wrong
 
 
-def test_cells_with_defaults_are_read_as_their_values():
+def test_table_cells_with_defaults_are_read_as_python_values():
     for text, value in (
         ("1 ms", 1e-3),
         ("2·10⁻³ s", 2e-3),

@@ -51,7 +51,7 @@ def test_joint_limits_without_a_proof_count_as_not_satisfied():
 
 
 @pytest.mark.parametrize("seed", [1, 2, 4])
-def test_speed_limits_of_frames_hold_between_grid_points(seed: int) -> None:
+def test_timing_keeps_speed_limits_of_frames_between_grid_points(seed: int) -> None:
     robot, maximum = lw.load("double_pendulum"), 0.2  # [m/s]
     path = robot.spline(np.arange(3.0), 2.0 * np.random.default_rng(seed).normal(size=(3, 2)))
     limits = {"velocity": 30.0, "acceleration": 80.0, "speed": {robot.frames[-1]: maximum}}

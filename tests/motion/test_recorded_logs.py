@@ -30,7 +30,7 @@ def shuffled(columns, seed=0):
     return {key: columns[key] for key in keys}
 
 
-def test_columns_of_positions_alone_are_read_in_any_order(tmp_path):
+def test_logs_with_only_position_columns_in_any_order_are_read(tmp_path):
     motion, t, state = recorded()
     columns = shuffled({"time": t, **dict(zip(NAMES, state.q.T, strict=True))})
     loaded = Trajectory.load(table(tmp_path / "log.csv", columns), robot=ARM)
@@ -52,7 +52,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_velocities_and_accelerations_of_a_log_are_used(form, tmp_path):
+def test_velocities_and_accelerations_of_a_recorded_log_are_used(form, tmp_path):
     _, t, state = recorded()
     factor = 180.0 / np.pi if form == "units" else 1.0
     columns = {"t": t}
@@ -74,14 +74,14 @@ def test_velocities_and_accelerations_of_a_log_are_used(form, tmp_path):
     ("title", "scale"),
     [("time", 1.0), ("timestamp_ns", 1e9), ("Time [ms]", 1e3), ("stamp (us)", 1e6), ("__time", 1.0), ("t", 1.0)],
 )
-def test_times_have_names_and_units(title, scale, tmp_path):
+def test_times_of_a_recorded_log_may_have_several_names_and_units(title, scale, tmp_path):
     _, t, state = recorded()
     columns = {**dict(zip(NAMES, state.q.T, strict=True)), title: scale * (t + 1e3)}
     loaded = Trajectory.load(table(tmp_path / "log.csv", columns), robot=ARM)
     assert abs(loaded.start_time - 1e3) < 1e-9 and abs(loaded.duration - 3.0) < 1e-9
 
 
-def test_a_rate_stands_for_a_column_of_time_and_other_columns_are_reported(tmp_path):
+def test_a_rate_replaces_the_time_column_of_a_log_and_unknown_columns_are_reported(tmp_path):
     _, t, state = recorded()
     columns = {**dict(zip(NAMES, state.q.T, strict=True)), "battery": t, f"{NAMES[0]}_effort": t}
     path = table(tmp_path / "log.csv", columns)
@@ -97,7 +97,7 @@ def test_a_rate_stands_for_a_column_of_time_and_other_columns_are_reported(tmp_p
         Trajectory.load(path, robot=ARM, rate=20.0)
 
 
-def test_other_delimiters_and_decimal_commas_are_read(tmp_path):
+def test_logs_with_semicolons_tabs_or_decimal_commas_are_read(tmp_path):
     _, t, state = recorded()
     columns = {"t": t, **dict(zip(NAMES, state.q.T, strict=True))}
     expected = Trajectory.load(table(tmp_path / "log.csv", columns), robot=ARM)
@@ -108,7 +108,7 @@ def test_other_delimiters_and_decimal_commas_are_read(tmp_path):
     assert Trajectory.load(path, robot=ARM) == expected
 
 
-def test_saved_tables_with_columns_in_another_order_are_the_same_motion(tmp_path):
+def test_saved_trajectory_tables_with_reordered_columns_load_as_the_same_motion(tmp_path):
     motion, *_ = recorded()
     motion.save(tmp_path / "a.csv")
     lines = [line.split(",") for line in (tmp_path / "a.csv").read_text().splitlines()]
@@ -118,7 +118,7 @@ def test_saved_tables_with_columns_in_another_order_are_the_same_motion(tmp_path
     assert first == second
 
 
-def test_quaternions_of_a_floating_base_are_read_by_their_names(tmp_path):
+def test_quaternions_of_a_floating_base_are_read_from_a_log_by_their_names(tmp_path):
     robot = lw.load("quadruped", floating_base=True)
     q = robot.random_configuration(seed=2, size=9)
     t = np.arange(9.0)

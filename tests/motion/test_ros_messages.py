@@ -45,7 +45,7 @@ def seconds(duration, version=2):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_joint_trajectory_has_the_states_at_knots_or_equal_steps(version):
+def test_ros_joint_trajectory_has_the_states_at_knots_or_equal_steps(version):
     motion = arm_motion()
     forms = (
         ({}, motion.knots),
@@ -65,7 +65,7 @@ def test_a_joint_trajectory_has_the_states_at_knots_or_equal_steps(version):
 
 @pytest.mark.parametrize("ending", [".yaml", ".yml", ".json"])
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_saved_message_is_loaded_as_the_same_motion(ending, version, tmp_path):
+def test_saved_ros_message_loads_as_the_same_motion(ending, version, tmp_path):
     motion = arm_motion()
     path = tmp_path / f"motion{ending}"
     motion.save(path, rate=200.0, ros_version=version)
@@ -86,7 +86,7 @@ def test_a_saved_message_is_loaded_as_the_same_motion(ending, version, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["floating", "planar"])
-def test_a_robot_trajectory_has_the_base_with_its_twists(kind, tmp_path):
+def test_moveit_robot_trajectory_contains_the_floating_base_with_its_twists(kind, tmp_path):
     robot, motion = flying_motion(kind)
     message = motion.to_ros(rate=40.0)
     assert message["joint_trajectory"]["joint_names"] == ["elbow"]
@@ -126,7 +126,7 @@ def test_a_robot_trajectory_has_the_base_with_its_twists(kind, tmp_path):
         assert np.abs(x - y).max() < 1e-12
 
 
-def test_rates_that_jump_at_knots_are_left_out():
+def test_ros_messages_omit_velocities_and_accelerations_that_jump_at_knots():
     q = ARM.random_configuration(seed=3, size=4)
     linear = ARM.spline([0, 1, 2, 3], q, "linear")
     hermite = ARM.spline([0, 1, 2, 3], q, "hermite")
@@ -138,7 +138,7 @@ def test_rates_that_jump_at_knots_are_left_out():
     assert all(len(point["velocities"]) == 6 for point in inner)
 
 
-def test_cubics_and_straight_motions_are_loaded_between_points_as_they_were(tmp_path):
+def test_cubic_and_linear_motions_load_from_ros_messages_unchanged_between_points(tmp_path):
     q = ARM.random_configuration(seed=4, size=5)
     for kind, tolerance in (("linear", 1e-8), ("hermite", 1e-8)):
         motion = ARM.spline([0, 1, 2, 3, 4], q, kind)
@@ -148,7 +148,7 @@ def test_cubics_and_straight_motions_are_loaded_between_points_as_they_were(tmp_
         assert np.abs(loaded(t).q - motion(t).q).max() < tolerance
 
 
-def test_continuous_joints_with_sine_and_cosine_are_angles(tmp_path):
+def test_ros_messages_state_angles_of_joints_with_sine_and_cosine(tmp_path):
     robot = lw.Robot.build(
         "wheel",
         lw.Link("hub", mass=1.0),
@@ -165,7 +165,7 @@ def test_continuous_joints_with_sine_and_cosine_are_angles(tmp_path):
     assert np.abs(loaded(t).q - motion(t).q).max() < 1e-8
 
 
-def test_motions_that_a_message_lacks_are_refused_by_name(tmp_path):
+def test_motions_without_a_form_in_ros_messages_are_refused_by_name(tmp_path):
     ball = lw.Robot.build(
         "ball",
         lw.Link("socket", mass=1.0),
@@ -225,14 +225,14 @@ WRONG = (
 
 
 @pytest.mark.parametrize(("changes", "code", "said"), WRONG)
-def test_broken_messages_are_refused_with_their_lines(changes, code, said, tmp_path):
+def test_broken_ros_messages_are_refused_with_their_lines(changes, code, said, tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(changed(**changes), indent=1))
     with pytest.raises(ModelError, match=said) as caught:
         Trajectory.load(tmp_path / "a.json", robot=ARM)
     assert any(issue.code == code and issue.where.line for issue in caught.value.issues)
 
 
-def test_messages_of_other_robots_and_other_documents_are_refused(tmp_path):
+def test_ros_messages_of_a_different_robot_and_unrelated_documents_are_refused(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(arm_motion().to_ros()))
     with pytest.raises(ModelError, match="robot 'arm7' has no joint"):
         Trajectory.load(tmp_path / "a.json", robot=lw.load("arm7"))

@@ -157,7 +157,7 @@ def test_damping_bounds_for_slower_motions_are_tight_and_below_the_torque_limits
 
 
 @pytest.mark.parametrize("rate", [-1.5, 1.5])
-def test_resistance_on_a_segment_is_that_of_its_damping(rate: float) -> None:
+def test_resistance_of_joints_on_a_path_segment_equals_that_of_their_damping(rate: float) -> None:
     """R = d q' ẋ at the nodes where ẋ is constant; else its range, and the share of ẋ² that leaves room for it."""
     damping, at_rest, rates = 3.0, 1.0, [[rate]] * 3
     tree = _slider(damping=damping).tree

@@ -107,7 +107,7 @@ def test_rounding_errors_of_joint_quaternions_cause_no_warning() -> None:
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_joint_quaternions_are_refused_and_warned_of_from_stated_lengths(sign: float) -> None:
+def test_joint_quaternions_with_wrong_length_are_refused_or_normalized_with_a_warning(sign: float) -> None:
     """Lengths that differ from 1 by more than 1e-3 are refused, by more than 1e-6 normalised with a warning."""
 
     def off(difference: float) -> np.ndarray:

@@ -39,7 +39,7 @@ def require_consistent(document):
         assert plot.values.shape == (T, len(plot.names))
 
 
-def test_of_all_layers_of_a_robot_only_the_visual_shapes_are_shown_at_first():
+def test_viewer_page_shows_only_the_layer_of_visual_shapes_at_first():
     (actor,) = (document := robot_document(lw.load("double_pendulum"))).actors
     assert {part.layer for part in actor.parts} - document.hidden == {"visual"}
     assert document.hidden < set(PART_LAYERS)

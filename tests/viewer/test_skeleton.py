@@ -119,7 +119,7 @@ def test_link_without_shapes_is_drawn_in_a_mechanism_with_shapes():
 
 
 @pytest.mark.parametrize("name", ["bicycle", "differential_drive"])
-def test_wheels_of_robots_without_shapes_touch_the_ground(name):
+def test_drawn_wheels_of_robots_without_shapes_touch_the_ground(name):
     """Each wheel is a disc of its radius about its axle, whose lowest point is on the ground in an upright pose."""
     robot = without_shapes(lw.load(name))
     q = robot.assemble().q
@@ -139,7 +139,7 @@ def test_wheels_of_robots_without_shapes_touch_the_ground(name):
         assert np.abs(discs[0].mean(axis=0) - X[:3, 3]).max() < 1e-5
 
 
-def test_balls_that_roll_are_drawn_once_with_their_radius():
+def test_rolling_balls_of_the_skeleton_are_drawn_once_with_their_radius():
     robot = lw.Robot.build(
         "ball",
         lw.Link("ball", mass=1.0),
