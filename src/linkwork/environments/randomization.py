@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import finite_array, instance, integer, name, sequence_of
+from linkwork._util.validation import finite_array, instance, integer, is_real, name, sequence_of
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
 
@@ -62,7 +62,7 @@ class _Range(NamedTuple):
 def _read_range(caller: str, argument: str, value: Any, shape: tuple[int, ...] | None = None) -> _Range:
     """Read a number, a pair (low, high), an array of the ``shape`` (if it has one), or a function of a generator.
 
-    Raises TypeError and ValueError for other values.
+    Without ``shape`` an array may have any length.  Raises TypeError and ValueError for other values.
     """
     if callable(value):
         return _Range(np.zeros(()), np.zeros(()), value)
@@ -70,7 +70,7 @@ def _read_range(caller: str, argument: str, value: Any, shape: tuple[int, ...] |
     expected = f"{caller}: {argument}: expected a number{sizes}, a pair (low, high) or a function of a random generator"
     if isinstance(value, (tuple, list)) and len(value) == 2:
         pair = value
-    elif isinstance(value, (int, float, np.number)) or (shape and np.shape(value) == shape):
+    elif is_real(value) or (np.ndim(value) == 1 if shape is None else shape and np.shape(value) == shape):
         pair = (value, value)
     else:
         raise TypeError(f"{expected}, got {value!r:.80}")
@@ -175,6 +175,7 @@ class Randomization:
         noise = finite_array(caller, "noise", self.noise)
         if noise.ndim > 1 or noise.min(initial=0.0) < 0.0:
             raise ValueError(f"{caller}: noise: expected standard deviations >= 0, got {self.noise!r:.80}")
+        _read_range(caller, "bias", self.bias)
         for argument in ("action_delay", "observation_delay"):
             low, high = _delays(argument, getattr(self, argument))
             if low > high:

@@ -57,8 +57,10 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ((4, 4), (4,), np.False_)
 
     A ``randomization`` draws parameters, noise, delays and pushes for each environment and episode; `reset` and `step`
-    return its values in their ``info``.  With ``render_mode="rgb_array"``, `render` draws the environments.  After `linkwork.environments` is imported,
-    ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)`` creates the same.
+    return its values in their ``info``.  With ``render_mode="rgb_array"``, `render` draws the environments.
+
+    After `linkwork.environments` is imported, ``gymnasium.make_vec("linkwork/cart_pole-v0", num_envs=4)`` creates the
+    same.
 
     Raises UnknownNameError for an unknown task or render mode, ValueError for actions of a wrong shape or that are not
     finite.
