@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from itertools import pairwise
@@ -18,6 +19,7 @@ from linkwork.model.random_tree import random_pose
 from linkwork.simulation import ContactGround, ContactPoint, ServoActuators
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Interval, StepScale, cone_impulse
+from linkwork.simulation.algorithms.contact.convex_contact_solver import ContactProgram
 from linkwork.spatial import Vec3
 
 G = 9.81
@@ -91,6 +93,39 @@ def test_contacts_of_masses_of_any_size_separate_with_the_speed_of_restitution(m
     solution = contact_velocities((mass * np.eye(3)).tolist(), v.tolist(), [0.0] * 3, [contact], [], 1e-3, SCALE)
     assert np.allclose(solution.v, [0.0, 0.0, 1.2], rtol=1e-4, atol=1e-9)
     assert np.allclose(solution.impulses[0], [0.0, 0.0, 3.2 * mass], rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(("stiffness", "acts"), [(1e3, True), (1e7, True), (1e10, True), (1e3, False), (1e14, False)])
+def test_newtons_method_ends_at_the_rounding_of_stiff_intervals_that_act(stiffness, acts):
+    """The gradient of a stiff interval rounds with its speed; an interval at its bound leaves no rounding."""
+    rng, n = np.random.default_rng(3), 4
+    row, v, push = rng.normal(size=(3, n))
+    target = row @ v if acts else row @ v - 20.0
+    stiff = Interval(row.tolist(), target, stiffness, -math.inf if acts else 0.0, math.inf)
+    root = rng.normal(size=(n, n))
+    A = root @ root.T + np.eye(n)
+    contact = ContactAt(rng.normal(size=(3, n)).tolist(), 0.0, 0.5)
+    solution = contact_velocities(A.tolist(), v.tolist(), push.tolist(), [contact], [stiff], 1e-2, SCALE)
+    assert solution.iterations < 40 and solution.residual < 1.0
+    pulled = np.array(contact.J).T @ solution.impulses[0] + row * solution.pushes[0]
+    left = np.abs(A @ (np.array(solution.v) - v) - push - pulled).max()
+    rounding = 1e-14 * stiffness * np.abs(row).max() * np.abs(v).sum() if acts else 0.0
+    assert left < 1e-8 * np.abs(push).max() + rounding and (solution.pushes[0] != 0.0) == acts
+
+
+def test_points_of_the_contact_program_have_the_velocities_of_all_rows():
+    """Velocities of rows that are elements of w are not stored, those of other rows are; steps change both alike."""
+    rng, n = np.random.default_rng(4), 5
+    rows = [np.eye(n)[3], rng.normal(size=n), np.eye(n)[0], -np.eye(n)[1], 2.0 * np.eye(n)[2]]
+    intervals = [Interval(row.tolist(), 0.1, 10.0, 0.0, 5.0) for row in rows]
+    contacts = [ContactAt(rng.normal(size=(3, n)).tolist(), 0.0, 0.5) for _ in range(2)]
+    w = rng.normal(size=n)
+    program = ContactProgram(np.eye(n).tolist(), [0.0] * n, [0.0] * n, contacts, intervals, 1e-3)
+    point = program.point(w.tolist())
+    assert len(point.rates) == 2 * 3 + 3
+    expected = np.concatenate([*(np.array(contact.J) @ w for contact in contacts), np.array(rows) @ w])
+    assert np.abs(np.array(program.rates_of(point)) - expected).max() < 1e-14
 
 
 CORNERS = tuple(ContactPoint("body", (x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1))

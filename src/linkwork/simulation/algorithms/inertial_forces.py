@@ -27,7 +27,7 @@ from linkwork.expr.scalar.functions import fmin, lt, where
 from linkwork.model.body import Body
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace
-from linkwork.simulation.algorithms.contact.contact_step import UpperLower
+from linkwork.simulation.algorithms.contact.program_derivative import UpperLower
 from linkwork.simulation.algorithms.free_body import free_bodies
 
 __all__ = ["added_by_spins", "coasted", "has_free_rotation", "rotates_freely", "spin_solve"]

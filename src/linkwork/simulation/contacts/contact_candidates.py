@@ -12,7 +12,8 @@ from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import copysign
 from linkwork.model.body import WORLD
-from linkwork.simulation.algorithms.contact.contact_terms import ContactAt, Limb
+from linkwork.simulation.algorithms.contact.contact_products import Limb
+from linkwork.simulation.algorithms.contact.contact_terms import ContactAt
 from linkwork.simulation.algorithms.free_body import free_bodies
 from linkwork.spatial import Pose, Vec3
 

@@ -9,14 +9,6 @@ function of c, whose Hessian is G = (∂γ/∂y)/R.
 
 Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
 Robotics 39(2), 2023, sections V and VI.
-
-Contacts of one link depend on the link's motion only.  With the link's twist T w about some point, a contact at r from
-there with axes a has the velocity c = a · (v + ω × r).  So the Hessian of a link's contacts is that of one 6×6 matrix,
-
-    Σ Jᵀ G J = Tᵀ K T,     K = Σ Sᵀ G S,     S = (r × a; a),
-
-which costs less from two contacts on.  If T is about the floating body of a robot, in its axes, the columns of that
-body's twist are those of the identity.
 """
 
 from __future__ import annotations
@@ -33,6 +25,7 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, 
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.model.coordinate_names import units_of
 from linkwork.model.tree import Tree
+from linkwork.simulation.algorithms.contact.contact_products import Limb
 from linkwork.spatial import Vec3
 
 __all__ = [
@@ -42,14 +35,14 @@ __all__ = [
     "ContactAt",
     "ContactTerms",
     "Interval",
-    "Limb",
     "StepScale",
     "aim_of",
-    "bent_by_limbs",
     "bounded_contact",
     "cone_impulse",
     "dry_friction",
     "impulse_of",
+    "interval_impulse",
+    "inverse_inertia_of",
     "is_beyond",
     "limit",
     "per_settling",
@@ -125,7 +118,7 @@ class ContactAt:
     restitution: Any = None
     limb: Limb | None = None  # its point on a link behind a floating body
     bearing: Any = None  # speed [m/s] beyond which it is firmer, None if it never is
-    firmness: Any = 1.0  # factor of its stiffness where its speed out of penetration is bounded
+    softness: Any = 1.0  # inverse factor of its stiffness, below 1 where its speed out of penetration is bounded
     forced: Any = 0.0  # change of its speed along the normal by other forces in a step [m/s], at most
     least: Any = 0.0  # of the inverse inertia [1/kg]
 
@@ -148,6 +141,12 @@ class Interval:
     def is_firm(self) -> bool:
         """True if both bounds are finite: the impulse may jump from one to the other."""
         return not any(map(_is_endless, (self.low, self.high)))
+
+    @property
+    def element(self) -> int | None:
+        """Index of the element of w that is the velocity of the row, as of most limits, or None."""
+        used = [k for k, x in enumerate(self.row) if not is_zero(x)]
+        return used[0] if len(used) == 1 and self.row[used[0]].__class__ is float and self.row[used[0]] == 1.0 else None
 
 
 class ContactTerms(NamedTuple):
@@ -174,11 +173,11 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any, uni
     The velocity is ``row`` · w, with a 1 in ``row`` at the coordinate's velocity and zeros elsewhere. ``low`` and
     ``high`` bound the impulse to the sign that pushes away from the limit; h is the time step [s].
     """
-    wanted, most = gap * per_settling(h), _RECOVERY * unit
+    wanted, most, slowest = gap * per_settling(h), _RECOVERY * unit, 1.0 / (_RECOVERY * unit)  # loop invariant
     out = wanted if high == math.inf else -wanted  # speed out of the violated limit, negative within
     target = fmin(out, most)
     back = fmax(target, 0.0)
-    stiffness = inertia * (1.0 / (_LIMIT * _RIGID)) * fmax(1.0, out / most)
+    stiffness = inertia * (1.0 / (_LIMIT * _RIGID)) * fmax(1.0, out * slowest)
     return Interval(row, target if high == math.inf else -target, stiffness, low, high, inertia * (back * back))
 
 
@@ -209,11 +208,11 @@ def terms_of(contact: ContactAt, A: Rows, slip: Any, h: Any, bounce: Any = None,
     subtracted.  If the slip is the speed at the step's end, sliding is Coulomb's.  A contact that bounces has the
     separation velocity ``bounce`` > 0.
     """
-    mobility = _inverse_inertia_of(contact, A) * (1.0 / 3.0)
+    mobility = inverse_inertia_of(contact, A) * (1.0 / 3.0)
     rigid = _RIGID * mobility
     if contact.stiffness is None:
-        along = rigid / contact.firmness
-        firmer = fmin(firmer, _FIRMEST / contact.firmness)
+        along = rigid * contact.softness
+        firmer = fmin(firmer, _FIRMEST * contact.softness)
     else:
         along = fmax(rigid, 1.0 / (h * contact.stiffness * h * (1.0 + _SETTLING)))
     target = _target(contact, h)
@@ -245,16 +244,16 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     if contact.stiffness is not None:
         return contact
     speed = (_RECOVERY if contact.restitution is None else _BOUNCING) * scale.length * scale.pace
-    turning = [fabs(x * v[k]) for k, x in used if k in scale.turns]
+    turning = [fabs(x) * fabs(v[k]) for k, x in used if k in scale.turns]
     if turning and contact.restitution is None:
         rolling = sum(turning, 0.0)
         speed = speed + _ROLLING * (h * (rolling * rolling)) * (1.0 / scale.length)
     deepest = speed * (h * (1.0 + _SETTLING))
-    firmness = fmax(1.0, -contact.gap / deepest)
-    contact = replace(contact, gap=fmax(contact.gap, -deepest), firmness=firmness)
+    softness = deepest / fmax(-contact.gap, deepest)
+    contact = replace(contact, gap=fmax(contact.gap, -deepest), softness=softness)
     strong = _STRONG * scale.length * scale.pace * scale.pace
     own = _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(_target(contact, h))
-    return replace(contact, bearing=(own + _OWN_FORCE * fmin(forced, strong * h)) / firmness)
+    return replace(contact, bearing=(own + _OWN_FORCE * fmin(forced, strong * h)) * softness)
 
 
 def with_free_normal(contact: ContactAt, mobilities: Sequence[Any], scale: StepScale) -> ContactAt:
@@ -275,7 +274,7 @@ def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any
     """Return a lower bound of a contact's inverse inertia [1/kg]: that of levers of 10⁻⁶ L, or of motions."""
     moved = {k for x in contact.J for k, y in enumerate(x) if not is_zero(y)}
     levers = {k: _lever(k, scale) for k in sorted(moved) or range(len(A))}
-    return sum((x * x / A[k][k] for k, x in levers.items()), 0.0)
+    return sum((x * x * (1.0 / A[k][k]) for k, x in levers.items()), 0.0)
 
 
 def _lever(k: int, scale: StepScale) -> Any:
@@ -286,7 +285,7 @@ def _lever(k: int, scale: StepScale) -> Any:
 def aim_of(contact: ContactAt, A: Rows, h: Any) -> Any:
     """Return x²/m of the impulse x that gives a penetrating contact at rest its target velocity; m is its inertia."""
     target = fmax(_target(contact, h), 0.0)
-    return 3.0 * (target * target) / _inverse_inertia_of(contact, A)
+    return 3.0 * (target * target) / inverse_inertia_of(contact, A)
 
 
 def _is_endless(x: Any) -> bool:
@@ -326,10 +325,10 @@ def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars, slip: Any) -> 
     return lt(term.bearing, term.target - c[2] + contact.friction * slip)
 
 
-def push_of(one: Interval, c: Any) -> tuple[Any, Any]:
+def push_of(interval: Interval, c: Any) -> tuple[Any, Any]:
     """Return an interval's impulse at the velocity c of its row, and minus its derivative by c."""
-    gamma, slope = interval_impulse((one.target - c) * one.stiffness, one.low, one.high)
-    return gamma, slope * one.stiffness
+    gamma, slope = interval_impulse((interval.target - c) * interval.stiffness, interval.low, interval.high)
+    return gamma, slope * interval.stiffness
 
 
 def per_settling(h: Any) -> Any:
@@ -337,7 +336,7 @@ def per_settling(h: Any) -> Any:
     return 1.0 / (h * (1.0 + _SETTLING))
 
 
-def _inverse_inertia_of(contact: ContactAt, A: Rows) -> Any:
+def inverse_inertia_of(contact: ContactAt, A: Rows) -> Any:
     """Return Σ x²/A over the entries of J: the sum of the inverse effective inertias of its rows, for a diagonal A."""
     each = ((k, x) for row in contact.J for k, x in enumerate(row) if not is_zero(x))
     return fmax(sum((x * x * (1.0 / A[k][k]) for k, x in each), 0.0), contact.least)
@@ -390,64 +389,3 @@ def interval_impulse(y: Any, low: Any, high: Any) -> tuple[Any, Any]:
         return fmin(y, high), where(le(y, high), 1.0, 0.0)
     inside = and_(le(low, y), le(y, high))
     return fmin(fmax(y, low), high), where(inside, 1.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Limb:
-    """Contact point on a link: the Jacobian ``screws`` T (6 × nv) of the link's twist, and the point in the same axes.
-
-    ``arm`` r is the point's position, and ``axes`` a (3 × 3) are the two tangents and the normal.
-    """
-
-    link: str
-    screws: Rows
-    arm: Vec3
-    axes: Rows
-
-    @property
-    def rows(self) -> list[list[Any]]:
-        """Rows J (3 × nv) of the contact's velocity along its axes."""
-        lines = [[*self.arm.cross(Vec3.of(axis)), *axis] for axis in self.axes]
-        columns = list(zip(*self.screws, strict=True))
-        return [[dot(S, column) for column in columns] for S in lines]
-
-    @property
-    def resting(self) -> Limb:
-        """The limb without derivatives."""
-        n = len(self.screws[0])
-        values = stop_gradient(
-            [*(x for row in self.screws for x in row), *self.arm, *(x for row in self.axes for x in row)]
-        )
-        screws, rest = values[: 6 * n], values[6 * n :]
-        rows = [screws[k * n : k * n + n] for k in range(6)]
-        return Limb(self.link, rows, Vec3.of(rest[:3]), [rest[k : k + 3] for k in (3, 6, 9)])
-
-    def stiffness(self, G: Rows) -> list[list[Any]]:
-        """Return a matrix G (3 × 3) along the contact's axes as a matrix (6 × 6) of the link's twist: Sᵀ G S.
-
-        S = (r × a; a) gives the velocity of the contact point along its axes a from the twist; r is the point's
-        position. The result is the lower triangle, as 6 rows.
-        """
-        a, r = self.axes, self.arm
-        turned = [[dot(row, [axis[k] for axis in a]) for k in range(3)] for row in G]
-        lower = [[dot([axis[i] for axis in a], [row[j] for row in turned]) for j in range(i + 1)] for i in range(3)]
-        W = [[lower[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)]
-        coupled = [[*r.cross(Vec3.of(column))] for column in W]  # [r×] W by columns, W being symmetric
-        C = list(zip(*coupled, strict=True))
-        angular = [[*r.cross(Vec3.of(row))] for row in C]  # −C [r×], by rows
-        return [*(angular[i][: i + 1] for i in range(3)), *([*coupled[i], *lower[i]] for i in range(3))]
-
-
-def bent_by_limbs(H: list[list[Any]], limbs: Sequence[Sequence[tuple[Limb, Rows]]]) -> None:
-    """Add Tᵀ (Σ Sᵀ G S) T of each link's contacts, with their matrices G, to the lower triangle H (nv × nv)."""
-    for contacts in limbs:
-        parts = [limb.stiffness(G) for limb, G in contacts]
-        lower = [[sum((part[i][j] for part in parts[1:]), parts[0][i][j]) for j in range(i + 1)] for i in range(6)]
-        K = [[lower[max(i, j)][min(i, j)] for j in range(6)] for i in range(6)]
-        columns = list(zip(*contacts[0][0].screws, strict=True))
-        places = [k for k, column in enumerate(columns) if not all(map(is_zero, column))]
-        for j in places:
-            force = [dot(row, columns[j]) for row in K]
-            for i in places:
-                if j <= i:
-                    H[i][j] = H[i][j] + dot(columns[i], force)

@@ -19,7 +19,6 @@ of sliding and separation).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -29,18 +28,21 @@ from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.factorizations import Symmetric
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.linalg.triangular_factors import Pivots
-from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, lt, not_, or_, sqrt, where
+from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, lt, or_, sqrt, where
+from linkwork.simulation.algorithms.contact.contact_products import bent, bent_by_limbs, pull
 from linkwork.simulation.algorithms.contact.contact_terms import (
     FIRMER,
     ContactAt,
     ContactTerms,
     Interval,
-    bent_by_limbs,
     impulse_of,
+    interval_impulse,
+    inverse_inertia_of,
     is_beyond,
     push_of,
     terms_of,
 )
+from linkwork.simulation.algorithms.contact.line_search import MovedContact, MovedInterval, step_length
 
 __all__ = ["ContactProgram", "ProgramSolution"]
 
@@ -54,18 +56,16 @@ _SAME = 1e-2  # change of slips that ends the rounds, relative to them and to th
 _CLOSELY, _CLOSE = 60, 1e-8  # maximum number of rounds and change, relative to that by forces, for exact velocities
 _FIRM = 1e2  # factor of the firmness beyond bearings from round to round, up to `FIRMER`
 _FIRMED = 3  # number of these rounds
-_SEARCHED = 12  # maximum number of iterations of a line search
 _ENOUGH = 1e-9  # relative gradient at which Newton's method ends
 _ROUNDING = 4e-15  # part of the impulses of contacts and stiff intervals below which a gradient is rounding
 _POSITIVE = Symmetric(positive=True)
-_SHORT = 1e-8  # relative slope along a step at which the line search ends
 
 
 class ProgramPoint(NamedTuple):
     """Velocity w (nv) in the iteration, with the values that are linear in it.
 
-    ``rates`` are the velocities J w of the rows of contacts and intervals, and ``momentum`` is A (w − v) − p (nv).  A
-    step updates them without evaluating them again.
+    ``rates`` are the velocities J w of the rows of contacts, and of intervals that are no element of w.  ``momentum``
+    is A (w − v) − p (nv).  A step updates them without evaluating them again.
     """
 
     w: Any
@@ -83,6 +83,7 @@ class ProgramSolution(NamedTuple):
     moved: Any  # excess of the difference of `made` and `used` over its tolerance
     steps: Any  # Newton iterations
     left: Any  # square of the gradient
+    enough: Any  # square at which it counts as solved
     firmer: Any  # factor of the firmness of contacts beyond their bearings
 
 
@@ -91,14 +92,6 @@ class _Newton(NamedTuple):
     gradient: Any
     left: Any  # square of the gradient
     enough: Any  # square at which it counts as solved
-
-
-class _Search(NamedTuple):
-    x: Any
-    low: Any
-    high: Any
-    value: Any
-    bend: Any
 
 
 @dataclass(frozen=True)
@@ -133,26 +126,27 @@ class ContactProgram:
 
     def enough(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
         """Return the square of the gradient at which the program counts as solved, for row velocities ``rates``."""
-        size = self.sized(self.push) + self.sized([dot(row, self.v) for row in self.A]) + self.aimed
-        return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.sized(self.stiff_impulses(terms, rates))
+        moving = sum((x * x * row[k] for k, (x, row) in enumerate(zip(self.v, self.A, strict=True))), 0.0)
+        size = self.sized(self.push) + moving + self.aimed
+        return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.stiff_size(terms, rates)
 
-    def stiff_impulses(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[Any]:
-        """Return momenta (nv) whose rounding stays in the gradient: of contacts, and of acting intervals.
+    def stiff_size(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
+        """Return Σ x²/A of the impulses x whose rounding stays in the gradient: of contacts, and of acting intervals.
 
         Both are far stiffer than inertia.  Intervals whose impulses are at a bound, such as of limits that are far
-        away, leave no rounding.  Contacts may bear more than all other impulses, where they squeeze a link.
+        away, leave no rounding.  Contacts may bear more than all other impulses, where they squeeze a link.  The
+        rounding errors of rows are independent, so their squares are added.
         """
-        result: list[Any] = [0.0] * len(self.v)
+        result: Any = 0.0
         for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
-            for line, force in zip(contact.J, impulse_of(contact, term, c)[0], strict=True):
-                for k, x in enumerate(line):
-                    if not is_zero(x):
-                        result[k] = result[k] + fabs(x * force)
-        for one, c in self._by_interval(rates):
-            row = [(k, fabs(x)) for k, x in enumerate(one.row) if not is_zero(x)]
-            size = push_of(one, c)[1] * (fabs(one.target) + sum((x * fabs(self.v[k]) for k, x in row), 0.0))
-            for k, x in row:
-                result[k] = result[k] + x * size
+            gamma, _ = impulse_of(contact, term, c)
+            result = result + dot(gamma, gamma) * inverse_inertia_of(contact, self.A)
+        for interval, c in self._by_interval(rates):
+            row = [(k, x) for k, x in enumerate(interval.row) if not is_zero(x)]
+            speed = fabs(interval.target) + sum((fabs(x * self.v[k]) for k, x in row), 0.0)
+            stiffest, inverse = interval.stiffness * speed, sum((x * x * (1.0 / self.A[k][k]) for k, x in row), 0.0)
+            acts = interval_impulse((interval.target - c) * interval.stiffness, interval.low, interval.high)[1]
+            result = result + acts * (stiffest * stiffest * inverse)
         return result
 
     @property
@@ -161,21 +155,39 @@ class ContactProgram:
 
         Each contact has three rows, two tangents and the normal.  Then each interval has one.
         """
-        return [*(row for contact in self.contacts for row in contact.J), *(one.row for one in self.intervals)]
+        return [
+            *(row for contact in self.contacts for row in contact.J),
+            *(interval.row for interval in self.intervals),
+        ]
 
     def rates(self, w: Scalars) -> list[Any]:
         """Return the contact and interval velocities J w, one for each of `rows`, at velocity w (nv)."""
         return [dot(row, w) for row in self.rows]
 
     def point(self, w: Scalars) -> ProgramPoint:
-        """Return the velocity w (nv), the velocities J w of contacts and intervals, and the change of momentum."""
-        return ProgramPoint(array(list(w)), array(self.rates(w)), array(self.change(w)))
+        """Return the velocity w (nv) with its values that are linear in w."""
+        return ProgramPoint(array(list(w)), array(self._carried(self.rates(w))), array(self.change(w)))
+
+    def rates_of(self, at: ProgramPoint) -> list[Any]:
+        """Return the contact and interval velocities J w, one for each of `rows`, at a point."""
+        carried = iter(at.rates)
+        return [next(carried) if k is None else at.w[k] for k in self._elements]
+
+    def _carried(self, rates: Scalars) -> list[Any]:
+        """Return the row velocities that a point has."""
+        return [x for x, k in zip(rates, self._elements, strict=True) if k is None]
+
+    @property
+    def _elements(self) -> list[int | None]:
+        """Index of the element of w that is the velocity of each row, as of most limits, or None."""
+        elements = [interval.element for interval in self.intervals]
+        return [*(None for contact in self.contacts for _ in contact.J), *elements]
 
     def slips(self, rates: Scalars) -> list[Any]:
         """Return the sliding speed of each contact, from the rows' velocities."""
         result = []
-        for one, c in zip(self.contacts, self._by_contact(rates), strict=True):
-            least = _LEAST * one.forced
+        for contact, c in zip(self.contacts, self._by_contact(rates), strict=True):
+            least = _LEAST * contact.forced
             result.append(sqrt(c[0] * c[0] + c[1] * c[1] + (least * least + 1e-200)))
         return result
 
@@ -208,7 +220,7 @@ class ContactProgram:
 
     def pushes(self, rates: Scalars) -> list[Any]:
         """Return the impulse of each interval [N·s, N·m·s]."""
-        return [push_of(one, c)[0] for one, c in self._by_interval(rates)]
+        return [push_of(interval, c)[0] for interval, c in self._by_interval(rates)]
 
     def solution(self, start: Scalars | None = None, closely: bool = False) -> ProgramSolution:
         """Return the solution of the program, with slips (sliding speeds) equal to those of the solution itself.
@@ -217,17 +229,17 @@ class ContactProgram:
         ``start``, v by default.
         """
         point = self.point(self.v if start is None else start)
-        first = array(self.slips(list(point.rates)))
-        begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0, 0.0)
-        own = self.unbounded
+        first = array(self.slips(self.rates_of(point)))
+        begin = ProgramSolution(point, first, first, first, 1e300, 0.0, 0.0, 0.0, 0.0)
+        unbounded = self.unbounded
         if not self.contacts:
-            return own._round(begin, closely)
+            return unbounded._round(begin, closely)
         most = _CLOSELY if closely else _AGAIN
 
-        result = self._rounds(lambda state: own._round(state, closely), begin, most)
+        result = self._rounds(lambda state: unbounded._round(state, closely), begin, most)
         if not self.has_bearings:
             return result
-        overloaded = self.is_overloaded(self.terms(list(result.used)), list(result.at.rates), list(result.made))
+        overloaded = self.is_overloaded(self.terms(list(result.used)), self.rates_of(result.at), list(result.made))
         begin = result._replace(moved=where(overloaded, 1e300, 0.0), firmer=where(overloaded, _FIRM, 0.0))
         return self._rounds(lambda state: self._firmer_round(state, closely), begin, most + _FIRMED)
 
@@ -243,16 +255,20 @@ class ContactProgram:
 
     def _round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
         """Return the solution for the current slips (sliding speeds), and the slips of the next round."""
-        relative, other = (0.0, _CLOSE) if closely else (_SAME, _SAME)
+        relative, of_forces = (0.0, _CLOSE) if closely else (_SAME, _SAME)
         current = list(state.slips)
-        at, count, left = self._least(self.terms(current), state.at)
-        made = self.slips(list(at.rates))
+        solved, count = self._least(self.terms(current), state.at)
+        at = solved.at
+        made = self.slips(self.rates_of(at))
         changes = zip(self.contacts, made, current, strict=True)
-        moved = sum((fmax(fabs(a - b) - relative * a - other * one.forced, 0.0) for one, a, b in changes), 0.0)
+        moved = sum(
+            (fmax(fabs(a - b) - relative * a - of_forces * contact.forced, 0.0) for contact, a, b in changes), 0.0
+        )
         before = zip(made, current, list(state.made), list(state.used), strict=True)
-        following = [_secant(*some) for some in before] if closely else made
+        following = [_secant(*slips) for slips in before] if closely else made
         steps = state.steps + count
-        return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, left, state.firmer)
+        ended = solved.left, solved.enough, state.firmer
+        return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, *ended)
 
     def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
         """Return the solution of a round with contacts that are firmer beyond their bearings by ``state.firmer``.
@@ -262,7 +278,7 @@ class ContactProgram:
         program = replace(self, firmer=state.firmer)
         result = program._round(state, closely)
         terms = program.terms(list(result.used))
-        overloaded = program.is_overloaded(terms, list(result.at.rates), list(result.made))
+        overloaded = program.is_overloaded(terms, program.rates_of(result.at), list(result.made))
         firmer = where(overloaded, fmin(state.firmer * _FIRM, FIRMER), state.firmer)
         moved = where(eq(firmer, state.firmer), result.moved, fmax(result.moved, 1.0))
         return result._replace(moved=moved, firmer=firmer)
@@ -286,37 +302,49 @@ class ContactProgram:
         for contact, term, slip, c in each:
             _, G = impulse_of(contact, term, c)
             pull = contact.friction / slip
-            _bent(H, contact.J, [[row[k] + pull * row[2] * c[k] for k in (0, 1)] + [row[2]] for row in G], whole=True)
-        for one, c in self._by_interval(rates):
-            _bent(H, [one.row], [[push_of(one, c)[1]]], whole=True)
+            bent(H, contact.J, [[row[k] + pull * row[2] * c[k] for k in (0, 1)] + [row[2]] for row in G], whole=True)
+        for interval, c in self._by_interval(rates):
+            bent(H, [interval.row], [[push_of(interval, c)[1]]], whole=True)
         return H
 
-    def _least(self, terms: Sequence[ContactTerms], start: ProgramPoint) -> tuple[ProgramPoint, Any, Any]:
-        """Return the minimum for fixed compliances and targets of contacts, by Newton's method from ``start``.
-
-        Returns the point, the number of iterations and the squared gradient.
-        """
+    def _least(self, terms: Sequence[ContactTerms], start: ProgramPoint) -> tuple[_Newton, Any]:
+        """Return the minimum for fixed compliances and targets of contacts, and the number of Newton iterations."""
 
         def step(state: _Newton) -> _Newton:
-            w, rates, momentum = (list(x) for x in state.at)
+            w, row_rates, momentum = (list(x) for x in state.at)
+            rates = self.rates_of(state.at)
             factors = _POSITIVE.factors(self.hessian(terms, rates), Pivots("contact_velocities"))
             direction = _POSITIVE.solved(factors, [-g for g in state.gradient])
             carried, moved = [dot(row, direction) for row in self.A], self.rates(direction)
             slope = dot(list(state.gradient), direction)
-            length = self._length(terms, slope, (dot(momentum, direction), dot(direction, carried)), rates, moved)
+            masses = dot(momentum, direction), dot(direction, carried)
+            length = step_length(slope, masses, *self._moved(terms, rates, moved))
 
-            def along(x: Scalars, d: Scalars) -> list[Any]:
-                return [a + length * b for a, b in zip(x, d, strict=True)]
+            def along(x: Scalars, d: Scalars) -> Any:
+                return array([a + length * b for a, b in zip(x, d, strict=True)])
 
-            after = along(w, direction), along(rates, moved), along(momentum, carried)
-            gradient = self._pulled(after[2], terms, after[1])
-            enough = self.enough(terms, after[1])
-            return _Newton(ProgramPoint(*map(array, after)), array(gradient), self.sized(gradient), enough)
+            each = (w, direction), (row_rates, self._carried(moved)), (momentum, carried)
+            return self._newton(terms, ProgramPoint(*(along(x, d) for x, d in each)))
 
-        first = self._pulled(list(start.momentum), terms, list(start.rates))
-        begin = _Newton(start, array(first), self.sized(first), self.enough(terms, list(start.rates)))
+        begin = self._newton(terms, start)
         result = while_loop(lambda s: lt(s.enough, s.left), step, begin, max_iterations=_AT_MOST)
-        return result.state.at, result.iterations, result.state.left
+        return result.state, result.iterations
+
+    def _moved(
+        self, terms: Sequence[ContactTerms], rates: Scalars, moved: Scalars
+    ) -> tuple[list[MovedContact], list[MovedInterval]]:
+        """Return contacts and intervals with their velocities ``rates``, and the changes ``moved`` of these."""
+        contacts = zip(self.contacts, terms, self._by_contact(rates), self._by_contact(moved), strict=True)
+        intervals = zip(*map(self._by_interval, (rates, moved)), strict=True)
+        return list(map(MovedContact._make, contacts)), [
+            MovedInterval(interval, c, d) for (interval, c), (_, d) in intervals
+        ]
+
+    def _newton(self, terms: Sequence[ContactTerms], at: ProgramPoint) -> _Newton:
+        """Return a point with its gradient, and the tolerance of the gradient there."""
+        rates = self.rates_of(at)
+        gradient = self._pulled(list(at.momentum), terms, rates)
+        return _Newton(at, array(gradient), self.sized(gradient), self.enough(terms, rates))
 
     def gradient(self, terms: Sequence[ContactTerms], w: Scalars) -> list[Any]:
         """Return the gradient (nv) of the minimised function at w."""
@@ -342,9 +370,9 @@ class ContactProgram:
         result = list(momentum)
         for contact, term, c in zip(self.contacts, terms, self._by_contact(rates), strict=True):
             gamma, _ = impulse_of(contact, term, c)
-            _pulled(result, contact.J, gamma)
-        for one, c in self._by_interval(rates):
-            _pulled(result, [one.row], [push_of(one, c)[0]])
+            pull(result, contact.J, gamma)
+        for interval, c in self._by_interval(rates):
+            pull(result, [interval.row], [push_of(interval, c)[0]])
         return result
 
     def hessian(self, terms: Sequence[ContactTerms], rates: Scalars) -> list[list[Any]]:
@@ -357,64 +385,19 @@ class ContactProgram:
         for k, (contact, term, c) in enumerate(zip(self.contacts, terms, self._by_contact(rates), strict=True)):
             link = k if contact.limb is None else contact.limb.link
             shared.setdefault(link, []).append((contact, impulse_of(contact, term, c)[1]))
-        for contact, G in (some[0] for some in shared.values() if len(some) == 1):
-            _bent(H, contact.J, G)
-        bent_by_limbs(H, [[(one.limb, G) for one, G in some if one.limb] for some in shared.values() if len(some) > 1])
-        for one, c in self._by_interval(rates):
-            _bent(H, [one.row], [[push_of(one, c)[1]]])
+        for contact, G in (touching[0] for touching in shared.values() if len(touching) == 1):
+            bent(H, contact.J, G)
+        bent_by_limbs(
+            H,
+            [
+                [(contact.limb, G) for contact, G in touching if contact.limb]
+                for touching in shared.values()
+                if len(touching) > 1
+            ],
+        )
+        for interval, c in self._by_interval(rates):
+            bent(H, [interval.row], [[push_of(interval, c)[1]]])
         return H
-
-    def _length(
-        self, terms: Sequence[ContactTerms], begin: Any, masses: tuple[Any, Any], rates: Scalars, moved: Scalars
-    ) -> Any:
-        """Return the step length that minimises the function: the root of its slope, by bracketed Newton's method.
-
-        The slope is ``begin`` at 0.  Its inertial part is the first of ``masses`` there, and grows by the second.  Rows
-        have the velocities ``rates``, and change by ``moved`` over the step.
-        """
-        first, second = masses
-        touching = list(zip(self.contacts, terms, self._by_contact(rates), self._by_contact(moved), strict=True))
-        alone = [(one, c, d) for (one, c), (_, d) in zip(*map(self._by_interval, (rates, moved)), strict=True)]
-
-        def slope(x: Any) -> tuple[Any, Any]:
-            value, bend = first + x * second, second
-            for contact, term, c, d in touching:
-                gamma, G = impulse_of(contact, term, [a + x * b for a, b in zip(c, d, strict=True)])
-                value = value - dot(gamma, d)
-                bend = bend + dot(d, [dot(row, d) for row in G])
-            for one, c, d in alone:
-                push, stiff = push_of(one, c + x * d)
-                value, bend = value - push * d, bend + stiff * d * d
-            return value, bend
-
-        value, bend = slope(1.0)
-        small = _SHORT * fabs(begin) + 1e-300
-
-        def going(s: _Search) -> Any:
-            return lt(small, fabs(s.value))
-
-        kinks = [(one.target - c) / where(eq(d, 0.0), 1e-300, d) for one, c, d in alone if one.is_firm]
-
-        def closer(s: _Search) -> _Search:
-            low, high = where(lt(s.value, 0.0), s.x, s.low), where(lt(s.value, 0.0), s.high, s.x)
-            newton = s.x - s.value / s.bend
-            end = fmin(high, 1e3)
-            inside = and_(lt(low, newton), not_(lt(end, newton)))
-            x = middle = 0.5 * (low + fmin(high, fmax(2.0 * low, 2.0)))
-            if kinks:  # Newton's steps may oscillate between the sides of a kink
-                margin = 1e-6 * (end - low)
-                inside = and_(inside, lt(margin, where(lt(s.value, 0.0), high - newton, newton - low)))
-                nearest: Any = math.inf
-                for kink in kinks:
-                    far = fabs(kink - middle)
-                    nearer = and_(and_(lt(low, kink), lt(kink, high)), lt(far, nearest))
-                    x, nearest = where(nearer, kink, x), where(nearer, far, nearest)
-            x = where(inside, newton, x)
-            value, bend = slope(x)
-            return _Search(x, low, high, value, bend)
-
-        most = _SEARCHED + 2 * len(kinks)
-        return while_loop(going, closer, _Search(1.0, 0.0, 1e300, value, bend), max_iterations=most).state.x
 
 
 def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) -> Any:
@@ -427,21 +410,3 @@ def _secant(resulting: Any, used: Any, resulting_before: Any, used_before: Any) 
     slope = where(far, (resulting - resulting_before) / where(far, apart, 1.0), 0.0)
     slope = fmax(-0.5, fmin(slope, 0.8))
     return fmax((resulting - slope * used) / (1.0 - slope), 0.0)
-
-
-def _pulled(gradient: list[Any], J: Rows, gamma: Scalars) -> None:
-    """Subtract Jᵀ γ from the gradient."""
-    for row, force in zip(J, gamma, strict=True):
-        for k, x in enumerate(row):
-            if not is_zero(x):
-                gradient[k] = gradient[k] - x * force
-
-
-def _bent(H: list[list[Any]], J: Rows, G: Rows, whole: bool = False) -> None:
-    """Add Jᵀ G J to H, to its lower triangle or the whole matrix."""
-    columns = [k for k in range(len(H)) if not all(is_zero(row[k]) for row in J)]
-    for j in columns:
-        bent = [dot(row, [other[j] for other in J]) for row in G]
-        for i in columns:
-            if whole or j <= i:
-                H[i][j] = H[i][j] + dot(bent, [row[i] for row in J])
