@@ -289,6 +289,22 @@ class TestWarnings:
                 shared()
             assert shared() is None
 
+    def test_cache_directory_that_another_thread_creates_meanwhile_is_accepted(self, monkeypatch, tmp_path):
+        """Windows has no directories that stay open: there, the path alone is verified."""
+        monkeypatch.setattr(private, "_RELATIVE", False)
+        folder = tmp_path / "new"
+
+        def is_directory(path):
+            exists = os.path.isdir(path)
+            folder.mkdir(exist_ok=True)  # after the answer
+            return exists
+
+        monkeypatch.setattr(Path, "is_dir", is_directory)
+        assert private.why_untrusted(folder) is None
+        assert private.why_untrusted(folder / "below") is None
+        folder.write_text("a file")
+        assert private.why_untrusted(folder) == f"{folder} is not a directory"
+
 
 PROGRAM = """
 from linkwork.compiler.cache.disk_cache import digest

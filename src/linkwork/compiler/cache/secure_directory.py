@@ -73,8 +73,10 @@ class TrustedDirectory(OpenFiles):
     def verify(self) -> None:
         """Open the directory and verify each directory on its path."""
         if not _RELATIVE:
-            if not self._folder.is_dir() and self._folder.exists():
-                raise UntrustedError(f"{self._folder} is not a directory")
+            with suppress(FileNotFoundError):
+                state = os.stat(self._folder)  # once: another thread may create the directory meanwhile
+                if not stat.S_ISDIR(state.st_mode):
+                    raise UntrustedError(f"{self._folder} is not a directory")
             return
         here, at = self.open("/", _DIRECTORY), Path("/")
         left, links = list(self._folder.parts[:0:-1]), 0
