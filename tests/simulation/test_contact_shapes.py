@@ -300,7 +300,7 @@ def test_invalid_parameters_of_contact_materials_are_refused():
         (
             {"contact_friction:thing0": 0.1, "contact_friction:ground": 0.2},
             ValueError,
-            "expected one for the contact of",
+            "expected one friction for the contact of",
         ),
     ):
         with pytest.raises(error, match=message):

@@ -165,7 +165,9 @@ def _flattened(couplings: Mapping[str, Following]) -> dict[str, Following]:
     result = resolve_chains(couplings, refuse)
     for name, coupling in result.items():
         if not all_finite((coupling.ratio, coupling.offset)):
-            raise ValueError(f"the chain of joints before a follower overflows: {coupling_text(name, coupling)}")
+            raise ValueError(
+                f"the product of ratios along a chain of couplings overflows: {coupling_text(name, coupling)}"
+            )
     return result
 
 

@@ -95,7 +95,7 @@ def _isolated(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
         texture = answer.arrays.get(f"{k}.texture")
         vertices, triangles = answer.arrays[f"{k}.vertices"], answer.arrays[f"{k}.triangles"]
         if vertices.shape[1:] != (3,) or triangles.shape[1:] != (3,) or triangles.max(initial=0) >= len(vertices):
-            raise ValueError(f"mesh {mesh.uri!r}: the process that reads the file wrote other triangles")
+            raise ValueError(f"mesh {mesh.uri!r}: the process that reads the file returned invalid triangles")
         image = None if texture is None else texture.tobytes()
         surface = Surface(vertices, triangles, texture=image, **given)
         rgba: Any = None if color is None else tuple(map(float, color))

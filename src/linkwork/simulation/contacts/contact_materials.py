@@ -238,7 +238,7 @@ def varied_surface(material: Any, of: Sequence[str], parameters: Parameters, cal
             continue
         if own and by.get(kind):
             raise ValueError(
-                f"simulate: parameters: expected one for the contact of {caller}, got {name!r} and {by[kind]!r}"
+                f"simulate: parameters: expected one {kind} for the contact of {caller}, got {name!r} and {by[kind]!r}"
             )
         result[kind], by[kind] = x, name if own else ""
     return SurfaceParameters(**result) if by else material
