@@ -73,7 +73,7 @@ def test_nearest_joint_configurations_to_poses_agree_on_all_scalars_with_derivat
         assert np.allclose(symbolic_jacobian(said, samples[1]), dual_jacobian(said, samples[1]), atol=1e-9), name
 
 
-def test_residual_of_a_nearest_joint_configuration_is_the_twist_to_first_order(drawn: Any) -> None:
+def test_rate_of_the_pose_residual_equals_the_twist_across_the_motion_subspace_of_a_joint(drawn: Any) -> None:
     """Against differences, across the constraint wrenches; q follows the pose along the motion subspace."""
     rng, h = np.random.default_rng(1), 1e-6
     for name, joint in drawn(EVERY.items()):

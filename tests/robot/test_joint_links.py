@@ -232,7 +232,7 @@ def test_link_acceleration_propagates_accelerations_over_a_joint(joint, ends) ->
 
 
 @few
-def test_link_velocity_acceleration_equals_the_separate_functions(joint, ends) -> None:
+def test_link_velocity_acceleration_equals_link_velocity_and_link_acceleration(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)
     result = joint.link_velocity_acceleration(q, v, a, V, A, **ends)
     near(result.twist, joint.link_velocity(q, v, V, **ends))

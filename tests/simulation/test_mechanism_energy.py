@@ -99,7 +99,7 @@ def test_stiff_springs_of_a_leg_cause_a_warning_and_add_no_energy(method):
 
 
 @pytest.mark.slow(every=3)
-def test_simulation_methods_have_their_order_with_loops():
+def test_simulation_methods_converge_with_their_order_for_robots_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""
     robot, q, v = turning_fourbar(6.0)
     orders = {"semi_implicit_euler": 2, "variational": 2, "implicit_midpoint": 2, "implicit_euler": 1, "rk4": 4}
