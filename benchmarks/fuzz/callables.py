@@ -176,10 +176,19 @@ def _site(error: Exception) -> str:
     return f"linkwork {position}" if by_itself else f"below {position}"
 
 
-def _lines(error: Exception) -> str:
-    """Return the two innermost lines of linkwork in an error's traceback."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return " ".join([f"{f.filename}:{f.lineno}" for f in frames if str(_ROOM) in f.filename][-2:])
+def _lines(error: BaseException | None) -> str:
+    """Return the lines of linkwork that refuse an argument.
+
+    They are the two innermost ones of the error and of each error that it replaces, and the innermost one outside of
+    checks: an error that gets the names of function and argument is raised again.
+    """
+    lines: list[str] = []
+    while error is not None:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if str(_ROOM) in f.filename]
+        outside = [f for f in frames if not re.search(r"/_util/|arguments\.py$", f.filename)]
+        lines += [f"{f.filename}:{f.lineno}" for f in (*outside[-1:], *frames[-2:])]
+        error = error.__cause__ or error.__context__
+    return " ".join(lines)
 
 
 def _has_nan(result: Any, depth: int = 0) -> bool:

@@ -40,7 +40,7 @@ def write_anew() -> None:
 
 
 def write_refusals(limits: dict[str, Limits]) -> None:
-    """Record for each line that refuses an argument, with the line that calls it, the first refused value."""
+    """Record for each line that refuses an argument, with the lines that call it, the first refused value."""
     refusals: dict[str, str] = {}
     for subject, argument in arguments():
         name, trials = f"{subject.name}.{argument}", Trials(subject, argument)
