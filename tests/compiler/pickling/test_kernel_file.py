@@ -127,7 +127,7 @@ def test_files_that_are_not_saved_kernels_are_refused(tmp_path: Path) -> None:
             lw.load_kernel(path)
     with pytest.raises(ValueError, match="expected a regular file, got a directory"):
         lw.load_kernel(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"No such file.*absent"):
+    with pytest.raises(FileNotFoundError, match="absent"):
         lw.load_kernel(tmp_path / "absent")
     with pytest.raises(TypeError, match="load_kernel: path: expected the path of a file, got 3"):
         lw.load_kernel(3)  # type: ignore[arg-type]
