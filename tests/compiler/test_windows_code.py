@@ -114,9 +114,9 @@ def call_loop(code: MachineCode, inputs: Sequence[np.ndarray], outputs: Sequence
     sizes = [len(arrays[0]), *(n for x in arrays for n in x.shape[1:])]
     strides = [*(x.strides[0] for x in arrays), *(step for x in arrays for step in x.strides[1:])]
     state = State(threads=setting_address(), interrupts=interrupts_address())
-    numbers = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, strides)]
+    extents = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, strides)]
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.address)
-    function(addresses, *numbers, ctypes.addressof(state))
+    function(addresses, *extents, ctypes.addressof(state))
     assert state.failed_calls == 0
 
 
