@@ -102,8 +102,8 @@ if TYPE_CHECKING:
     from linkwork import expr as expr
     from linkwork import force_elements as force_elements
     from linkwork import identify as identify
-    from linkwork import installation as installation
     from linkwork import ik as ik
+    from linkwork import installation as installation
     from linkwork import joints as joints
     from linkwork import kinematics as kinematics
     from linkwork import mechanisms as mechanisms
@@ -193,7 +193,8 @@ if not TYPE_CHECKING:
         },
         modules=(
             "collision constraints control dynamics errors expr force_elements identify ik installation joints "
-            "kinematics mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer workspace"
+            "kinematics mechanisms motion optimal parameters parts planning robots shapes simulation spatial viewer "
+            "workspace"
         ),
         unlisted="environments",  # needs gymnasium
         names=("__version__",),

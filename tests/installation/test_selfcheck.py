@@ -126,7 +126,7 @@ def broken_interpreter(patch: Patch) -> None:
 
 
 def one_thread(patch: Patch) -> None:
-    patch.setattr(lw, "get_num_threads", lambda: 1)
+    patch.setattr(process_checks, "get_num_threads", lambda: 1)
     patch.setattr(process_checks, "available_processors", lambda: 8)
 
 

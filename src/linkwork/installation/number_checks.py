@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-import linkwork as lw
+from linkwork import Kernel, load
+from linkwork.expr import eq, lt, where, while_loop
 from linkwork.installation.elementary_functions import largest_errors
 from linkwork.installation.report import Check, Outcome, Verdict, outcome_of
 from linkwork.kernels import compile, host
@@ -28,9 +29,9 @@ _ULP = 0.9  # the bound of docs/mathematics.md
 
 
 @cache
-def dynamics_kernel() -> lw.Kernel:
+def dynamics_kernel() -> Kernel:
     """Return the kernel of inverse dynamics of arm7."""
-    return lw.load("arm7").compile("inverse_dynamics")
+    return load("arm7").compile("inverse_dynamics")
 
 
 @cache
@@ -79,7 +80,7 @@ def _float32() -> Outcome:
 
 def _derivative() -> Outcome:
     kernel, values = dynamics_kernel(), [x[:20] for x in states()]
-    error = _relative(kernel.jacobian("a")(*values), lw.load("arm7").mass_matrix(values[0]))
+    error = _relative(kernel.jacobian("a")(*values), load("arm7").mass_matrix(values[0]))
     return outcome_of(error < 1e-13, f"{error:.1e} of the mass matrix", "below 1e-13", _REPORT)
 
 
@@ -89,9 +90,9 @@ def _collatz(n: Any) -> Any:
     def step(state: Any) -> Any:
         number, count = state
         half = np.floor(number / 2)
-        return lw.expr.where(lw.expr.eq(2 * half, number), half, 3 * number + 1), count + 1
+        return where(eq(2 * half, number), half, 3 * number + 1), count + 1
 
-    return lw.while_loop(lambda state: lw.expr.lt(1.0, state[0]), step, (n, 0.0), max_iterations=500)[1]
+    return while_loop(lambda state: lt(1.0, state[0]), step, (n, 0.0), max_iterations=500)[1]
 
 
 def _loop() -> Outcome:
@@ -108,7 +109,7 @@ def _loop() -> Outcome:
 
 
 def _inverse_kinematics() -> Outcome:
-    robot, q = lw.load("arm7"), states()[0][:20]
+    robot, q = load("arm7"), states()[0][:20]
     target = robot.pose(q, "hand")
     solution = robot.inverse_kinematics(target, "hand")
     error = float(np.abs(robot.pose(solution.q, "hand") - target)[solution.success].max(initial=0.0))

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork import __version__
 from linkwork._util.thread_pool import available_processors
 from linkwork.installation.report import Check, Outcome, outcome_of
 from linkwork.kernels import host
@@ -29,7 +28,7 @@ def machine() -> dict[str, Any]:
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("LINKWORK_")}
     free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
     return {
-        "linkwork": __version__,
+        "linkwork": metadata.version("linkwork"),
         "python": f"{platform.python_version()} {platform.python_implementation()}{' without GIL' * free_threaded}",
         "numpy": np.__version__,
         "llvmlite": metadata.version("llvmlite"),

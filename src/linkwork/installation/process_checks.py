@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import linkwork as lw
+from linkwork import get_num_threads, set_num_threads
 from linkwork._util.thread_pool import available_processors
 from linkwork.installation.number_checks import digest_of, dynamics_kernel, states
 from linkwork.installation.report import Check, Outcome, Verdict, outcome_of
@@ -93,15 +93,15 @@ def _fork() -> Outcome:
 
 
 def _threads() -> Outcome:
-    kernel, processors, usual = dynamics_kernel(), available_processors(), lw.get_num_threads()
+    kernel, processors, usual = dynamics_kernel(), available_processors(), get_num_threads()
     values = [np.tile(x, (_REPEATED, 1)) for x in states()]
     digests = set()
     try:
         for count in (1, max(2, usual)):
-            lw.set_num_threads(count)
+            set_num_threads(count)
             digests.add(digest_of(kernel(*values)))
     finally:
-        lw.set_num_threads(usual)
+        set_num_threads(usual)
     if len(digests) > 1:
         return Outcome(Verdict.FAILED, "other bits with more threads", "equal bits", "report this table")
     measured = f"{usual} for {processors} processors"
