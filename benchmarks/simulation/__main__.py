@@ -8,8 +8,7 @@ forces are compared with the weight.  ``--write`` writes the tables into docs/si
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,110 +16,36 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from benchmarks.measurement.robots import ROBOTS
 from benchmarks.measurement.seconds import median_seconds
-from benchmarks.peers.mujoco_peer import bare_urdf, mujoco_module
+from benchmarks.peers.mujoco_peer import mujoco_module
+from benchmarks.simulation.contact_kinds import contact_rows
 from benchmarks.simulation.control import opspace_rows, wholebody_rows
 from benchmarks.simulation.derivatives import derivative_rows, gradient_rows
+from benchmarks.simulation.standing_robots import (
+    HUMANOID,
+    QUADRUPED,
+    STEP,
+    StandingCase,
+    bare,
+    floor_model,
+    servos,
+    standing,
+)
 from benchmarks.tables.figure_rows import MotionRow
 from benchmarks.tables.part_programs import Rows, run_parts
 from benchmarks.tables.targets import SIMULATION
-from linkwork.simulation import ContactGround, ContactPoint
+from linkwork.simulation import ContactGround
 
 __all__ = ["PAGE", "PARTS", "main"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulation_figures.md"
-STEP = 1e-3  # s
 STEPS = 100
 MANY = 1024
-SIDES = ("left", "right")
-CORNERS = ((-0.05, -0.04), (-0.05, 0.04), (0.12, -0.04), (0.12, 0.04))  # of a sole [m]
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A robot, its contact points, the gains of its servos, and its initial configuration."""
-
-    name: str
-    points: tuple[ContactPoint, ...]
-    stiffness: float  # N·m/rad
-    damping: float  # N·m·s/rad
-    bent: dict[str, float]
-    light: tuple[str, ...] = ()  # parts of names of joints that a twentieth of it holds
-
-    def gains(self, robot: Any) -> np.ndarray:
-        """Return the factor of stiffness and damping for each joint (nv − 6,)."""
-        names = [joint.name for joint in robot.joints][1:]
-        return np.array([0.05 if any(part in name for part in self.light) else 1.0 for name in names])
-
-
-QUADRUPED = _Case(
-    "quadruped",
-    tuple(ContactPoint(f"{x}_{y}_foot", radius=0.02) for x in ("front", "hind") for y in ("left", "right")),
-    20.0,
-    0.5,
-    {
-        f"{x}_{y}_{joint}": angle
-        for x in ("front", "hind")
-        for y in ("left", "right")
-        for joint, angle in (("hip_flexion", 0.7), ("knee", -1.4))
-    },
-)
-HUMANOID = _Case(
-    "humanoid",
-    (
-        *[ContactPoint(f"{side}_foot", (*corner, 0.0), radius=0.01) for side in SIDES for corner in CORNERS],
-        *[ContactPoint(f"{side}_hand", radius=0.05) for side in SIDES],
-    ),
-    400.0,
-    10.0,
-    {},
-    ("neck", "shoulder", "elbow", "wrist"),
-)
-
-
-def _standing(case: _Case) -> tuple[Any, np.ndarray]:
-    robot: Any = ROBOTS[case.name].load()
-    q = robot.neutral()
-    for name, angle in case.bent.items():
-        q[robot.joint(name).q_slice] = angle
-    low = min((robot.pose(q, p.frame) @ [*p.offset, 1.0])[2] - p.radius for p in case.points if "hand" not in p.frame)
-    q[6] -= low
-    return robot, q
-
-
-def _servos(robot: Any, case: _Case) -> Callable[..., Any]:
-    free, gains = np.zeros(6), case.gains(robot)
-
-    def controller(t: Any, q: Any, v: Any, target: Any) -> Any:
-        return np.concatenate([free, gains * (case.stiffness * (target[7:] - q[7:]) - case.damping * v[6:])])
-
-    return controller
-
-
-def _bare(robot: Any) -> str:
-    return bare_urdf(robot, balanceinertia="false", fusestatic="false", discardvisual="false")
-
-
-def _floor(mujoco: Any, robot: Any, case: _Case) -> Any:
-    """MuJoCo's model of the robot's file on a plane, with spheres where ours touch."""
-    spec = mujoco.MjSpec.from_string(_bare(robot))
-    spec.worldbody.first_body().add_freejoint()
-    plane = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], friction=[0.8, 0.005, 1e-4])
-    plane.contype, plane.conaffinity = 1, 0
-    for p in case.points:
-        ball = spec.body(p.frame).add_geom(
-            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[max(p.radius, 1e-3), 0, 0], pos=list(p.offset), mass=0.0
-        )
-        ball.contype, ball.conaffinity, ball.friction = 0, 1, [0.8, 0.005, 1e-4]
-    model = spec.compile()
-    model.opt.timestep = STEP
-    return model
-
-
-def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
-    robot, q = _standing(case)
-    ground, controller = ContactGround(case.points, friction=0.8), _servos(robot, case)
+def _standing_rows(case: StandingCase, quick: bool) -> list[MotionRow]:
+    robot, q = standing(case)
+    ground, controller = ContactGround(case.points, friction=0.8), servos(robot, case)
     rng = np.random.default_rng(0)
     n = 256 if quick else MANY
 
@@ -150,9 +75,9 @@ def _standing_rows(case: _Case, quick: bool) -> list[MotionRow]:
     ]
 
 
-def _theirs(mujoco: Any, robot: Any, case: _Case, stand: np.ndarray, q: np.ndarray, weight: float) -> float:
+def _theirs(mujoco: Any, robot: Any, case: StandingCase, stand: np.ndarray, q: np.ndarray, weight: float) -> float:
     """Seconds of a step of MuJoCo's, the servos' forces kept."""
-    model = _floor(mujoco, robot, case)
+    model = floor_model(mujoco, robot, case)
     data = mujoco.MjData(model)
     names = [joint.name for joint in robot.joints][1:]
     at = [model.joint(name).qposadr[0] for name in names]
@@ -205,7 +130,7 @@ def _their_arm(
 
     The arms must reach our final configurations ``q`` (n, nq); the servo targets are those of the first arm.
     """
-    spec = mujoco.MjSpec.from_string(_bare(robot))
+    spec = mujoco.MjSpec.from_string(bare(robot))
     for k, joint in enumerate(robot.joints):
         servo = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         servo.biastype = mujoco.mjtBias.mjBIAS_AFFINE
@@ -226,13 +151,13 @@ def _their_arm(
 
 
 def _derivative_part(quick: bool) -> list[MotionRow]:
-    robot, q = _standing(QUADRUPED)
+    robot, q = standing(QUADRUPED)
     ground = ContactGround(QUADRUPED.points, friction=0.8)
-    return derivative_rows(robot, q, ground, lambda mujoco: _floor(mujoco, robot, QUADRUPED), quick)
+    return derivative_rows(robot, q, ground, lambda mujoco: floor_model(mujoco, robot, QUADRUPED), quick)
 
 
 def _gradient_part(quick: bool) -> list[MotionRow]:
-    robot, q = _standing(QUADRUPED)
+    robot, q = standing(QUADRUPED)
     return gradient_rows(robot, q, ContactGround(QUADRUPED.points, friction=0.8), quick)
 
 
@@ -240,6 +165,7 @@ PARTS: dict[str, Rows] = {
     "arm": arm_rows,
     "quadruped": partial(_standing_rows, QUADRUPED),
     "humanoid": partial(_standing_rows, HUMANOID),
+    "contacts": contact_rows,
     "opspace": opspace_rows,
     "wholebody": wholebody_rows,
     "derivative": _derivative_part,
