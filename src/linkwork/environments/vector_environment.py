@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _call(self, called: EnvironmentKernel, **inputs: Any) -> Any:
         """Call a kernel with those of all values of an action that are its inputs."""
-        known = {
+        known: dict[str, Callable[[], Any]] = {
             "goal": lambda: self._goal,
             "previous_action": lambda: self._memory.acted,
             "last_action": lambda: self._memory.last_action,
@@ -232,8 +232,9 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             "parameters": lambda: self._memory.parameters,
             "pushes": lambda: self._memory.wrenches(self._count),
         }
-        result: Any = called.kernel(*(inputs[name] if name in inputs else known[name]() for name in called.names))
-        return result._asdict() if hasattr(result, "_asdict") else result  # type: ignore[no-untyped-call]
+        arrays = [inputs[name] if name in inputs else known[name]() for name in called.names]
+        result: Any = called.kernel(*arrays)
+        return result._asdict() if hasattr(result, "_asdict") else result
 
     def _observed(self, samples: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the observations of the stored states, with noise of sensors from normal ``samples``."""

@@ -41,8 +41,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, take, while_loop
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
-from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore, SignedDistance
 from linkwork.geometry.pairs import separation_once, signed_distance_once
 from linkwork.geometry.pairs.collision_query import with_planes_once
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form

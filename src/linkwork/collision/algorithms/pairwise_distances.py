@@ -28,7 +28,7 @@ from linkwork.collision.algorithms.shape_placement import PlacedShape, by_kind, 
 from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.control import cond, scan
 from linkwork.expr.scalar.functions import and_, le, lt, sqrt, where
-from linkwork.geometry.distance import SignedDistance
+from linkwork.geometry.cores import SignedDistance
 from linkwork.geometry.pairs import signed_distance_once
 from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
