@@ -73,7 +73,7 @@ Documentation is in docs/ of the source and in share/doc/linkwork of the Python 
   mechanisms.md, constraints.md, joint_limits.md, every_verb.md, force_elements.md, identification.md, results.md,
   viewer.md, workspace_maps.md, sweeps.md.
 - Compiler: compiler.md, control_flow.md, differentiation.md, expressions.md, linear_algebra.md, torch_and_jax.md,
-  processes.md, clusters.md (Dask, xarray, joblib, Ray), c_code.md, casadi.md.
+  processes.md, platforms.md (Windows, ARM, macOS), clusters.md (Dask, xarray, joblib, Ray), c_code.md, casadi.md.
 - Reference: reference.md (every function), command_line.md (every command), conventions.md, glossary.md,
   mathematics.md; equations are in algorithms/.
 - Figures: speed.md, inverse_kinematics_figures.md, motion_figures.md, optimal_figures.md, simulation_figures.md,

@@ -111,7 +111,8 @@ def test_every_public_function_with_a_progress_parameter_has_a_test_of_it() -> N
         for name, value in inspect.getmembers(owner, callable)
         if not name.startswith("_") and "progress" in _parameters(value)
     }
-    assert names - set(CALLS) == {"extended"}  # a Roadmap's, which grows as the constructor does
+    # A Roadmap's, which grows as the constructor does; and one that `tests/installation` calls, as it takes seconds.
+    assert names - set(CALLS) == {"extended", "selfcheck"}
 
 
 def _parameters(value: Any) -> set[str]:

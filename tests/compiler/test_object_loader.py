@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from compiler.passes.samples import SAMPLES, sample
+from linkwork._util import own_code
 from linkwork.compiler.codegen import jit, object_loader
 from linkwork.compiler.codegen.jit import emit, link
 from linkwork.compiler.codegen.object_loader import loaded
@@ -123,3 +125,20 @@ def test_cached_machine_code_runs_without_importing_llvm(tmp_path: Path) -> None
     ]
     assert "llvmlite.binding" in printed[0]
     assert printed[1].strip() == "['llvmlite._version']"
+
+
+def test_pages_of_deleted_windows_code_are_released_at_the_next_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
+    released: list[int] = []
+    addresses = iter(range(0x1000, 0x9000, 0x1000))
+    system = SimpleNamespace(
+        VirtualAlloc=lambda *arguments: next(addresses), VirtualFree=lambda start, *more: released.append(start)
+    )
+    monkeypatch.setattr(own_code, "_replaced", {})
+    monkeypatch.setattr(object_loader, "_kernel32", lambda: system)
+    pages = [object_loader._Pages(64) for _ in range(3)]
+    assert [page.start for page in pages] == [0x1000, 0x2000, 0x3000]
+    del pages[:2]
+    assert released == []
+    last = object_loader._Pages(64)
+    assert sorted(released) == [0x1000, 0x2000]
+    assert {reference.start for reference in object_loader._references} == {0x3000, last.start}

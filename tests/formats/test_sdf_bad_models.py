@@ -148,7 +148,7 @@ ERRORS = {
     "gearbox without reference": (arm(axis() + axis(tag="axis2"), "gearbox"), "ELEMENT_MISSING", "reference", 6),
     "automatic inertia of nothing": (one('<inertial auto="true"/>', "1.11"), "ELEMENT_MISSING", "<collision>", 3),
     "uri missing": (world("<include/>"), "ELEMENT_MISSING", "<uri>", 3),
-    "58 uri to be fetched": (world("<include><uri>https://a/b</uri></include>"), "URI_SCHEME", "fetched", 3),
+    "58 uri to be fetched": (world("<include><uri>https://a/b</uri></include>"), "URI_SCHEME", "not downloaded", 3),
     "59 unknown package": (world("<include><uri>model://b</uri></include>"), "PACKAGE_UNKNOWN", "'b'", 3),
     "57 path": (world("<include><uri>/etc/passwd</uri></include>"), "PATH_ESCAPE", "out of", 3),
     "56 missing file": (world("<include><uri>b.sdf</uri></include>"), "FILE_MISSING", "no folders", 3),

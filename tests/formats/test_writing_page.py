@@ -62,7 +62,9 @@ def test_writing_robots_page_lists_the_joint_types_of_each_writer() -> None:
 
 
 def test_writing_robots_page_lists_the_keys_of_saved_robots() -> None:
-    named = {key for row in re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+    named = {
+        key for row in re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE) for key in re.findall(r"`([\w$]+)`", row)
+    }
     assert set(robot_reader._KEYS) <= named
     assert all(f"`{key}`" in PAGE for key in (*robot_reader._BODY_KEYS, *robot_reader._FRAME_KEYS))
 

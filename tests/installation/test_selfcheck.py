@@ -56,6 +56,11 @@ def test_selfcheck_reports_no_fault_on_this_machine() -> None:
     assert all(name in str(report) for name in CHECKS)
 
 
+def test_invalid_progress_option_of_selfcheck_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^selfcheck: progress: expected True, False or a function"):
+        lw.selfcheck(progress=3)
+
+
 # Faults: the check that finds each, what it says, and a function that plants it.
 
 

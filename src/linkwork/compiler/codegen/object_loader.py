@@ -13,9 +13,11 @@ import ctypes
 import os
 import struct
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
+from weakref import ref
 
 from linkwork.compiler.runtime.cpython import keep_alive
 
@@ -190,19 +192,36 @@ class _Memory:
         return keep_alive(self._owner)
 
 
+class _PagesReference(ref["_Pages"]):
+    """Reference to pages of memory, with their address."""
+
+    __slots__ = ("start",)
+    start: int
+
+
 class _Pages:
-    """Pages of memory of Windows, which are released with this object."""
+    """Pages of memory of Windows.
+
+    When the object is deleted, no code of Python runs: its reference goes to a queue, and the next allocation releases
+    the pages of the references in the queue.
+    """
 
     def __init__(self, size: int) -> None:
         system = _kernel32()
+        for _ in range(len(_deleted)):
+            reference = _deleted.popleft()
+            _references.discard(reference)
+            system.VirtualFree(reference.start, 0, _RELEASE)
         self.start = system.VirtualAlloc(None, size, _RESERVE_AND_COMMIT, _READ_WRITE) or 0
-        self._free = partial(system.VirtualFree, self.start, 0, _RELEASE)
         if not self.start:
             raise _Unsupported("the system has no memory")
+        reference = _PagesReference(self, _deleted.append)
+        reference.start = self.start
+        _references.add(reference)
 
-    def __del__(self) -> None:
-        if self.start:
-            self._free()
+
+_references: set[_PagesReference] = set()
+_deleted: deque[_PagesReference] = deque()
 
 
 def _kind(section: _Section) -> int:
