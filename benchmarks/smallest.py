@@ -21,6 +21,7 @@ SMALLEST = {  # arguments of each benchmark, by the name of its module after "be
     "fuzz.callable_forms": ("--only", "Pose"),
     "ik.closed_form": ("--quick",),
     "simulation.contact_stacks": ("--quick",),
+    "simulation.contact_kinds": ("quadruped_points",),
     "compiler.control_flow": ("--quick",),
     "clusters.dask_overhead": ("--chunks", "1000", "--rounds", "1"),
     "dynamics.derivatives": ("--quick", "--robots", "panda"),

@@ -88,7 +88,7 @@ _RESULTS = {
         "LoopJoint",
         "SensorInput",
     ),
-    *("RobotDifference", "ComparedQuantity", "ModelFinding"),
+    *("RobotDifference", "ComparedQuantity", "ModelFinding", "InstallationReport", "Outcome", "Verdict", "SceneSetup"),
     *("CartesianPath", "TimedPath", "Command", "LQRController", "TVLQRController", "ServoForces", "CostSoFar"),
     *(
         "DecisionVariable",

@@ -271,6 +271,7 @@ import sys
 from dataclasses import dataclass
 import numpy as np
 import linkwork as lw
+from linkwork._util import own_code
 from linkwork.compiler.codegen import cpu_backend
 from linkwork.joints import JointType
 from linkwork.model.random_tree import random_tree
@@ -278,6 +279,7 @@ from linkwork.spatial import Pose, Rotation, Vec3
 
 compiled, emit = [], cpu_backend.emit
 cpu_backend.emit = lambda *given: compiled.append(1) or emit(*given)
+own_code._replaced = {}  # the code that the counting function makes is unchanged
 
 @dataclass(frozen=True)
 class Screw(JointType):

@@ -55,3 +55,15 @@ def test_parameters_of_wrong_shape_in_a_saved_simulation_are_refused_by_name(tmp
         np.savez(tmp_path / "wrong.npz", **{**arrays, "parameters.gravity": wrong})
         with pytest.raises(ValueError, match=r"array 'parameters.gravity': expected shape \(2, 3\)"):
             Simulation.load(tmp_path / "wrong.npz", robot=pendulum)
+
+
+def test_stiffness_of_all_joints_in_one_parameter_equals_an_edited_robot():
+    """The robot itself has no springs, and some of its joints have several degrees of freedom."""
+    robot = lw.load("differential_drive")
+    q, v = robot.neutral(), robot.project_velocity(robot.neutral(), np.linspace(0.4, 1.0, robot.nv))
+    stiffness = np.linspace(2.0, 5.0, 2)[:, np.newaxis] * np.ones(robot.nv)
+    result = robot.simulate(q, v, duration=0.05, parameters={"stiffness": stiffness})
+    for k, rates in enumerate(stiffness):
+        edited = robot.with_parameters({"stiffness": rates}).simulate(q, v, duration=0.05)
+        np.testing.assert_allclose(result.q[k], edited.q, rtol=0, atol=1e-12)
+    assert np.abs(result.q[0] - result.q[1]).max() > 1e-4

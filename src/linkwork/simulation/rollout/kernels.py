@@ -169,7 +169,7 @@ def check_springs(
     known = None  # rates of all springs that parameters may make stiff, also of those that are 0
     if rates is not None:
         sizes = zip(setup.parameter_names, setup.parameters, strict=True)
-        stiff = {of: np.ones(size) for of, (_, size) in sizes if of.startswith("stiffness:") and not is_of_contacts(of)}
+        stiff = {of: np.ones(size) for of, (_, size) in sizes if of.partition(":")[0] == "stiffness"}
         known = SpringRates.of(moving_robot(robot, stiff), [*over_environments(rates, rates.shape[-1:], leading)])
     warn_of_implicit_springs(robot, h, own, known, leading)
 
