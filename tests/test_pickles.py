@@ -41,7 +41,13 @@ def same_in_another_process(objects: list[Any]) -> None:
         expected = results_of(instance)
         assert results == expected, type(instance)
         if not isinstance(
-            instance, (lw.Simulator, lw.environments.VectorEnvironment, lw.control.ModelPredictiveController)
+            instance,
+            (
+                lw.Simulator,
+                lw.environments.SingleEnvironment,
+                lw.environments.VectorEnvironment,
+                lw.control.ModelPredictiveController,
+            ),
         ):
             assert later == expected, type(instance)  # the others have gone on meanwhile
 
