@@ -54,7 +54,7 @@ def test_file_fuzzer_reads_mutated_files_in_separate_processes(
         main(["files"])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_random_arguments_of_arrays_and_scalars_are_accepted_or_refused() -> None:
     tally = fuzz("arguments", 5, range(250), 0.0)
     assert tally["cases"] == 250 and tally["finds"] == 0
@@ -107,7 +107,7 @@ def test_argument_fuzzer_detects_a_function_that_accepts_nan(monkeypatch: pytest
         fuzz("arguments", 5, range(2000), 0.0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_public_functions_refuse_invalid_values() -> None:
     """Sample of `python -m benchmarks.fuzz.callables`: its functions that are quick to prepare."""
     plain = re.compile(r"[A-Z][a-zA-Z]*|[a-z_]+|(Scene|Trajectory|Joint|Link|Kernel|CartesianPath)\.\w+")

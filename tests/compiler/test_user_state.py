@@ -307,7 +307,7 @@ print(json.dumps([np.asarray(x).tolist() for x in results]))
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_function_in_a_source_file_edited_by_the_user_is_traced_again(tmp_path: Path) -> None:
     """The file has the name of a module of Python; results are those without a cache."""
     cached, uncached = [], []

@@ -271,7 +271,7 @@ def test_controllers_of_a_frame_exert_no_force_on_joints_without_actuators() -> 
             make()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_joint_controllers_drive_loops_with_every_joint_type_to_their_target(drawn: Any) -> None:
     """Joints with several velocities are actuated as a whole, in loops and in the targets of an admittance."""
     for kind in drawn(list(KINDS.values())):

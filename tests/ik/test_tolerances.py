@@ -105,6 +105,7 @@ def test_large_position_tolerance_makes_ik_targets_outside_the_reach_solvable() 
     assert near.success and 0.029 < near.position_error < 0.05 and near.orientation_error < 1e-6
 
 
+@pytest.mark.slow(every=3)
 def test_larger_ik_tolerances_give_nearer_configurations_with_derivatives() -> None:
     """Derivatives follow the ends of ranges, as finite differences do."""
     P, near = ARM.pose(ARM.random_configuration(seed=3, size=60), "tool")[:, :3, 3], np.zeros(6)

@@ -171,6 +171,7 @@ def _spatial_four_bar(first, *base):
     return robot.with_loop("second", "a", "b", lw.joints.Spherical())
 
 
+@pytest.mark.slow(every=3)
 def test_coupler_that_spins_freely_between_two_balls_needs_no_force():
     """The crank's torque of a spatial four-bar between two balls is that with a universal joint, which has no spin."""
     motions = []

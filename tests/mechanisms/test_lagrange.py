@@ -50,7 +50,7 @@ def lagrange():
     return sympy.lambdify(plain, [matrix.subs(names), right.subs(names)], "numpy")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_accelerations_and_multipliers_equal_sympys_lagrange_equations():
     robot, system, rng = spatial_slider_crank(), lagrange(), np.random.default_rng(0)
     minimal = robot.minimal_coordinates("crank", q=robot.mobility([0.5, 1.0]).q)

@@ -129,7 +129,7 @@ def report_values(report):
     return [*report.pop("q"), *report.pop("gap"), report.pop("moved"), *motions, *errors.values()]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_mobility_of_a_batch_equals_that_of_each_mechanism():
     """Four-bars whose hinges are parallel, or not and so jammed; robots without constraints; times that contradict."""
     robot, offsets = lw.load("fourbar"), np.zeros((2, 3, 6))

@@ -191,7 +191,7 @@ def test_timed_polylines_satisfy_limits_on_both_sides_of_corners(tmp_path):
         assert np.abs(table.extremes(2)).max() < 2.0 * (1.0 + 1e-6)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_velocities_at_corners_are_preserved_by_operations_for_every_joint_type(tmp_path):
     """Straight segments and squads, run backwards, joined, timed and stored."""
     robot = lw.Robot(random_tree(np.random.default_rng(1), len(joints.ALL), types=joints.ALL))

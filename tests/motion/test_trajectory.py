@@ -194,7 +194,7 @@ def test_extremes_of_trajectories_are_exact_bounds():
                 assert (values.max(axis=0) >= result.upper - tight).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_extremes_of_trajectories_on_manifolds_are_tight_bounds():
     """Samples exceed no bound, and come as near as promised."""
     types = (joints.Floating, joints.UnboundedRevolute, joints.Planar, joints.SphericalEuler)
@@ -216,7 +216,7 @@ def test_extremes_of_trajectories_on_manifolds_are_tight_bounds():
             assert room.min() > -1e-12 and room.max() < 3e-6, (kind, order)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_squad_splines_through_coincident_or_opposite_rotations_have_bounds():
     robot, rng = robot_of((joints.Floating,)), np.random.default_rng(4)
     times = [0.0, 0.3, 0.3001, 1.0, 2.5]

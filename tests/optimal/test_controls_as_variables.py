@@ -55,6 +55,7 @@ def test_linear_quadratic_problems_have_the_cost_of_the_riccati_equation(steps: 
         assert abs(result.cost - known) < 1e-6 * known, (mass, weights, terminal)
 
 
+@pytest.mark.slow(every=3)
 def test_optimal_motion_of_least_effort_between_two_rests_equals_the_closed_form() -> None:
     far, duration = 0.7, 2.0
     for steps in (20, 100, 400):
@@ -92,7 +93,7 @@ def _quadrotor(steps: int = 24) -> lw.TrajectoryProblem:
     return problem.add("velocity", "equality", steps=-1, name="rest")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_quadrotor_flies_through_a_gate_with_the_cost_computed_by_ipopt() -> None:
     pytest.importorskip("casadi")
     problem = _quadrotor()

@@ -51,6 +51,7 @@ def evaluation(problem, rng):
     return sweeps_of(program, arrays), PathPoint(q, np.zeros((program.steps, 0)), np.zeros(0)), duals
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("make", [swing_up, lambda steps: swing_up(steps, ("elbow",)), body_in_space])
 def test_newton_equations_of_trajectory_problems_contain_all_second_derivatives(make):
     """For (H + μ) d = −g, the merit along d has the slope gᵀd and the second derivative dᵀH d."""

@@ -133,7 +133,7 @@ def test_rates_of_tasks_in_windows_have_errors_of_second_order(order):
         assert np.allclose(errors[0], 4.0 * np.array(errors[1]), rtol=0.1), (after, step, before, errors)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", range(3))
 def test_jacobians_of_window_quantities_equal_finite_differences(seed):
     rng = np.random.default_rng(seed)

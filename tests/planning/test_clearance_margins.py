@@ -93,7 +93,7 @@ def test_invalid_margins_and_pairs_of_planning_are_refused() -> None:
         ROBOT.with_attached("bag", "hand", lw.shapes.Sphere(0.1), touching=["tabel"])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_motion_checks_with_any_margins_use_the_same_kernels() -> None:
     """Free motions with shapes and obstacles in loops and unrolled agree with distances."""
     arm = lw.load("arm7")

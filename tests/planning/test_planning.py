@@ -154,7 +154,7 @@ def test_planning_search_that_fills_small_tables_is_repeated_with_large_tables(
     assert not expected._space.has_loop("searching 512")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_plans_avoid_collisions_of_attached_objects_and_weights_define_their_cost(arm: lw.Robot) -> None:
     loaded = arm.with_attached("rod", "tip", lw.shapes.Capsule(0.02, 0.2))
     plan = loaded.plan(START, GOAL, SCENE)

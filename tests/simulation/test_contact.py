@@ -397,7 +397,7 @@ def _rail_of_a_loop():
     return robot.with_loop("rail", "base", "rocker", joints.Prismatic((0.6, 0.8, 0.0)))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.filterwarnings("ignore:simulate. bodies that overlap")
 def test_contacts_on_normals_that_the_joints_lock_have_no_force():
     """A sphere about the axis of the rocker, and a sled on a rail: no force along the normal changes the motion.

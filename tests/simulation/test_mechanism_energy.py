@@ -46,7 +46,7 @@ def test_energy_of_simulated_loops_is_bounded(method):
         assert method != "variational" or coarse.error / fine.error > 3.0, (coarse, fine)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "variational"])
 def test_energy_of_simulated_rolling_robots_is_conserved(method):
     """A bicycle that falls over, its wheels flat on the ground, and a cart on two wheels."""

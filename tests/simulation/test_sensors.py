@@ -179,7 +179,7 @@ def test_range_sensor_rays_end_at_the_surfaces_of_boxes_and_spheres():
     assert float(kernel(center, d[0])) == 0.0  # inside
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_grazing_range_sensor_rays_end_at_the_surface():
     """Closed-form shapes to rounding, and hulls by many spheres."""
     shapes = lw.shapes

@@ -18,6 +18,7 @@ def moving(name):
     return robot, q, np.ones(robot.nv)
 
 
+@pytest.mark.slow(every=3)
 def test_simulation_parameters_have_the_effect_of_editing_the_robot(drawn):
     cases = [
         ("fourbar", kind, joint) for kind in ("damping", "stiffness", "friction") for joint in ("rocker_hinge", "pin")

@@ -72,7 +72,7 @@ def check(kernel: Kernel, samples: list[np.ndarray], *, sizes: range = range(1, 
             )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_kernels_with_control_flow_give_equal_bits_in_single_calls_and_batches() -> None:
     for name, case in CASES.items():
         samples = case.samples(np.random.default_rng(5), MANY)
