@@ -24,6 +24,7 @@ SUBCLASSES = {
     "_util/reader_process.py": "under a lock",
     "compiler/cache/function_content.py": "digests of living objects, removed with them",
     "compiler/cache/key_lock.py": "cleared in a forked process",
+    "compiler/codegen/object_loader.py": "pages of code in use, each removed when it is released",
     "compiler/pickling/kernel_pickle.py": "under a lock",
     "compiler/runtime/threads.py": "an entry of each call, which removes it",
     "compiler/trace/user_state.py": "facts of living objects, removed with them",
