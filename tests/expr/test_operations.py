@@ -17,6 +17,8 @@ import pytest
 
 from helpers.precise import DIGITS, STEP, exactly
 from helpers.scalars import EPS, dual_jacobian, every_scalar, symbolic_jacobian
+from linkwork.compiler.kernel import Kernel
+from linkwork.compiler.trace.trace import trace
 from linkwork.expr.scalar.operations import BY_NAME
 
 NAMES = [name for name, operation in BY_NAME.items() if operation.arity]
@@ -96,6 +98,33 @@ def test_python_and_numpy_functions_of_an_operation_agree_also_outside_the_domai
             assert result == expected and np.signbit(result) == np.signbit(expected), (arguments, result, expected)
         else:
             assert abs(result - expected) <= 4.0 * EPS * abs(expected), (arguments, result, expected)
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if BY_NAME[name].arity == 2 and "t" not in BY_NAME[name].kinds]
+)
+def test_operations_with_a_constant_equal_numpy_at_special_values(name: str) -> None:
+    """The results of the interpreter and of machine code, with the signs of zeros, are those without a constant.
+
+    Constant zeros of sums, products and quotients are folded; the smaller or larger of 0 and -0 is either of them.
+    """
+    operation = BY_NAME[name]
+    values = [x for x in SPECIAL if x or not ((operation.bounded and operation.composition) or operation.selects)]
+
+    def results(x: Any) -> list[Any]:
+        pairs = [pair for c in values for pair in ((x, c), (c, x))]
+        return [BY_NAME["where"](y, 1.0, 0.0) if operation.logical else y for y in (operation(*p) for p in pairs)]
+
+    x = np.array(values)
+    full = [np.full(len(x), c) for c in values]  # NumPy computes powers with one exponent otherwise
+    with np.errstate(all="ignore"):
+        expected = np.stack([operation.value(*pair) for c in full for pair in ((x, c), (c, x))], axis=1)
+        kernel = Kernel(trace(lambda x: np.array(results(x), dtype=object), name, {"x": ()}))
+        for actual in (kernel.interpret(x), kernel(x)):
+            np.testing.assert_allclose(actual, expected, rtol=4.0 * EPS, atol=0.0)
+            is_number = ~np.isnan(actual)
+            assert np.array_equal(np.signbit(actual[is_number]), np.signbit(expected[is_number]))
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)

@@ -153,11 +153,19 @@ def _power_slope(x: Any, y: Any) -> Any:
     return f.where(f.and_(f.eq(x, 0.0), f.eq(y, 0.0)), 0.0, y * f.pow(x, y - 1.0))
 
 
+def _power(x: Any, y: Any) -> Any:
+    """Return xʸ of C's pow.  NumPy's power is a square root for y = 0.5, which differs at −∞ and −0."""
+    result = np.power(x, y)
+    root = np.where(np.equal(x, -math.inf), math.inf, result + 0.0)
+    return np.where(np.equal(y, 0.5), root, result)[()]
+
+
 @operation(
-    np.power,
+    _power,
     math.pow,
     lambda x, y, r: (_power_slope(x, y), f.where(x > 0.0, r * f.log(f.where(x > 0.0, x, 1.0)), 0.0)),
     "@pow",
+    arrays=("power",),
     casadi="power",
     domain=((0.1, 4.0), (-3.0, 3.0)),
 )
