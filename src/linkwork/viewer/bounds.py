@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from linkwork.viewer.document import Actor, SceneDocument
+from linkwork.viewer.document import Actor, Part, SceneDocument
 
-__all__ = ["document_bounds", "extent", "round_length", "worlds"]
+__all__ = ["document_bounds", "extent", "part_poses", "rigid_and_scales", "round_length", "worlds"]
 
 _MIN_RADIUS = 0.05  # [m]
+_SHORTEST = 1e-6  # [m] length of a rod whose ends coincide: a scale of zero has no normals
+_OPPOSITE = 1e-6  # 1 + the cosine of directions that count as opposite
 
 
 def document_bounds(document: SceneDocument, *, surroundings: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +27,7 @@ def document_bounds(document: SceneDocument, *, surroundings: bool = True) -> tu
         X = np.concatenate([actor.poses[0], worlds(actor)[:, None]], axis=1)  # index -1 is the world
         parts = [part for part in actor.parts if part.layer not in document.hidden]
         for part in parts:
-            points.append(_moved(X[:, part.body] @ part.placement, boxes[part.surface]))
+            points.append(_moved(part_poses(part, X), boxes[part.surface]))
         if not parts:
             points.append(X[..., :3, 3].reshape(-1, 3))
     if surroundings:
@@ -59,6 +61,37 @@ def round_length(length: float) -> float:
 def worlds(actor: Actor) -> np.ndarray:
     """Return the poses (n, 4, 4) of the world of each instance [m]."""
     return np.tile(np.eye(4), (actor.q.shape[1], 1, 1)) if actor.offsets is None else actor.offsets
+
+
+def part_poses(part: Part, bodies: np.ndarray) -> np.ndarray:
+    """Return the poses (..., 4, 4) of a part's surface for those of all ``bodies`` (..., nbodies + 1, 4, 4) [m].
+
+    The last of the bodies is the world.  The third column of a rod is the vector between its ends: the surface is
+    stretched.  A rod turns by the shortest rotation from its placement.
+    """
+    placed: np.ndarray = bodies[..., part.body, :, :] @ part.placement
+    if part.end is None:
+        return placed
+    body, point = part.end
+    vector = bodies[..., body, :3, :3] @ point + bodies[..., body, :3, 3] - placed[..., :3, 3]
+    length = np.linalg.norm(vector, axis=-1, keepdims=True)
+    x, before = placed[..., :3, 0], placed[..., :3, 2]
+    z = np.where(length > _SHORTEST, vector, before) / np.where(length > _SHORTEST, length, 1.0)
+    cosine = 1.0 + (before * z).sum(axis=-1, keepdims=True)
+    x = x - np.where(cosine > _OPPOSITE, (before + z) * (x * z).sum(axis=-1, keepdims=True), 0.0) / np.maximum(
+        cosine, _OPPOSITE
+    )
+    placed[..., :3, 0], placed[..., :3, 1] = x, np.cross(z, x)
+    placed[..., :3, 2] = z * np.maximum(length, _SHORTEST)
+    return placed
+
+
+def rigid_and_scales(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rigid poses (..., 4, 4) and scales (..., 3) of poses whose axes are orthogonal and stretched [m]."""
+    scales = np.linalg.norm(X[..., :3, :3], axis=-2)
+    result = X.copy()
+    result[..., :3, :3] /= scales[..., None, :]
+    return result, scales
 
 
 def _corners(vertices: np.ndarray) -> np.ndarray:

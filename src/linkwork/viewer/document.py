@@ -67,6 +67,11 @@ class Part:
     """One of `PART_LAYERS`; all parts move with their body."""
     link: str
     """Name of the link."""
+    end: tuple[int, np.ndarray] | None = None
+    """Body, or -1 for the world, and point (3,) on it [m] at which a rod ends; None for a part of one body.
+
+    The surface of a rod has length 1 along z.  It is stretched from the origin of ``placement`` to this point.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -123,3 +123,6 @@ def _check_actor(check: _Checks, label: str, actor: Actor, document: SceneDocume
         check.index(f"{label}.parts[{k}].body", part.body, -1, bodies)
         check.array(f"{label}.parts[{k}].placement", part.placement, 4, 4)
         check.color(f"{label}.parts[{k}].color", part.color)
+        if part.end is not None:
+            check.index(f"{label}.parts[{k}].end[0]", part.end[0], -1, bodies)
+            check.array(f"{label}.parts[{k}].end[1]", part.end[1], 3)

@@ -15,6 +15,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.color_spaces import SrgbColors, linear_from_srgb
 from linkwork._util.file_access import replaced
 from linkwork.viewer.arrow_surfaces import arrow_poses, cone, cylinder
+from linkwork.viewer.bounds import part_poses, rigid_and_scales
 from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface
 from linkwork.viewer.document_checks import check_document
 from linkwork.viewer.far_scenes import near_origin
@@ -249,10 +250,13 @@ class _Writer:
                 name = names[body] if names is not None else f"body {body}"
                 nodes.append(self.node(name, base if parent < 0 else nodes[parent]))
                 self.moved(nodes[body], poses[:, body] if parent < 0 else _relative(poses[:, parent], poses[:, body]))
+            with_world = np.concatenate([poses, np.broadcast_to(offset, (len(poses), 1, 4, 4))], axis=1)
             for part in actor.parts:
                 hidden = part.layer in self.document.hidden
                 mesh = None if hidden else self.mesh(part.surface, part.color, actor.opacity)
-                if mesh is not None:
+                if mesh is not None and part.end is not None:
+                    self.moved(self.node(part.link, base, mesh=mesh), *rigid_and_scales(part_poses(part, with_world)))
+                elif mesh is not None:
                     node = self.node(part.link, base if part.body < 0 else nodes[part.body], mesh=mesh)
                     placement = np.asarray(part.placement, dtype=float)
                     self.moved(node, (offset @ placement if part.body < 0 else placement)[None])

@@ -11,7 +11,7 @@ from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, 
 from linkwork.viewer.document import Surface
 from linkwork.viewer.triangles import smooth_surface
 
-__all__ = ["arrow_surface", "axes_surface", "convex_surface", "ellipsoid_surface", "joined"]
+__all__ = ["arrow_surface", "axes_surface", "convex_surface", "ellipsoid_surface", "joined", "rod_surface"]
 
 _SIDES = 32  # of a circle
 _ARC = 8  # steps of a quarter of a circle
@@ -71,6 +71,12 @@ def axes_surface(length: float) -> Surface:
         colors = np.tile(np.array([*color, 255], np.uint8), (len(rod.vertices), 1))
         rods.append(Surface(rod.vertices @ turned.T, rod.triangles, rod.normals @ turned.T, colors))
     return joined(rods)
+
+
+@lru_cache(maxsize=256)
+def rod_surface(radius: float) -> Surface:
+    """Return a cylinder along z from the origin, with length 1 m: a `Part` with two ends is stretched [m]."""
+    return _cylinder(radius, 0.0, 1.0)
 
 
 def joined(surfaces: list[Surface]) -> Surface:

@@ -1,6 +1,7 @@
 """Parts of a robot in a scene document: visual and collision shapes, frames, joint axes, inertias, constraints.
 
-Each part has a constant placement on its body, so all of them follow when joints move.
+Each part has a constant placement on its body, so all of them follow when joints move.  Rods follow points
+of two bodies.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 
 from linkwork._util.file_search import FileSearch
 from linkwork.model import WORLD, Body, Frame, Tree, compose
-from linkwork.shapes import Geometry, Material, Sphere
+from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
 from linkwork.viewer.document import Color, Part
-from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface
+from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface, rod_surface
 from linkwork.viewer.skeleton import along, axes_of, skeleton
 from linkwork.viewer.surfaces import SurfaceSet, shape_surface
 
@@ -176,7 +177,7 @@ def skeleton_parts(
     color: Color | None = None,
     is_incomplete: bool,
 ) -> Iterator[Part]:
-    """Yield the skeleton of a robot without shapes, or of the links without shapes of a mechanism.
+    """Yield the skeleton of a robot without shapes, or of the links and rods without shapes of a mechanism.
 
     ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
     """
@@ -186,9 +187,10 @@ def skeleton_parts(
         return
     size = robot_size(tree, poses[0]) if len(poses) else 1.0
     for solid in skeleton(tree, poses, size, color, only):
-        surface = shape_surface(solid.shape)
+        shape, is_rod = solid.shape, solid.end is not None
+        surface = rod_surface(shape.radius) if is_rod and isinstance(shape, Cylinder) else shape_surface(shape)
         assert surface is not None
-        yield Part(surfaces.add(surface), solid.body, solid.placement, solid.color, "visual", solid.link)
+        yield Part(surfaces.add(surface), solid.body, solid.placement, solid.color, "visual", solid.link, solid.end)
 
 
 # -- frames, axes, inertias, constraints

@@ -1,7 +1,7 @@
 """Skeleton of a robot without shapes: bars between its joints, pins, sliders on guides, and the ground.
 
-Joints that close loops are drawn as those of the tree, so a mechanism shows its loops.  Bodies that roll have their
-wheels and balls.
+Joints that close loops are drawn as those of the tree, so a mechanism shows its loops.  Constraints of distance are
+rods between their points.  Bodies that roll have their wheels and balls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.constraints import BallRolling, LoopJoint, Rolling, RollingContact
+from linkwork.constraints import BallRolling, Distance, LoopJoint, Rolling, RollingContact
 from linkwork.joints import JointType
 from linkwork.model import WORLD, Tree
 from linkwork.shapes import Box, Cone, Cylinder, Polytope, Shape, Sphere
@@ -49,6 +49,8 @@ class SkeletonSolid:
     placement: np.ndarray
     color: Color
     link: str
+    end: tuple[int, np.ndarray] | None = None
+    """Body and point (3,) on it [m] at which a rod of length 1 ends that is stretched; see `Part`."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def skeleton(
 
     ``poses`` (k, nb, 4, 4) are those of the bodies in all pictures: a guide is as long as its slider moves in them.
     ``color`` replaces all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
-    of these, bodies with all joints at one point are left out.
+    of these, bodies with all joints at one point are left out.  Rods of constraints are always drawn.
     """
     radius = _THICKNESS * size
     joints = list(_joints(tree))
@@ -112,6 +114,9 @@ def skeleton(
     for body, shape, placement in _wheels(tree, radius):
         if body in without_shapes:
             yield solid(shape, placement, body, _BARS[body % len(_BARS)])
+    for k, (name, first, placement, second) in enumerate(_rods(tree, poses[0])):
+        bar = color or _BARS[(len(tree.bodies) + k) % len(_BARS)]
+        yield SkeletonSolid(Cylinder(radius, 1.0), first, placement, bar, name, second)
     if WORLD in chosen:
         for shape, placement in _ground(joints, radius, size):
             yield solid(shape, placement, WORLD, _GROUND)
@@ -157,10 +162,16 @@ def _joints(tree: Tree) -> Iterator[_Joint]:
             yield _joint((f.body, m.body), poses, joint, joint.S(joint.zero()), limits)
             continue
         for name in constraint.references.points:
-            point = tree.point(name)
-            frame = tree.frame(point.frame)
-            X = frame.placement.matrix() @ _at([*point.position])
-            yield _Joint((frame.body, frame.body), (X, X), (), False, (-np.inf, np.inf))
+            at, position = _point_on_body(tree, name)
+            X = _at(position)
+            yield _Joint((at, at), (X, X), (), False, (-np.inf, np.inf))
+
+
+def _point_on_body(tree: Tree, name: str) -> tuple[int, np.ndarray]:
+    """Return the body of a point, and its position (3,) on it [m]."""
+    point = tree.point(name)
+    frame = tree.frame(point.frame)
+    return frame.body, (frame.placement.matrix() @ [*point.position, 1.0])[:3]
 
 
 def _joint(
@@ -226,10 +237,7 @@ def _points(tree: Tree, joints: Iterable[_Joint], body: int, radius: float) -> t
     further = [np.array([*f.placement.translation], dtype=float) for f in tree.frames if f.body == body]
     if len(at_joints) > 1:
         further = [x for x in further if x.any()]  # the frame of a body need not be on it
-    for point in tree.points:
-        frame = tree.frame(point.frame)
-        if frame.body == body:
-            further.append((frame.placement.matrix() @ _at([*point.position]))[:3, 3])
+    further += [x for k, x in (_point_on_body(tree, point.name) for point in tree.points) if k == body]
     return np.array(_apart([*at_joints, *further], radius)).reshape(-1, 3), len(at_joints)
 
 
@@ -266,6 +274,19 @@ def _bar(points: np.ndarray, joints: int, radius: float) -> Iterator[tuple[Shape
 def _rod(start: np.ndarray, end: np.ndarray, radius: float) -> tuple[Shape, np.ndarray]:
     length = float(np.linalg.norm(end - start))
     return Cylinder(radius, length), along((end - start) / length, 0.5 * (start + end))
+
+
+def _rods(tree: Tree, poses: np.ndarray) -> Iterator[tuple[str, int, np.ndarray, tuple[int, np.ndarray]]]:
+    """Yield name, body, pose (4, 4) on it and the second end of each rod; it is along z for ``poses`` (nb, 4, 4)."""
+    X = np.concatenate([poses, np.eye(4)[None]])  # index -1 is the world
+    for constraint in tree.constraints:
+        if isinstance(constraint, Distance):
+            body, start = _point_on_body(tree, constraint.a)
+            end = _point_on_body(tree, constraint.b)
+            vector = X[body, :3, :3].T @ (X[end[0]] @ [*end[1], 1.0] - X[body] @ [*start, 1.0])[:3]
+            length = float(np.linalg.norm(vector))
+            direction = vector / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+            yield constraint.name, body, along(direction, start), end
 
 
 def _wheels(tree: Tree, radius: float) -> Iterator[tuple[int, Shape, np.ndarray]]:

@@ -9,7 +9,9 @@ import numpy as np
 
 from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.plotting import pyplot
+from linkwork.model import WORLD
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
+from linkwork.viewer.bounds import part_poses
 from linkwork.viewer.document import Surface
 from linkwork.viewer.robot_parts import shape_parts, skeleton_parts, undrawn_content
 from linkwork.viewer.scene_builder import mesh_search
@@ -48,6 +50,7 @@ def body_triangles(
 ) -> tuple[list[tuple[int, np.ndarray]], dict[str, str], list[str]]:
     """Return pairs of a body and the triangles (n, 3, 3) on it [m], reasons by mesh file not read, and notes.
 
+    Rods between two bodies are on the world, where they are for these poses.
     The shapes are those of `Robot.show` with bodies at ``poses`` (nb, 4, 4): the visual ones, the collision shapes of a
     robot without visual ones, or the skeleton.
     Large meshes are decimated, so that the robot has about `_MAX_TRIANGLES_OF_ROBOT`.  Mesh files are searched in the
@@ -60,10 +63,11 @@ def body_triangles(
     drawn = [(part, surfaces.surfaces[part.surface]) for part in parts]
     drawn = [(part, surface) for part, surface in drawn if not is_placeholder(surface)]
     limit = max(_MAX_TRIANGLES_OF_ROBOT // max(len(drawn), 1), _MIN_TRIANGLES)
-    pieces = [
-        (part.body, _drawn_triangles(surface, limit) @ part.placement[:3, :3].T + part.placement[:3, 3])
-        for part, surface in drawn
-    ]
+    with_world = np.concatenate([poses, np.eye(4)[None]])
+    pieces = []
+    for part, surface in drawn:
+        body, X = (WORLD, part_poses(part, with_world)) if part.end is not None else (part.body, part.placement)
+        pieces.append((body, _drawn_triangles(surface, limit) @ X[:3, :3].T + X[:3, 3]))
     return pieces, surfaces.missing, undrawn_content(robot.tree)
 
 

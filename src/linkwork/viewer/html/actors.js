@@ -50,9 +50,19 @@ class Actor {
     }
   }
 
-  // Pose of the body, or of the instance's base for the world's own links.
+  // Poses of the body, or of the instances' bases for the world's own links, and the index where that pose begins.
+  poseOf(body, instance) {
+    return body < 0 ? [this.base, 12 * instance] : [this.poses, (instance * this.bodies + body) * 12];
+  }
+
+  // A rod is stretched from the origin of its placement to a point of another body.
   write(part, instance, out) {
-    if (part.body < 0) return compose(this.base, part.placement, out, 0, 12 * instance, 0);
-    return compose(this.poses, part.placement, out, 0, (instance * this.bodies + part.body) * 12, 0);
+    const [poses, first] = this.poseOf(part.body, instance);
+    compose(poses, part.placement, out, 0, first, 0);
+    if (!part.end) return;
+    const [body, ...point] = part.end, start = [out[3], out[7], out[11]];
+    const [endPoses, second] = this.poseOf(body, instance);
+    const vector = subtract(applied(endPoses, point, second), start);
+    out.set(along(vector, start, 1, Math.max(norm(vector), 1e-6)));
   }
 }

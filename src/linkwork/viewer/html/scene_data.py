@@ -121,6 +121,7 @@ def _actor(actor: Actor, arrays: Arrays, functions: Functions, notes: list[str])
                 "color": _color(part.color),
                 "layer": part.layer,
                 "link": part.link,
+                "end": None if part.end is None else [part.end[0], *np.asarray(part.end[1], dtype=float).tolist()],
             }
             for part in actor.parts
         ],

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.viewer.bounds import worlds
-from linkwork.viewer.document import Actor, SceneDocument
+from linkwork.viewer.bounds import part_poses, rigid_and_scales, worlds
+from linkwork.viewer.document import Actor, Part, SceneDocument
 from linkwork.viewer.live.surface_nodes import add_surface, add_surfaces, node_name, rgb
 from linkwork.viewer.rotations import quaternions
 
@@ -53,7 +53,18 @@ class RobotDrawing(ActorDrawing):
         self._tinted: defaultdict[int, list[tuple[Any, tuple[int, int, int]]]] = defaultdict(list)
         self._marked: frozenset[int] = frozenset()
         [world] = worlds(actor)
+        self._world = world
+        self._rods: list[tuple[Part, Any]] = []
         for k, part in enumerate(actor.parts):
+            if part.end is not None:
+                (wxyz_of_rod, position, scale), name = self._placed(part, poses), f"{root}/{node_name(part.link)} {k}"
+                surface = document.surfaces[part.surface]
+                opaque = (*part.color[:3], part.color[3] * actor.opacity)
+                rod = add_surface(scene, name, surface, opaque, wxyz_of_rod, position, scale)
+                rod.visible = part.layer not in document.hidden
+                self.by_layer[part.layer].append(rod)
+                self._rods.append((part, rod))
+                continue
             parent, X = (
                 (f"{root}/world", world @ part.placement) if part.body < 0 else (roots[part.body], part.placement)
             )
@@ -78,7 +89,15 @@ class RobotDrawing(ActorDrawing):
         for row, k in enumerate(moved):
             handle = self.bodies[k]
             handle.wxyz, handle.position = wxyz[row], poses[0, k, :3, 3]
+        for part, rod in self._rods if len(moved) else ():
+            rod.wxyz, rod.position, rod.scale = self._placed(part, poses[0])
         self._last = poses[0].copy()
+
+    def _placed(self, rod: Part, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[float, float, float]]:
+        """Return quaternion, position [m] and scales of a rod for poses (nbodies, 4, 4)."""
+        X, scales = rigid_and_scales(part_poses(rod, np.concatenate([poses, self._world[None]])))
+        x, y, z = scales.tolist()
+        return quaternions(X[:3, :3]), X[:3, 3], (x, y, z)
 
     def mark(self, bodies: Collection[int]) -> None:
         wanted = frozenset(bodies)
@@ -93,25 +112,25 @@ class InstanceDrawing(ActorDrawing):
 
     def __init__(self, scene: Any, document: SceneDocument, actor: Actor, root: str) -> None:
         super().__init__()
-        groups: defaultdict[tuple[int, str, float], list[int]] = defaultdict(list)
+        groups: defaultdict[tuple[int, str, float, bool], list[int]] = defaultdict(list)
         for k, part in enumerate(actor.parts):
-            groups[part.surface, part.layer, part.color[3] * actor.opacity].append(k)
+            groups[part.surface, part.layer, part.color[3] * actor.opacity, part.end is not None].append(k)
+        self._parts = actor.parts
         self._bodies = np.array([part.body for part in actor.parts], dtype=int)
         self._placements = np.array([part.placement for part in actor.parts], dtype=float).reshape(-1, 4, 4)
         self._worlds = worlds(actor)[:, None]
         self._poses = actor.poses[0]
         self._groups: list[tuple[np.ndarray, Any]] = []
         count = actor.poses.shape[1]
-        for (surface, layer, opacity), members in groups.items():
+        for (surface, layer, opacity, _), members in groups.items():
             own = np.array([rgb(actor.parts[k].color) for k in members], dtype=np.uint8)
-            wxyzs, positions = self._placed(actor.poses[0], np.array(members))
             handle = add_surfaces(
                 scene,
                 f"{root}/{layer} {len(self._groups)}",
                 document.surfaces[surface],
                 np.tile(own, (count, 1)),
                 opacity,
-                (wxyzs, positions),
+                self._placed(actor.poses[0], np.array(members)),
             )
             handle.visible = layer not in document.hidden
             self.by_layer[layer].append(handle)
@@ -124,13 +143,24 @@ class InstanceDrawing(ActorDrawing):
     def refresh(self) -> None:
         for members, handle in self._groups:
             if handle.visible:
-                handle.batched_wxyzs, handle.batched_positions = self._placed(self._poses, members)
+                handle.batched_wxyzs, handle.batched_positions, scales = self._placed(self._poses, members)
+                if scales is not None:
+                    handle.batched_scales = scales
 
-    def _placed(self, poses: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return quaternions (k, 4) and positions (k, 3) of the ``members`` of all robots, by robot, in float32."""
+    def _placed(self, poses: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return quaternions (k, 4), positions (k, 3) and, of rods, scales (k, 3) of the ``members`` of all robots.
+
+        They are ordered by robot, in float32.
+        """
         with_world = np.concatenate([poses, self._worlds], axis=1)  # index -1 is the world
-        X = (with_world[:, self._bodies[members]] @ self._placements[members]).reshape(-1, 4, 4)
-        return quaternions(X[:, :3, :3]).astype(np.float32), X[:, :3, 3].astype(np.float32)
+        scales = None
+        if self._parts[members[0]].end is None:
+            X = (with_world[:, self._bodies[members]] @ self._placements[members]).reshape(-1, 4, 4)
+        else:
+            stretched = np.stack([part_poses(self._parts[k], with_world) for k in members], axis=1)
+            X, scales = rigid_and_scales(stretched.reshape(-1, 4, 4))
+            scales = scales.astype(np.float32)
+        return quaternions(X[:, :3, :3]).astype(np.float32), X[:, :3, 3].astype(np.float32), scales
 
 
 def draw_actor(scene: Any, document: SceneDocument, actor: Actor, root: str) -> ActorDrawing:

@@ -12,7 +12,7 @@ from linkwork.viewer.gltf import surface_glb
 
 __all__ = ["add_surface", "add_surfaces", "node_name", "rgb"]
 
-_Placements = tuple[np.ndarray, np.ndarray]  # quaternions (n, 4) and positions (n, 3) [m]
+_Placements = tuple[np.ndarray, np.ndarray, np.ndarray | None]  # quaternions (n, 4), positions [m], scales (n, 3)
 
 
 def node_name(name: str) -> str:
@@ -26,8 +26,10 @@ def rgb(color: Color) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def add_surface(scene: Any, name: str, surface: Surface, color: Color, wxyz: np.ndarray, position: np.ndarray) -> Any:
-    """Add a surface at a pose of its parent node, and return its handle."""
+def add_surface(
+    scene: Any, name: str, surface: Surface, color: Color, wxyz: np.ndarray, position: np.ndarray, scale: Any = 1.0
+) -> Any:
+    """Add a surface at a pose of its parent node, stretched by ``scale`` along its axes, and return its handle."""
     pose = {"wxyz": wxyz, "position": position}
     if _has_own_colors(surface):
         return scene.add_glb(name, surface_glb(surface, color), **pose)
@@ -39,6 +41,7 @@ def add_surface(scene: Any, name: str, surface: Surface, color: Color, wxyz: np.
         opacity=float(color[3]) if color[3] < 1.0 else None,
         flat_shading=surface.normals is None,
         side="double",
+        scale=scale,
         **pose,
     )
 
@@ -50,7 +53,7 @@ def add_surfaces(
 
     ``colors`` (n, 3) uint8 are those of the instances.
     """
-    wxyzs, positions = placements
+    wxyzs, positions, scales = placements
     if _has_own_colors(surface):
         return scene.add_batched_glb(name, surface_glb(surface, (1.0, 1.0, 1.0, opacity)), wxyzs, positions, lod="off")
     return scene.add_batched_meshes_simple(
@@ -59,6 +62,7 @@ def add_surfaces(
         surface.triangles,
         wxyzs,
         positions,
+        batched_scales=scales,
         batched_colors=colors,
         opacity=opacity if opacity < 1.0 else None,
         flat_shading=surface.normals is None,
