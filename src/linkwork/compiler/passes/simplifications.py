@@ -60,16 +60,16 @@ def fold_constants(program: L) -> L:
                 continue
             if not all(is_constant[a] for a in args):
                 continue
-            numbers = [np.float64(folded.get(a, instructions[a]).value) for a in args]
-            value = float(operation.value(*numbers))
+            operands = [np.float64(folded.get(a, instructions[a]).value) for a in args]
+            value = float(operation.value(*operands))
             if math.isfinite(value):
                 folded[k], is_constant[k] = Instruction(CONSTANT, (), value), True
     if not folded:
         return program
-    kept = list(instructions)
+    rewritten = list(instructions)
     for k, instruction in folded.items():
-        kept[k] = instruction
-    return program.rebuilt(kept, program.results)
+        rewritten[k] = instruction
+    return program.rebuilt(rewritten, program.results)
 
 
 _ADD, _SUB, _MUL, _SIN, _COS = (BY_NAME[name] for name in ("add", "sub", "mul", "sin", "cos"))
@@ -79,23 +79,23 @@ def fuse(program: L) -> L:
     instructions = program.instructions
     split = len(program.results) - program.guards
     for_guards: set[int] = set()
-    others: Sequence[int] = range(len(instructions))
+    unguarded: Sequence[int] = range(len(instructions))
     if program.guards:
-        for_guards = set(others) - program.needed(program.results[:split])
-        others = [k for k in others if k not in for_guards]
-    absorbed = _absorbed_products(instructions, others, program.results[:split])
+        for_guards = set(unguarded) - program.needed(program.results[:split])
+        unguarded = [k for k in unguarded if k not in for_guards]
+    absorbed = _absorbed_products(instructions, unguarded, program.results[:split])
     absorbed |= _absorbed_products(instructions, sorted(for_guards), program.results[split:])
-    kept = list(instructions)
+    fused = list(instructions)
     for s, product in absorbed.items():
         operation, (left, right), _ = instructions[s]
         factors = instructions[product].args
         if operation is _ADD:
-            kept[s] = Instruction(FMA, (*factors, left if right == product else right))
+            fused[s] = Instruction(FMA, (*factors, left if right == product else right))
         elif left == product:
-            kept[s] = Instruction(FMS, (*factors, right))
+            fused[s] = Instruction(FMS, (*factors, right))
         else:
-            kept[s] = Instruction(FNMA, (*factors, left))
-    return program.rebuilt(kept, program.results)
+            fused[s] = Instruction(FNMA, (*factors, left))
+    return program.rebuilt(fused, program.results)
 
 
 def _absorbed_products(
@@ -123,8 +123,8 @@ def _absorbed_products(
         if uses[product] == count <= 4 and (count == 1 or count == len(set(sums))):  # every use is a sum, all distinct
             by_count[count].append((product, sums))
     absorbed: dict[int, int] = {}
-    for some in by_count.values():
-        for product, sums in some:
+    for products in by_count.values():
+        for product, sums in products:
             if absorbed.keys().isdisjoint(sums):  # none has absorbed another product
                 for s in sums:
                     absorbed[s] = product
@@ -135,22 +135,22 @@ def pair_sincos(program: L) -> L:
     if _SIN not in program.kinds and _COS not in program.kinds:
         return program
     number: list[int] = []
-    kept: list[Instruction] = []
+    rewritten: list[Instruction] = []
     pairs: dict[int, int] = {}
-    new, add, numbered = tuple.__new__, kept.append, number.__getitem__
+    new, add, numbered = tuple.__new__, rewritten.append, number.__getitem__
     for instruction in program.instructions:
         operation, args, value = instruction
         if operation is _SIN or operation is _COS:
             angle = number[args[0]]
             if angle not in pairs:
-                pairs[angle] = len(kept)
+                pairs[angle] = len(rewritten)
                 add(Instruction(SINCOS, (angle,)))
             instruction = Instruction(SIN_OF if operation is _SIN else COS_OF, (pairs[angle],))
         elif args and pairs:
             instruction = new(Instruction, (operation, tuple(map(numbered, args)), value))
-        number.append(len(kept))
+        number.append(len(rewritten))
         add(instruction)
-    return program.rebuilt(kept, [number[r] for r in program.results])
+    return program.rebuilt(rewritten, [number[r] for r in program.results])
 
 
 def trim_loops(program: L) -> L:
@@ -168,9 +168,9 @@ def trim_loops(program: L) -> L:
     for k in range(len(instructions) - 1, -1, -1):  # a loop is trimmed after all that read it
         if k in needed:
             if k in parts:
-                own = [part for part in parts[k] if part in needed]
-                _trim(instructions, k, own, aliases)
-                needed.update(aliases[part] for part in own if part in aliases)
+                used_parts = [part for part in parts[k] if part in needed]
+                _trim(instructions, k, used_parts, aliases)
+                needed.update(aliases[part] for part in used_parts if part in aliases)
             needed.update(instructions[k].args)
     if aliases:
         for k in sorted(aliases):  # a value that passes through several loops is the argument of the first
@@ -186,11 +186,11 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     """Trim the loop at an index; ``parts`` are the indices of its used results."""
     _, args, loop = instructions[number]
     needs = _needs(loop, {instructions[k].value for k in parts})
-    carried, columns, outside, kept, frozen, unchanged, stores = needs
+    carried, columns, outside, kept_outputs, frozen, unchanged, stores = needs
     body, n, head = loop.body, loop.carried, int(loop.conditional)
     inputs = _inputs_of(body)
-    others = len(loop.split(args)[2])
-    if (len(carried), len(columns), len(outside), len(kept)) == (n, loop.inputs, others, loop.outputs):
+    outer_count = len(loop.split(args)[2])
+    if (len(carried), len(columns), len(outside), len(kept_outputs)) == (n, loop.inputs, outer_count, loop.outputs):
         return
     order = [*carried, *(n + j for j in columns), *(n + loop.inputs + j for j in outside), *frozen]
     index = {old: new for new, old in enumerate(order)}
@@ -198,33 +198,33 @@ def _trim(instructions: list[Instruction], number: int, parts: Sequence[int], al
     for k, old in inputs:
         listed[k] = Instruction(INPUT, (), index[old]) if old in index else Instruction(CONSTANT, (), 0.0)
     results = [*body.results[:head], *(body.results[head + k] for k in carried)]
-    results += [body.results[head + n + j] for j in kept]
+    results += [body.results[head + n + j] for j in kept_outputs]
     trimmed = Region(len(order), tuple(listed), tuple(results), body.first)
     if len(results) < len(body.results):  # otherwise only inputs are unused
         trimmed = trim_loops(trimmed.pruned())  # loops inside have fewer results that are used
     arguments = _arguments(loop, args, needs)
-    carried_at, kept_at = ({old: new for new, old in enumerate(some)} for some in (carried, kept))
+    carried_at, kept_at = ({old: new for new, old in enumerate(indices)} for indices in (carried, kept_outputs))
     watched = sum(1 for k in carried if k < loop.watched)
     sizes = {
         "carried": len(carried),
         "inputs": len(columns),
-        "outputs": len(kept),
+        "outputs": len(kept_outputs),
         "watched": watched,
         "stores": stores,
     }
     change = replace(loop, body=trimmed, **sizes)
     instructions[number] = Instruction(LOOP, tuple(arguments), change)
     for k in parts:
-        _, some, part = instructions[k]
+        _, loop_index, part = instructions[k]
         if part < n and part in unchanged and part not in carried:
             aliases[k] = args[part]
         elif part < n:
-            instructions[k] = Instruction(PART, some, carried_at[part])
+            instructions[k] = Instruction(PART, loop_index, carried_at[part])
         elif loop.conditional:
-            instructions[k] = Instruction(PART, some, part - n + len(carried))
+            instructions[k] = Instruction(PART, loop_index, part - n + len(carried))
         else:
             step, column = divmod(part - n, loop.outputs)
-            instructions[k] = Instruction(PART, some, len(carried) + step * len(kept) + kept_at[column])
+            instructions[k] = Instruction(PART, loop_index, len(carried) + step * len(kept_outputs) + kept_at[column])
 
 
 class _Needs(NamedTuple):
@@ -236,7 +236,7 @@ class _Needs(NamedTuple):
     carried: list[int]
     columns: list[int]
     outside: list[int]
-    kept: list[int]
+    outputs: list[int]
     frozen: list[int]
     unchanged: list[int]
     stores: int
@@ -249,8 +249,8 @@ def _needs(loop: Loop, used: set[int]) -> _Needs:
     source = [_input(body, r) for r in body.results[head : head + n]]
     unchanged = [k for k in range(n) if source[k] == k]
     stores = loop.stores if n in used else 0
-    kept = {(part - n) % loop.outputs for part in used if part >= n} if loop.outputs else set()
-    outputs = sorted({*kept, *range(stores)})
+    used_outputs = {(part - n) % loop.outputs for part in used if part >= n} if loop.outputs else set()
+    outputs = sorted({*used_outputs, *range(stores)})
     carried, taken = _needed_state(loop, inputs, {part for part in used if part < n}, outputs, set(unchanged))
     columns = [j for j in range(loop.inputs) if j < sum(loop.reads) or n + j in taken]
     outside = [j for j in range(body.takes - n - loop.inputs) if n + loop.inputs + j in taken]
@@ -260,12 +260,12 @@ def _needs(loop: Loop, used: set[int]) -> _Needs:
 
 def _arguments(loop: Loop, args: Sequence[int], needs: _Needs) -> list[int]:
     """Return the arguments of a loop reduced to the values that its results need."""
-    state, stacked, others = loop.split(args)
+    state, stacked, outer = loop.split(args)
     read, first = sum(loop.reads), len(loop.reads)
     result = [*(state[k] for k in needs.carried), *stacked[:first]]
     for t in range(loop.max_iterations if len(needs.columns) > read else 0):
         result += [stacked[first + t * loop.own_inputs + j - read] for j in needs.columns[read:]]
-    return result + [others[j] for j in needs.outside] + [state[k] for k in needs.frozen]
+    return result + [outer[j] for j in needs.outside] + [state[k] for k in needs.frozen]
 
 
 def _needed(body: Region, roots: Iterable[int]) -> bytearray:
@@ -335,40 +335,40 @@ def merge_loops(program: L) -> L:
         if operation is LOOP and not (loop.conditional or loop.stores or loop.reads):
             key = (args, loop.carried, loop.inputs, loop.max_iterations, loop.backward)
             alike.setdefault(key, []).append(k)
-    if all(len(numbers) == 1 for numbers in alike.values()):
+    if all(len(indices) == 1 for indices in alike.values()):
         return program
-    for numbers in alike.values():
-        for one in numbers:
-            for other in numbers:
-                if one < other and LOOP is instructions[one].operation is instructions[other].operation:
-                    _merge(instructions, one, other)
+    for indices in alike.values():
+        for first in indices:
+            for second in indices:
+                if first < second and LOOP is instructions[first].operation is instructions[second].operation:
+                    _merge(instructions, first, second)
     return program.rebuilt(instructions, program.results)
 
 
-def _merge(instructions: list[Instruction], one: int, other: int) -> None:
-    """Replace two loops by one that does the work of both, if possible."""
-    first, second = instructions[one].value, instructions[other].value
+def _merge(instructions: list[Instruction], at: int, repeated: int) -> None:
+    """Replace the loops at two indices by one that does the work of both, if possible."""
+    first, second = instructions[at].value, instructions[repeated].value
     both = _both(first, second)
     if both is None:
         return
     carried, more = first.carried, both.outputs
-    instructions[one] = Instruction(LOOP, instructions[one].args, both)
+    instructions[at] = Instruction(LOOP, instructions[at].args, both)
     for k, (operation, args, part) in enumerate(instructions):
-        if operation is PART and args[0] in (one, other):
-            loop, start = (first, 0) if args[0] == one else (second, first.outputs)
+        if operation is PART and args[0] in (at, repeated):
+            loop, start = (first, 0) if args[0] == at else (second, first.outputs)
             if part >= carried:
                 step, column = divmod(part - carried, loop.outputs)
                 part = carried + step * more + start + column
-            instructions[k] = Instruction(PART, (one,), part)
+            instructions[k] = Instruction(PART, (at,), part)
 
 
 def _both(first: Loop, second: Loop) -> Loop | None:
     """Return the loop with the outputs of two loops, or None if they do not carry the same values."""
     inputs = Graph().inputs("x", (first.body.takes,))
-    one, other = (loop.body.run(inputs) for loop in (first, second))
-    if not all(map(_same, one[: first.carried], other[: first.carried])):
+    first_results, second_results = (loop.body.run(inputs) for loop in (first, second))
+    if not all(map(_same, first_results[: first.carried], second_results[: first.carried])):
         return None
-    body = Region.of([*one, *other[first.carried :]], inputs)
+    body = Region.of([*first_results, *second_results[first.carried :]], inputs)
     return replace(first, body=body, outputs=first.outputs + second.outputs)
 
 
