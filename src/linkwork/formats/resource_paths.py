@@ -15,12 +15,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.errors import Issue, Location
 from linkwork.formats.file_reading import path_text
+from linkwork.model.body import Frame
 from linkwork.model.tree import Report, Tree
-from linkwork.shapes import Mesh
+from linkwork.shapes import Geometry, Mesh
 
 __all__ = [
     "ENVIRONMENT",
@@ -31,6 +33,7 @@ __all__ = [
     "resource_paths",
     "search_issue",
     "with_missing_meshes",
+    "with_names_beside",
 ]
 
 ENVIRONMENT = {
@@ -96,9 +99,8 @@ def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
     """Return the tree with a note (MESH_MISSING) about mesh files that are not found; none is opened."""
     names: dict[str, str] = {}  # links by the names of their meshes
     for frame in tree.frames:
-        for geometry in (*frame.visuals, *frame.collisions):
-            if isinstance(geometry.shape, Mesh):
-                names.setdefault(geometry.shape.uri, frame.name)
+        for geometry in _geometries(frame, Mesh):
+            names.setdefault(geometry.shape.uri, frame.name)
     if not names:
         return tree
     search, unknown = resource_paths(tree.files, package_dirs), set[str]()
@@ -120,6 +122,57 @@ def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
     hint = "no mesh is needed for kinematics and dynamics; shapes.load_mesh(name, folders) reads one"
     note = Issue("MESH_MISSING", message, first.where, hint)
     return replace(tree, report=Report((*tree.report.warnings, note)))
+
+
+def with_names_beside(tree: Tree, path: str | os.PathLike[str]) -> Tree:
+    """Return the tree with names of mesh and texture files as a robot file at ``path`` states them.
+
+    A file that is found gets a name relative to the folder of ``path``, or its absolute path if there is none, as on
+    another drive of Windows.  Relative names that lead to the same file from there stay, and so do names of files that
+    are not found, and URIs that do not lead to another file.
+    """
+    uris = {geometry.shape.uri for frame in tree.frames for geometry in _geometries(frame, Mesh)}
+    uris |= {x.material.texture for frame in tree.frames for x in frame.visuals if x.material and x.material.texture}
+    if not uris or not tree.files:
+        return tree
+    search, after = resource_paths(tree.files), resource_paths(path)
+    folder = os.path.realpath(os.path.dirname(os.path.abspath(path_text(path))))
+    new: dict[str | None, str] = {}
+    for name in uris:
+        file, later = path_of(search, name), path_of(after, name)
+        moves = later is None or os.path.isabs(name) or (file is not None and not os.path.samefile(file, later))
+        if file is not None and moves and (later is not None or "://" not in name):
+            new[name] = _relative(file, folder)
+    if not new:
+        return tree
+
+    def renamed(geometry: Geometry) -> Geometry:
+        shape, material = geometry.shape, geometry.material
+        if isinstance(shape, Mesh) and shape.uri in new:
+            geometry = replace(geometry, shape=replace(shape, uri=new[shape.uri]))
+        if material is not None and material.texture in new:
+            geometry = replace(geometry, material=replace(material, texture=new[material.texture]))
+        return geometry
+
+    frames = [
+        replace(frame, visuals=tuple(map(renamed, frame.visuals)), collisions=tuple(map(renamed, frame.collisions)))
+        for frame in tree.frames
+    ]
+    return replace(tree, frames=tuple(frames))
+
+
+def _relative(file: str, folder: str) -> str:
+    """Return the name of a file relative to a real folder, with slashes; the absolute path on another drive."""
+    real = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
+    try:
+        return os.path.relpath(real, folder).replace(os.sep, "/")
+    except ValueError:  # another drive of Windows
+        return real
+
+
+def _geometries(frame: Frame, kind: type) -> Iterator[Any]:
+    """Yield the visual and collision shapes of a kind on a frame, with their poses."""
+    return (x for x in (*frame.visuals, *frame.collisions) if isinstance(x.shape, kind))
 
 
 def _folders_of(environment: Mapping[str, str]) -> Iterator[str]:

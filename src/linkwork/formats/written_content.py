@@ -8,6 +8,7 @@ from typing import Any
 
 from linkwork._util.messages import letters, listed, quoted
 from linkwork.errors import Findings, Issue, Location
+from linkwork.formats.resource_paths import path_of, resource_paths
 from linkwork.formats.unique_names import Names
 from linkwork.formats.xml_text import number_list_text
 from linkwork.model.tree import Report, Tree
@@ -139,13 +140,21 @@ class MeshFolder:
 
 
 def report_mesh_names(log: WritingLog, tree: Tree, path: str | os.PathLike[str] | None) -> None:
-    """Record names of mesh files that are relative to the folder of another file than the written one."""
-    if path is None or tree.source is None:
+    """Record mesh files that a reader of the written file does not find: missing ones, and those in other folders."""
+    shapes = [shape.shape for frame in tree.frames for shape in (*frame.visuals, *frame.collisions)]
+    names = [*dict.fromkeys(shape.uri for shape in shapes if isinstance(shape, Mesh) and "://" not in shape.uri)]
+    if path is None or tree.source is None or not names:
         return
     before, after = (os.path.dirname(os.path.realpath(file)) for file in (tree.source, path))
-    shapes = [shape.shape for frame in tree.frames for shape in (*frame.visuals, *frame.collisions)]
-    names = {shape.uri: None for shape in shapes if isinstance(shape, Mesh) and "://" not in shape.uri}
-    relative = [name for name in names if not os.path.isabs(name)]
+    search = resource_paths(path)
+    unread = [name for name in names if path_of(search, name) is None]
+    outside = [name for name in unread if os.path.exists(os.path.join(after, name))]
+    if outside:
+        folders = dict.fromkeys(os.path.dirname(os.path.normpath(os.path.join(after, name))) for name in outside)
+        names_of_folders = ", ".join(map(repr, folders))
+        hint = f"show(meshes=[{names_of_folders}]) and with_collision_hulls read them; or copy them beside the file"
+        log.changed("links", f"mesh files are outside of the folders that readers search: {listed(outside)}", hint)
+    relative = [name for name in unread if name not in outside and not os.path.isabs(name)]
     if relative and before != after:
         hint = f"copy the mesh files from {before}, or write to that folder"
         log.changed("links", f"names of mesh files are relative to another folder: {listed(relative)}", hint)

@@ -23,8 +23,8 @@ class WritingMethods(RobotBase):
 
         The file holds everything: joints of all types, limits, drives, couplings, frames, inertias, shapes,
         constraints, force elements, actuators, named configurations, disabled collision pairs and gravity.  The loaded
-        robot is equal to this one, to the bit.  Files of meshes are not copied; the file holds their names.  An
-        existing file is replaced, after the new one is completely written.
+        robot is equal to this one, to the bit.  Files of meshes are not copied; the file holds their names, which are
+        relative to its folder.  An existing file is replaced, after the new one is completely written.
 
         >>> import tempfile
         >>> import linkwork as lw
@@ -39,9 +39,10 @@ class WritingMethods(RobotBase):
         constraints, force elements and shapes.  Then no file is written.
         """
         from linkwork.formats import robot_text
+        from linkwork.formats.resource_paths import with_names_beside
 
         _check_path("save", path, ".json")
-        _write("save", {path: robot_text(self._tree)})
+        _write("save", {path: robot_text(with_names_beside(self._tree, path))})
 
     def to_urdf(
         self,
@@ -76,6 +77,7 @@ class WritingMethods(RobotBase):
         path that does not end in ".urdf", and for a name that XML cannot represent.
         """
         from linkwork.formats import loops_text, urdf_text
+        from linkwork.formats.resource_paths import with_names_beside
         from linkwork.formats.urdf.urdf_writer import with_written_joints
         from linkwork.formats.written_content import MeshFolder
 
@@ -83,7 +85,8 @@ class WritingMethods(RobotBase):
         if loops is not None:
             _check_path("to_urdf", loops, ".json", argument="loops")
         folder = None if meshes is None else MeshFolder(meshes, path)
-        text, report = urdf_text(self._tree, strict=strict, with_loops_file=loops is not None, meshes=folder, path=path)
+        tree = with_names_beside(self._tree, path)
+        text, report = urdf_text(tree, strict=strict, with_loops_file=loops is not None, meshes=folder, path=path)
         beside = {} if loops is None else {loops: loops_text(with_written_joints(self._tree))}
         _write("to_urdf", {**({} if folder is None else folder.files()), **beside, path: text})
         return report
@@ -140,11 +143,13 @@ class WritingMethods(RobotBase):
         path that does not end in ".sdf" or ".world", and for a name that XML cannot represent.
         """
         from linkwork.formats import sdf_text
+        from linkwork.formats.resource_paths import with_names_beside
         from linkwork.formats.written_content import MeshFolder
 
         _check_path("to_sdf", path, ".sdf", ".world")
         folder = None if meshes is None else MeshFolder(meshes, path)
-        text, report = sdf_text(self._tree, strict=strict, world=world, meshes=folder, path=path)
+        tree = with_names_beside(self._tree, path)
+        text, report = sdf_text(tree, strict=strict, world=world, meshes=folder, path=path)
         _write("to_sdf", {**({} if folder is None else folder.files()), path: text})
         return report
 
