@@ -197,3 +197,34 @@ def test_reduced_dynamics_include_losses_in_loop_joints() -> None:
     a, _ = constrained_forward_dynamics(*arguments, passive=True)
     first = robot.joints[0]
     assert reduced_forward_dynamics(*arguments, (first.name,), passive=True)[0] == pytest.approx(a[0], abs=1e-12)
+
+
+def test_springs_of_angles_that_close_loops_pull_along_the_shorter_direction(drawn) -> None:
+    """A disc on a hinge whose angle a second joint with a spring has, too: energy ½ k d², |d| at most half a turn."""
+    hinge = lw.Joint.of(Revolute((0, 0, 1)), name="hinge", parent="world", child="disc")
+    disc = lw.Robot.build("disc", lw.Link("disc", mass=1.0, inertia=(0.1, 0.1, 0.2)), hinge, gravity=(0, 0, 0))
+    q, k, q_rest = np.linspace(-9.0, 9.0, 61)[:, None], 0.7, 2.0
+    d = np.angle(np.exp(1j * (q[:, 0] - q_rest)))
+    composite = Composite((Revolute((0, 0, 1)), Universal((1, 0, 0), (0, 1, 0))))
+    cases = (
+        (Revolute((0, 0, 1)), 0),
+        (Cylindrical((0, 0, 1)), 0),
+        (Planar(), 2),
+        (Universal((1, 0, 0), (0, 0, 1)), 1),
+        (SphericalEuler("zyx"), 0),
+        (Revolute((0, 0, -1)).reversed(), 0),
+        (composite, 0),
+    )
+    for kind, index in drawn(cases):
+        axis = np.eye(kind.nv)[index]
+        robot = disc.with_loop("pin", "world", "disc", kind, stiffness=k * axis, rest=q_rest * axis, damping=0.1 * axis)
+        name = kind.type_name()
+        assert np.allclose(robot.potential_energy(q, passive=True), 0.5 * k * d**2, rtol=0.0, atol=1e-9), name
+        force = robot.loop_passive_force(q, np.ones_like(q))[:, index]
+        assert np.allclose(force, -k * d - 0.1, rtol=0.0, atol=1e-9), name
+        a = robot.constrained_forward_dynamics(q, np.ones_like(q), [0.0], passive=True)[0][:, 0]
+        assert np.allclose(a, (-k * d - 0.1) / 0.2, rtol=0.0, atol=1e-8), name
+        parameters = {"rest:pin": 1.5 * axis}
+        changed = robot.with_parameters(parameters)
+        run = robot.simulate([0.0], [1.0], duration=0.01, parameters=parameters)
+        assert np.allclose(run.q, changed.simulate([0.0], [1.0], duration=0.01).q, rtol=0.0, atol=1e-14), name

@@ -304,6 +304,8 @@ SLIGHT: tuple[tuple[type[JointType], set[str], float, float], ...] = (
     (slight(Turned, "velocity_from_rate_jacobian"), {"jacobians"}, 3e-8, 3e-9),
     (slight(Turned, "velocity_from_rate_adjoint"), {"velocity_from_rate_adjoint", "jacobians"}, 3e-8, 3e-9),
     (slight(Turned, "difference_rate"), {"difference_rate"}, 3e-8, 3e-9),
+    (slight(Turned, "deflection"), {"deflection"}, 3e-8, 3e-9),
+    (slight(Turned, "deflection_rate"), {"deflection", "deflection_rate"}, 3e-8, 3e-9),
     (slight(Turned, "normalize", _shifted), {"normalize", "distance", "checked", "random"}, 3e-8, 1e-9),
     (slight(Ball, "normalize"), {"normalize"}, 3e-8, 3e-10),
     (slight(Turned, "canonical", _shifted), {"canonical"}, 3e-8, 3e-9),
@@ -324,9 +326,9 @@ SLIGHT: tuple[tuple[type[JointType], set[str], float, float], ...] = (
     (slight(Turned, "commuting_translations", _tilted), {"commuting_translations", "reversed"}, 1e-7, 3e-9),
     (slight(Turned, "commuting_rotations", _tilted), {"commuting_rotations", "reversed"}, 1e-7, 3e-9),
     (slight(Turned, "reduced_inertia", _heavier), {"reduced_inertia", "reversed", "dynamics"}, 1e-6, 1e-9),
-    (WrongRates, {"S", "q_dot"}, 3e-5, 3e-9),
+    (WrongRates, {"S", "q_dot", "deflection"}, 3e-5, 3e-9),
     (WrongInverse, {"velocity_from_rate", "velocity_from_rate_adjoint", "jacobians"}, 3e-8, 3e-9),
-    (WrongLocal, {"integrate, difference"}, 3e-8, 3e-9),
+    (WrongLocal, {"integrate, difference", "deflection"}, 3e-8, 3e-9),
 )
 
 BREAKS: dict[type[JointType], str] = {

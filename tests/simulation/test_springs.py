@@ -109,12 +109,12 @@ def test_stiff_springs_of_joints_with_curved_coordinates_add_no_energy(drawn):
             robot, owner = robot.with_loop("pivot", "body", "seat", lw.joints.Spherical(), stiffness=1.0), "pivot"
         v = 2.0 * np.random.default_rng(1).normal(size=robot.nv)
         v = robot.project_velocity(robot.neutral(), v) if name == "loop" else v
-        each = 1e6 * np.eye(3, 3 if name == "loop" else robot.nv)  # of rotations first
+        each = 1e6 * np.eye(3 if name == "loop" else robot.nv)
         stiffness = {f"stiffness:{owner}": each}
         if name != "loop":
-            stiffness["rest:free"] = np.tile(robot.neutral(), (3, 1))
+            stiffness["rest:free"] = np.tile(robot.neutral(), (len(each), 1))
         result = robot.simulate(
-            np.tile(robot.neutral(), (3, 1)),
+            np.tile(robot.neutral(), (len(each), 1)),
             v,
             duration=4.0,
             record_every=20,
@@ -169,6 +169,8 @@ def test_springs_of_joints_that_turn_past_half_a_revolution_cause_a_warning():
 
     ball = turning_body(lw.joints.Floating(), 0.0).with_loop("joint of loop", "world", "body", lw.joints.Spherical())
     ball = ball.with_parameters({"stiffness:joint of loop": [0.1] * 3})
+    disc = turning_body(lw.joints.Revolute((0, 0, 1)), 0.0)
+    disc = disc.with_loop("joint of loop", "world", "body", lw.joints.Revolute((0, 0, 1)), stiffness=0.1)
     weak = {"stiffness:joint": [[0.0] * 6, [0.1] * 6]}
     for robot, axis, changed, name in (
         (turning_body(lw.joints.Revolute((0, 0, 1)), 0.1), 0, {}, None),
@@ -176,6 +178,7 @@ def test_springs_of_joints_that_turn_past_half_a_revolution_cause_a_warning():
         (turning_body(lw.joints.SphericalMRP(), 0.1), 2, {}, "'joint' turns .* at 0.5[34] s:"),
         (turning_body(lw.joints.Floating(), 1.0), 2, weak, "'joint' turns .* at 0.5[34] s in environment 1:"),
         (ball, 2, {}, "'joint of loop' turns .* at 0.5[34] s:"),
+        (disc, 0, {}, "'joint of loop' turns .* at 0.5[34] s:"),
     ):
         q, v = robot.neutral(), np.zeros(robot.nv)
         v[axis] = 6.0

@@ -126,6 +126,9 @@ class Composite(JointType):
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         return self._each(lambda j, q, target: j.difference(q, target), self._split_q(q), self._split_q(other))
 
+    def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
+        return self._each(lambda j, q_rest, q: j.deflection(q_rest, q), self._split_q(q_rest), self._split_q(q))
+
     def zero(self) -> list[float]:
         return self._each(lambda j: j.zero())
 

@@ -170,6 +170,12 @@ class FloatingMRP(JointType):
         between = epsilon.rotation().inv_act(Vec3.of(other[3:6]) - p)
         return [*turn, *twist_of_translation(turn, between)]
 
+    def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
+        """Return the rotation vector from ``q_rest`` to ``q``, and the displacement in the axes of M at rest."""
+        epsilon, moved = _sigma(q_rest).quaternion(), Vec3.of(q[3:6]) - Vec3.of(q_rest[3:6])
+        turn = (epsilon.conjugate() @ _sigma(q).quaternion()).log()
+        return [*turn, *epsilon.rotation().inv_act(moved)]
+
     def canonical(self, q: Scalars) -> list[Any]:
         return [*_sigma(q).short().sigma, *q[3:6]]
 

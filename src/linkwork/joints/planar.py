@@ -130,6 +130,10 @@ class Planar(JointType):
         v = twist_of_translation(Vec3(0.0, 0.0, turn), Vec3(x, y, 0.0))
         return [v.x, v.y, turn]
 
+    def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
+        """Return the displacement from ``q_rest`` to ``q`` along the axes x and y of M at rest, and their angle."""
+        return self.velocity_from_rate(q_rest, [b - a for a, b in zip(q_rest, q, strict=True)])
+
     def commuting_translations(self) -> tuple[Vec3, ...]:
         return (self.normal,)
 

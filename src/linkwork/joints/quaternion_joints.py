@@ -157,6 +157,12 @@ class Floating(JointType):
         between = epsilon.rotation().inv_act(Vec3.of(other[4:7]) - p)
         return [*turn, *twist_of_translation(turn, between)]
 
+    def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
+        """Return the rotation vector from ``q_rest`` to ``q``, and the displacement in the axes of M at rest."""
+        epsilon, moved = self._epsilon(q_rest), Vec3.of(q[4:7]) - Vec3.of(q_rest[4:7])
+        turn = (epsilon.conjugate() @ self._epsilon(q)).log()
+        return [*turn, *epsilon.rotation().inv_act(moved)]
+
     def zero(self) -> list[float]:
         return [*self._coordinates(Quaternion(1.0, 0.0, 0.0, 0.0)), 0.0, 0.0, 0.0]
 

@@ -82,6 +82,9 @@ class Reversed(JointType):
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         return self.joint.difference(q, other)
 
+    def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
+        return self.joint.deflection(q_rest, q)
+
     def zero(self) -> list[float]:
         return self.joint.zero()
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
 from linkwork.constraints import LoopJoint
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.functions import floor
+from linkwork.joints import JointType
+from linkwork.joints.straight_motion import straight_motion_joint
 from linkwork.model.body import WORLD, Body, Drive, Limits
+from linkwork.model.periodic_coordinates import PeriodicCoordinates, counting_angles
 from linkwork.model.tree import Tree
 from linkwork.spatial import Inertia, Pose
 
-__all__ = ["body_of", "loops_of", "with_loop_values"]
+__all__ = ["body_of", "loops_of", "periodic_angles", "spring_configuration", "with_loop_values"]
 
 
 def loops_of(tree: Tree) -> list[LoopJoint]:
@@ -47,6 +53,27 @@ def body_of(loop: LoopJoint) -> Body:
             friction_velocity=loop.friction_velocity,
         ),
     )
+
+
+def spring_configuration(loop: LoopJoint, X: Pose) -> list[Any]:
+    """Return the configuration q_J of a loop joint at a pose X, with the revolutions that are nearest to its rest.
+
+    A pose determines the angles of a joint up to full revolutions.  Springs of these angles pull along the shorter
+    direction, so that their energy is a continuous function of the pose.
+    """
+    q = loop.joint.configuration_from_pose(X)
+    if not loop.rest or all(map(is_zero, loop.stiffness)):
+        return q
+    periodic = periodic_angles(loop.joint).in_q
+    return [
+        x - math.tau * floor((x - q_rest) * (1.0 / math.tau) + 0.5) if counts and not is_zero(q_rest) else x
+        for x, q_rest, counts in zip(q, loop.rest, periodic, strict=True)
+    ]
+
+
+def periodic_angles(joint: JointType) -> PeriodicCoordinates:
+    """Return the angles of a joint that its pose determines up to full revolutions."""
+    return counting_angles(straight_motion_joint(joint), periodic=True)
 
 
 def with_loop_values(loop: Any, kind: str, values: Sequence[Any]) -> Any:

@@ -7,7 +7,9 @@ and what it does is felt by the numbers of the tree through its ratio.
 from dataclasses import replace
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
+import linkwork as lw
 from linkwork import joints
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscopic_force, spring_energy
 from linkwork.model.body import Drive
@@ -114,6 +116,40 @@ def test_joint_spring_forces_at_rest_and_half_a_turn_away_are_negative_gradients
         steps = h * np.eye(tree.nv)
         slope = (energy(tree, f.integrate(far, steps)) - energy(tree, f.integrate(far, -steps))) / (2.0 * h)
         assert np.allclose(-slope, force, rtol=1e-6, atol=1e-6 * (1.0 + np.abs(force).max()))
+
+
+def test_springs_of_positions_and_rotations_of_a_free_body_are_independent():
+    """Their energy is ½ Σ k d² + ½ Σ k φ²: the displacement d along M's axes at rest, and the rotation vector φ.
+
+    The energy is continuous where the rotation passes half a revolution, and finite after full revolutions.
+    """
+    rng, floating, flat = np.random.default_rng(2), joints.Floating(), joints.Planar.example(np.random.default_rng(1))
+    free = (floating, joints.Floating(scalar_last=True), joints.FloatingMRP(), joints.Composite((floating,)))
+    for joint in (*free, flat, floating.reversed(), flat.reversed()):
+        between = lw.Joint.of(joint, name="free", parent="world", child="body")
+        robot = lw.Robot.build("free", lw.Link("body", mass=1.0), between, gravity=(0, 0, 0))
+        k, q_rest = rng.uniform(1.0, 9.0, robot.nv), robot.random_configuration(rng)
+        robot = robot.with_joint_dynamics(stiffness=k, rest=q_rest)
+        f, q = Direct(robot.tree), robot.random_configuration(rng, size=20)
+        inverted = isinstance(joint, joints.Reversed)
+        X = np.linalg.inv(robot.pose(q, "body")) if inverted else robot.pose(q, "body")
+        X_rest = np.linalg.inv(robot.pose(q_rest, "body")) if inverted else robot.pose(q_rest, "body")
+        change = np.linalg.inv(X_rest) @ X
+        if robot.nv == 3:
+            axes = np.array([[*flat.x_axis], [*flat.y_axis]])
+            phi = np.concatenate([change[:, :3, 3] @ axes.T, q[:, 2:] - q_rest[2:]], axis=-1)
+        else:
+            phi = np.concatenate([Rotation.from_matrix(change[:, :3, :3]).as_rotvec(), change[:, :3, 3]], axis=-1)
+        assert_close(f.potential_energy(q, passive=True), 0.5 * phi**2 @ k, 1e-12, joint.type_name())
+        turn = np.zeros(robot.nv)
+        turn[[2] if robot.nv == 3 else [0, 1, 2]] = 1.0 if robot.nv == 3 else (0.48, 0.6, 0.64)
+        sides = []
+        for revolutions in (0.5 - 1e-9, 0.5 + 1e-9, 1.0 - 1e-9, 1.0 + 1e-9, 3.0):
+            turned = robot.integrate(q_rest, 2.0 * np.pi * revolutions * turn)
+            turned[: 2 if robot.nv == 3 else None][-2:] += (0.7, -0.3)  # positions in F
+            sides.append(f.potential_energy(turned[None], passive=True)[0])
+        assert abs(sides[0] - sides[1]) < 1e-6 * sides[0] and abs(sides[2] - sides[3]) < 1e-6 * (sides[2] + 1.0)
+        assert sides[4] < 0.5 * (6.0 * np.pi) ** 2 * k.max() + k.max()
 
 
 @with_few_functions

@@ -36,6 +36,8 @@ MODELS = {
         <geom size=".1" pos=".1 .1 0"/>
         <body pos="0 .3 0"><joint type="slide" stiffness="5" springref=".2" springdamper="0 0"/><geom size=".1"/>
         </body></body></body></worldbody>""",
+    "springs of free bodies": """<worldbody><body pos=".4 .1 1" euler="10 20 30"><joint type="free" stiffness="3"/>
+    <geom type="box" size=".1 .2 .3" pos=".1 0 0"/></body></worldbody>""",
     "springdamper": """<worldbody><body><joint springdamper="0.1 0.7"/><geom size=".1" pos=".2 0 0"/></body>
     </worldbody>""",
     "radians and eulerseq": """<compiler angle="radian" eulerseq="ZYX"/><worldbody><body euler=".1 .2 .3">

@@ -115,6 +115,37 @@ def test_mujoco_reads_written_joints_of_all_its_joint_types():
             mjcf_text(random_tree(rng, 1, types=[kind]))
 
 
+def test_springs_of_planar_and_floating_joints_written_to_mjcf_have_equal_energy():
+    """Springs of a planar joint whose rest is turned, or of a free joint that differ by axis, are lost by name."""
+    planar, free, rng = joints.Planar(), joints.Floating(), np.random.default_rng(3)
+    for kind, k, q_rest, keeps in (
+        (planar, [1.0, 2.0, 3.0], [0.3, 0.4, 0.0], True),
+        (planar, [2.0, 2.0, 3.0], [0.3, -0.2, 0.7], True),
+        (planar, [1.0, 2.0, 3.0], [0.3, 0.4, 0.7], False),
+        (free, [2.0] * 6, None, True),
+        (joints.FloatingMRP(), [2.0] * 6, None, True),
+        (free, [2.0] * 3 + [3.0] * 3, None, False),
+    ):
+        between = lw.Joint.of(kind, name="free", parent="world", child="body")
+        robot = lw.Robot.build("free", lw.Link("body", mass=1.3, inertia=(0.1, 0.2, 0.25)), between)
+        robot = robot.with_joint_dynamics(stiffness=k, rest=q_rest)
+        text, report = mjcf_text(robot.tree)
+        assert ("no springs like" in str(report)) is not keeps, (kind, k, q_rest)
+        model = mujoco.MjModel.from_xml_string(text)
+        read, data = lw.Robot.from_mujoco(model), mujoco.MjData(model)
+        model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+        for q in read.random_configuration(rng, size=4 * keeps):
+            data.qpos[:] = lw.formats.MujocoCoordinates(read, model).qpos(q)
+            mujoco.mj_forward(model, data)
+            mine = robot.potential_energy(robot.joint("free").configuration_of(read.pose(q, "body")), passive=True)
+            assert data.energy[0] == pytest.approx(mine, rel=1e-12, abs=1e-12), (kind, k, q_rest)
+            assert read.potential_energy(q, passive=True) == pytest.approx(mine, rel=1e-12, abs=1e-12), (
+                kind,
+                k,
+                q_rest,
+            )
+
+
 def test_mujoco_reads_bundled_robots_written_as_mjcf():
     rng = np.random.default_rng(1)
     for name in robots.names():

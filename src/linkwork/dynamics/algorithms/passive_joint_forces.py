@@ -9,9 +9,9 @@ diagonal of the mass matrix, and Hamel's equations of this energy have the gyros
 
 g is zero for joints with q̇ = v.  For a ball joint it is ω × I ω.  It does no work.
 
-φ are the local coordinates of q around the rest configuration of the springs.  Where these are not angles or lengths, a
-spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  The force of a follower acts on its
-master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
+φ is the deflection of the springs from their rest (`JointType.deflection`).  Where its elements are not angles or
+lengths, a spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  The force of a follower
+acts on its master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
 
 Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal); Hamel,
 Theoretische Mechanik, 1949 (equations in velocities that are no rates of coordinates).
@@ -37,6 +37,8 @@ __all__ = [
     "added_force",
     "added_force_of_joints",
     "armature",
+    "deflection",
+    "deflection_rates",
     "dissipated_power",
     "exerted",
     "gyroscopic_force",
@@ -136,14 +138,21 @@ def exerted(body: Body, q: Scalars, v: Scalars, friction: str | FrictionLaw) -> 
     stiffness, phi = _stretched(body, q)
     if stiffness:
         pull = [k * x for k, x in zip(stiffness, phi, strict=True)]
-        for k, rates in enumerate(_deflection_rates(body, q if coupling is None else coupling.q(q))):
+        for k, rates in enumerate(deflection_rates(body, q)):
             result[k] = result[k] - sum((a * b for a, b in zip(rates, pull, strict=True)), 0.0)
     return result if coupling is None else [x * coupling.ratio for x in result]
 
 
-def _deflection_rates(body: Body, q: Scalars) -> list[list[Any]]:
-    """Return, for each velocity of a body's joint at its own q, the rates φ̇ of the springs' deflections φ (nv)."""
-    return [body.call_joint("difference_rate", _rest(body), q, unit) for unit in unit_vectors(body.joint.nv)]
+def deflection(body: Body, q: Scalars) -> list[Any]:
+    """Return the deflection φ (nv) of the springs in a body's joint, at its configuration q in the tree."""
+    result: list[Any] = body.call_joint("deflection", _rest(body), _joint_configuration(body, q))
+    return result
+
+
+def deflection_rates(body: Body, q: Scalars) -> list[list[Any]]:
+    """Return the rate φ̇ of the springs' deflection for each unit velocity of a body's joint, at its q in the tree."""
+    arguments = _rest(body), _joint_configuration(body, q)
+    return [body.call_joint("deflection_rate", *arguments, unit) for unit in unit_vectors(body.joint.nv)]
 
 
 def has_curved_springs(body: Body) -> bool:
@@ -157,7 +166,7 @@ def spring_rows(body: Body, q: Scalars, rows: Sequence[Scalars]) -> list[Resisti
     ``rows`` are those of the joint's velocities.
     """
     columns, result = [*zip(*rows, strict=True)], []
-    for k, rates in enumerate(zip(*_deflection_rates(body, q), strict=True)):
+    for k, rates in enumerate(zip(*deflection_rates(body, q), strict=True)):
         row = [dot(rates, column) for column in columns]
         result.append(ResistingRow(row, body.joint_name, k, body.drive.stiffness[k], 0.0))
     return result
@@ -178,14 +187,14 @@ def _resisted(body: Body, v: Scalars, friction: str | FrictionLaw) -> list[Any]:
 
 
 def _stretched(body: Body, q: Scalars) -> tuple[tuple[Any, ...], list[Any]]:
-    """Return the stiffness of a joint's springs and their deflection φ; () and [] without springs.
-
-    φ are the local coordinates of the joint's configuration around the springs' rest.
-    """
+    """Return the stiffness of a joint's springs and their deflection φ; () and [] without springs."""
     stiffness = body.drive.stiffness
-    if all(map(is_zero, stiffness)):
-        return (), []
-    return stiffness, body.call_joint("difference", _rest(body), q if body.coupling is None else body.coupling.q(q))
+    return ((), []) if all(map(is_zero, stiffness)) else (stiffness, deflection(body, q))
+
+
+def _joint_configuration(body: Body, q: Scalars) -> Scalars:
+    """Return the joint's own configuration, from that of its master if it follows another joint."""
+    return q if body.coupling is None else body.coupling.q(q)
 
 
 def _rest(body: Body) -> list[Any]:

@@ -24,9 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from linkwork.dynamics.algorithms.passive_joint_forces import gyroscopic_of
-from linkwork.joints.base.from_transform import unit_vectors
-from linkwork.model.body import WORLD, Body
+from linkwork.dynamics.algorithms.passive_joint_forces import deflection, deflection_rates, gyroscopic_of
+from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Option, Output
 from linkwork.model.tree import Tree
@@ -100,8 +99,8 @@ def force_columns(tree: Tree, q: Scalars, v: Scalars, a: Scalars, friction: str 
         result[row][armature + column] = result[row][armature + column] + ratio * ratio * a[i][index]
         result[row][damping + column] = ratio * rate
         result[row][dry + column] = ratio * law.per_friction(rate, ratio * a[i][index], body.dry_friction[index])
-        phi = _stretched(body, q[i])[index]
-        for k, rates in enumerate(_rates(body, q[i]), start=row - index):
+        phi = deflection(body, q[i])[index]
+        for k, rates in enumerate(deflection_rates(body, q[i]), start=row - index):
             result[k][stiffness + column] = ratio * rates[index] * phi
     return result
 
@@ -122,28 +121,8 @@ def potential_columns(tree: Tree, q: Scalars) -> list[Any]:
     Its elements are ½ φ² for stiffness, with the springs' deflection φ, and 0 for the others.
     """
     q, velocities = tree.split_q(q), [*joint_velocities(tree)]
-    phi = [_stretched(tree.bodies[i], q[i])[index] for _, _, i, index in velocities]
+    phi = [deflection(tree.bodies[i], q[i])[index] for _, _, i, index in velocities]
     return [*[0.0] * (3 * len(velocities)), *(0.5 * (x * x) for x in phi)]
-
-
-def _at(body: Body, q: Scalars) -> Scalars:
-    """Return the joint's own configuration, from that of its master if it follows one."""
-    return q if body.coupling is None else body.coupling.q(q)
-
-
-def _stretched(body: Body, q: Scalars) -> list[Any]:
-    """Return φ, the local coordinates of the joint's configuration around its springs' rest."""
-    result: list[Any] = body.call_joint("difference", _rest(body), _at(body, q))
-    return result
-
-
-def _rates(body: Body, q: Scalars) -> list[list[Any]]:
-    """Return the rate φ̇ of the springs' deflection for each unit velocity of the joint."""
-    return [body.call_joint("difference_rate", _rest(body), _at(body, q), unit) for unit in unit_vectors(body.joint.nv)]
-
-
-def _rest(body: Body) -> list[Any]:
-    return [*body.drive.rest] or body.call_joint("zero")
 
 
 Scalars = Sequence[Any]

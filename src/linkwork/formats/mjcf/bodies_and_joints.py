@@ -224,21 +224,20 @@ class _Joints:
                 source.unsupported(f"{caller}: the yielding of its spring is not taken", self.where(j))
         if "damper" not in source.disabled and self.damping_poly and any(map(any, self.damping_poly[dofs])):
             source.unsupported(f"{caller}: the higher powers of its damping force are not taken", self.where(j))
+        rest = tuple(self.qpos_spring[self.q[j] : self.q[j] + joint.nq])
         if self.types[j] == "free":
-            self.check_free(j, dofs, stiffness)
-            stiffness = 0.0
+            self.check_free(j, dofs)
+            rest = rest[3:] + rest[:3]  # MuJoCo's order is position, quaternion
         return Drive(
             armature=armature if any(armature) else (),
             stiffness=(stiffness,) * joint.nv if stiffness else (),
-            rest=tuple(self.qpos_spring[self.q[j] : self.q[j] + joint.nq]) if stiffness else (),
+            rest=rest if stiffness else (),
         )
 
-    def check_free(self, j: int, dofs: slice, stiffness: float) -> None:
+    def check_free(self, j: int, dofs: slice) -> None:
         """Report properties of a free joint that act along the world's axes in MuJoCo."""
         source, caller = self.source, self.source.title("free joint", self.source.joints[j])
         armature, damping, friction = (x[dofs] for x in (self.armature, self.damping, self.friction))
-        if stiffness:
-            source.unsupported(f"{caller}: its spring is not taken", self.where(j))
         if len({*armature[:3]}) > 1:
             source.unsupported(f"{caller}: its armature acts along the body's axes, not the world's", self.where(j))
         if any(friction[:3]):

@@ -41,6 +41,8 @@ DEPENDS_ON: dict[str, tuple[str, ...]] = {  # method or attribute: the methods t
     "velocity_from_rate_jacobian": ("velocity_from_rate",),
     "velocity_from_rate_adjoint": ("velocity_from_rate",),
     "difference_rate": ("difference", "q_dot"),
+    "deflection": ("difference", "q_dot"),
+    "deflection_rate": ("deflection", "difference", "q_dot"),
     "distance": ("normalize", "unit_length"),
     "canonical": ("X",),
     "regularity": ("X", "q_dot"),

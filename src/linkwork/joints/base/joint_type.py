@@ -201,6 +201,22 @@ class JointType(ABC):
         moving = seeded(other, self.q_dot(other, v))
         return [parts(x, moving[0].level)[1] for x in self.difference(q, moving)]
 
+    def deflection(self, q_rest: Scalars, q: Scalars) -> list[Any]:
+        """Return the deflection φ (nv,) at q of springs along v that are at rest at ``q_rest``.
+
+        φ is zero at rest, where its rate is v.  Springs of stiffness K have the energy ½ φᵀ K φ.  Default:
+        ``difference(q_rest, q)``.  A planar or floating joint has the position in the axes of M at rest instead of the
+        linear part of a twist.  Springs of positions and rotations are then independent.
+        """
+        return self.difference(q_rest, q)
+
+    def deflection_rate(self, q_rest: Scalars, q: Scalars, v: Scalars) -> list[Any]:
+        """Return φ̇ (nv,), the rate of ``deflection(q_rest, q)`` while q moves at velocity v."""
+        if self.nv == 0:
+            return []
+        moving = seeded(q, self.q_dot(q, v))
+        return [parts(x, moving[0].level)[1] for x in self.deflection(q_rest, moving)]
+
     def zero(self) -> list[float]:
         """Return the reference configuration: all coordinates zero, by default.
 

@@ -22,7 +22,7 @@ from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.body import Drive
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
-from linkwork.model.loop_joints import body_of, loops_of
+from linkwork.model.loop_joints import body_of, loops_of, spring_configuration
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion
 
@@ -78,8 +78,11 @@ def loop_wrenches(tree: Tree, q: Scalars) -> list[Force]:
 
 def loop_passive_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
     """Return the forces of springs, damping and friction of the joints that close loops, concatenated."""
-    state = KinematicState(tree, q, v)
-    return [x for loop in loops_of(tree) for x in exerted(body_of(loop), *_state_of(state, loop), friction)]
+    state, result = KinematicState(tree, q, v), list[Any]()
+    for loop in loops_of(tree):
+        q_spring = spring_configuration(loop, state.between(loop.frame, loop.relative_to).pose)
+        result += exerted(body_of(loop), q_spring, _state_of(state, loop)[1], friction)
+    return result
 
 
 def with_loop_forces(
@@ -125,7 +128,8 @@ def loop_motor_wrenches(
         q_J = joint.configuration_from_pose(between.pose)
         if acts:
             v_J = joint.velocity_from_twist(q_J, between.twist)
-            torques = [a + b for a, b in zip(torques, exerted(body_of(loop), q_J, v_J, friction), strict=True)]
+            q_spring = spring_configuration(loop, between.pose)
+            torques = [a + b for a, b in zip(torques, exerted(body_of(loop), q_spring, v_J, friction), strict=True)]
         twists = _twist_columns(loop, q_J)
         result.append(Force.of([sum((a * b for a, b in zip(twist, torques, strict=True)), 0.0) for twist in twists]))
     return result

@@ -51,6 +51,8 @@ def _sizes(t: Trial) -> list[float]:
             (len(j.velocity_from_rate(q, j.q_dot(q, v))), j.nv, "velocity_from_rate"),
             (len(j.difference(q, q)), j.nv, "difference"),
             (len(j.difference_rate(q, q, v)), j.nv, "difference_rate"),
+            (len(j.deflection(q, q)), j.nv, "deflection"),
+            (len(j.deflection_rate(q, q, v)), j.nv, "deflection_rate"),
             (len(j.integrate(q, v)), j.nq, "integrate"),
             (len(j.normalize(q)), j.nq, "normalize"),
             (len(j.canonical(q)), j.nq, "canonical"),
@@ -241,6 +243,7 @@ def _manifold(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[Any]
     moved, rate = joint.integrate(q, v), joint.q_dot(q, v)
     near = [x * (1.0 + 1e-4) for x in q]
     maps = [*moved, *rate, *joint.velocity_from_rate(q, rate), *joint.difference(q, moved), *joint.normalize(q)]
+    maps += joint.deflection(q, moved)
     return [*maps, joint.distance(near), joint.regularity(q)]
 
 
@@ -262,6 +265,7 @@ def _everything(joint: JointType, q: Sequence[Any], v: Sequence[Any]) -> list[An
         *(_back(joint, joint.X(q)) if reaches(joint) else ()),
         *_manifold(joint, q, v),
         *joint.difference_rate(joint.zero(), q, v),
+        *joint.deflection_rate(joint.zero(), q, v),
         *joint.velocity_from_rate_adjoint(q, v),
         *joint.canonical(q),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -137,14 +138,24 @@ def _steps(t: Trial) -> list[float]:
     return errors
 
 
-def _local_rate(t: Trial) -> list[float]:
+def _rate_of(map_name: str, t: Trial) -> list[float]:
+    """Return errors of the rate of ``difference`` or ``deflection`` from a constant configuration."""
     errors, pairs = [], t.states()
+    differs, its_rate = (getattr(t.type, name) for name in (map_name, f"{map_name}_rate"))
     for (q, v), (q0, _) in zip(pairs, [*pairs[1:], pairs[0]], strict=True):
         if t.type.nv == 0:
             return []
         moving = seeded(q, t.type.q_dot(q, v))
-        rate = [parts(x, moving[0].level)[1] for x in t.type.difference(q0, moving)]
-        errors.append(relative_error(t.type.difference_rate(q0, q, v), rate))
+        rate = [parts(x, moving[0].level)[1] for x in differs(q0, moving)]
+        errors.append(relative_error(its_rate(q0, q, v), rate))
+    return errors
+
+
+def _deflections(t: Trial) -> list[float]:
+    errors = []
+    for q, v in t.states():
+        errors.append(relative_error(t.type.deflection(q, q), [0.0] * t.type.nv))
+        errors.append(relative_error(t.type.deflection_rate(q, q, v), v))
     return errors
 
 
@@ -285,7 +296,9 @@ MOTION = (
         _steps,
         ("integrate", "difference"),
     ),
-    Line("difference_rate", "φ̇ is the derivative of local along q_dot", TOLERANCE, _local_rate),
+    Line("difference_rate", "φ̇ is the derivative of local along q_dot", TOLERANCE, partial(_rate_of, "difference")),
+    Line("deflection", "zero at rest, where its rate is v", TOLERANCE, _deflections, ("deflection", "deflection_rate")),
+    Line("deflection_rate", "φ̇ is the derivative of the deflection", TOLERANCE, partial(_rate_of, "deflection")),
     Line("normalize", "does not change a configuration of the joint, and leads to one", TOLERANCE, _normal),
     Line("distance", "0 on the manifold; near it, about |normalize(q) − q|", TOLERANCE, _distance),
     Line("unit_length", "the squares of these coordinates add up to 1", TOLERANCE, _unit_length),

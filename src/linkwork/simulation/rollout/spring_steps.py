@@ -29,11 +29,12 @@ from linkwork.expr.control import scan
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.functions import fmax, fmin, lt, sqrt, where
 from linkwork.joints.base.joint_type import JointType
-from linkwork.joints.base.plain_coordinates import is_plain
+from linkwork.joints.base.plain_coordinates import moved_alone
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.mechanisms.algorithms.loop_joint_functions import loop_rows
 from linkwork.model.body import Body
-from linkwork.model.loop_joints import body_of, loops_of
+from linkwork.model.loop_joints import body_of, loops_of, periodic_angles
+from linkwork.model.periodic_coordinates import revolutions
 from linkwork.model.tree import Tree
 from linkwork.simulation.algorithms.passive_resistance import (
     curved_damper_rows,
@@ -321,19 +322,19 @@ def warn_of_jumping_springs(robot: Any, own: Mapping[str, Any], t: np.ndarray, q
     The deflection is that by the shortest rotation from the rest, which changes its axis at half a revolution.  ``own``
     are stiffness and rests that replace parameters of the robot, by name.  Their elements are arrays over environments.
     """
-
     if not q.size or not _has_jumping(robot.tree):
         return
     leading, records = q.shape[:-2], q.reshape(-1, *q.shape[-2:])
     jumps = []
     for body, part, closes in _with_slices(robot.with_parameters(dict(own)).tree if own else robot.tree):
         stiffness = [np.broadcast_to(x, len(records)) for x in body.drive.stiffness]
-        if body.coupling is None and _may_jump(body.joint) and np.any(stiffness):
+        jumping = _jumping(body.joint, closes)
+        if body.coupling is None and jumping and np.any(stiffness):
             now = (robot.loop_configuration(records) if closes else records)[..., part]
             rest = [np.asarray(x, dtype=float)[..., None] for x in body.drive.rest or body.joint.zero()]
-            deflection = body.joint.difference(rest, [*np.moveaxis(now, -1, 0)])
-            each = zip(deflection, body.joint.v_units, strict=True)
-            squares = sum(np.diff(x, axis=-1) ** 2 for x, unit in each if unit == "rad/s")
+            deflection = body.joint.deflection(rest, [*np.moveaxis(now, -1, 0)])
+            turns = 2.0 * np.pi * closes * periodic_angles(body.joint).in_v
+            squares = sum(np.diff(x - turns[k] * revolutions(x)) ** 2 for k, x in enumerate(deflection) if k in jumping)
             jumped = (squares > np.pi**2) & np.any(stiffness, axis=0)[:, None]
             jumps += [(k, i, body.joint_name) for i, k in np.argwhere(jumped).tolist()]
     if not jumps:
@@ -343,8 +344,8 @@ def warn_of_jumping_springs(robot: Any, own: Mapping[str, Any], t: np.ndarray, q
     of_environment = f" in environment {', '.join(map(str, map(int, index)))}" if index else ""
     warnings.warn(
         f"simulate: {name!r} turns past half a revolution from the rest of its spring at {t[k + 1]:g} s"
-        f"{of_environment}: the spring's force jumps there, and the energy of a spring on the position of a floating "
-        "joint; limit the rotation, or use linkwork.force_elements.SpringDamper between points",
+        f"{of_environment}: the spring's force jumps there; limit the rotation, or use "
+        "linkwork.force_elements.SpringDamper between points",
         SimulationWarning,
         stacklevel=levels_up(),
     )
@@ -360,12 +361,18 @@ def _with_slices(tree: Tree) -> list[tuple[Body, slice, bool]]:
 
 @lru_cache(64)
 def _has_jumping(tree: Tree) -> bool:
-    return any(_may_jump(body.joint) for body, _, _ in _with_slices(tree))
+    return any(_jumping(body.joint, closes) for body, _, closes in _with_slices(tree))
 
 
-def _may_jump(joint: JointType) -> bool:
-    """Return True if deflections of a joint's springs are those of a shortest rotation."""
-    return "rad/s" in joint.v_units and (joint.nq != joint.nv or (joint.nv > 1 and not is_plain(joint)))
+def _jumping(joint: JointType, closes: bool) -> tuple[int, ...]:
+    """Return the indices of the deflections of a joint's springs that are those of a shortest rotation.
+
+    Angles of joints in the tree count their revolutions.  The pose of a joint that closes a loop has no count.
+    """
+    counted = {k for n, k in enumerate(moved_alone(joint)) if joint.q_units[n] == "rad"}
+    if closes:
+        counted -= set(np.flatnonzero(periodic_angles(joint).in_v).tolist())
+    return tuple(k for k, unit in enumerate(joint.v_units) if unit == "rad/s" and k not in counted)
 
 
 def _joint_rates(moving: Any, robot: Any, rates: SpringRates | None) -> list[tuple[Any, Any, str]]:

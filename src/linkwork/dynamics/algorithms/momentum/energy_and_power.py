@@ -30,7 +30,7 @@ from linkwork.kinematics.algorithms.joint_path import BetweenFrames, SplitState
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Output
-from linkwork.model.loop_joints import body_of, loops_of
+from linkwork.model.loop_joints import body_of, loops_of, spring_configuration
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion
 
@@ -70,7 +70,7 @@ def loop_energy(tree: Tree, q: Scalars) -> Any:
     for loop in loops_of(tree):
         if loop.resists:
             pose = BetweenFrames(state, loop.frame, loop.relative_to).pose
-            total = total + spring_energy(body_of(loop), loop.joint.configuration_from_pose(pose))
+            total = total + spring_energy(body_of(loop), spring_configuration(loop, pose))
     return total
 
 

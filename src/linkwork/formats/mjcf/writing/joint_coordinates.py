@@ -132,7 +132,7 @@ class JointMap:
         if body.joint.nq != body.joint.nv and any(k * x for k, x in zip(each, self.rests(rest), strict=True)):
             return False
         for sample in self._samples:
-            phi = np.array(body.joint.difference(rest or body.joint.zero(), sample.q), dtype=float)
+            phi = np.array(body.joint.deflection(rest or body.joint.zero(), sample.q), dtype=float)
             if not _near(np.dot(stiffness, phi**2), np.dot(each, self._stretches(sample.qpos, rest))):
                 return False
         return True
