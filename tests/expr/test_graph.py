@@ -53,6 +53,7 @@ LENGTH = 100_000
         lambda a, b: tangent([a * a], [a], [b]),
         lambda a, b: adjoint([a * a], [b], [1.0]),
         lambda a, b: adjoint([a * a], [a], [b]),
+        lambda a, b: a.graph.set_sines(a, b, b),
     ],
 )
 def test_combining_symbols_of_two_traces_raises_an_error(mix: Any) -> None:
@@ -69,6 +70,17 @@ def test_refused_combination_of_two_traces_symbols_leaves_both_traces_unchanged(
     assert (len(first.nodes), len(second.nodes)) == (1, 1)
     assert a * a is a * a
     assert b * b is b * b
+
+
+def test_known_sines_of_a_symbol_replace_those_that_are_traced_later() -> None:
+    graph = Graph()
+    a, s, c = graph.inputs("x", (3,))
+    assert graph.sines(a) is None
+    before = f.sin(a)
+    assert graph.sines(a) is None  # a pair
+    graph.set_sines(a, s, c)
+    assert f.sin(a) is before and f.cos(a) is c and f.cos(-a) is c
+    assert graph.sines(a) == (before, c)
 
 
 def test_constant_outputs_can_be_evaluated_with_any_trace() -> None:

@@ -22,7 +22,10 @@ from linkwork.simulation import (
     Sensor,
     TouchSensor,
 )
+from linkwork.simulation.sensors.sensor import SensorInput
+from linkwork.simulation.sensors.sensor_suite import SensorSuite
 from linkwork.spatial import Pose, Vec3
+from oracles.trees import every_moving_type, robot_of, state
 
 LENGTH, H = 0.7, 1e-3
 
@@ -49,6 +52,33 @@ def test_imu_reads_zero_in_free_fall_up_to_an_event():
         result = falling.simulate([1.0], duration=0.1, dt=0.01, events=[stop], sensors={"i": IMU("mass")})
         assert np.isclose(result.stopped_at, time) and result.status == "ended_by_event"
         assert np.abs(result.records["i"][1:, 5]).max() < 1e-9, end
+
+
+@every_moving_type
+def test_sines_at_the_end_of_a_step_follow_from_those_at_its_start_and_middle(tree):
+    """Compiled readings equal those of floats, which have sines of their own, for short steps and for many turns."""
+    robot, frame = robot_of(tree), next(x.name for x in tree.frames if x.body == len(tree.bodies) - 1)
+
+    def readings(of):
+        unit = IMU(frame, of=of)
+        sensors = SensorSuite((("twice", unit, 0), ("unit", unit, 0)))
+
+        def function(q, v, a):
+            dynamics = robot.twist(q, v, frame)  # sines of the start are known from it
+            step = SensorInput(robot, 0.3, robot.integrate(q, 0.3 * v), v, a, a, start=(0.0, q, v))
+            return dynamics, sensors.sensed(step, np.zeros(2 + 2 * unit.size(robot)))[2 + unit.size(robot) :]
+
+        return function
+
+    inputs = {"q": robot.configuration_space, "v": (robot.nv,), "a": (robot.nv,)}
+    compiled = {of: lw.compile(readings(of), **inputs) for of in ("both", "specific_force")}
+    counts = [kernel.operations.get("sin", 0) for kernel in compiled.values()]
+    assert counts[0] == counts[1]
+    for speed in (1.0, 1e3):
+        for q, v, a in zip(*state(tree), strict=True):
+            result, each = compiled["both"](q, speed * v, a)[1], ("angular_velocity", "specific_force")
+            expected = np.concatenate([readings(of)(q, speed * v, a)[1] for of in each])
+            assert np.abs(result - expected).max() <= 1e-14 * speed * np.abs(expected).max()
 
 
 class TwoChannels(Sensor):

@@ -27,6 +27,7 @@ __all__ = ["Graph", "Symbol"]
 _INPUT, _CONSTANT = BY_NAME["input"], BY_NAME["constant"]
 _NEG, _ADD, _SUB, _MUL, _DIV = (BY_NAME[name] for name in ("neg", "add", "sub", "mul", "div"))
 _LE, _WHERE, _ATAN2, _COPYSIGN = (BY_NAME[name] for name in ("le", "where", "atan2", "copysign"))
+_SIN, _COS = BY_NAME["sin"], BY_NAME["cos"]
 
 
 def two_traces(symbols: Sequence[Symbol]) -> str:
@@ -85,6 +86,18 @@ class Graph:
                 part.args = (whole,)
             result[k] = part
         return result
+
+    def sines(self, x: Symbol) -> tuple[Symbol, Symbol] | None:
+        """Return the nodes of sine and cosine of x, None unless this trace has computed both."""
+        sine, cosine = (self._table.get((operation, x)) for operation in (_SIN, _COS))
+        return None if sine is None or cosine is None else (sine, cosine)
+
+    def set_sines(self, x: Symbol, sine: Symbol, cosine: Symbol) -> None:
+        """Make ``sin(x)`` and ``cos(x)`` return these symbols, which equal them, where they are traced from now on."""
+        for operation, value in ((_SIN, sine), (_COS, cosine)):
+            if not x.graph is self is value.graph:
+                raise ValueError(two_traces((x, value)))
+            self._table.setdefault((operation, x), value)
 
     def _argument(self, kind: str, x: Any) -> Symbol:
         if x.__class__ is Symbol:

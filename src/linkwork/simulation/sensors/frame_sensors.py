@@ -62,6 +62,10 @@ class IMU(Sensor):
     def size(self, robot: Any) -> int:
         return 6 if self.of == "both" else 3
 
+    @property
+    def _reads_middle(self) -> bool:
+        return self.of != "angular_velocity"
+
     def readings(self, state: SensorInput) -> Sequence[Any]:
         robot, frame = state.robot, self.frame
         turning: Sequence[Any] = []

@@ -147,6 +147,10 @@ class ForceTorqueSensor(Sensor):
     def size(self, robot: Any) -> int:
         return 6
 
+    @property
+    def _reads_middle(self) -> bool:
+        return True
+
     def readings(self, state: SensorInput) -> Sequence[Any]:
         state = state.midway
         robot, wrenches, name = state.robot, state.external_wrenches, self.joint

@@ -12,6 +12,10 @@ import numpy as np
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.validation import floats, non_negative
+from linkwork.expr.autodiff.dual_numbers import value_of
+from linkwork.expr.scalar.functions import cos, sin
+from linkwork.expr.scalar.symbol import Symbol
+from linkwork.kinematics.algorithms.coordinates import coordinate_indices
 from linkwork.model.friction_laws import FrictionLaw
 from linkwork.simulation.reaction_records import in_world_axes
 
@@ -50,8 +54,10 @@ class SensorInput:
         """State at the middle of the last step; its acceleration is the step's mean acceleration to second order."""
         if self.start is None:
             return self
-        t, q, v = self.start
-        q = self.robot.integrate(q, 0.5 * self.robot.difference(q, self.q))
+        t, first, v = self.start
+        q = self.robot.integrate(first, 0.5 * self.robot.difference(first, self.q))
+        for n in coordinate_indices(self.robot.tree).values():
+            _extrapolate_sines(first[n], q[n], self.q[n])
         return replace(self, t=0.5 * (t + self.t), q=q, v=0.5 * (v + self.v), start=None)
 
     @cached_property
@@ -118,6 +124,11 @@ class Sensor(ABC):
     def size(self, robot: Any) -> int:
         """Return the number of readings on ``robot``."""
 
+    @property
+    def _reads_middle(self) -> bool:
+        """True if some readings are those of the middle of the last step."""
+        return False
+
     @abstractmethod
     def readings(self, state: SensorInput) -> Sequence[Any]:
         """Return the readings in a state, on symbols, without noise, bias and delay."""
@@ -130,6 +141,20 @@ class Sensor(ABC):
         """Return the values of ``noise`` or ``bias``, whichever ``name`` names, one for each of ``count`` readings."""
         value = getattr(self, name)
         return [value] * count if isinstance(value, float) else list(value)
+
+
+def _extrapolate_sines(first: Any, middle: Any, last: Any) -> None:
+    """Make sine and cosine of ``last`` in a trace follow from those of ``first`` and ``middle``, if these are angles.
+
+    ``middle`` is the mean m of the others, so exp(i last) = exp(i m)² exp(−i first), up to the rounding of m.
+    """
+    first, middle, last = map(value_of, (first, middle, last))
+    known = last.graph.sines(first) if last.__class__ is Symbol else None
+    if known is None:
+        return
+    (s0, c0), s, c = known, sin(middle), cos(middle)
+    s2, c2 = 2.0 * (s * c), c * c - s * s
+    last.graph.set_sines(last, s2 * c0 - c2 * s0, c2 * c0 + s2 * s0)
 
 
 def _values(caller: str, value: Any) -> float | tuple[float, ...]:
