@@ -170,8 +170,8 @@ def test_multipliers_that_do_not_prove_infeasibility_report_no_conflict():
 def test_trajectory_solver_reaches_tight_tolerances():
     """Swing-ups converge quadratically with second derivatives, although torques are strongly nonlinear.
 
-    The last bits of the initial guesses depend on NumPy's vector code.  From some of them rounding ends a search at
-    violations of up to 1e-9.
+    The last bits of the initial guesses depend on NumPy's vector code: some searches end with a violation that grows
+    with the multiplier of another constraint, and a step that is longer than the one before.
     """
     robot, steps = lw.load("double_pendulum"), 40
     problem = lw.TrajectoryProblem(robot, num_steps=steps, duration=3.0).add("torque", "least_squares", scale=0.1)
@@ -180,8 +180,7 @@ def test_trajectory_solver_reaches_tight_tolerances():
     waves = np.sin(np.multiply.outer(np.arange(1, steps + 1) / steps, 0.5 * np.pi * np.arange(1, 6)))
     guess = np.einsum("tk,nkj->ntj", waves, np.random.default_rng(1).normal(size=(40, 5, 2)))
     result = problem.solve(np.zeros(2), initial_guess=guess, tolerance=1e-10, step_tolerance=1e-10)
-    violations = np.max([x.reshape(40, -1).max(axis=1) for x in result.violations.values()], axis=0)
-    assert result.success.mean() > 0.9 and violations[result.success].max() <= 1e-10 and violations.max() <= 1e-9
+    assert result.success.all() and max(x.max() for x in result.violations.values()) <= 1e-10
 
 
 def test_trajectory_solver_minimizes_costs_proportional_to_slack_variables():

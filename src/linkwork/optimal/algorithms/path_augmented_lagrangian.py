@@ -104,7 +104,7 @@ class PathSearch(NamedTuple):
     usable: Any  # share of those of all terms to try near an optimum
     straight: Any  # iteration until which those of single steps are not used
     share: Any  # of a step that is taken while the merit is not resolved
-    former: Any  # length of the last computed step; huge if it was not taken
+    former: Any  # length of the last computed step; huge if it was not taken, or if the merit has changed since
 
 
 class _Trial(NamedTuple):
@@ -162,7 +162,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     slope = -(factors.drop + dot(factors.border_side, border))  # g d
     undamped = lt(state.damping, _SMALL_DAMPING)
     # Gauss–Newton steps oscillate if the neglected curvature is more than twice H: if the merit does not resolve it,
-    # growing steps show it
+    # growing steps show it.  A step after a change of the merit is longer without an oscillation
     unresolved = and_(and_(positive, undamped), le(-slope, _UNRESOLVED * fabs(merit)))
     longer = length / state.former
     eased = where(
@@ -247,6 +247,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
     last: list[Any] = []
     within: Any = None
     all_capped: Any = None
+    changed: Any = None  # the merit, by more than constraints that are satisfied change it
     columns = duals.penalties, violations, trial.residuals, state.before, tolerances.violations, sweeps.hard_scales
     for rho, now, left, before, tolerance, scale in zip(*columns, strict=True):
         done = and_(le(now, tolerance), le(left, scale * tolerance))
@@ -261,11 +262,14 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         renewed.append(and_(short, or_(and_(fell, or_(arrived, tiny)), far_grown)))
         grown.append(where(grow, fmin(_GROWTH * rho, _MAX_PENALTY), rho))
         last.append(where(or_(renewed[-1], grow), left, before))
+        other_merit = or_(grow, and_(renewed[-1], not_(done)))
+        changed = other_merit if changed is None else or_(changed, other_merit)
         within = done if within is None else and_(within, done)
         hopeless = or_(done, le(_MAX_PENALTY, rho))
         all_capped = hopeless if all_capped is None else and_(all_capped, hopeless)
     everywhere, alone = sweeps.with_new_multipliers(duals, trial.everywhere, trial.alone, renewed)
-    rate = fmin(longer, _SLOWEST)  # steps that shrink at this rate r lead r/(1 − r) times the last one further
+    # steps that shrink at this rate r lead r/(1 − r) times the last one further
+    rate = where(lt(state.former, _NO_STEP), fmin(longer, _SLOWEST), _SLOWEST)
     converged = and_(taken, and_(le(length * fmax(rate / (1.0 - rate), 1.0), tolerances.step), undamped))
     status = where(converged if within is None else and_(converged, within), SOLVED, RUNNING)
     stale: Any = 0.0
@@ -295,7 +299,7 @@ def _iteration(sweeps: PathSweeps, state: PathSearch, tolerances: Tolerances) ->
         stale,
         *_bend(sweeps.program.second_order, state, positive, stable, length, iterations),
         eased,
-        where(taken, length, _NO_STEP),
+        where(taken if changed is None else and_(taken, not_(changed)), length, _NO_STEP),
     )
 
 
