@@ -58,7 +58,7 @@ def test_table_of_a_simulation_and_its_csv_file_have_all_digits(
     frame = runs.to_pandas()
     assert frame.shape == (15, 7 + 7 + 1 + 16) and frame.attrs["units"]["q:elbow"] == "rad"
     assert np.array_equal(frame.loc[2, "v:elbow"], runs.v[2, :, arm.v_names.index("elbow")])
-    assert np.array_equal(frame["pose_hand:x,position"].to_numpy(), runs.records["pose_hand"][..., 0, 3].ravel())
+    assert np.array_equal(frame["pose_hand:x:position"].to_numpy(), runs.records["pose_hand"][..., 0, 3].ravel())
     path = tmp_path / "runs.csv"
     runs.to_csv(path)
     with path.open(newline="") as file:

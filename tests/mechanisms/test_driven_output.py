@@ -97,7 +97,18 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     pytest.importorskip("matplotlib")
     table, loads = motion.to_pandas(), motion.reactions()
     assert table.index.name == "t" and np.allclose(table["tau:A"], loads.tau[:, 0])
-    assert table.shape == (73, 9 + 3 + 3 * 6 + 6)
+    assert table.shape == (73, 9 + 3 + 3 * 6 + 6 + 4)
+    pins = ["A", "B", "D", "C"]
+    assert [x for x in table if x.startswith("pin_forces")] == [f"pin_forces:{name}" for name in pins]
+    for k, name in enumerate(pins):
+        kind = "loop_joint_wrenches" if name == "C" else "joint_wrenches"
+        force = table[[f"{kind}:{name}:linear.{axis}" for axis in "xyz"]].to_numpy()
+        assert np.array_equal(np.linalg.norm(force, axis=1), table[f"pin_forces:{name}"])
+        assert np.array_equal(table[f"pin_forces:{name}"], loads.pin_forces[:, k])
+    points = motion.to_pandas(frames=["coupler", "rocker"])[[f"position:coupler:{axis}" for axis in "xyz"]]
+    assert np.array_equal(points, motion.robot.pose(motion.q, "coupler")[:, :3, 3])
+    with pytest.raises(lw.errors.UnknownNameError, match="coupler"):
+        motion.to_csv(tmp_path / "none.csv", frames="copler")
     motion.to_csv(tmp_path / "motion.csv")
     with open(tmp_path / "motion.csv", encoding="utf-8") as file:
         rows = [*csv.reader(file)]
@@ -112,6 +123,26 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     plots = lw.viewer.scene_document(motion).plots
     assert [(plot.title, plot.unit) for plot in plots[-2:]] == [("motor force", "N m"), ("pin force", "N")]
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
+
+
+def test_plots_of_a_slider_crank_have_separate_axes_for_angles_and_lengths():
+    pytest.importorskip("matplotlib")
+    robot = lw.Robot.build(
+        "slider-crank",
+        lw.Link("disc", mass=1.0, inertia=(0.1, 0.2, 0.3)),
+        lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="crank", parent="world", child="disc"),
+        lw.Link("block", mass=2.0, inertia=(0.1, 0.2, 0.3)),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="piston", parent="world", child="block"),
+    ).with_point("pin", "disc", (0.3, 0.05, 0))
+    robot = robot.with_constraints(lw.constraints.Distance("pin", "block", 0.9, name="rod"))
+    motion = robot.drive_mechanism({"crank": np.linspace(0.1, 3.0, 9)}, velocity={"crank": 2.0})
+    rows = {axis.get_ylabel(): axis.lines for axis in motion.plot()}
+    assert [*rows][:5] == ["q [rad]", "q [m]", "v [rad/s]", "v [m/s]", "a [rad/s²]"]
+    for key, values in (("q [m]", motion.q), ("v [m/s]", motion.v), ("a [m/s²]", motion.a)):
+        (line,) = rows[key]
+        assert line.get_label() == "piston" and np.array_equal(
+            line.get_ydata(), values[:, robot.v_index(["piston"])[0]]
+        )
 
 
 @pytest.mark.slow(every=3)

@@ -69,9 +69,11 @@ def test_plots_of_simulations_show_the_recorded_values(run):
     pytest.importorskip("matplotlib")
     _, result = run
     axes = result.plot(1)
-    assert len(axes) == 5 and np.array_equal(axes[0].lines[6].get_ydata(), result.q[1, :, 6])
-    assert [axis.get_ylabel() for axis in axes[:3]] == ["q [m]", "v [rad/s, m/s]", "energy [J]"]
-    energies = {line.get_label(): line.get_ydata() for line in axes[2].lines}
+    assert [axis.get_ylabel() for axis in axes[:5]] == ["q", "q [m]", "v [rad/s]", "v [m/s]", "energy [J]"]
+    for columns, axis in ((range(4), axes[0]), (range(4, 7), axes[1])):
+        assert all(np.array_equal(x.get_ydata(), result.q[1, :, k]) for x, k in zip(axis.lines, columns, strict=True))
+    energies = {line.get_label(): line.get_ydata() for line in axes[4].lines}
+    assert not any("_energy" in axis.get_ylabel() for axis in axes), "the energies are drawn once"
     assert np.allclose(energies["kinetic"], result.records["kinetic_energy"][1])
     assert np.allclose(energies["potential"], 1.62 * result.q[1, :, 6])  # the environment's own gravity
     strip = result.strip(0, num_frames=3)

@@ -86,6 +86,17 @@ class Read:
         return result
 
 
+def test_documents_that_count_states_are_played_at_their_pace(tmp_path):
+    q = np.linspace(0.0, 1.0, 4)[:, None, None] * np.ones((1, 1, lw.load("arm6").nq))
+    document = replace(robot_document(lw.load("arm6"), q[:, 0], times=[0.0, 1.0, 2.0, 3.0]), is_timed=False, pace=5.0)
+    document.show(glb=tmp_path / "states.glb")
+    gltf = Read(tmp_path / "states.glb").gltf
+    clocks = {sampler["input"] for sampler in gltf["animations"][0]["samplers"]}
+    assert {gltf["accessors"][k]["max"][0] for k in clocks} == {pytest.approx(0.6)}
+    with pytest.raises(ValueError, match="pace: expected a positive number"):
+        replace(document, pace=0.0).show(glb=tmp_path / "states.glb")
+
+
 @pytest.mark.slow(every=3)
 def test_gltf_nodes_have_the_poses_of_numpy_at_all_times(tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(3), 2 * len(ALL)))

@@ -234,8 +234,44 @@ def test_scene_of_a_driven_mechanism_shows_the_motion():
     assert document.actors[0].q[0, 0] == pytest.approx(assembled.q)
     assert document.actors[1].q.shape[1] == int(assembled.branches.count)
     driven = fourbar.drive_mechanism({crank: np.linspace(0.3, 0.5, 4)}, assembled.q)
-    moving = checked(driven, rate=10.0)
-    assert moving.actors[0].q[:, 0] == pytest.approx(driven.q) and moving.times[-1] == pytest.approx(0.3)
+    moving = checked(driven, rate=10.0, frames="coupler")
+    assert moving.actors[0].q[:, 0] == pytest.approx(driven.q) and moving.seconds[-1] == pytest.approx(0.3)
+    (curve,) = (lines for lines in moving.lines if "coupler" in lines.name)
+    assert curve.points == pytest.approx(fourbar.pose(driven.q, "coupler")[:, :3, 3], abs=1e-6)
+
+
+@pytest.mark.parametrize(("speed", "times"), [(6.0, None), (-6.0, None), (None, [0.0, 0.1, 0.4, 0.5])])
+def test_pages_of_driven_mechanisms_have_the_times_of_their_trajectories(speed, times):
+    fourbar = lw.load("fourbar")
+    velocity = {} if speed is None else {"velocity": {"crank_hinge": speed}}
+    turns = np.linspace(0.3, 0.3 + 0.5 * np.sign(speed or 1.0), 4)
+    driven = fourbar.drive_mechanism({"crank_hinge": turns}, **velocity)
+    document, path = checked(driven, times=times), driven.trajectory(times=times)
+    assert document.is_timed and document.pace == 1.0 and np.ptp(document.times) == pytest.approx(path.duration)
+    state = path(document.times)
+    assert document.actors[0].q[:, 0] == pytest.approx(state.q, abs=1e-9)
+    speeds = next(plot for plot in document.plots if plot.title == "velocity")
+    assert speeds.values == pytest.approx(state.v, abs=1e-9)
+
+
+def test_pages_of_driven_mechanisms_without_times_count_states(tmp_path):
+    fourbar = lw.load("fourbar")
+    turns = {"crank_hinge": np.linspace(0.3, 0.5, 4)}
+    plain = fourbar.drive_mechanism(turns)
+    wrong = fourbar.drive_mechanism(turns, velocity={"crank_hinge": -1.0})
+    for driven, options in ((plain, {}), (plain, {"rate": 5.0}), (wrong, {}), (wrong, {"rate": 5.0})):
+        document = checked(driven, **options)
+        assert not document.is_timed and document.axis == "state" and document.times.tolist() == [0, 1, 2, 3]
+        assert document.seconds == pytest.approx(np.arange(4) / (options.get("rate") or 50.0))
+        assert bool(document.notes) == (driven is wrong and not options)
+    assert "state, not timed" in plain.show(html=tmp_path / "states.html").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"times: expected None"):
+        wrong.show(times=[0.0, 0.1, 0.2, 0.3], html=tmp_path / "page.html")
+    with pytest.raises(ValueError, match="rate: expected None with times"):
+        plain.show(times=[0.0, 0.1, 0.2, 0.3], rate=5.0, html=tmp_path / "page.html")
+    both = lw.viewer.side_by_side([plain, fourbar.spline([0.0, 1.0], [driven.q[0], driven.q[-1]])])
+    assert both.axis == "time of playing [s]" and both.times[-1] == 1.0 and 3 / 50 in both.times
+    assert lw.viewer.side_by_side([plain, plain]).axis == "state"
 
 
 def test_scene_of_a_workspace_map_shows_its_voxels():

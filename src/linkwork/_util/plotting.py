@@ -30,6 +30,7 @@ __all__ = [
     "add_notes",
     "label_time",
     "line_style",
+    "lines_by_unit",
     "mark_times",
     "new_axes",
     "plot_lines",
@@ -112,6 +113,21 @@ def quantity_label(quantity: str, units: Iterable[str]) -> str:
     """Return the label of an axis: the quantity and its units, each once, as in "q [rad, m]"."""
     named = [unit for unit in dict.fromkeys(units) if unit != "1"]
     return f"{quantity} [{', '.join(named)}]" if named else quantity
+
+
+def lines_by_unit(
+    quantity: str, names: Sequence[str], units: Sequence[str], values: np.ndarray
+) -> list[tuple[str, dict[str, np.ndarray], list[int]]]:
+    """Return the label, the lines and their columns of ``values`` (samples, n) for each unit: angles beside no lengths.
+
+    ``units`` has the unit of each column; without units, all lines are together.
+    """
+    units = units or [""] * len(names)
+    groups = {unit: [k for k, of_line in enumerate(units) if of_line == unit] for unit in units}
+    return [
+        (quantity_label(quantity, [unit or "1"]), {names[k]: values[:, k] for k in columns}, columns)
+        for unit, columns in groups.items()
+    ]
 
 
 def line_style(k: int) -> dict[str, Any]:

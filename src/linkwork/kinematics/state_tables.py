@@ -1,6 +1,7 @@
 """Motions over time as datasets of xarray, as tables of pandas and as CSV files, with the names of joints.
 
-A column of a table is named ``q:elbow``: the quantity and the label of the element.  Floats in CSV files are exact.
+A column of a table is named ``q:elbow``: the quantity and the label of the element, ``joint_wrenches:elbow:linear.x``
+for two labels.  Floats in CSV files are exact.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class TimeVariable:
         result = []
         for k, (index, names) in enumerate(zip(np.ndindex(element_shape), product(*labels), strict=True)):
             unit = self.units[k] if len(self.units) > 1 and len(element_shape) == 1 else self.unit_text
-            name = f"{self.name}:{','.join(map(str, names))}" if names else self.name
+            name = f"{self.name}:{':'.join(map(str, names))}" if names else self.name
             result.append((name, unit, self.values[(..., *index)]))
         return result
 
@@ -82,6 +83,8 @@ def record_variable(
         if is_named and len(row.outputs) == 1 and _is_shape(robot, row.outputs[0].shape, element_shape):
             dims = dimensions_of(row.outputs[0].shape)
             labels = tuple(labels_of(robot.tree, dim) for dim in dims)
+            if row.name == "joint_wrenches":  # across the joints that carry the bodies
+                dims, labels = ("joint", *dims[1:]), (tuple(body.joint_name for body in robot.tree.bodies), *labels[1:])
             return TimeVariable(name, values, dims, labels, (units_for(robot.tree, row.outputs[0]),))
     return TimeVariable(
         name, values, tuple(f"{name}_{k}" for k in range(len(element_shape))), (None,) * len(element_shape)

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from linkwork.constraints import LoopJoint
 from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
 from linkwork.model.body import Body
@@ -136,6 +137,8 @@ def labels_of(tree: Tree, dimension: str) -> tuple[str, ...] | None:
         return tuple(row for constraint in tree.constraints for row in constraint.component_names)
     if name == "holonomic_constraint":
         return tuple(row for c in tree.constraints if c.holonomic for row in c.component_names)
+    if name == "loop":
+        return tuple(constraint.name for constraint in tree.constraints if isinstance(constraint, LoopJoint))
     return _FIXED.get(name)
 
 

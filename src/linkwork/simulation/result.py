@@ -37,6 +37,7 @@ from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED,
 __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
 
+_DRAWN_BY_ITSELF = ("contact_forces", "kinetic_energy", "potential_energy")  # records
 _MOST_LINES = 48  # of a recorded quantity in a plot
 _NAMED = 3  # largest number of saturated joints that a message names
 _STATUSES = {  # by code of the kernels
@@ -334,7 +335,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
     def _record_lines(self, environment: tuple[int, ...]) -> list[tuple[str, str, dict[str, np.ndarray]]]:
         """Return the name, the unit and the lines (n,) of recorded quantities of one environment.
 
-        Contact forces, which are drawn by their sizes, and quantities of more than `_MOST_LINES` numbers are left out.
+        Contact forces, which are drawn by their sizes, the energies, which have a plot of their own, and quantities of
+        more than `_MOST_LINES` numbers are left out.
         """
         result = []
         robot = self.robot_of(environment)
@@ -346,7 +348,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
                 if variable.name == "tau" and not unit:
                     unit = {"rad/s": "N m", "m/s": "N"}.get(of_velocity.get(label, ""), "")
                 groups.setdefault(unit, {})[label] = values[environment]
-            if variable.name != "contact_forces" and sum(map(len, groups.values())) <= _MOST_LINES:
+            if variable.name not in _DRAWN_BY_ITSELF and sum(map(len, groups.values())) <= _MOST_LINES:
                 result += [(variable.name, unit, lines) for unit, lines in groups.items()]
         return result
 

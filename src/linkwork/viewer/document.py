@@ -28,6 +28,7 @@ __all__ = [
     "Text",
 ]
 
+PATH_AXIS = "path length [rad, m]"
 Color = tuple[float, float, float, float]  # red, green, blue and alpha in [0, 1], sRGB
 
 PART_LAYERS = ("visual", "collision", "frames", "joint axes", "center of mass", "inertia", "constraints")
@@ -200,7 +201,8 @@ class SceneDocument:
 
     ``title`` is that of the page, and ``times`` (T,) increase [s].  ``surfaces``, ``actors``, ``props``, ``lines``,
     ``points``, ``arrows``, ``frames``, ``texts`` and ``plots`` are what it shows. ``hidden`` are layers that are hidden
-    at first, and ``notes`` say what could not be drawn.  ``is_timed`` is False if ``times`` are path lengths [rad, m].
+    at first, and ``notes`` say what could not be drawn.  ``is_timed`` is False if ``times`` are not times but values of
+    ``axis``, such as path lengths, of which ``pace`` pass a second.
     """
 
     title: str
@@ -220,7 +222,16 @@ class SceneDocument:
     notes: tuple[str, ...] = ()
     """What could not be drawn, such as missing mesh files."""
     is_timed: bool = True
-    """False if ``times`` are path lengths [rad, m], which pass at a speed of 1 a second."""
+    """False if ``times`` are values of ``axis``, of which ``pace`` pass a second."""
+    axis: str = PATH_AXIS
+    """Name of ``times`` of a document that is not timed."""
+    pace: float = 1.0
+    """Change of ``times`` in one second of playing; 1 for times."""
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """Times (T,) [s] at which the frames are shown."""
+        return np.asarray(self.times, dtype=float) / self.pace
 
     def __repr__(self) -> str:
         robots, frames = sum(actor.q.shape[1] for actor in self.actors), len(self.times)

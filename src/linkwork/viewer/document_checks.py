@@ -56,6 +56,8 @@ def check_document(caller: str, document: Any) -> SceneDocument:
     times = check.array("times", document.times, None)
     if not len(times) or (np.diff(times) < 0.0).any():
         check.fail("times", "at least one time, in increasing order", times.tolist()[:5])
+    if not 0.0 < document.pace < np.inf:
+        check.fail("pace", "a positive number [1/s]", document.pace)
     count, moving = len(times), (len(times), 1)
     for k, surface in enumerate(document.surfaces):
         _check_surface(check, f"surfaces[{k}]", surface)

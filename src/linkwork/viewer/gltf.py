@@ -74,7 +74,7 @@ class _Writer:
         self.geometry: dict[int, dict[str, Any]] = {}
         self.clock: int | None = None
         # Times of a track begin at zero and differ as float32: of equal ones the last is written.
-        times = np.asarray(document.times, dtype=float)
+        times = document.seconds
         self.times = (times - times[0]).astype("f4")
         self.distinct = np.append(np.diff(self.times) > 0.0, True)
 

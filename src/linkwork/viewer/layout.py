@@ -13,7 +13,7 @@ from linkwork._util.pictures import OUTPUT_ARGUMENTS, own_arguments
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.validation import integer, name, optional, positive
 from linkwork.viewer.bounds import document_bounds
-from linkwork.viewer.document import Actor, Part, Prop, SceneDocument, Surface, Text
+from linkwork.viewer.document import PATH_AXIS, Actor, Part, Prop, SceneDocument, Surface, Text
 from linkwork.viewer.far_scenes import moved
 from linkwork.viewer.scenes.document_of import document_of, has_document
 
@@ -87,6 +87,7 @@ def side_by_side(
         spacing = max(_MIN_SPACING, _MARGIN * max(float((high - low)[:2].max()) for low, high in bounds))
     across = len(documents) if columns is None else integer("side_by_side", "columns", columns, least=1)
     rows = -(-len(documents) // across)
+    documents = _on_common_axis(documents)
     times = _common_times(documents)
     merged = _Merged()
     for k, document in enumerate(documents):
@@ -116,6 +117,18 @@ def _document(caller: str, argument: str, contents: Any, options: dict[str, Any]
         if option not in known:
             raise TypeError(f"{caller}: no option {option!r}; {option_hint('show', option, known)}")
     return document_of(contents, **options)
+
+
+def _on_common_axis(documents: list[SceneDocument]) -> list[SceneDocument]:
+    """Return documents whose times have one meaning: those of playing if the moving ones differ."""
+    moving = [document for document in documents if len(document.times) > 1] or documents
+    axes = {("" if document.is_timed else document.axis, document.pace) for document in moving}
+    axis, pace = next(iter(axes)) if len(axes) == 1 else ("time of playing [s]", 1.0)
+    meaning: dict[str, Any] = {"is_timed": not axis, "axis": axis or PATH_AXIS, "pace": pace}
+    return [
+        replace(document, times=document.times if len(axes) == 1 else document.seconds, **meaning)
+        for document in documents
+    ]
 
 
 def _common_times(documents: Sequence[SceneDocument]) -> np.ndarray:
@@ -208,6 +221,8 @@ class _Merged:
             texts=tuple(self.texts),
             hidden=frozenset.intersection(*(document.hidden for document in documents)),
             notes=tuple(notes),
-            is_timed=all(document.is_timed for document in documents),
+            is_timed=documents[0].is_timed,
+            axis=documents[0].axis,
+            pace=documents[0].pace,
             **{key: tuple(values) for key, values in self.others.items()},
         )

@@ -101,7 +101,7 @@ def write_mp4(
     """
     caller = "write_mp4"
     check_document(caller, document)
-    rate, pace = positive(caller, "fps", fps), positive(caller, "speed", speed)
+    rate, pace = positive(caller, "fps", fps), positive(caller, "speed", speed) * document.pace
     view, size = _camera(caller, camera), _size(caller, size, even=True)
     one_of(caller, "theme", theme, ("light", "dark"))
     duration = float(document.times[-1] - document.times[0])

@@ -19,6 +19,7 @@ from linkwork.shapes import HalfSpace, PointCloud
 from linkwork.viewer.document import (
     HIDDEN_LAYERS,
     PART_LAYERS,
+    PATH_AXIS,
     Actor,
     Arrows,
     Color,
@@ -67,7 +68,8 @@ class SceneBuilder:
     def __init__(self, title: str, times: np.ndarray | None = None, meshes: Folders | None = None) -> None:
         self.title = title
         self.times = np.zeros(1) if times is None else np.asarray(times, dtype=float)
-        self.is_timed = True  # False for path lengths [rad, m] instead of times
+        self.is_timed = True  # False for path lengths [rad, m], or values of `axis`, instead of times
+        self.axis, self.pace = PATH_AXIS, 1.0
         self.meshes = None if meshes is None else read_folders("show: meshes", meshes)
         self.surfaces = SurfaceSet()
         self.actors: list[Actor] = []
@@ -211,4 +213,6 @@ class SceneBuilder:
             hidden=HIDDEN_LAYERS - self.shown_layers,
             notes=tuple(dict.fromkeys(self.surfaces.notes)),
             is_timed=self.is_timed,
+            axis=self.axis,
+            pace=self.pace,
         )

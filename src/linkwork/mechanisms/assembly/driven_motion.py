@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
@@ -76,19 +77,25 @@ class DrivenMotion(Shown, DrivenOutput, Result):
     def show(
         self,
         *,
-        rate: float = 50.0,
+        frames: str | Sequence[str] | None = None,
+        times: ArrayLike | None = None,
+        rate: float | None = None,
         ghosts: int = 0,
         meshes: Folders | None = None,
         title: str | None = None,
         **output: Unpack[Output],
     ) -> Any:
-        """Show the mechanism in the states that were reached, ``rate`` of them a second.
+        """Show the mechanism in the states that were reached, with plots of positions and forces.
 
-        ``ghosts`` is the number of transparent copies along the motion.  ``meshes`` are folders of mesh files, and
-        ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see
-        `Robot.show` for the other arguments and the errors.
+        The bar of time is in seconds if times are known, from ``velocity`` of the drivers or by ``times``, as in
+        `trajectory`.  Else it counts states, of which ``rate`` are shown a second, 50 by default; ``rate`` also shows a
+        timed motion by states.  ``frames`` are names of frames to show as axes, with the paths of their origins, such
+        as the coupler curve.  ``ghosts`` is the number of transparent copies along the motion.  ``meshes`` are folders
+        of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or the
+        path of a file; see `Robot.show` for the other arguments and the errors.
         """
-        return show(self, output, rate=rate, ghosts=ghosts, meshes=meshes, title=title)
+        options = {"frames": frames, "times": times, "rate": rate}
+        return show(self, output, **options, ghosts=ghosts, meshes=meshes, title=title)
 
     def _sentence(self, index: tuple[int, ...]) -> str:
         if not np.asarray(self._start.success)[index]:

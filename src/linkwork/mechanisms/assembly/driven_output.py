@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
-from linkwork._util.plotting import label_time, new_axes, plot_lines, quantity_label
+from linkwork._util.plotting import label_time, lines_by_unit, new_axes, plot_lines, quantity_label
 from linkwork._util.validation import names, shown
 from linkwork.errors import UnderactuatedError
 from linkwork.kernels.robot_base import Axes, Wrenches
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK
 from linkwork.mechanisms.assembly.state_inputs import VariedRobot
-from linkwork.model.coordinate_names import units_of
+from linkwork.model.coordinate_names import AXES, units_of
 from linkwork.spatial.arguments import checked_array
 
 if TYPE_CHECKING:
@@ -149,31 +149,40 @@ class DrivenOutput:
         rates = {"velocity": v[known], "acceleration": a[known]}
         return robot.spline(t[known], q[known], "quintic", independent=self._drivers.names, **rates)
 
-    def to_pandas(self, *index: int, times: ArrayLike | None = None) -> Any:
+    def to_pandas(self, *index: int, times: ArrayLike | None = None, frames: str | Sequence[str] | None = None) -> Any:
         """Return q, v, a and the `reactions` in all states as a `pandas.DataFrame`.
 
         The index is ``t`` [s] with ``times`` as in `trajectory`, else the number of the state, ``state``.  A column is
-        named by quantity and element, such as ``q:crank``.  It needs ``pip install "linkwork[xarray]"``.
+        named by quantity and element, such as ``q:crank``, ``pin_forces:pin`` and ``joint_wrenches:crank:linear.x``.
+        ``frames`` are names of frames whose origins are added, such as ``position:tip:x`` [m].  It needs
+        ``pip install "linkwork[xarray]"``.
         """
-        return self._table("to_pandas", index, times).to_pandas()
+        return self._table("to_pandas", index, times, frames).to_pandas()
 
-    def to_xarray(self, *index: int, times: ArrayLike | None = None) -> Any:
+    def to_xarray(self, *index: int, times: ArrayLike | None = None, frames: str | Sequence[str] | None = None) -> Any:
         """Return q, v, a and the `reactions` in all states as an `xarray.Dataset`, with the index of `to_pandas`.
 
-        ``index`` and ``times`` are those of `to_pandas`.
+        ``index``, ``times`` and ``frames`` are those of `to_pandas`.
         """
-        return self._table("to_xarray", index, times).to_xarray()
+        return self._table("to_xarray", index, times, frames).to_xarray()
 
-    def to_csv(self, path: str | os.PathLike[str], *index: int, times: ArrayLike | None = None) -> None:
+    def to_csv(
+        self,
+        path: str | os.PathLike[str],
+        *index: int,
+        times: ArrayLike | None = None,
+        frames: str | Sequence[str] | None = None,
+    ) -> None:
         """Write q, v, a and the `reactions` in all states to a text file, with the columns of `to_pandas`.
 
-        ``path`` is that of the file; ``index`` and ``times`` are those of `to_pandas`.
+        ``path`` is that of the file; ``index``, ``times`` and ``frames`` are those of `to_pandas`.
         """
-        self._table("to_csv", index, times).to_csv(path)
+        self._table("to_csv", index, times, frames).to_csv(path)
 
     def plot(self, *index: int, axes: Any = None, times: ArrayLike | None = None) -> Any:
         """Plot q, v, a, and the forces of the drivers and in the pins with matplotlib, and return the axes.
 
+        Each unit has axes of its own.
         ``index`` and ``times`` are those of `to_pandas`. They are over time if it is known, as in `trajectory`, else
         over the first driver.  Without forces, because the drivers cannot cause the motion, the last two are left out.
         It needs ``pip install "linkwork[figures]"``.
@@ -186,9 +195,10 @@ class DrivenOutput:
         states: tuple[tuple[Literal["q", "v", "a"], Any, np.ndarray], ...]
         states = ("q", robot.q_names, q), ("v", robot.v_names, v), ("a", robot.v_names, a)
         rows = [
-            (quantity_label(key, units_of(tree, key)), dict(zip(columns, values.T, strict=True)))
+            (text, lines)
             for key, columns, values in states
             if key == "q" or np.nan_to_num(values).any()
+            for text, lines, _ in lines_by_unit(key, columns, units_of(tree, key), values)
         ]
         rows += [(f"{key} [{unit}]", lines) for key, unit, lines in self._force_lines(index, v, a)]
         axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
@@ -212,8 +222,7 @@ class DrivenOutput:
         for unit in dict.fromkeys(forces.get(units[k], "N") for k in columns):
             lines = {robot.v_names[k]: loads.tau[:, k] for k in columns if forces.get(units[k], "N") == unit}
             result.append(("motor force", unit, lines))
-        joints = [body.joint_name for body in robot.tree.bodies] + [loop.name for loop in robot.loops]
-        return [*result, ("pin force", "N", dict(zip(joints, loads.pin_forces.T, strict=True)))]
+        return [*result, ("pin force", "N", dict(zip(_pin_names(robot), loads.pin_forces.T, strict=True)))]
 
     def _loads(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
         """Return the reactions of one motion with these velocities and accelerations; None if there are none."""
@@ -227,14 +236,19 @@ class DrivenOutput:
     def _inputs_of(self, index: tuple[int, ...]) -> Any:
         return self._inputs.flat(self.q.shape[:-2]).reshaped(self.q.shape[:-2])[index] if index else self._inputs
 
-    def _table(self, caller: str, index: tuple[int, ...], times: Any) -> StateTable:
-        from linkwork.kinematics.state_tables import StateTable, record_variable, state_variables
+    def _table(self, caller: str, index: tuple[int, ...], times: Any, frames: Any = None) -> StateTable:
+        from linkwork.kinematics.state_tables import StateTable, TimeVariable, record_variable, state_variables
 
         robot, t, q, v, a = self._timed(caller, index, times)
         variables = state_variables(robot, (robot.nq, robot.nv), q=q, v=v, a=a)
         loads = self._loads(index, v, a)
         if loads is not None:
             variables += [record_variable(robot, name, x, 0) for name, x in loads._asdict().items() if x.shape[1]]
+            variables.append(TimeVariable("pin_forces", loads.pin_forces, ("pin",), (_pin_names(robot),), ("N",)))
+        if frames is not None:
+            named = names(caller, "frames", frames)
+            points = np.stack([robot.pose(q, name)[..., :3, 3] for name in named], axis=-2)
+            variables.append(TimeVariable("position", points, ("frame", "axis"), (named, AXES), ("m",)))
         known = ("state", "1") if t is None else ("t", "s")
         return StateTable(np.arange(len(q)) if t is None else t, variables, (), {"robot": robot.name}, {}, known)
 
@@ -284,6 +298,11 @@ class DrivenOutput:
         if isinstance(robot, VariedRobot):
             robot = robot.varied(inputs)
         return robot, t, q, v, a
+
+
+def _pin_names(robot: Any) -> list[str]:
+    """Return the names of the joints of the tree, and then of those that close loops."""
+    return [*(body.joint_name for body in robot.tree.bodies), *(loop.name for loop in robot.loops)]
 
 
 def _implied_times(caller: str, y: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray) -> np.ndarray:

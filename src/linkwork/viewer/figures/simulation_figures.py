@@ -8,11 +8,11 @@ import numpy as np
 
 from linkwork._util.plotting import (
     label_time,
+    lines_by_unit,
     mark_times,
     new_axes,
     plot_lines,
     pyplot,
-    quantity_label,
     share_scale,
     space_axes,
 )
@@ -30,22 +30,25 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
     """
     robot, t = result.robot_of(environment), result.t
     q, v = result.q[environment], result.v[environment]
-    rows = [
-        (quantity_label("q", units_of(robot.tree, "q")), dict(zip(robot.q_names, q.T, strict=True))),
-        (quantity_label("v", units_of(robot.tree, "v")), dict(zip(robot.v_names, v.T, strict=True))),
-        ("energy [J]", result._energies(environment, q, v)),
-    ]
+    positions = lines_by_unit("q", robot.q_names, units_of(robot.tree, "q"), q)
+    velocities = lines_by_unit("v", robot.v_names, units_of(robot.tree, "v"), v)
+    bounds = (robot.lower, robot.upper), (-robot.velocity_limits, robot.velocity_limits)
+    sides = zip((positions, velocities), bounds, strict=True)
+    limits = [tuple(side[columns] for side in pair) for group, pair in sides for _, _, columns in group]
+    rows = [(label, lines) for label, lines, _ in (*positions, *velocities)]
+    rows.append(("energy [J]", result._energies(environment, q, v)))
     if "contact_forces" in result.records:
         sizes = np.linalg.norm(result.records["contact_forces"][environment], axis=-1)
         rows.append(("contact force [N]", dict(zip(result.contact_names, sizes.T, strict=True))))
     rows += [(f"{name} [{unit}]" if unit else name, lines) for name, unit, lines in result._record_lines(environment)]
     axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
     times = {event.time for event in result.events if event.environment == environment}
-    limits = {0: (robot.lower, robot.upper), 1: (-robot.velocity_limits, robot.velocity_limits)}
+    known = [[*lines] for _, lines, _ in positions]
     for k, (axis, (label, lines)) in enumerate(zip(axes, rows, strict=False)):
-        lower, upper = limits.get(k, (None, None))
+        lower, upper = limits[k] if k < len(limits) else (None, None)
         # velocities have the colours of the configurations above them
-        plot_lines(axis, t, lines, legend=k != 1, lower=lower, upper=upper)
+        is_named = len(positions) <= k < len(limits) and [*lines] in known
+        plot_lines(axis, t, lines, legend=not is_named, lower=lower, upper=upper)
         mark_times(axis, times)
         axis.set_ylabel(label)
     label_time(axes)

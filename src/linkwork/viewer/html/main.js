@@ -41,7 +41,7 @@ class App {
     const reset = () => {
       views.value = "Perspective";
       this.camera.view("Perspective");
-      this.camera.frame(this.scene.outline());
+      this.camera.frame(this.scene.outline().points);
     };
     this.panelButton = iconButton("panel", "Panel", () => this.showPanel(document.getElementById("panel").hidden));
     const theme = iconButton("theme", "Light or dark", () => this.setTheme(this.theme === "dark" ? "light" : "dark"));

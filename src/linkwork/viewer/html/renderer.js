@@ -184,19 +184,23 @@ class Renderer {
       camera: view.camera, lamp, eye: view.eye, light: LIGHT, shadows: 1, spread: 1 / SHADOW_SIZE, shadow: 0, picture: 1,
       hovered: view.hovered,
     };
+    gl.enable(gl.BLEND);
+    this.drawGround(common, view, 0);
+    gl.disable(gl.BLEND);
     this.drawBatches(this.use(this.programs.mesh, common), scene.opaque);
     gl.enable(gl.BLEND);
-    this.drawGround(common, view);
+    this.drawGround(common, view, 1);
     this.drawLines(view);
     this.drawPoints(view);
     this.drawTranslucent(common, scene.translucent);
   }
 
-  drawGround(common, view) {
+  // Draw the colour of the ground (`veil` = 0), or its lines and shadows (1).
+  drawGround(common, view, veil) {
     const gl = this.gl;
     this.use(this.programs.ground, {
       ...common, centre: [view.centre[0], view.centre[1], view.level], size: view.reach * 9, cell: view.cell,
-      ground: view.ground, line: view.line, grid: view.grid ? 1 : 0,
+      ground: view.ground, line: view.line, grid: view.grid ? 1 : 0, veil,
     });
     gl.depthMask(false);
     gl.bindVertexArray(this.empty);

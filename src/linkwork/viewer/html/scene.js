@@ -11,8 +11,8 @@ class Scene {
     this.renderer = renderer;
     this.frames = data.frames;
     this.times = read(data.times);
-    this.clockName = data.isTimed ? "time [s]" : "path length [rad, m], not timed";
-    this.clockUnit = data.isTimed ? " s" : " path length";
+    this.clockName = data.clock;
+    this.clockUnit = data.clock === "time [s]" ? " s" : ` ${data.clock.split(/ \[|,/)[0]}`;
     this.frame = 0;
     this.hidden = new Set(data.hidden);
     this.surfaces = data.surfaces.map((surface) => unpackSurface(surface, read));
@@ -191,16 +191,18 @@ class Scene {
     this.renderer.upload(this.renderer.pointArray, data);
   }
 
-  // Points that the picture should contain. Obstacles much larger than the robots, such as floors, are left out.
+  // Points that the picture should contain, and the lowest height of all. Of obstacles that are much larger than the
+  // robots, such as floors, only the height counts; of infinite ones nothing does.
   outline() {
     const saved = this.frame, frames = [...new Set([0, 1, 2, 3, 4].map((k) => Math.round((k * (this.frames - 1)) / 4)))];
-    const robots = [], others = [];
+    const robots = [], others = [], infinite = new Set();
     for (const frame of frames) {
       this.update(frame);
       for (const item of this.visible) {
         if (item.kind === "arrow" || item.kind === "frame") continue;
         const corners = cornersOf(this.surfaces[item.surface].bounds).map((p) => applied(item.pose, p));
         (item.kind === "robot" ? robots : others).push(corners);
+        if (item.unbounded) infinite.add(corners);
       }
       for (const entry of [...this.lines, ...this.points]) {
         const points = this.at(entry, frame), step = Math.max(1, Math.floor(entry.count / 200));
@@ -216,15 +218,17 @@ class Scene {
       return norm(subtract(high, low));
     };
     const limit = robots.length ? 1.5 * size(robots) : Infinity;
-    return [...robots, ...others.filter((corners) => size([corners]) <= limit)].flat();
+    const points = [...robots, ...others.filter((corners) => size([corners]) <= limit)].flat();
+    const bounded = [...robots, ...others.filter((corners) => !infinite.has(corners))].flat();
+    return { points, lowest: bounded.reduce((low, p) => Math.min(low, p[2]), Infinity) };
   }
 
   measure() {
-    const points = this.outline();
+    const { points, lowest } = this.outline();
     const { low, high } = boundsOf(points.length ? points.flat() : [-0.5, -0.5, 0, 0.5, 0.5, 0.5]);
     this.centre = scaled(add(low, high), 0.5);
     this.reach = Math.max(norm(subtract(high, low)) / 2, 1e-3);
-    this.level = (low[2] > -0.02 * this.reach ? 0 : low[2]) - 0.002 * this.reach;
+    this.level = Math.min(lowest, 0) - 0.002 * this.reach;
     this.cell = niceStep(this.reach / 5);
     this.corners = points;
   }

@@ -27,11 +27,13 @@ def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) ->
         "title": document.title,
         "frames": len(document.times),
         "times": arrays.add("f8", document.times),
-        "isTimed": document.is_timed,
+        "clock": "time [s]" if document.is_timed else f"{document.axis}, not timed",
+        "pace": float(document.pace),
         "surfaces": [surface_data(surface, arrays) for surface in document.surfaces],
         "actors": [_actor(actor, arrays, functions, notes) for actor in document.actors],
         "props": [
             {"name": prop.name, "surface": prop.surface, "color": _color(prop.color), "layer": prop.layer}
+            | {"unbounded": prop.is_unbounded}
             | _moving(arrays, "poses", "f8", _rows(prop.pose), 2)
             for prop in document.props
         ],

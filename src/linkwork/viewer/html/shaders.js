@@ -96,11 +96,12 @@ void main() {
   gl_Position = camera * vec4(world, 1.0);
 }`;
 
+// The ground hides nothing: its colour is behind all surfaces, and a veil of lines and shadows is before those below it.
 const GROUND_FRAGMENT = `${COMMON}${SHADOW}
 in vec3 world;
 in vec4 inLamp;
 uniform vec3 centre, ground, line, eye;
-uniform float size, cell, shadows, spread, grid;
+uniform float size, cell, shadows, spread, grid, veil;
 uniform sampler2DShadow shadow;
 out vec4 result;
 float lines(float width, float thickness) {
@@ -112,12 +113,16 @@ float lines(float width, float thickness) {
 void main() {
   float away = length(world.xy - centre.xy) / size;
   float fade = 1.0 - smoothstep(0.15, 0.8, away);
-  float below = eye.z < centre.z ? 0.0 : 1.0;
+  float above = eye.z < centre.z ? 0.0 : 1.0;
+  if (veil < 0.5) {
+    result = vec4(ground, fade * above);
+    return;
+  }
   float dark = shadows > 0.5 ? 1.0 - lit(shadow, inLamp - vec4(0.0, 0.0, 0.002, 0.0), spread * 3.0) : 0.0;
   float strength = grid * max(0.40 * lines(cell, 0.5), 0.8 * lines(cell * 5.0, 0.6));
-  vec3 c = mix(ground, line, strength);
-  c *= 1.0 - 0.26 * dark;
-  result = vec4(c, fade * mix(0.25 * strength, 1.0, below));
+  float light = 1.0 - 0.26 * dark * above;
+  float cover = 1.0 - (1.0 - strength) * light;
+  result = vec4(line * strength * light / max(cover, 1e-6), fade * cover * mix(0.25, 1.0, above));
 }`;
 
 const LINE_VERTEX = `${COMMON}

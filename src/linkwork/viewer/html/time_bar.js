@@ -88,7 +88,8 @@ class TimeBar {
 
   advance(milliseconds) {
     if (!this.playing) return;
-    const passed = this.before === null ? 0 : Math.min((milliseconds - this.before) / 1000, 0.25) * this.speed;
+    const seconds = this.before === null ? 0 : Math.min((milliseconds - this.before) / 1000, 0.25);
+    const passed = seconds * this.speed * this.app.scene.data.pace;
     this.before = milliseconds;
     let time = this.now + passed;
     const end = this.times[this.last], start = this.times[0];

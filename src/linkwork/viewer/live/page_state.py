@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import escaped
-from linkwork.viewer.bounds import extent, round_length
+from linkwork.viewer.bounds import document_bounds, extent, round_length
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.far_scenes import near_origin
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
@@ -226,6 +226,7 @@ class LivePage:
     def _set_view(self) -> None:
         scene, camera = self.server.scene, self.server.initial_camera
         cell = round_length(0.4 * self.size)
+        lowest = min(float(document_bounds(self.local)[0][2]), 0.0)
         scene.add_grid(
             "/grid",
             infinite_grid=True,
@@ -235,6 +236,7 @@ class LivePage:
             section_color=(195, 195, 195),
             fade_distance=14.0 * self.size,
             shadow_opacity=0.25,
+            position=(0.0, 0.0, lowest - 2e-3 * self.size),
         )
         camera.position = tuple(self.center + self.size * np.array([1.35, -1.5, 0.8]))
         camera.look_at = tuple(self.center)

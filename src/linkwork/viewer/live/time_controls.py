@@ -34,13 +34,14 @@ class TimeControls:
 
     def __init__(self, gui: Any, document: SceneDocument, worker: Worker, show: Callable[[int], None]) -> None:
         self._times = np.asarray(document.times, dtype=float)
+        self._pace = document.pace
         self._show = show
         self.index = 0
         """Index of the frame that is shown."""
         self._playing_since: tuple[float, float] | None = None  # clock and time [s] where playing began
         first, last = float(self._times[0]), float(self._times[-1])
         step = max((last - first) / 1000.0, 1e-6)
-        label = "Time [s]" if document.is_timed else "Path length [rad, m]"
+        label = "Time [s]" if document.is_timed else f"{document.axis[:1].upper()}{document.axis[1:]}"
         self.bar = gui.add_slider(label, first, last, step, first)
         """Slider of the time."""
         self.play = gui.add_button("Play")
@@ -51,7 +52,7 @@ class TimeControls:
         """Dropdown of the speed, relative to real time."""
         self.repeat = gui.add_checkbox("Repeat", True)
         """Checkbox to begin again at the end."""
-        axis = "t [s]" if document.is_timed else "path length [rad, m]"
+        axis = "t [s]" if document.is_timed else document.axis
         self._marks = [_PlotMark(gui, self._times, plot, axis) for plot in document.plots]
         self._marked_at = -math.inf
         when_changed(self.bar, lambda value: worker.post("time", self.go_to, float(value)))
@@ -90,7 +91,7 @@ class TimeControls:
         """Show the frame of now while playing; return the time [s] until the next one, or None if paused."""
         if self._playing_since is not None:
             clock, begin = self._playing_since
-            t = begin + float(self.speed.value) * (time.perf_counter() - clock)
+            t = begin + self._pace * float(self.speed.value) * (time.perf_counter() - clock)
             if t <= self._times[-1]:
                 self._go(self._frame_at(t))
             elif self.repeat.value:

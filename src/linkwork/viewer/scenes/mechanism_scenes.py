@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import positive
@@ -31,20 +33,43 @@ def assembly_document(result: Any, *, meshes: Folders | None = None, title: str 
 
 @document_of.register(DrivenMotion)
 def driven_motion_document(
-    result: Any, *, rate: float = FRAME_RATE, ghosts: int = 0, meshes: Folders | None = None, title: str | None = None
+    result: Any,
+    *,
+    frames: str | Sequence[str] | None = None,
+    times: ArrayLike | None = None,
+    rate: float | None = None,
+    ghosts: int = 0,
+    meshes: Folders | None = None,
+    title: str | None = None,
 ) -> SceneDocument:
     """Return the scene document of a driven motion; see `linkwork.mechanisms.DrivenMotion.show`."""
     robot = result.robot
     if result.reached.ndim > 1:
         batch = result.reached.shape[:-1]
         raise ValueError(f"show: robot {robot.name!r} has a batch {batch} of motions; use trajectory(index).show()")
-    seconds = 1.0 / positive("show", "rate", rate, unit="1/s")
-    q = np.asarray(result.q, dtype=float)[result.reached]
-    if not len(q):
+    pace = FRAME_RATE if rate is None else positive("show", "rate", rate, unit="1/s")
+    if times is not None and rate is not None:
+        raise ValueError(f"show: rate: expected None with times, which say when states are shown, got {rate!r}")
+    reached = result.reached
+    if not reached.any():
         raise ValueError(f"show: expected a motion with states that were reached, got none: {result.message}")
-    builder = moving_scene(robot, seconds * np.arange(len(q)), q, title=title, ghosts=ghosts, meshes=meshes)
+    q, v, a, t, notes = result.q, result.v, result.a, None, []
+    if rate is None:
+        try:
+            _, t, q, v, a = result._timed("show", (), times)
+        except ValueError as error:
+            if times is not None:
+                raise
+            notes = [f"shown by states, as no time is known: {error}"]
+    axis = np.arange(len(q), dtype=float) if t is None else t
+    rates = None if t is None else v[reached]
+    options: dict[str, Any] = {"title": title, "frames": frames, "ghosts": ghosts, "meshes": meshes}
+    builder = moving_scene(robot, axis[reached], q[reached], v=rates, **options)
+    if t is None:
+        builder.is_timed, builder.axis, builder.pace = False, "state", pace
+    builder.surfaces.notes += notes
     builder.show_layer("constraints")
-    for name, unit, lines in result._force_lines((), result.v, result.a) if len(q) > 1 else ():
-        values = np.stack([*lines.values()], axis=-1)[result.reached]
+    for name, unit, lines in result._force_lines((), v, a) if reached.sum() > 1 else ():
+        values = np.stack([*lines.values()], axis=-1)[reached]
         builder.plots.append(Plot(name, unit, tuple(lines), values))
     return builder.document()
