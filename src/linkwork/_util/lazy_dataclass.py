@@ -64,7 +64,7 @@ def _dataclass(cls: Any, options: Mapping[str, bool]) -> Any:
     if eq and frozen:
         methods["__hash__"] = lambda new: _by_python(new, home, "__hash__")
     more: dict[str, Any] = {name: LazyAttribute(make) for name, make in methods.items() if name not in vars(cls)}
-    more[_PARAMS] = _parameters(frozen, eq)
+    more[_PARAMS] = _parameters(frozen, eq, slots)
     if "__replace__" in vars(_sample()):  # from Python 3.13 on
         more["__replace__"] = vars(_sample())["__replace__"]
     if eq and not frozen:
@@ -112,10 +112,12 @@ def _sample() -> Any:
 
 
 @cache
-def _parameters(frozen: bool, eq: bool) -> Any:
+def _parameters(frozen: bool, eq: bool, slots: bool) -> Any:
     result = copy.copy(getattr(_sample(), _PARAMS))
     result.init = result.repr = True
     result.frozen, result.eq = frozen, eq
+    if hasattr(result, "slots"):  # from Python 3.12 on
+        result.slots = slots
     return result
 
 
