@@ -87,8 +87,9 @@ class Read:
 
 
 def test_documents_that_count_states_are_played_at_their_pace(tmp_path):
-    q = np.linspace(0.0, 1.0, 4)[:, None, None] * np.ones((1, 1, lw.load("arm6").nq))
-    document = replace(robot_document(lw.load("arm6"), q[:, 0], times=[0.0, 1.0, 2.0, 3.0]), is_timed=False, pace=5.0)
+    arm = lw.load("arm6")
+    still = robot_document(arm, wave(arm, 4, 1))
+    document = replace(still, times=np.arange(4.0), is_timed=False, axis="state", pace=5.0)
     document.show(glb=tmp_path / "states.glb")
     gltf = Read(tmp_path / "states.glb").gltf
     clocks = {sampler["input"] for sampler in gltf["animations"][0]["samplers"]}
