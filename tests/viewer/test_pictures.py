@@ -15,6 +15,7 @@ import linkwork as lw
 from helpers.browser import executable, is_blank
 from helpers.documents import robot_document, wave
 from linkwork.errors import ArgumentError
+from linkwork.viewer.document import Points
 from linkwork.viewer.pictures import write_mp4, write_png
 
 needs_browser = pytest.mark.skipif(executable() is None, reason="pictures need Chromium: apt-get install chromium")
@@ -41,6 +42,30 @@ def test_scenes_can_be_written_as_png_pictures(tmp_path):
     picture = read(asyncio.run(in_a_loop())).astype(int)
     assert picture.shape == (200, 320, 3) and not is_blank(picture) and picture[0].mean() < 60
     assert 0.005 < (picture[..., 2] - picture[..., 0] > 60).mean() < 0.5
+
+
+@pytest.mark.slow(every=3)
+@needs_browser
+def test_ground_of_pictures_hides_nothing_that_lies_below_zero_or_moves_below_the_grid(tmp_path):
+    pytest.importorskip("playwright")
+    table = lw.Scene().with_box(
+        "table", (1.2, 1.6, 0.05), (0.3, 0.1, -0.03)
+    )  # larger than the arm, 5 mm below its base
+    scene = lw.viewer.scene_document(lw.load("arm7"), scene=table)
+    camera = ((1.9, -2.1, 1.6), (0.2, 0.1, 0.2))
+    picture = read(write_png(scene, tmp_path / "table.png", size=(320, 240), camera=camera)).astype(int)
+    table_pixels = (abs(picture - picture[..., :1]).max(axis=-1) > 8) & (picture[..., 0] > picture[..., 2])
+    assert 0.2 < table_pixels.mean() < 0.6
+
+    heights = np.full((9, 1, 3), 0.3)
+    heights[1] = -0.4  # between the frames from which the page measures its scene
+    points = Points("ball", heights * [[[0.4, 0.5, 1.0]]], np.array([[255, 128, 0, 255]], "u1"), 0.3)
+    film = replace(document(9), points=(points,))
+    oranges = []
+    for time in (0.0, 1.0):
+        drawn = read(write_png(film, tmp_path / "ball.png", time=time, size=(320, 240), camera=camera)).astype(int)
+        oranges.append((drawn[..., 0] - drawn[..., 2] > 100).sum())
+    assert 0.4 * oranges[0] < oranges[1] < oranges[0]
 
 
 @pytest.mark.slow
