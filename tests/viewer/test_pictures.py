@@ -46,11 +46,9 @@ def test_scenes_can_be_written_as_png_pictures(tmp_path):
 
 @pytest.mark.slow(every=3)
 @needs_browser
-def test_ground_of_pictures_hides_nothing_that_lies_below_zero_or_moves_below_the_grid(tmp_path):
+def test_ground_of_pictures_hides_neither_tables_below_zero_nor_points_that_move_below_it(tmp_path):
     pytest.importorskip("playwright")
-    table = lw.Scene().with_box(
-        "table", (1.2, 1.6, 0.05), (0.3, 0.1, -0.03)
-    )  # larger than the arm, 5 mm below its base
+    table = lw.Scene().with_box("table", (1.2, 1.6, 0.05), (0.3, 0.1, -0.03))  # 5 mm below the base
     scene = lw.viewer.scene_document(lw.load("arm7"), scene=table)
     camera = ((1.9, -2.1, 1.6), (0.2, 0.1, 0.2))
     picture = read(write_png(scene, tmp_path / "table.png", size=(320, 240), camera=camera)).astype(int)
