@@ -6,11 +6,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.sparse
 
 import linkwork as lw
 from linkwork import joints
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory, profile, time_optimal
+from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, is_continuous
 
 POINTS = {"num_points": 50, "num_passes": 1}
 
@@ -145,6 +148,62 @@ def test_reversed_profiles_and_reversed_timings_have_the_same_duration():
     line = Trajectory.polynomial([0.0, 1.0], [[[0.0, 1.0]]])
     at_limit = time_optimal(line, velocity=1.0, acceleration=2.0, start_speed=1.0, end_speed=1.0)
     assert abs(at_limit.duration - 1.0) < 1e-9
+
+
+def _linear_program_duration(path: Trajectory, rates: np.ndarray, limits: tuple[float, float], count: int) -> float:
+    """Duration of the fastest motion from rest to rest with constant s̈ on each of ``count`` equal segments.
+
+    ``rates`` (count + 1,) are the largest ṡ by all limits of speed, and ``limits`` those of acceleration.  The largest
+    feasible ṡ² at all ends of segments maximises their sum: a linear program.
+    """
+    s = np.linspace(path.start_time, path.end_time, count + 1)
+    _, first, second = path(s)
+    k, step = np.arange(count), s[1] - s[0]
+    rows = []
+    for end in (k, k + 1):
+        for j in range(path.nv):
+            slope, bend = scipy.sparse.diags(first[end, j] / (2.0 * step)), scipy.sparse.diags(second[end, j])
+            along = scipy.sparse.eye(count, count + 1, 1) - scipy.sparse.eye(count, count + 1)
+            rows.append(slope @ along + bend @ scipy.sparse.eye(count + 1, format="csr")[end])
+    matrix = scipy.sparse.vstack(rows)
+    bounds = np.concatenate([np.full(matrix.shape[0], limits[1]), np.full(matrix.shape[0], -limits[0])])
+    caps = rates**2 * np.r_[0.0, np.ones(count - 1), 0.0]
+    result = scipy.optimize.linprog(
+        -np.ones(count + 1), scipy.sparse.vstack([matrix, -matrix]), bounds, bounds=np.stack([0.0 * caps, caps], axis=1)
+    )
+    speed = np.sqrt(np.maximum(result.x, 0.0))
+    return float((2.0 * step / (speed[1:] + speed[:-1])).sum())
+
+
+@pytest.mark.slow(every=9)
+@pytest.mark.parametrize("seed", [1, 0, 2, 6])
+    """Motions with few segments, or with limits of jerk that hardly matter, are little slower."""
+    """With few segments, and with limits of jerk that hardly matter, motions are little slower."""
+    robot = lw.load("double_pendulum" if seed == 6 else "arm6")
+    path = robot.spline(np.arange(6.0), np.random.default_rng(seed).uniform(-1.0, 1.0, (6, robot.nq)))
+    frame, count = robot.frames[-1], 1000
+    q, v, _ = path(np.linspace(0.0, 5.0, count + 1))
+    moves = np.linalg.norm(robot.twist(q, v, frame)[..., 3:], axis=-1)
+    rates = np.minimum((robot.velocity_limits / np.abs(v)).min(axis=-1), 0.2 / moves)
+    shortest = _linear_program_duration(path, rates, (-4.0, 4.0), count)
+    for how, longest in ({}, 1.002), ({"num_points": 50}, 1.1), ({"num_points": 100}, 1.05), ({"jerk": 50.0}, 1.15):
+        motion = time_optimal(path, acceleration=4.0, speed={frame: 0.2}, **how)
+        assert 0.998 < motion.duration / shortest < longest, how
+        q, v, _ = motion.trajectory(np.linspace(0.0, motion.duration, 5000))
+        speeds = np.linalg.norm(robot.twist(q, v, frame)[..., 3:], axis=-1)
+        assert speeds.max() < 0.2 * (1.0 + 2e-6)
+        np.testing.assert_allclose(q[[0, -1]], path([0.0, 5.0]).q, atol=1e-9)
+
+
+def test_motions_between_stops_are_continuous_polynomials_of_increasing_time() -> None:
+    t, c = np.array([0.0, 1.0, 3.0]), np.array([[0.0, 1.0, 0.0, 0.5], [1.5, 2.5, 0.0, 0.0]])
+    motion = JerkLimitedMotion(np.array([0.0, 1.5, 6.5]), t, np.zeros(3), np.zeros(3), c, 2)
+    assert is_continuous(motion)
+    assert is_continuous(motion._replace(s=np.array([0.0, 1.5, 6.5 + 4e-9])))
+    assert not is_continuous(motion._replace(s=np.array([0.0, 1.5, 6.5 + 9e-9])))
+    assert not is_continuous(motion._replace(t=np.array([0.0, 1.0, 1.0]), s=np.array([0.0, 1.5, 1.5])))
+    back = np.array([[0.0, 1.5, 0.0, 0.0], [1.5, -0.05, 0.0, 0.0]])
+    assert not is_continuous(motion._replace(s=np.array([0.0, 1.5, 1.4]), coefficients=back))
 
 
 def test_continuous_joints_rotate_in_the_shorter_direction_in_motions():

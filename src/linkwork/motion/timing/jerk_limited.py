@@ -34,7 +34,7 @@ from linkwork.motion.timing.toppra import MIN_SEGMENTS, TimingQuery
 from linkwork.motion.trajectory.polynomial_algebra import shifted
 from linkwork.motion.trajectory.trajectory import state_and_jerk
 
-__all__ = ["JerkLimitedMotion", "jerk_limited_motion"]
+__all__ = ["JerkLimitedMotion", "is_continuous", "jerk_limited_motion"]
 
 _COUNTS = (25, 50, 100, 200)  # segments between stops, for few curves
 _SEGMENTS_PER_CURVE = 32  # segments between knots: random cubics then take some 0.5 % more than the minimum time
@@ -48,6 +48,7 @@ _MAX_DURATION = 1e100  # [s]
 _SHORT = 1e-9  # [rad, m] of q: shorter parts are passed without planning
 _SHORT_TIME = 1e-8  # [s] for such a part, or longer if limits require it
 _FIT = 1e-5  # of limits of jerk: error of a motion converted from arc length to the path's parameter
+_GAP = 1e-9  # of the length of s: where polynomials are further apart, the search has failed
 _FINER = 4  # times as many segments at most, when those that are too long are halved
 
 
@@ -288,7 +289,7 @@ def _search(
         exact = (
             None if following is None or not 0.0 < following.t[-1] < _MAX_DURATION else _through_knots(following, inner)
         )
-        if following is None or exact is None or not np.isfinite(exact.coefficients).all():
+        if following is None or exact is None or not is_continuous(exact):
             break
         grid_motion, motion = following, exact
         result = limits.limit_margins(motion)
@@ -353,6 +354,13 @@ def _consistent(s: np.ndarray, t: np.ndarray, w: np.ndarray, u: np.ndarray) -> t
     positions, speeds = np.clip(s[0] + travelled, s[0], s[-1]), np.maximum(speeds, 0.0)
     positions[-1], speeds[-1] = s[-1], w[-1]
     return positions, speeds, u
+
+
+def is_continuous(motion: JerkLimitedMotion) -> bool:
+    """Return True if times increase, s does not decrease, and each polynomial ends where the next one begins."""
+    h, c = np.diff(motion.t), motion.coefficients
+    gaps = (c * h[:, None] ** np.arange(c.shape[1])).sum(axis=1) - motion.s[1:]
+    return bool((h > 0.0).all() and (np.diff(motion.s) >= 0.0).all() and np.abs(gaps).max() <= _GAP * motion.s[-1])
 
 
 def _short_motion(length: float) -> JerkLimitedMotion:

@@ -211,7 +211,9 @@ def regridded(
     times = np.interp(weights, weight, t)
     k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(h) - 1)
     d = times - t[k]
-    position = s[k] + d * (w[k] + d * (u[k] / 2.0 + d * j[k] / 6.0))
+    # in proportion to the length of the segment, which the polynomial of an optimized motion has approximately
+    whole, covered = (y * (w[k] + y * (u[k] / 2.0 + y * j[k] / 6.0)) for y in (h[k], d))
+    position = s[k] + np.diff(s)[k] * np.clip(np.where(whole > 0.0, covered / whole, d / h[k]), 0.0, 1.0)
     speed, acceleration = w[k] + d * (u[k] + d * j[k] / 2.0), u[k] + d * j[k]
     position[np.cumsum(counts)[:-1]] = knots
     for result, values in ((position, s), (speed, w), (acceleration, u)):

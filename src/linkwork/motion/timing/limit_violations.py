@@ -15,7 +15,14 @@ import numpy as np
 from linkwork.motion.algorithms.timing.segment_constraints import NODES, to_control_points
 from linkwork.motion.timing.limits import LimitSet, PathSamples
 
-__all__ = ["LimitMargin", "Polynomials", "limit_margins", "required_slowdown"]
+__all__ = [
+    "LimitMargin",
+    "Polynomials",
+    "limit_margins",
+    "motion_polynomials",
+    "passing_times",
+    "required_slowdown",
+]
 
 _NODE_COUNT = 9  # nodes of a segment: polynomials of its time up to degree 8 are exact
 _NODES, _CONTROL_POINTS = np.array(NODES[_NODE_COUNT]), np.array(to_control_points(_NODE_COUNT))
@@ -45,6 +52,17 @@ class Polynomials(NamedTuple):
             result.append(x)
             c = c[:, 1:] * np.arange(1.0, c.shape[1])
         return result[0], result[1], result[2], result[3]
+
+
+def passing_times(s: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the times (n + 1,) at positions s (n + 1,) of a motion with ṡ² = x there and constant s̈ in between."""
+    result: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
+    return result
+
+
+def motion_polynomials(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Polynomials:
+    """Return s(t) as polynomials, for a motion that has ṡ² = x at positions s and s̈ = u between."""
+    return Polynomials(np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1), np.diff(passing_times(s, x)))
 
 
 @dataclass(frozen=True)

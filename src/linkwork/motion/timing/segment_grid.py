@@ -72,9 +72,10 @@ def redistributed(
     return result if (np.diff(result) > 0.0).all() else grid(knots, count)
 
 
-def halved(s: np.ndarray) -> np.ndarray:
-    """Return the grid with all segments halved."""
-    return np.insert(s, np.arange(1, len(s)), 0.5 * (s[1:] + s[:-1]))
+def halved(s: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
+    """Return the grid with all segments halved, or those ``chosen`` (n,)."""
+    k = np.arange(len(s) - 1) if chosen is None else np.flatnonzero(chosen)
+    return np.insert(s, k + 1, 0.5 * (s[k] + s[k + 1]))
 
 
 def apportioned(shares: np.ndarray, count: int, least: int = 1) -> np.ndarray:

@@ -14,6 +14,7 @@ from linkwork._util.validation import boolean, integer
 from linkwork.motion.algorithms.curves import TimeScaling
 from linkwork.motion.arguments import Limit
 from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, jerk_limited_motion
+from linkwork.motion.timing.limit_violations import motion_polynomials, passing_times
 from linkwork.motion.timing.limits import LimitSet, MotionLimit, optional_positive, speed_of_end
 from linkwork.motion.timing.path_geometry import (
     GeometricPath,
@@ -30,8 +31,6 @@ from linkwork.motion.timing.toppra import (
     InfeasibleSegment,
     TimingQuery,
     grid_optimality_gap,
-    motion_polynomials,
-    passing_times,
     solve_on_grid,
     solve_refined,
 )

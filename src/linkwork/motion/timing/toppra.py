@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.motion.algorithms.timing.segment_constraints import NODES
-from linkwork.motion.timing.limit_violations import LimitMargin, Polynomials, limit_margins, required_slowdown
+from linkwork.motion.timing.limit_violations import (
+    LimitMargin,
+    limit_margins,
+    motion_polynomials,
+    passing_times,
+    required_slowdown,
+)
 from linkwork.motion.timing.limits import LimitSet, PathConstraints, PathSamples, never_zero
 from linkwork.motion.timing.segment_grid import grid, halved, redistributed, segment_count
 from linkwork.motion.timing.toppra_blocks import sweep_blocks
@@ -25,8 +31,6 @@ __all__ = [
     "InfeasibleSegment",
     "TimingQuery",
     "grid_optimality_gap",
-    "motion_polynomials",
-    "passing_times",
     "solve_on_grid",
     "solve_refined",
 ]
@@ -45,6 +49,7 @@ MIN_SEGMENTS = 400  # of a path, where no number of points is passed
 _SEGMENTS_PER_CURVE = 64  # segments between knots: random cubics then take 0.2 % more than the minimum time
 _GAINED = 0.0025  # of the duration: the grid is fine enough when doubling gains less; as much remains
 _DOUBLINGS = 3
+_LOCAL_HALVINGS, _SLOWDOWN = 6, 1.01  # of segments whose limits would make a motion longer by more than this factor
 _HALVINGS, _SMALL_GAIN = 3, 1e-3  # halvings to estimate a grid's error; of the duration: the gain that ends them
 
 
@@ -70,6 +75,10 @@ class InfeasibleSegment(Exception):
             return f"{caller}: start_speed: no motion found within the limits that begins with {speed:g}"
         where = f"between s = {self.begin:.6g} and {self.end:.6g}"
         return f"{caller}: no motion found, with constant s̈ on each segment, that satisfies all limits {where}"
+
+
+class LongSegments(Exception):
+    """Tightened limits do not hold on the segments of ``args[0]`` (n,): the motion would be much slower."""
 
 
 class TimingQuery(NamedTuple):
@@ -113,12 +122,12 @@ class Grid:
         """
         return self.cubic and not self.limit_set.custom and self.constraints.speeds is None
 
-    def solve(self, tolerance: float | None) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, tolerance: float | None, *, may_halve: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return x = ṡ² (n + 1,) at the ends of segments and u = s̈ (n,) on them, of the fastest motion within limits.
 
         Quantities that are polynomials of low degree never exceed their limits. Others exceed them between grid points
-        by at most ``tolerance`` of their size. Where tightened limits do not achieve that, the motion is slowed a
-        little. With None this is not checked. Raises InfeasibleSegment.
+        by at most ``tolerance`` of their size. Where tightened limits do not achieve that, the motion is slowed. With
+        None this is not checked. Raises InfeasibleSegment, and with ``may_halve`` LongSegments before it slows much.
         """
         if tolerance is None or self.is_exact:
             return self._solved(self.constraints, self.velocity)
@@ -139,6 +148,9 @@ class Grid:
             x, u = self._solved(constraints, velocity, x)
         else:
             if self.limit_set.jerk is None:  # with limits of jerk this motion is only the start; they are checked later
+                result = self._margins(x, u)
+                if may_halve and required_slowdown(result, 0.5 * tolerance) > _SLOWDOWN:
+                    raise LongSegments(np.max([margin.relative_excess() for margin in result], axis=0) > tolerance)
                 return self._slowed(x, u, tolerance)
         return x, u
 
@@ -310,17 +322,6 @@ def _room(constraints: PathConstraints, forces: np.ndarray) -> tuple[np.ndarray,
     return (constraints.upper - at_rest.max(axis=1))[:, columns], (at_rest.min(axis=1) - constraints.lower)[:, columns]
 
 
-def passing_times(s: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the times (n + 1,) at positions s (n + 1,) of a motion with ṡ² = x there and constant s̈ in between."""
-    result: np.ndarray = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (np.sqrt(x[1:]) + np.sqrt(x[:-1])))])
-    return result
-
-
-def motion_polynomials(s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Polynomials:
-    """Return s(t) as polynomials, for a motion that has ṡ² = x at positions s and s̈ = u between."""
-    return Polynomials(np.stack([s[:-1], np.sqrt(x[:-1]), 0.5 * u], axis=-1), np.diff(passing_times(s, x)))
-
-
 def is_cubic(path: Trajectory) -> bool:
     """Return True if all curves of the path are cubic polynomials of its time."""
     return all(
@@ -339,12 +340,18 @@ def solve_on_grid(query: TimingQuery, points: int) -> GridSolution:
     """
     knots = query.path.knots
     s = grid(knots, points)
-    for left in range(query.passes - 1, -1, -1):
-        segments = Grid(query, s)
-        x, u = segments.solve(query.tolerance if not left else None)
-        if left:
-            s = redistributed(knots, s, passing_times(s, x), x, u)
-    return s, x, u
+    for _ in range(query.passes - 1):
+        x, u = Grid(query, s).solve(None)
+        s = redistributed(knots, s, passing_times(s, x), x, u)
+    return _solve_within_limits(query, s)
+
+
+def _solve_within_limits(query: TimingQuery, s: np.ndarray, halvings: int = _LOCAL_HALVINGS) -> GridSolution:
+    """Return s, x = ṡ² and u = s̈ of the fastest motion on segments, halved where limits would slow it much."""
+    try:
+        return s, *Grid(query, s).solve(query.tolerance, may_halve=halvings > 0)
+    except LongSegments as error:
+        return _solve_within_limits(query, halved(s, error.args[0]), halvings - 1)
 
 
 def solve_refined(query: TimingQuery, points: int) -> GridSolution:
@@ -368,9 +375,7 @@ def solve_refined(query: TimingQuery, points: int) -> GridSolution:
         if not left or t[-1] - duration <= _GAINED * duration:
             break
         count *= 2
-    if query.tolerance is not None and not segments.is_exact:
-        x, u = segments.solve(query.tolerance)
-    return s, x, u
+    return (s, x, u) if query.tolerance is None or segments.is_exact else _solve_within_limits(query, s)
 
 
 def grid_optimality_gap(query: TimingQuery, s: np.ndarray, duration: float) -> float:
