@@ -177,8 +177,8 @@ def _linear_program_duration(path: Trajectory, rates: np.ndarray, limits: tuple[
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("seed", [1, 0, 2, 6])
+def test_motions_within_speed_limits_of_a_frame_are_as_fast_as_a_linear_program_allows(seed: int) -> None:
     """Motions with few segments, or with limits of jerk that hardly matter, are little slower."""
-    """With few segments, and with limits of jerk that hardly matter, motions are little slower."""
     robot = lw.load("double_pendulum" if seed == 6 else "arm6")
     path = robot.spline(np.arange(6.0), np.random.default_rng(seed).uniform(-1.0, 1.0, (6, robot.nq)))
     frame, count = robot.frames[-1], 1000
