@@ -308,3 +308,24 @@ def test_scene_schema_has_the_keys_of_the_reader():
         assert set(schema["properties"]["units"]["properties"][key]["enum"]) == set(units)
     known = {word for word, kind in SHAPES.items() if kind in (*SOLIDS, *FIELDS)} | {"compound"}
     assert set(schema["$defs"]["shape"]["properties"]["type"]["enum"]) == known
+
+
+def test_decomposed_mesh_of_a_scene_file_has_free_hollows(tmp_path):
+    """A ring is an obstacle without its hole; the convex hull of it fills the hole."""
+    pytest.importorskip("coacd")
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.annulus(r_min=0.2, r_max=0.3, height=0.1).export(tmp_path / "ring.stl")
+    ball = lw.Robot.build("ball", lw.Link("ball", lw.shapes.Sphere(0.05)), floating_base=True)
+    q = np.repeat(ball.neutral()[None], 3, axis=0)
+    q[:, 4:] = [(0.0, 0.0, 0.0), (0.25, 0.0, 0.0), (0.0, 0.0, 0.4)]
+    distances = {}
+    for decompose in (False, True):
+        entry = {"name": "ring", "shape": {"type": "mesh", "file": "ring.stl", "decompose": decompose}}
+        (tmp_path / "scene.json").write_text(json.dumps({"version": 1, "obstacles": [entry]}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            scene = lw.load_scene(tmp_path / "scene.json")
+        distances[decompose] = ball.minimum_distance(q, scene)
+    assert (distances[False][:2] < 0.0).all()
+    assert distances[True][0] == pytest.approx(0.15, abs=0.03) and distances[True][1] < 0.0
+    assert distances[True][2] == pytest.approx(0.35, abs=0.2) and distances[True][2] > 0.3
