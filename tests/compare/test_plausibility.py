@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from pathlib import Path
 
@@ -154,6 +155,101 @@ def test_check_model_detects_each_kind_of_suspicious_value(case):
     assert results == expected, str(result)
     for finding in result.findings:
         assert finding.reason and finding.remedy and finding.code in str(result), finding
+        assert finding.subject[0] in ("robot", "link", "joint") and finding.subject[0] not in finding.subject[1]
+
+
+MIMIC = '<mimic joint="to_rod"/>'
+
+
+def between(lower, upper):
+    return f'lower="{lower!r}" upper="{upper!r}" effort="3" velocity="4"'
+
+
+def limited(lower, upper, type="revolute"):
+    return joint(limit=between(lower, upper), type=type)
+
+
+def heights(z, last):
+    names = ["base", *(f"l{k}" for k in range(5))]
+    return [
+        x
+        for a, b, z in zip(names, names[1:], [z] * 4 + [last], strict=False)
+        for x in (link(b), joint(b, a, at=f"0 0 {z!r}"))
+    ]
+
+
+def two(first, second):
+    inertia = moments(0.5 * second * UNIFORM, 2e-4 * second)
+    more = link("more", second, inertia=inertia, shapes=""), joint("more", "rod", at="0 0 0")
+    return [link(mass=first, shapes=""), joint(at="0 0 0.4"), *more]
+
+
+def uniform(mass, shapes=BOX):
+    return [link(mass=mass, inertia=moments(0.5 * mass * UNIFORM, 2.67e-4 * mass), shapes=shapes), joint()]
+
+
+def alone(**how):
+    return [link(**how), joint()]
+
+
+BALL = '<collision><origin xyz="{} 0 0"/><geometry><sphere radius="0.1"/></geometry></collision>'
+HALF = 0.5 * (0.5**2 + 2.0 * 0.04**2) ** 0.5  # of the diagonal of the box
+VOLUME = 0.5 * 0.04**2
+LIMITS = [  # code, the largest or smallest value without it, and a robot with a value
+    ("LENGTH_UNITS", 100.0, lambda x: [link(), joint(at=f"0 0 {x}")]),
+    ("MASS_SPREAD", 1e6, lambda x: two(2.0, 2.0 / x)),
+    ("FRAME_FAR", 10.0, lambda x: heights(0.2, x)),
+    ("FRAME_FAR", 24.0, lambda x: heights(1.2, x)),
+    ("MASS_UNITS", 60.0, lambda x: two(2.0, x)),
+    ("MASS_UNITS", 200.0 * 0.4**3, lambda x: two(0.1, x)),
+    ("MASS_UNITS", 5000.0 * 0.2**3, lambda x: uniform(x, "")),
+    ("MASS_UNITS", 0.05, lambda x: [link(), joint(at=f"0 0 {x}")]),
+    ("LIMIT_UNITS", 100.0, lambda x: [link(), limited(0.0, x, "prismatic")]),
+    ("LIMIT_UNITS", math.radians(2.0 * math.pi), lambda x: [link(), limited(0.0, x)]),
+    ("ZERO_OUTSIDE", 1e-9, lambda x: [link(), limited(x, 1.0)]),
+    ("MIMIC_RANGE", 3e-3, lambda x: [*alone(), link("more"), joint("more", "rod", between(-1.0, 2.0 - x), more=MIMIC)]),
+    ("MIMIC_RANGE", 3e-3, lambda x: [*alone(), link("more"), joint("more", "rod", between(x - 1.0, 2.0), more=MIMIC)]),
+    ("FRICTION_LARGE", 3.0, lambda x: [link(), joint(more=f'<dynamics friction="{x}"/>')]),
+    ("SHAPE_FAR", 10.0 * 0.2, lambda x: alone(shapes=BOX + BALL.format(x))),
+    ("COM_FAR", 10.0 * 0.2, lambda x: alone(com=f"{x} 0 0", shapes="")),
+    ("COM_OUTSIDE", 0.5, lambda x: alone(com=f"0.25 {0.02 + x * HALF} 0")),
+    ("COM_MIRRORED", 0.2, lambda x: alone(com=f"{-x * HALF} 0 0")),
+    ("DENSITY", 1.0, lambda x: uniform(x * VOLUME)),
+    ("DENSITY", 25e3, lambda x: uniform(x * VOLUME)),
+    ("INERTIA_LARGE", 0.2, lambda x: alone(inertia=moments(2.0 * x * x, x * x), shapes="")),
+    ("INERTIA_EXTENT", 1.0, lambda x: alone(inertia=moments(2.0 * (x * HALF) ** 2 + 2e-4))),
+    ("PLACEHOLDER", 2.0, lambda x: alone(mass=0.01 / (x * HALF) ** 2, inertia=moments(0.01, 0.01))),
+    (
+        "OVERLAP",
+        1e-3,
+        lambda x: [
+            *alone(shapes=BALL.format(0)),
+            *(
+                link("more", shapes=""),
+                joint("more"),
+                link("last", shapes=BALL.format(0.2 - x)),
+                joint("last", "more", at="0 0 0"),
+            ),
+        ],
+    ),
+]
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(("code", "limit", "parts"), LIMITS, ids=[f"{x[0]} {x[1]:.4g}" for x in LIMITS])
+def test_check_model_reports_values_just_beyond_each_limit_and_none_just_within(code, limit, parts):
+    is_found = [code in {x.code for x in check(*parts(limit * by)).findings} for by in (1.0 - 1e-3, 1.0 + 1e-3)]
+    is_smallest = (code, limit) == ("DENSITY", 1.0) or (code == "LIMIT_UNITS" and limit < 1.0)
+    assert is_found == [is_smallest, not is_smallest]
+
+
+@pytest.mark.light
+def test_check_model_compares_gravity_with_limits_of_its_size_and_direction():
+    for size, codes in ((1.499, ["GRAVITY"]), (1.501, []), (29.99, []), (30.01, ["GRAVITY"])):
+        assert [x.code for x in check(link(), joint(), gravity=(0, 0, -size)).findings] == codes, size
+    for tilt, codes in ((0.999e-3, []), (1.001e-3, ["GRAVITY_DIRECTION"])):
+        gravity = [9.81 * x for x in (0.6 * tilt, -0.8 * tilt, -math.sqrt(1.0 - tilt * tilt))]
+        assert [x.code for x in check(link(), joint(), gravity=gravity).findings] == codes, tilt
 
 
 def test_check_model_detects_suspicious_gravity_frames_and_configurations():
