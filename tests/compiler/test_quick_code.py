@@ -19,6 +19,7 @@ from linkwork.compiler import code_parts
 from linkwork.compiler.build import Source
 from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen import background_emit, target
+from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.codegen.llvm_ir import IrFunction
 from linkwork.compiler.kernel import source_and_code
 from linkwork.compiler.kernel_code import compilations
@@ -231,6 +232,22 @@ def _refused(*_: Any, **__: Any) -> Any:
 
 def _failed(*_: Any) -> Any:
     raise RuntimeError("LLVM could not")
+
+
+def test_optimized_code_in_the_cache_is_found_once_all_parts_are_there(cache_folder: Path) -> None:
+    source, code = source_and_code(kernel())
+    (name, *_), cache = source.backend.entries, disk_cache.Cache(cache_folder, 1 << 30)
+    parts = source.backend.parts(name, DOUBLE)
+    work = code_parts.SharedWork(source, parts, DOUBLE)
+    assert len(parts) > 1 and work.done_by_others() == {}
+    code.make([name], best=True)
+    done = work.done_by_others()
+    assert [*done] == [*parts] and all(x.cached and not x.is_quick and x.objects for x in done.values())
+    assert {part: x.objects for part, x in done.items()} == {
+        part: x.objects for part, x in code_parts.compiled(source, parts, DOUBLE).items()
+    }
+    cache.remove(source.keys(parts, DOUBLE)[parts[0]])
+    assert work.done_by_others() == {}
 
 
 def test_wait_for_compiler_refuses_a_negative_or_nan_timeout() -> None:

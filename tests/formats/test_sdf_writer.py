@@ -294,6 +294,20 @@ def test_loops_with_a_floating_tree_joint_are_reported_when_written_to_sdf() -> 
         np.testing.assert_allclose(after[name], pose, atol=1e-15)
 
 
+def test_values_of_ball_joints_lost_in_written_sdf_are_reported_and_ball_joints_without_values_are_not() -> None:
+    ball = lw.Joint.of(joints.Spherical(), name="ball", parent="world", child="part")
+    tree = lw.Robot.build("r", lw.Link("part", mass=1.0, inertia=(0.1, 0.2, 0.25)), ball).tree
+    assert not sdf_text(tree)[1].warnings
+    (body,), values = tree.bodies, (0.0, 0.0, 0.7)
+    limits = (replace(body.limits, velocity=values), replace(body.limits, effort=values))
+    drives = ({"damping": values}, {"friction": values}, {"drive": replace(body.drive, stiffness=values)})
+    for changes in (*drives, *({"limits": x} for x in limits)):
+        text, report = sdf_text(replace(tree, bodies=(replace(body, **changes),)))
+        (issue,) = report.warnings
+        assert issue.code == "NOT_WRITTEN" and "springs of a ball joint are lost" in issue.message
+        assert "<axis" not in text
+
+
 def test_springs_of_a_floating_base_lost_in_written_sdf_are_reported() -> None:
     tree = lw.load("double_pendulum", floating_base=True).tree
     sprung = replace(tree.bodies[0], drive=replace(tree.bodies[0].drive, stiffness=(1.0,) * 6))

@@ -11,6 +11,7 @@ from PIL import Image
 
 import linkwork as lw
 from linkwork import shapes
+from linkwork._util import own_code
 from linkwork._util.file_search import FileSearch
 from linkwork.viewer import mesh_surfaces as files
 from linkwork.viewer.surfaces import PLACEHOLDER_COLOR, SurfaceSet, shape_surface
@@ -166,6 +167,18 @@ def test_unsafe_texture_files_are_left_out(tmp_path, name):
     ((surface, color),) = result.surfaces
     assert surface.texture is None and color == pytest.approx((0.2, 0.4, 0.6, 1.0), abs=0.01)
     assert len(result.notes) == 1
+
+
+def test_meshes_may_name_as_many_files_as_the_limit_states(tmp_path, monkeypatch):
+    """The mesh names a file of materials and a texture."""
+    monkeypatch.setattr(own_code, "_replaced", {})
+    for limit, notes in ((2, 0), (1, 1)):
+        monkeypatch.setattr(files, "_MAX_FILES", limit)
+        folder = tmp_path / str(limit)
+        folder.mkdir()
+        result = loaded(folder, "red.png", png())
+        assert (result.surfaces[0][0].texture is None) == bool(notes) and len(result.notes) == notes
+    assert "more than 1 files are named" in result.notes[0]
 
 
 def test_textures_outside_of_the_allowed_folders_are_left_out(tmp_path):
