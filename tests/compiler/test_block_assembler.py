@@ -82,7 +82,7 @@ def test_code_of_the_block_assembler_gives_the_bits_of_llvm_code(length: int, sp
     assembler = BlockAssembler(["%a", "%b"], real=real)
     count = _write(assembler, random.Random(seed), length, 8, without)
     ours = _objects("random", assembler)
-    assert all(map(is_object_file, ours))
+    assert all(is_object_file(code, host().triple) for code in ours)
     module = IrModule("random")
     f = Instructions("define void @.f(ptr %a, ptr %b)", host(), real, 1, unchanging=False)
     assert _write(f, random.Random(seed), length, 8, without) == count

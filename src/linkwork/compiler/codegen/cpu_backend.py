@@ -52,8 +52,8 @@ class CPUBackend(Backend[MachineCode]):
 
     @property
     def target(self) -> tuple[str, ...]:
-        here = processor()
-        return repr(self.processor), here.llvmlite, here.llvm, repr(fastcall.available())
+        host = processor()
+        return repr(self.processor), host.llvmlite, host.llvm, repr(fastcall.available())
 
     @property
     def without_passes(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class CPUBackend(Backend[MachineCode]):
         background_emit.submit(Job(modules, is_written, self.processor, done, urgent, claim, release))
 
     def is_object(self, code: bytes) -> bool:
-        return is_object_file(code)
+        return is_object_file(code, self.processor.triple)
 
     def code_bytes(self, code: bytes) -> int:
         return text_bytes(code)
@@ -143,8 +143,8 @@ class CPUBackend(Backend[MachineCode]):
         sizes = [len(arrays[0]), *(n for x in arrays for n in x.shape[1:])]
         strides = [*(x.strides[0] for x in arrays), *(step for x in arrays for step in x.strides[1:])]
         state = State(threads=setting_address(), interrupts=interrupts_address())
-        numbers = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, strides)]
-        _LOOP(code.address)(addresses, *numbers, ctypes.addressof(state))
+        lists = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, strides)]
+        _LOOP(code.address)(addresses, *lists, ctypes.addressof(state))
         if state.failed_calls:
             raise MemoryError(f"{program.name}: out of memory for a batch of {len(arrays[0])}")
 

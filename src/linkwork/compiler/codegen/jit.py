@@ -163,8 +163,8 @@ def _load_by_llvm(objects: Sequence[bytes], target: Target, symbols: Sequence[tu
 
     def load() -> list[MachineCode]:
         with LLVM_LOCK:
-            for name, place in _registered.items():
-                llvm.add_symbol(name, place)
+            for name, symbol_address in _registered.items():
+                llvm.add_symbol(name, symbol_address)
             module = llvm.parse_assembly("")
             engine = llvm.create_mcjit_compiler(module, target.linker())
             engine.remove_module(module)  # otherwise LLVM compiles it, in more time than loading takes
@@ -193,7 +193,7 @@ def _attention_object(target: Target) -> bytes:
     cache = shared()
     name = f"{digest([SYMBOL], [repr(target), *processor()])}-attend"
     entry = None if cache is None else cache.load(name)
-    if entry is not None and is_object_file(entry.code):
+    if entry is not None and is_object_file(entry.code, target.triple):
         return entry.code
     from linkwork.compiler.codegen.loops.interrupt_checks import attention_text
 

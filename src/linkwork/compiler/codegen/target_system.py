@@ -11,7 +11,6 @@ objects there.
 from __future__ import annotations
 
 import struct
-import sys
 from functools import cache
 from typing import Literal
 
@@ -68,8 +67,9 @@ def system_of(triple: str) -> System:
     return _DARWIN if any(name in triple for name in ("darwin", "macos", "ios")) else _POSIX
 
 
-_OF_THIS_PROCESS = {"win32": _WINDOWS, "darwin": _DARWIN}.get(sys.platform, _POSIX)
 _MACH_O = b"\xcf\xfa\xed\xfe"
+# Numbers of processors in ELF and Mach-O files.
+_PROCESSORS = {_X86_64: (62, 0x0100_0007), **dict.fromkeys(_ARM_64, (183, 0x0100_000C))}
 _ELF = b"\x7fELF\x02\x01\x01"  # of 64 bit, little endian
 _SECTION = struct.Struct("<4xIQ8xQQ24x")  # the header of a section: type, flags, offset, size
 _RELOCATABLE, _HEADER_BYTES = 1, 64
@@ -86,17 +86,20 @@ def sections_of_elf(code: bytes) -> list[tuple[int, int, int, int]] | None:
     return [*_SECTION.iter_unpack(memoryview(code)[start : start + _SECTION.size * count])]
 
 
-def is_object_file(code: bytes, system: System = _OF_THIS_PROCESS) -> bool:
-    """Return True if the bytes look like an object file of a system: LLVM aborts the process on other data.
+def is_object_file(code: bytes, triple: str) -> bool:
+    """Return True if the bytes look like an object file that a process of a triple loads.
 
-    For ELF files the positions of sections are checked.
+    LLVM aborts the process on other data, and on code of another processor. For ELF files the positions of sections are
+    checked.
     """
-    if system.objects == "mach-o":
-        return code[:4] == _MACH_O
+    elf, mach_o = _PROCESSORS.get(triple.partition("-")[0], (None, None))
+    if system_of(triple).objects == "mach-o":
+        return code[:4] == _MACH_O and code[4:8] == (code[4:8] if mach_o is None else struct.pack("<I", mach_o))
     sections = sections_of_elf(code)
     if sections is None:
         return False
-    kind, (size, count, names) = struct.unpack_from("<H", code, 16)[0], struct.unpack_from("<HHH", code, 58)
-    if kind != _RELOCATABLE or size != _SECTION.size or not 0 < names < count:
+    kind, made_for = struct.unpack_from("<HH", code, 16)
+    size, count, names = struct.unpack_from("<HHH", code, 58)
+    if kind != _RELOCATABLE or made_for != (elf or made_for) or size != _SECTION.size or not 0 < names < count:
         return False
     return all(offset + size <= len(code) for kind, _, offset, size in sections if kind not in _WITHOUT_CONTENT)
