@@ -34,7 +34,7 @@ from benchmarks.simulation.standing_robots import (
     standing,
 )
 from benchmarks.tables.figure_rows import MotionRow
-from linkwork.simulation import ContactGround, ContactMaterial, ContactScene
+from linkwork.simulation import ContactGround, ContactMaterial, ContactPair, ContactScene
 
 __all__ = ["CASES", "ContactCase", "contact_rows", "main"]
 
@@ -65,6 +65,8 @@ def _standing_case(case: Any, shaped: bool) -> ContactCase:
     touching: Any = ContactGround(case.points, friction=FRICTION)
     if shaped:
         floor = lw.Scene().with_half_space("floor")
+        distances = robot.distances(q, floor)
+        q[6] -= min(x for (_, name), x in zip(distances.pairs, distances.distance, strict=True) if name == "floor")
         touching = ContactScene(floor, materials=ContactMaterial(friction=FRICTION))
     model = shaped_floor if shaped else floor_model
     second = FRICTION if shaped else case
@@ -88,19 +90,22 @@ def _standing_case(case: Any, shaped: bool) -> ContactCase:
     return ContactCase(robot, q, touching, servos(robot, case), {"target": q}, np.array([6]), peer, set_state)
 
 
-def _boxes() -> ContactCase:
-    """Return eight boxes side by side on the ground."""
+def _boxes(towers: int) -> ContactCase:
+    """Return eight boxes in towers of equal height on the ground; boxes that stand on each other touch."""
     parts: list[Any] = []
     for k in range(BOXES):
         parts.append(lw.Link(f"box{k}", lw.shapes.Box((EDGE,) * 3), mass=1.0))
         parts.append(lw.Joint.of(lw.joints.Floating(), name=f"free{k}", parent="world", child=f"box{k}"))
     robot: Any = lw.Robot.build("boxes", *parts)
+    height = BOXES // towers
     q = robot.neutral().reshape(BOXES, 7)
     for k in range(BOXES):
-        q[k, 4:] = (0.6 * k, 0.0, 0.5 * EDGE)
+        q[k, 4:] = (0.6 * (k // height), 0.0, EDGE * (k % height + 0.5))
     q = q.ravel()
     rough = ContactMaterial(friction=FRICTION)
-    touching = ContactScene(lw.Scene().with_half_space("floor"), materials=rough)
+    lowest = tuple(f"box{k}" for k in range(0, BOXES, height))
+    touching: list[Any] = [ContactScene(lw.Scene().with_half_space("floor"), lowest, materials=rough)]
+    touching += [ContactPair(f"box{k - 1}", f"box{k}", rough) for k in range(BOXES) if k % height]
 
     def peer(mujoco: Any) -> Any:
         spec = mujoco.MjSpec()
@@ -109,7 +114,7 @@ def _boxes() -> ContactCase:
             body = spec.worldbody.add_body(name=f"box{k}")
             body.add_freejoint()
             geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.5 * EDGE] * 3, mass=1.0)
-            geom.contype, geom.conaffinity, geom.friction = 0, 1, [FRICTION, 0.005, 1e-4]
+            geom.contype, geom.conaffinity, geom.friction = int(height > 1), 1, [FRICTION, 0.005, 1e-4]
         model = spec.compile()
         model.opt.timestep = STEP
         return model
@@ -126,7 +131,9 @@ CASES: dict[str, tuple[str, Callable[[], ContactCase]]] = {
     "quadruped_points": ("quadruped, 4 points (`ContactGround`)", partial(_standing_case, QUADRUPED, False)),
     "quadruped_shapes": ("quadruped, 17 shapes (`ContactScene`)", partial(_standing_case, QUADRUPED, True)),
     "humanoid_points": ("humanoid, 10 points (`ContactGround`)", partial(_standing_case, HUMANOID, False)),
-    "boxes_apart": ("8 boxes side by side (`ContactScene`)", _boxes),
+    "humanoid_shapes": ("humanoid, 30 shapes (`ContactScene`)", partial(_standing_case, HUMANOID, True)),
+    "boxes_apart": ("8 boxes side by side (`ContactScene`)", partial(_boxes, BOXES)),
+    "boxes_in_towers": ("8 boxes in 2 towers (`ContactScene`, `ContactPair`)", partial(_boxes, 2)),
 }
 
 
@@ -190,7 +197,8 @@ def _step_inputs(case: ContactCase) -> dict[str, Any]:
 
 def _force_of_ground(settled: Any) -> float:
     """Return the vertical force of the ground [N]."""
-    return float(settled.records["contact_forces"][-1, :, 2].sum())
+    on_ground = ["the ground" in name or "floor" in name for name in settled.contact_names]
+    return float(settled.records["contact_forces"][-1, on_ground, 2].sum())
 
 
 def _peer_seconds(mujoco: Any, name: str, case: ContactCase, q: np.ndarray, weight: float, rounds: int) -> float:
