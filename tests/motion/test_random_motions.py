@@ -14,6 +14,7 @@ from linkwork import joints
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory, profile, time_optimal
 from linkwork.motion.timing.jerk_limited import JerkLimitedMotion, is_continuous
+from linkwork.motion.timing.limits import LimitSet, PathSamples
 
 POINTS = {"num_points": 50, "num_passes": 1}
 
@@ -193,6 +194,24 @@ def test_motions_within_speed_limits_of_a_frame_are_as_fast_as_a_linear_program_
         speeds = np.linalg.norm(robot.twist(q, v, frame)[..., 3:], axis=-1)
         assert speeds.max() < 0.2 * (1.0 + 2e-6)
         np.testing.assert_allclose(q[[0, -1]], path([0.0, 5.0]).q, atol=1e-9)
+
+
+@pytest.mark.light
+def test_speed_limits_of_frames_constrain_the_rates_of_their_origins_along_the_path() -> None:
+    robot = lw.load("arm6")
+    path = robot.spline(np.arange(3.0), np.random.default_rng(4).uniform(-1.0, 1.0, (3, robot.nq)))
+    frames, s = robot.frames[-2:], np.linspace(0.0, 2.0, 9)
+    for speed in ({}, {frames[1]: 0.2, frames[0]: 0.3}):
+        limits = LimitSet.read("caller", path, robot, 3.0, 4.0, None, speed, ())
+        constraints = limits.constraints("caller", PathSamples(*path(s)))
+        if not speed:
+            assert constraints.speeds is None and constraints.fastest is None
+            continue
+        q, v, _ = path(s)
+        for k, name in enumerate(limits.speed_names):
+            rates = np.linalg.norm(constraints.speeds[:, k], axis=-1)
+            np.testing.assert_allclose(rates, np.linalg.norm(robot.twist(q, v, name)[:, 3:], axis=-1), rtol=1e-12)
+            assert constraints.fastest[k] == speed[name]
 
 
 def test_motions_between_stops_are_continuous_polynomials_of_increasing_time() -> None:
