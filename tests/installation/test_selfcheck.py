@@ -141,7 +141,7 @@ def old_library(patch: Patch) -> None:
 
 
 def changed_file(patch: Patch) -> None:
-    files = [file for file in metadata.files("linkwork") or [] if file.hash is not None]
+    files = [file for file in metadata.files("linkwork") or [] if file.hash is not None and file.parts[0] != ".."]
     files[0].hash = SimpleNamespace(mode="sha256", value="AAAA")
     patch.setattr(metadata, "files", lambda name: files)
 
@@ -185,6 +185,43 @@ def test_selfcheck_reports_a_cache_that_loses_its_entries(monkeypatch: Patch, tm
     monkeypatch.setattr(disk_cache.Cache, "store", lambda *arguments: None)
     outcome = CHECKS["second process"].run()
     assert outcome.verdict is Verdict.DIFFERS and outcome.measured == "equal bits, compiled again"
+
+
+def test_selfcheck_without_a_cache_does_not_report_the_second_process(monkeypatch: Patch) -> None:
+    no_cache(monkeypatch)
+    outcome = CHECKS["second process"].run()
+    assert outcome.verdict is Verdict.OK and outcome.measured == "equal bits, without a cache" and not outcome.remedy
+
+
+def test_selfcheck_ignores_missing_files_outside_of_the_package(monkeypatch: Patch) -> None:
+    files = [file for file in metadata.files("linkwork") or [] if file.parts[0] != ".."]
+    script = metadata.PackagePath("../../../bin/no-such-script")
+    script.hash, script.dist = SimpleNamespace(mode="sha256", value="AAAA"), files[0].dist  # type: ignore[attr-defined]
+    monkeypatch.setattr(metadata, "files", lambda name: [script, *files])
+    assert CHECKS["files"].run().verdict is Verdict.OK
+
+
+@pytest.mark.parametrize("step", [0.015625, 1e-3, 1e-7])
+def test_selfcheck_measures_calls_that_take_less_than_a_step_of_the_clock(step: float, monkeypatch: Patch) -> None:
+    now = 0.0
+
+    def read() -> float:
+        nonlocal now
+        now += 2e-6
+        return now // step * step
+
+    def function() -> None:
+        nonlocal now
+        now += 7e-4
+
+    monkeypatch.setattr(time, "thread_time", read)
+    assert speed_checks._least(function) == pytest.approx(7e-4, rel=0.1)
+
+
+def test_selfcheck_reports_a_thread_clock_that_does_not_advance(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(time, "thread_time", lambda: 3.0)
+    with pytest.raises(RuntimeError, match=r"^time\.thread_time\(\) has not changed in 1\.0 s$"):
+        speed_checks._least(lambda: None)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the number of the rounding mode is that of glibc")

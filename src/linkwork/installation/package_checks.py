@@ -63,7 +63,8 @@ def _versions() -> Outcome:
 
 
 def _files() -> Outcome:
-    recorded = [(file, file.hash) for file in metadata.files("linkwork") or []]
+    # scripts and pages are elsewhere after `pip install --target` and in packages of Linux distributions
+    recorded = [(file, file.hash) for file in metadata.files("linkwork") or [] if file.parts[0] != ".."]
     files = [(file, expected) for file, expected in recorded if expected is not None]
     changed = []
     for file, expected in files:

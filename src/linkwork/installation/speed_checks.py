@@ -1,7 +1,7 @@
 """Checks of speed: clocks, SIMD lanes, and times of calls beside a yardstick in Python.
 
 Times are processor time of this thread, the least of several, so that other programs of the machine change them
-little.
+little. Where that clock has long steps (16 ms on Windows), a function is called as often as many steps take.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from linkwork.kernels import code_statistics, host, levels
 
 __all__ = ["SPEED_CHECKS"]
 
-_TRIALS = 15
+_TRIALS, _LONG_TRIALS = 15, 3  # of one call each, and of several
+_STEPS = 10  # of the clock in a trial at least: a tenth is the error
+_LONGEST_STEP = 1.0  # [s] of the clock
 _YARDSTICK = 100_000  # additions in a loop of Python
 # Times on a machine of the tests (AMD Zen 5, Python 3.11), as multiples of one addition of the yardstick.
 _SINGLE_CALL = 6.5
@@ -26,13 +28,38 @@ _SLOWER = 4.0  # factor that is reported
 
 
 def _least(function: Callable[[], object]) -> float:
-    """Return the least processor time of several calls [s]."""
-    times = []
-    for _ in range(_TRIALS):
-        begin = time.thread_time()
+    """Return the least processor time of several calls [s], each measured over many steps of the clock."""
+    shortest = _STEPS * _step()
+    calls, seconds = 1, _seconds(function, 1)
+    while seconds < shortest:
+        calls = 1 + int(1.5 * calls * shortest / seconds) if seconds else 4 * calls
+        seconds = _seconds(function, calls)
+    times = [_seconds(function, calls) for _ in range(_TRIALS if calls == 1 else _LONG_TRIALS)]
+    return min(seconds, *times) / calls
+
+
+def _seconds(function: Callable[[], object], calls: int) -> float:
+    begin = time.thread_time()
+    for _ in range(calls):
         function()
-        times.append(time.thread_time() - begin)
-    return min(times)
+    return time.thread_time() - begin
+
+
+def _step() -> float:
+    """Return the step between two readings of this thread's clock [s]; `time.get_clock_info` states less on Windows."""
+    start = _next_reading()
+    return _next_reading() - start
+
+
+def _next_reading() -> float:
+    """Return the first reading of this thread's clock that differs. Raises RuntimeError if it stands still."""
+    begin = end = time.thread_time()
+    limit = time.perf_counter() + _LONGEST_STEP
+    while end == begin:
+        end = time.thread_time()
+        if time.perf_counter() > limit:
+            raise RuntimeError(f"time.thread_time() has not changed in {_LONGEST_STEP} s")
+    return end
 
 
 def _addition() -> float:
