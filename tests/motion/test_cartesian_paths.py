@@ -170,6 +170,26 @@ def test_tracked_cartesian_path_is_timed_within_limits():
     assert timed.duration > path.length / 0.2
 
 
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("robot", [ARM, SEVEN], ids=["closed form", "numerical"])
+def test_tracked_path_begins_exactly_at_an_initial_configuration_within_a_tenth_of_the_tolerance(robot):
+    q, frame = (Q, "tool") if robot is ARM else (Q7, "hand")
+    X = robot.pose(q, frame)
+    path = lw.motion.line(X, lw.pose((0.03, -0.02, -0.08)) @ X)
+    near = q + 2e-6 * np.array([1.0, -2.0, 1.0, 2.0, -1.0, 2.0, 1.0])[: robot.nq]
+    tracked = robot.track_cartesian_path(path, frame, q_init=near)
+    timed = tracked.timed(velocity=1.0, acceleration=3.0).trajectory
+    assert tracked.success and tracked.deviation.position <= 1e-4 and np.array_equal(timed(0.0).q, near)
+    whole = robot.spline([0.0, 1.0], [q - 0.1, near], boundary="clamped").concatenate(timed)
+    assert whole.duration == pytest.approx(1.0 + timed.duration)
+    far = q + 30.0 * (near - q)
+    moved = robot.track_cartesian_path(path, frame, q_init=far).timed(velocity=1.0, acceleration=3.0).trajectory
+    assert np.abs(moved(0.0).q - far).max() > 1e-6
+    np.testing.assert_allclose(robot.pose(moved(0.0).q, frame), X, atol=1e-7)
+    with pytest.raises(ValueError, match=r"jumps by .*, more than tolerance=1e-06; a larger tolerance= permits"):
+        robot.spline([0.0, 1.0], [q - 0.1, far], boundary="clamped").concatenate(moved)
+
+
 def test_wrist_flip_along_a_cartesian_path_is_counted_as_a_reconfiguration():
     """The tool turns 4 rad about its own axis, and the last joint may turn 3.4: the wrist flips once."""
     q = np.array([0.3, -1.2, 1.4, -0.9, -1.1, -1.6])

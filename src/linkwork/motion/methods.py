@@ -48,11 +48,12 @@ class CartesianMethods(RobotBase):
         """Compute joint motion that moves a frame along a Cartesian path, without jumps, within limits.
 
         ``path`` is a `linkwork.motion.CartesianPath` of poses in ``relative_to``. ``q_init`` (nq,) is the configuration
-        at the beginning of the path. Without it the result is the motion that gets farthest, with the fewest
-        reconfigurations and then the least joint motion. It is chosen among all branches of an arm of six axes with a
-        closed form, and among ``num_starts`` starts for other robots. ``orientation`` selects what must match of the
-        poses' orientation: all ("fixed"), nothing ("free"), or all except rotation about the frame's axis "x", "y" or
-        "z".
+        at the beginning of the path. The motion begins exactly there if the frame's deviation is at most a tenth of the
+        tolerances, as at the end of a plan; with up to 1e-3 m and rad it is moved onto the path. Without ``q_init`` the
+        result is the motion that gets farthest, with the fewest reconfigurations and then the least joint motion. It is
+        chosen among all branches of an arm of six axes with a closed form, and among ``num_starts`` starts for other
+        robots. ``orientation`` selects what must match of the poses' orientation: all ("fixed"), nothing ("free"), or
+        all except rotation about the frame's axis "x", "y" or "z".
 
         Each configuration is found from its neighbour. A step on which a joint moves by more than ``max_joint_step``
         [rad, m] is halved, down to ``min_path_step`` [m]. A larger move that remains is a jump: the path ends there, or

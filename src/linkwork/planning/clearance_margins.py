@@ -26,14 +26,14 @@ class Margins:
     The margins of single pairs take precedence.
     """
 
-    own: float = 0.0
+    self_collision: float = 0.0
     scene: float = 0.0
     pairs: tuple[tuple[frozenset[str], float], ...] = ()
 
     @property
     def is_uniform(self) -> bool:
         """True if all pairs have the same margin."""
-        return self.own == self.scene and not self.pairs
+        return self.self_collision == self.scene and not self.pairs
 
     def of(self, robot: Any, selection: PairSelection, *, strict: bool = True) -> np.ndarray:
         """Return the margin [m] of each selected pair (n,), in the order of the selection.
@@ -42,7 +42,7 @@ class Margins:
         names.
         """
         result = np.full(len(selection.names), self.scene)
-        result[: len(selection.spec.pairs)] = self.own
+        result[: len(selection.spec.pairs)] = self.self_collision
         link = {shape.name: shape.link for shape in link_shapes(robot.tree)}
         end_names = [({a, link.get(a, a)}, {b, link.get(b, b)}) for a, b in selection.names]
         for names, margin in self.pairs:
@@ -83,7 +83,7 @@ def pair_blocks(robot: Any, scene: Any, pairs: Any, margins: Margins) -> tuple[P
     """Return the selected pairs with their margins, as one block for each kernel."""
     selection: PairSelection = robot._pair_selection("plan", scene, pairs)
     if margins.is_uniform:
-        return tuple([PairBlock(block, margins.own) for block in selection.blocks])
+        return tuple([PairBlock(block, margins.self_collision) for block in selection.blocks])
     margins.of(robot, selection)  # check that every name belongs to a pair
     return tuple([PairBlock(block, 0.0, _individual_margins(robot, block, margins)) for block in selection.blocks])
 
@@ -93,7 +93,7 @@ def _individual_margins(robot: Any, block: PairSelection, margins: Margins) -> t
 
     The rows of obstacles are in the order that the block's scene has when it is sorted by distance.
     """
-    kernel, own = block.spec, len(block.spec.pairs)
+    kernel, pair_count = block.spec, len(block.spec.pairs)
     values = margins.of(robot, block, strict=False)
     shapes = len(kernel.shapes)
     table = np.full((sum(capacity for _, capacity in kernel.capacities), shapes), margins.scene)
@@ -102,11 +102,11 @@ def _individual_margins(robot: Any, block: PairSelection, margins: Margins) -> t
     else:
         selected = block.indices
     row = dict(zip(block.scene.row_indices, block.scene.row_indices_by_distance, strict=True))
-    for index, value in zip(selected[own:].tolist(), values[own:].tolist(), strict=True):
-        table[row[(index - own) // shapes], (index - own) % shapes] = value
+    for index, value in zip(selected[pair_count:].tolist(), values[pair_count:].tolist(), strict=True):
+        table[row[(index - pair_count) // shapes], (index - pair_count) % shapes] = value
     cuts = np.cumsum([capacity for _, capacity in kernel.capacities])[:-1]
     tables = np.split(table, cuts) if kernel.capacities else []
-    return (*([values[:own]] if own else []), *tables)
+    return (*([values[:pair_count]] if pair_count else []), *tables)
 
 
 def read_margins(margin: Any) -> Margins:
@@ -124,7 +124,7 @@ def read_margins(margin: Any) -> Margins:
     for key, value in margin.items():
         number = _number(f"margin[{key!r}]", value)
         if isinstance(key, str) and key in (_SELF, _SCENE):
-            result = replace(result, own=number) if key == _SELF else replace(result, scene=number)
+            result = replace(result, self_collision=number) if key == _SELF else replace(result, scene=number)
             continue
         result = replace(result, pairs=(*result.pairs, (_pair("margin", key), number)))
     return result

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
+from linkwork.kinematics.algorithms.relative_kinematics import ancestors
 from linkwork.model.periodic_coordinates import (
     PeriodicCoordinates,
     counting_angles,
@@ -22,6 +24,7 @@ __all__ = ["HALF_TURN", "MAX_CONFIGURATIONS", "ConfigurationGeometry", "is_later
 _CACHE_KEY = "planning"  # of a robot's cached space data
 _ROWS_PER_BLOCK = 4096  # rows per block of distances
 MAX_CONFIGURATIONS = 1 << 16  # maximum configurations checked together, which bounds memory
+_SAME = 1e-6  # [rad, m] configurations that are nearer are the same
 HALF_TURN = np.pi - 1e-6  # [rad] of rotations by more, rounding decides the direction
 
 
@@ -73,8 +76,8 @@ class ConfigurationGeometry:
             1.0 if self._even else float(np.sqrt((self.weights**2).mean()))
         )  # length that corresponds to about 1 rad or 1 m
         self.limited = position_limits is not None
-        own = not self.limited and not counted
-        cached: _SpaceData | None = robot._calls.get(_CACHE_KEY) if own else None
+        is_shared = not self.limited and not counted
+        cached: _SpaceData | None = robot._calls.get(_CACHE_KEY) if is_shared else None
         if cached is None:
             self.lower, self.upper = (robot.lower, robot.upper) if position_limits is None else position_limits
             tree = straight_tree(robot.tree)
@@ -83,7 +86,7 @@ class ConfigurationGeometry:
             cached = _SpaceData(self.lower, self.upper, self.straight, plain, *rotating)
             self._check_lengths()
             _check_limits(robot.tree, tree, self.lower, self.upper)
-            if own:
+            if is_shared:
                 robot._calls[_CACHE_KEY] = cached
         self.lower, self.upper, self.straight, self.is_plain, (self.turning, self._turning_q), self._rotations = cached
         self.turns = bool(self._turning_q.any())
@@ -209,6 +212,33 @@ class ConfigurationGeometry:
         """Return waypoints (k, nq) such that straight motions between them follow the path's edges."""
         return np.concatenate([self.straight_parts(path[:-1], path[1:])[1], path[-1:]])
 
+    def joint_columns(self) -> list[np.ndarray]:
+        """Return for each joint the indices of its coordinates in q; coupled joints share theirs."""
+        return [np.arange(q.start, q.stop) for _, q, _ in self._joint_slices()]
+
+    def with_idle_joints(self, q: np.ndarray, q_init: np.ndarray, frames: Iterable[str]) -> np.ndarray:
+        """Return configurations q (n, nq), with joints that move none of the frames as in ``q_init`` (nq,).
+
+        A joint of a loop moves a frame if another joint of the loop does. Equal configurations are returned once.
+        """
+        robot, tree = self.robot, self.robot.tree
+        moving = np.zeros(tree.nv, dtype=bool)
+        for frame in frames:
+            for i in ancestors(tree, tree.frame(frame).body):
+                moving[tree.v_slices[i]] = True
+        if tree.constraints:
+            J = np.asarray(robot.constraint_jacobian(np.concatenate([q, q_init[None]])))
+            related = (J != 0.0).any(axis=0)
+            for _ in range(len(related)):
+                moving |= related[related[:, moving].any(axis=1)].any(axis=0)
+        result = q.copy()
+        for _, in_q, in_v in self._joint_slices():
+            if not moving[in_v].any():
+                result[:, in_q] = q_init[in_q]
+        equal = (np.abs(result[:, None] - result) < _SAME).all(axis=-1)
+        unique: np.ndarray = result[equal.argmax(axis=1) == np.arange(len(result))]
+        return unique
+
     def _joint_slices(self) -> list[tuple[Any, slice, slice]]:
         """Return each joint's body with the joint's slices of q and of v."""
         tree = self.straight.tree
@@ -238,7 +268,7 @@ class ConfigurationGeometry:
                     )
 
 
-def _check_limits(own: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarray) -> None:
+def _check_limits(tree: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarray) -> None:
     """Raise ValueError for limits that may be exceeded between two configurations within them."""
     for i, body in straight.stacked():
         at = straight.q_slices[i]
@@ -249,7 +279,7 @@ def _check_limits(own: Tree, straight: Tree, lower: np.ndarray, upper: np.ndarra
         if may_exceed.any():
             k = int(np.argmax(may_exceed))
             raise ValueError(
-                f"plan: limits of joint {body.joint_name!r} ({own.bodies[i].joint.type_name()}): {low[k]:g} to "
+                f"plan: limits of joint {body.joint_name!r} ({tree.bodies[i].joint.type_name()}): {low[k]:g} to "
                 f"{high[k]:g} of coordinate {k} may be exceeded between waypoints, where it changes nonlinearly; "
                 f"remove the limits and pass path_constraints=<task that bounds the motion>"
             )
@@ -260,11 +290,11 @@ def _never_exceeded(joint: JointType, low: np.ndarray, high: np.ndarray) -> np.n
 
     These limits are infinite, or contain [−1, 1] for a coordinate that is within [−1, 1] by definition.
     """
-    within = {k for places in joint.unit_length for k in places}
+    within = {k for coordinates in joint.unit_length for k in coordinates}
     if isinstance(joint, (SphericalMRP, FloatingMRP)):
         within = {0, 1, 2}
-    own = np.array([k in within for k in range(joint.nq)], dtype=bool)
-    result: np.ndarray = np.where(own, (low <= -1.0) & (high >= 1.0), np.isinf(low) & np.isinf(high))
+    is_unit_length = np.array([k in within for k in range(joint.nq)], dtype=bool)
+    result: np.ndarray = np.where(is_unit_length, (low <= -1.0) & (high >= 1.0), np.isinf(low) & np.isinf(high))
     return result
 
 

@@ -89,7 +89,7 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
     if isinstance(goal, PoseRegion):
         _check_frame(robot, goal.frame)
         X = goal.sampled(_DRAWS * _POSES, seed=seed).reshape(_DRAWS, _POSES, 4, 4)
-        first, *more = ({goal.frame: some} for some in X)
+        first, *more = ({goal.frame: pose} for pose in X)
         return [GoalSpec(label, poses=first, drawn=tuple(more), region=goal)]
     if isinstance(goal, Mapping):
         shapes = {_shape(x) for x in goal.values()}
@@ -187,8 +187,8 @@ def resolve_goals(
             draws[0] = replace(
                 spec, poses={name: np.concatenate([nearest, X]) for name, X in (spec.poses or {}).items()}
             )
-        for one in draws:
-            result = _valid_configurations(space, one, q_init, max_solutions)
+        for drawn_spec in draws:
+            result = _valid_configurations(space, drawn_spec, q_init, max_solutions)
             if isinstance(result, np.ndarray):
                 break
         if isinstance(result, np.ndarray):
@@ -203,11 +203,19 @@ def resolve_goals(
 def _valid_configurations(
     space: PlanningSpace, spec: GoalSpec, q_init: np.ndarray, max_solutions: int
 ) -> np.ndarray | tuple[Status, str, np.ndarray | None]:
-    """Return the valid configurations (n, nq) of a goal; if there are none, a status, a message, and one tried."""
+    """Return the valid configurations (n, nq) of a goal; if there are none, a status, a message, and one tried.
+
+    Joints that do not move the frames of a pose stay as at the start, unless all such configurations are invalid.
+    """
     if spec.q is None:
         candidates, reason = _solve_poses(space, spec, q_init, max_solutions)
         if reason is not None:
             return (*reason, None)
+        unmoved = space.with_idle_joints(candidates, q_init, spec.poses or {})
+        unmoved = unmoved[space.within(unmoved)]
+        unmoved = unmoved[space.free_ends(unmoved)] if len(unmoved) else unmoved
+        if len(unmoved):
+            return np.asarray(unmoved)
     else:
         candidates = spec.q[None]
     within = space.within(candidates)
@@ -222,8 +230,8 @@ def _valid_configurations(
         status = Status.GOAL_IN_COLLISION if violation is None else Status.GOAL_VIOLATES_CONSTRAINTS
         why = collisions_of(space, candidates[within][0]) if violation is None else violation
     if spec.q is None:  # other configurations of the pose may be valid
-        found = f"none of the {len(candidates)} inverse kinematics solutions is valid"
-        return Status.GOAL_NOT_FOUND, f"{spec.label}: {found}; of the first: {why}", tried
+        summary = f"none of the {len(candidates)} inverse kinematics solutions is valid"
+        return Status.GOAL_NOT_FOUND, f"{spec.label}: {summary}; of the first: {why}", tried
     if status is Status.GOAL_VIOLATES_CONSTRAINTS:
         return status, f"at {spec.label} {why}", tried
     return status, f"{spec.label}{' is in collision' if status is Status.GOAL_IN_COLLISION else ''}: {why}", tried

@@ -138,7 +138,7 @@ def _read_constraints(caller: str, robot: Any, keep: Any) -> list[Any]:
     for task in keep if isinstance(keep, Sequence | np.ndarray) else ():
         if not isinstance(task, (Task, Constraint)):
             raise TypeError(f"{caller}: path_constraints: expected tasks and constraints, got {shown(task)}")
-    result = [*keep] or [own_constraint_task(robot.tree, one) for one in robot.tree.constraints]
+    result = [*keep] or [own_constraint_task(robot.tree, constraint) for constraint in robot.tree.constraints]
     if not result:
         raise ValueError(f"{caller}: path_constraints: expected at least one task, got none")
     return result
@@ -305,7 +305,7 @@ class ConstrainedSpace(PlanningSpace):
     def dimension(self) -> int:
         """Return the number of free directions of velocity at a generic configuration."""
         q = self.samples(0).take(3)
-        return max((self.constraint_tasks.dimension(one) for one in q), default=int(self.robot.nv))
+        return max((self.constraint_tasks.dimension(configuration) for configuration in q), default=int(self.robot.nv))
 
     def violation(self, q: np.ndarray) -> str | None:
         return self.constraint_tasks.violation(q)

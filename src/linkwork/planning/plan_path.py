@@ -24,7 +24,7 @@ from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improve_path
 from linkwork.planning.search.kernel_planner import KernelSearch, compile_first_search, is_supported
-from linkwork.planning.search.path_smoothing import shorten_path
+from linkwork.planning.search.path_smoothing import shorten_path, steady_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions, rrt_connect
 from linkwork.planning.search.search_tree import GrownTree
 
@@ -119,6 +119,7 @@ def plan_path(
         if kernel_search is not None:
             clock.iterations += kernel_search.iterations
             trees = kernel_search.trees
+            path = steady_path(space, path) if simplify and path is not None else path
         if path is None:
             with clock.paused():
                 space.make_ready(starts[0])
@@ -245,8 +246,8 @@ class PlanQuery:
 
     def without_goals(self, goals: GoalConfigurations) -> PlanResult:
         message = "; ".join(text for _, text, _ in goals.reasons[:3])
-        rest = len(goals.reasons) - 3
-        message += f"; and {rest} more goals are none either" if rest > 0 else ""
+        further = len(goals.reasons) - 3
+        message += f"; and {further} more goals are none either" if further > 0 else ""
         base = base_inside(self.space.robot, self.space.scene)
         tried = [q for *_, q in goals.reasons if q is not None]
         return self.refused(goals.reasons[0][0], f"{message}; {base}" if base else message, tried)

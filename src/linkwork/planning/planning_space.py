@@ -69,9 +69,9 @@ class PlanningSpace(ConfigurationGeometry):
 
     def free(self, q: np.ndarray) -> np.ndarray:
         """Return a mask (n,) of the configurations (n, nq) that are collision-free."""
-        (kernel, more), *rest = self._kernel_calls("in_collision")
+        (kernel, more), *further_calls = self._kernel_calls("in_collision")
         result = np.asarray(kernel(q, *more) < 0.5)
-        for kernel, more in rest:
+        for kernel, more in further_calls:
             result &= kernel(q, *more) < 0.5
         return result
 
@@ -161,9 +161,9 @@ class PlanningSpace(ConfigurationGeometry):
 
     def _check_batch(self, q0: np.ndarray, q1: np.ndarray, more: np.ndarray) -> np.ndarray:
         """Return a mask (n,) of the edges that are free, by one call of each kernel."""
-        (kernel, (margin, *arguments)), *rest = self._kernel_calls(f"is_motion_free {self.method}")
+        (kernel, (margin, *arguments)), *further_calls = self._kernel_calls(f"is_motion_free {self.method}")
         result: np.ndarray = np.asarray(kernel(q0, q1, margin + more, *arguments))[:, 0] == 0.0
-        for kernel, (margin, *arguments) in rest:
+        for kernel, (margin, *arguments) in further_calls:
             remaining = np.flatnonzero(result)
             result[remaining] = (
                 np.asarray(kernel(q0[remaining], q1[remaining], margin + more[remaining], *arguments))[:, 0] == 0.0

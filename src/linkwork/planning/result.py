@@ -217,8 +217,8 @@ def _polynomial_trajectory(robot: Any, times: np.ndarray, coefficients: np.ndarr
     space = CurveSpace.of(robot.tree, apart=True)
     if space.is_plain:
         return Trajectory.polynomial(times, coefficients, robot=robot)
-    base, own = coefficients[..., 0], np.zeros_like(coefficients)
+    base, rates = coefficients[..., 0], np.zeros_like(coefficients)
     for k in range(1, coefficients.shape[-1]):  # as velocities at the base configuration
-        own[..., k] = robot.configuration_derivative_to_velocity(base, coefficients[..., k])
-    arrays = {"starts": times[:-1], "base": base, "coefficients": own}
+        rates[..., k] = robot.configuration_derivative_to_velocity(base, coefficients[..., k])
+    arrays = {"starts": times[:-1], "base": base, "coefficients": rates}
     return Trajectory([Section(space, KINDS["retracted"], arrays, times[0], times[-1])], robot)

@@ -185,9 +185,9 @@ class Roadmap(Shown):
         return self._with_graph(self._graph.grown(_read_integer("nodes", nodes, 1), progress))
 
     def _with_graph(self, graph: RoadmapGraph) -> Self:
-        other = object.__new__(type(self))
-        other._options, other._graph = self._options, graph
-        return other
+        roadmap = object.__new__(type(self))
+        roadmap._options, roadmap._graph = self._options, graph
+        return roadmap
 
     # -- files
 
@@ -260,10 +260,10 @@ class Roadmap(Shown):
 def _defaults() -> dict[str, Any]:
     """Return the default values of those options that determine the planning space of a roadmap."""
     space_options = inspect.signature(read_space).parameters
-    own = inspect.signature(Roadmap).parameters.values()
+    parameters = inspect.signature(Roadmap).parameters.values()
     return {
         parameter.name: parameter.default
-        for parameter in own
+        for parameter in parameters
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.name in space_options
     }
 

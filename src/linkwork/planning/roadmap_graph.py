@@ -78,21 +78,21 @@ class RoadmapGraph:
     def grown(self, nodes: int, progress: Any) -> Self:
         """Return the graph with additional nodes, ``nodes`` in number, and edges to their neighbours."""
         read_progress("Roadmap", progress)
-        other = type(self)(self.space, seed=self.seed, neighbours=self.neighbours, lazy=self.lazy)
-        fresh, other.batches = self._sample_nodes(nodes)
-        other.q = np.concatenate([self.q, fresh])
-        k = self.k(len(other.q))
-        pairs = near_pairs(self.space, other.q, k, first=len(self.q))
-        lengths = self.space.length(self.space.difference(other.q[pairs[:, 0]], other.q[pairs[:, 1]]))
+        grown = type(self)(self.space, seed=self.seed, neighbours=self.neighbours, lazy=self.lazy)
+        fresh, grown.batches = self._sample_nodes(nodes)
+        grown.q = np.concatenate([self.q, fresh])
+        k = self.k(len(grown.q))
+        pairs = near_pairs(self.space, grown.q, k, first=len(self.q))
+        lengths = self.space.length(self.space.difference(grown.q[pairs[:, 0]], grown.q[pairs[:, 1]]))
         state = np.full(len(pairs), UNKNOWN, dtype=np.int8)
         if not self.lazy:
-            state = self._check_edges(other.q, pairs, progress)
+            state = self._check_edges(grown.q, pairs, progress)
             pairs, lengths, state = pairs[state == FREE], lengths[state == FREE], state[state == FREE]
-        other.edges = np.concatenate([self.edges, pairs])
-        other.lengths = np.concatenate([self.lengths, lengths])
-        other.state = np.concatenate([self.state, state])
-        other._index()
-        return other
+        grown.edges = np.concatenate([self.edges, pairs])
+        grown.lengths = np.concatenate([self.lengths, lengths])
+        grown.state = np.concatenate([self.state, state])
+        grown._index()
+        return grown
 
     def restored(self, arrays: dict[str, np.ndarray], batches: int) -> None:
         """Replace the nodes and edges of this graph by ``arrays`` that were read from a file.

@@ -24,6 +24,7 @@ __all__ = ["followed_path"]
 CALLER = "track_cartesian_path"
 _STEP = 0.05  # [m] initial distance of waypoints
 _NEAR = 1e-3  # [m, rad] a start that is nearer to the path's beginning is moved onto it
+_EXACT_SHARE = 0.1  # of the tolerances: a start that is nearer is left exactly as it is
 _COLLISION_CHECKS = ("certified", "sampled")
 
 
@@ -76,7 +77,7 @@ def followed_path(
     if scene is not None and collision_check == "certified":
         displacement_bounds(robot, request.lower, request.upper)
     if begin is not None:
-        begin = _on_path(request, begin)
+        begin = _on_path(request, begin, allowed)
     path_positions = initial_positions(path.knots, _STEP)
     scene_check = None if scene is None else SceneCheck(scene, collision_check, margin, resolution)
     candidates = _candidates(request, path_positions, begin, max_step, bool(reconfigure), int(num_starts), scene_check)
@@ -216,10 +217,12 @@ def _start_configuration(robot: Any, start: Any) -> np.ndarray:
     return q
 
 
-def _on_path(request: PathRequest, q: np.ndarray) -> np.ndarray:
-    """Return the start configuration, corrected so that the frame is exactly at the path's beginning.
+def _on_path(request: PathRequest, q: np.ndarray, allowed: tuple[float, float]) -> np.ndarray:
+    """Return the start configuration, at which the frame is at the path's beginning.
 
-    Raises ValueError if the frame is not near the path's beginning, or q is beyond limits.
+    It is q itself, to the last bit, if its deviation is at most a tenth of the ``allowed`` ones [m, rad], such as for
+    the end of a planned path.  Otherwise q is corrected so that the frame is exactly at the path's beginning.  Raises
+    ValueError if the frame is not near the path's beginning, or q is beyond limits.
     """
     outside = (q < request.lower) | (q > request.upper)
     if request.problem.plain and outside.any():
@@ -229,6 +232,8 @@ def _on_path(request: PathRequest, q: np.ndarray) -> np.ndarray:
             f"{request.lower[k]:.6g} to {request.upper[k]:.6g}"
         )
     distance, angle = request.deviations(q[None], np.zeros(1))[0]
+    if distance <= _EXACT_SHARE * allowed[0] and angle <= _EXACT_SHARE * allowed[1]:
+        return q
     result, done = request.solve(q[None], request.path(0.0)[None])
     if distance > _NEAR or angle > _NEAR or not done[0]:
         raise ValueError(

@@ -112,8 +112,8 @@ def refuse_jumps(first: Any, second: Any, name: Callable[[int], str], tolerance:
         if jump.size and jump.max() > tolerance:
             k = int(jump.argmax())
             raise ValueError(
-                f"concatenate: {quantity} of {name(k)} jumps by {jump[k]:.6g} where the other begins; allow_jump=True "
-                "permits that"
+                f"concatenate: {quantity} of {name(k)} jumps by {jump[k]:.6g} where the other begins, more than "
+                f"tolerance={tolerance:.6g}; a larger tolerance= permits small jumps, allow_jump=True all of them"
             )
 
 

@@ -144,6 +144,23 @@ class TrajectoryOutput(Shown):
         q = trajectory.sampled(num_samples=num_samples)[1].q
         return figure("robot_figures", "plot_paths", trajectory.robot, [q], frame, axes, scene=scene, shapes=shapes)
 
+    def animation(
+        self,
+        *,
+        frames: str | Sequence[str] | None = None,
+        speed: float = 1.0,
+        rate: float = 25.0,
+        axes: Any = None,
+    ) -> Any:
+        """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
+
+        Its ``save("motion.gif")`` writes it, ``to_jshtml()`` shows it in a notebook.  The paths of the origins of
+        ``frames`` are drawn.  A frame takes about 0.2 s of processor time; `show` writes pages and films faster.
+
+        Raises ValueError for a trajectory without a robot, and for speeds and rates that are not positive.
+        """
+        return figure("animated_figures", "trajectory_animation", self, speed, rate, frames, axes)
+
     def show(
         self,
         *,

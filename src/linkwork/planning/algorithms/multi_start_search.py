@@ -131,20 +131,20 @@ def search_paths(
         rounds = fmin(left, request.max_iterations - now.rounds)
         result = grow(metric, in_collision_at, num_roots, drawn, request.spacing, rounds, max_iterations=max_iterations)
         met_nodes = lt(-0.5, result.meeting_nodes[1])
-        way = _tree_path(metric, in_collision_at, result.trees, result.meeting_nodes, path, after, request.fine)
-        blocked = lt(0.5, way.blocked)
-        short_enough = le(way.count, float(len(path) // 2))  # the table has room for shortcuts
+        tree_path = _tree_path(metric, in_collision_at, result.trees, result.meeting_nodes, path, after, request.fine)
+        blocked = lt(0.5, tree_path.blocked)
+        short_enough = le(tree_path.count, float(len(path) // 2))  # the table has room for shortcuts
         again, fine = and_(met_nodes, blocked), and_(met_nodes, and_(not_(blocked), short_enough))
-        cut_off = _prune(result.trees._replace(links=way.tree_links), again)
+        cut_off = _prune(result.trees._replace(links=tree_path.tree_links), again)
         trials = where(fine, request.trials, 0.0)
         allowance = now.best.length, request.allowance
         short = shorten(
             metric,
             clear,
-            way.path,
-            way.links,
-            way.count,
-            way.length,
+            tree_path.path,
+            tree_path.links,
+            tree_path.count,
+            tree_path.length,
             request.shift,
             request.fine,
             trials,
@@ -209,8 +209,8 @@ def _straight_motion(
     def look(state: tuple[Any, Any]) -> tuple[Any, Any]:
         k, _ = state
         row = [*take(sampling.pairs, k)]
-        seen = check_segment(in_collision_at, row[:n], row[n : 2 * n], row[2 * n], request.fine, True)
-        return k + 1.0, where(lt(seen.hit, 0.5), k, -1.0)
+        check = check_segment(in_collision_at, row[:n], row[n : 2 * n], row[2 * n], request.fine, True)
+        return k + 1.0, where(lt(check.hit, 0.5), k, -1.0)
 
     run = while_loop(
         lambda s: and_(lt(s[0], count), lt(s[1], 0.0)), look, (0.0, -1.0), max_iterations=len(sampling.pairs)
@@ -281,8 +281,8 @@ def _tree_path(
 
         Nodes of the first tree fill the path backwards, then those of the other follow.
         """
-        way, k, index, second = state
-        _, parent = take(way.tree_links, k)
+        tree_path, k, index, second = state
+        _, parent = take(tree_path.tree_links, k)
         back, rooted = lt(second, 0.5), lt(parent, -0.5)
         q, above = [*take(trees.nodes, k)], [*take(trees.nodes, fmax(parent, 0.0))]
         phi = metric.difference(q, above)
@@ -290,12 +290,12 @@ def _tree_path(
         hit = lt(0.5, check_segment(in_collision_at, q, phi, length, spacing, not_(rooted)).hit)
         next_search = array([where(back, index, where(rooted, -1.0, index + 1.0)), length])
         next_state = _TreePath(
-            put(way.path, index, array(q)),
-            put(way.links, where(back, index - 1.0, index), next_search),  # −1 writes no row
+            put(tree_path.path, index, array(q)),
+            put(tree_path.links, where(back, index - 1.0, index), next_search),  # −1 writes no row
             index + 1.0,
-            way.length + length,
-            put(way.tree_links, where(hit, k, -1.0), array([DEAD, parent])),
-            way.blocked + where(hit, 1.0, 0.0),
+            tree_path.length + length,
+            put(tree_path.tree_links, where(hit, k, -1.0), array([DEAD, parent])),
+            tree_path.blocked + where(hit, 1.0, 0.0),
         )
         crossing = and_(back, rooted)
         k, index = where(crossing, goal_node, parent), where(crossing, depth, index + where(back, -1.0, 1.0))

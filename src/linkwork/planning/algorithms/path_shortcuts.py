@@ -106,16 +106,16 @@ def shorten(
             or_(corners, lt(a.part * first, node_distance)),
             or_(corners, lt((1.0 - b.part) * second, node_distance)),
         )
-        part, rest = where(is_node[0], 0.0, a.part), where(is_node[1], 0.0, 1.0 - b.part)
+        part, remainder = where(is_node[0], 0.0, a.part), where(is_node[1], 0.0, 1.0 - b.part)
         q0 = _between(metric, at.nodes, a.node, after, part)
-        q1 = _between(metric, at.nodes, b.node, behind, 1.0 - rest)
+        q1 = _between(metric, at.nodes, b.node, behind, 1.0 - remainder)
         phi = metric.difference(q0, q1)
         direct = metric.length(phi)
-        saved = high - low + (a.part - part) * first + (1.0 - b.part - rest) * second - direct
+        saved = high - low + (a.part - part) * first + (1.0 - b.part - remainder) * second - direct
         min_saving = where(corners, _ROUNDING, _MIN_SAVING) * at.length
         enabled = and_(lt(min_saving, saved), or_(lt(a.node, b.node), lt(b.node, a.node)))
-        seen = check_segment(in_collision_at, q0, phi, direct, spacing, enabled)
-        accepted = and_(enabled, lt(seen.hit, 0.5))
+        check = check_segment(in_collision_at, q0, phi, direct, spacing, enabled)
+        accepted = and_(enabled, lt(check.hit, 0.5))
         adds_node = and_(accepted, not_(is_node[0])), and_(accepted, not_(is_node[1]))
         index = at.count + where(adds_node[0], 1.0, 0.0)
         first_row, second_row = where(adds_node[0], at.count, -1.0), where(adds_node[1], index, -1.0)
@@ -124,14 +124,14 @@ def shorten(
         link = where(is_node[0], target, at.count), where(is_node[0], direct, part * first)
         next_links = put(at.links, where(accepted, a.node, -1.0), array([*link]))
         next_links = put(next_links, first_row, array([target, direct]))
-        next_links = put(next_links, second_row, array([behind, rest * second]))
+        next_links = put(next_links, second_row, array([behind, remainder * second]))
         return _At(
             table,
             next_links,
             index + where(adds_node[1], 1.0, 0.0),
             at.length - where(accepted, saved, 0.0),
             at.trials_done + 1.0,
-            at.num_checks + seen.num_checks,
+            at.num_checks + check.num_checks,
         )
 
     def continues(at: _At) -> Any:

@@ -113,8 +113,8 @@ def grow(
         is_sampling = lt(at.target_node, 0.0)
         sample_index = where(is_sampling, at.sample_index + 1.0, at.sample_index)
         side = where(is_sampling, where(le(counts[0], counts[1]), 0.0, 1.0), at.side)
-        drawn, other = _sample(metric, sampling, sample_index), take(nodes, fmax(at.target_node, 0.0))
-        target = [where(is_sampling, x, y) for x, y in zip(drawn, [*other], strict=True)]
+        drawn, target_configuration = _sample(metric, sampling, sample_index), take(nodes, fmax(at.target_node, 0.0))
+        target = [where(is_sampling, x, y) for x, y in zip(drawn, [*target_configuration], strict=True)]
         near, square = _nearest(metric, nodes, links, total, side, target, room)
         q = [*take(nodes, near)]
         phi = metric.difference(q, target)
@@ -138,8 +138,8 @@ def grow(
         next_links = put(links, first, array([side, near]))
         next_links = put(next_links, second, array([side, where(halfway, total, near)]))
         more = where(moved, 1.0, 0.0) + where(halfway, 1.0, 0.0)
-        here = lt(side, 0.5)
-        both = (counts[0] + where(here, more, 0.0), counts[1] + where(here, 0.0, more))
+        is_first = lt(side, 0.5)
+        both = (counts[0] + where(is_first, more, 0.0), counts[1] + where(is_first, 0.0, more))
         going_on = and_(moved, or_(is_sampling, le(count, num_free)))
         target_node = where(going_on, where(is_sampling, second, at.target_node), -1.0)
         other_side = where(is_sampling, 1.0 - side, side)
@@ -200,8 +200,8 @@ def _nearest(
     def look(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         k, best, least = state
         square = metric.square(metric.difference([*take(nodes, k)], target))
-        own = take(links, k)[0]
-        square = square + where(or_(lt(own, side - 0.5), lt(side + 0.5, own)), _INFINITE, 0.0)
+        side_of_node = take(links, k)[0]
+        square = square + where(or_(lt(side_of_node, side - 0.5), lt(side + 0.5, side_of_node)), _INFINITE, 0.0)
         nearer = lt(square, least)
         return k + 1.0, where(nearer, k, best), where(nearer, square, least)
 

@@ -25,13 +25,13 @@ class Samples:
         self._rng = np.random.default_rng([seed, 1])
         low, high = lower.copy(), upper.copy()
         is_euclidean = {joint.name: joint.is_plain for joint in CurveSpace.of(tree).joints}
-        self._others = []
+        self._sampled_joints = []
         even = np.ones(tree.nq, dtype=bool)
         for i, body in tree.stacked():
             q = tree.q_slices[i]
             if not is_euclidean.get(body.joint_name, True):
                 even[q] = False
-                self._others.append((body, q, lower[q].tolist(), upper[q].tolist()))
+                self._sampled_joints.append((body, q, lower[q].tolist(), upper[q].tolist()))
         low, high = within_a_revolution(low, high)
         self._even = np.flatnonzero(even)
         self._low, self._wide = low[even], (high - low)[even]
@@ -49,11 +49,11 @@ class Samples:
             u = _table(size, len(self._primes))[first:last]
         u = u + self._shift
         u -= np.floor(u)
-        if not self._others:
+        if not self._sampled_joints:
             return np.asarray(self._low + u * self._wide)
         result = np.empty((count, self._nq))
         result[:, self._even] = self._low + u * self._wide
-        for body, q, low, high in self._others:
+        for body, q, low, high in self._sampled_joints:
             result[:, q] = body.call_joint("random", self._rng, low, high, (count,))
         return result
 
@@ -74,10 +74,10 @@ def halton(first: int, count: int, primes: list[int]) -> np.ndarray:
     result = np.zeros((count, len(primes)))
     last = first + count - 1
     for column, p in enumerate(primes):
-        rest, scale = np.arange(first, first + count), 1.0 / p
+        quotient, scale = np.arange(first, first + count), 1.0 / p
         power = 1
         while power <= last:
-            rest, digit = np.divmod(rest, p)
+            quotient, digit = np.divmod(quotient, p)
             result[:, column] += digit * scale
             scale, power = scale / p, power * p
     return result

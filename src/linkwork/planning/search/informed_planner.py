@@ -185,7 +185,7 @@ class _ImprovementGraph:
     def _through(self, pairs: np.ndarray) -> np.ndarray:
         """Return lower bounds (m,) of the lengths of paths that lead through pairs (m, 2) of nodes."""
         ends = self.starts, self.goals
-        before, after = (np.sqrt(self.space.between(some, self.q).min(axis=1)) for some in ends)
+        before, after = (np.sqrt(self.space.between(end, self.q).min(axis=1)) for end in ends)
         i, j = pairs.T
         result: np.ndarray = np.minimum(before[i] + after[j], before[j] + after[i]) + self._straight_lengths(pairs)
         return result

@@ -44,7 +44,7 @@ class KernelSearchOptions(NamedTuple):
     trials: int = 160  # shortcuts
     hope: float = 1.0  # relative excess length of a path over the best one before shortcuts; 0 after the last
     rounds: int = 120  # rounds of each search after the first
-    piece: int = 1000  # rounds between readings of the clock
+    rounds_per_call: int = 1000  # rounds between readings of the clock
     wide: float = 0.8  # width of boxes about motions, relative to length / √nv
     doubling: float = 20.0  # samples after which boxes are twice as wide
     anywhere: float = 0.1  # share of samples anywhere within limits
@@ -201,7 +201,7 @@ class KernelSearch:
                 "fine": options.fine * space.unit * spacing / options.spacing,
                 "searches": self.searches,
                 "rounds": options.rounds,
-                "max_iterations": options.piece,
+                "max_iterations": options.rounds_per_call,
                 "trials": options.trials if self.simplify else 0,
                 "hope": options.hope,
                 "margin": self.margin,

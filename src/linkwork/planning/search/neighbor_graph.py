@@ -60,8 +60,8 @@ def near_pairs(space: PlanningSpace, q: np.ndarray, k: int, first: int = 0) -> n
     if len(q) < 2 or first >= len(q):
         return np.empty((0, 2), dtype=int)
     near = nearest_nodes(space, q[first:], q, k + 1)
-    own = np.repeat(np.arange(first, len(q)), near.shape[1])
-    pairs = np.sort(np.stack([own, near.ravel()], axis=1), axis=1)
+    rows = np.repeat(np.arange(first, len(q)), near.shape[1])
+    pairs = np.sort(np.stack([rows, near.ravel()], axis=1), axis=1)
     result: np.ndarray = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
     return result
 

@@ -31,7 +31,7 @@ from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.planning.configuration_geometry import HALF_TURN
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 
-__all__ = ["appear_free", "blend_corners", "remove_straight_nodes", "shorten_path", "shortest_visible"]
+__all__ = ["appear_free", "blend_corners", "remove_straight_nodes", "shorten_path", "shortest_visible", "steady_path"]
 
 
 _MAX_POINTS = 14  # points of a path among which all segments are considered
@@ -58,9 +58,28 @@ def shorten_path(
     ``continues`` is called before each round and ends the process by False.
     """
     try:
-        return _shorten(space, path, seed, spacing, rounds, continues)
+        result = _shorten(space, path, seed, spacing, rounds, continues)
     except OutOfTimeError:
         return path
+    return steady_path(space, result)
+
+
+def steady_path(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
+    """Return the path with joints at rest that begin and end at the same position, where its edges remain free.
+
+    Such joints move in a search by random samples alone, for example those of a gripper that holds a part.  All are set
+    to rest together, or one after the other if the edges are not free then.
+    """
+    joints = [columns for columns in space.joint_columns() if (path[0, columns] == path[-1, columns]).all()]
+    try:
+        for columns in [np.concatenate(joints), *joints] if joints else []:
+            steady = path.copy()
+            steady[:, columns] = path[0, columns]
+            if (steady != path).any() and space.edges_are_free(steady[:-1], steady[1:]).all():
+                path = steady
+    except OutOfTimeError:
+        pass
+    return path
 
 
 def _shorten(

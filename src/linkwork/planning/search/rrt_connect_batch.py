@@ -136,8 +136,8 @@ class _Search:
         ends, whole = self._extend_along(tree, near, phi * part[:, None], begun)
         reached, more = whole & short, np.flatnonzero(whole & ~short)
         if len(more):
-            rest = self.space.difference(tree.q[ends[more]], targets[more])
-            ends[more], reached[more] = self._extend_along(tree, ends[more], rest, targets[more])
+            remaining_motion = self.space.difference(tree.q[ends[more]], targets[more])
+            ends[more], reached[more] = self._extend_along(tree, ends[more], remaining_motion, targets[more])
         return ends, reached
 
     def _draw(self, tree: PlanningTree) -> np.ndarray:
@@ -174,8 +174,8 @@ class _Search:
         In the latter case these edges are removed with their descendants, and the spacing of checks is halved.
         """
         a, b = self.trees[side], self.trees[1 - side]
-        here, reached = a.nodes_to(first), b.nodes_to(second)
-        up = [(a, child, parent) for child, parent in pairwise(here)]
+        nodes, reached = a.nodes_to(first), b.nodes_to(second)
+        up = [(a, child, parent) for child, parent in pairwise(nodes)]
         down = [(b, child, parent) for child, parent in pairwise(reached)]
         edges = up + down
         if edges:
@@ -189,7 +189,7 @@ class _Search:
                         tree.cut(broken)
                 self.spacing = max(0.5 * self.spacing, _LEAST_SPACING * self.space.unit)
                 return None
-        path = np.concatenate([a.q[here[::-1]], b.q[reached[1:]]])
+        path = np.concatenate([a.q[nodes[::-1]], b.q[reached[1:]]])
         return path if side == 0 else path[::-1].copy()
 
 

@@ -42,9 +42,9 @@ class TableTree:
     @cached_property
     def _extracted(self) -> tuple[np.ndarray, np.ndarray]:
         nodes, links, side = self._tables
-        own = links[:, 0] == side
-        new_index, parent = np.cumsum(own) - 1, links[own, 1].astype(int)
-        return nodes[own].astype(float), np.where(parent < 0, -1, new_index[parent])
+        is_on_side = links[:, 0] == side
+        new_index, parent = np.cumsum(is_on_side) - 1, links[is_on_side, 1].astype(int)
+        return nodes[is_on_side].astype(float), np.where(parent < 0, -1, new_index[parent])
 
 
 class PlanningTree:
