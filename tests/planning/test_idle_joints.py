@@ -70,7 +70,7 @@ def test_coupled_joints_and_loops_beside_the_goal_frame_keep_their_positions_in_
     np.testing.assert_allclose(plan.path[-1, 4], end[4], atol=1e-5)
 
 
-def test_joint_in_the_way_of_a_goal_pose_moves_away_in_a_plan() -> None:
+def test_joint_that_obstructs_a_goal_pose_moves_in_a_plan() -> None:
     slide = {"parent": "rail", "lower": -1.0, "upper": 1.0}
     carts = lw.Robot.build(
         "carts",
