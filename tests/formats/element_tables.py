@@ -39,7 +39,7 @@ describes the report. Unknown elements and attributes are reported.
 """
 _TITLES = {
     "urdf": ("URDF 1.2", "The types of joints are those of URDF; loops are those of URDF+ and URDF 1.2."),
-    "srdf": ("SRDF", "An unknown attribute is refused."),
+    "srdf": ("SRDF", "Values of a floating base are in the order of MoveIt and Pinocchio, x y z qx qy qz qw."),
     "sdf": ("SDF 1.4 to 1.12", "A version's elements are refused or reported in files of another version."),
     "mjcf": (
         "MJCF",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 from linkwork import collision
 from linkwork._util.progress import Progress, Reporter
-from linkwork._util.validation import integer
+from linkwork._util.validation import boolean, integer
 from linkwork.collision.methods import DistanceMethods
 from linkwork.kernels.robot_base import edits
 from linkwork.model.collision_pairs import (
@@ -110,19 +111,28 @@ class CollisionMethods(DistanceMethods):
         return srdf_text(self._tree)
 
     @edits
-    def with_srdf_document(self, text: str | bytes) -> Self:
-        """Return the robot with the collision pairs and named configurations of the text of an SRDF.
+    def with_srdf_document(self, document: str | bytes | os.PathLike[str], *, strict: bool = False) -> Self:
+        """Return the robot with the collision pairs and named configurations of an SRDF, a text or a file's path.
 
         Pairs in <disable_collisions> are not checked, nor pairs that a joint connects, except those in
         <enable_collisions>.  Earlier settings of pairs are discarded.  Each <group_state> becomes one of
-        `named_configurations`, called by its name, or "group/name" if several groups have a state of that name.
-        `report` notes what is ignored: groups, end effectors, virtual and passive joints.
+        `named_configurations`, called by its name, or "group/name" if several groups have a state of that name.  A
+        value of a virtual joint such as "root_joint", x y z qx qy qz qw, is that of the floating base.
 
-        Raises ModelError that lists all errors of the text with their lines.
+        `report` notes what is ignored: groups, end effectors, virtual and passive joints.  Unknown elements, links and
+        joints are ignored with a `ModelWarning`; with ``strict`` they are errors.
+
+        Raises ModelError that lists all errors of the document with their lines; FileNotFoundError and PermissionError
+        of the system for a path.
         """
-        from linkwork.formats.srdf import parse_srdf
+        from linkwork.formats.file_reading import warn_of_repairs
+        from linkwork.formats.srdf import read_srdf
 
-        return type(self)(parse_srdf(self._tree, text))
+        boolean("with_srdf_document", "strict", strict)
+        tree = read_srdf(self._tree, document, strict=strict)
+        known = self._tree.report.repairs
+        warn_of_repairs("with_srdf_document", [x for x in tree.report.repairs if x not in known], "robot.report")
+        return type(self)(tree)
 
     @edits
     def with_collisions(self, link: str, *shapes: Shape | Geometry) -> Self:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
@@ -12,9 +11,9 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_imports import published_in
 from linkwork._util.messages import nearest, quoted
-from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import boolean
-from linkwork.errors import Issue, Location, ModelError, ModelWarning
+from linkwork.errors import Issue, Location, ModelError
+from linkwork.formats.file_reading import warn_of_repairs
 from linkwork.formats.scene_file import SceneContent, SceneEntry, read_scene
 from linkwork.formats.scene_writing import save_scene
 from linkwork.geometry.scene import Scene
@@ -131,10 +130,7 @@ def load_scene(
     content = read_scene(path, package_dirs=package_dirs, trusted=trusted, strict=strict)
     scene = content.scene()
     scene._issues = content.issues
-    repairs = [issue for issue in content.issues if not issue.is_note]
-    if repairs:
-        more = f" (and {len(repairs) - 1} more: Scene.issues)" if len(repairs) > 1 else ""
-        warnings.warn(f"{caller}: {repairs[0]}{more}", ModelWarning, stacklevel=levels_up())
+    warn_of_repairs(caller, [issue for issue in content.issues if not issue.is_note], "Scene.issues")
     if robot is not None:
         return _setup(content, scene, robot)
     if content.attached or content.touching or content.margin:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 
 from linkwork._util.file_access import NotRegularError, opened_regular
 from linkwork._util.file_budget import Budget
 from linkwork._util.messages import quoted
-from linkwork.errors import Issue, Location, ModelError
+from linkwork._util.user_frames import levels_up
+from linkwork.errors import Issue, Location, ModelError, ModelWarning
 
 __all__ = [
     "XACRO_HINT",
@@ -19,6 +21,7 @@ __all__ = [
     "read_start",
     "require_path",
     "require_text",
+    "warn_of_repairs",
 ]
 
 _UNSTATED = 1 << 20  # [bytes] that are read of a file that states no size, as in /proc
@@ -95,6 +98,13 @@ def require_text(
     if isinstance(text, str) and text.strip() and "<" not in text and "\n" not in text.strip():
         message = f"expected the text of {title}, got what looks like a path ({quoted(text)})"
         raise ModelError(Issue("NOT_TEXT", message, Location(source), hint))
+
+
+def warn_of_repairs(caller: str, repairs: Sequence[Issue], report: str) -> None:
+    """Issue one `ModelWarning` with the first repair, if there are any; ``report`` is the attribute that has all."""
+    if repairs:
+        more = f" (and {len(repairs) - 1} more: {report})" if len(repairs) > 1 else ""
+        warnings.warn(f"{caller}: {repairs[0]}{more}", ModelWarning, stacklevel=levels_up())
 
 
 def path_text(path: str | bytes | os.PathLike[str]) -> str:

@@ -2,29 +2,36 @@
 
 Sources: http://wiki.ros.org/srdf; <disable_default_collisions> as in MoveIt's AllowedCollisionMatrix.  The elements
 <disable_collisions>, <enable_collisions>, <disable_default_collisions> and <group_state> are read.  The report of the
-robot notes what is ignored: groups, end effectors, virtual and passive joints.  Unknown content is an error.
+robot notes what is ignored: groups, end effectors, virtual and passive joints.  Unknown content, links and joints are
+ignored with a warning, as MoveIt does.
 """
 
 from __future__ import annotations
 
+import math
+import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from linkwork._util.file_budget import Budget
-from linkwork._util.messages import nearest, quoted
+from linkwork._util.messages import printable, quoted
 from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
-from linkwork.formats.file_reading import require_text
+from linkwork.formats.file_reading import path_text, read_regular, require_text
 from linkwork.formats.unused_content import Kind, Unused, kind, walk
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element, parse
-from linkwork.model.body import DisabledPair
+from linkwork.joints.planar import Planar
+from linkwork.joints.quaternion_joints import Floating, Spherical, quaternion_coordinates
+from linkwork.model.body import WORLD, Body, DisabledPair
 from linkwork.model.collision_pairs import adjacency, collision_links, unmoving_pairs
 from linkwork.model.description import NamedState
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import with_named_configurations, without_named_configurations
+from linkwork.spatial import Quaternion
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["parse_srdf", "srdf_text"]
+__all__ = ["parse_srdf", "read_srdf", "srdf_text"]
 
 MAX_PAIRS = 200_000  # pairs that are written: some 15 MB
 _PAIRS = ("disable_collisions", "enable_collisions")
@@ -34,6 +41,8 @@ _SCHEMA: dict[str, Kind] = {
         "name version",
         many=f"{' '.join(_PAIRS)} {_DEFAULT} group_state group end_effector virtual_joint passive_joint joint_property "
         "link_sphere_approximation",
+        ignored="gripper handle contact specificities",  # of the Humanoid Path Planner
+        unsupported="rotor_params",  # of Pinocchio
     ),
     **dict.fromkeys(_PAIRS, kind("link1 link2 reason")),
     _DEFAULT: kind("link"),
@@ -51,26 +60,56 @@ _SCHEMA: dict[str, Kind] = {
     "sphere": kind("center radius"),
 }
 _UNUSED_VALUE = "<joint> in <group_state> for a joint that is fixed, follows another joint or is a virtual joint"
+_FIXED_BASE = "<joint> in <group_state> for a moving base that the robot does not have"
+_BASE_SIZES = {Floating: (7,), Planar: (3, 4)}  # numbers of a state of a moving base
 _UNUSED_PAIR = "<{}> for a link without collision shapes"
 _READ = (*_PAIRS, _DEFAULT, "group_state")
 
 
-def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budget: Budget | None = None) -> Tree:
+def read_srdf(
+    tree: Tree, document: str | bytes | os.PathLike[str], *, strict: bool = False, budget: Budget | None = None
+) -> Tree:
+    """Return the tree with the content of an SRDF, which is a text or the path of a file: see `parse_srdf`.
+
+    A string with "<" or several lines, and an empty one, is a text.  Raises the system's errors for a path.
+    """
+    if isinstance(document, os.PathLike) or (
+        isinstance(document, str) and document.strip() and "<" not in document and "\n" not in document.strip()
+    ):
+        path = os.path.expanduser(document)
+        data = read_regular(path, budget or Budget())
+        return parse_srdf(tree, data, source=path_text(path), strict=strict, budget=budget)
+    return parse_srdf(tree, document, strict=strict, budget=budget)
+
+
+def parse_srdf(
+    tree: Tree,
+    text: str | bytes,
+    *,
+    source: str | None = None,
+    strict: bool = False,
+    budget: Budget | None = None,
+) -> Tree:
     """Return the tree with the collision pairs that an SRDF disables, or enables although a joint connects them.
 
     Earlier settings of pairs are replaced. Links without collision shapes are in no pair. A link in
     <disable_default_collisions> collides with no link except those that <enable_collisions> names with it. A pair may
-    be listed twice; one that is disabled and enabled is an error. A <group_state> becomes a
-    named configuration. It has the state's name, or "group/name" if several groups have a state of this name, and
-    replaces a named configuration of the tree that has the same name. Raises ModelError with all errors: WRONG_FORMAT,
-    UNKNOWN_ELEMENT, UNKNOWN_ATTRIBUTE, ATTRIBUTE_MISSING, BAD_NAME, UNKNOWN_LINK, SAME_LINK, DUPLICATE_PAIR,
-    UNKNOWN_JOINT, DUPLICATE_NAME, NUMBER, ARITY, MAGNITUDE, CONFIGURATION, and those of XML.  What is ignored is in the
-    report of the tree (IGNORED, UNKNOWN_TAG).
+    be listed twice; one that is disabled and enabled is an error.
+
+    A <group_state> becomes a named configuration. It has the state's name, or "group/name" if several groups have a
+    state of this name, and replaces a named configuration of the tree that has the same name. Values are in the order
+    of MoveIt and Pinocchio: x y z qx qy qz qw of a floating joint, qx qy qz qw of a spherical joint, x y angle (or
+    x y cos sin) of a planar joint. Values of a virtual joint, or of an unknown joint with seven values, are those of
+    the moving base.
+
+    The report of the tree has what is ignored: notes IGNORED, and warnings UNKNOWN_TAG, UNSUPPORTED, UNKNOWN_LINK and
+    UNKNOWN_JOINT, which are errors if ``strict``. Raises ModelError with all errors: WRONG_FORMAT, ATTRIBUTE_MISSING,
+    BAD_NAME, SAME_LINK, DUPLICATE_PAIR, DUPLICATE_NAME, NUMBER, ARITY, MAGNITUDE, CONFIGURATION, and those of XML.
     """
-    hint, expected = "read the file first: pathlib.Path(path).read_text()", "srdf: expected the text of an SRDF"
+    hint, expected = "pass the path to read_srdf", "srdf: expected the text of an SRDF, or the path of a file"
     require_text(text, source, "an SRDF", hint=hint, expected=expected)
     root = parse(text, source, budget=budget)
-    reader = Reader(source, Findings())
+    reader = Reader(source, Findings(strict=strict))
     if root.tag != "robot" or root.first("link") is not None:
         like = ", this looks like a URDF" if root.tag == "robot" else f", its root is <{root.tag}>"
         raise ModelError(Issue("WRONG_FORMAT", f"expected an SRDF{like}", reader.where(root)))
@@ -84,7 +123,7 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
     free: list[str] = []
     for element in root.children:
         if element.tag == _DEFAULT:
-            link = _link(reader, element, "link", links)
+            link = _link(log, element, "link", links)
             if link in shaped:
                 free += [link] if link not in free else []
             elif link is not None:
@@ -92,7 +131,7 @@ def parse_srdf(tree: Tree, text: str | bytes, *, source: str | None = None, budg
             continue
         if element.tag not in _PAIRS:
             continue
-        a, b = (_link(reader, element, attribute, links) for attribute in ("link1", "link2"))
+        a, b = (_link(log, element, attribute, links) for attribute in ("link1", "link2"))
         if a is None or b is None:
             continue
         if a == b:
@@ -158,8 +197,7 @@ def srdf_text(tree: Tree) -> str:
 
 
 def _check(log: Unused, root: Element, tree: Tree) -> None:
-    """Record content that the reader ignores: errors UNKNOWN_ELEMENT and UNKNOWN_ATTRIBUTE, and notes IGNORED."""
-    reader = log.reader
+    """Record content that the reader does not use: warnings UNKNOWN_TAG and UNSUPPORTED, and notes IGNORED."""
     name = root.attributes.get("name", tree.name)
     if name != tree.name:
         message = f"the name of the SRDF's robot, {quoted(name)}, which is not {quoted(tree.name)},"
@@ -167,14 +205,9 @@ def _check(log: Unused, root: Element, tree: Tree) -> None:
 
     def check_element(element: Element, inside: str) -> None:
         for attribute in element.attributes:
-            if ":" in attribute:
+            if attribute not in _SCHEMA[inside].attributes:
                 message = f"attribute {quoted(attribute)} of <{element.tag}>"
                 log.add_foreign(_SCHEMA[inside], inside, "@" + attribute, element, message)
-            elif attribute not in _SCHEMA[inside].attributes:
-                hint = nearest(attribute, _SCHEMA[inside].attributes)
-                reader.error(
-                    element, "UNKNOWN_ATTRIBUTE", f"<{element.tag}> has no attribute {quoted(attribute)}", hint
-                )
         if inside in _SCHEMA["robot"].many and inside not in _READ:
             log.add(("robot", inside), element, "IGNORED", f"<{inside}> in <robot>")
         elif inside == "enable_collisions" and "reason" in element.attributes:
@@ -183,9 +216,8 @@ def _check(log: Unused, root: Element, tree: Tree) -> None:
             log.add((inside, "@version"), element, "IGNORED", "attribute 'version' of <robot>")
 
     def check_foreign(child: Element, inside: str) -> None:
-        owner = "the <robot> of an SRDF" if inside == "robot" else f"a <{inside}>"
-        message = f"unknown element <{child.tag}> in {owner}"
-        reader.error(child, "UNKNOWN_ELEMENT", message, nearest(child.tag, _SCHEMA[inside].many))
+        message = f"<{printable(child.tag)}> in <{inside.split()[0]}>"
+        log.add_foreign(_SCHEMA[inside], inside, child.tag, child, message)
 
     walk(log, root, "robot", _SCHEMA, check_element, check_foreign)
 
@@ -193,78 +225,106 @@ def _check(log: Unused, root: Element, tree: Tree) -> None:
 def _group_states(log: Unused, root: Element, tree: Tree) -> list[NamedState]:
     """Return the named configurations of an SRDF.
 
-    Joints that are fixed or follow others in the tree, and virtual joints, which robots do not have, are skipped.
+    Joints that are fixed, follow others in the tree, or are unknown are skipped.
     """
     reader = log.reader
     elements = [element for element in root.children if element.tag == "group_state"]
-    virtual = {element.attributes.get("name") for element in root.children if element.tag == "virtual_joint"}
+    virtual = {x.attributes.get("name"): x for x in root.children if x.tag == "virtual_joint"}
     count = Counter(element.attributes.get("name") for element in elements)
     names: set[str] = set()
     states = []
     for element in elements:
-        name, group = reader.name(element), reader.name(element, "group")
-        if name is None or group is None:
+        name, group = reader.name(element), element.attributes.get("group", "")
+        if name is None:
             continue
-        if count[name] > 1:
+        if count[name] > 1 and group:
             name = f"{group}/{name}"
-        else:
+        elif group:
             message = "attribute 'group' of a <group_state> whose name is unique"
             log.add(("group_state", "@group"), element, "IGNORED", message)
         if name in names:
-            reader.error(element, "DUPLICATE_NAME", f"another state of group {quoted(group)} is named {quoted(name)}")
+            reader.error(element, "DUPLICATE_NAME", f"another state is named {quoted(name)}")
             continue
         names.add(name)
         stated: dict[str, tuple[float, ...]] = {}
         for child in element.children:
-            joint = reader.name(child) if child.tag == "joint" else None
-            if joint is None:
+            named = reader.name(child) if child.tag == "joint" else None
+            if named is None:
                 continue
-            if joint in virtual or joint in tree.fixed_joints:
-                log.add(("group_state", "joint"), child, "IGNORED", _UNUSED_VALUE)
+            body = _stated_body(log, child, named, tree, virtual)
+            q = None if body is None else _stated(reader, child, body)
+            if body is None or q is None:
                 continue
-            q = _stated(log, child, joint, tree)
-            if q is None:
-                continue
-            if joint in stated:
-                reader.error(child, "DUPLICATE_NAME", f"joint {quoted(joint)} comes twice in state {quoted(name)}")
-            stated[joint] = q
+            if body.joint_name in stated:
+                reader.error(child, "DUPLICATE_NAME", f"joint {quoted(named)} comes twice in state {quoted(name)}")
+            stated[body.joint_name] = q
         states.append(NamedState(name, tuple(stated.items())))
     return states
 
 
-def _stated(log: Unused, element: Element, joint: str, tree: Tree) -> tuple[float, ...] | None:
-    """Return the configuration that an element states for a joint.
+def _stated_body(
+    log: Unused, element: Element, joint: str, tree: Tree, virtual: Mapping[str | None, Element]
+) -> Body | None:
+    """Return the body that an element moves by the joint that it names; None, with a finding, if there is none.
 
-    None for a joint that follows another, and after an error.
+    Names of virtual joints, and unknown names with seven values, denote the moving base.
     """
-    reader = log.reader
+    if joint in tree.fixed_joints:
+        log.add(("group_state", "joint"), element, "IGNORED", _UNUSED_VALUE)
+        return None
+    is_base = joint in virtual
     try:
         body = tree.bodies[tree.joint_index(joint)]
     except UnknownNameError as error:
-        message, _, hint = str(error).partition("; ")
-        reader.error(element, "UNKNOWN_JOINT", message, hint or None)
-        return None
+        size = len(element.attributes.get("value", "").split())
+        if not is_base and size != 7:
+            log.add_unknown_name(element, "UNKNOWN_JOINT", "<joint> in <group_state>", joint, error.known)
+            return None
+        child = virtual[joint].attributes.get("child_link") if is_base else None
+        bases = [
+            body
+            for k, body in enumerate(tree.bodies)
+            if body.parent == WORLD and size in _BASE_SIZES.get(type(body.joint), ())
+            if child is None or any(frame.name == child and frame.body == k for frame in tree.frames)
+        ]
+        if len(bases) != 1:
+            message = _FIXED_BASE if size in (3, 4, 7) and not bases else _UNUSED_VALUE
+            log.add(("group_state", message), element, "IGNORED", message)
+            return None
+        body = bases[0]
     if body.coupling is not None:
         log.add(("group_state", "joint"), element, "IGNORED", _UNUSED_VALUE)
         return None
-    counts_angles = body.joint.nv == 1
-    values = reader.number_list(element, "value", 1 if counts_angles else body.joint.nq)
+    return body
+
+
+def _stated(reader: Reader, element: Element, body: Body) -> tuple[float, ...] | None:
+    """Return the configuration that an element states for a body's joint; None after an error."""
+    joint = body.joint
+    size = len(element.attributes.get("value", "").split())
+    counts_angles = joint.nv == 1
+    has_direction = isinstance(joint, Planar) and size == 4  # the cosine and the sine of the angle
+    values = reader.number_list(element, "value", 1 if counts_angles else 4 if has_direction else joint.nq)
     if max(map(abs, values)) > LARGEST:
         reader.error(element, "MAGNITUDE", f"value: expected numbers of at most {LARGEST:.0e}, got {values}")
         return None
     if counts_angles:  # the sine and cosine of a continuous joint are written as its angle
         values = tuple(map(float, body.call_joint("integrate", body.call_joint("zero"), values)))
+    elif has_direction:
+        values = (*values[:2], math.atan2(values[3], values[2]))
+    elif isinstance(joint, (Floating, Spherical)):
+        *position, x, y, z, w = values
+        values = (*quaternion_coordinates(Quaternion(w, x, y, z), joint.scalar_last), *position)
     try:
-        return tuple(body.joint.checked(values, joint).tolist())
+        return tuple(joint.checked(values, body.joint_name).tolist())
     except ValueError as error:
         reader.error(element, "CONFIGURATION", str(error))
         return None
 
 
-def _link(reader: Reader, element: Element, attribute: str, links: set[str]) -> str | None:
-    name = reader.text(element, attribute)
+def _link(log: Unused, element: Element, attribute: str, links: set[str]) -> str | None:
+    name = log.reader.text(element, attribute)
     if name is not None and name not in links:
-        message = f"{attribute}: the robot has no link {quoted(name)}"
-        reader.error(element, "UNKNOWN_LINK", message, nearest(name, links))
+        log.add_unknown_name(element, "UNKNOWN_LINK", f"<{element.tag}>", name, links)
         return None
     return name

@@ -302,8 +302,13 @@ class Tree:
 
     @property
     def fixed_joints(self) -> dict[str, str]:
-        """Name of the link that each fixed joint welds to the robot, by the joint's name."""
-        return {frame.fixed_joint: frame.name for frame in self.frames if frame.fixed_joint is not None}
+        """Name of the link that each fixed joint welds to the robot, by the joint's name.
+
+        A fixed joint whose name is also that of a moving joint, as "floating_base" in some files, is left out.
+        """
+        moving: dict[str, int] = self._joint_index  # type: ignore[attr-defined]
+        welds = {frame.fixed_joint: frame.name for frame in self.frames if frame.fixed_joint is not None}
+        return {joint: link for joint, link in welds.items() if joint not in moving}
 
     def joint_index(self, name: str) -> int:
         """Return the index of the body that the named joint carries.  Raises UnknownNameError."""
