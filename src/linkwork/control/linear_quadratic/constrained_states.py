@@ -2,7 +2,7 @@
 
 Loops bear a share of the forces of a reference, M a + h = τ + Gᵀ λ.  Deviations x = (δq, δv) from a state satisfy
 
-    G_h δq = 0,      G δv + D δq = 0,      D = ∂(G v)/∂q,
+    G_h δq = 0,      G δv + D δq = 0,      D = ∂(G v + ∂φ/∂t)/∂q,
 
 with the rows G_h of holonomic constraints.  T is an orthonormal basis of these.  About a state at rest z = Tᵀ x obeys
 ż = (Tᵀ A T) z + Tᵀ B u; along a trajectory z⁺ = (T⁺ᵀ A T) z + T⁺ᵀ B u in time steps.  Other deviations are not
@@ -20,7 +20,7 @@ from linkwork.errors import UnderactuatedError
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.motion.closed_motion import refuse_open
 
-__all__ = ["assembled", "permitted_deviations", "reference_forces"]
+__all__ = ["assembled", "at_time", "permitted_deviations", "reference_forces"]
 
 _DEPENDENT = 1e-8  # singular values of G below this share of the largest one count as zero
 _OPEN = 1e-3  # [rad, characteristic lengths] largest constraint error of a trajectory, as in time_optimal
@@ -29,10 +29,13 @@ _STEP = 1e-3  # [rad, characteristic lengths] step of differences of G, of fourt
 Array = np.ndarray[Any, Any]
 
 
-def reference_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool) -> Any:
+def reference_forces(
+    caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool, time: Any = None
+) -> Any:
     """Return the joint forces (..., nv) of a motion; with constraints those of the actuators ``acting`` (m,).
 
-    Redundant constraints are not redundant in an open loop, where they bear other forces, so q is projected.
+    Redundant constraints are not redundant in an open loop, where they bear other forces, so q is projected.  ``time``
+    (...,) [s] is that of constraints that depend on it.
 
     Raises ValueError if actuators and constraints cannot exert the forces.
     """
@@ -40,7 +43,8 @@ def reference_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Ar
         return robot.inverse_dynamics(q, v, a, passive=passive)
     names = actuated_joints(caller, robot, acting)
     try:
-        return robot.constrained_inverse_dynamics(_projected(robot, q), v, a, actuators=names, passive=passive).tau
+        how = {"actuators": names, "passive": passive, **at_time(time)}
+        return robot.constrained_inverse_dynamics(_projected(robot, q), v, a, **how).tau
     except UnderactuatedError as error:
         raise error._of(caller) from None
 
@@ -66,8 +70,15 @@ def _timed(robot: Any) -> bool:
     return any(c.time_dependent for c in robot.constraints)
 
 
-def permitted_deviations(caller: str, robot: Any, q: Array, v: Array) -> Array | None:
+def at_time(time: Any) -> dict[str, Any]:
+    """Return the option for constraints that depend on time; none if ``time`` is None."""
+    return {} if time is None else {"time": time}
+
+
+def permitted_deviations(caller: str, robot: Any, q: Array, v: Array, time: Any = None) -> Array | None:
     """Return T (..., 2nv, n) about states (..., nq), (..., nv), or None for a robot without constraints.
+
+    ``time`` (...,) [s] is that of constraints that depend on it.
 
     Raises ValueError if the states of a batch have different numbers of degrees of freedom, and for states that do
     not satisfy the constraints.
@@ -76,28 +87,35 @@ def permitted_deviations(caller: str, robot: Any, q: Array, v: Array) -> Array |
         return None
     states = np.reshape(q, (-1, robot.nq))
     names = [f"state {k}" for k in range(len(states))] if q.ndim > 1 else ["q"]
-    refuse_open(caller, robot, states, names)
+    refuse_open(caller, robot, states, names, 0.0 if time is None else np.reshape(time, -1))
     steps = np.array(unit_steps(robot.tree))
     holonomic = [c.holonomic for c in robot.constraints for _ in c.component_names]
-    G = robot.constraint_jacobian(q) * steps
+    G = robot.constraint_jacobian(q, **at_time(time)) * steps
     positions, velocities = (_null_space(caller, rows) for rows in (G[..., holonomic, :], G))
     n, m = positions.shape[-1], velocities.shape[-1]
     nv = robot.nv
     both = np.zeros((*G.shape[:-2], 2 * nv, n + m))
     both[..., :nv, :n], both[..., nv:, n:] = steps[:, None] * positions, steps[:, None] * velocities
-    if v.any():
-        turned = np.linalg.pinv(G, rcond=_DEPENDENT) @ _turned_rates(robot, q, v, steps) @ positions
+    if v.any() or time is not None:
+        turned = np.linalg.pinv(G, rcond=_DEPENDENT) @ _turned_rates(robot, q, v, steps, time) @ positions
         both[..., nv:, :n] = -steps[:, None] * turned
     result: Array = np.linalg.qr(both)[0]
     return result
 
 
-def _turned_rates(robot: Any, q: Array, v: Array, steps: Array) -> Array:
-    """Return D = ∂(G v)/∂q (..., nc, nv) by unit ``steps`` of q."""
+def _turned_rates(robot: Any, q: Array, v: Array, steps: Array, time: Any = None) -> Array:
+    """Return D = ∂(G v + ∂φ/∂t)/∂q (..., nc, nv) by unit ``steps`` of q."""
     along = np.diag(_STEP * steps)
-    rates = [robot.constraint_jacobian(robot.integrate(q[..., None, :], k * along)) for k in (-2, -1, 1, 2)]
-    slopes = (rates[0] - rates[3] + 8.0 * (rates[2] - rates[1])) / (12.0 * _STEP)  # (..., nv, nc, nv)
-    result: Array = np.swapaxes((slopes @ v[..., None, :, None])[..., 0], -1, -2)
+    how = at_time(None if time is None else np.asarray(time)[..., None])
+
+    def rate(k: int) -> Array:
+        moved = robot.integrate(q[..., None, :], k * along)
+        result: Array = (robot.constraint_jacobian(moved, **how) @ v[..., None, :, None])[..., 0]
+        return result if time is None else result + robot.constraint_drift(moved, **how)
+
+    rates = [rate(k) for k in (-2, -1, 1, 2)]
+    slopes = (rates[0] - rates[3] + 8.0 * (rates[2] - rates[1])) / (12.0 * _STEP)  # (..., nv, nc)
+    result: Array = np.swapaxes(slopes, -1, -2)
     return result
 
 

@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import bracket
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.model.friction_laws import NO_FRICTION
 from linkwork.motion.algorithms.curves import CurveSpace
 
@@ -24,16 +28,21 @@ _TERMS = 18  # of the exponential series, whose error is rounding for matrices o
 _MANY_JOINTS = 40  # size of v beyond which the kernel of `Robot.linearize` takes more than some 5 s to compile
 _SINGULAR = 1e-12  # smallest squared pivot of the mass matrix with unit diagonal, far above rounding errors
 
+_BRACKETS: LazyCache[Kernel] = LazyCache(16)
+
 Array = np.ndarray[Any, Any]
 
 
 def linearized(
-    robot: Any, q: Array, v: Array, tau: Array, *, dt: float | None, integrator: str, passive: bool
+    robot: Any, q: Array, v: Array, tau: Array, *, dt: float | None, integrator: str, passive: bool, time: Any = None
 ) -> tuple[Array, Array]:
     """Return A (..., 2nv, 2nv) and B (..., 2nv, nv) of `Robot.linearize`; for large robots without its kernel.
 
     ``passive`` includes springs, damping and armature, but no dry friction: its slope at rest is not that of a motion.
+    ``time`` (...,) [s] is that of constraints that depend on it; then ``dt`` is None.
     """
+    if time is not None:
+        return _at_time(robot, q, v, tau, passive, time)
     if integrator == EXACT:
         A, B = linearized(robot, q, v, tau, dt=None, integrator="semi_implicit_euler", passive=passive)
         return (A, B) if dt is None else constant_input_step(A, B, dt)
@@ -65,6 +74,34 @@ def constant_input_step(A: Array, B: Array, dt: float) -> tuple[Array, Array]:
 def passive_options(passive: bool) -> dict[str, Any]:
     """Return the options of dynamics with passive forces but no dry friction, or without passive forces."""
     return {"passive": True, "friction": NO_FRICTION} if passive else {"passive": False}
+
+
+def _at_time(robot: Any, q: Array, v: Array, tau: Array, passive: bool, time: Any) -> tuple[Array, Array]:
+    """Return A and B in continuous time of a robot whose constraints depend on time.
+
+    Deviations δ of q and ε of v satisfy δ̇ = B δ + ε, with or without constraints; B is the bracket of
+    `tangent_autodiff`.
+    """
+    n = robot.nv
+    how: dict[str, Any] = {"time": time, **passive_options(passive)}
+    slopes = robot.constrained_forward_dynamics_derivatives(q, v, tau, **how)
+    lead = slopes[0].shape[:-2]
+    A, B = np.zeros((*lead, 2 * n, 2 * n)), np.zeros((*lead, 2 * n, n))
+    A[..., :n, n:] = np.eye(n)
+    A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = slopes[:3]
+    if not CurveSpace.of(robot.tree).is_plain:
+        turning = _BRACKETS.get(robot, lambda: _bracket(robot))
+        A[..., :n, :n] = turning(q, v)
+    return A, B
+
+
+def _bracket(robot: Any) -> Kernel:
+    """Return the kernel of the matrix B (nv, nv) with δ̇ = B δ + ε."""
+
+    def turning(q: Any, v: Any) -> Any:
+        return array(bracket(robot.tree, list(q), list(v)))
+
+    return compile(turning, name="bracket", q=robot.configuration_space, v=(robot.nv,))
 
 
 def _by_directions(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, names
 from linkwork.control.linear_quadratic.arguments import actuated_forces, actuated_indices
-from linkwork.control.linear_quadratic.constrained_states import permitted_deviations, reference_forces
+from linkwork.control.linear_quadratic.constrained_states import at_time, permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized, passive_options
 from linkwork.control.linear_quadratic.sensor_outputs import read_sensors, reading_names, reading_slopes
 from linkwork.control.linear_quadratic.state_space import StateSpace
@@ -47,6 +47,7 @@ def linear_model(
     independent: str | Sequence[str] | None = None,
     sensors: Mapping[str, Sensor] | None = None,
     passive: bool = True,
+    time: ArrayLike | None = None,
 ) -> StateSpace:
     """Return the linear model of a robot about states q (..., nq), v (..., nv); at rest by default.
 
@@ -67,14 +68,16 @@ def linear_model(
 
     For a robot with constraints the states are those of its ``independent`` coordinates, by default those that
     `Robot.minimal_coordinates` chooses at the first operating point.  An operating point with v ≠ 0 then needs ``tau``.
+    ``time`` (...,) [s] is that of constraints that depend on it: the model is that of deviations from the prescribed
+    motion at this time.
 
     >>> import linkwork as lw
     >>> model = lw.control.linear_model(lw.load("double_pendulum"), [0.0, 0.0], inputs="shoulder", outputs="q:elbow")
     >>> model.input_names, model.output_names, model.poles().imag.round(4).tolist()
     (('tau:shoulder',), ('q:elbow',), [-7.4124, -2.8277, 2.8277, 7.4124])
 
-    Raises UnknownNameError for an unknown name, and ValueError if the operating point needs forces that are no inputs.
-    Constraints that depend on time are refused.
+    Raises UnknownNameError for an unknown name, and ValueError if the operating point needs forces that are no inputs,
+    and for constraints that depend on time without ``time``.
     """
     caller = "linear_model"
     measured = read_sensors(caller, robot, sensors)
@@ -83,33 +86,49 @@ def linear_model(
     at = finite_array(caller, "q", q, shape=("...", robot.nq))
     rate = np.zeros(nv) if v is None else finite_array(caller, "v", v, shape=("...", nv))
     forces = None if tau is None else finite_array(caller, "tau", tau, shape=("...", nv))
-    lead = np.broadcast_shapes(*(x.shape[:-1] for x in (at, rate, *([] if forces is None else [forces]))))
+    moment = _moment(caller, robot, time)
+    shapes = [x.shape[:-1] for x in (at, rate, forces) if x is not None] + ([] if moment is None else [moment.shape])
+    lead = np.broadcast_shapes(*shapes)
     at, rate = np.broadcast_to(at, (*lead, robot.nq)), np.broadcast_to(rate, (*lead, nv))
-    if robot.constraints and rate.any():
-        _check_motion(caller, robot, at, rate, forces)
+    moment = None if moment is None else np.broadcast_to(moment, lead)
+    E, indices = _independent(caller, robot, at, rate, independent, moment)
+    if robot.constraints and (rate.any() or moment is not None):
+        _check_motion(caller, robot, at, rate, forces, moment)
     if forces is None:
         acting = np.flatnonzero(columns.any(axis=1))
-        forces = reference_forces(caller, robot, at, rate, np.zeros(nv), acting, passive)
+        forces = reference_forces(caller, robot, at, rate, np.zeros(nv), acting, passive, moment)
         forces = actuated_forces(caller, robot, forces, acting, "rest" if v is None else "zero acceleration")
     forces = np.broadcast_to(forces, (*lead, nv))
-    A, B = linearized(robot, at, rate, forces, dt=None, integrator=EXACT, passive=passive)
+    A, B = linearized(robot, at, rate, forces, dt=None, integrator=EXACT, passive=passive, time=moment)
     B = B @ columns
-    E, indices = _independent(caller, robot, at, rate, independent)
     v_names = robot.v_names
     state_names = tuple(f"{'qv'[k // nv]}:{v_names[k % nv]}" for k in indices)
     outputs = tuple(measured) or state_names if outputs is None else outputs
-    C, D, output_names = _outputs(caller, robot, (at, rate, forces), (A, B, columns), outputs, measured, passive)
+    point = at, rate, forces, moment
+    C, D, output_names = _outputs(caller, robot, point, (A, B, columns), outputs, measured, passive)
     A, C = A[..., indices, :] @ E, C @ E
     values = (A, B[..., indices, :], C, D, None, state_names, input_names, output_names, at, rate, forces, robot.name)
     return StateSpace._make(*(np.array(x) if isinstance(x, np.ndarray) else x for x in values))
 
 
-def _check_motion(caller: str, robot: Any, q: Array, v: Array, tau: Array | None) -> None:
+def _moment(caller: str, robot: Any, time: ArrayLike | None) -> Array | None:
+    """Return the time (...,) of constraints that depend on it, or None without any.  Raises ValueError."""
+    timed = [constraint.name for constraint in robot.constraints if constraint.time_dependent]
+    if time is None and timed:
+        raise ValueError(f"{caller}: time: expected the time [s] of the constraint {timed[0]!r}, got None")
+    if time is not None and not timed:
+        raise ValueError(f"{caller}: time: expected None, since no constraint depends on time, got {time!r}")
+    return None if time is None else finite_array(caller, "time", time, unit="s")
+
+
+def _check_motion(caller: str, robot: Any, q: Array, v: Array, tau: Array | None, time: Array | None) -> None:
     """Raise ValueError for a velocity that violates the constraints, and for a moving state without ``tau``."""
-    apart = np.abs((robot.constraint_jacobian(q) @ v[..., None])[..., 0]).max(axis=-1)
-    if (apart > _MOVING_APART * np.abs(v).max(axis=-1)).any():
+    rates = (robot.constraint_jacobian(q, **at_time(time)) @ v[..., None])[..., 0]
+    drift = np.zeros(()) if time is None else robot.constraint_drift(q, time=time)
+    apart, speeds = np.abs(rates + drift).max(axis=-1), np.abs(v).max(axis=-1)
+    if (apart > _MOVING_APART * (speeds + np.abs(drift).max(initial=0.0))).any():
         raise ValueError(f"{caller}: v: expected velocities that the constraints permit; use robot.explicit_velocity")
-    if tau is None:
+    if tau is None and v.any():
         raise ValueError(f"{caller}: tau: expected joint forces, since the robot has constraints and moves")
 
 
@@ -162,15 +181,18 @@ def _motor(caller: str, robot: Any, actuator: Any) -> Array:
     return result
 
 
-def _independent(caller: str, robot: Any, q: Array, v: Array, independent: Any) -> tuple[Array, Array]:
+def _independent(
+    caller: str, robot: Any, q: Array, v: Array, independent: Any, time: Array | None
+) -> tuple[Array, Array]:
     """Return E, and the indices of the independent deviations in (δq, δv)."""
     nv = robot.nv
-    T = permitted_deviations(caller, robot, q, v)
+    T = permitted_deviations(caller, robot, q, v, time)
     if T is None:
         if independent is not None:
             raise ValueError(f"{caller}: independent: expected None, since the robot has no constraints")
         return np.eye(2 * nv), np.arange(2 * nv)
-    chosen = robot.minimal_coordinates(independent, q.reshape(-1, robot.nq)[0])
+    first = None if time is None else float(time.reshape(-1)[0])
+    chosen = robot.minimal_coordinates(independent, q.reshape(-1, robot.nq)[0], time=first)
     indices = np.concatenate([robot.v_index(chosen.independent), nv + robot.v_index(chosen.speeds)])
     rows = T[..., indices, :]
     if np.linalg.svd(rows, compute_uv=False).min(initial=1.0) < _DEPENDENT:
@@ -184,7 +206,7 @@ def _independent(caller: str, robot: Any, q: Array, v: Array, independent: Any) 
 def _outputs(
     caller: str,
     robot: Any,
-    point: tuple[Array, ...],
+    point: tuple[Array, Array, Array, Array | None],
     system: tuple[Array, Array, Array],
     outputs: Any,
     sensors: Mapping[str, Sensor],
@@ -200,7 +222,7 @@ def _outputs(
     for label in chosen:
         kind, _, name = label.partition(":")
         if label in sensors:
-            by_state, by_tau = reading_slopes(robot, sensors[label], point, passive)
+            by_state, by_tau = reading_slopes(robot, sensors[label], point[:3], passive, point[3])
             labels += reading_names(robot, label, sensors[label])
             C.append(by_state)
             D.append(by_tau @ columns)
@@ -224,11 +246,16 @@ def _outputs(
     return np.concatenate(C, axis=-2), np.concatenate(D, axis=-2), tuple(labels)
 
 
-def _frame_rows(robot: Any, point: tuple[Array, ...], kind: str, frame: str, passive: bool) -> tuple[Array, ...]:
+def _frame_rows(
+    robot: Any, point: tuple[Array, Array, Array, Array | None], kind: str, frame: str, passive: bool
+) -> tuple[Array, ...]:
     """Return the derivatives (..., rows, nv) of an output of a frame by q, v and a."""
-    q, v, tau = point
+    q, v, tau, time = point
     if kind == "acceleration":
-        a = robot.forward_dynamics(q, v, tau, **passive_options(passive))
+        if time is None:
+            a = robot.forward_dynamics(q, v, tau, **passive_options(passive))
+        else:
+            a = robot.constrained_forward_dynamics(q, v, tau, time=time, **passive_options(passive))[0]
         by_q, by_v, by_a = robot.acceleration_derivatives(q, v, a, frame)
         return by_q, by_v, by_a
     if kind == "twist":

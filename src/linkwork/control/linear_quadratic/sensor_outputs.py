@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.control.linear_quadratic.constrained_states import at_time
 from linkwork.control.linear_quadratic.dense_linearization import passive_options
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
@@ -50,29 +51,36 @@ def reading_names(robot: Any, name: str, sensor: Sensor) -> list[str]:
     return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
 
 
-def reading_slopes(robot: Any, sensor: Sensor, point: Sequence[Array], passive: bool) -> tuple[Array, Array]:
-    """Return the derivatives of readings by (δq, δv) (..., n, 2 nv) and by τ (..., n, nv) at states q, v and τ."""
+def reading_slopes(
+    robot: Any, sensor: Sensor, point: Sequence[Array], passive: bool, time: Any = None
+) -> tuple[Array, Array]:
+    """Return the derivatives of readings by (δq, δv) (..., n, 2 nv) and by τ (..., n, nv) at states q, v and τ.
+
+    ``time`` (...,) [s] is that of constraints that depend on it.
+    """
     nv = robot.nv
-    key = robot, sensor, passive
-    kernel = _KERNELS.get(key, lambda: _compiled(robot, sensor, passive))
+    key = robot, sensor, passive, time is None
+    kernel = _KERNELS.get(key, lambda: _compiled(robot, sensor, passive, time is not None))
     q, v, tau = point
-    by_q, by_v, by_tau = kernel(q, v, tau, np.zeros(nv))
+    by_q, by_v, by_tau = kernel(q, v, tau, np.zeros(nv), 0.0 if time is None else time)
     return np.concatenate([by_q, by_v], axis=-1), np.asarray(by_tau)
 
 
-def _compiled(robot: Any, sensor: Sensor, passive: bool) -> Kernel:
-    """Return the kernel of the three derivatives from q, v, τ and a zero deviation of q."""
+def _compiled(robot: Any, sensor: Sensor, passive: bool, timed: bool) -> Kernel:
+    """Return the kernel of the three derivatives from q, v, τ, a zero deviation of q and the time."""
     nv, how = robot.nv, passive_options(passive)
 
-    def readings(q: Any, v: Any, tau: Any, deviation: Any) -> Any:
+    def readings(q: Any, v: Any, tau: Any, deviation: Any, time: Any) -> Any:
         q = robot.integrate(q, deviation)
         if robot.constraints:
-            a, forces = robot.constrained_forward_dynamics(q, v, tau, **how)
+            a, forces = robot.constrained_forward_dynamics(q, v, tau, **how, **at_time(time if timed else None))
         else:
             a, forces = robot.forward_dynamics(q, v, tau, **how), ()
         friction = {"friction": how["friction"]} if passive else {}
-        state = SensorInput(robot, 0.0, q, v, a, tau, passive=passive, constrained=list(forces), **friction)
+        state = SensorInput(
+            robot, time if timed else 0.0, q, v, a, tau, passive=passive, constrained=list(forces), **friction
+        )
         return array(list(sensor.readings(state)))
 
-    shapes = {"q": robot.configuration_space, "v": (nv,), "tau": (nv,), "deviation": (nv,)}
+    shapes = {"q": robot.configuration_space, "v": (nv,), "tau": (nv,), "deviation": (nv,), "time": ()}
     return compile(readings, name="readings", **shapes).jacobian("deviation", "v", "tau")
