@@ -88,6 +88,15 @@ def test_unknown_keyword_arguments_are_refused_with_the_nearest_existing_name() 
         ("time_optimal: .*'vmax'; use velocity", lambda: lw.motion.time_optimal(LINE, vmax=1.0)),  # type: ignore[call-arg]
         ("Cylinder: no option named 'height'; use length", lambda: lw.shapes.Cylinder(radius=1.0, height=1.0)),  # type: ignore[call-arg]
         ("Actuator.motor: .*'gear_ratio'; use gear", lambda: lw.Actuator.motor("a", "elbow", gear_ratio=2.0)),  # type: ignore[call-arg]
+        ("pose: .*'parameters'; robot.with_parameters", lambda: ARM.pose(Q, "tip", parameters={})),
+        ("pose: frame: expected a value, got none; the robot's frames are .*'tip'", lambda: ARM.pose(Q)),
+        ('from_dh: convention: .*none; "standard"', lambda: lw.Robot.from_dh("p", [{}])),  # type: ignore[call-arg]
+        ("join_robots: .* got 2; pass the robots as a dict", lambda: lw.join_robots(ARM, ARM)),  # type: ignore[call-arg, arg-type]
+        ("load: .*'scale'; lengths of URDF are in m", lambda: lw.load("fourbar", scale=1e-3)),  # type: ignore[call-arg]
+        ("drive_mechanism: .*'wrenches'; .* DrivenMotion.reactions", lambda: ARM.drive_mechanism({}, wrenches={})),
+        ("show: no option 'gif'; animation of a trajectory", lambda: ARM.show(gif="a.gif")),
+        ("show: no option 'svg'; plot.*savefig", lambda: ARM.show(svg="a.svg")),
+        ("Actuator: .*'between'; a cylinder between two points", lambda: lw.Actuator("a", between=("a", "b"))),  # type: ignore[call-arg]
         ("Scene: no option named 'boxes'; there are 'obstacles'", lambda: lw.Scene(boxes=[])),  # type: ignore[call-arg]
     )
     for said, call in calls:

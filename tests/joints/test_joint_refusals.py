@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linkwork
+from linkwork import load, pose
 from helpers.joints import EVERY, Ball
 from linkwork.errors import ConfigurationWarning
 from linkwork.expr.scalar.functions import cos
@@ -38,6 +39,21 @@ from linkwork.spatial import Pose, Rotation, Vec3
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 NAN = math.nan
 
+def test_names_of_coordinate_axes_are_axes() -> None:
+    """An axis is three numbers, or "x", "y", "z" and their opposites."""
+    for k, name in enumerate("xyz"):
+        for sign, text in ((1.0, name), (-1.0, f"-{name}")):
+            axis = sign * np.eye(3)[k] + 0.0
+            assert Revolute(text) == Revolute(axis) and Helical(text, 0.1) == Helical(axis, 0.1)
+            assert np.array_equal(pose(axis=text, angle=0.3), pose(axis=axis, angle=0.3))
+            robot = load("arm6")
+            arrow = robot.with_direction("arrow", robot.frames[-1], text).directions["arrow"]
+            assert np.array_equal(arrow.vector, axis)
+            joint = robot.joints[0]
+            assert joint.with_axis(text).type == joint.with_axis(axis).type
+    assert Universal("x", "-y") == Universal((1, 0, 0), (0, -1, 0)) and Planar("y", "z").x_axis.y == 1.0
+
+
 BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: UnboundedRevolute((0, 0, 0)), "unbounded revolute: axis: expected three finite numbers, not all"),
     (
@@ -47,7 +63,7 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: Helical((0, 0, 1), NAN), "helical: pitch: expected a finite number, got nan"),
     (lambda: Helical((0, 0, 1), None), "helical: pitch: expected a number, got None"),
     (lambda: Helical((0, 0, 0), 1.0), "helical: axis: expected three finite numbers, not all zero"),
-    (lambda: Revolute("z"), "revolute: axis: expected three numbers, got 'z'"),
+    (lambda: Revolute("u"), "revolute: axis: expected three numbers, or 'x', 'y' or 'z', got 'u'"),
     (lambda: Universal((1, 0, 0), (1, 0, 0)), "universal: first and second: expected two axes at a right angle, got "),
     (lambda: Universal((1, 0, 0), (1, 1, 0)), "at 45°; use the component of one perpendicular to the other"),
     (lambda: Universal((1, 0, 0), (-1, 0, 0), right_angle=False), "expected two axes that are not parallel, got"),
@@ -65,7 +81,7 @@ BAD: list[tuple[Callable[[], JointType], str]] = [
     (lambda: Composite((Floating(), Revolute((0, 0, 1)))), "at most 6 degrees of freedom, got 7: floating, revolute"),
     (lambda: Composite((Spherical(),), (Pose.identity(),) * 2), "placements: expected 1, one before each joint, got 2"),
     (lambda: Composite((Spherical(),), (np.eye(4),)), "composite: placements: expected poses, got array"),
-    (lambda: Revolute("001"), "revolute: axis: expected three numbers, got '001'"),
+    (lambda: Revolute("001"), "revolute: axis: expected three numbers, or 'x', 'y' or 'z', got '001'"),
     (lambda: Revolute(np.ma.masked_array([0, 0, 1.0], [0, 0, 1])), "revolute: axis: expected three numbers, got mask"),
     (lambda: Helical((0, 0, 1), "0.1"), "helical: pitch: expected a number, got '0.1'"),
     (

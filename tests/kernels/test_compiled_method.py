@@ -41,8 +41,10 @@ def test_generated_methods_have_the_signature_documentation_and_source_of_their_
 
 def test_error_messages_of_generated_methods_name_the_robots_method():
     for call, message in (
-        (lambda: ARM.pose(Q), r"Robot\.pose\(\) missing 1 required positional argument: 'frame'"),
-        (lambda: ARM.pose(Q, "hand", "world"), r"Robot\.pose\(\) takes 3 positional arguments but 4 were given"),
+        (lambda: ARM.pose(Q), r"pose: frame: expected a value, got none; the robot's frames are .*'hand'"),
+        (lambda: ARM.pose(Q, relative_to="world"), r"pose: frame: expected a value, got none"),
+        (lambda: ARM.pose(frame="hand"), r"pose\(\) missing 1 required positional argument: 'q'"),
+        (lambda: ARM.pose(Q, "hand", "world"), r"Robot\.pose\(\) takes from 2 to 3 positional arguments but 4 were given"),
         (
             lambda: ARM.pose(Q, "hand", relative="world"),
             r"pose: no option named 'relative'; did you mean",

@@ -92,6 +92,28 @@ def test_maximum_velocity_curve_bounds_all_feasible_speeds():
     assert np.isfinite(result).sum() > 20
 
 
+def test_animations_of_trajectories_show_their_configurations(arm, tmp_path):
+    motion = arm.spline([1.0, 2.0], [[0.0, 0.0], [1.0, 0.5]])
+    moving = motion.animation(frames="l3", speed=2.0, rate=8.0)
+    axes = moving._fig.axes[0]
+    layout = moving._fig.get_layout_engine()
+    draws = []
+    moving._fig.canvas.mpl_connect("draw_event", lambda _: draws.append(axes.get_title()))
+    moving.save(tmp_path / "motion.gif", writer="pillow", dpi=20)
+    assert draws == [f"{t:.2f} s" for t in (1.0, 1.0, 1.25, 1.5, 1.75, 2.0)], "once for the layout, once each"
+    assert moving._fig.get_layout_engine() is layout
+    (path,) = axes.lines
+    assert np.allclose(np.array(path.get_data_3d()).T, arm.pose(motion(np.linspace(1.0, 2.0, 5)).q, "l3")[:, :3, 3])
+    image = pytest.importorskip("PIL.Image")
+    with image.open(tmp_path / "motion.gif") as film:
+        assert film.n_frames == 5
+    for options, said in (({"rate": 0.0}, "rate"), ({"speed": -1.0}, "speed")):
+        with pytest.raises(ValueError, match=f"animation: {said}: expected a finite number > 0"):
+            motion.animation(**options)
+    with pytest.raises(ValueError, match="plain coordinates have no shapes"):
+        lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]).animation()
+
+
 def test_plots_of_cartesian_paths_show_shapes_and_obstacles(arm):
     motion = arm.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.5]])
     scene = (
@@ -103,6 +125,7 @@ def test_plots_of_cartesian_paths_show_shapes_and_obstacles(arm):
     )
     axes = motion.plot_path("l3", scene=scene, shapes=3, num_samples=20)
     (line,) = axes.lines
+    assert line.zorder > max(artist.zorder for artist in axes.collections), "robots do not cover the path"
     t = np.linspace(0.0, 1.0, 20)
     assert np.allclose(np.array(line.get_data_3d()).T, arm.pose(motion(t).q, "l3")[:, :3, 3])
     cloud, surfaces = sorted(axes.collections, key=lambda x: hasattr(x, "corners"))

@@ -45,6 +45,43 @@ def test_robots_are_plotted_with_shapes_frames_scenes_and_several_configurations
         arm.plot(np.zeros(3))
 
 
+def test_robots_that_move_in_a_plane_are_plotted_in_that_plane():
+    fourbar = lw.load("fourbar")
+    flat = fourbar.plot()
+    assert (flat.azim, flat.elev) == (-90.0, 0.0) and flat.get_zlabel() == "z [m]"
+    assert not flat.get_yticks().size and not flat.get_ylabel()
+    flat.figure.draw_without_rendering()
+    across = flat.get_proj() @ np.array([[0.0, y, 0.0, 1.0] for y in (0.0, 0.3)]).T
+    assert np.allclose(across[:2, 0] / across[3, 0], across[:2, 1] / across[3, 1]), "without perspective"
+    assert lw.load("arm7").plot().elev == 30.0 and fourbar.plot(scene=lw.Scene()).elev == 30.0
+    turned = fourbar.with_base(lw.pose(axis="x", angle=-np.pi / 2))
+    assert turned.plot().elev == pytest.approx(90.0)
+    motion = fourbar.drive_mechanism({"crank_hinge": [0.0, 0.5, 1.0]}).trajectory(times=[0.0, 1.0, 2.0])
+    assert motion.plot_path("coupler").elev == 0.0
+
+
+def test_frames_in_plots_have_axes_of_the_size_of_the_robot_and_common_labels():
+    pin = lw.load("fourbar").plot(frames=["crank", "coupler"])
+    lengths = [np.linalg.norm(line[1] - line[0]) for line in lines(pin)]
+    assert np.ptp(lengths) < 1e-9 and 0.03 < lengths[0] <= 0.1
+    arm = lw.load("arm7").with_frame("same", "hand", lw.pose(rpy=(0.1, 0.2, 0.3)))
+    assert [text.get_text() for text in arm.plot(frames=["hand", "same"]).texts] == ["hand, same"]
+
+
+def test_poses_can_be_plotted_without_a_robot():
+    A = lw.pose((0.1, 0.0, 0.4), rpy=(0.1, 0.2, 0.3))
+    axes = lw.viewer.plot_poses({"world": lw.pose(), "A": A, "here": A}, length=0.2)
+    drawn = lines(axes)
+    assert [text.get_text() for text in axes.texts] == ["world", "A, here"] and len(drawn) == 9
+    for k in range(3):
+        assert np.allclose(drawn[3 + k][1] - drawn[3 + k][0], 0.2 * A[:3, k])
+    small = lines(lw.viewer.plot_poses({"a": lw.pose(), "b": A}))
+    assert np.linalg.norm(small[0][1] - small[0][0]) == pytest.approx(0.1)
+    for poses, said in (({}, "expected a dict by name"), ({"a": 2.0 * A}, r"poses\['a'\]: expected a pose")):
+        with pytest.raises(ValueError, match=said):
+            lw.viewer.plot_poses(poses)
+
+
 def test_plot_draws_a_skeleton_for_missing_meshes(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text(MESHES, encoding="utf-8")

@@ -19,6 +19,7 @@ __all__ = [
     "FUNCTION_REMEDIES",
     "MISSING_REMEDIES",
     "MODULES",
+    "MODULE_REMEDIES",
     "OPTIONS",
     "POSITIONAL_REMEDIES",
     "RECORDS",
@@ -94,7 +95,7 @@ def missing_attribute(title: str, name: str) -> AttributeError:
 
 def _hint(title: str, name: str) -> str:
     root = title.partition(".")[0]
-    advice = _advice(MODULES, root) | REMEDIES
+    advice = _advice(MODULES, root) | REMEDIES | MODULE_REMEDIES.get(title.partition(".")[2], {})
     if name in advice:
         return advice[name]
     published = {module: sys.modules[module].__all__ for module in public_modules(root)}
@@ -176,3 +177,6 @@ FEATURES = _table(_FILE["features"])
 
 REMEDIES = _remedies(_FILE["remedies"])
 """Remedies for names of robots and modules that have no equivalent."""
+
+MODULE_REMEDIES = {title: _remedies(texts) for title, texts in _FILE["module_remedies"].items()}
+"""Remedies for names of one module, "" for linkwork itself, which are other things elsewhere."""

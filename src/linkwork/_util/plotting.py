@@ -56,6 +56,7 @@ _STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to 
 _CHARACTER = 3.7  # [points] mean width of a character of a note
 _NOTES = "linkwork notes"  # name of the text object
 _OWN_LABEL = re.compile(r"_child\d+")  # of artists without a label
+_ROOM = (0.01, 0.02, 0.92, 0.96)  # of axes in space: matplotlib's layout does not count the label of z
 _GRID = {"color": "0.92", "linewidth": 0.6}
 
 
@@ -80,7 +81,9 @@ def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
 
 def space_axes() -> Any:
     """Return three-dimensional axes, labelled in metres."""
-    axes = pyplot().figure(figsize=(7.0, 7.0), layout="constrained").add_subplot(projection="3d")
+    figure = pyplot().figure(figsize=(7.0, 7.0), layout="constrained")
+    figure.get_layout_engine().set(rect=_ROOM)
+    axes = figure.add_subplot(projection="3d")
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     axes.tick_params(labelsize="small")
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):

@@ -54,16 +54,20 @@ def unknown_option_error(
     passed = [*parameters][: len(arguments)]
     free = [name for name in by_name if name not in passed]
     kinds = {p.kind for p in parameters.values()}
+    positional = [p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [*positional[len(arguments) :], *(p for p in parameters.values() if p.kind is p.KEYWORD_ONLY)]
+    missing = [p.name for p in required if p.default is p.empty and p.name not in named]
+    is_short = missing and not unknown and len(arguments) <= len(positional)
+    if is_short and isinstance(error, TypeError):
+        return _without_arguments(caller, missing, arguments)
     if inspect.Parameter.VAR_KEYWORD in kinds:
         return _forwarded(caller, free, unknown, error)
     if not isinstance(error, TypeError):
         return None
     if unknown:
         return _no_option(caller, unknown[0], free)
-    positional = [p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(arguments) <= len(positional) or inspect.Parameter.VAR_POSITIONAL in kinds:
-        missing = (p.name for p in positional[len(arguments) :] if p.default is p.empty and p.name not in named)
-        return _without_argument(caller, next(missing, ""))
+        return None
     implied = 1 if positional and positional[0].name in ("self", "cls") else 0
     options = [name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name not in named]
     names = by_name[implied:]
@@ -76,10 +80,15 @@ def unknown_option_error(
     return TypeError(f"{caller}: {count}; {POSITIONAL_REMEDIES.get(caller.rpartition('.')[2], remedy)}")
 
 
-def _without_argument(caller: str, name: str) -> TypeError | None:
-    """Return the error for a call without a required argument that has a remedy, or None."""
-    remedy = MISSING_REMEDIES.get(caller, {}).get(name)
-    return None if remedy is None else TypeError(f"{caller}: {name}: expected a value, got none; {remedy}")
+def _without_arguments(caller: str, missing: list[str], arguments: tuple[Any, ...]) -> TypeError:
+    """Return the error for a call without required arguments, with the frames of the robot if a frame is missing."""
+    remedies = MISSING_REMEDIES.get(caller.rpartition(".")[2], {})
+    remedy = next((remedies[name] for name in missing if name in remedies), "")
+    frames = getattr(arguments[0], "frames", None) if arguments and "frame" in missing else None
+    if not remedy and frames:
+        remedy = f"the robot's frames are {listed([*frames])}"
+    values = "a value" if len(missing) == 1 else "values"
+    return TypeError(f"{caller}: {', '.join(missing)}: expected {values}, got none{remedy and f'; {remedy}'}")
 
 
 def _forwarded(caller: str, options: list[str], unknown: list[str], error: Exception) -> Exception | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import quoted, short_repr
 from linkwork._util.validation import floats, integer
 from linkwork.expr.scalar.functions import where
@@ -94,7 +95,7 @@ class IKBranches:
 
 
 @public
-class ClosedForm:
+class ClosedForm(metaclass=WithForeignNames):
     """Closed-form inverse kinematics of one arm: see `Robot.closed_form`.
 
     ``robot`` is the robot, ``frame`` the end effector, and ``relative_to`` the frame of the poses.
@@ -339,6 +340,9 @@ def closed_form_of(robot: Any, frame: str, relative_to: str, locked: str | None)
     refuse_symbols("closed_form", robot)
     arm = recognised(tree, A, B, body)
     return None if arm is None else ClosedForm(robot, arm, frame, relative_to)
+
+
+add_foreign_names(ClosedForm, "ik.ClosedForm")
 
 
 def _branch_arrays(branches: list[ArmBranch]) -> BranchArrays:

@@ -17,6 +17,7 @@ __all__ = [
     "angle_about",
     "axis_residual",
     "check_orthogonal",
+    "coordinate_axis",
     "flat_inertia",
     "random_axis",
     "scaled_sin_cos_about",
@@ -25,17 +26,27 @@ __all__ = [
 ]
 
 
-def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
-    """Return an axis as a unit vector.  Raises ValueError for a zero, non-finite or wrongly sized axis.
+_COORDINATE_AXES = {
+    f"{sign}{name}": tuple(float(f"{sign}1") * (k == j) + 0.0 for j in range(3))
+    for sign in ("", "-")
+    for k, name in enumerate("xyz")
+}
 
-    ``of`` is the name of the joint type and ``name`` that of the parameter, for the message.
+
+def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
+    """Return an axis as a unit vector: from three numbers, or "x", "y", "z", "-x", "-y" or "-z" of its frame.
+
+    Raises ValueError for a zero, non-finite or wrongly sized axis.  ``of`` is the name of the joint type and ``name``
+    that of the parameter, for the message.
     """
+    axis = coordinate_axis(axis)
     try:
         if isinstance(axis, (str, bytes)) or is_masked(axis) or any(isinstance(a, (str, bytes, bool)) for a in axis):
             raise TypeError
         x, y, z = (float(a) for a in axis)
     except (TypeError, ValueError):
-        raise parameter_error(of, name, "three numbers", repr(axis)) from None
+        expected = "three numbers, or 'x', 'y' or 'z'" if isinstance(axis, str) else "three numbers"
+        raise parameter_error(of, name, expected, repr(axis)) from None
     length, largest = math.hypot(x, y, z), max(abs(x), abs(y), abs(z))
     if not all(map(math.isfinite, (x, y, z))) or largest == 0.0:
         raise parameter_error(of, name, "three finite numbers, not all zero", str((x, y, z)))
@@ -44,6 +55,11 @@ def unit_axis(axis: Any, of: str = "", name: str = "axis") -> Vec3:
     if not 1e-150 < length < 1e150:  # its square overflows or underflows
         return unit_axis((x / largest, y / largest, z / largest), of, name)
     return Vec3(x / length, y / length, z / length)
+
+
+def coordinate_axis(axis: Any) -> Any:
+    """Return three numbers for the name of a coordinate axis, such as "z" or "-z"; any other value as it is."""
+    return _COORDINATE_AXES.get(axis, axis) if isinstance(axis, str) else axis
 
 
 def check_orthogonal(first: Vec3, second: Vec3, of: str, names: str) -> None:

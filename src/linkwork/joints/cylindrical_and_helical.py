@@ -34,9 +34,9 @@ class Cylindrical(JointType):
     q_units, v_units = ("rad", "m"), ("rad/s", "m/s")
     q_names, v_names = ("angle", "displacement"), ("angle_rate", "displacement_rate")
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # any three numbers, or the name of a coordinate axis
 
-        def __init__(self, axis: Iterable[float]) -> None: ...
+        def __init__(self, axis: Iterable[float] | str) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis, "cylindrical"))
@@ -92,9 +92,9 @@ class Helical(JointType):
     nq, nv = 1, 1
     q_units, v_units = ("rad",), ("rad/s",)
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # any three numbers, or the name of a coordinate axis
 
-        def __init__(self, axis: Iterable[float], pitch: float) -> None: ...
+        def __init__(self, axis: Iterable[float] | str, pitch: float) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis, "helical"))

@@ -46,9 +46,9 @@ class Planar(JointType):
     q_units, v_units = ("m", "m", "rad"), ("m/s", "m/s", "rad/s")
     q_names, v_names = ("x", "y", "angle"), ("vx", "vy", "w")
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # any three numbers, or the name of a coordinate axis
 
-        def __init__(self, x_axis: Iterable[float] = ..., y_axis: Iterable[float] = ...) -> None: ...
+        def __init__(self, x_axis: Iterable[float] | str = ..., y_axis: Iterable[float] | str = ...) -> None: ...
 
     def __post_init__(self) -> None:
         x, y = unit_axis(self.x_axis, "planar", "x_axis"), unit_axis(self.y_axis, "planar", "y_axis")

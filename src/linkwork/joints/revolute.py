@@ -30,9 +30,9 @@ class Revolute(JointType):
     nq, nv = 1, 1
     q_units, v_units = ("rad",), ("rad/s",)
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # any three numbers, or the name of a coordinate axis
 
-        def __init__(self, axis: Iterable[float]) -> None: ...
+        def __init__(self, axis: Iterable[float] | str) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis, "revolute"))
@@ -97,9 +97,9 @@ class UnboundedRevolute(JointType):
     q_names = ("sin", "cos")
     unit_length = ((0, 1),)
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # any three numbers, or the name of a coordinate axis
 
-        def __init__(self, axis: Iterable[float]) -> None: ...
+        def __init__(self, axis: Iterable[float] | str) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis, "unbounded revolute"))

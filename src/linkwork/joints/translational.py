@@ -119,9 +119,9 @@ class Prismatic(JointType):
     nq, nv = 1, 1
     q_units, v_units = ("m",), ("m/s",)
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # any three numbers, or the name of a coordinate axis
 
-        def __init__(self, axis: Iterable[float]) -> None: ...
+        def __init__(self, axis: Iterable[float] | str) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis, "prismatic"))

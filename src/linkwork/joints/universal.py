@@ -36,10 +36,10 @@ class Universal(JointType):
     q_units, v_units = ("rad", "rad"), ("rad/s", "rad/s")
     q_names, v_names = ("first", "second"), ("first_rate", "second_rate")
 
-    if TYPE_CHECKING:  # any three numbers make an axis
+    if TYPE_CHECKING:  # any three numbers, or the name of a coordinate axis
 
         def __init__(
-            self, first: Iterable[float] = ..., second: Iterable[float] = ..., right_angle: bool = True
+            self, first: Iterable[float] | str = ..., second: Iterable[float] | str = ..., right_angle: bool = True
         ) -> None: ...
 
     def __post_init__(self) -> None:

@@ -87,8 +87,11 @@ def named_after(whole: type[Any]) -> None:
 
 def _name_after(whole: type[Any], name: str, method: Any) -> None:
     if isinstance(method, FunctionType):
-        for one in (method, unwrap(method)):
-            one.__qualname__, one.__module__ = f"{whole.__name__}.{name}", whole.__module__
+        for callable_ in (method, unwrap(method)):
+            callable_.__qualname__, callable_.__module__ = f"{whole.__name__}.{name}", whole.__module__
+
+
+_MISSING = object()  # default of required options
 
 
 def method_of(row: FunctionSpec, stub: F) -> F:
@@ -101,11 +104,13 @@ def method_of(row: FunctionSpec, stub: F) -> F:
     name = row.name
     parameters = inspect.signature(stub).parameters
     options = [option.name for option in row.options]
-    given = [*row.optional, *row.wrench_arguments]
+    optional_names = [*row.optional, *row.wrench_arguments]
     first = [*row.inputs, *(option.name for option in row.options if option.required)]
-    known = {"self", *first, *options, *given, "out"}
+    known = {"self", *first, *options, *optional_names, "out"}
     if [*parameters][: 1 + len(first)] != ["self", *first] or {*parameters} != known:
-        raise TypeError(f"{name}: its method has {[*parameters]}, its specification {[*first, *options, *given]}")
+        raise TypeError(
+            f"{name}: its method has {[*parameters]}, its specification {[*first, *options, *optional_names]}"
+        )
     for option in row.options:
         if not option.required and parameters[option.name].default != option.default:
             raise TypeError(f"{name}: {option.name}: its method has another default than {option.default!r}")
@@ -113,7 +118,9 @@ def method_of(row: FunctionSpec, stub: F) -> F:
     required = first[len(row.inputs) :]
     key = f"({name!r}, {', '.join(required)})" if required else repr(name)
     named = f"({name!r}, {', '.join(options)})" if options else repr(name)
-    plain = " and ".join(f"{x} is {'None' if parameters[x].default is None else f'_{x}'}" for x in given) or "True"
+    plain = (
+        " and ".join(f"{x} is {'None' if parameters[x].default is None else f'_{x}'}" for x in optional_names) or "True"
+    )
     surplus = name in POSITIONAL_REMEDIES
     source = f"""
 def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
@@ -125,14 +132,14 @@ def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
         if call is not None:
             return call({", ".join(row.inputs)}) if out is None else call({", ".join(row.inputs)}, out=out)
     options = {{{", ".join(f"{x!r}: {x}" for x in options)}}}
-    given = {{{", ".join(f"{x!r}: {x}" for x in given)}}}
+    given = {{{", ".join(f"{x!r}: {x}" for x in optional_names)}}}
     try:
         return self._call_method({name!r}, ({", ".join(row.inputs)},), options, dict(given), out)
     except ABOUT_ARGUMENTS as error:
         refuse(error, (self, {", ".join(row.inputs)}), options | given | {{"out": out}})
         raise
 
-def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
+def {name}(self, {", ".join([*row.inputs, *(f"{x}=MISSING" for x in required)])}, {"*rest, " if surplus else ""}**more):
     if not {"(rest or more)" if surplus else "more"}:
         try:
             call = self._calls.get({key})
@@ -140,6 +147,10 @@ def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
             call = None
         if call is not None:
             return call({", ".join(row.inputs)})
+    if {" or ".join(f"{x} is MISSING" for x in required) or False}:
+        error = TypeError("Robot.{name}() is called without a required argument: {", ".join(required)}")
+        refuse(error, (self, {", ".join(row.inputs)}), more)
+        raise error
     try:
         return with_keywords(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more)
     except TypeError as error:
@@ -147,7 +158,7 @@ def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
             refuse(error, (self, {", ".join(first)}{", *rest" if surplus else ""}), more)
         raise
 """
-    namespace: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in given}
+    namespace: dict[str, Any] = {"__name__": __name__} | {f"_{x}": parameters[x].default for x in optional_names}
 
     def refuse(error: Exception, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Raise the error that names the method's argument, at the user's call of the method."""
@@ -156,7 +167,7 @@ def {name}(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more):
             frame = frame.f_back
         raise_named(error, stub, arguments, named, frame=frame)
 
-    namespace |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse, "OPTIONS": known}
+    namespace |= {"ABOUT_ARGUMENTS": ABOUT_ARGUMENTS, "refuse": refuse, "OPTIONS": known, "MISSING": _MISSING}
     exec(compile(source, str(Path(__file__).with_name(f"<{name}>")), "exec"), namespace)
     namespace["with_keywords"].__qualname__ = f"Robot.{name}"
     method = update_wrapper(quick(namespace[name]), stub)

@@ -61,11 +61,11 @@ class PointMethods(RobotBase):
         return type(self)(with_point(self._tree, name, frame, position))
 
     @edits
-    def with_direction(self, name: str, frame: str, vector: ArrayLike) -> Self:
+    def with_direction(self, name: str, frame: str, vector: ArrayLike | str) -> Self:
         """Return the robot with a named direction fixed to a frame: an approach, an optical axis, a normal.
 
-        ``vector`` (3,) is in the frame's axes, of any nonzero length; it is stored with unit length.  The name must
-        differ from those of all frames, points and directions.
+        ``vector`` (3,) is in the frame's axes, of any nonzero length, or "x", "y" or "z"; it is stored with unit
+        length. The name must differ from those of all frames, points and directions.
 
         >>> import linkwork as lw
         >>> robot = lw.load("arm7").with_direction("approach", "hand", (0, 0, 2))

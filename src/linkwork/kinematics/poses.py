@@ -13,7 +13,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, one_of, shown
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.expr.scalar.functions import atan2, cos, hypot, le, lt, sin, where
-from linkwork.joints.axis import unit_axis
+from linkwork.joints.axis import coordinate_axis, unit_axis
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
@@ -30,7 +30,7 @@ def pose(
     xyz: ArrayLike = (0.0, 0.0, 0.0),
     *,
     rpy: ArrayLike | None = None,
-    axis: ArrayLike | None = None,
+    axis: ArrayLike | str | None = None,
     angle: float | None = None,
     quaternion_wxyz: ArrayLike | None = None,
     rotation: ArrayLike | None = None,
@@ -38,9 +38,9 @@ def pose(
     """Return X_ab (4, 4), the pose of a frame b in a frame a.
 
     ``xyz`` [m] is the position of b's origin. The rotation is one of: ``rpy``, URDF's roll, pitch and yaw [rad] about
-    the fixed axes x, then y, then z; ``axis`` (of any length) and ``angle`` [rad], right-handed; ``quaternion_wxyz``, a
-    unit quaternion (w, x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes, or a Rotation of SciPy; or
-    the identity by default.  `rpy` and `quaternion` are the inverse.
+    the fixed axes x, then y, then z; ``axis`` (of any length, or "x", "y" or "z") and ``angle`` [rad], right-handed;
+    ``quaternion_wxyz``, a unit quaternion (w, x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes, or a
+    Rotation of SciPy; or the identity by default.  `rpy` and `quaternion` are the inverse.
     Angles that are the float nearest to a multiple of π/2 give exact zeros and ones.
 
     >>> import math
@@ -207,7 +207,7 @@ def _vector(value: Any, name: str, unit: str) -> Vec3:
 
 
 def _about(axis: Any, angle: Any) -> Rotation:
-    unit = unit_axis(_vector(axis, "axis", "1"), "pose")
+    unit = unit_axis(_vector(coordinate_axis(axis), "axis", "1"), "pose")
     return Rotation.turning(unit, *cos_sin(float(checked_array(angle, "pose: angle: expected a number [rad]", ()))))
 
 

@@ -371,7 +371,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
 
         It is drawn in the ``axes``, by default new ones.  Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it
-        in a notebook.
+        in a notebook.  A frame takes about 0.2 s of processor time; `show` writes pages and films faster.
         """
         return figure(
             "simulation_figures", "moving_picture", self, self._index("animation", environment), speed, rate, axes

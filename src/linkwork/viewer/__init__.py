@@ -6,6 +6,7 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.viewer.document import SceneDocument as SceneDocument
+    from linkwork.viewer.figures.robot_figures import plot_poses as plot_poses
     from linkwork.viewer.gltf import write_glb as write_glb
     from linkwork.viewer.html.page import write_page as write_page
     from linkwork.viewer.layout import scene_document as scene_document
@@ -20,6 +21,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.viewer.document": "SceneDocument",
+            "linkwork.viewer.figures.robot_figures": "plot_poses",
             "linkwork.viewer.gltf": "write_glb",
             "linkwork.viewer.html.page": "write_page",
             "linkwork.viewer.layout": "scene_document side_by_side",

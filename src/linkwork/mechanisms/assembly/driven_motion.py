@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
@@ -36,7 +37,7 @@ _BESIDE = 1e-2  # [rad, characteristic lengths] distance of a neighbouring confi
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class DrivenMotion(Shown, DrivenOutput, Result):
+class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
     """Motion of a mechanism whose drivers go through a sequence of values: one configuration for each state.
 
     A batch (...) of motions has an array with an entry for each of them wherever one motion has one value.  A motion
@@ -122,6 +123,9 @@ class DrivenMotion(Shown, DrivenOutput, Result):
             Status.AT_LIMITS: f"joint limits reached at {at}",
         }
         return words[status]
+
+
+add_foreign_names(DrivenMotion, "mechanisms.DrivenMotion")
 
 
 def drive(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.validation import is_integer, shown
 from linkwork.joints import JointType
+from linkwork.joints.axis import coordinate_axis
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.robot.joint.methods import JointMethods
@@ -33,6 +34,8 @@ class JointEditing(JointMethods):
     upper: np.ndarray
     velocity: np.ndarray
     effort: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
     damping: np.ndarray
     friction: np.ndarray
     rest: np.ndarray
@@ -66,6 +69,21 @@ class JointEditing(JointMethods):
         """
         return self._replaced(effort=self._changed("effort", effort, self.effort, dof, least=0.0))
 
+    def with_acceleration_limit(self, acceleration: ArrayLike, *, dof: int | str | None = None) -> Self:
+        """Return the joint with acceleration limits [rad/s², m/s²], a number or an array (nv,).
+
+        With ``dof``, an index of v or the name of a velocity component, only that component's limit changes.
+        """
+        values = self._changed("acceleration", acceleration, self.acceleration, dof, least=0.0)
+        return self._replaced(acceleration=values)
+
+    def with_jerk_limit(self, jerk: ArrayLike, *, dof: int | str | None = None) -> Self:
+        """Return the joint with jerk limits [rad/s³, m/s³], a number or an array (nv,).
+
+        With ``dof``, an index of v or the name of a velocity component, only that component's limit changes.
+        """
+        return self._replaced(jerk=self._changed("jerk", jerk, self.jerk, dof, least=0.0))
+
     def with_links(self, parent: str, child: str) -> Self:
         """Return the joint between other links, ``parent`` and ``child``.
 
@@ -89,17 +107,19 @@ class JointEditing(JointMethods):
             rotor=self.rotor if rotor is None else pose_of(self.name, "rotor", rotor),
         )
 
-    def with_axis(self, axis: Sequence[float], *, child: str | None = None) -> Self:
+    def with_axis(self, axis: Sequence[float] | str, *, child: str | None = None) -> Self:
         """Return the joint about or along another axis in the frame of the link ``child``, by default its child link.
 
-        The axis is that of positive motion of this link relative to the other one, so its sign depends on the link.
+        It is three numbers of any length, or "x", "y" or "z".  The axis is that of positive motion of this link
+        relative to the other one, so its sign depends on the link.
         Raises TypeError for joint types without an axis.
         """
         if not hasattr(self.type, "axis"):
             raise TypeError(f"joint {self.name!r}: a {self.type.type_name()} joint has no axis to change")
         if child not in (None, self.parent, self.child):
             raise ValueError(f"joint {self.name!r}: expected link {self.parent!r} or {self.child!r}, got {child!r}")
-        a = Vec3.of(checked_array(axis, f"joint {self.name!r}: axis: expected three numbers", (3,)).tolist())
+        expected = f"joint {self.name!r}: axis: expected three numbers"
+        a = Vec3.of(checked_array(coordinate_axis(axis), expected, (3,)).tolist())
         if a == Vec3.zero():
             raise ValueError(f"joint {self.name!r}: axis: expected three numbers that are not all zero, got {axis!r}")
         rotated = -self.placement.rotation.inv_act(a) if child == self.parent else self.rotor.rotation @ a
@@ -121,7 +141,8 @@ class JointEditing(JointMethods):
             return self._replaced(type=type, rest=rest_values(self.name, type, None if unstated else self.rest))
         free_q, free_v = np.full(type.nq, math.inf), np.full(type.nv, math.inf)
         none = np.zeros(type.nv)
-        bounds = {"lower": -free_q, "upper": free_q, "velocity": free_v, "effort": free_v}
+        bounds = {"lower": -free_q, "upper": free_q}
+        bounds |= dict.fromkeys(("velocity", "effort", "acceleration", "jerk"), free_v)
         arrays = {key: fixed_array(x) for key, x in {**bounds, "damping": none, "friction": none}.items()}
         arrays |= read_drive(self.name, type, none, {})
         return self._replaced(type=type, q_slice=slice(0, type.nq), v_slice=slice(0, type.nv), **arrays)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkwork import Scene
+from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.messages import listed
 from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, plot_text, space_axes
-from linkwork._util.validation import integer
+from linkwork._util.validation import integer, positive
+from linkwork._util.validation import name as checked_name
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.model import WORLD
+from linkwork.spatial.arguments import checked_pose
 from linkwork.viewer.figures.tree_figure import plot_tree
+from linkwork.viewer.front_view import plane_normal, view_along
 from linkwork.viewer.start_configuration import start_configuration
 
 if TYPE_CHECKING:
@@ -25,10 +30,22 @@ if TYPE_CHECKING:
 else:
     shaded_surfaces = LazyModule("linkwork.viewer.figures.shaded_surfaces")
 
-__all__ = ["PlottingMethods", "draw_paths", "draw_robot", "draw_scene", "frames_to_draw", "plot_paths"]
+__all__ = [
+    "PlottingMethods",
+    "draw_paths",
+    "draw_poses",
+    "draw_robot",
+    "draw_scene",
+    "frames_to_draw",
+    "new_picture",
+    "plot_paths",
+    "plot_poses",
+]
 
 
-_AXIS = 0.1  # [m] length of a frame's axes
+_AXIS = 0.1  # [m] largest length of a frame's axes
+_SHARE = 0.15  # the same relative to the picture
+_SAME = 1e-6  # [m] distance of origins of frames with a common label
 _MOST_NAMES = 5  # mesh files in a note
 
 
@@ -62,27 +79,43 @@ def plot_paths(
         raise ValueError("plot_path: expected a trajectory of a robot; plain coordinates have no frames")
     shapes = integer("plot_path", "shapes", shapes, least=0)
     names = frames_to_draw(robot, frame)
-    axes = space_axes() if axes is None else axes
-    for k, name in enumerate(names):
-        draw_paths(axes, robot, paths, name, color=COLORS[k % len(COLORS)])
+    axes = new_picture(robot, scene) if axes is None else axes
     if scene is not None:
         draw_scene(axes, scene)
     every = np.concatenate([np.empty((0, robot.nq)), *paths])
     if len(every):
         for q in every[np.round(np.linspace(0, len(every) - 1, int(shapes))).astype(int)]:
             draw_robot(axes, robot, q)
+    for k, name in enumerate(names):
+        draw_paths(axes, robot, paths, name, color=COLORS[k % len(COLORS)])
     axes.set_aspect("equal")
     return axes
 
 
-def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, **style: Any) -> None:
-    """Draw the paths of a frame's origin."""
+def new_picture(robot: Any, scene: Scene | None = None) -> Any:
+    """Return new axes in space, seen along the normal of the plane in which the robot moves, if there is one."""
+    axes = space_axes()
+    if scene is not None:
+        return axes
+    q = start_configuration(robot)
+    normal = plane_normal(robot, np.asarray(robot.forward_kinematics(q)))
+    angles = None if normal is None else view_along(normal)
+    if normal is not None and angles is not None:
+        axes.view_init(azim=math.degrees(angles[0]), elev=math.degrees(angles[1]))
+        axes.set_proj_type("ortho")
+        across = "xyz"[int(np.abs(normal).argmax())]
+        axes.set(**{f"{across}ticks": [], f"{across}label": ""})
+    return axes
+
+
+def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, **style: Any) -> list[Any]:
+    """Draw the paths of a frame's origin, above the surfaces, and return the lines."""
+    lines = []
     for path in paths:
         if len(path):
-            axes.plot(
-                *np.asarray(robot.pose(path, frame))[:, :3, 3].T,
-                **({"linewidth": 2.0, "label": plot_text(frame)} | style),
-            )
+            points = np.asarray(robot.pose(path, frame))[:, :3, 3].T
+            lines += axes.plot(*points, **({"linewidth": 2.0, "label": plot_text(frame), "zorder": 3.0} | style))
+    return lines
 
 
 def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
@@ -107,13 +140,14 @@ def plot_robot(
     """Draw a robot: see `Robot.plot`."""
     configurations = start_configuration(robot) if q is None else read_configuration(robot, "plot", "q", q)
     names = () if frames is None else frames_to_draw(robot, frames)
-    axes = space_axes() if axes is None else axes
+    axes = new_picture(robot, scene) if axes is None else axes
     if scene is not None:
         draw_scene(axes, scene)
-    for one in configurations.reshape(math.prod(configurations.shape[:-1]), robot.nq):
-        draw_robot(axes, robot, one, color, alpha, meshes=meshes)
-        for name in names:
-            _draw_frame(axes, np.asarray(robot.pose(one, name)), name)
+    flat = configurations.reshape(math.prod(configurations.shape[:-1]), robot.nq)
+    for q_of_robot in flat:
+        draw_robot(axes, robot, q_of_robot, color, alpha, meshes=meshes)
+    for q_of_robot in flat:
+        draw_poses(axes, {name: np.asarray(robot.pose(q_of_robot, name)) for name in names})
     _widen(axes)
     axes.set_aspect("equal")
     return axes
@@ -153,11 +187,54 @@ def draw_robot(
     add_notes(axes, notes)
 
 
-def _draw_frame(axes: Any, X: np.ndarray, name: str) -> None:
-    """Draw a frame's axes, x red, y green and z blue, and its name."""
-    for k, color in enumerate(FRAME_COLORS):
-        axes.plot(*np.stack([X[:3, 3], X[:3, 3] + _AXIS * X[:3, k]], axis=1), color=color, linewidth=1.5)
-    axes.text(*X[:3, 3], plot_text(name), fontsize="small")
+def draw_poses(axes: Any, poses: Mapping[str, np.ndarray], length: float | None = None) -> None:
+    """Draw the axes of frames at poses (4, 4) by name, x red, y green and z blue; a common origin has one label.
+
+    ``length`` [m] is that of the axes, by default a share of what is drawn.
+    """
+    if not poses:
+        return
+    extent = max(high - low for low, high in (getattr(axes, f"get_{x}lim")() for x in "xyz"))
+    size = min(_AXIS, _SHARE * extent) if length is None else length
+    labels: list[tuple[np.ndarray, list[str]]] = []
+    for name, X in poses.items():
+        origin = X[:3, 3]
+        for k, color in enumerate(FRAME_COLORS):
+            axes.plot(*np.stack([origin, origin + size * X[:3, k]], axis=1), color=color, linewidth=1.5)
+        near = next((names for point, names in labels if np.linalg.norm(point - origin) < _SAME), None)
+        if near is None:
+            labels.append((origin, [name]))
+        else:
+            near.append(name)
+    for origin, names in labels:
+        axes.text(*origin, plot_text(", ".join(names)), fontsize="small")
+
+
+@public
+def plot_poses(poses: Mapping[str, ArrayLike], *, length: float | None = None, axes: Any = None) -> Any:
+    """Draw poses (4, 4) by name with matplotlib, as axes x red, y green and z blue, and return the 3D axes [m].
+
+    ``length`` [m] is that of each axis, by default a quarter of the distance between the farthest origins.
+
+    >>> import linkwork as lw
+    >>> A = lw.pose((0.1, 0, 0), rpy=(0, 0, 0.5))
+    >>> picture = lw.viewer.plot_poses({"world": lw.pose(), "A": A, "B": A @ lw.pose(axis="x", angle=1.0)})
+
+    Raises ValueError for an empty dict and for matrices that are not poses, and ImportError without matplotlib.
+    """
+    caller = "plot_poses"
+    if not isinstance(poses, Mapping) or not poses:
+        raise ValueError(f'{caller}: poses: expected a dict by name, such as {{"A": lw.pose()}}, got {poses!r}')
+    names = [checked_name(caller, "poses", key) for key in poses]
+    read = {key: checked_pose(poses[key], f"{caller}: poses[{key!r}]").matrix() for key in names}
+    origins = np.stack([X[:3, 3] for X in read.values()])
+    spread = float(np.ptp(origins, axis=0).max())
+    size = positive(caller, "length", length, unit="m") if length is not None else 0.25 * spread or 1.0
+    axes = space_axes() if axes is None else axes
+    draw_poses(axes, read, size)
+    _widen(axes)
+    axes.set_aspect("equal")
+    return axes
 
 
 class PlottingMethods(RobotBase):

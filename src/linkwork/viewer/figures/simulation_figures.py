@@ -14,10 +14,10 @@ from linkwork._util.plotting import (
     plot_lines,
     pyplot,
     share_scale,
-    space_axes,
 )
-from linkwork._util.validation import integer, positive
+from linkwork._util.validation import integer
 from linkwork.model import units_of
+from linkwork.viewer.figures.animated_figures import animation, frames_of
 from linkwork.viewer.figures.robot_figures import draw_robot
 
 __all__ = ["moving_picture", "plot_simulation", "strip_of"]
@@ -72,30 +72,10 @@ def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -
 
 
 def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
-    """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second."""
-    for name, x in (("speed", speed), ("rate", rate)):
-        positive("animation", name, x)
-    pyplot()
-    from matplotlib.animation import FuncAnimation
-
-    axes = space_axes() if axes is None else axes
-    robot, q = result.robot_of(environment), result.q[environment]
-    frames = _records(result, environment, max(int(np.ceil((result.t[-1] - result.t[0]) / speed * rate)), 1) + 1)
-    for k in _records(result, environment, 8):  # sets the scale for the whole motion
-        draw_robot(axes, robot, q[k])
-    share_scale([axes])
-    limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
-
-    def draw(k: int) -> Any:
-        for artist in (*axes.collections, *axes.lines):
-            artist.remove()
-        draw_robot(axes, robot, q[k], alpha=1.0)
-        axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
-        axes.set_title(f"{result.t[k]:.2f} s")
-        return (*axes.collections, *axes.lines)
-
-    draw(int(frames[0]))
-    return FuncAnimation(axes.figure, draw, frames=[int(k) for k in frames], interval=1000.0 / rate, blit=False)
+    """Return matplotlib's animation of a simulation, at ``speed`` times real time, with ``rate`` frames a second."""
+    count = frames_of("animation", result.t[-1] - result.t[0], speed, rate)
+    frames = _records(result, environment, count)
+    return animation(result.robot_of(environment), result.t[frames], result.q[environment][frames], rate, axes)
 
 
 def _records(result: Any, environment: tuple[int, ...], count: int) -> np.ndarray:
