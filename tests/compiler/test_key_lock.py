@@ -59,13 +59,13 @@ def test_threads_wait_for_a_key_lock_of_another_thread(folder: Path) -> None:
     for thread in threads:
         thread.join()
     assert most == 1 and len(waited) == 6
-    assert not any(folder.iterdir()) and not key_lock._held
+    assert not any(folder.iterdir()) and not key_lock._locked_files
 
 
 def test_thread_does_not_wait_for_its_own_key_lock(folder: Path) -> None:
     with locked(folder), locked(folder) as inner:
         assert inner.waited
-    assert not key_lock._held
+    assert not key_lock._locked_files
 
 
 @pytest.mark.parametrize("limit", ["LONGEST_WAIT", "_STALLED"])

@@ -148,11 +148,11 @@ class Source:
         """A digest of everything that the program depends on except linkwork itself."""
         with self._lock:
             if self._identity is None:
-                known, given = self.recipe.content, self.recipe.identity
-                if given is None:
+                known, digest = self.recipe.content, self.recipe.identity
+                if digest is None:
                     whole = ("program", *self._content()) if known is None else ("recipe", *known)
-                    given = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
-                self._identity = (given,)
+                    digest = hashlib.sha256(json.dumps(whole).encode()).hexdigest()
+                self._identity = (digest,)
             return self._identity
 
     def _content(self) -> tuple[str]:

@@ -77,9 +77,9 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
     lock = cache.lock(name)
 
     def work() -> dict[str, CompiledPart]:
-        here = _cached(source, quick, cache, absent, real) if lock.waited else {}
-        rest = [part for part in absent if part not in here]
-        return result | here | _compiled_and_stored(source, quick, cache, rest, real)
+        stored_parts = _cached(source, quick, cache, absent, real) if lock.waited else {}
+        remaining = [part for part in absent if part not in stored_parts]
+        return result | stored_parts | _compiled_and_stored(source, quick, cache, remaining, real)
 
     return lock.run(work)
 
@@ -141,7 +141,7 @@ def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
     backends = [backend for backend in (source.backend, source.backend.quick) if backend is not None]
     with source.one_look():
         keys = [source.keys(parts, real, backend) for backend in backends]
-    return any(some and all(key in cache for key in some.values()) for some in keys)
+    return any(backend_keys and all(key in cache for key in backend_keys.values()) for backend_keys in keys)
 
 
 def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
@@ -224,7 +224,7 @@ def _quick(
 
     is_long = instruction_count(source.simplified) >= _LONG
     texts = {} if is_long else {part: source.texts([part], real) for part in parts}
-    if not is_long and sum(len(text) for some in texts.values() for text in some) < _SHORT:
+    if not is_long and sum(len(text) for modules_of_part in texts.values() for text in modules_of_part) < _SHORT:
         return {}
     result = {}
     short = {part: source.quick_texts([part], real, scheduled=not is_long) for part in parts}
@@ -295,13 +295,13 @@ def _emitted(
     if not texts:
         return {}
     notice = CompileNotice(source.recipe.name, stored)
-    start, modules = time.perf_counter(), [text for some in texts.values() for text in some]
+    start, modules = time.perf_counter(), [text for modules_of_part in texts.values() for text in modules_of_part]
     objects = iter(backend.emit(modules, notice))
     notice.end()
-    parts = {part: tuple([next(objects) for _ in some]) for part, some in texts.items()}
-    sizes = {part: sum(map(len, some)) for part, some in parts.items()}
+    parts = {part: tuple([next(objects) for _ in modules_of_part]) for part, modules_of_part in texts.items()}
+    sizes = {part: sum(map(len, objects)) for part, objects in parts.items()}
     each = (time.perf_counter() - start) / sum(sizes.values())
-    return {part: CompiledPart(some, False, each * sizes[part]) for part, some in parts.items()}
+    return {part: CompiledPart(objects, False, each * sizes[part]) for part, objects in parts.items()}
 
 
 def _facts(source: Source, part: str, real: FloatType) -> dict[str, Any]:

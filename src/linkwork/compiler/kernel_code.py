@@ -153,12 +153,12 @@ class KernelCode:
         backend = source.backend
         ends = [0]
         to = {part: improvable(part, source, real) for part in parts}
-        here, name, start = ref(self), source.recipe.name, time.perf_counter()
+        weak_code, name, start = ref(self), source.recipe.name, time.perf_counter()
         work = SharedWork(source, parts, real)
 
         def use(best: Mapping[str, CompiledPart]) -> None:
             work.release()  # before the kernel's lock: who has that one may wait for the claim
-            code = here()
+            code = weak_code()
             if code is not None:
                 code._replace(best, real)
 
@@ -199,7 +199,7 @@ class KernelCode:
                 if is_first or self._has(part, real, best=False):
                     self._parts[part, real] = code
                     self.sizes[part, real] = sum(map(backend.code_bytes, code.objects))
-            waiting = [name for name, other in self._improve if other == real]
+            waiting = [name for name, waiting_real in self._improve if waiting_real == real]
             ready = [
                 name for name in waiting if all(self._has(part, real, best=True) for part in backend.parts(name, real))
             ]
@@ -215,8 +215,8 @@ def _weak_method(method: MethodType) -> Callable[[], Improve | None]:
     owner, function = ref(method.__self__), method.__func__
 
     def bound() -> Improve | None:
-        here = owner()
-        return None if here is None else MethodType(function, here)
+        instance = owner()
+        return None if instance is None else MethodType(function, instance)
 
     return bound
 
@@ -227,14 +227,14 @@ def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence
     ``code_and_entries`` is called on another thread and may trace.  Its errors are dropped, since the call that needs
     the code raises them.  A call that needs the code earlier compiles it.  The backend has a `quick` one.
     """
-    made: list[tuple[KernelCode, Sequence[str]]] = []
+    traced: list[tuple[KernelCode, Sequence[str]]] = []
     missing: list[str] = []
     works: list[SharedWork] = []
     ends, start = [0], time.perf_counter()
 
     def modules() -> tuple[list[bytes], int]:
         code, entries = code_and_entries()
-        made.append((code, entries))
+        traced.append((code, entries))
         work = SharedWork(code.source, code.absent_parts(entries), DOUBLE)
         works.append(work)
         work.wait()
@@ -244,7 +244,7 @@ def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence
         return [module for packed, _ in every for module in packed], sum(count for _, count in every)
 
     def done(objects: list[bytes]) -> None:
-        code, entries = made[-1]
+        code, entries = traced[-1]
         seconds, best = time.perf_counter() - start, {}
         for part, (first, end) in zip(missing, pairwise(ends), strict=True):
             best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(missing))

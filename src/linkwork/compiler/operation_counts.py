@@ -40,11 +40,11 @@ def listings(listing: InstructionList) -> Iterator[InstructionList]:
     visited: set[InstructionList] = set()
     waiting: list[InstructionList] = [listing]
     while waiting:
-        one = waiting.pop(0)
-        if one not in visited:
-            visited.add(one)
-            yield one
-            waiting[:0] = [body for i in one.instructions if i.operation.arity < 0 for body in bodies_of(i.value)]
+        listed = waiting.pop(0)
+        if listed not in visited:
+            visited.add(listed)
+            yield listed
+            waiting[:0] = [body for i in listed.instructions if i.operation.arity < 0 for body in bodies_of(i.value)]
 
 
 def while_loops(program: InstructionList) -> list[WhileLoop]:

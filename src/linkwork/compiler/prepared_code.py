@@ -36,9 +36,9 @@ def make_ready_later(kernel: Callable[[], Kernel], samples: int | None = None) -
         return
 
     def code_and_entries() -> tuple[KernelCode, Sequence[str]]:
-        made = kernel()
-        few = [backend.few_entry] if _has_few(made, samples) else []
-        return made._code, [*_needed_entries(made, samples), *few]
+        built = kernel()
+        few = [backend.few_entry] if _has_few(built, samples) else []
+        return built._code, [*_needed_entries(built, samples), *few]
 
     make_in_background(code_and_entries, backend)
 

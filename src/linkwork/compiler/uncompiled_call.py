@@ -43,17 +43,17 @@ def run_uncompiled(
 
 
 def _argument(form: TreeDef | Leaf, arrays: Sequence[np.ndarray], batch: tuple[int, ...]) -> Any:
-    numbers: list[Any] = []
+    values: list[Any] = []
     for (_, leaf), x in zip(leaf_paths(form), arrays, strict=True):
         if batch:
             full = np.broadcast_to(x, (*batch, *leaf.shape)).reshape(*batch, leaf.size)
-            numbers += [np.array(full[..., k]) for k in range(leaf.size)]
+            values += [np.array(full[..., k]) for k in range(leaf.size)]
         else:
-            numbers += x.ravel().tolist()
+            values += x.ravel().tolist()
     if batch:
         singles = [leaf for _, leaf in leaf_paths(form) if not leaf.is_array]
-        return unflatten(_all_arrays(form) if singles else form, numbers)
-    return unflatten(form, numbers, lambda elements: np.array(elements, dtype=np.float64))
+        return unflatten(_all_arrays(form) if singles else form, values)
+    return unflatten(form, values, lambda elements: np.array(elements, dtype=np.float64))
 
 
 def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
@@ -69,10 +69,10 @@ def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
 def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
     """Return the arrays that a function returned, one for each output."""
     if nesting.outputs is not None:
-        numbers, form = flatten(returned, "output")
+        elements, form = flatten(returned, "output")
         result, start = [], 0
         for _, leaf in leaf_paths(form):
-            result.append(object_array(leaf.shape, numbers[start : start + leaf.size]))
+            result.append(object_array(leaf.shape, elements[start : start + leaf.size]))
             start += leaf.size
         return result
     if isinstance(returned, dict):

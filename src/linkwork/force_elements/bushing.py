@@ -63,12 +63,12 @@ class Bushing(ForceElement):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        for what in ("stiffness", "damping"):
-            expected = f"Bushing: {what}: expected a number >= 0, or 6 of them"
-            values = checked_array(getattr(self, what), expected, (), (6,))
+        for parameter in ("stiffness", "damping"):
+            expected = f"Bushing: {parameter}: expected a number >= 0, or 6 of them"
+            values = checked_array(getattr(self, parameter), expected, (), (6,))
             if not (np.min(values) >= 0.0 and np.max(values) <= LARGEST):
-                raise ValueError(f"{expected}, got {getattr(self, what)!r}")
-            object.__setattr__(self, what, tuple(map(float, np.broadcast_to(values, 6))))
+                raise ValueError(f"{expected}, got {getattr(self, parameter)!r}")
+            object.__setattr__(self, parameter, tuple(map(float, np.broadcast_to(values, 6))))
         if self.rest is not None and not isinstance(self.rest, Pose):
             X = checked_array(self.rest, "Bushing: rest: expected a pose (4, 4)", (4, 4))
             R = X[:3, :3]
@@ -115,11 +115,12 @@ class Bushing(ForceElement):
         """
         R, parameters = self._from_rest(X).rotation, [*zip(self._stiffness, self._damping, strict=True)]
         axes = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
-        turning = [Resistance(Force(e, Vec3.zero()), *some) for e, some in zip(axes, parameters[:3], strict=True)]
+        turning = [Resistance(Force(e, Vec3.zero()), *values) for e, values in zip(axes, parameters[:3], strict=True)]
         sliding = [
-            Resistance(Force(Vec3.zero(), R.inv_act(e)), *some) for e, some in zip(axes, parameters[3:], strict=True)
+            Resistance(Force(Vec3.zero(), R.inv_act(e)), *values)
+            for e, values in zip(axes, parameters[3:], strict=True)
         ]
-        return [one for one in turning + sliding if one.stiffness or one.damping]
+        return [resistance for resistance in turning + sliding if resistance.stiffness or resistance.damping]
 
     @property
     def _stiffness(self) -> tuple[float, ...]:

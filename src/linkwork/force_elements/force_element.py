@@ -88,10 +88,10 @@ class ForceElement(ABC):
     def checked(self, robot: Any) -> Iterable[str]:
         """Yield messages about faults of the element on this robot, except for unknown names."""
         B, A = self.ends(robot)
-        one, other = robot.frame(B).body, robot.frame(A).body
-        if one == other:
-            whose = "are fixed to the world" if one < 0 else f"are of one body, {robot.bodies[one].name!r}"
-            yield f"its ends {whose}, so they do not move relative to each other"
+        body_B, body_A = robot.frame(B).body, robot.frame(A).body
+        if body_B == body_A:
+            description = "are fixed to the world" if body_B < 0 else f"are of one body, {robot.bodies[body_B].name!r}"
+            yield f"its ends {description}, so they do not move relative to each other"
 
     def with_names(self, names: Mapping[str, str]) -> Self:
         """Return the element with frames, points and axes renamed: ``names`` has the new name for each old one."""

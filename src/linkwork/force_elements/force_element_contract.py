@@ -91,9 +91,9 @@ def _names(t: _Trial) -> list[float]:
         raise ValueError("the robot has another element of this name")
     said = t.element.references
     for name in (*said.frames, *said.points):
-        other = t.element.with_names({name: f"{name} of another"}).references
-        if f"{name} of another" not in (*other.frames, *other.points):
-            raise ValueError(f"with_names: {name!r} was not renamed: references are {other}")
+        renamed = t.element.with_names({name: f"{name} of another"}).references
+        if f"{name} of another" not in (*renamed.frames, *renamed.points):
+            raise ValueError(f"with_names: {name!r} was not renamed: references are {renamed}")
     return []
 
 
@@ -118,10 +118,11 @@ def _dampers(t: _Trial) -> list[float]:
 
 def _resistances(t: _Trial) -> list[float]:
     for q, v in t.states:
-        for one in t.element.resistances(t.bare.tree, t.between(q, v).pose):
-            if not (float(one.stiffness) >= 0.0 and float(one.damping) >= 0.0):
+        for resistance in t.element.resistances(t.bare.tree, t.between(q, v).pose):
+            if not (float(resistance.stiffness) >= 0.0 and float(resistance.damping) >= 0.0):
                 raise ValueError(
-                    f"resistances: expected stiffness and damping >= 0, got {one.stiffness}, {one.damping}"
+                    "resistances: expected stiffness and damping >= 0, "
+                    f"got {resistance.stiffness}, {resistance.damping}"
                 )
     return []
 

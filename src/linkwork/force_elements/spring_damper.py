@@ -41,11 +41,11 @@ class SpringDamper(ForceElement):
     name: str = ""
 
     def __post_init__(self) -> None:
-        for what in ("stiffness", "damping", "rest_length"):
-            number = read_number("SpringDamper", what, getattr(self, what))
+        for parameter in ("stiffness", "damping", "rest_length"):
+            number = read_number("SpringDamper", parameter, getattr(self, parameter))
             if number < 0.0:
-                raise ValueError(f"SpringDamper: {what}: expected a number >= 0, got {number!r}")
-            object.__setattr__(self, what, number)
+                raise ValueError(f"SpringDamper: {parameter}: expected a number >= 0, got {number!r}")
+            object.__setattr__(self, parameter, number)
         object.__setattr__(self, "name", name_or(self.name, f"spring({self.a}, {self.b})"))
 
     @property

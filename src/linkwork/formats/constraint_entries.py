@@ -83,13 +83,13 @@ class EntryReader:
         """
         reader = self.reader
         errors = len(reader.findings.errors)
-        name, frame, other = (reader.text(value, key) for key in ("name", "frame", "other"))
+        name, frame, second_frame = (reader.text(value, key) for key in ("name", "frame", "other"))
         joint = reader.joint(value, "type", more=(*_LOOP_KEYS, *more))
         values = reader.loop_values(value, joint) if joint is not None else {}
         if len(reader.findings.errors) > errors or joint is None:
             return None
         return self._constructed(
-            value, LoopJoint, dict(name=name, joint=joint, frame=other, relative_to=frame, **values)
+            value, LoopJoint, dict(name=name, joint=joint, frame=second_frame, relative_to=frame, **values)
         )
 
     def constraint(self, value: Value) -> ConstraintDescription | None:

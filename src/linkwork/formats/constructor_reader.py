@@ -131,16 +131,16 @@ class PlainReader:
         if not self.is_object(value, str(value.step)):
             return Pose.identity()
         self.known(value, ("xyz", *_ROTATIONS))
-        given = value.content
-        rotations = [key for key in _ROTATIONS if key in given]
+        entries = value.content
+        rotations = [key for key in _ROTATIONS if key in entries]
         if len(rotations) > 1:
             self.error(
-                given[rotations[1]],
+                entries[rotations[1]],
                 "DUPLICATE_ELEMENT",
                 f"the rotation is stated twice, as {' and as '.join(rotations)}",
             )
-        translation = Vec3.of(self.number_list(given["xyz"], 3)) if "xyz" in given else Vec3.zero()
-        rotation = getattr(self, f"_{rotations[0]}")(given[rotations[0]]) if rotations else Rotation.identity()
+        translation = Vec3.of(self.number_list(entries["xyz"], 3)) if "xyz" in entries else Vec3.zero()
+        rotation = getattr(self, f"_{rotations[0]}")(entries[rotations[0]]) if rotations else Rotation.identity()
         pose = Pose(rotation, translation)
         return Pose.identity() if is_exactly(pose, Pose.identity()) else pose
 
@@ -181,18 +181,18 @@ class PlainReader:
 
         ``more`` are further keys that the object may have for other uses.
         """
-        given = self.required(value, key)
-        if given is None:
+        joint_type = self.required(value, key)
+        if joint_type is None:
             taken = {argument.name for kind in TYPES.values() for argument in arguments(kind)}
             self.known(value, [key, *more, "axis", *sorted(taken)])
             return None
-        word = given.content
+        word = joint_type.content
         kind = TYPES.get(word) if isinstance(word, str) else None
         if kind is None:
             expected = "expected one of " + ", ".join(TYPES)
-            got = quoted(word) if isinstance(word, str) else given.kind
+            got = quoted(word) if isinstance(word, str) else joint_type.kind
             hint = (did_you_mean(word, TYPES) or None) if isinstance(word, str) else None
-            self.error(given, "JOINT_TYPE", f"unknown joint type {got}: {expected}", hint)
+            self.error(joint_type, "JOINT_TYPE", f"unknown joint type {got}: {expected}", hint)
             return None
         errors = len(self.findings.errors)
         if kind is Planar and "axis" in value.content:  # URDF's planar joint, by its normal
@@ -205,7 +205,7 @@ class PlainReader:
         try:
             return kind(**result)
         except (TypeError, ValueError) as error:
-            self.error(given, "PARAMETER", str(error))
+            self.error(joint_type, "PARAMETER", str(error))
             return None
 
     def vector(self, value: Value) -> Vec3:
@@ -331,8 +331,8 @@ class PlainReader:
         In the document each is a number, or a list with one number for each coordinate of q or v.  Records the errors
         ARITY, LIMIT_ORDER and NEGATIVE.
         """
-        result, given = {}, dict(value.content)
-        limits = given.pop("limits", None)
+        result, entries = {}, dict(value.content)
+        limits = entries.pop("limits", None)
         if limits is not None and self.is_object(limits, "limits"):
             self.known(limits, BOUNDS)
             for key, inner in limits.content.items():
@@ -343,8 +343,8 @@ class PlainReader:
             if any(lower > upper for lower, upper in pairs):
                 self.error(limits, "LIMIT_ORDER", "a lower limit is above the upper limit")
         for key in RESISTING:
-            if key in given:
-                result[key] = self.each(given[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
+            if key in entries:
+                result[key] = self.each(entries[key], joint.nq if key in OF_Q else joint.nv, key in OF_Q)
         return result
 
     def each(self, value: Value, count: int, any_sign: bool, none: float | None = None) -> tuple[float, ...]:
@@ -356,11 +356,11 @@ class PlainReader:
         if len(items) != count:
             self.error(value, "ARITY", f"{value.step}: expected a number or a list of {count}, got {len(items)}")
             return ()
-        numbers = [none if none is not None and x.content is None else self.number(x) for x in items]
-        if not any_sign and any(x < 0.0 for x in numbers):
+        result = [none if none is not None and x.content is None else self.number(x) for x in items]
+        if not any_sign and any(x < 0.0 for x in result):
             self.error(value, "NEGATIVE", f"{value.step} must not be negative")
             return ()
-        return tuple(numbers)
+        return tuple(result)
 
 
 def plain_value(value: Value) -> Any:

@@ -162,9 +162,9 @@ def _pose(pose: Pose) -> dict[str, Any]:
     return result
 
 
-def is_exactly(one: Pose | Rotation, other: Pose | Rotation) -> bool:
+def is_exactly(left: Pose | Rotation, right: Pose | Rotation) -> bool:
     """Return True if two poses or rotations are equal to the bit: 0 and −0 differ."""
-    return one is other or (one == other and all(map(_same_sign, _elements(one), _elements(other))))
+    return left is right or (left == right and all(map(_same_sign, _elements(left), _elements(right))))
 
 
 def _elements(value: Pose | Rotation) -> Sequence[float]:

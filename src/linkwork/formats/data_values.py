@@ -123,11 +123,11 @@ class Builder:
         zero = self.zero
         self.count += text.count(",") // 4
         self.value(None, inside.line or 1, inside.column or 1, depth + 1)  # checks the limits
-        numbers = NumberList([float(x) + zero for x in text[1:-1].split(",")])
-        if not all(map(math.isfinite, numbers)):
+        elements = NumberList([float(x) + zero for x in text[1:-1].split(",")])
+        if not all(map(math.isfinite, elements)):
             return False
-        numbers.text = text
-        inside.content = numbers
+        elements.text = text
+        inside.content = elements
         return True
 
     def number(self, text: str, line: int, column: int) -> float:
@@ -194,9 +194,9 @@ def values_of(data: Any, file: str | None, findings: Findings, budget: Budget) -
         builder.value(None, 0, 0, depth)  # checks the limits
         inner = [(Value(None, None, None, value, key), item, depth + 1) for key, item in items]
         if type(content) is dict:
-            value.content.update({one.step: one for one, _, _ in inner})
+            value.content.update({member.step: member for member, _, _ in inner})
         elif inner:
-            value.content.extend([one for one, _, _ in inner])
+            value.content.extend([member for member, _, _ in inner])
         open_ += inner
     return root
 

@@ -50,9 +50,9 @@ def _with_yaw(R: list[list[float]], yaw: float) -> list[float]:
     return [math.atan2(-y[2], y[1]), math.atan2(-R[2][0], x[0]), yaw]
 
 
-def rotation_error(one: Rotation, other: Rotation) -> float:
+def rotation_error(left: Rotation, right: Rotation) -> float:
     """Return the largest difference between elements of two rotations."""
-    rows = zip(one.rows(), other.rows(), strict=True)
+    rows = zip(left.rows(), right.rows(), strict=True)
     return max(abs(float(x - y)) for row, second in rows for x, y in zip(row, second, strict=True))
 
 

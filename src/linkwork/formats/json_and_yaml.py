@@ -20,7 +20,7 @@ __all__ = ["parse_json", "parse_yaml"]
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_NUMBERS = re.compile(rf"\[(?>{NUMBER.pattern} *, *)*+{NUMBER.pattern}\]")  # a list of numbers on one line
+_NUMBER_LIST = re.compile(rf"\[(?>{NUMBER.pattern} *, *)*+{NUMBER.pattern}\]")  # a list of numbers on one line
 _KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')  # without escapes
 _AFTER = re.compile(r"[ \t\r\n]*(?:([,\]}])[ \t\r\n]*)?")  # a value: a comma or a closing bracket
 _WORD = re.compile(r"[^\s,\]}:]{1,20}")
@@ -99,10 +99,10 @@ class _Reader:
         Of an object or a list, except one of numbers on one line, only the opening bracket is read.
         """
         first = self.peek()
-        if first == "[" and (numbers := _NUMBERS.match(self.text, self.at)):
+        if first == "[" and (number_list := _NUMBER_LIST.match(self.text, self.at)):
             whole = self.builder.value([], line, column, depth)
-            if self.builder.set_float_list(whole, numbers[0], depth):
-                self.at = numbers.end()
+            if self.builder.set_float_list(whole, number_list[0], depth):
+                self.at = number_list.end()
                 return whole
         if first in "[{" and first:
             self.at += 1

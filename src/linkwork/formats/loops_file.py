@@ -148,11 +148,11 @@ def loops_text(tree: Tree) -> str:
         "points": [{"name": p.name, "on": p.frame, "xyz": [*p.position]} for p in tree.points],
         "directions": [{"name": d.name, "on": d.frame, "vector": [*d.vector]} for d in tree.directions],
     }
-    own = _own_constraints(tree)
-    first = next((i for i, c in enumerate(own) if not isinstance(c, LoopJoint)), len(own))
-    document["loops"] = [loop_entry(c) for c in own[:first] if isinstance(c, LoopJoint)]
+    constraints = _own_constraints(tree)
+    first = next((i for i, c in enumerate(constraints) if not isinstance(c, LoopJoint)), len(constraints))
+    document["loops"] = [loop_entry(c) for c in constraints[:first] if isinstance(c, LoopJoint)]
     document["constraints"] = [
-        constraint_entry(c) for c in own[first:]
+        constraint_entry(c) for c in constraints[first:]
     ]  # including later loops, to preserve the order of equations
     document["force_elements"] = [element_entry(element) for element in tree.force_elements]
     document["actuators"] = [actuator_entry(actuator) for actuator in tree.actuators]
@@ -169,11 +169,11 @@ def _own_constraints(tree: Tree) -> list[Constraint]:
     """
     by_name = {c.name: c for c in tree.constraints}
     companions = {companion.name: companion for c in tree.constraints for companion in c.implied_constraints}
-    own = [c for c in tree.constraints if companions.get(c.name) != c]
-    for i, c in enumerate(own):
+    constraints = [c for c in tree.constraints if companions.get(c.name) != c]
+    for i, c in enumerate(constraints):
         if any(by_name.get(companion.name) != companion for companion in c.implied_constraints):
-            own[i] = replace(cast(Any, c), contact=False)
-    return own
+            constraints[i] = replace(cast(Any, c), contact=False)
+    return constraints
 
 
 def _is_added_frame(frame: Frame) -> bool:

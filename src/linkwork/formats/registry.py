@@ -166,10 +166,10 @@ def format_named(name: str | Format, caller: str = "load") -> Format:
         return name
     if not isinstance(name, str):
         raise TypeError(f"{caller}: format: expected the name of a format, got {name!r}")
-    for one in FORMATS:
-        if one.name == name:
-            return one
-    raise UnknownNameError("format", name, [one.name for one in FORMATS], where=f"{caller}: format")
+    for candidate in FORMATS:
+        if candidate.name == name:
+            return candidate
+    raise UnknownNameError("format", name, [candidate.name for candidate in FORMATS], where=f"{caller}: format")
 
 
 def find_format(path: str | os.PathLike[str]) -> Format:
@@ -180,7 +180,7 @@ def find_format(path: str | os.PathLike[str]) -> Format:
     """
     require_path(path)
     suffix = os.path.splitext(path_text(path))[1].lower()
-    by_suffix = [one for one in FORMATS if suffix in one.suffixes]
+    by_suffix = [candidate for candidate in FORMATS if suffix in candidate.suffixes]
     start = read_start(path, _START)
     if suffix == ".xacro":
         message = "a xacro file is a program that writes a robot file, and is not read as one"
@@ -188,8 +188,12 @@ def find_format(path: str | os.PathLike[str]) -> Format:
     root = _root_element(start)
     dense = b"".join(start[:_HEAD].removeprefix(codecs.BOM_UTF8).split())  # as JSON permits blanks
     dense = _SCHEMA.sub(b"{", dense)
-    by_content = [one for one in FORMATS if root in one.roots or (one.starts and dense.startswith(one.starts))]
-    both = [one for one in by_suffix if one in by_content]
+    by_content = [
+        candidate
+        for candidate in FORMATS
+        if root in candidate.roots or (candidate.starts and dense.startswith(candidate.starts))
+    ]
+    both = [candidate for candidate in by_suffix if candidate in by_content]
     if both:
         return both[0]
     if suffix == ".json" and by_content and not by_content[0].roots:  # a cell in JSON
@@ -206,7 +210,7 @@ def find_format(path: str | os.PathLike[str]) -> Format:
 def format_of_text(text: str) -> Format | None:
     """Return the format of an XML text, by its root element, or None."""
     root = _root_element(text[:_START].encode("utf-8", "replace"))
-    return next((one for one in FORMATS if root in one.roots), None)
+    return next((candidate for candidate in FORMATS if root in candidate.roots), None)
 
 
 def _root_element(start: bytes) -> str:
@@ -239,10 +243,13 @@ def _unknown_format(where: Location, suffix: str, start: bytes, root: str) -> Mo
     if root.lower() in FOREIGN_ROOTS:
         got = f"the root element <{root}>: this looks like {FOREIGN_ROOTS[root.lower()]}"
     elif root:
-        got, close = f"the root element {quoted(root)}", nearest(root, [tag for one in FORMATS for tag in one.roots])
+        got, close = (
+            f"the root element {quoted(root)}",
+            nearest(root, [tag for candidate in FORMATS for tag in candidate.roots]),
+        )
         hint = close if close.startswith("did") else None
     else:
-        close = nearest(suffix, [end for one in FORMATS for end in one.suffixes])
+        close = nearest(suffix, [end for candidate in FORMATS for end in candidate.suffixes])
         got = f"the suffix {quoted(suffix)}" if suffix else "no suffix"
         got += f" and content that begins with {start[:16]!r}"
         hint = close if close.startswith("did") else "name the format: load(path, format=...)"

@@ -69,11 +69,11 @@ def resource_paths(
     Raises ValueError for ``package_dirs`` that are not folders.
     """
     files = file if isinstance(file, tuple) else () if file is None else (file,)
-    home = [os.path.dirname(os.path.abspath(path_text(one))) for one in files]
-    given = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
+    home = [os.path.dirname(os.path.abspath(path_text(document))) for document in files]
+    stated = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
-    folders = (*home, *given.folders, *_folders_of(environment))
-    return FileSearch(tuple(dict.fromkeys(folders)), (*given.packages, *enclosing), trusted and given.trusted)
+    folders = (*home, *stated.folders, *_folders_of(environment))
+    return FileSearch(tuple(dict.fromkeys(folders)), (*stated.packages, *enclosing), trusted and stated.trusted)
 
 
 def path_of(search: FileSearch, name: str) -> str | None:
@@ -86,13 +86,13 @@ def path_of(search: FileSearch, name: str) -> str | None:
 
 def search_issue(error: FileSearchError, where: Location, code: str | None = None, hint: str | None = None) -> Issue:
     """Return an error of a search as an issue.  ``code`` replaces FILE_MISSING."""
-    found = error.hint or hint
+    remedy = error.hint or hint
     of_folders = error.code in ("FILE_MISSING", "PACKAGE_UNKNOWN", "PATH_ESCAPE")
-    if of_folders and (found is None or found.startswith("there are ")):  # a list of whatever the folders contain
-        found = "name the folders that contain packages: load(path, package_dirs=[...])"
+    if of_folders and (remedy is None or remedy.startswith("there are ")):  # a list of whatever the folders contain
+        remedy = "name the folders that contain packages: load(path, package_dirs=[...])"
     paths = ", ".join(error.searched[:_MOST_PATHS]) + (", ..." if len(error.searched) > _MOST_PATHS else "")
     message = f"{error.message}; paths searched: {paths}" if paths else error.message
-    return Issue(code if code and error.code == "FILE_MISSING" else error.code, message, where, found)
+    return Issue(code if code and error.code == "FILE_MISSING" else error.code, message, where, remedy)
 
 
 def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
@@ -200,12 +200,12 @@ def packages_around(folder: str) -> list[str]:
         marked = (path for path in inside if any(os.path.exists(os.path.join(path, mark)) for mark in marks))
         return [*islice(marked, 1)]
 
-    found = [*nearest_with(_ROS_MARKS), *nearest_with(_MARKS)]
-    while found and (package := os.path.dirname(found[-1])) in inside and _is_python_package(package):
-        found[-1] = package
+    packages = [*nearest_with(_ROS_MARKS), *nearest_with(_MARKS)]
+    while packages and (package := os.path.dirname(packages[-1])) in inside and _is_python_package(package):
+        packages[-1] = package
     parent = os.path.dirname(folder)
     beside = [os.path.join(parent, name) for name in _BESIDE] if parent in inside else []
-    return [*dict.fromkeys(found or (path for path in beside if os.path.isdir(path) and not os.path.islink(path)))]
+    return [*dict.fromkeys(packages or (path for path in beside if os.path.isdir(path) and not os.path.islink(path)))]
 
 
 def _is_python_package(folder: str) -> bool:

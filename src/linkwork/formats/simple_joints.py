@@ -72,22 +72,25 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
 
     A helical joint is a revolute and a prismatic one, which follows it.
     """
-    here, joint = Pose.identity(), unreversed(joint)
+    identity, joint = Pose.identity(), unreversed(joint)
     if type(joint) in kinds:
-        return ((here, joint),)
+        return ((identity, joint),)
     if not is_own(joint):
         return None
     match joint:
         case Universal():
-            simple: list[tuple[Pose, JointType]] = [(here, Revolute(joint.first)), (here, Revolute(joint.second))]
+            simple: list[tuple[Pose, JointType]] = [
+                (identity, Revolute(joint.first)),
+                (identity, Revolute(joint.second)),
+            ]
         case Cylindrical():
-            simple = [(here, Revolute(joint.axis)), (here, Prismatic(joint.axis))]
+            simple = [(identity, Revolute(joint.axis)), (identity, Prismatic(joint.axis))]
         case Helical():
-            simple = [(here, Revolute(joint.axis)), (here, Prismatic(joint.axis))]
+            simple = [(identity, Revolute(joint.axis)), (identity, Prismatic(joint.axis))]
         case Translational():
-            simple = [(here, Prismatic(axis)) for axis in _AXES.values()]
+            simple = [(identity, Prismatic(axis)) for axis in _AXES.values()]
         case SphericalEuler():
-            simple = [(here, Revolute(_AXES[letter])) for letter in joint.order]
+            simple = [(identity, Revolute(_AXES[letter])) for letter in joint.order]
         case Composite():
             simple = [*zip(joint.placements, joint.joints, strict=True)]
         case _:
@@ -99,8 +102,8 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
         inner = None if isinstance(unreversed(part), Helical) else chain_of(part, kinds)
         if inner is None:
             return None
-        (X, first), *others = inner
-        result += [(compose(placement, X), first), *others]
+        (X, first), *further = inner
+        result += [(compose(placement, X), first), *further]
     return tuple(result)
 
 
@@ -137,7 +140,7 @@ def split_joint(
         child = joint.child if is_last else described.names.new(f"{joint.name}_link_{k + 1}")
         if not is_last:
             links.append(LinkDescription(child, Inertia.zero()))
-        own = slice(q, q + part.nq), slice(v, v + part.nv)
+        slices = slice(q, q + part.nq), slice(v, v + part.nv)
         follows = advance is not None and k == 1
         mimic = joint.mimic if joint.joint.nq == 1 and k == 0 else None
         joints.append(
@@ -149,14 +152,14 @@ def split_joint(
                 joint=part,
                 placement=compose(joint.placement, placement) if k == 0 else placement,
                 rotor=rotor if is_last else Pose.identity(),
-                limits=Limits.none(part) if follows else _part_of_limits(joint.limits, *own),
-                damping=(0.0,) if follows else joint.damping[own[1]],
-                friction=(0.0,) if follows else joint.friction[own[1]],
+                limits=Limits.none(part) if follows else _part_of_limits(joint.limits, *slices),
+                damping=(0.0,) if follows else joint.damping[slices[1]],
+                friction=(0.0,) if follows else joint.friction[slices[1]],
                 mimic=Following(joint.name, advance) if follows and advance is not None else mimic,
-                drive=Drive() if follows else _part_of_drive(joint.drive, *own),
+                drive=Drive() if follows else _part_of_drive(joint.drive, *slices),
             )
         )
-        parent, q, v = child, own[0].stop, own[1].stop
+        parent, q, v = child, slices[0].stop, slices[1].stop
     return links, joints
 
 
@@ -272,25 +275,25 @@ def _with_quaternion(joint: JointType, kind: type[JointType]) -> JointType:
 
 def _by_part(
     joint: JointType,
-    other: JointType,
+    joint_of_values: JointType,
     values: Sequence[float],
     convert: Callable[[JointType, JointType, Sequence[float]], Sequence[float]],
 ) -> tuple[float, ...]:
     """Return values of q of a joint, converted for those parts that are written with another form of q."""
-    if joint == other:
+    if joint == joint_of_values:
         return tuple(values)
     if not joint.parts:
-        return tuple(convert(joint, other, values))
+        return tuple(convert(joint, joint_of_values, values))
     result: tuple[float, ...] = ()
     start = 0
-    for part, part_of_other in zip(joint.parts, other.parts, strict=True):
+    for part, part_of_other in zip(joint.parts, joint_of_values.parts, strict=True):
         result += _by_part(part, part_of_other, values[start : start + part.nq], convert)
         start += part.nq
     return result
 
 
-def _at_pose(joint: JointType, other: JointType, q: Sequence[float]) -> list[float]:
-    return [float(x) for x in other.configuration_from_pose(joint.X(q))]
+def _at_pose(joint: JointType, target_joint: JointType, q: Sequence[float]) -> list[float]:
+    return [float(x) for x in target_joint.configuration_from_pose(joint.X(q))]
 
 
 def _count(bounds: Sequence[float]) -> int:

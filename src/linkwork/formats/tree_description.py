@@ -39,18 +39,20 @@ class DescribedTree:
     added: tuple[str, ...]  # links that the robot does not have
     keeps_order: bool  # True if the order of the joints is that of the robot's q
     names: Names  # of links, joints and frames
-    own: tuple[str, ...]  # links at the frames of the bodies, in order
+    body_links: tuple[str, ...]  # links at the frames of the bodies, in order
 
     def carrier(self, tree: Tree, name: str) -> tuple[str, Pose] | None:
         """Return the link that carries a frame, and the frame's pose on it; None on the world without a link."""
         frame, known = tree.frame(name), {link.name for link in self.links}
-        on_body = [other for other in tree.frames if other.body == frame.body and other.name in known]
-        preferred = [other for one in (name, frame.welded_to) for other in on_body if other.name == one]
+        on_body = [candidate for candidate in tree.frames if candidate.body == frame.body and candidate.name in known]
+        preferred = [
+            candidate for link_name in (name, frame.welded_to) for candidate in on_body if candidate.name == link_name
+        ]
         carrier = next(iter([*preferred, *on_body]), None)
         if carrier is not None:
             return carrier.name, relative_pose(carrier.placement, frame.placement)
         if frame.body != WORLD:
-            return self.own[frame.body], frame.placement
+            return self.body_links[frame.body], frame.placement
         return (WORLD_LINK, frame.placement) if WORLD_LINK in known else None
 
 
@@ -78,7 +80,7 @@ class _Describer:
         self.names.taken |= {constraint.name for constraint in tree.constraints}
         self.names.taken |= {body.joint_name for body in tree.bodies}
         self.added: list[str] = []
-        self.own: dict[int, Frame] = {}  # the frame of each body itself, by index
+        self.body_frames: dict[int, Frame] = {}  # the frame of each body itself, by index
 
     def describe(self) -> DescribedTree:
         self._add_own_frames()
@@ -90,9 +92,9 @@ class _Describer:
         links = [LinkDescription(f.name, f.inertia, f.visuals, f.collisions) for f in self.frames]
         order = [body.joint_name for _, body in self.tree.stacked()]
         bodies = {body.joint_name: body for body in self.tree.bodies if body is not base}
-        own = {*order}
+        written_joints = {*order}
         written = [] if base is None else [base.joint_name]
-        written += [joint.name for joint in joints if joint.name in bodies and joint.name in own]
+        written += [joint.name for joint in joints if joint.name in bodies and joint.name in written_joints]
         return DescribedTree(
             tuple(links),
             tuple(joints),
@@ -102,21 +104,21 @@ class _Describer:
             tuple(self.added),
             written == order,
             self.names,
-            tuple(self.own[i].name for i in range(len(self.tree.bodies))),
+            tuple(self.body_frames[i].name for i in range(len(self.tree.bodies))),
         )
 
     def _add_own_frames(self) -> None:
         """Find the frame of each body itself, and add a link where there is none."""
         for frame in self.frames:
             if frame.body != WORLD and frame.name == self.tree.bodies[frame.body].name and frame.placement.is_identity:
-                self.own[frame.body] = frame
+                self.body_frames[frame.body] = frame
         known = {frame.name for frame in self.frames}
         bare = all(frame.body == WORLD or frame.inertia == Inertia.zero() for frame in self.frames)
         for i, body in enumerate(self.tree.bodies):
-            if i not in self.own:
+            if i not in self.body_frames:
                 name = body.name if body.name not in known else self.names.new(f"{body.name}_body")
-                self.own[i] = Frame(name, i, Pose.identity(), body.inertia if bare else Inertia.zero())
-                self.frames.append(self.own[i])
+                self.body_frames[i] = Frame(name, i, Pose.identity(), body.inertia if bare else Inertia.zero())
+                self.frames.append(self.body_frames[i])
                 self.added.append(name)
 
     def _floating_base(self) -> Body | None:
@@ -133,7 +135,7 @@ class _Describer:
     def _root(self, base: Body | None) -> str:
         """Return the name of the root link; a link of the world is added if no link coincides with it."""
         if base is not None:
-            return self.own[self.tree.bodies.index(base)].name
+            return self.body_frames[self.tree.bodies.index(base)].name
         grounded = [frame for frame in self.frames if frame.body == WORLD]
         loose = [frame for frame in grounded if frame.is_link and frame.fixed_joint is None]
         if len(loose) == 1 and loose[0].placement.is_identity:
@@ -149,12 +151,12 @@ class _Describer:
         result = []
         at = {frame.name: frame for frame in self.frames}
         for frame in self.frames:
-            own = root if frame.body == WORLD else self.own[frame.body].name
-            if frame.name == own:
+            base_name = root if frame.body == WORLD else self.body_frames[frame.body].name
+            if frame.name == base_name:
                 continue
-            carrier = at.get(frame.welded_to or "", at[own])
+            carrier = at.get(frame.welded_to or "", at[base_name])
             if carrier.body != frame.body or carrier is frame:
-                carrier = at[own]
+                carrier = at[base_name]
             name = frame.fixed_joint or self.names.new(f"{frame.name}_fixed")
             result.append(self._joint(name, carrier, frame, Fixed(), carrier.placement, frame.placement))
         return result
@@ -174,13 +176,13 @@ class _Describer:
                 continue
             named = at.get(body.links[0]) if body.links is not None else None
             parent = named if named is not None and named.body == body.parent else None
-            parent = parent or (world if body.parent == WORLD else self.own[body.parent])
+            parent = parent or (world if body.parent == WORLD else self.body_frames[body.parent])
             assert parent is not None
             result.append(
                 JointDescription(
                     body.joint_name,
                     parent.name,
-                    self.own[i].name,
+                    self.body_frames[i].name,
                     body.joint,
                     relative_pose(parent.placement, body.placement),
                     body.limits,
@@ -207,9 +209,9 @@ class _Describer:
             stack.extend(children.get(joint.child, ()))
         first: dict[str, int] = {}  # rank of the first moving joint at or behind a joint, by the joint's child link
         for joint in reversed(visited):
-            behind = [first[other.child] for other in children.get(joint.child, ())]
-            own = rank.get(joint.name, len(rank)) if joint.joint.nv or joint.name in rank else len(rank)
-            first[joint.child] = min([own, *behind])
+            behind = [first[child_joint.child] for child_joint in children.get(joint.child, ())]
+            joint_rank = rank.get(joint.name, len(rank)) if joint.joint.nv or joint.name in rank else len(rank)
+            first[joint.child] = min([joint_rank, *behind])
         result, stack = [], sorted(children.get(root, ()), key=lambda joint: first[joint.child], reverse=True)
         while stack:
             joint = stack.pop()

@@ -71,9 +71,9 @@ class WritingLog:
 
     def _issue(self, code: str, message: str, elements: Sequence[str], hint: str | None) -> Issue:
         unique = [*dict.fromkeys(elements)]
-        places = f" (at {len(unique)} places: {listed(unique)})" if len(unique) > 1 else ""
+        count_text = f" (at {len(unique)} places: {listed(unique)})" if len(unique) > 1 else ""
         where = Location(element=f"robot[{self.robot}]/{elements[0]}".rstrip("/"))
-        return Issue(code, message + places, where, hint)
+        return Issue(code, message + count_text, where, hint)
 
 
 def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = ()) -> None:
@@ -85,7 +85,7 @@ def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = (
     kinds: dict[str, Sequence[Any]] = {
         "points": tree.points,
         "directions": tree.directions,
-        "constraints": [one for one in tree.constraints if one.name not in written],
+        "constraints": [constraint for constraint in tree.constraints if constraint.name not in written],
         "force_elements": tree.force_elements,
         "actuators": tree.actuators,
         "named_configurations": tree.named_configurations,

@@ -27,10 +27,10 @@ def main() -> None:
 class _Arguments(dict[str, str]):
     """Values of arguments, and the names of arguments that the file has read."""
 
-    asked: frozenset[str] = frozenset()
+    names_tried: frozenset[str] = frozenset()
 
     def __contains__(self, name: object) -> bool:
-        self.asked |= {str(name)}
+        self.names_tried |= {str(name)}
         return super().__contains__(name)
 
 
@@ -41,7 +41,7 @@ def _expanded(request: dict[str, Any]) -> dict[str, Any]:
     arguments = _Arguments(request["arguments"])
     try:
         document = xacro.process_file(request["file"], mappings=arguments, verbosity=0)
-        unused = [name for name in request["arguments"] if name not in arguments.asked]
+        unused = [name for name in request["arguments"] if name not in arguments.names_tried]
         return {"text": document.toprettyxml(indent="  "), "unused": unused}
     except (Exception, SystemExit) as raised:
         error: Any = raised

@@ -52,17 +52,17 @@ class Reader:
 
         It is None after an error: ELEMENT_MISSING, whose message names ``shapes``, or DUPLICATE_ELEMENT.
         """
-        given = [child for child in geometry.children if child.tag in (*shapes, *others)]
-        if len(kinds := {child.tag: None for child in given}) > 1:
+        stated = [child for child in geometry.children if child.tag in (*shapes, *others)]
+        if len(kinds := {child.tag: None for child in stated}) > 1:
             tags = " and ".join(f"<{tag}>" for tag in kinds)
-            self.error(given[1], "DUPLICATE_ELEMENT", f"expected one shape in <geometry>, got {tags}")
+            self.error(stated[1], "DUPLICATE_ELEMENT", f"expected one shape in <geometry>, got {tags}")
             return None
-        if not given:
+        if not stated:
             allowed = ", ".join(f"<{tag}>" for tag in shapes)
             hint = nearest(geometry.children[0].tag, shapes) if geometry.children else None
             self.error(geometry, "ELEMENT_MISSING", f"<geometry> needs one of {allowed}", hint)
             return None
-        return given[0]
+        return stated[0]
 
     # -- text
 

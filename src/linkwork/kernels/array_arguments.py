@@ -103,12 +103,12 @@ class ArgumentReader:
         if port.shape == (1,):
             many = f"one for each sample: {port.name}[..., np.newaxis]"
             known = array.dtype != object and not array.ndim
-            one = (
+            for_one_sample = (
                 f"use brackets for a single element: [{float(array):.6g}]"
                 if known
                 else "use brackets for a single element"
             )
-            return f"; {many}" if array.ndim else f"; {one}"
+            return f"; {many}" if array.ndim else f"; {for_one_sample}"
         if array.ndim == 0:
             return ""
         if array.shape[-2:] == (4, 4) and quantity_of(port.name).configuration:
@@ -183,8 +183,8 @@ class ArgumentReader:
         batch = self._broadcast([np.asarray(x) for x in arguments])
         bad = np.zeros(batch, dtype=bool)
         for port, x in zip(self.outputs, result, strict=True):
-            own = ~np.isfinite(x)
-            bad |= own.any(axis=tuple(range(own.ndim - len(port.shape), own.ndim)))
+            is_bad = ~np.isfinite(x)
+            bad |= is_bad.any(axis=tuple(range(is_bad.ndim - len(port.shape), is_bad.ndim)))
         if not bad.any():
             return
         worst: tuple[float, Port, tuple[int, ...], float] | None = None
@@ -215,12 +215,12 @@ class ArgumentReader:
         for name in [name for name in by_name if unfit and quantity_of(name).configuration]:
             result[name] = np.array(by_name[name])
             for part in unfit:
-                numbers = result[name][..., part.indices]
-                checked = part.type.checked(numbers, part.joint)
-                off = manifold_distances(part.type, numbers)[
+                coordinates = result[name][..., part.indices]
+                checked = part.type.checked(coordinates, part.joint)
+                off = manifold_distances(part.type, coordinates)[
                     ..., np.newaxis
                 ]  # points close enough to the manifold stay as they are
-                result[name][..., part.indices] = np.where(off > SILENT_MANIFOLD_DISTANCE, checked, numbers)
+                result[name][..., part.indices] = np.where(off > SILENT_MANIFOLD_DISTANCE, checked, coordinates)
         return [*result.values()]
 
     def _refuse_out_of_bounds(self, arguments: Arrays) -> None:
@@ -228,8 +228,8 @@ class ArgumentReader:
         for port, x in zip(self.inputs, arguments, strict=True):
             quantity = quantity_of(port.name)
             lower, upper = (-np.inf if quantity.least is None else quantity.least), quantity.most
-            numbers = np.asarray(x, dtype=float).ravel()
-            wrong = numbers[(numbers < lower) | (numbers > (np.inf if upper is None else upper))]
+            elements = np.asarray(x, dtype=float).ravel()
+            wrong = elements[(elements < lower) | (elements > (np.inf if upper is None else upper))]
             if wrong.size:
                 between = f">= {lower:g}" if upper is None else f"between {lower:g} and {upper:g}"
                 raise ValueError(
@@ -244,11 +244,11 @@ class ArgumentReader:
         """
         by_name = {port.name: x for port, x in zip(self.inputs, arguments, strict=True)}
         for name, part in configurations(self.subject, by_name):
-            numbers = np.asarray(by_name[name], dtype=float)[..., part.indices]
-            columns = [numbers[..., k] for k in range(part.type.nq)]
+            coordinates = np.asarray(by_name[name], dtype=float)[..., part.indices]
+            columns = [coordinates[..., k] for k in range(part.type.nq)]
             regular = np.asarray(call_joint(part.joint, part.type, "regularity", columns), dtype=float)
             if regular.size and regular.min() < MIN_REGULARITY:
-                worst = numbers[np.unravel_index(np.argmin(regular), regular.shape)]
+                worst = coordinates[np.unravel_index(np.argmin(regular), regular.shape)]
                 warnings.warn(
                     f"{self.label}: joint {part.joint!r} ({part.type.type_name()}): its coordinates are singular at "
                     f"{worst.tolist()}, or its motions are linearly dependent: accelerations are undefined there",
@@ -349,9 +349,13 @@ def stacked(
         raise ValueError(f"{name}: the joints' values do not broadcast: {shapes}") from None
     kind = object if any(part.dtype == object for part in parts.values()) else float
     array = np.zeros((*batch, *(subject.sizes[size] for size in quantity.shape if isinstance(size, str))), kind)
-    for own in subject.parts(quantity):
-        zero = call_joint(own.joint, own.type, "zero") if quantity.configuration and own.joint not in parts else 0.0
-        array[..., own.indices] = parts.get(own.joint, zero)
+    for joint_part in subject.parts(quantity):
+        zero = (
+            call_joint(joint_part.joint, joint_part.type, "zero")
+            if quantity.configuration and joint_part.joint not in parts
+            else 0.0
+        )
+        array[..., joint_part.indices] = parts.get(joint_part.joint, zero)
     return array
 
 

@@ -94,8 +94,8 @@ def _compiled(t: _Trial, tolerance: float) -> list[float]:
     for k in range(_SAMPLES):
         plain = t.request.spec.compute(t.robot.tree, *(x.tolist() for x in t.sample(k)), **dict(t.request.options))
         expected = plain if len(t.outputs) > 1 else (plain,)
-        for name, result, other in zip(t.outputs, t.results(*t.sample(k)), expected, strict=True):
-            reference = np.array(_flat(other)).reshape(result.shape)
+        for name, result, expected_value in zip(t.outputs, t.results(*t.sample(k)), expected, strict=True):
+            reference = np.array(_flat(expected_value)).reshape(result.shape)
             errors.append(t.compare(f"{name} of sample {k}, compiled,", result, reference, tolerance))
     return errors
 
@@ -150,8 +150,8 @@ def _method(t: _Trial) -> list[float]:
     options = t.options
     if hasattr(t.robot, t.name) and len(options) <= 1 and all(isinstance(x, str) for x in options):
         method = _tuple(getattr(t.robot, t.name)(*t.arrays, *options))
-        for name, result, other in zip(t.outputs, method, t.batch, strict=True):
-            if not np.array_equal(result, other):
+        for name, result, batch_result in zip(t.outputs, method, t.batch, strict=True):
+            if not np.array_equal(result, batch_result):
                 raise ValueError(f"{name}: the method and the kernel differ")
     return []
 

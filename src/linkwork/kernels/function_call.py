@@ -173,9 +173,9 @@ def _without_ambiguity(reader: ArgumentReader, call: Call) -> Call:
             at = tuple(np.argwhere(~np.isfinite(result))[0])
             quantity = quantity_of(reader.inputs[0].name)
             part = next(p for p in reader.subject.parts(quantity) if at[-1] in range(result.shape[-1])[p.indices])
-            numbers = np.broadcast_to(values, result.shape)[at[:-1]][part.indices]
+            coordinates = np.broadcast_to(values, result.shape)[at[:-1]][part.indices]
             caller = f"joint {part.joint!r} ({part.type.type_name()})"
-            raise ValueError(f"{reader.label}: {caller}: q = {numbers.tolist()} has no nearest configuration")
+            raise ValueError(f"{reader.label}: {caller}: q = {coordinates.tolist()} has no nearest configuration")
         return result if out is None else call(q, out=out)
 
     return normalize

@@ -34,19 +34,19 @@ class RequestOrigin:
         table = _table(self.subject.kind)
         if not all(table.get(request.spec.name) is request.spec for request in self.requests.values()):
             return None
-        asked = [
+        requests = [
             (key, r.spec.name, r.options, r.optional_inputs, r.wrenches, r.parameters)
             for key, r in self.requests.items()
         ]
-        return zlib.compress(pickle.dumps((self.subject.kind, data_of(self.subject), self.name, asked), 5))
+        return zlib.compress(pickle.dumps((self.subject.kind, data_of(self.subject), self.name, requests), 5))
 
 
 def read_origin(data: bytes) -> RequestOrigin:
     """Return the origin that `RequestOrigin.packed` wrote."""
-    kind, values, name, asked = pickle.loads(zlib.decompress(data))
+    kind, values, name, requests = pickle.loads(zlib.decompress(data))
     table = _table(kind)
     subject: KernelOwner = RobotOwner(values, table) if kind == "robot" else JointOwner(values[0], values[1], table)
-    return RequestOrigin(subject, name, {key: Request(table[spec], *more) for key, spec, *more in asked})
+    return RequestOrigin(subject, name, {key: Request(table[spec], *more) for key, spec, *more in requests})
 
 
 def _table(kind: str) -> Mapping[str, FunctionSpec]:

@@ -86,7 +86,7 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
     Raises UnknownNameError for an unknown function or frame, ValueError for an invalid choice of an option and for a
     function of inertias if the robot was loaded without them, TypeError for anything else.
     """
-    name, *rest = requested if isinstance(requested, (tuple, list)) else (requested,)
+    name, *parts = requested if isinstance(requested, (tuple, list)) else (requested,)
     row = subject.rows.get(name) if isinstance(name, str) else None
     if row is None:
         candidate = getattr(name, "__name__", None)
@@ -97,7 +97,7 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
     known = {option.name: option for option in row.options}
     required = [option.name for option in row.options if option.required]
     options: dict[str, Any] = {}
-    for part in rest:
+    for part in parts:
         if isinstance(part, Mapping):
             options.update(part)
         elif required and required[0] not in options:
@@ -119,8 +119,8 @@ def read_request(subject: KernelOwner, requested: Any, optional_inputs: tuple[st
             raise ValueError(f"{name}: {key}: expected one of {words}, got {value!r}")
         if known[key].counted and isinstance(value, (list, tuple)):
             options[key] = value = tuple(value)
-        for one in value if known[key].counted and isinstance(value, tuple) else (value,):
-            subject.check(known[key], one, optional_inputs)
+        for element in value if known[key].counted and isinstance(value, tuple) else (value,):
+            subject.check(known[key], element, optional_inputs)
     for optional in optional_inputs:
         if optional not in row.optional:
             raise TypeError(
@@ -161,7 +161,7 @@ def read_requests(subject: KernelOwner, caller: str, functions: Any) -> dict[str
                 raise ValueError(f"{caller}: expected outputs named by identifiers, got {key!r}")
     else:
         requested = functions if isinstance(functions, list) else [functions]
-        requests = labelled(caller, [read_request(subject, one) for one in requested])
+        requests = labelled(caller, [read_request(subject, request) for request in requested])
     if not requests:
         raise ValueError(f"{caller}: functions: expected at least one function")
     return requests
@@ -188,8 +188,8 @@ def labelled(caller: str, requests: Sequence[Request]) -> dict[str, Request]:
 
 def _forms(row: FunctionSpec) -> str:
     """Return a text of the forms in which a function can be requested, for error messages."""
-    others = [option.name for option in row.options if not option.required]
-    more = (*others, *row.optional, *row.wrench_arguments[:1])
+    optional = [option.name for option in row.options if not option.required]
+    more = (*optional, *row.optional, *row.wrench_arguments[:1])
     if not row.options and not more:
         return repr(row.name)
     frame = "".join(f", {option.name}" for option in row.options if option.required)

@@ -62,9 +62,10 @@ def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[
     for request in requests.values():
         for name, wrench in zip(request.wrench_inputs, request.wrenches, strict=True):
             if acting.setdefault(name, wrench) != wrench:
-                one, other = (f"{frame!r} (in {axes!r})" for frame, axes in (acting[name], wrench))
+                first_axes, second_axes = (f"{frame!r} (in {axes!r})" for frame, axes in (acting[name], wrench))
                 raise ValueError(
-                    f"compile: {name} would act on {one} and on {other}: compile these functions one by one"
+                    f"compile: {name} would act on {first_axes} and on {second_axes}: "
+                    "compile these functions one by one"
                 )
     result = [(name, shape_of(subject, quantity_of(name).shape, request.sizes)) for name, request in by_input.items()]
     for request in requests.values():
@@ -258,10 +259,10 @@ def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapp
     singular = {name for r in requests.values() if r.spec.requires_regular_coordinates for name in r.inputs}
     result = []
     for name, part in configurations(subject, checked):
-        numbers = symbols[name][part.indices]
-        result.append(call_joint(part.joint, part.type, "distance", numbers) - SILENT_MANIFOLD_DISTANCE)
+        coordinates = symbols[name][part.indices]
+        result.append(call_joint(part.joint, part.type, "distance", coordinates) - SILENT_MANIFOLD_DISTANCE)
         if name in singular:  # float32 is checked again in float64, so the guard allows for its rounding
-            result.append(10.0 * MIN_REGULARITY - call_joint(part.joint, part.type, "regularity", numbers))
+            result.append(10.0 * MIN_REGULARITY - call_joint(part.joint, part.type, "regularity", coordinates))
     for name in dict.fromkeys(name for r in requests.values() for name in r.inputs):
         bounds = quantity_of(name)
         result += [bounds.least - x for x in symbols[name] if bounds.least is not None]

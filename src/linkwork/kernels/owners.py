@@ -242,7 +242,7 @@ class RobotOwner:
         tree = self.tree
         if not all(is_own_joint(body.joint) for body in tree.bodies) or not all(map(_is_ours, tree.constraints)):
             return None
-        if not all(is_own(type(one), "linkwork.force_elements") for one in tree.force_elements):
+        if not all(is_own(type(element), "linkwork.force_elements") for element in tree.force_elements):
             return None
         bodies = [
             (

@@ -124,14 +124,14 @@ def _refuse_bounds(lower: Any, upper: Any, x_lower: Any, x_upper: Any) -> None:
 
 
 def _refuse_range(low: str, below: np.ndarray | None, high: str, above: np.ndarray | None) -> None:
-    one, other = checked_bound(low, below, math.inf), checked_bound(high, above, -math.inf)
-    if below is None or above is None or one is None or other is None:
+    lower, upper = checked_bound(low, below, math.inf), checked_bound(high, above, -math.inf)
+    if below is None or above is None or lower is None or upper is None:
         return
-    if below.ndim == above.ndim == 1 and not any(map(gt, one, other)):
+    if below.ndim == above.ndim == 1 and not any(map(gt, lower, upper)):
         return
     crossing = np.greater(below, above)
     if crossing.any():
-        one, other = (np.broadcast_to(x, crossing.shape)[crossing][0] for x in (below, above))
+        lower, upper = (np.broadcast_to(x, crossing.shape)[crossing][0] for x in (below, above))
         raise ValueError(
-            f"quadratic_program: {low}: expected at most {high}, got {one} > {other} at {first_true(crossing)}"
+            f"quadratic_program: {low}: expected at most {high}, got {lower} > {upper} at {first_true(crossing)}"
         )

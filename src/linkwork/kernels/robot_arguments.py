@@ -100,13 +100,13 @@ def by_joint(
     """
     result = np.array(np.broadcast_to(default, tree.nv), dtype=float)
     if isinstance(value, Mapping):
-        for name, numbers in value.items():
+        for name, joint_value in value.items():
             try:
                 indices = index_of(tree, "v", [name])
             except UnknownNameError as error:
                 raise error.at(f"{caller}: {argument}") from None
             result[indices] = _values(
-                caller, f"{argument}[{name!r}]", numbers, len(indices), least, above, unit, infinite
+                caller, f"{argument}[{name!r}]", joint_value, len(indices), least, above, unit, infinite
             )
     else:
         result[:] = _values(caller, argument, value, tree.nv, least, above, unit, infinite)
@@ -124,9 +124,9 @@ def _values(
     infinite: bool,
 ) -> np.ndarray:
     array = finite_array(caller, argument, value, unit=unit, infinite=infinite)
-    what = "a number" if count == 1 else f"a number, or an array of shape ({count},)"
+    expected = "a number" if count == 1 else f"a number, or an array of shape ({count},)"
     if array.shape not in ((), (count,)):
-        raise ValueError(f"{caller}: {argument}: expected {what}, got shape {array.shape}")
+        raise ValueError(f"{caller}: {argument}: expected {expected}, got shape {array.shape}")
     wrong = (array <= above) if above is not None else (array < least) if least is not None else np.zeros(1, bool)
     if wrong.any():
         bound = f"> {above:g}" if above is not None else f">= {least:g}"

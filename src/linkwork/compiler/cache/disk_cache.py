@@ -107,9 +107,9 @@ class Cache:
         """Return the entry of this name and count it as used now; None if there is none that can be trusted."""
         path = self._path(name)
         try:
-            with opened(self.folder) as here:
-                data = here.read(path.name)
-                here.touch(path.name)
+            with opened(self.folder) as directory:
+                data = directory.read(path.name)
+                directory.touch(path.name)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -141,8 +141,8 @@ class Cache:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with opened(self.folder) as here:
-                self._write(here, self._path(name).name, data)
+            with opened(self.folder) as directory:
+                self._write(directory, self._path(name).name, data)
         except UntrustedError as error:
             _warn_once(f"not used: {error}")
             return
@@ -160,8 +160,8 @@ class Cache:
     def facts(self, path: Path) -> dict[str, Any] | None:
         """Return the facts in an entry's file, or None if it cannot be trusted; this does not count as a use."""
         try:
-            with opened(path.parent) as here:
-                entry = _unpacked(path.name.removesuffix(_SUFFIX), here.read(path.name))
+            with opened(path.parent) as directory:
+                entry = _unpacked(path.name.removesuffix(_SUFFIX), directory.read(path.name))
         except OSError:
             return None
         return None if entry is None else entry.facts
@@ -195,11 +195,11 @@ class Cache:
         self._sweep(-math.inf)  # also those with a time in the future
         return len(sizes), sum(sizes)
 
-    def _write(self, here: TrustedDirectory, name: str, data: bytes) -> None:
+    def _write(self, directory: TrustedDirectory, name: str, data: bytes) -> None:
         part = os.urandom(16).hex() + _PART
         try:
-            here.write(part, data)
-            here.move(part, name)
+            directory.write(part, data)
+            directory.move(part, name)
         except FileNotFoundError:  # cleared meanwhile
             pass
         except PermissionError:
@@ -229,8 +229,8 @@ class Cache:
     def _removed(self, name: str) -> bool:
         """Remove a file; return True if it no longer exists."""
         try:
-            with opened(self.folder) as here:
-                here.remove(name)
+            with opened(self.folder) as directory:
+                directory.remove(name)
         except FileNotFoundError:
             return True
         except OSError:
@@ -325,11 +325,11 @@ def cache_location() -> CacheLocation:
 
 def shared() -> Cache | None:
     """Return the cache of this process's kernels; None if it is off or, with a warning, unusable."""
-    here = cache_location()
-    if here.refused is None and here.folder is not None:
-        return _cache(here.folder, here.max_bytes)
-    if not here.off:
-        _warn_once(f"not used: {here.refused}")
+    location = cache_location()
+    if location.refused is None and location.folder is not None:
+        return _cache(location.folder, location.max_bytes)
+    if not location.off:
+        _warn_once(f"not used: {location.refused}")
     return None
 
 

@@ -37,10 +37,10 @@ _LOOK = 1.0  # [s] between two looks at the progress
 _FIRST_POLL, _LAST_POLL = 2e-3, 5e-2  # [s] between two attempts
 _BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
-_held: dict[str, tuple[OpenFiles, int]] = {}  # path -> the file, locked while it is open, and the thread
+_locked_files: dict[str, tuple[OpenFiles, int]] = {}  # path -> the file, locked while it is open, and the thread
 _table = Lock()
 T = TypeVar("T")
-_NOTHING: Callable[[], object] = partial(deque, (), 0)
+_NO_ACTION: Callable[[], object] = partial(deque, (), 0)
 
 
 class _BusyError(Exception):
@@ -61,7 +61,7 @@ class KeyLock(io.IOBase):
         self.waited, self._warn = False, warn
         self._folder, self._name = folder, f"{name}{LOCK_SUFFIX}"
         self._path = str(folder / self._name)
-        self.close = _NOTHING  # type: ignore[method-assign,assignment]
+        self.close = _NO_ACTION  # type: ignore[method-assign,assignment]
 
     def run(self, work: Callable[[], T]) -> T:
         """Return ``work()``, called with the lock, or without it at the end of the longest wait."""
@@ -111,21 +111,21 @@ class KeyLock(io.IOBase):
             if self.is_acquired:
                 if os.name == "nt":  # where no open file is removed, neither this one nor that of a waiting process
                     self.close()
-                with contextlib.suppress(OSError), opened(self._folder) as here:
-                    here.remove(self._name)  # elsewhere before the lock is released: see `_open`
+                with contextlib.suppress(OSError), opened(self._folder) as directory:
+                    directory.remove(self._name)  # elsewhere before the lock is released: see `_open`
                 self.close()
-                del _held[self._path]
-            self.close = _NOTHING  # type: ignore[method-assign,assignment]
+                del _locked_files[self._path]
+            self.close = _NO_ACTION  # type: ignore[method-assign,assignment]
 
     @property
     def is_acquired(self) -> bool:
         """True while this object has the lock."""
-        file, _ = _held.get(self._path, _NO_OWNER)
+        file, _ = _locked_files.get(self._path, _NO_OWNER)
         return file.is_open and file.close is self.close
 
     def _thread(self) -> int:
         """Return the thread of this process that has the lock, or 0."""
-        file, thread = _held.get(self._path, _NO_OWNER)
+        file, thread = _locked_files.get(self._path, _NO_OWNER)
         return thread if file.is_open else 0
 
     def _is_ours(self) -> bool:
@@ -145,8 +145,8 @@ class KeyLock(io.IOBase):
         with _table:
             if sys.platform != "linux" or self._thread():  # closing a file releases this process's own locks of it
                 return 0
-            with opened(self._folder) as here, OpenFiles() as file:
-                here.open_lock(file, self._name, create=False)
+            with opened(self._folder) as directory, OpenFiles() as file:
+                directory.open_lock(file, self._name, create=False)
                 answer = fcntl.fcntl(file.number, fcntl.F_GETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
             return int(_FLOCK.unpack(answer)[-1])
 
@@ -157,15 +157,15 @@ class KeyLock(io.IOBase):
         """
         is_same = False
         while not is_same:
-            with opened(self._folder) as here:
+            with opened(self._folder) as directory:
                 file = OpenFiles()
                 try:
-                    here.open_lock(file, self._name)
+                    directory.open_lock(file, self._name)
                     self._lock(file.number)
-                    is_same = here.is_same(self._name, file.number)
+                    is_same = directory.is_same(self._name, file.number)
                     if is_same:
                         self.close = file.close  # type: ignore[method-assign]
-                        _held[self._path] = file, threading.get_ident()
+                        _locked_files[self._path] = file, threading.get_ident()
                 except BaseException:
                     file.close()
                     raise
@@ -217,10 +217,10 @@ def _children(process: int) -> list[int]:
 
 def _forget() -> None:
     """Forget the locks of the process that forked, which this process does not have."""
-    for file, _ in _held.values():
+    for file, _ in _locked_files.values():
         with contextlib.suppress(OSError):
             file.close()
-    _held.clear()
+    _locked_files.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -67,8 +67,8 @@ def _joined(value: Any, parts: list[bytes]) -> bytes:
 def _listing(value: InstructionList, digests: dict[int, bytes]) -> bytes:
     """Encode a listing; its instructions, thousands of few operations, have a faster encoding."""
     left = ("name", "instructions") if isinstance(value, Program) else ("instructions",)
-    others = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
-    parts = [_encoded(getattr(value, name), digests) for name in others]
+    encoded_fields = [f.name for f in fields(value) if f.name not in left]  # type: ignore[arg-type]
+    parts = [_encoded(getattr(value, name), digests) for name in encoded_fields]
     return _joined(value, [_instructions(value.instructions, digests), *parts])
 
 
@@ -97,10 +97,10 @@ def _named(value: Any) -> bytes:
 def _instructions(instructions: tuple[Instruction, ...], digests: dict[int, bytes]) -> bytes:
     """Encode instructions column by column: most have no value, and most values are floats or integers."""
     operations, arguments = (list(map(itemgetter(k), instructions)) for k in range(2))
-    numbers = {operation: n for n, operation in enumerate(dict.fromkeys(operations))}
+    number_of = {operation: n for n, operation in enumerate(dict.fromkeys(operations))}
     values = [x[2] if len(x) == 3 else ... for x in instructions]
     plain = [x if x is None or x.__class__ is float or x.__class__ is int else ... for x in values]
     # in this version of its format, equal numbers have equal bytes: later versions refer to objects
-    columns = marshal.dumps((list(map(numbers.__getitem__, operations)), arguments, plain), _VERSION)
-    others = [_encoded((k, tuple(instructions[k][2:])), digests) for k, x in enumerate(plain) if x is ...]
-    return _joined(instructions, [_encoded((len(instructions), tuple(numbers)), digests), columns, *others])
+    columns = marshal.dumps((list(map(number_of.__getitem__, operations)), arguments, plain), _VERSION)
+    further_values = [_encoded((k, tuple(instructions[k][2:])), digests) for k, x in enumerate(plain) if x is ...]
+    return _joined(instructions, [_encoded((len(instructions), tuple(number_of)), digests), columns, *further_values])

@@ -42,19 +42,19 @@ class OpenFiles(io.IOBase):
     """
 
     def __init__(self) -> None:
-        self._numbers: list[int] = []
-        self._to_close = iter(self._numbers)
+        self._descriptors: list[int] = []
+        self._to_close = iter(self._descriptors)
         self.close = partial(deque, map(os.close, self._to_close), 0)  # type: ignore[method-assign,assignment]
 
     def open(self, path: str | Path, flags: int, **options: Any) -> int:
         """Open a file by `os.open` and return its number.  Raises OSError."""
-        self._numbers.extend(map(partial(os.open, path, **options), (flags,)))
+        self._descriptors.extend(map(partial(os.open, path, **options), (flags,)))
         return self.number
 
     @property
     def number(self) -> int:
         """The number of the file that was opened last."""
-        return self._numbers[-1]
+        return self._descriptors[-1]
 
     @property
     def is_open(self) -> bool:
@@ -78,19 +78,19 @@ class TrustedDirectory(OpenFiles):
                 if not stat.S_ISDIR(state.st_mode):
                     raise UntrustedError(f"{self._folder} is not a directory")
             return
-        here, at = self.open("/", _DIRECTORY), Path("/")
+        directory, at = self.open("/", _DIRECTORY), Path("/")
         left, links = list(self._folder.parts[:0:-1]), 0
-        _verify(os.fstat(here), at, last=not left)
+        _verify(os.fstat(directory), at, last=not left)
         while left:
             name = left.pop()
-            state = os.stat(name, dir_fd=here, follow_symlinks=False)
+            state = os.stat(name, dir_fd=directory, follow_symlinks=False)
             if stat.S_ISLNK(state.st_mode):
                 links += 1
                 if links > _MAX_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                 if state.st_uid not in _trusted():
                     raise UntrustedError(f"{at / name} belongs to another user")
-                target = Path(os.readlink(name, dir_fd=here))
+                target = Path(os.readlink(name, dir_fd=directory))
                 left += target.parts[: 0 if target.is_absolute() else None : -1]
                 if not target.is_absolute():
                     continue
@@ -99,9 +99,9 @@ class TrustedDirectory(OpenFiles):
                 if left:
                     raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
                 raise UntrustedError(f"{at / name} is not a directory")
-            here, at = self.open(name, _DIRECTORY, dir_fd=here), at / name
-            _verify(os.fstat(here), at, last=not left)
-        self._number = here
+            directory, at = self.open(name, _DIRECTORY, dir_fd=directory), at / name
+            _verify(os.fstat(directory), at, last=not left)
+        self._number = directory
 
     def _at(self, name: str) -> dict[str, Any]:
         """Return the arguments that name a file of this directory for functions of `os`."""
@@ -163,13 +163,13 @@ def opened(folder: Path) -> TrustedDirectory:
 
     Raises FileNotFoundError if it does not exist, `UntrustedError` if it is not private, and OSError of the system.
     """
-    here = TrustedDirectory(folder)
+    directory = TrustedDirectory(folder)
     try:
-        here.verify()
+        directory.verify()
     except BaseException:
-        here.close()
+        directory.close()
         raise
-    return here
+    return directory
 
 
 def why_untrusted(folder: Path) -> str | None:
@@ -199,10 +199,10 @@ def _verify(state: os.stat_result, at: Path, *, last: bool) -> None:
         return
     if state.st_uid not in _trusted():
         raise UntrustedError(f"its parent directory {at} belongs to another user")
-    others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if others == stat.S_IWGRP and _is_own_group(state.st_gid):
+    writable_bits = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if writable_bits == stat.S_IWGRP and _is_own_group(state.st_gid):
         return
-    if others and not state.st_mode & stat.S_ISVTX:
+    if writable_bits and not state.st_mode & stat.S_ISVTX:
         raise UntrustedError(f"its parent directory {at} is writable by others: run chmod go-w on it")
 
 

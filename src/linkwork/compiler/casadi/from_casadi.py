@@ -231,7 +231,7 @@ class _Reader:
 
     def _where(self, function: Any) -> str:
         """Return the function's name after those of the functions that call it."""
-        outer = [other.name() for other in self.running]
+        outer = [caller.name() for caller in self.running]
         return " calls ".join(dict.fromkeys([*outer, function.name()]))
 
 

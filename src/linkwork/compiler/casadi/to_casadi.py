@@ -26,7 +26,7 @@ from linkwork.expr.scalar.multi_result import MultiResult
 __all__ = ["import_casadi", "to_casadi"]
 
 
-_OTHERS = [one_pass.__name__ for one_pass in ALL if one_pass.__name__ != "drop_rules"]
+_LEFT_OUT = [one_pass.__name__ for one_pass in ALL if one_pass.__name__ != "drop_rules"]
 
 
 def to_casadi(program: Program) -> Any:
@@ -42,7 +42,7 @@ def to_casadi(program: Program) -> Any:
     Raises ImportError without CasADi, and ValueError for an operation without counterpart, or a loop with a condition.
     """
     casadi = import_casadi()
-    program = optimize(program.unguarded, without=_OTHERS)
+    program = optimize(program.unguarded, without=_LEFT_OUT)
     writer = ControlWriter(casadi, program.name)
     symbols, elements_of = writer.world(program)
     arguments, elements = [], []
@@ -154,8 +154,8 @@ class ControlWriter:
         state, stacked, outside = loop.split(arguments)
         outputs: list[list[Any]] = [[] for _ in range(loop.max_iterations)]
         for t in reversed(range(loop.max_iterations)) if loop.backward else range(loop.max_iterations):
-            here = loop.inputs_of(stacked, t)
-            result = self.run(loop.body, [*state, *here, *outside], self._casadi.SX)
+            inputs = loop.inputs_of(stacked, t)
+            result = self.run(loop.body, [*state, *inputs, *outside], self._casadi.SX)
             state, outputs[t] = result[: loop.carried], result[loop.carried :]
         return loop.results_of(state, outputs)
 
@@ -179,8 +179,8 @@ class ControlWriter:
         if loop.backward:
             outputs = outputs[:, order]
         last = self._split(states[:, steps - 1], loop.carried)
-        numbers = self._split(casadi.vec(outputs), steps * loop.outputs)
-        return loop.results_of(last, [numbers[t * loop.outputs : (t + 1) * loop.outputs] for t in range(steps)])
+        values = self._split(casadi.vec(outputs), steps * loop.outputs)
+        return loop.results_of(last, [values[t * loop.outputs : (t + 1) * loop.outputs] for t in range(steps)])
 
     def _function(self, body: Region, loop: Loop | None = None) -> Any:
         """Return the body of a loop or of another construct as a CasADi function of columns.
@@ -229,5 +229,5 @@ def _taken(take: Take, arguments: list[Any]) -> list[Any]:
 def _put(put: Put, arguments: list[Any]) -> list[Any]:
     """Write to a table by a choice for each element."""
     index, row, table = put.split(arguments)
-    here = [eq(floor(index), float(line)) for line in range(put.rows)]
-    return [where(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
+    is_replaced = [eq(floor(index), float(line)) for line in range(put.rows)]
+    return [where(is_replaced[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]

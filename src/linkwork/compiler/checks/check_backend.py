@@ -63,8 +63,8 @@ class _Trial:
         """Return the error of each output; raise ValueError that names the first element that is wrong."""
         errors = []
         for program, arrays, results in zip(self.programs, self.inputs, self.results, strict=True):
-            for port, result, other in zip(program.outputs, results, values(program, arrays), strict=True):
-                expected = np.asarray(other, np.float64)
+            for port, result, reference_value in zip(program.outputs, results, values(program, arrays), strict=True):
+                expected = np.asarray(reference_value, np.float64)
                 with np.errstate(all="ignore"):
                     relative = np.abs(result - expected) / np.maximum(np.abs(expected), _TINY)
                 relative[(result == expected) | (np.isnan(result) & np.isnan(expected))] = 0.0

@@ -107,9 +107,11 @@ def _parity(t: _Trial) -> list[float]:
     sign = -1.0 if t.operation.odd else 1.0
     special = [np.array([0.0, math.inf])] * t.operation.arity
     with np.errstate(all="ignore"):
-        one, other = sign * t.operation.value(*special), t.operation.value(*(-x for x in special))
-    if t.operation.arity == 1 and not np.all(np.isnan(one) | ((one == other) & (np.signbit(one) == np.signbit(other)))):
-        raise ValueError(f"{t.operation.name}: the symmetry fails at 0 or infinity: expected {one}, got {other}")
+        mirrored, negated = sign * t.operation.value(*special), t.operation.value(*(-x for x in special))
+    if t.operation.arity == 1 and not np.all(
+        np.isnan(mirrored) | ((mirrored == negated) & (np.signbit(mirrored) == np.signbit(negated)))
+    ):
+        raise ValueError(f"{t.operation.name}: the symmetry fails at 0 or infinity: expected {mirrored}, got {negated}")
     return t.errors("value of the negated argument", t.operation.value(*(-t.x).T), sign * t.value)
 
 

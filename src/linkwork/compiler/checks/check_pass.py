@@ -55,7 +55,7 @@ class _Trial:
         result = []
         for program, domains in (*programs(), *((program, ()) for program in self.further)):
             arrays = [samples(self.rng, port, domains, _SAMPLES) for port in program.inputs]
-            for before in (program, *(everywhere(other, program) for other in ALL)):
+            for before in (program, *(everywhere(further_pass, program) for further_pass in ALL)):
                 result.append(_Case(program.name, before, everywhere(self.one_pass, before), arrays))
         return result
 

@@ -43,7 +43,7 @@ _MAX_PROCESSES = 4
 _MAX_READ = 1 << 20  # [bytes]
 _IDLE = 10.0  # [s] after which a child without work ends
 _QUIET = 0.2  # [s] without other traces and compilations, after which modules are written
-_OTHERS = 0.3  # [s] between two looks for the code that another process compiles
+_LOOK_INTERVAL = 0.3  # [s] between two looks for the code that another process compiles
 _POLL = 2e-3  # [s] between two looks for the end of jobs and threads
 _LONGEST_EXIT = 2.0  # [s] that the exit of this process waits for a thread that links code
 _PROGRAM = Path(__file__).with_name("compile_process.py")
@@ -137,9 +137,9 @@ class _Child:
                 pipe.close()
 
     def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._requests.write(rest) or 0 :]
+        remaining = memoryview(data)
+        while remaining:
+            remaining = remaining[self._requests.write(remaining) or 0 :]
 
     def _head(self) -> dict[str, Any]:
         while b"\n" not in self._received:
@@ -205,10 +205,10 @@ class _Background:
             while self._is_busy():
                 if not self.threads and not self.start():  # nothing works on them: the limit of threads is reached
                     return False
-                rest = end - time.monotonic()
-                if rest <= 0.0:
+                remaining = end - time.monotonic()
+                if remaining <= 0.0:
                     return False
-                time.sleep(min(rest, _POLL))
+                time.sleep(min(remaining, _POLL))
             return True
         finally:
             self.hurried.discard(call)
@@ -309,7 +309,7 @@ class _Background:
             self.idle += 1
             self.running.remove(job)
             if again and not self.stopped:
-                job.not_before = time.monotonic() + _OTHERS
+                job.not_before = time.monotonic() + _LOOK_INTERVAL
                 self.waiting.append(job)
 
     def _leave(self, thread: int) -> None:

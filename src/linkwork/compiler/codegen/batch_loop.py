@@ -157,7 +157,7 @@ class _Arrays:
     def __init__(self, f: IrFunction, layout: AnyLayout) -> None:
         self.f, self.layout = f, layout
         self.inputs, self.outputs = layout.program.inputs, layout.program.outputs
-        self.own = [j if unused else None for j, unused in enumerate(layout.program.unused)]
+        self.unused_inputs = [j if unused else None for j, unused in enumerate(layout.program.unused)]
         self.start, self.steps, self.strides, self.whole = [], [], [], []
         ports = [*self.inputs, *self.outputs]
         core = len(ports)
@@ -223,20 +223,20 @@ class _Arrays:
         """Emit the call for a whole vector of contiguous samples."""
         f = self.f
         arguments = f"(ptr {buffer}, ptr {array}, i64 {self.steps[j]}, ptr {last})"
-        own = self.own[j] if operation == "pack" else None
+        own_index = self.unused_inputs[j] if operation == "pack" else None
         if 0 < port.size <= SIDE_BY_SIDE:
             adjacent = f.let(f"icmp eq i64 {self.steps[j]}, {port.size * self.layout.real.bytes}")
             with f.when(adjacent):
                 f.do(f"call void {packing(f'{operation}_side_by_side', port)}{arguments}")
             with f.unless(adjacent):
-                f.do(f"call void {packing(operation, port, own)}{arguments}")
+                f.do(f"call void {packing(operation, port, own_index)}{arguments}")
         elif operation == "unpack" and is_streamed(port):
             with f.when("%streamed"):
                 f.do(f"call void {packing('unpack_streamed', port)}{arguments}")
             with f.unless("%streamed"):
                 f.do(f"call void {packing(operation, port)}{arguments}")
         else:
-            f.do(f"call void {packing(operation, port, own)}{arguments}")
+            f.do(f"call void {packing(operation, port, own_index)}{arguments}")
 
     def _move_slowly(self, operation: str, j: int, port: Port, buffer: str, array: str, count: str, last: str) -> None:
         """Emit the call for ``count`` samples of any strides."""
@@ -302,13 +302,13 @@ def _range(layout: AnyLayout) -> IrFunction:
             _count_guards(f, layout, out)
         else:
             less = f.let(f"icmp slt i64 {left}, {lanes * layout.vectors}")
-            here = f.let(f"select i1 {less}, i64 {left}, i64 {lanes * layout.vectors}")
-            with f.loop(here, step=lanes) as k:
+            count = f.let(f"select i1 {less}, i64 {left}, i64 {lanes * layout.vectors}")
+            with f.loop(count, step=lanes) as k:
                 buffer = f.at(into, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {layout.in_bytes}"))
                 arrays.pack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer, again)
-            vectors = f.let(f"udiv i64 {f.let(f'add i64 {here}, {lanes - 1}')}, {lanes}")
+            vectors = f.let(f"udiv i64 {f.let(f'add i64 {count}, {lanes - 1}')}, {lanes}")
             f.do(f"{block} {vectors})")
-            with f.loop(here, step=lanes) as k:
+            with f.loop(count, step=lanes) as k:
                 buffer = f.at(out, f.let(f"mul i64 {f.let(f'udiv i64 {k}, {lanes}')}, {layout.out_bytes}"))
                 arrays.unpack(f.let(f"add i64 {sample}, {k}"), f.let(f"sub i64 {left}, {k}"), buffer)
                 _count_guards(f, layout, buffer)

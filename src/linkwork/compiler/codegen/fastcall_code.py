@@ -79,9 +79,9 @@ def _out(f: IrFunction, nargs: int, api: dict[str, str]) -> str:
         f.require(f.let(f"icmp eq i64 {f.load('i64', f.at('%names', TUPLE_SIZE))}, 1"), "other")
         name = f.load("ptr", f.at("%names", items_offset()))
         f.require(f.let(f"icmp eq ptr {name}, {api['out']}"), "other")
-        given = f.load("ptr", f.at("%args", 8 * nargs))
-        with f.unless(f.let(f"icmp eq ptr {given}, {api['none']}")):
-            f.store("ptr", given, "%out")
+        out = f.load("ptr", f.at("%args", 8 * nargs))
+        with f.unless(f.let(f"icmp eq ptr {out}, {api['none']}")):
+            f.store("ptr", out, "%out")
     return f.load("ptr", "%out")
 
 
@@ -161,10 +161,10 @@ def _return_only_result(f: IrFunction, result: str, api: dict[str, str]) -> None
     holder = f.load("ptr", f.at("%self", items_offset() + 8))
     f.require(f.let(f"icmp ne ptr {holder}, {api['none']}"), "bare")
     f.require(f.let(f"icmp ne ptr {result}, null"), "bare")
-    made = f.let(f"call ptr {api['new_object']}(ptr {holder}, i64 0)")
-    f.require(f.let(f"icmp ne ptr {made}, null"), "lost")
-    f.store("ptr", result, f.at(made, SLOT))
-    f.do(f"ret ptr {made}")
+    filled_holder = f.let(f"call ptr {api['new_object']}(ptr {holder}, i64 0)")
+    f.require(f.let(f"icmp ne ptr {filled_holder}, null"), "lost")
+    f.store("ptr", result, f.at(filled_holder, SLOT))
+    f.do(f"ret ptr {filled_holder}")
     f.label("lost")
     _release(f, api, [result])
     f.do("ret ptr null")
@@ -184,5 +184,5 @@ def _layout_checks(f: IrFunction, array: str, port: Port, api: dict[str, str], r
 
 
 def _release(f: IrFunction, api: dict[str, str], objects: list[str]) -> None:
-    for made in objects:
-        f.do(f"call void {api['release']}(ptr {made})")
+    for object_ in objects:
+        f.do(f"call void {api['release']}(ptr {object_})")

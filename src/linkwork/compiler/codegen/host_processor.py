@@ -54,9 +54,9 @@ def processor() -> Processor:
     stored = None if entry is None else entry.facts.get("processor")
     if isinstance(stored, list) and len(stored) == len(Processor._fields) and all(type(x) is str for x in stored):
         return Processor(*stored)
-    found = on_own_thread(_from_llvm)
-    cache.store(name, Entry({"kernel": "processor", "processor": [*found]}, b""))
-    return found
+    detected = on_own_thread(_from_llvm)
+    cache.store(name, Entry({"kernel": "processor", "processor": [*detected]}, b""))
+    return detected
 
 
 def _from_llvm() -> Processor:

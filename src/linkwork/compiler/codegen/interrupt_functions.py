@@ -21,9 +21,9 @@ __all__ = [
 class _Code:
     """A compiled function whose first argument is `Interrupts`."""
 
-    def __init__(self, system: System, head: str, end: str, *others: str) -> None:
+    def __init__(self, system: System, head: str, end: str, *parameters: str) -> None:
         self.system = system
-        arguments = ", ".join(["ptr %interrupts", *others])
+        arguments = ", ".join(["ptr %interrupts", *parameters])
         self.f = IrFunction(f"define internal {head}({arguments})", "noinline #0", end=end)
 
     def at(self, name: str) -> str:
@@ -182,10 +182,10 @@ def _release_lock(code: _Code, now: str) -> None:
     """
     f = code.f
     with f.when(f.let(f"icmp ne ptr {code.load('current_state', 'ptr')}, null")):
-        own = code.call("ptr", "PyGILState_GetThisThreadState")
+        thread_state = code.call("ptr", "PyGILState_GetThisThreadState")
         current = code.call("ptr", "current_state")
-        known = f.let(f"icmp ne ptr {own}, null")
-        with f.when(f.all_of([known, f.let(f"icmp eq ptr {own}, {current}")])):
+        known = f.let(f"icmp ne ptr {thread_state}, null")
+        with f.when(f.all_of([known, f.let(f"icmp eq ptr {thread_state}, {current}")])):
             f.store("i64", now, code.at("released"))
             state = code.call("ptr", "PyEval_SaveThread")
             code.do("PyEval_RestoreThread", f"ptr {state}")

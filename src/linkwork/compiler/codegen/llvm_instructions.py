@@ -52,8 +52,8 @@ class Instructions(LaneBuilder):
         address = self.at(pointer, index * self.align)
         # without mask registers, prevent LLVM from making a masked store of this, which takes dozens of cycles
         old = "load" if self._has_masks or self.lanes == 1 else "load volatile"
-        there = self.let(f"{old} {self.type}, ptr {address}, align {self.align}")
-        self.store(self.type, self.select(truth, value, there), address, self.align)
+        current = self.let(f"{old} {self.type}, ptr {address}, align {self.align}")
+        self.store(self.type, self.select(truth, value, current), address, self.align)
 
     def keep(self, operation: Operation, value: str, index: int, memory: str = "%work") -> None:
         """Store a value in memory, a truth value as 0 or 1."""
@@ -80,11 +80,11 @@ class Instructions(LaneBuilder):
         if self._has_masks:
             return self.let(f"bitcast i{self.lanes} {bits} to {self.truth}")
         number, kind = self.real.integers(1), self.real.integers(self.lanes)
-        one = self.let(f"zext i{self.lanes} {bits} to {number}")
-        first = self.let(f"insertelement {kind} poison, {number} {one}, i32 0")
+        scalar_bits = self.let(f"zext i{self.lanes} {bits} to {number}")
+        first = self.let(f"insertelement {kind} poison, {number} {scalar_bits}, i32 0")
         every = self.let(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
-        own = "<" + ", ".join(f"{number} {1 << lane}" for lane in range(self.lanes)) + ">"
-        return self.let(f"icmp ne {kind} {self.let(f'and {kind} {every}, {own}')}, zeroinitializer")
+        lane_bits = "<" + ", ".join(f"{number} {1 << lane}" for lane in range(self.lanes)) + ">"
+        return self.let(f"icmp ne {kind} {self.let(f'and {kind} {every}, {lane_bits}')}, zeroinitializer")
 
     def select(self, truth: str, x: str, y: str) -> str:
         """Return x in the lanes where ``truth`` holds, y in the others."""
@@ -126,8 +126,8 @@ class Instructions(LaneBuilder):
         if code == "where":
             return self.select(*a)
         if code == "not":
-            ones = "true" if self.lanes == 1 else "<" + ", ".join(["i1 true"] * self.lanes) + ">"
-            return self.let(f"xor {self.truth} {a[0]}, {ones}")
+            all_true = "true" if self.lanes == 1 else "<" + ", ".join(["i1 true"] * self.lanes) + ">"
+            return self.let(f"xor {self.truth} {a[0]}, {all_true}")
         if code == "sign":
             return self._sign(a[0])
         if code in ("sin", "cos"):
@@ -157,5 +157,5 @@ class Instructions(LaneBuilder):
     def _sign(self, x: str) -> str:
         """Return ±1 with the sign of x, or the magnitude of x if that is zero or NaN."""
         signed = self.intrinsic_of("copysign", self.constant(1.0), x)
-        some = self.let(f"fcmp one {self.type} {x}, {self.constant(0.0)}")
-        return self.select(some, signed, self.intrinsic_of("fabs", x))
+        is_nonzero = self.let(f"fcmp one {self.type} {x}, {self.constant(0.0)}")
+        return self.select(is_nonzero, signed, self.intrinsic_of("fabs", x))

@@ -156,8 +156,8 @@ class IrFunction:
 
     def any_of(self, kind: str, flags: Sequence[str]) -> str:
         """Return the disjunction of truth values, or of vectors of them."""
-        total, *rest = flags
-        for flag in rest:
+        total, *remaining = flags
+        for flag in remaining:
             total = self.let(f"or {kind} {total}, {flag}")
         return total
 
@@ -207,13 +207,13 @@ class IrFunction:
         Elements are checked in vectors of four.
         """
         fours: list[str] = []
-        ones: list[str] = []
+        singles: list[str] = []
         for pointer, size in arrays:
             whole = size - size % _FOUR
             fours += [self.load(real.vector(_FOUR), self.at(pointer, real.bytes * k), real.bytes)
                       for k in range(0, whole, _FOUR)]  # fmt: skip
-            ones += [self.load(real.name, self.at(pointer, real.bytes * k), real.bytes) for k in range(whole, size)]
-        flags = [self.not_finite(real, 1, ones)] if ones else []
+            singles += [self.load(real.name, self.at(pointer, real.bytes * k), real.bytes) for k in range(whole, size)]
+        flags = [self.not_finite(real, 1, singles)] if singles else []
         if fours:
             bits = self.let(f"bitcast <{_FOUR} x i1> {self.not_finite(real, _FOUR, fours)} to i{_FOUR}")
             flags.append(self.let(f"icmp ne i{_FOUR} {bits}, 0"))
@@ -258,8 +258,8 @@ class IrFunction:
             ending(index, leave)
         self.do(f"{following} = add i64 {index}, {step}")
         self._lines[phi] = f"{index} = phi i64 [ {start}, %{before} ], [ {following}, %{self._block} ]"
-        for k, (name, one, other) in enumerate(zip(inside, begin, first, strict=True)):
-            self._lines[phi + 1 + k] = f"{name} = phi {kind} [ {one}, %{before} ], [ {other}, %{self._block} ]"
+        for k, (name, initial, updated) in enumerate(zip(inside, begin, first, strict=True)):
+            self._lines[phi + 1 + k] = f"{name} = phi {kind} [ {initial}, %{before} ], [ {updated}, %{self._block} ]"
         first[:] = inside
         self.do(f"br label %{head}")
         self._start(leave)
@@ -282,8 +282,8 @@ class IrFunction:
         inside = [f"%c{self._names}.{k}" for k in range(len(begin))]
         values[:] = inside
         yield leave
-        for k, (kind, name, one, other) in enumerate(zip(kinds, inside, begin, values, strict=True)):
-            self._lines[phi + k] = f"{name} = phi {kind} [ {one}, %{before} ], [ {other}, %{self._block} ]"
+        for k, (kind, name, initial, updated) in enumerate(zip(kinds, inside, begin, values, strict=True)):
+            self._lines[phi + k] = f"{name} = phi {kind} [ {initial}, %{before} ], [ {updated}, %{self._block} ]"
         values[:] = inside
         self.do(f"br label %{head}")
         self._start(leave)
@@ -313,26 +313,26 @@ class IrFunction:
         The body assigns the new values to the yielded list, which has the results after it.
         """
         yes, after, before = self._label("yes"), self._label("after"), self._block
-        others = list(values)
+        replaced = list(values)
         self.do(f"br i1 {flag}, label %{yes}, label %{after}")
         self._start(yes)
-        yield others
+        yield replaced
         inside = self._block
         self._goto(after)
-        for k, (kind, usual, other) in enumerate(zip(kinds, values, list(others), strict=True)):
-            others[k] = self.let(f"phi {kind} [ {usual}, %{before} ], [ {other}, %{inside} ]")
+        for k, (kind, usual, replacement) in enumerate(zip(kinds, values, list(replaced), strict=True)):
+            replaced[k] = self.let(f"phi {kind} [ {usual}, %{before} ], [ {replacement}, %{inside} ]")
 
     def require(self, flag: str, otherwise: str) -> None:
         """Continue only if the flag is set; otherwise branch to a label."""
-        here = self._label("on")
-        self.do(f"br i1 {flag}, label %{here}, label %{otherwise}")
-        self._start(here)
+        following = self._label("on")
+        self.do(f"br i1 {flag}, label %{following}, label %{otherwise}")
+        self._start(following)
 
     def refuse(self, flag: str, otherwise: str) -> None:
         """Continue only if the flag is not set; otherwise branch to a label."""
-        here = self._label("on")
-        self.do(f"br i1 {flag}, label %{otherwise}, label %{here}")
-        self._start(here)
+        following = self._label("on")
+        self.do(f"br i1 {flag}, label %{otherwise}, label %{following}")
+        self._start(following)
 
     def label(self, name: str) -> None:
         """Start a block with this label; the code before it must have ended its block."""
@@ -363,9 +363,9 @@ def transpose(f: IrFunction, vectors: list[str], real: FloatType, lanes: int) ->
         after = list(vectors)
         for i in range(rows):
             if not i & d:
-                for place, chosen in ((i, low), (i + d, high)):
+                for row, chosen in ((i, low), (i + d, high)):
                     mask = ", ".join(f"i32 {k}" for k in chosen)
                     pair = f"{kind} {vectors[i]}, {kind} {vectors[i + d]}"
-                    after[place] = f.let(f"shufflevector {pair}, <{lanes} x i32> <{mask}>")
+                    after[row] = f.let(f"shufflevector {pair}, <{lanes} x i32> <{mask}>")
         vectors, d = after, 2 * d
     return vectors

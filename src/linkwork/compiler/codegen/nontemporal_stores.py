@@ -35,8 +35,8 @@ def unpack_streamed(f: IrFunction, port: Port, real: FloatType, lanes: int, rows
 
     ``strip(k)`` returns a vector for each sample: its elements from element k on.
     """
-    kind, width, numbers = real.vector(lanes), real.bytes * lanes, _LINE // real.bytes
-    line_kind, lines = real.vector(numbers), port.size // numbers
+    kind, width, per_line = real.vector(lanes), real.bytes * lanes, _LINE // real.bytes
+    line_kind, lines = real.vector(per_line), port.size // per_line
     memory = f.stack_memory(_PITCH * lanes, _LINE)
     lines_of = [f.at(memory, _PITCH * lane + _LINE) for lane in range(lanes)]
     offsets_in_line = [f.let(f"and i64 {f.let(f'ptrtoint ptr {row} to i64')}, {_LINE - 1}") for row in rows]
@@ -45,7 +45,7 @@ def unpack_streamed(f: IrFunction, port: Port, real: FloatType, lanes: int, rows
 
     def write_lines(line: str, many: int) -> None:
         """Emit the writes of ``many`` cache lines of each sample, from the line with index ``line`` on."""
-        first = f.let(f"mul i64 {line}, {numbers}")
+        first = f.let(f"mul i64 {line}, {per_line}")
         for k in range(many * _LINE // width):
             for target, part in zip(shifted, strip(f.let(f"add i64 {first}, {k * lanes}")), strict=True):
                 f.store(kind, part, f.at(target, width * k), real.bytes)
@@ -70,7 +70,7 @@ def unpack_streamed(f: IrFunction, port: Port, real: FloatType, lanes: int, rows
     for row, target in zip(rows, shifted, strict=True):
         x = f.load(line_kind, f.at(target, -_LINE), real.bytes)
         f.store(line_kind, x, f.at(row, _LINE * (lines - 1)), real.bytes)
-    for number in range(lines * numbers, port.size, lanes):
+    for number in range(lines * per_line, port.size, lanes):
         number = min(number, port.size - lanes)
         for row, part in zip(rows, strip(number), strict=True):
             f.store(kind, part, f.at(row, real.bytes * number), real.bytes)

@@ -85,17 +85,17 @@ def _is_available() -> bool:
 def _loaded(objects: Sequence[bytes], known: Mapping[str, int]) -> Loaded:
     files = [_sections(code) for code in objects]
     memory = _Memory([[section for section in sections if section.flags & _LOADED] for sections in files])
-    places = [
+    addresses = [
         {index: memory.add(code, section) for index, section in enumerate(sections) if section.flags & _LOADED}
         for code, sections in zip(objects, files, strict=True)
     ]
-    tables = [[*_symbols(code, sections, at)] for code, sections, at in zip(objects, files, places, strict=True)]
+    tables = [[*_symbols(code, sections, at)] for code, sections, at in zip(objects, files, addresses, strict=True)]
     defined: dict[str, int] = {}
     for symbols in tables:
         for name, is_local, address in symbols:
             if address is not None and name and not is_local and defined.setdefault(name, address) != address:
                 raise _Unsupported(f"two symbols are named {name}")
-    for code, sections, at, symbols in zip(objects, files, places, tables, strict=True):
+    for code, sections, at, symbols in zip(objects, files, addresses, tables, strict=True):
         for section in sections:
             if section.type != _ADDRESSES:
                 continue

@@ -69,14 +69,14 @@ def packing_functions(text: IrModule, layout: Packed) -> None:
             text.add(_unpack(port, real, lanes, streamed=True))
 
 
-def packing(operation: str, port: Port, own: int | None = None) -> str:
+def packing(operation: str, port: Port, index: int | None = None) -> str:
     """Return the name of the LLVM function that packs or unpacks an array with the shape of this port.
 
     ``operation`` is the name's first part; one that ends with "slowly" is for arrays of any strides. A port with a
-    function of its own has the suffix ``own``, its index.
+    function of its own has its ``index`` as suffix.
     """
     shape = "x".join(map(str, port.shape)) if operation.endswith("slowly") else str(port.size)
-    return f"@.{operation}.{shape}{'' if own is None else f'.of{own}'}"
+    return f"@.{operation}.{shape}{'' if index is None else f'.of{index}'}"
 
 
 def _pack(name: str, port: Port, real: FloatType, lanes: int, unused: frozenset[int]) -> IrFunction:
@@ -191,9 +191,9 @@ def _strip(
     columns, joined = [], []
     for start in range(0, count, half):
         loaded = [f.load(real.vector(half), f.at(row, real.bytes * start), real.bytes) for row in rows]
-        here = [_joined(f, loaded[k::half], real, half) for k in range(half)]
-        columns += transpose(f, here, real, lanes)
-        joined += here
+        transposed = [_joined(f, loaded[k::half], real, half) for k in range(half)]
+        columns += transpose(f, transposed, real, lanes)
+        joined += transposed
     return columns, f.magnitudes(real.vector(lanes), joined)
 
 
@@ -229,7 +229,7 @@ def _side_by_side(f: IrFunction, port: Port, array: str, real: FloatType, lanes:
     kind, width, size = real.vector(lanes), real.bytes * lanes, port.size
     loaded = [f.load(kind, f.at(array, width * k), real.bytes) for k in range(size)]
     sources = [[divmod(lane * size + k, lanes) for lane in range(lanes)] for k in range(size)]
-    return [_picked(f, loaded, some, real, lanes) for some in sources], loaded
+    return [_picked(f, loaded, picked_sources, real, lanes) for picked_sources in sources], loaded
 
 
 def _put_side_by_side(
@@ -302,10 +302,10 @@ def _slow_function(name: str, last: str) -> IrFunction:
 
 def _strided(f: IrFunction, port: Port, element: str) -> str:
     """Return the byte offset of an element (by its row-major index) in a sample."""
-    rest, total = element, "0"
+    remaining, total = element, "0"
     for d in range(len(port.shape) - 1, -1, -1):
-        index = f.let(f"urem i64 {rest}, {max(port.shape[d], 1)}")
-        rest = f.let(f"udiv i64 {rest}, {max(port.shape[d], 1)}")
+        index = f.let(f"urem i64 {remaining}, {max(port.shape[d], 1)}")
+        remaining = f.let(f"udiv i64 {remaining}, {max(port.shape[d], 1)}")
         stride = f.load("i64", f.at("%strides", 8 * d))
         total = f.let(f"add i64 {total}, {f.let(f'mul i64 {index}, {stride}')}")
     return total
@@ -362,13 +362,13 @@ def _picked(
 ) -> str:
     """Return a vector with lanes from several vectors: ``sources`` has the vector and lane for each."""
     kind, result, first = real.vector(lanes), vectors[0], True
-    for number, other in enumerate(vectors[1:], 1):
-        own = [source_lane if first else lane for lane, (_, source_lane) in enumerate(sources)]
+    for number, next_vector in enumerate(vectors[1:], 1):
+        current_lanes = [source_lane if first else lane for lane, (_, source_lane) in enumerate(sources)]
         chosen = [
             f"i32 {lanes + source_lane}" if vector == number else f"i32 {current}" if vector < number else "i32 poison"
-            for (vector, source_lane), current in zip(sources, own, strict=True)
+            for (vector, source_lane), current in zip(sources, current_lanes, strict=True)
         ]
-        result = f.let(f"shufflevector {kind} {result}, {kind} {other}, <{lanes} x i32> <{', '.join(chosen)}>")
+        result = f.let(f"shufflevector {kind} {result}, {kind} {next_vector}, <{lanes} x i32> <{', '.join(chosen)}>")
         first = False
     return result
 

@@ -91,15 +91,15 @@ def _quick_sample(design: CodegenOptions) -> list[IrModule | WrittenObject]:
         return quick_sample_texts(layout, design.text)
     if not layout.plan.segmented or not can_assemble(layout.target, layout.real):
         return [*_sample(design)]
-    text, others, functions = design.text(), list[IrModule](), []
+    text, segment_texts, functions = design.text(), list[IrModule](), []
     sample_function(text, layout)
     for k in range(len(layout.plan.segments)):
         try:
             functions.append(assembled_segment(layout, k))
         except NotSupported:
-            others.append(design.text())
-            segment_function(others[-1], layout, k)
-    return [text, *others, *object_of_blocks(text, functions)]
+            segment_texts.append(design.text())
+            segment_function(segment_texts[-1], layout, k)
+    return [text, *segment_texts, *object_of_blocks(text, functions)]
 
 
 def _quick_loop(design: CodegenOptions) -> list[IrModule]:

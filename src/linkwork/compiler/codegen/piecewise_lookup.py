@@ -59,8 +59,8 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
         begun = f.let(f"mul i64 {sample}, {8 * columns}")
         goals = [f.at(out, begun) for out in arrays[_OUT:]]
         for number in range(0, width, lanes):
-            own = [f.load(f.type, f.at(row, 8 * (width * m + number)), f.align) for m in range(column)]
-            for x, goal in zip(block_on_registers(f, layout, [t, start, *shared, *own]), goals, strict=True):
+            own_columns = [f.load(f.type, f.at(row, 8 * (width * m + number)), f.align) for m in range(column)]
+            for x, goal in zip(block_on_registers(f, layout, [t, start, *shared, *own_columns]), goals, strict=True):
                 to = f.at(goal, 8 * number)
                 if whole or number + lanes <= columns:
                     f.store(f.type, x, to, real.bytes)
@@ -74,15 +74,15 @@ def along_function(layout: Layout, name: str, columns: int) -> Instructions:
         left = f.let(f"sub i64 {n}, {first}")
         less = f.let(f"icmp slt i64 {left}, {_BLOCK}")
         many = f.let(f"select i1 {less}, i64 {left}, i64 {_BLOCK}")
-        here = f.at(arrays[_S], f.let(f"shl i64 {first}, 3"))
+        positions = f.at(arrays[_S], f.let(f"shl i64 {first}, 3"))
         ahead = f.let(f"and i64 {many}, {-_AHEAD}")
         with f.loop(ahead, step=_AHEAD) as k:
-            _find(f, here, arrays[_BREAKS], levels, segments, last, k, _AHEAD)
+            _find(f, positions, arrays[_BREAKS], levels, segments, last, k, _AHEAD)
         with f.loop(many, start=ahead) as k:
-            _find(f, here, arrays[_BREAKS], levels, segments, last, k, 1)
+            _find(f, positions, arrays[_BREAKS], levels, segments, last, k, 1)
         free = f.let(f"sub i64 {careful}, {first}")
-        some = f.let(f"icmp slt i64 {free}, {many}")
-        free = f.let(f"select i1 {some}, i64 {free}, i64 {many}")
+        is_shorter = f.let(f"icmp slt i64 {free}, {many}")
+        free = f.let(f"select i1 {is_shorter}, i64 {free}, i64 {many}")
         free = f.let(f"select i1 {f.let(f'icmp slt i64 {free}, 0')}, i64 0, i64 {free}")
         with f.loop(free) as k:
             results(first, k, True)
@@ -99,12 +99,12 @@ def _find(f: Instructions, s: str, breaks: str, levels: str, segments: str, last
     bisection.
     """
     offset = f.let(f"shl i64 {first}, 3")
-    numbers = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]
+    coordinates = [f.load("double", f.at(s, f.let(f"add i64 {offset}, {8 * k}"))) for k in range(many)]
     before = f.load("i64", last)
     low = f.at(breaks, f.let(f"shl i64 {before}, 3"))
     ends = f.load("double", low), f.load("double", f.at(low, 8))
     tests = zip(("oge", "olt"), ends, strict=True)
-    flags = [f.let(f"fcmp {test} double {x}, {end}") for test, end in tests for x in numbers]
+    flags = [f.let(f"fcmp {test} double {x}, {end}") for test, end in tests for x in coordinates]
     to = f.at(segments, offset)
     same = f.all_of(flags)
     with f.when(same):
@@ -115,7 +115,7 @@ def _find(f: Instructions, s: str, breaks: str, levels: str, segments: str, last
         with f.loop(levels, kind="i64", carried=result) as level:
             shift = f.let(f"sub i64 {f.let(f'sub i64 {levels}, 1')}, {level}")
             half = f.let(f"shl i64 1, {shift}")
-            for k, x in enumerate(numbers):
+            for k, x in enumerate(coordinates):
                 middle = f.let(f"add i64 {result[k]}, {half}")
                 begin = f.load("double", f.at(breaks, f.let(f"shl i64 {middle}, 3")))
                 later = f.let(f"zext i1 {f.let(f'fcmp ole double {begin}, {x}')} to i64")

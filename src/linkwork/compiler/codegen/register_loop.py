@@ -65,20 +65,20 @@ def direct_function(layout: Layout) -> Instructions:
             with f.loop(stop, start=start, step=lanes * vectors) as sample:
                 samples = [sample, *(f.let(f"add i64 {sample}, {lanes * k}") for k in range(1, vectors))]
                 arrays = [
-                    [f.at(a, f.let(f"mul i64 {one}, {step}")) for a, step in zip(starts, steps, strict=True)]
-                    for one in samples
+                    [f.at(a, f.let(f"mul i64 {sample}, {step}")) for a, step in zip(starts, steps, strict=True)]
+                    for sample in samples
                 ]
-                packed = [_packed(f, layout, here, steps) for here in arrays]
-                totals = [total for _, some in packed for total in some]
+                packed = [_packed(f, layout, pointers, steps) for pointers in arrays]
+                totals = [total for _, sums in packed for total in sums]
                 if totals:
                     with f.when(some_beyond(f, totals, real, lanes)):
                         f.store("i1", "true", "%nan")
                 results = [block_on_registers(f, layout, elements) for elements, _ in packed]
-                for here, result in zip(arrays, results, strict=True):
+                for pointers, result in zip(arrays, results, strict=True):
                     first_result = 0
                     for j, port in enumerate(program.outputs, len(program.inputs)):
                         columns = result[first_result : first_result + port.size]
-                        unpack_from_registers(f, port, here[j], steps[j], columns, real, lanes)
+                        unpack_from_registers(f, port, pointers[j], steps[j], columns, real, lanes)
                         first_result += port.size
                     if program.guards:
                         with f.when(_some_off(f, result[first_result:])):

@@ -209,8 +209,8 @@ class PlainRuntime(Runtime):
             restore_flags(f, target, flags)
             status = "0"
             for field, value in ((Call.off_calls, OFF), (Call.failed_calls, NO_MEMORY)):
-                some = f.let(f"icmp ne i64 {f.load('i64', f.at('%data', field.offset))}, 0")
-                status = f.let(f"select i1 {some}, i32 {value}, i32 {status}")
+                is_set = f.let(f"icmp ne i64 {f.load('i64', f.at('%data', field.offset))}, 0")
+                status = f.let(f"select i1 {is_set}, i32 {value}, i32 {status}")
             status = f.let(f"select i1 {self.attend(f, '%data')}, i32 {ENDED}, i32 {status}")
             f.end = f"ret i32 {status}"
 

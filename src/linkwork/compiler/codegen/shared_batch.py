@@ -115,8 +115,8 @@ def _with_threads(f: IrFunction, job: str, threads: _Threads) -> None:
     started = f.let("alloca i64, align 8")
     f.store("i64", "0", started)
     few = f.let(f"icmp ult i64 %wanted, {MAX_THREADS}")
-    others = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MAX_THREADS}')}, 1")
-    with f.loop(others):
+    extra_threads = f.let(f"sub i64 {f.let(f'select i1 {few}, i64 %wanted, i64 {MAX_THREADS}')}, 1")
+    with f.loop(extra_threads):
         count = f.load("i64", started)
         with f.when(threads.start(f.at(handles, f.let(f"shl i64 {count}, 3")), job)):
             f.store("i64", f.let(f"add i64 {count}, 1"), started)

@@ -156,12 +156,12 @@ def sample_function(text: IrModule, layout: Layout) -> None:
         positions = [(f"%in{j}", e) for j, port in enumerate(layout.program.inputs) for e in range(port.size)]
         attributed += [f"ptr {x}" for x in runtime.sample_arguments]
         signature = f"define i32 @.sample({', '.join(attributed)})"
-        one = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
-        _zero(one, layout)
-        name = _write(one, layout, 0, lambda number: positions[number], layout.sinks)
-        _repeat(text, one, layout)
-        one.end = f"ret i32 {one.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
-        text.add(one)
+        sample = Instructions(signature, layout.target, layout.real, 1, unchanging=False)
+        _zero(sample, layout)
+        name = _write(sample, layout, 0, lambda number: positions[number], layout.sinks)
+        _repeat(text, sample, layout)
+        sample.end = f"ret i32 {sample.status([name(layout.results[slot]) for slot in layout.guards], OFF)}"
+        text.add(sample)
         return
     arguments = [*(f"%in{j}" for j in range(len(layout.program.inputs))), *outputs, *runtime.sample_arguments]
     f = IrFunction(f"define i32 @.sample({', '.join(f'ptr {x}' for x in arguments)})")
@@ -206,9 +206,9 @@ def end_sample(f: IrFunction, layout: LaidOut, guards: str, taken: str) -> None:
         f.end = f"ret i32 {NO_MEMORY}"
 
 
-def sample_declaration(program: Program, others: Sequence[str] = ()) -> str:
-    """Return the declaration of ``@sample`` for other modules; ``others`` are its arguments after the arrays."""
-    count = len(program.inputs) + len(program.outputs) + len(others)
+def sample_declaration(program: Program, arguments: Sequence[str] = ()) -> str:
+    """Return the declaration of ``@sample`` for other modules; ``arguments`` are those after the arrays."""
+    count = len(program.inputs) + len(program.outputs) + len(arguments)
     return f"declare i32 @.sample({', '.join(['ptr'] * count)})"
 
 

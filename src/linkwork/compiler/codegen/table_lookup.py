@@ -49,7 +49,9 @@ class TableAddress(NamedTuple):
         pointer, distance = positions[0][0], following[0][1] - positions[0][1]  # type: ignore[index]
         starts = tuple([position[1] for position in first])  # type: ignore[index]
         expected = ((pointer, starts[k % columns] + k // columns * distance) for k in range(len(positions)))
-        result = all(one == other for one, other in zip(positions, expected, strict=True))
+        result = all(
+            position == expected_position for position, expected_position in zip(positions, expected, strict=True)
+        )
         return TableAddress(pointer, starts, distance) if result else None
 
 
@@ -118,8 +120,8 @@ def _put(f: Instructions, put: Put, elements: Sequence[str]) -> list[str]:
     """Return a table with a replaced row."""
     index, row, table = put.split(elements)
     line = f.intrinsic_of("floor", index)
-    here = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
-    return [f.select(here[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
+    is_replaced = [f.let(f"fcmp oeq {f.type} {line}, {f.constant(float(k))}") for k in range(put.rows)]
+    return [f.select(is_replaced[k // put.columns], row[k % put.columns], old) for k, old in enumerate(table)]
 
 
 def _constant_row(f: Instructions, row: str, take: Take) -> list[str]:
@@ -167,8 +169,8 @@ def _choose_row(f: Instructions, row: str, elements: Sequence[str], take: Take) 
     result = list(elements[: take.columns])
     for k in range(1, take.rows):
         above = f.let(f"fcmp oge {f.type} {row}, {f.constant(float(k))}")
-        here = elements[k * take.columns : (k + 1) * take.columns]
-        result = [f.select(above, x, y) for x, y in zip(here, result, strict=True)]
+        next_row = elements[k * take.columns : (k + 1) * take.columns]
+        result = [f.select(above, x, y) for x, y in zip(next_row, result, strict=True)]
     return result
 
 

@@ -96,9 +96,9 @@ def host() -> Target:
 
 @cache
 def _machine() -> Target:
-    here = processor()
-    lanes = 8 if "avx512f" in here.has else 4 if "avx" in here.has else 2
-    return Target(here.triple, here.name, here.features, lanes, _is_arm(here.triple) or "fma" in here.has)
+    host = processor()
+    lanes = 8 if "avx512f" in host.has else 4 if "avx" in host.has else 2
+    return Target(host.triple, host.name, host.features, lanes, _is_arm(host.triple) or "fma" in host.has)
 
 
 def _is_arm(triple: str) -> bool:
@@ -108,15 +108,15 @@ def _is_arm(triple: str) -> bool:
 @cache
 def levels() -> dict[str, Target]:
     """Return the instruction sets that this processor can run, by name, oldest first; the last is the best."""
-    here = _machine()
-    if _is_arm(here.triple):
-        return {"neon": here}
-    if not here.triple.startswith("x86_64"):
-        return {"generic": here}
-    features = set(here.features.split(","))
-    result = {"sse2": Target(here.triple, "x86-64", "", 2, False)}
+    machine = _machine()
+    if _is_arm(machine.triple):
+        return {"neon": machine}
+    if not machine.triple.startswith("x86_64"):
+        return {"generic": machine}
+    features = set(machine.features.split(","))
+    result = {"sse2": Target(machine.triple, "x86-64", "", 2, False)}
     if {"+avx2", "+fma", "+bmi", "+bmi2"} <= features:
-        result["avx2"] = Target(here.triple, "x86-64-v3", "", 4, True)
+        result["avx2"] = Target(machine.triple, "x86-64-v3", "", 4, True)
     if {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"} <= features:
-        result["avx512"] = here if here.lanes == 8 else Target(here.triple, "x86-64-v4", "", 8, True)
+        result["avx512"] = machine if machine.lanes == 8 else Target(machine.triple, "x86-64-v4", "", 8, True)
     return result

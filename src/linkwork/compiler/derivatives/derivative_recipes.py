@@ -95,7 +95,7 @@ def derived(request: DerivativeRequest) -> Derivative:
     """
     base, name = request.base, f"{request.base.name}_{request.kind}"
     names = [port.name for port in request.outputs]
-    twice = [one for one in names if names.count(one) > 1]
+    twice = [title for title in names if names.count(title) > 1]
     if twice:
         raise ValueError(f"{name}: two arrays would be called {twice[0]!r}: request one output at a time, by of='...'")
     fresh = [port for key, form in request.more.items() for port in port_names(name, key, form)]
@@ -110,7 +110,7 @@ def derived(request: DerivativeRequest) -> Derivative:
             result = without_collections(lambda: [one(method) for method in request.methods()])()
         except NotDifferentiableError as error:
             raise NotDifferentiableError(f"{name}: {error}") from None
-        return min(result, key=lambda some: sum(some.program.operations.values()))
+        return min(result, key=lambda derivative: sum(derivative.program.operations.values()))
 
     outputs = tuple(request.outputs)
     patterns: Mapping[str, Pattern] = {}
@@ -242,9 +242,9 @@ class Base:
             if not isinstance(name, str) or (name not in nested and name not in ports):
                 raise UnknownNameError("input", name, dict.fromkeys([*nested, *ports]), _remedy(name, self.outputs))
             parts = nested.get(name) or [ports[name]]
-            own = [Tangent(p, self.spaces.inputs.get(p.name) if in_tangent_space else None) for p in parts]
-            result += own
-            shapes = iter([tangent.shape for tangent in own])
+            tangents = [Tangent(p, self.spaces.inputs.get(p.name) if in_tangent_space else None) for p in parts]
+            result += tangents
+            shapes = iter([tangent.shape for tangent in tangents])
             form = self.nesting.inputs.get(name, Leaf(ports[name].shape) if name in ports else Leaf(()))
             forms[name] = map_leaves(form, lambda leaf: Leaf(shape := next(shapes), leaf.is_array or bool(shape)))  # noqa: B023
         _check_distinct(self.name, "input", [tangent.port.name for tangent in result])
@@ -317,11 +317,11 @@ def _check_distinct(caller: str, kind: str, names: Sequence[str]) -> None:
             raise ValueError(f"{caller}: {kind} {name!r} is named twice")
 
 
-def _remedy(name: Any, others: Sequence[Port]) -> str:
+def _remedy(name: Any, opposite: Sequence[Port]) -> str:
     """Return a hint if an unknown input is the name of an output, or an unknown output that of an input; or "".
 
-    ``others`` are the outputs if the name should be an input, and the inputs if it should be an output.
+    ``opposite`` are the outputs if the name should be an input, and the inputs if it should be an output.
     """
-    if any(port.name == name for port in others):
+    if any(port.name == name for port in opposite):
         return "inputs are named first, as in jacobian('q'), and outputs by of='...'"
     return ""

@@ -132,13 +132,13 @@ def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -
 
     rows = []
     for tangent in of:
-        own = []
+        rows_of_output = []
         for k in range(tangent.size):
             unit = [1.0 if j == k else 0.0 for j in range(tangent.size)]
             *result, weights = gradients_by_coordinates(replay, [tangent], by, {tangent.port.name: unit}, between)
             shares = [(w, row_between(i)) for i, w in enumerate(weights) if not is_zero(w)]
-            own.append(_summed(row(result), shares))
-        rows.append(own)
+            rows_of_output.append(_summed(row(result), shares))
+        rows.append(rows_of_output)
     return rows
 
 
@@ -156,15 +156,15 @@ def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
         if node.op is PART and node.args[0].op is RULE:
             parts.setdefault(node.args[0].index, []).append(node)
             rules[node.args[0].index] = node.args[0]
-    few = [k for k, some in parts.items() if len(some) > 1 and _MIN_RATIO * len(some) <= rows]
+    few = [k for k, symbols in parts.items() if len(symbols) > 1 and _MIN_RATIO * len(symbols) <= rows]
     return parts[max(few, key=lambda k: len(rules[k].args))] if few else []
 
 
 def _summed(row: SparseRow, shares: Sequence[tuple[Any, SparseRow]]) -> SparseRow:
     """Return a sparse row plus the sum of weight · row over ``shares``."""
     total: SparseRow = {}
-    for weight, other in shares:
-        for j, x in other.items():
+    for weight, further_row in shares:
+        for j, x in further_row.items():
             term = scaled(weight, x)
             total[j] = summed(total[j], term) if j in total else term
     return {

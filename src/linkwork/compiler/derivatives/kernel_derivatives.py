@@ -32,7 +32,7 @@ Of = str | Iterable[str] | Mapping[str, Space | None] | None
 Mode = Literal["auto", "forward", "reverse"]
 _CLEAR = 0.7  # ratio of estimates below which the smaller one decides without a trace
 _MAX_TRACED = 30_000  # estimated operations up to which both modes are traced if estimates are close
-Given = Mapping[str, Sequence[Any]]
+Arguments = Mapping[str, Sequence[Any]]
 T = TypeVar("T")
 
 
@@ -41,7 +41,7 @@ def jvp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     d = base.prefix("d", [*chosen.forms, *(t.port.name for t in chosen.tangents)])
 
-    def build(replay: Replay, value: Given) -> Elements:
+    def build(replay: Replay, value: Arguments) -> Elements:
         directions = {t.port.name: value[f"{d}{t.port.name}"] for t in chosen.tangents}
         return forward_and_reverse.directional(replay, outputs, chosen.tangents, directions)
 
@@ -57,7 +57,7 @@ def vjp(base: Base, by: Sequence[str], of: Any, space: str) -> Derivative:
     chosen, outputs = base.chosen_inputs(by, space), base.chosen_outputs(of, space)
     w, more = weights_of(base, outputs)
 
-    def build(replay: Replay, value: Given) -> Elements:
+    def build(replay: Replay, value: Arguments) -> Elements:
         weights = {t.port.name: value[f"{w}{t.port.name}"] for t in outputs}
         return _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, weights))
 
@@ -79,9 +79,9 @@ def value_and_gradient(base: Base, by: Sequence[str], of: Any, space: str) -> De
     (output,) = outputs
     check_scalar(caller, output, "use vjp with weights of the output's elements")
 
-    def build(replay: Replay, value: Given) -> Elements:
-        one = {output.port.name: [1.0]}
-        result = _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, one))
+    def build(replay: Replay, value: Arguments) -> Elements:
+        seed = {output.port.name: [1.0]}
+        result = _only_in_reverse(partial(forward_and_reverse.gradients, replay, outputs, chosen.tangents, seed))
         return [replay.outputs[output.port.name], *result]
 
     ports = [output.port, *(Port(f"grad_{t.port.name}", t.shape) for t in chosen.tangents)]
@@ -96,10 +96,10 @@ def jacobian(base: Base, by: Sequence[str], of: Any, space: str, sparse: bool, m
         raise ValueError(f"{base.name}: jacobian: mode: expected 'forward', 'reverse' or 'auto', got {mode!r}")
     tangents = chosen.tangents
 
-    def in_forward(replay: Replay, value: Given) -> Elements:
+    def in_forward(replay: Replay, value: Arguments) -> Elements:
         return _blocks(forward_and_reverse.rows_forward(replay, outputs, tangents), tangents)
 
-    def in_reverse(replay: Replay, value: Given) -> Elements:
+    def in_reverse(replay: Replay, value: Arguments) -> Elements:
         rows = partial(forward_and_reverse.rows_reverse, replay, outputs, tangents)
         if mode == "reverse":
             return _blocks(_only_in_reverse(rows), tangents)

@@ -58,10 +58,10 @@ def triangle(
     ranked = list(dict.fromkeys(owner[i] for i in order))
     bent: list[dict[int, Any]] = [{} for _ in symbols]
     for turn, k in enumerate(ranked):
-        own = range(starts[k], starts[k + 1])
-        seeds = [{i: x for i, x in row.items() if i in own} for row in columns]
-        others = ranked[turn:] if symmetric else ranked
-        coordinates = [n for m in others for n in range(offsets[m], offsets[m + 1])]
+        block = range(starts[k], starts[k + 1])
+        seeds = [{i: x for i, x in row.items() if i in block} for row in columns]
+        later = ranked[turn:] if symmetric else ranked
+        coordinates = [n for m in later for n in range(offsets[m], offsets[m + 1])]
         for n, result in zip(coordinates, forward([gradient[n] for n in coordinates], symbols, seeds), strict=True):
             bent[n].update(result)
     moved: list[list[tuple[int, Any]]] = [[] for _ in range(starts[-1])]  # the coordinates that each direction moves
@@ -93,18 +93,18 @@ def _order(
     inputs are tried, or two if there are many inputs. For each, the directions of an input are tried in the given
     order, and in the order of the number of values that they move, the largest first.
     """
-    others = [x for coordinates in replay.inputs.values() for x in coordinates]
-    instructions, results = instructions_of(gradient, dict.fromkeys([*symbols, *others]))
+    all_coordinates = [x for coordinates in replay.inputs.values() for x in coordinates]
+    instructions, results = instructions_of(gradient, dict.fromkeys([*symbols, *all_coordinates]))
     sets = [sum(1 << i for i in row) for row in columns]
     moved = moved_by(instructions, dict(enumerate(sets)))
     effects = totals(moved, starts[-1])
-    own = [list(range(start, end)) for start, end in pairwise(starts)]
-    turns = [*range(len(own))]
+    directions = [list(range(start, end)) for start, end in pairwise(starts)]
+    turns = [*range(len(directions))]
     candidates: list[list[int]] = []
-    for some in [turns, turns[::-1]] if len(own) > _ALL_ORDERS else permutations(turns):
+    for candidate_order in [turns, turns[::-1]] if len(directions) > _ALL_ORDERS else permutations(turns):
         candidates += [
-            [i for k in some for i in own[k]],
-            [i for k in some for i in sorted(own[k], key=lambda i: -effects[i])],
+            [i for k in candidate_order for i in directions[k]],
+            [i for k in candidate_order for i in sorted(directions[k], key=lambda i: -effects[i])],
         ]
 
     def work(order: Sequence[int]) -> int:
@@ -112,13 +112,13 @@ def _order(
         for i in order:
             taken |= 1 << i
             before[i] = taken
-        wanted = []
+        needed = []
         for row in columns:
             bits = 0
             for i in row:
                 bits |= before[i]
-            wanted.append(bits)
-        return pushes(instructions, results, moved, wanted)
+            needed.append(bits)
+        return pushes(instructions, results, moved, needed)
 
     return min(candidates, key=work)
 
@@ -146,7 +146,7 @@ def product(
             terms[i].append(more * direction[j])
             if i != j:
                 terms[j].append(more * direction[i])
-        result.append([total(some) for some in terms])
+        result.append([total(coordinate_terms) for coordinate_terms in terms])
         start = end
     return result
 
@@ -159,17 +159,19 @@ def _symmetrized(
     The order of two derivatives of such an output matters, so both are computed: the product is half the directional
     derivative of the gradient plus half the gradient of the directional derivative.
     """
-    one = iter(_along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part]))
+    moved_gradient = iter(
+        _along(replay, by, directions, [x for part in gradients(replay, of, by, weights) for x in part])
+    )
     rate = directional(replay, of, by, directions)
     outputs = [x for part in rate for x in part]
     seeds = [w for tangent in of for w in weights[tangent.port.name]]
     symbols = [x for tangent in by for x in replay.inputs[tangent.port.name]]
-    other = iter(adjoint(outputs, symbols, seeds))
+    gradient_of_moved = iter(adjoint(outputs, symbols, seeds))
     result = []
     for tangent in by:
         coordinates = replay.inputs[tangent.port.name]
-        gradient = tangent.gradient(tangent.columns(coordinates), [next(other) for _ in coordinates])
-        result.append([(x + y) * 0.5 for x, y in zip([next(one) for _ in gradient], gradient, strict=True)])
+        gradient = tangent.gradient(tangent.columns(coordinates), [next(gradient_of_moved) for _ in coordinates])
+        result.append([(x + y) * 0.5 for x, y in zip([next(moved_gradient) for _ in gradient], gradient, strict=True)])
     return result
 
 

@@ -111,9 +111,9 @@ def estimate(program: Program, directions: Mapping[int, int], outputs: Sequence[
         times, linear = _times(instructions[k]), operation.name in _SUMS or operation is PART
         counts = [moved[a].bit_count() for a in active]
         forward += times * (sum(counts) * (1 if linear else 2) - moved[k].bit_count())
-        own = needed_along[k].bit_count()
+        rows = needed_along[k].bit_count()
         for a in active:
-            reverse += times * ((0 if linear else own) + (needed_along[a] & needed_along[k]).bit_count())
+            reverse += times * ((0 if linear else rows) + (needed_along[a] & needed_along[k]).bit_count())
             needed_along[a] |= needed_along[k]
     return Estimate(forward, reverse)
 
@@ -124,7 +124,9 @@ def totals(moved: Sequence[int], count: int) -> list[int]:
     ``moved`` has, for each value, the set of directions that it depends on, an integer with one bit for each.
     """
     width = count // 8 + 1
-    bits = np.frombuffer(b"".join(one.to_bytes(width, "little") for one in moved), np.uint8).reshape(-1, width)
+    bits = np.frombuffer(b"".join(value_set.to_bytes(width, "little") for value_set in moved), np.uint8).reshape(
+        -1, width
+    )
     counts: list[int] = np.unpackbits(bits, axis=1, bitorder="little").sum(axis=0, dtype=int)[:count].tolist()
     return counts
 

@@ -181,8 +181,8 @@ class Tangent:
             for i in range(len(indices)):
                 for j in range(i, len(indices)):
                     for k, index in enumerate(range(len(q))[block.q]):
-                        one, other = rates[i][k].get(j, 0.0), rates[j][k].get(i, 0.0)
-                        x = one if i == j else (one + other) * 0.5
+                        rate_ij, rate_ji = rates[i][k].get(j, 0.0), rates[j][k].get(i, 0.0)
+                        x = rate_ij if i == j else (rate_ij + rate_ji) * 0.5
                         if not graph_derivative.is_zero(x):
                             result.setdefault((indices[i], indices[j]), []).append((index, x))
         return result
@@ -215,14 +215,14 @@ class Tangent:
             return list(weights)
         result: list[Any] = [0.0] * len(q)
         for block in self.space.blocks:
-            coordinates, own = q[block.q], weights[block.v]
-            if all(map(graph_derivative.is_zero, own)):
+            coordinates, block_weights = q[block.q], weights[block.v]
+            if all(map(graph_derivative.is_zero, block_weights)):
                 continue
             indices = range(len(q))[block.q]
             for index, unit in zip(indices, _units(len(indices)), strict=True):
                 rates = block.velocity_from_rate(coordinates, unit)
                 result[index] = total(
-                    [x * w for x, w in zip(rates, own, strict=True) if not graph_derivative.is_zero(w)]
+                    [x * w for x, w in zip(rates, block_weights, strict=True) if not graph_derivative.is_zero(w)]
                 )
         return result
 

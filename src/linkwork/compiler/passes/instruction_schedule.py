@@ -33,16 +33,16 @@ def schedule(program: L) -> L:
     users: list[list[int]] = [[] for _ in instructions]
     needs: list[Sequence[int]] = []  # distinct arguments of each instruction that are computed
     for k, (_, args, _) in enumerate(instructions):
-        own: Sequence[int]
+        computed: Sequence[int]
         if len(args) == 1:
-            own = () if leaf[args[0]] else args
+            computed = () if leaf[args[0]] else args
         elif len(args) == 2 and args[0] != args[1]:
             a, b = args
-            own = () if leaf[a] and leaf[b] else (b,) if leaf[a] else (a,) if leaf[b] else args
+            computed = () if leaf[a] and leaf[b] else (b,) if leaf[a] else (a,) if leaf[b] else args
         else:
-            own = tuple({a for a in args if not leaf[a]})
-        needs.append(own)
-        for a in own:
+            computed = tuple({a for a in args if not leaf[a]})
+        needs.append(computed)
+        for a in computed:
             users[a].append(k)
     missing = [*map(len, needs)]  # number of arguments that are not computed yet
     uses_left = [*map(len, users)]

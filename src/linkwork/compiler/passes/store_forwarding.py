@@ -46,7 +46,7 @@ class _UniqueInstructions:
 
     def __init__(self) -> None:
         self.instructions: list[Instruction] = []
-        self._numbers: dict[Any, int] = {}
+        self._indices: dict[Any, int] = {}
 
     def add(self, instruction: Instruction) -> int:
         operation, args, value = instruction
@@ -56,10 +56,10 @@ class _UniqueInstructions:
             key = len(self.instructions)
         else:
             key = instruction
-        if key not in self._numbers:
-            self._numbers[key] = len(self.instructions)
+        if key not in self._indices:
+            self._indices[key] = len(self.instructions)
             self.instructions.append(instruction)
-        return self._numbers[key]
+        return self._indices[key]
 
     def _of(self, name: str, *args: int) -> int:
         return self.add(Instruction(BY_NAME[name], args))
@@ -84,8 +84,8 @@ class _UniqueInstructions:
             _, args, bundle = self.instructions[put]
             index, row, _ = bundle.split(args)
             line, column = divmod(part, bundle.columns)
-            here = self._of("eq", self._of("floor", index), self._constant(float(line)))
-            value = self._of("where", here, row[column], value)
+            is_line = self._of("eq", self._of("floor", index), self._constant(float(line)))
+            value = self._of("where", is_line, row[column], value)
         return value
 
     def read_row(self, take: Take, args: Sequence[int]) -> list[int]:
@@ -105,9 +105,9 @@ class _UniqueInstructions:
         values = [self.add(Instruction(PART, (whole,), k)) for k in range(take.columns)]
         for put, columns in reversed(puts):
             _, arguments, bundle = self.instructions[put]
-            there, row, _ = bundle.split(arguments)
-            here = self._of("eq", self._nearest(index, take.rows), self._of("floor", there))
-            values = [self._of("where", here, row[c], old) for c, old in zip(columns, values, strict=True)]
+            written, row, _ = bundle.split(arguments)
+            is_line = self._of("eq", self._nearest(index, take.rows), self._of("floor", written))
+            values = [self._of("where", is_line, row[c], old) for c, old in zip(columns, values, strict=True)]
         return values
 
     def _write_of(self, table: Sequence[int], take: Take) -> tuple[int, list[int]] | None:

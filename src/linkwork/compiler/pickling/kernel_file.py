@@ -156,12 +156,12 @@ def _kernel_of(values: Sequence[Any]) -> Kernel:
         raise DamagedBytesError(f"its head cannot be read: {error!r}") from None
     if not fits:
         raise DamagedBytesError("the nesting of its arguments differs from those of its program")
-    found = spaces_of_values(spaces, trusted=False)
-    for ports, of_side in zip((program.inputs, program.outputs), found, strict=True):
+    read_spaces = spaces_of_values(spaces, trusted=False)
+    for ports, of_side in zip((program.inputs, program.outputs), read_spaces, strict=True):
         shapes: Mapping[str, tuple[int, ...]] = {port.name: port.shape for port in ports}
         if any(shapes.get(name) != space.shape for name, space in of_side.items()):
             raise DamagedBytesError("a space has another shape than its array")
-    return Kernel(replace(Recipe.of(program), facts=facts), doc=doc, nesting=nesting, spaces=found, later=True)
+    return Kernel(replace(Recipe.of(program), facts=facts), doc=doc, nesting=nesting, spaces=read_spaces, later=True)
 
 
 def _check_ports(ports: Sequence[Port]) -> None:
@@ -182,17 +182,18 @@ def _fits(nesting: PortTree, program: Program) -> bool:
 def _class_of(name: tuple[str, str], keys: Any) -> type:
     """Return a class that this process has imported; a file causes no imports."""
     module, qualified = name
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in qualified.split("."):
-        found = getattr(found, "__dict__", {}).get(part)
-    if not isinstance(found, type):
+        value = getattr(value, "__dict__", {}).get(part)
+    if not isinstance(value, type):
         raise _NotImportedError(
             f"its arguments or results have the class {module}.{qualified}, which this process has not imported: "
             f"import the module {module} first"
         )
-    own = [f.name for f in fields(found)] if is_dataclass(found) else [*getattr(found, "_fields", ())]
-    if not _is_container(found) or own != [*keys]:
+    names = [f.name for f in fields(value)] if is_dataclass(value) else [*getattr(value, "_fields", ())]
+    if not _is_container(value) or names != [*keys]:
         raise _NotImportedError(
-            f"expected the class {module}.{qualified} with the fields {', '.join(map(str, keys))}, got {', '.join(own)}"
+            f"expected the class {module}.{qualified} with the fields {', '.join(map(str, keys))}, "
+            f"got {', '.join(names)}"
         )
-    return found
+    return value

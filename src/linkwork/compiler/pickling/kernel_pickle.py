@@ -36,7 +36,7 @@ __all__ = ["ClassByName", "kernel_from", "packed", "pickled", "program_values"]
 
 _FORMAT = 1  # of the head
 _PROGRAM, _FUNCTION, _DERIVATIVE = "program", "function", "derivative"
-_KEPT = 128  # kernels that stay loaded after their last use
+_LOADED_KERNELS = 128  # kernels that stay loaded after their last use
 
 
 # -- to bytes
@@ -135,26 +135,26 @@ def _itself(kind: type) -> type:
 
 
 def _class_in(module: str, name: str) -> Any:
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 def _class_by_name(module: str, name: str) -> type:
     try:
         importlib.import_module(module)
-        found = _class_in(module, name)
+        value = _class_in(module, name)
     except ImportError as error:
-        found, cause = None, f"{error}"
+        value, cause = None, f"{error}"
     else:
         cause = f"the module {module!r} of this process has no class {name!r}"
-    if not isinstance(found, type):
+    if not isinstance(value, type):
         raise ModuleNotFoundError(
             f"pickle of a kernel: the class {module}.{name} of its arguments or results is needed: {cause}; install "
             f"the module in this process too"
         )
-    return found
+    return value
 
 
 # -- from bytes
@@ -191,7 +191,7 @@ def kernel_from(digest: bytes, head: bytes, body: bytes, objects: tuple[Any, ...
         kernel = kernel if known is None else known
         _remember(digest, kernel)
         _recent[digest] = kernel
-        while len(_recent) > _KEPT:
+        while len(_recent) > _LOADED_KERNELS:
             _recent.popitem(last=False)
     return kernel
 

@@ -40,14 +40,14 @@ def nesting_of(described: Any, class_of: Callable[[Any, Any], Any]) -> PortTree:
     Raises the errors of Python for other data.
     """
 
-    def form(one: Any) -> Any:
-        if isinstance(one, list):
-            shape, is_array = one
+    def form(description: Any) -> Any:
+        if isinstance(description, list):
+            shape, is_array = description
             return Leaf(tuple(shape), is_array is True)
-        name, keys = one["class"], one["keys"]
+        name, keys = description["class"], description["keys"]
         keys = tuple(keys) if isinstance(keys, list) else class_of(keys, None)
         kind = _BUILT_IN[name] if isinstance(name, str) else class_of(name, keys)
-        return TreeDef(kind, keys, tuple([form(part) for part in one["parts"]]))
+        return TreeDef(kind, keys, tuple([form(part) for part in description["parts"]]))
 
     inputs, outputs = described
-    return PortTree({key: form(one) for key, one in inputs}, None if outputs is None else form(outputs))
+    return PortTree({key: form(description) for key, description in inputs}, None if outputs is None else form(outputs))

@@ -38,7 +38,7 @@ __all__ = ["VERSION", "read_values", "write_values"]
 VERSION = 1  # of these bytes: a change of their meaning needs another number
 _DEPTH = 100  # of values in values
 
-_NONE, _FALSE, _TRUE, _INTEGER, _NUMBER, _TEXT, _TUPLE, _NUMBERS, _RECORD, _REGION, _PORT, _PROGRAM, _OBJECT = range(13)
+_NONE, _FALSE, _TRUE, _INTEGER, _NUMBER, _TEXT, _TUPLE, _FLOATS, _RECORD, _REGION, _PORT, _PROGRAM, _OBJECT = range(13)
 
 
 def write_values(values: Sequence[Any], with_objects: bool = True) -> tuple[bytes, tuple[Any, ...]]:
@@ -73,7 +73,7 @@ class _Writer:
         self.with_objects = with_objects
         self.operations: dict[Operation, int] = {}
         self.classes: dict[type, int] = {}
-        self.numbers: dict[bytes, int] = {}
+        self.constants: dict[bytes, int] = {}
         self.objects: list[Any] = []
         self.regions: dict[bytes, int] = {}
         self._by_id: dict[int, tuple[Region, int]] = {}  # the region is stored so that its id stays its own
@@ -92,8 +92,8 @@ class _Writer:
         out.unsigned(len(self.classes))
         for kind in self.classes:
             out.text(name_of_class(kind))
-        out.unsigned(len(self.numbers))
-        out.data += b"".join(self.numbers)
+        out.unsigned(len(self.constants))
+        out.data += b"".join(self.constants)
         out.unsigned(len(self.regions))
         for region in self.regions:
             out.data += region
@@ -121,11 +121,11 @@ class _Writer:
             for part in value if isinstance(value, tuple) else (getattr(value, f.name) for f in fields(value)):
                 self.value(out, part)
         elif kind is tuple:
-            numbers = len(value) > 0 and {*map(type, value)} == {float}
-            out.unsigned(_NUMBERS if numbers else _TUPLE)
+            are_floats = len(value) > 0 and {*map(type, value)} == {float}
+            out.unsigned(_FLOATS if are_floats else _TUPLE)
             out.unsigned(len(value))
             for part in value:
-                out.unsigned(self.number(part)) if numbers else self.value(out, part)
+                out.unsigned(self.number(part)) if are_floats else self.value(out, part)
         elif isinstance(value, Integral):
             out.unsigned(_INTEGER)
             out.signed(int(value))
@@ -140,7 +140,7 @@ class _Writer:
             raise TypeError(f"expected data of linkwork, got {value!r} of {kind.__module__}.{kind.__qualname__}")
 
     def number(self, number: float) -> int:
-        return self.numbers.setdefault(struct.pack("<d", number), len(self.numbers))
+        return self.constants.setdefault(struct.pack("<d", number), len(self.constants))
 
     def port(self, out: ByteWriter, port: Port) -> None:
         out.text(port.name)
@@ -165,30 +165,30 @@ class _Writer:
         """Return the index of a region among those that are written; equal regions are written once."""
         known = self._by_id.get(id(region))
         if known is None:
-            own = ByteWriter()
-            own.unsigned(region.takes)
-            own.unsigned(region.first)
-            self.listing(own, region.instructions, region.results)
-            known = region, self.regions.setdefault(bytes(own.data), len(self.regions))
+            writer = ByteWriter()
+            writer.unsigned(region.takes)
+            writer.unsigned(region.first)
+            self.listing(writer, region.instructions, region.results)
+            known = region, self.regions.setdefault(bytes(writer.data), len(self.regions))
             self._by_id[id(region)] = known
         return known[1]
 
     def listing(self, out: ByteWriter, instructions: Sequence[Instruction], results: Sequence[int]) -> None:
-        rest = ByteWriter()
+        tail = ByteWriter()
         out.unsigned(len(instructions))
         for k, (operation, args, value) in enumerate(instructions):
             out.unsigned(self.operations.setdefault(operation, len(self.operations)))
             if _takes_bundle(operation):
-                rest.unsigned(len(args))
+                tail.unsigned(len(args))
             for a in args:
-                rest.unsigned(k - a)
+                tail.unsigned(k - a)
             if operation is CONSTANT:
-                rest.unsigned(self.number(value))
+                tail.unsigned(self.number(value))
             elif operation is INPUT or operation is PART:
-                rest.unsigned(value)
+                tail.unsigned(value)
             elif _takes_bundle(operation):
-                self.value(rest, value)
-        out.data += rest.data
+                self.value(tail, value)
+        out.data += tail.data
         out.unsigned(len(results))
         for r in results:
             out.unsigned(r)
@@ -199,7 +199,7 @@ class _Reader:
         self.source, self.objects = ByteReader(data), objects
         self.operations: list[Operation] = []
         self.classes: list[type] = []
-        self.numbers: tuple[float, ...] = ()
+        self.constants: tuple[float, ...] = ()
         self.regions: list[Region] = []
         self.depth = 0
 
@@ -214,7 +214,7 @@ class _Reader:
             raise DamagedBytesError("they are of a version of linkwork that defines operations differently")
         self.classes = [class_of_name(source.text()) for _ in range(source.count())]
         count = source.count(8)
-        self.numbers = struct.unpack(f"<{count}d", source.taken(8 * count))
+        self.constants = struct.unpack(f"<{count}d", source.taken(8 * count))
         for _ in range(source.count()):
             self.regions.append(self.region())
         result = tuple([self.value() for _ in range(source.count())])
@@ -242,7 +242,7 @@ class _Reader:
         return tuple([self.value() for _ in range(self.source.count())])
 
     def table(self) -> tuple[float, ...]:
-        return tuple([self.entry(self.numbers) for _ in range(self.source.count())])
+        return tuple([self.entry(self.constants) for _ in range(self.source.count())])
 
     def record(self) -> Any:
         kind = self.entry(self.classes)
@@ -299,7 +299,7 @@ class _Reader:
                 raise DamagedBytesError(f"an argument of value {k} is not defined before it")
             value: Any = None
             if operation is CONSTANT:
-                value = self.entry(self.numbers)
+                value = self.entry(self.constants)
             elif operation is INPUT or operation is PART:
                 value = source.unsigned()
             elif several:
@@ -320,7 +320,7 @@ _READ: tuple[Callable[[_Reader], Any], ...] = (
     lambda reader: False,
     lambda reader: True,
     lambda reader: reader.source.signed(),
-    lambda reader: reader.entry(reader.numbers),
+    lambda reader: reader.entry(reader.constants),
     lambda reader: reader.source.text(),
     _Reader.values,
     _Reader.table,

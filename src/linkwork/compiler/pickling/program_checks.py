@@ -69,8 +69,8 @@ def check_bundle(instruction: Instruction, before: Sequence[Instruction]) -> Non
     """
     operation, args, bundle = instruction
     if operation is PART:
-        found = before[args[0]].value
-        if not isinstance(found, MultiResult) or bundle >= found.count:
+        bundle_of_results = before[args[0]].value
+        if not isinstance(bundle_of_results, MultiResult) or bundle >= bundle_of_results.count:
             raise DamagedBytesError(f"result {bundle} of value {args[0]} does not exist")
         return
     if operation.arity >= 0:

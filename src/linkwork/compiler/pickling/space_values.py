@@ -57,17 +57,17 @@ def _unpickled_space(data: bytes) -> Space:
 
 def values_of_spaces(spaces: Spaces) -> tuple[Any, ...]:
     """Return the spaces of a kernel as a value that `write_values` accepts; equal spaces are one."""
-    some = list(dict.fromkeys([*spaces.inputs.values(), *spaces.outputs.values()]))
-    sides = [tuple([(name, some.index(space)) for name, space in side.items()]) for side in spaces]
-    return tuple(map(value_of_space, some)), *sides
+    distinct = list(dict.fromkeys([*spaces.inputs.values(), *spaces.outputs.values()]))
+    sides = [tuple([(name, distinct.index(space)) for name, space in side.items()]) for side in spaces]
+    return tuple(map(value_of_space, distinct)), *sides
 
 
 def spaces_of_values(value: Any, *, trusted: bool = True) -> Spaces:
     """Return the spaces that `values_of_spaces` described.  Raises DamagedBytesError for other values."""
     try:
         described, *sides = value
-        some = [space_from(one, trusted=trusted) for one in described]
-        inputs, outputs = ({str(name): some[_index(k)] for name, k in side} for side in sides)
+        read_spaces = [space_from(description, trusted=trusted) for description in described]
+        inputs, outputs = ({str(name): read_spaces[_index(k)] for name, k in side} for side in sides)
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise DamagedBytesError(f"spaces of configurations: {error}") from None
     return Spaces(inputs, outputs)

@@ -163,11 +163,11 @@ class ManyOperands:
         leads = [x.shape[: x.ndim - len(port.shape)] for port, x in zip(self.inputs, values, strict=True)]
         lead = np.broadcast_shapes(*leads)
         read = [
-            np.ascontiguousarray(np.broadcast_to(x, (*lead, *port.shape)) if own else x, dtype)
-            for port, x, own in zip(self.inputs, values, leads, strict=True)
+            np.ascontiguousarray(np.broadcast_to(x, (*lead, *port.shape)) if has_samples else x, dtype)
+            for port, x, has_samples in zip(self.inputs, values, leads, strict=True)
         ]
         results = [np.empty((*lead, *port.shape), dtype) for port in self.outputs]
-        self._run(index, dtype.itemsize, math.prod(lead), [bool(own) for own in leads], read, results)
+        self._run(index, dtype.itemsize, math.prod(lead), [bool(samples) for samples in leads], read, results)
         if out is not None:
             for target, result in zip(out, results, strict=True):
                 if target is not None:
@@ -188,6 +188,6 @@ class ManyOperands:
             sizes += port.shape
             steps += [size * math.prod(port.shape[d + 1 :]) for d in range(len(port.shape))]
         addresses = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
-        numbers = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, steps)]
+        lists = [(ctypes.c_ssize_t * len(row))(*row) for row in (sizes, steps)]
         if count:
-            _LOOP(self._table[index] or 0)(addresses, *numbers, ctypes.addressof(self._state))
+            _LOOP(self._table[index] or 0)(addresses, *lists, ctypes.addressof(self._state))

@@ -134,8 +134,8 @@ class GeneralCall:
         exact = not named and all(type(x) is np.ndarray for x in arrays)
         if call is None or exact or not self.is_single(arrays, named):
             return None
-        rest = [named[port.name] for port in self.inputs[len(arrays) :]]
-        return partial(call, *[np.ascontiguousarray(x, np.float64).reshape(np.shape(x)) for x in (*arrays, *rest)])
+        further = [named[port.name] for port in self.inputs[len(arrays) :]]
+        return partial(call, *[np.ascontiguousarray(x, np.float64).reshape(np.shape(x)) for x in (*arrays, *further)])
 
     def run(self, *arrays: Any) -> Any:
         """Call the kernel with arrays for its inputs; it has at least one input.

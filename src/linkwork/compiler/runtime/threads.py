@@ -135,7 +135,7 @@ def run_without_lock(function: Callable[[], T]) -> T:
 def _wait_for_others() -> None:
     """Wait until no other thread is in LLVM or imports modules; the caller holds `_entering`, so no thread enters."""
     thread = threading.get_ident()
-    while any(other != thread for other in list(_inside.values())):
+    while any(owner != thread for owner in list(_inside.values())):
         time.sleep(_POLL)
     wait_for_imports(_IMPORT_WAIT)
 
@@ -150,8 +150,8 @@ def _finish() -> None:
 def _leave_in_child() -> None:
     """Forget the calls of threads that a forked process does not have."""
     thread = threading.get_ident()
-    for call, other in list(_inside.items()):
-        if other != thread:
+    for call, owner in list(_inside.items()):
+        if owner != thread:
             del _inside[call]
 
 

@@ -124,15 +124,15 @@ def _called_by_numpy(loop_of: weakref.ref[TypedLoop]) -> Callable[[int, int, int
     """
 
     def call(args: int, dimensions: int, steps: int, data: int) -> None:
-        here = loop_of()
-        if here is None:
+        typed_loop = loop_of()
+        if typed_loop is None:
             return
         try:
             with _preserve_flags():
                 count = ctypes.c_ssize_t.from_address(dimensions).value
-                loop = here.make(best=count >= MANY)
+                loop = typed_loop.make(best=count >= MANY)
         except BaseException as error:  # NumPy ignores errors here: the waiting call raises it
-            here.failed(error)
+            typed_loop.failed(error)
         else:
             _LOOP(loop)(args, dimensions, steps, data)
 

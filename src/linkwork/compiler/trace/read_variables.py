@@ -110,12 +110,12 @@ def _values(bound: Any, function: FunctionType, names: list[str]) -> Iterator[tu
             yield name, cell.cell_contents
         except ValueError:  # the cell is empty
             yield name, None
-    there = function.__globals__
+    variables = function.__globals__
     for name in globals_in(code):
-        if name in there:
-            yield name, there[name]
+        if name in variables:
+            yield name, variables[name]
     for name in ("random", "numpy"):  # a function may import it
-        if name in names and name not in there and name in sys.modules:
+        if name in names and name not in variables and name in sys.modules:
             yield name, sys.modules[name]
 
 

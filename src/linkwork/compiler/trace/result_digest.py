@@ -87,8 +87,10 @@ class _ResultEncoder(Encoder):
         if isinstance(value, CALLABLES) and not isinstance(value, FunctionType):
             return f"callable {_name(type(value))}".encode() + self.tuple(parts_of(value))
         if type(value).__flags__ & _PYTHON_CLASS and is_of_user(type(value)):
-            own = [(name, x) for name, x in attributes_of(value) if not _is_computed(value, name)]
-            return b"object" + self.tuple((type(value), parts_of(value) if isinstance(value, _CONTAINERS) else [], own))
+            attributes = [(name, x) for name, x in attributes_of(value) if not _is_computed(value, name)]
+            return b"object" + self.tuple(
+                (type(value), parts_of(value) if isinstance(value, _CONTAINERS) else [], attributes)
+            )
         if hasattr(type(value), TRACE_CONTENT) and isinstance(getattr(value, "program", None), Program):
             return b"kernel " + content(value.program).encode()
         try:
@@ -109,9 +111,9 @@ class _ResultEncoder(Encoder):
         if isinstance(value, type):
             bases = [base for base in value.__mro__ if not is_proved(base)]
             return b"class" + self.tuple([(base.__qualname__, self._members(base)) for base in bases])
-        code, there = value.__code__, value.__globals__
+        code, variables = value.__code__, value.__globals__
         names = names_in(code)
-        read = [(name, there[name]) for name in globals_in(code) if name in there]
+        read = [(name, variables[name]) for name in globals_in(code) if name in variables]
         modules: list[Any] = []
         for _, module in read:  # ``read`` grows by attributes of modules, which may be modules
             if isinstance(module, ModuleType) and not is_proved(module) and module not in modules:

@@ -106,7 +106,7 @@ class SideEffects:
         noted: list[Any] = []  # objects, which may have several names
         wholes: tuple[str, ...] = ()  # beginnings of the names of their parts
         for x in ReadVariables(self.function).variables if self.before else ():
-            if x.name.startswith(wholes) or any(x.value is one for one in noted):
+            if x.name.startswith(wholes) or any(x.value is value for value in noted):
                 continue
             effect = _effect(self.before.get((x.name, x.code, id(x.owner))), _state(x.value))
             if graph is not None and _holds(x.value, graph):
@@ -137,14 +137,14 @@ def _warn(name: str, text: str, position: str, remedy: str) -> None:
 
 def _drawer(frame: FrameType | None) -> FrameType | None:
     """Return the user's frame that created a generator of random numbers; None if linkwork needed one itself."""
-    own: list[str] = []
+    functions: list[str] = []
     while frame is not None and (is_library(frame) or _is_installed(frame)):
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return None
         if frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork":
-            own.append(frame.f_code.co_name)
+            functions.append(frame.f_code.co_name)
         frame = frame.f_back
-    return frame if not own or own[0] == _DRAWN_HERE else None
+    return frame if not functions or functions[0] == _DRAWN_HERE else None
 
 
 def _is_installed(frame: FrameType) -> bool:

@@ -184,7 +184,7 @@ def traced_function(
     graph = Graph(f"the trace of {caller}")
     forms, ports, spaces = _inputs(name, shapes)
     inputs = [(port, graph.inputs(port.name, port.shape)) for port in ports]
-    symbols, start = [symbol for _, some in inputs for symbol in some], 0
+    symbols, start = [symbol for _, elements in inputs for symbol in elements], 0
     arguments: dict[str, Any] = {}
     for key, nesting in forms.items():
         count = num_elements(nesting)

@@ -143,18 +143,18 @@ class _Reached:
         self.parts: UserState = {}  # by the name of a variable in the code
         self._names: dict[str, None] = {}  # that the code refers to, in order
         self._owners: list[tuple[str, Any]] = []  # modules, classes and objects whose attributes it may name
-        self._seen: dict[int, Any] = {}
+        self._visited: dict[int, Any] = {}
         self._room = _LARGE  # elements of containers
         for value in values:
             self._follow([(getattr(value, "__name__", type(value).__name__), value)])
-        looked = 0, 0  # owners and names of which all pairs have been looked up
-        while looked != (size := (len(self._owners), len(self._names))):
+        examined = 0, 0  # owners and names of which all pairs have been looked up
+        while examined != (size := (len(self._owners), len(self._names))):
             names = list(self._names)
             for k, (whole, owner) in enumerate(self._owners[: size[0]]):
-                for name in names[looked[1] if k < looked[0] else 0 :]:
+                for name in names[examined[1] if k < examined[0] else 0 :]:
                     for value in _attribute(owner, name):
                         self._follow([(f"{whole}.{name}", value)])
-            looked = size
+            examined = size
 
     def _follow(self, variables: list[tuple[str, Any]]) -> None:
         """Note the values of variables, and reach the code that they contain."""
@@ -165,10 +165,10 @@ class _Reached:
             if isinstance(value, _DATA):
                 parts.append(self._content(value))
                 continue
-            if id(value) in self._seen:
+            if id(value) in self._visited:
                 parts.append(_Same(value))
                 continue
-            self._seen[id(value)] = value
+            self._visited[id(value)] = value
             if isinstance(value, FunctionType) and is_of_user(value):
                 parts.append(value.__code__)
                 remaining += self._variables(name, value)[::-1]
@@ -186,8 +186,8 @@ class _Reached:
             elif isinstance(value, SimpleNamespace) or is_of_user(value if isinstance(value, type) else type(value)):
                 parts.append(_Same(value if isinstance(value, type) else type(value)))
                 self._owners.append((name, value))
-                if id(type(value)) not in self._seen:
-                    self._seen[id(type(value))] = type(value)
+                if id(type(value)) not in self._visited:
+                    self._visited[id(type(value))] = type(value)
                     self._owners.append((name, type(value)))
                 if not isinstance(value, type) and hasattr(type(value), "__getattr__"):
                     remaining.append((name, getattr(value, "__dict__", None)))
@@ -208,15 +208,15 @@ class _Reached:
 
     def _variables(self, name: str, function: FunctionType) -> list[tuple[str, Any]]:
         """Return the variables of a function of a user, and note the names in its code."""
-        code, there = function.__code__, function.__globals__
+        code, variables = function.__code__, function.__globals__
         names = names_in(code)
         self._names |= dict.fromkeys(names)
-        modules = [key for key in names if key in sys.modules and key not in there]  # a function may import them
+        modules = [key for key in names if key in sys.modules and key not in variables]  # a function may import them
         return [
             (f"{name}.__defaults__", function.__defaults__),
             (f"{name}.__kwdefaults__", function.__kwdefaults__),
             *zip(code.co_freevars, cells_of(function), strict=True),
-            *[(key, there[key]) for key in globals_in(code) if key in there],
+            *[(key, variables[key]) for key in globals_in(code) if key in variables],
             *[(key, sys.modules[key]) for key in modules],
         ]
 

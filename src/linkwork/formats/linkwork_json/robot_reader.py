@@ -112,8 +112,8 @@ class _Robot:
         reader.known(root, _KEYS)
         name, gravity = reader.text(root, "name"), reader.required(root, "gravity")
         ignored = root.content.get("inertias_ignored")
-        read = [one for one in self.entries.each(root, "bodies", self._body) if one is not None]
-        bodies = [one.body for one in read]
+        read = [entry for entry in self.entries.each(root, "bodies", self._body) if entry is not None]
+        bodies = [entry.body for entry in read]
         frames = self.entries.each(root, "frames", self._frame)
         points = tuple([Point(m.name, m.on, Vec3.of(m.vector)) for m in self._marks(root, "points")])
         directions = tuple([Direction(m.name, m.on, Vec3.of(m.vector)) for m in self._marks(root, "directions")])
@@ -139,7 +139,9 @@ class _Robot:
         findings.raise_errors()
         whole = tuple([frame for frame, _ in frames])
         summed = with_summed_inertias(bodies, whole)
-        stated = [one.body if "inertia" in one.value.content else body for one, body in zip(read, summed, strict=True)]
+        stated = [
+            entry.body if "inertia" in entry.value.content else body for entry, body in zip(read, summed, strict=True)
+        ]
         try:
             tree = Tree(
                 bodies=tuple(stated),
@@ -166,10 +168,10 @@ class _Robot:
             reader.error(value, "DUPLICATE_NAME", f"two bodies are named {quoted(name)}, or one is the world")
         elif name:
             self.bodies[name] = len(self.bodies) - 1
-        given = reader.required(value, "joint")
-        if given is None or not reader.is_object(given, "joint"):
+        joint_entry = reader.required(value, "joint")
+        if joint_entry is None or not reader.is_object(joint_entry, "joint"):
             return None
-        joint_name, joint = reader.text(given, "name"), reader.joint(given, more=("name",))
+        joint_name, joint = reader.text(joint_entry, "name"), reader.joint(joint_entry, more=("name",))
         if joint is None:
             return None
         links = content.get("links")
@@ -201,10 +203,10 @@ class _Robot:
         return index
 
     def _each(self, value: Value, key: str, joint: JointType) -> tuple[float, ...]:
-        given = value.content.get(key)
-        if given is None:
+        entry = value.content.get(key)
+        if entry is None:
             return ()
-        return self.reader.each(given, joint.nq if key in OF_Q else joint.nv, any_sign=True)
+        return self.reader.each(entry, joint.nq if key in OF_Q else joint.nv, any_sign=True)
 
     def _limits(self, value: Value | None, joint: JointType) -> Limits:
         reader, limits = self.reader, Limits.none(joint)
@@ -212,41 +214,41 @@ class _Robot:
             return limits
         reader.known(value, [field.name for field in fields(Limits)])
         result: dict[str, Any] = {}
-        for key, given in value.content.items():
+        for key, entry in value.content.items():
             if key == "enabled":
-                result[key] = reader.converted(given, bool)
+                result[key] = reader.converted(entry, bool)
             elif hasattr(limits, key):
                 none = -math.inf if key == "lower" else math.inf
                 count = joint.nq if key in ("lower", "upper") else joint.nv
-                result[key] = reader.each(given, count, True, none) or getattr(limits, key)
+                result[key] = reader.each(entry, count, True, none) or getattr(limits, key)
         return Limits(**{field.name: result.get(field.name, getattr(limits, field.name)) for field in fields(Limits)})
 
     def _following(self, value: Value | None) -> Following | None:
         if value is None or not self.reader.is_object(value, str(value.step)):
             return None
         errors = len(self.reader.findings.errors)
-        given = self.reader.arguments(value, Following)
-        return Following(**given) if len(self.reader.findings.errors) == errors else None
+        arguments = self.reader.arguments(value, Following)
+        return Following(**arguments) if len(self.reader.findings.errors) == errors else None
 
     def _pair(self, value: Value) -> tuple[str, str]:
         pair: tuple[str, ...] = self.reader.converted(value, tuple[str, str])
         return (pair[0], pair[1]) if len(pair) == 2 else ("", "")
 
     def _pose(self, value: Value, key: str) -> Pose:
-        given = value.content.get(key)
-        return self.reader.pose(given) if given is not None else Pose.identity()
+        entry = value.content.get(key)
+        return self.reader.pose(entry) if entry is not None else Pose.identity()
 
     def _inertia(self, value: Value) -> Inertia:
         """Return the inertia of an entry, about its frame's origin; zero without one, or after an error."""
-        reader, given = self.reader, value.content.get("inertia")
-        if given is None or not reader.is_object(given, "inertia"):
+        reader, entry = self.reader, value.content.get("inertia")
+        if entry is None or not reader.is_object(entry, "inertia"):
             return Inertia.zero()
-        reader.known(given, _INERTIA_KEYS)
-        mass, moment, about = (reader.required(given, key) for key in _INERTIA_KEYS)
+        reader.known(entry, _INERTIA_KEYS)
+        mass, moment, about = (reader.required(entry, key) for key in _INERTIA_KEYS)
         if mass is None or moment is None or about is None:
             return Inertia.zero()
-        numbers = reader.number_list(moment, 3, _LARGE), reader.number_list(about, 6, _LARGE)
-        return Inertia(reader.number(mass), Vec3.of(numbers[0]), Symmetric3(*numbers[1]))
+        elements = reader.number_list(moment, 3, _LARGE), reader.number_list(about, 6, _LARGE)
+        return Inertia(reader.number(mass), Vec3.of(elements[0]), Symmetric3(*elements[1]))
 
     # -- frames, marks and pairs
 
@@ -307,11 +309,11 @@ class _Robot:
     def _check_values(self, name: str, read: list[_ReadBody], frames: list[Frame], values: list[Value]) -> None:
         """Record an error or a warning for each impossible or suspicious value; see `check_values`."""
         reader, findings = self.reader, self.reader.findings
-        places = [reader.where(value) for value in values]
+        locations = [reader.where(value) for value in values]
         joints = [
             JointDescription(
                 body.joint_name,
-                one.parent,
+                entry.parent,
                 body.name,
                 body.joint,
                 body.placement,
@@ -320,33 +322,33 @@ class _Robot:
                 body.friction,
                 body.mimic,
                 body.rotor,
-                reader.where(one.value),
+                reader.where(entry.value),
                 body.dynamics,
                 body.drive,
             )
-            for one in read
-            for body in [one.body]
+            for entry in read
+            for body in [entry.body]
         ]
-        links = [LinkDescription(f.name, f.inertia, where=where) for f, where in zip(frames, places, strict=True)]
-        placed = [FrameDescription(f.name, "", f.placement, where) for f, where in zip(frames, places, strict=True)]
+        links = [LinkDescription(f.name, f.inertia, where=where) for f, where in zip(frames, locations, strict=True)]
+        placed = [FrameDescription(f.name, "", f.placement, where) for f, where in zip(frames, locations, strict=True)]
         check_values(findings, Description(name, tuple(links), tuple(joints), frames=tuple(placed)))
         if findings.errors:
             return
-        for frame, where in zip(frames, places, strict=True):
+        for frame, where in zip(frames, locations, strict=True):
             if frame.inertia != _NO_INERTIA:
                 parts = mass_properties(frame.inertia)
                 check_inertial(findings, where, *parts, (*frame.visuals, *frame.collisions))
 
     def _check_names(self, root: Value, frames: list[Frame]) -> None:
         """Record an error for each repeated name, and for each name without an element."""
-        own = {frame.name for frame in frames} | {"world"}
+        link_names = {frame.name for frame in frames} | {"world"}
         marks: set[str] = set()
         for key, kind in (("bodies", "joint"), ("frames", "frame"), ("points", "point"), ("directions", "direction")):
             taken: set[str] = set()
             for value in _entries(root, key):
                 content = value.content
                 name = (content["joint"].content if kind == "joint" else content)["name"].content
-                if name in taken or (kind in ("point", "direction") and name in own | marks):
+                if name in taken or (kind in ("point", "direction") and name in link_names | marks):
                     self.reader.error(value, "DUPLICATE_NAME", f"another {kind} or frame is named {quoted(name)}")
                 taken.add(name)
             marks |= taken if kind == "point" else set()
@@ -360,15 +362,15 @@ class _Robot:
                         self.reader.error(value, "MIMIC_SELF", f"joint {quoted(own_name)} mimics itself")
                     self._known(value.content[key].content["joint"], "joint", joints, "UNKNOWN_JOINT")
             for item in value.content["links"].items if "links" in value.content else ():
-                self._known(item, "link", own, "UNKNOWN_LINK")
+                self._known(item, "link", link_names, "UNKNOWN_LINK")
         for key, inner in (("frames", "welded_to"), ("points", "on"), ("directions", "on")):
             for value in _entries(root, key):
                 if inner in value.content:
-                    self._known(value.content[inner], "frame", own, "UNKNOWN_FRAME")
+                    self._known(value.content[inner], "frame", link_names, "UNKNOWN_FRAME")
         pairs = [value.content["links"] for value in _entries(root, "disabled_collisions")]
         for pair in (*pairs, *_entries(root, "enabled_collisions")):
             for item in pair.items:
-                self._known(item, "link", own, "UNKNOWN_LINK")
+                self._known(item, "link", link_names, "UNKNOWN_LINK")
 
     def _known(self, value: Value, kind: str, names: Collection[str], code: str) -> None:
         if value.content not in names:

@@ -43,8 +43,10 @@ def robot_text(tree: Tree) -> str:
     except ModelError as error:
         raise ValueError(f"robot {tree.name!r} cannot be written to a file that can be read: {error}") from error
     if back != tree:
-        other = ", ".join(f.name for f in fields(Tree) if f.compare and getattr(back, f.name) != getattr(tree, f.name))
-        raise ValueError(f"robot {tree.name!r} cannot be written to a file exactly: {other} would change")
+        differing = ", ".join(
+            f.name for f in fields(Tree) if f.compare and getattr(back, f.name) != getattr(tree, f.name)
+        )
+        raise ValueError(f"robot {tree.name!r} cannot be written to a file exactly: {differing} would change")
     return text
 
 

@@ -83,7 +83,7 @@ def read_geometry(reader: PlainReader, value: Value) -> Geometry | None:
     if not reader.is_object(value, str(value.step)):
         return None
     errors = len(reader.findings.errors)
-    given = reader.arguments(
+    arguments = reader.arguments(
         value,
         Geometry,
         more=("origin",),
@@ -94,7 +94,7 @@ def read_geometry(reader: PlainReader, value: Value) -> Geometry | None:
     )
     if len(reader.findings.errors) > errors:
         return None
-    result: Geometry | None = _constructed(reader, value, Geometry, {"origin": Pose.identity()} | given)
+    result: Geometry | None = _constructed(reader, value, Geometry, {"origin": Pose.identity()} | arguments)
     return result
 
 
@@ -110,7 +110,7 @@ def read_shape(reader: PlainReader, value: Value) -> Shape | None:
             message = f"unknown type of shape {quoted(word)}: expected one of {', '.join(SHAPES)}"
             reader.error(value.content["type"], "SHAPE_TYPE", message, did_you_mean(word, SHAPES) or None)
         return None
-    given = reader.arguments(
+    arguments = reader.arguments(
         value,
         kind,
         more=("type",),
@@ -120,7 +120,7 @@ def read_shape(reader: PlainReader, value: Value) -> Shape | None:
             "parts": lambda item: _read_parts(reader, item),
         },
     )
-    return _constructed(reader, value, kind, given) if len(reader.findings.errors) == errors else None
+    return _constructed(reader, value, kind, arguments) if len(reader.findings.errors) == errors else None
 
 
 def _read_parts(reader: PlainReader, value: Value) -> list[Geometry]:
@@ -135,8 +135,8 @@ def _read_material(reader: PlainReader, value: Value) -> Material | None:
     if value.content is None or not reader.is_object(value, "material"):
         return None
     errors = len(reader.findings.errors)
-    given = reader.arguments(value, Material)
-    return _constructed(reader, value, Material, given) if len(reader.findings.errors) == errors else None
+    arguments = reader.arguments(value, Material)
+    return _constructed(reader, value, Material, arguments) if len(reader.findings.errors) == errors else None
 
 
 def _constructed(reader: PlainReader, value: Value, kind: Callable[..., Any], arguments: dict[str, Any]) -> Any:

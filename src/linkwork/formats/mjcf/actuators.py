@@ -67,9 +67,9 @@ class _Reader:
         self.kinds = [source.kind("mjtTrn", x) for x in array("actuator_trntype")]
         self.ids = array("actuator_trnid")
         each = [*range(len(self.kinds))]
-        ones = [1] * len(each)
-        self.control, self.controls = array("actuator_ctrladr", each), array("actuator_ctrlnum", ones)
-        self.output, self.outputs = array("actuator_outadr", each), array("actuator_outnum", ones)
+        single = [1] * len(each)
+        self.control, self.controls = array("actuator_ctrladr", each), array("actuator_ctrlnum", single)
+        self.output, self.outputs = array("actuator_outadr", each), array("actuator_outnum", single)
         self.gears, self.gain, self.bias = (array(f"actuator_{x}") for x in ("gear", "gainprm", "biasprm"))
         self.gain_types = [source.kind("mjtGain", x) for x in array("actuator_gaintype")]
         self.bias_types = [source.kind("mjtBias", x) for x in array("actuator_biastype")]
@@ -145,24 +145,24 @@ class _Reader:
 
     def transmission(self, i: int, name: str, where: Location) -> dict[str, Any]:
         """Return the joints or frames on which the actuator acts, as arguments of `Actuator`.  Raises _Unsupported."""
-        one, other = self.ids[i]
+        target, reference = self.ids[i]
         gear = self.gears[self.output[i]]
         match self.kinds[i]:
             case "joint":
-                return self.on_joint(one, gear, i)
+                return self.on_joint(target, gear, i)
             case "jointinparent":
-                if self.types[one] in ("hinge", "slide"):
-                    return self.on_joint(one, gear, i)
-                if self.types[one] == "ball":
-                    return self.on_ball_in_parent(one, gear, where)
-                return self.on_free_in_world(one, (*gear[3:6], *gear[0:3]), i)
+                if self.types[target] in ("hinge", "slide"):
+                    return self.on_joint(target, gear, i)
+                if self.types[target] == "ball":
+                    return self.on_ball_in_parent(target, gear, where)
+                return self.on_free_in_world(target, (*gear[3:6], *gear[0:3]), i)
             case "tendon":
-                if one not in self.tendons:
+                if target not in self.tendons:
                     raise _Unsupported("it acts on a spatial tendon")
-                pairs = [(joint, (weight * gear[0],)) for joint, weight in self.tendons[one].weights.items()]
+                pairs = [(joint, (weight * gear[0],)) for joint, weight in self.tendons[target].weights.items()]
                 return {"joints": tuple(pairs)}
             case "site":
-                return self.on_site(one, other, gear)
+                return self.on_site(target, reference, gear)
         raise _Unsupported(f"transmission {self.kinds[i]!r}")
 
     def on_joint(self, j: int, gear: Sequence[float], i: int) -> dict[str, Any]:
@@ -194,23 +194,23 @@ class _Reader:
 
     def on_ball_in_parent(self, j: int, gear: Sequence[float], where: Location) -> dict[str, Any]:
         """Return a torque with constant axes in the link before a ball joint, on the link after it."""
-        joint = next(one for one in self.structure.joints if one.name == self.source.joints[j])
+        joint = next(x for x in self.structure.joints if x.name == self.source.joints[j])
         frame = self.source.frame_names.underscored(f"{joint.name}_parent")
         self.frames.append(FrameDescription(frame, joint.parent, joint.placement, where))
         return {"frame": joint.child, "wrench": (*gear[:3], 0.0, 0.0, 0.0), "relative_to": frame}
 
-    def on_site(self, one: int, other: int, gear: Sequence[float]) -> dict[str, Any]:
+    def on_site(self, site: int, reference: int, gear: Sequence[float]) -> dict[str, Any]:
         """Return a wrench on a site, in its axes, or in those of a reference site, on which the opposite acts."""
         source = self.source
         bodies = source.array("site_bodyid")
         if not any(gear):
             raise _Unsupported("its gear is zero")
         wrench = (*gear[3:6], *gear[0:3])
-        if other < 0:
-            return {"frame": source.sites[one], "wrench": wrench}
-        if self.rigid[source.bodies[bodies[one]]] == self.rigid[source.bodies[bodies[other]]]:
+        if reference < 0:
+            return {"frame": source.sites[site], "wrench": wrench}
+        if self.rigid[source.bodies[bodies[site]]] == self.rigid[source.bodies[bodies[reference]]]:
             raise _Unsupported("site and refsite are on one rigid body")
-        return {"frame": source.sites[one], "wrench": wrench, "relative_to": source.sites[other]}
+        return {"frame": source.sites[site], "wrench": wrench, "relative_to": source.sites[reference]}
 
 
 def _three(values: Sequence[float]) -> tuple[float, float, float]:
@@ -228,7 +228,7 @@ def _limit_joints(source: CompiledModel, structure: Structure, actuators: Actuat
         if not is_limited or low == -high:
             continue
         name = source.joints[j]
-        acting = [k for k, one in enumerate(actuators.actuators) if name in dict(one.actuator.joints)]
+        acting = [k for k, actuator in enumerate(actuators.actuators) if name in dict(actuator.actuator.joints)]
         where = source.of_body("joint", name, source.array("jnt_bodyid")[j])
         only = actuators.actuators[acting[0]].actuator if len(acting) == 1 else None
         gear = only.joints[0][1][0] if only is not None and len(only.joints) == 1 else 0.0

@@ -74,9 +74,9 @@ def read_structure(
         result.fixed_base = _base_to_fix(source, findings)
     for i, name in enumerate(source.bodies):
         where = source.of_body("body", name, parents[i])
-        own = [j for j in range(first[i], first[i] + counts[i]) if j not in result.fixed_base]
+        joints_of_body = [j for j in range(first[i], first[i] + counts[i]) if j not in result.fixed_base]
         carrier, X = source.bodies[parents[i]], poses[i]
-        for j in own[:-1]:
+        for j in joints_of_body[:-1]:
             link = source.frame_names.underscored(source.joints[j])
             result.links.append(
                 LinkDescription(link, Inertia.zero(), where=source.of_body("joint", source.joints[j], i))
@@ -86,8 +86,8 @@ def read_structure(
         visuals, collisions = shapes.get(i, ((), ()))
         inertia = inertias.read(i, where, (*visuals, *collisions))
         result.links.append(LinkDescription(name, inertia, visuals, collisions, where))
-        if own:
-            result.joints.append(joints.read(own[-1], carrier, name, X))
+        if joints_of_body:
+            result.joints.append(joints.read(joints_of_body[-1], carrier, name, X))
         elif i == freed:
             none = (0.0,) * 6
             free = Floating()
@@ -98,8 +98,8 @@ def read_structure(
                 )
             )
         elif i > 0:
-            held = result.fixed_base.get(first[i])
-            X = X if held is None else pose_of(held[:3], held[3:])
+            pose = result.fixed_base.get(first[i])
+            X = X if pose is None else pose_of(pose[:3], pose[3:])
             weld = source.joint_names.underscored(f"{name}_weld")
             fixed = Fixed()
             result.joints.append(
@@ -107,8 +107,8 @@ def read_structure(
             )
     moving = [source.bodies[i] for i, k in enumerate(mocap) if k >= 0]
     if moving:
-        what = f"mocap body {quoted(moving[0])} is" if len(moving) == 1 else f"mocap bodies {listed(moving)} are"
-        source.ignored(f"{what} fixed at the pose of the file", source.of_body("body", moving[0], 0))
+        subject = f"mocap body {quoted(moving[0])} is" if len(moving) == 1 else f"mocap bodies {listed(moving)} are"
+        source.ignored(f"{subject} fixed at the pose of the file", source.of_body("body", moving[0], 0))
     return result
 
 
@@ -119,12 +119,14 @@ def sites_as_frames(source: CompiledModel) -> list[FrameDescription]:
     """
     result = []
     array = source.array
-    given = [source.name_in_model("site", i) for i in range(source.model.nsite)]
+    site_names = [source.name_in_model("site", i) for i in range(source.model.nsite)]
     for i, (body, p, q) in enumerate(zip(array("site_bodyid"), array("site_pos"), array("site_quat"), strict=True)):
-        wanted = given[i] or f"site{i}"
-        name = source.frame_names.underscored(f"{wanted}_site" if wanted in source.frame_names.taken else wanted)
+        site_name = site_names[i] or f"site{i}"
+        name = source.frame_names.underscored(
+            f"{site_name}_site" if site_name in source.frame_names.taken else site_name
+        )
         source.sites.append(name)
-        where = source.of_body("site", wanted, body)
+        where = source.of_body("site", site_name, body)
         result.append(FrameDescription(name, source.bodies[body], pose_of(p, q), where))
     return result
 
@@ -224,14 +226,14 @@ class _Joints:
                 source.unsupported(f"{caller}: the yielding of its spring is not taken", self.where(j))
         if "damper" not in source.disabled and self.damping_poly and any(map(any, self.damping_poly[dofs])):
             source.unsupported(f"{caller}: the higher powers of its damping force are not taken", self.where(j))
-        rest = tuple(self.qpos_spring[self.q[j] : self.q[j] + joint.nq])
+        spring_position = tuple(self.qpos_spring[self.q[j] : self.q[j] + joint.nq])
         if self.types[j] == "free":
             self.check_free(j, dofs)
-            rest = rest[3:] + rest[:3]  # MuJoCo's order is position, quaternion
+            spring_position = spring_position[3:] + spring_position[:3]  # MuJoCo's order is position, quaternion
         return Drive(
             armature=armature if any(armature) else (),
             stiffness=(stiffness,) * joint.nv if stiffness else (),
-            rest=rest if stiffness else (),
+            rest=spring_position if stiffness else (),
         )
 
     def check_free(self, j: int, dofs: slice) -> None:

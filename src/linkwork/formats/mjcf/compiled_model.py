@@ -55,9 +55,9 @@ class CompiledModel:
 
     def own_names(self, kind: str, count: int) -> list[str]:
         """Return the names of all objects of a kind, such as "body", made unique."""
-        given = [self.name_in_model(kind, i) for i in range(count)]
-        names = Names(given)
-        return [name or names.underscored(f"{kind}{i}") for i, name in enumerate(given)]
+        stated = [self.name_in_model(kind, i) for i in range(count)]
+        names = Names(stated)
+        return [name or names.underscored(f"{kind}{i}") for i, name in enumerate(stated)]
 
     def name_in_model(self, kind: str, i: int) -> str:
         """Return the name of an object in the model, or "" if it has none."""

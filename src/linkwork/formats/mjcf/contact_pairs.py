@@ -59,13 +59,13 @@ def read_pairs(source: CompiledModel, structure: Structure) -> Pairs:
     checked = _checked(kinds, bodies)
     representatives = _separate(source, structure, kinds, checked)
     disabled, enabled = [], []
-    for (name, i), (other, j) in combinations(representatives.items(), 2):
+    for (name, i), (second_name, j) in combinations(representatives.items(), 2):
         pair = kinds[i].link, kinds[j].link
-        is_added = any(added != link == source.bodies[0] for added, link in zip((name, other), pair, strict=True))
+        is_added = any(added != link == source.bodies[0] for added, link in zip((name, second_name), pair, strict=True))
         if bodies.connected(*pair) and not is_added:  # an added link beside "world" is adjacent to none
-            enabled += [(name, other)] if checked[i, j] else []
+            enabled += [(name, second_name)] if checked[i, j] else []
         elif not checked[i, j] and not bodies.same(*pair):
-            disabled.append(DisabledPair(name, other, bodies.reason(*pair)))
+            disabled.append(DisabledPair(name, second_name, bodies.reason(*pair)))
     return tuple(disabled), tuple(enabled)
 
 
@@ -98,8 +98,8 @@ def _checked(kinds: list[_Kind], bodies: _Bodies) -> np.ndarray:
         for a, b in (tuple(pair) for pair in pairs if len(pair) == 2):
             apart[np.ix_(groups.get(a, []), groups.get(b, []))] = False
             apart[np.ix_(groups.get(b, []), groups.get(a, []))] = False
-    for own in of_body.values():
-        differ[np.ix_(own, own)] = False
+    for indices in of_body.values():
+        differ[np.ix_(indices, indices)] = False
     contype = np.array([kind.contype for kind in kinds], dtype=np.int64)
     conaffinity = np.array([kind.conaffinity for kind in kinds], dtype=np.int64)
     match = (contype[:, None] & conaffinity) != 0
@@ -120,19 +120,19 @@ def _separate(source: CompiledModel, structure: Structure, kinds: list[_Kind], c
     for i, kind in enumerate(kinds):
         sets.setdefault(kind.link, {}).setdefault(checked[i].tobytes(), []).append(i)
     result, links = {}, {}
-    for link, own in sets.items():
-        first, *others = sorted(own.values(), key=lambda members: -int(checked[members[0]].sum()))
+    for link, kinds_of_link in sets.items():
+        first, *further_sets = sorted(kinds_of_link.values(), key=lambda members: -int(checked[members[0]].sum()))
         result[link] = first[0]
-        for members in others:
+        for members in further_sets:
             geoms = [source.geoms[i] for k in members for i in kinds[k].geoms]
             name = source.frame_names.underscored(f"{link}_{geoms[0]}")
             result[name] = members[0]
             links[name] = (link, {*geoms})
     for name, (link, inside) in links.items():
-        k, whole = next((k, one) for k, one in enumerate(structure.links) if one.name == link)
-        moved = tuple(one for one in whole.collisions if one.name in inside)
-        rest = tuple(one for one in whole.collisions if one.name not in inside)
-        structure.links[k] = replace(whole, collisions=rest)
+        k, whole = next((k, candidate) for k, candidate in enumerate(structure.links) if candidate.name == link)
+        moved = tuple(shape for shape in whole.collisions if shape.name in inside)
+        remaining = tuple(shape for shape in whole.collisions if shape.name not in inside)
+        structure.links[k] = replace(whole, collisions=remaining)
         structure.links.append(LinkDescription(name, Inertia.zero(), (), moved, whole.where))
         fixed, weld = Fixed(), source.joint_names.underscored(f"{name}_weld")
         structure.joints.append(

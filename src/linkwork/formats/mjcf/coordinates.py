@@ -70,30 +70,30 @@ class MujocoCoordinates:
 
     def q(self, qpos: ArrayLike) -> np.ndarray:
         """Return the robot's q (..., nq) from the model's qpos."""
-        given = self._read("q", "qpos", qpos, self._sizes[0])
-        result = np.empty((*given.shape[:-1], self._nq))
+        values = self._read("q", "qpos", qpos, self._sizes[0])
+        result = np.empty((*values.shape[:-1], self._nq))
         result[...] = self._neutral
-        for one in self._joints:
-            own = given[..., one.qpos]
-            if one.floating:
-                result[..., one.q] = np.concatenate([own[..., 3:], own[..., :3]], axis=-1)
-            elif not one.follows:
-                result[..., one.q] = own
+        for joint in self._joints:
+            joint_values = values[..., joint.qpos]
+            if joint.floating:
+                result[..., joint.q] = np.concatenate([joint_values[..., 3:], joint_values[..., :3]], axis=-1)
+            elif not joint.follows:
+                result[..., joint.q] = joint_values
         return result
 
     def qpos(self, q: ArrayLike) -> np.ndarray:
         """Return the model's qpos from the robot's q (..., nq)."""
-        given = self._read("qpos", "q", q, self._nq)
-        result = np.empty((*given.shape[:-1], self._sizes[0]))
+        values = self._read("qpos", "q", q, self._nq)
+        result = np.empty((*values.shape[:-1], self._sizes[0]))
         result[...] = self._qpos0
-        for one in self._joints:
-            own = given[..., one.q]
-            if one.floating:
-                result[..., one.qpos] = np.concatenate([own[..., 4:], own[..., :4]], axis=-1)
-            elif one.follows:
-                result[..., one.qpos] = one.ratio * own + one.offset
+        for joint in self._joints:
+            joint_values = values[..., joint.q]
+            if joint.floating:
+                result[..., joint.qpos] = np.concatenate([joint_values[..., 4:], joint_values[..., :4]], axis=-1)
+            elif joint.follows:
+                result[..., joint.qpos] = joint.ratio * joint_values + joint.offset
             else:
-                result[..., one.qpos] = own
+                result[..., joint.qpos] = joint_values
         return result
 
     def velocity_map(self, q: ArrayLike) -> np.ndarray:
@@ -101,42 +101,44 @@ class MujocoCoordinates:
 
         Joint forces of the model are mapped by its transpose: τ = Tᵀ qfrc.
         """
-        given = self._read("velocity_map", "q", q, self._nq)
-        result = np.zeros((*given.shape[:-1], self._sizes[1], self._nv))
-        for one in self._joints:
-            block = result[..., one.qvel, one.v]
-            if one.floating:
-                block[..., 0:3, 3:6] = _rotations(given[..., one.q][..., :4])
+        values = self._read("velocity_map", "q", q, self._nq)
+        result = np.zeros((*values.shape[:-1], self._sizes[1], self._nv))
+        for joint in self._joints:
+            block = result[..., joint.qvel, joint.v]
+            if joint.floating:
+                block[..., 0:3, 3:6] = _rotations(values[..., joint.q][..., :4])
                 block[..., 3:6, 0:3] = np.eye(3)
             else:
-                block[...] = one.ratio * np.eye(one.v.stop - one.v.start)
+                block[...] = joint.ratio * np.eye(joint.v.stop - joint.v.start)
         return result
 
     def velocity_map_rate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return Ṫ (..., model.nv, nv), the rate of `velocity_map` at velocity v: q̈vel = T v̇ + Ṫ v."""
-        given, rates = (
+        values, rates = (
             self._read("velocity_map_rate", "q", q, self._nq),
             self._read("velocity_map_rate", "v", v, self._nv),
         )
-        result = np.zeros((*np.broadcast_shapes(given.shape[:-1], rates.shape[:-1]), self._sizes[1], self._nv))
-        for one in self._joints:
-            if one.floating:
-                R, w = _rotations(given[..., one.q][..., :4]), rates[..., one.v][..., :3]
-                result[..., one.qvel, one.v][..., 0:3, 3:6] = R @ _cross(w)
+        result = np.zeros((*np.broadcast_shapes(values.shape[:-1], rates.shape[:-1]), self._sizes[1], self._nv))
+        for joint in self._joints:
+            if joint.floating:
+                R, w = _rotations(values[..., joint.q][..., :4]), rates[..., joint.v][..., :3]
+                result[..., joint.qvel, joint.v][..., 0:3, 3:6] = R @ _cross(w)
         return result
 
     def v(self, qpos: ArrayLike, qvel: ArrayLike) -> np.ndarray:
         """Return the robot's v (..., nv) from the model's qpos and qvel."""
-        given, rates = self.q(qpos), self._read("v", "qvel", qvel, self._sizes[1])
-        result = np.zeros((*np.broadcast_shapes(given.shape[:-1], rates.shape[:-1]), self._nv))
-        for one in self._joints:
-            own = rates[..., one.qvel]
-            if one.floating:
-                R = _rotations(given[..., one.q][..., :4])
-                linear = np.einsum("...ji,...j->...i", R, own[..., :3])
-                result[..., one.v] = np.concatenate([np.broadcast_to(own[..., 3:], linear.shape), linear], axis=-1)
-            elif not one.follows:
-                result[..., one.v] = own
+        configuration, rates = self.q(qpos), self._read("v", "qvel", qvel, self._sizes[1])
+        result = np.zeros((*np.broadcast_shapes(configuration.shape[:-1], rates.shape[:-1]), self._nv))
+        for joint in self._joints:
+            joint_rates = rates[..., joint.qvel]
+            if joint.floating:
+                R = _rotations(configuration[..., joint.q][..., :4])
+                linear = np.einsum("...ji,...j->...i", R, joint_rates[..., :3])
+                result[..., joint.v] = np.concatenate(
+                    [np.broadcast_to(joint_rates[..., 3:], linear.shape), linear], axis=-1
+                )
+            elif not joint.follows:
+                result[..., joint.v] = joint_rates
         return result
 
     def qvel(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
@@ -146,16 +148,16 @@ class MujocoCoordinates:
 
     def controls(self, ctrl: ArrayLike) -> np.ndarray:
         """Return the controls of the robot's actuators, in their order, from the model's ctrl."""
-        given = self._read("controls", "ctrl", ctrl, self._sizes[2])
-        result = np.zeros((*given.shape[:-1], self._nu))
-        result[..., self._controls] = given[..., self._ctrl]
+        values = self._read("controls", "ctrl", ctrl, self._sizes[2])
+        result = np.zeros((*values.shape[:-1], self._nu))
+        result[..., self._controls] = values[..., self._ctrl]
         return result
 
     def ctrl(self, controls: ArrayLike) -> np.ndarray:
         """Return the model's ctrl, with zeros for actuators that the robot does not have."""
-        given = self._read("ctrl", "controls", controls, self._nu)
-        result = np.zeros((*given.shape[:-1], self._sizes[2]))
-        result[..., self._ctrl] = given[..., self._controls]
+        values = self._read("ctrl", "controls", controls, self._nu)
+        result = np.zeros((*values.shape[:-1], self._sizes[2]))
+        result[..., self._ctrl] = values[..., self._controls]
         return result
 
     def _read(self, function: str, name: str, value: ArrayLike, count: int) -> np.ndarray:

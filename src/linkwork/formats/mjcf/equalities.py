@@ -40,12 +40,14 @@ def read_equalities(source: CompiledModel, structure: Structure, tendons: dict[i
         source.ignored("equality constraints are disabled by the file's option and not taken")
         return reader.result
     for i, kind in enumerate(source.kind("mjtEq", x) for x in kinds):
-        given = source.name_in_model("equality", i)
-        where = source.where(kind, given or f"equality{i}", "equality/")
+        stated_name = source.name_in_model("equality", i)
+        where = source.where(kind, stated_name or f"equality{i}", "equality/")
         if not active[i]:
-            source.ignored(f"{source.title(kind, given or f'equality{i}')}: it is not active, and not taken", where)
+            source.ignored(
+                f"{source.title(kind, stated_name or f'equality{i}')}: it is not active, and not taken", where
+            )
             continue
-        name = source.joint_names.underscored(given or f"equality{i}")
+        name = source.joint_names.underscored(stated_name or f"equality{i}")
         try:
             reader.read(i, kind, name, where)
         except ValueError as error:
@@ -145,26 +147,28 @@ class _Reader:
         source, data = self.source, self.data[i]
         by_sites = source.kind("mjtObj", self.objects[i]) == "site"
         names = source.sites if by_sites else source.bodies
-        one, other = names[self.first[i]], names[self.second[i]]
+        first, second = names[self.first[i]], names[self.second[i]]
         bodies = [self.first[i], self.second[i]]
         if by_sites:
             bodies = [source.array("site_bodyid")[k] for k in bodies]
         if len({self.rigid[source.bodies[k]] for k in bodies}) == 1:
-            message = f"{source.title(kind, name)} connects parts of one rigid body ({listed((one, other))}): not taken"
+            message = (
+                f"{source.title(kind, name)} connects parts of one rigid body ({listed((first, second))}): not taken"
+            )
             source.ignored(message, where)
             return
         if kind == "connect":
-            point, at = Vec3(0.0, 0.0, 0.0), one
+            point, at = Vec3(0.0, 0.0, 0.0), first
             if not by_sites:
                 point = Vec3.of(data[3:6])
-                at = self.point(name, one, data[0:3], where)
-            self.add(Ball(at, other, point=point, name=name), where)
+                at = self.point(name, first, data[0:3], where)
+            self.add(Ball(at, second, point=point, name=name), where)
             return
         pose = Pose.identity()
         if not by_sites:  # anchor: data[0:3] in the second body, data[3:6] in the first
             turn = Rotation.from_quaternion(*data[6:10])
             pose = Pose(turn, Vec3.of(data[3:6]) - turn @ Vec3.of(data[0:3]))
-        self.add(Weld(other, one, pose=pose, name=name), where)
+        self.add(Weld(second, first, pose=pose, name=name), where)
 
     def point(self, name: str, body: str, position: Sequence[float], where: Location) -> str:
         """Return the name of a point of a body: the body itself, or a new point."""

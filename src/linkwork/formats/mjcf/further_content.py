@@ -104,14 +104,14 @@ def _forces(source: CompiledModel) -> None:
         values = f"density {option.density:.6g} kg/m³, viscosity {option.viscosity:.6g} Pa·s"
         source.unsupported(f"forces of the medium are not taken: {values}", source.where("option", "density"))
     pairs = source.own_names("pair", source.model.npair)
-    for name, what, names in (
+    for name, subject, names in (
         ("geom_adhesion", "adhesion of contacts", source.geoms),
         ("geom_surfacevel", "surface velocities", source.geoms),
         ("pair_adhesion", "adhesion of contact pairs", pairs),
     ):
         moved = [names[i] for i, x in enumerate(array(name)) if (any(x) if isinstance(x, list) else x)]
         if moved:
-            source.unsupported(f"{what} is not taken: {listed(moved)}")
+            source.unsupported(f"{subject} is not taken: {listed(moved)}")
 
 
 def _flexes_and_plugins(source: CompiledModel) -> None:

@@ -98,8 +98,8 @@ class _Reader:
             uri = self.uri(self.data[i])
             if uri:
                 k = self.data[i]
-                there = pose_of(self.source.array("mesh_pos")[k], self.source.array("mesh_quat")[k]).inv().formed()
-                origin = compose(pose_of(self.pos[i], self.quat[i]), there)
+                mesh_frame = pose_of(self.source.array("mesh_pos")[k], self.source.array("mesh_quat")[k]).inv().formed()
+                origin = compose(pose_of(self.pos[i], self.quat[i]), mesh_frame)
                 return self.placed(i, Mesh(uri, _three(self.source.array("mesh_scale")[k])), material, origin)
         shape = self.shape(i)
         return None if shape is None else self.placed(i, shape, material)

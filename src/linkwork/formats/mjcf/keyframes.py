@@ -27,13 +27,13 @@ def read_keyframes(
     if not structure.joints:
         return []
     reader = _Reader(source, structure)
-    given = [source.name_in_model("key", i) for i in range(source.model.nkey)]
-    names, result = Names(given), []
+    stated_names = [source.name_in_model("key", i) for i in range(source.model.nkey)]
+    names, result = Names(stated_names), []
     array = source.array
     if source.model.njnt and INITIAL not in names.taken:
         names.taken.add(INITIAL)
         result.append(NamedStateDescription(NamedState(INITIAL, reader.q(array("qpos0")))))
-    keys = zip(given, array("key_qpos"), array("key_qvel"), array("key_ctrl"), strict=True)
+    keys = zip(stated_names, array("key_qpos"), array("key_qvel"), array("key_ctrl"), strict=True)
     for i, (name, qpos, qvel, ctrl) in enumerate(keys):
         title = name or names.underscored(f"key{i}")
         v = reader.v(qpos, qvel) if any(qvel) else None
@@ -49,7 +49,7 @@ class _Reader:
     def __init__(self, source: CompiledModel, structure: Structure) -> None:
         self.starts, self.dofs = source.array("jnt_qposadr"), source.array("jnt_dofadr")
         index = {name: j for j, name in enumerate(source.joints)}
-        self.joints = [(one.name, one.joint, index[one.name]) for one in structure.joints if one.name in index]
+        self.joints = [(x.name, x.joint, index[x.name]) for x in structure.joints if x.name in index]
 
     def q(self, qpos: Sequence[float]) -> tuple[tuple[str, tuple[float, ...]], ...]:
         result = []

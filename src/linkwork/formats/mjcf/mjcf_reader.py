@@ -118,8 +118,8 @@ def _describe(source: CompiledModel, findings: Findings, floating_base: bool | N
         findings.error(issue)
     findings.raise_errors()
     report_further_content(source)
-    given = bytes(source.model.names).partition(b"\0")[0].decode("utf-8", "replace")
-    name = given if given.strip() and given != _UNNAMED else ""
+    stated_name = bytes(source.model.names).partition(b"\0")[0].decode("utf-8", "replace")
+    name = stated_name if stated_name.strip() and stated_name != _UNNAMED else ""
     stem = os.path.splitext(os.path.basename(source.file or ""))[0]
     gravity = Vec3(0.0, 0.0, 0.0) if "gravity" in source.disabled else Vec3.of(source.model.opt.gravity.tolist())
     read_gravity(gravity)
@@ -179,16 +179,16 @@ def _refusal(text: str, file: str | None, files: ModelFiles | None) -> ModelErro
     message = " ".join(text.split())
     for name, where in ({} if files is None else files.missing).items():
         if os.path.basename(name.replace("\\", "/")) in message:
-            told = f"the file {quoted(name)} is not found: MuJoCo needs it ({message})"
+            message_text = f"the file {quoted(name)} is not found: MuJoCo needs it ({message})"
             hint = "place it in the folder of the model, or in those of its meshdir, texturedir or assetdir"
-            return ModelError(Issue("FILE_MISSING", told, where, hint))
-    found, named = _LINE.search(message), _ELEMENT.search(message)
-    line = int(found[1]) if found and files is not None and files.documents == 1 else None
+            return ModelError(Issue("FILE_MISSING", message_text, where, hint))
+    line_match, named = _LINE.search(message), _ELEMENT.search(message)
+    line = int(line_match[1]) if line_match and files is not None and files.documents == 1 else None
     where = Location(file, line, None, named[1] if named else None)
     if named and files is not None and line is None:
-        places = {(x.file, x.line): x for (_, name), x in files.lines.items() if name == named[1]}
-        if len(places) == 1:
-            where = next(iter(places.values()))
+        locations = {(x.file, x.line): x for (_, name), x in files.lines.items() if name == named[1]}
+        if len(locations) == 1:
+            where = next(iter(locations.values()))
     return ModelError(Issue("COMPILER", f"MuJoCo cannot compile the model: {message}", where))
 
 

@@ -109,8 +109,8 @@ class _Checker:
                 self.look_at(element, file, folder)
                 self.content.add(element, true, partial(_where, element, file))
         self.check_nesting()
-        for element, file, own, folder, name, is_asset in self.named:
-            self.asset(element, file, own, folder, name, is_asset)
+        for element, file, file_folder, folder, name, is_asset in self.named:
+            self.asset(element, file, file_folder, folder, name, is_asset)
         self.content.check({file: [*parts] for file, parts in self.parts.items()}, partial(Location, self.main))
         self.findings.raise_errors()
 
@@ -149,10 +149,10 @@ class _Checker:
                 file = next(iter(left))
                 where = self.parts[file][next(iter(left[file]))]
                 names = listed(map(os.path.basename, left))
-                code, what = (
+                code, problem = (
                     ("TOO_LARGE", f"nested more than {_MOST_NESTED} deep") if done else ("CYCLE", "nested in a cycle")
                 )
-                self.findings.error(Issue(code, f"included or attached files are {what}: {names}", where))
+                self.findings.error(Issue(code, f"included or attached files are {problem}: {names}", where))
                 return
             left = {file: parts - done for file, parts in left.items() if file not in done}
 
@@ -166,13 +166,13 @@ class _Checker:
             stem = os.path.splitext(os.path.basename(attributes.get("file", "")))[0]
             self.result.displaced.add(attributes.get("name", stem))
         self.directories.update(_path(attributes[key]) for key in _DIRECTORIES if key in attributes)
-        own = os.path.dirname(os.path.abspath(file))
+        file_folder = os.path.dirname(os.path.abspath(file))
         for key, value in attributes.items():
             target, states_file = _path(value), key in _FILES
             if not target or (not states_file and (key in _DIRECTORIES or _NO_FILE.fullmatch(value))):
                 continue
             if not states_file:  # MuJoCo may have attributes for files that are unknown here
-                self.named.append((element, file, own, folder, target, False))
+                self.named.append((element, file, file_folder, folder, target, False))
                 continue
             where = _where(element, file)
             if (scheme := target.partition("://"))[1] and scheme[0].lower() not in ("file", "model", "package"):
@@ -182,10 +182,10 @@ class _Checker:
                 message = f"{quoted(target)}: the name is not valid UTF-8, as which MuJoCo reads it"
                 self.findings.error(Issue("BAD_NAME", message, where, "save the document as UTF-8"))
             elif element.tag in ("include", "model") and key == "file":
-                found = self.existing((target,), (folder, own), ("",))
-                if not found:
+                existing = self.existing((target,), (folder, file_folder), ("",))
+                if not existing:
                     self.result.missing.setdefault(target, where)
-                for k, candidate in enumerate(found):
+                for k, candidate in enumerate(existing):
                     if self.inside(candidate, target, where):
                         if k == 0:  # which MuJoCo opens
                             self.parts.setdefault(os.path.realpath(file), {})[os.path.realpath(candidate)] = where
@@ -196,22 +196,22 @@ class _Checker:
                             key_of_model = os.path.realpath(file), attributes.get("name", "")
                             self.content.models.setdefault(key_of_model, set()).add(os.path.realpath(candidate))
             else:
-                self.named.append((element, file, own, folder, target, True))
+                self.named.append((element, file, file_folder, folder, target, True))
                 self.files += 1
         if len(self.known) + len(self.waiting) + self.files > self.budget.max_files:
             message = f"the model names more than {self.budget.max_files} files"
             self.refuse_size(message, "max_files", _where(element, file))
 
-    def asset(self, element: Element, file: str, own: str, folder: str, target: str, is_asset: bool) -> None:
+    def asset(self, element: Element, file: str, file_folder: str, folder: str, target: str, is_asset: bool) -> None:
         """Check a file, which is an asset, or may be one because an attribute has its name."""
         where = _where(element, file)
         names = dict.fromkeys((target, os.path.basename(target)))  # with the option strippath
-        found = self.existing(names, (folder, own), sorted(self.directories))
+        existing = self.existing(names, (folder, file_folder), sorted(self.directories))
         if not is_asset:
-            found = [path for path in found if os.path.isfile(path)]
-        elif not found:
+            existing = [path for path in existing if os.path.isfile(path)]
+        elif not existing:
             self.result.missing.setdefault(target, where)
-        for candidate in found:
+        for candidate in existing:
             if not self.inside(candidate, target, where) or not is_asset:
                 continue
             self.count_asset(candidate, element.tag, where)

@@ -34,7 +34,9 @@ class ModelSize:
     _total: float = 0.0  # elements of all documents, with copies
     _refused: set[str] = field(default_factory=set)  # limits that are exceeded
     _elements: dict[str, int] = field(default_factory=dict)  # by tag
-    _made: dict[str, float] = field(default_factory=dict)  # elements that a document makes, with copies, by file
+    _element_counts: dict[str, float] = field(
+        default_factory=dict
+    )  # elements that a document makes, with copies, by file
     _attached: dict[str, list[tuple[float, str]]] = field(default_factory=dict)  # copies and model's name, by file
     _resolution: float = 1.0  # most pixels of a camera
     _sizes: list[tuple[str, float, Where]] = field(default_factory=list)  # attributes of <size>, and sensors of cameras
@@ -46,7 +48,7 @@ class ModelSize:
         copies = _copies(element)
         if tag in ("composite", "flexcomp"):
             copies *= _ELEMENTS_OF_PARTS * max(_product(attributes.get(key, "")) for key in ("count", "cellcount"))
-        self._made[file] = self._made.get(file, 0.0) + copies
+        self._element_counts[file] = self._element_counts.get(file, 0.0) + copies
         self._total += copies
         if self._total > self.budget.max_compiled:  # MuJoCo's time grows with its square
             subject = f"elements: this one makes {copies:.0f} copies" if copies > 1.0 else "elements, with copies"
@@ -111,18 +113,18 @@ class ModelSize:
             file: [(copies, self.models.get((file, name)) or anything) for copies, name in entries]
             for file, entries in self._attached.items()
         }
-        waiting, begun = [(file, False) for file in self._made], set[str]()
+        waiting, begun = [(file, False) for file in self._element_counts], set[str]()
         while waiting:
             file, is_done = waiting.pop()
             if not is_done and file not in begun:
                 begun.add(file)
-                inner = {one for _, models in attached.get(file, ()) for one in models} | {*parts.get(file, ())}
-                waiting += [(file, True), *((one, False) for one in inner - begun)]
+                inner = {model for _, models in attached.get(file, ()) for model in models} | {*parts.get(file, ())}
+                waiting += [(file, True), *((model, False) for model in inner - begun)]
             if not is_done:
                 continue
-            total = self._made.get(file, 0.0)
+            total = self._element_counts.get(file, 0.0)
             total += sum(
-                copies * max((result.get(one, 0.0) for one in models), default=0.0)
+                copies * max((result.get(model, 0.0) for model in models), default=0.0)
                 for copies, models in attached.get(file, ())
             )
             result[file] = min(total, 1e30)

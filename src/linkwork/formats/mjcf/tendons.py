@@ -95,7 +95,7 @@ class _Reader:
         k, c = (array(f"tendon_{key}")[i] if key in acting else 0.0 for key in ("stiffness", "damping"))
         if k < 0.0 or c < 0.0:
             return None
-        a, b = (source.sites[one] for one in sites)
+        a, b = (source.sites[site] for site in sites)
         spring = SpringDamper(a, b, stiffness=k, damping=c, rest_length=low, name=self.taken.underscored(name))
         return ForceElementDescription(spring, where)
 

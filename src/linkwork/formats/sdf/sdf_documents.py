@@ -122,7 +122,9 @@ class Documents:
             manifest = os.path.join(path, name)
             if self.search.allows(manifest) and os.path.isfile(manifest):
                 root = parse(read_regular(manifest, self.budget), manifest, budget=self.budget)
-                stated = [(_release(one), one.text.strip()) for one in root.all("sdf") if one.text.strip()]
+                stated = [
+                    (_release(element), element.text.strip()) for element in root.all("sdf") if element.text.strip()
+                ]
                 if not stated:
                     reader.error(include, "ELEMENT_MISSING", f"{manifest} names no file of the model by an <sdf>")
                     return None
@@ -142,9 +144,9 @@ class Documents:
         models = [*inner.root.all("model")]
         if len(models) == 1:
             return inner, models[0]
-        others = [child.tag for child in inner.root.children if child.tag in ("light", "actor")]
-        if not models and others:
-            reader.note(include, "IGNORED", f"<include> of {inner.path}, which has a <{others[0]}>, is ignored")
+        left_out = [child.tag for child in inner.root.children if child.tag in ("light", "actor")]
+        if not models and left_out:
+            reader.note(include, "IGNORED", f"<include> of {inner.path}, which has a <{left_out[0]}>, is ignored")
             return None
         message = f"expected one <model> in the included file {inner.path}, got {len(models)}"
         reader.error(include, "ELEMENT_MISSING" if not models else "DUPLICATE_ELEMENT", message)
@@ -174,11 +176,11 @@ def _all(root: Element) -> Iterator[Element]:
 
 
 def _refuse_other_format(root: Element, reader: SdfReader) -> None:
-    formats = {tag: one.title for one in FORMATS for tag in one.roots}
-    what = (FOREIGN_ROOTS | formats | {"robot": "a URDF or SRDF file"}).get(root.tag.lower())
+    formats = {tag: form.title for form in FORMATS for tag in form.roots}
+    description = (FOREIGN_ROOTS | formats | {"robot": "a URDF or SRDF file"}).get(root.tag.lower())
     message, hint = f"expected <sdf> as the root of an SDF file, got {quoted(root.tag)}", None
-    if what is not None and root.tag.lower() != "sdf":
-        message = f"expected <sdf> as the root of an SDF file, got <{root.tag}>: this looks like {what}"
+    if description is not None and root.tag.lower() != "sdf":
+        message = f"expected <sdf> as the root of an SDF file, got <{root.tag}>: this looks like {description}"
     elif root.tag in ("model", "world"):
         hint = f'put the <{root.tag}> into <sdf version="1.9">'
     else:

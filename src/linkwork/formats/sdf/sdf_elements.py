@@ -34,19 +34,19 @@ class SdfReader(Reader):
         self.release = self._release(root)
 
     def _release(self, root: Element) -> Release:
-        found = _VERSION.fullmatch(self.version)
+        match = _VERSION.fullmatch(self.version)
         if "version" not in root.attributes:
             message = f"<sdf> without version: read as {version_text(NEWEST)}"
             self.warn(root, "VERSION", message, f'write version="{version_text(NEWEST)}"')
-        elif found is None:
+        elif match is None:
             self.error(root, "VERSION", f"expected a version of SDF such as 1.9, got {quoted(self.version)}")
-        elif not OLDEST <= (int(found[1]), int(found[2])) <= NEWEST:
-            release = OLDEST if (int(found[1]), int(found[2])) < OLDEST else NEWEST
+        elif not OLDEST <= (int(match[1]), int(match[2])) <= NEWEST:
+            release = OLDEST if (int(match[1]), int(match[2])) < OLDEST else NEWEST
             known = f"{version_text(OLDEST)} to {version_text(NEWEST)} are known"
             self.warn(root, "VERSION", f"version {self.version} of SDF: {known}: read as {version_text(release)}")
             return release
         else:
-            return int(found[1]), int(found[2])
+            return int(match[1]), int(match[2])
         return NEWEST
 
     # -- text
@@ -119,14 +119,14 @@ class SdfReader(Reader):
         """Return the ``count`` numbers in an element's text; the default after an error, or zeros."""
         fallback = tuple(default) or (0.0,) * count
         try:
-            numbers = parse_number_list(element.text, count)
+            result = parse_number_list(element.text, count)
         except BadNumber as bad:
             self.error(element, bad.code, f"<{element.tag}>: {bad.message}", bad.hint)
             return fallback
-        if max(map(abs, numbers)) > largest:
+        if max(map(abs, result)) > largest:
             self._too_large(element, largest)
             return fallback
-        return numbers
+        return result
 
     def bound(self, parent: Element | None, tag: str, default: float, positive: bool = False) -> float:
         """Return a limit in a child's text, which may be infinite; 1e16, as SDF writes it, is infinite.
@@ -175,16 +175,16 @@ class SdfReader(Reader):
         if not element.text.strip():
             return Pose.identity(), frame
         zero = (*_ZEROS, *_ZEROS, 1.0) if style == "quat_xyzw" else (*_ZEROS, *_ZEROS)
-        numbers = self.values(element, len(zero), zero)
-        if numbers == (*_ZEROS, *_ZEROS):
+        elements = self.values(element, len(zero), zero)
+        if elements == (*_ZEROS, *_ZEROS):
             return Pose.identity(), frame
         if style == "quat_xyzw":
-            rotation = self.rotation_of(element, "the rotation", numbers[3:])
-        elif numbers[3:] == _ZEROS:
+            rotation = self.rotation_of(element, "the rotation", elements[3:])
+        elif elements[3:] == _ZEROS:
             rotation = Rotation.identity()
         else:
-            rotation = Rotation.from_rpy(*(map(math.radians, numbers[3:]) if degrees else numbers[3:]))
-        return Pose(rotation, Vec3.of(numbers[:3])), frame
+            rotation = Rotation.from_rpy(*(map(math.radians, elements[3:]) if degrees else elements[3:]))
+        return Pose(rotation, Vec3.of(elements[:3])), frame
 
 
 def version_text(release: Release) -> str:

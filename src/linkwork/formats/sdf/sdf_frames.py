@@ -66,8 +66,8 @@ class Scope:
         while scope is not None:
             if name == ("world" if scope.owner.kind == "world" else "__model__"):
                 return scope.owner
-            if (found := scope.names.get(name)) is not None:
-                return found
+            if (node := scope.names.get(name)) is not None:
+                return node
             head, separator, name = name.partition(SEPARATOR)
             model = scope.names.get(head) if separator else None
             scope = None if model is None else model.inner
@@ -135,8 +135,8 @@ class Frames:
         passed = [node]
         while not passed[-1].is_body and (after := passed[-1].carrier) is not None:
             passed.append(after)
-        for one in passed[:-1]:
-            one.carrier = passed[-1]  # a shorter way for the next call
+        for frame in passed[:-1]:
+            frame.carrier = passed[-1]  # a shorter way for the next call
         return passed[-1]
 
     def lookup(self, scope: Scope, name: str, label: str, reader: SdfReader, element: Element) -> Node | None:
@@ -177,7 +177,7 @@ class Frames:
             if link is None or link.kind != "link":
                 message = f"canonical_link: link {quoted(name)} does not exist in {_shown(model)}"
                 known = dict.fromkeys(
-                    one for one in inner.known() if (found := inner.find(one)) and found.kind == "link"
+                    name for name in inner.known() if (inner_node := inner.find(name)) and inner_node.kind == "link"
                 )
                 model.reader.error(model.element, "UNKNOWN_LINK", message, nearest(name, known))
                 return None
@@ -216,7 +216,7 @@ class Frames:
             while at is not node and at is not None:
                 cycle.append(at)
                 at = following[at]
-            names = listed([one.name for one in (*cycle, node)], " -> ")
+            names = listed([frame.name for frame in (*cycle, node)], " -> ")
             message = f"{label}: the frames {names} form a cycle"
             if len(cycle) == 1:
                 message = f"{label}: frame {quoted(node.name)} is relative to itself"

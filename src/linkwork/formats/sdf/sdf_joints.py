@@ -36,7 +36,7 @@ class Axis:
     damping: float = 0.0
     friction: float = 0.0
     stiffness: float = 0.0
-    rest: float = 0.0
+    spring_position: float = 0.0
     initial: float = 0.0
     mimic: Element | None = None
 
@@ -195,7 +195,7 @@ def _axis(frames: Frames, node: Node, tag: str, kind: str) -> Axis:
         damping=reader.value_at_least_zero(dynamics, "damping"),
         friction=reader.value_at_least_zero(dynamics, "friction"),
         stiffness=reader.value_at_least_zero(dynamics, "spring_stiffness"),
-        rest=reader.value(dynamics, "spring_reference", 0.0),
+        spring_position=reader.value(dynamics, "spring_reference", 0.0),
         initial=reader.value(element, "initial_position", 0.0) if reader.release <= (1, 8) else 0.0,
         mimic=element.first("mimic"),
     )

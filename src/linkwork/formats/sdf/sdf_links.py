@@ -57,13 +57,13 @@ class LinkReader:
 
     def report(self) -> None:
         """Report findings that several links share, once each."""
-        for what, found in (*self.unsupported.items(), *self.without_effect.items()):
-            node, element = found[0]
-            times = f" ({len(found)} times, here first)" if len(found) > 1 else ""
-            if what in self.unsupported:
-                node.reader.warn(element, "UNSUPPORTED", f"{what}{times}")
+        for content, uses in (*self.unsupported.items(), *self.without_effect.items()):
+            node, element = uses[0]
+            times = f" ({len(uses)} times, here first)" if len(uses) > 1 else ""
+            if content in self.unsupported:
+                node.reader.warn(element, "UNSUPPORTED", f"{content}{times}")
             else:
-                node.reader.note(element, "IGNORED", f"{what}{times}")
+                node.reader.note(element, "IGNORED", f"{content}{times}")
         if self.without_inertial:
             node, count = self.without_inertial[0], len(self.without_inertial)
             times = f" ({count} times, here first)" if count > 1 else ""
@@ -137,17 +137,17 @@ class LinkReader:
         density = reader.value(element, "density", _DENSITY)
         total, known = Inertia.zero(), 0
         for geometry, collision in collisions:
-            own = reader.value(collision, "density", density)
+            density_value = reader.value(collision, "density", density)
             volume, unit = geometry.shape.volume, geometry.shape.unit_inertia()
-            if own <= 0.0:
-                reader.error(collision, "NEGATIVE", f"<density> must be positive, got {own!r}")
+            if density_value <= 0.0:
+                reader.error(collision, "NEGATIVE", f"<density> must be positive, got {density_value!r}")
             elif volume is None or unit is None:
-                what = type(geometry.shape).__name__.lower()
-                message = f"the automatic inertia of a {what} is not supported yet: its mass is left out"
+                kind = type(geometry.shape).__name__.lower()
+                message = f"the automatic inertia of a {kind} is not supported yet: its mass is left out"
                 self._add(message, node, collision)
             else:
                 total = total + geometry.origin @ Inertia.at_center(
-                    own * volume, geometry.shape.center, unit * (own * volume)
+                    density_value * volume, geometry.shape.center, unit * (density_value * volume)
                 )
                 known += 1
         if not collisions:
@@ -175,12 +175,12 @@ class LinkReader:
             if geometry is None:
                 message = f"<{tag}> needs a <geometry>: read as empty, as Gazebo does"
                 reader.warn(element, "ELEMENT_MISSING", message)
-            found = None if geometry is None else self._shape(node, geometry, tag)
+            read_shape = None if geometry is None else self._shape(node, geometry, tag)
             pose = self._pose(node, element)
             material = element.first("material") if tag == "visual" else None
             appearance = None if material is None else _material(reader, material)
-            if found is not None:
-                shape, inner = found
+            if read_shape is not None:
+                shape, inner = read_shape
                 name, friction = element.attributes.get("name", ""), self._friction(node, element)
                 result.append((Geometry(shape, compose(pose, inner), name, appearance, friction), element))
         return result

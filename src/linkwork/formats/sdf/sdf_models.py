@@ -91,11 +91,11 @@ class _Builder:
                 case "model":
                     self.read_model(document, child, scope, prefix, level)
                 case "include":
-                    found = self.documents.include(document, child)
-                    if found is not None:
+                    included = self.documents.include(document, child)
+                    if included is not None:
                         merge = document.reader.flag_attribute(child, "merge")
                         overrides = _Overrides(child, document.reader, merge)
-                        self.read_model(*found, scope, prefix, level, overrides)
+                        self.read_model(*included, scope, prefix, level, overrides)
 
     def node(self, reader: SdfReader, element: Element, scope: Scope, prefix: str, name: str | None = None) -> Node:
         """Add a frame to a scope, under the name that its element states."""
@@ -120,15 +120,15 @@ class _Builder:
         Since SDF 1.7 a link, a joint, a model and a frame have distinct names; before, only those of a kind, and a
         name means the link.  DUPLICATE_NAME is the error.
         """
-        other = scope.names.setdefault(name, node)
-        if other is node:
+        earlier = scope.names.setdefault(name, node)
+        if earlier is node:
             return
-        if other.kind == node.kind or reader.release >= (1, 7):
-            first = f"<{other.element.tag}>"
-            line = "" if other.element.line is None else f" on line {other.element.line}"
+        if earlier.kind == node.kind or reader.release >= (1, 7):
+            first = f"<{earlier.element.tag}>"
+            line = "" if earlier.element.line is None else f" on line {earlier.element.line}"
             message = f"<{node.element.tag}> has the name {quoted(name)} of a {first}{line}"
             reader.error(node.element, "DUPLICATE_NAME", message)
-        elif _ORDER.index(node.kind) < _ORDER.index(other.kind):
+        elif _ORDER.index(node.kind) < _ORDER.index(earlier.kind):
             scope.names[name] = node
 
     def read_model(
@@ -209,8 +209,8 @@ class _Builder:
         models = len(scope.models)
         self.read_content(document, element, inner, prefix, level + 1, _CONTENT)
         link = element.attributes.get("canonical_link", "").strip()
-        first = next((one.name for one in inner.links), "")
-        first = first or next((one.name for one in inner.models), "")
+        first = next((x.name for x in inner.links), "")
+        first = first or next((x.name for x in inner.models), "")
         proxy.carrier_name = link or first.removeprefix(prefix)
         proxy.base_name = proxy.base_name or "__model__"
         scope.links += inner.links

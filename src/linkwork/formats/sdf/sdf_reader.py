@@ -140,7 +140,7 @@ def _read(
     if inertia == "ignore":
         message = "all inertias are ignored, as requested"
         document.reader.note(world, "INERTIA_IGNORED", message)
-    read = [found for node in joints if (found := read_joint(models.frames, node, continuous)) is not None]
+    read = [joint for node in joints if (joint := read_joint(models.frames, node, continuous)) is not None]
     findings.raise_errors()
     tree = SpanningTree(models.frames, links, names, floating_base)
     tree.build(read)
@@ -190,10 +190,10 @@ def _chosen(models: Models, model: str | None) -> Sequence[Node]:
     """Return the outermost models to read.  Raises UnknownNameError for a name that is not one of them."""
     if model is None:
         return models.outermost
-    found = [node for node in models.outermost if node.name == model]
-    if not found:
+    matches = [node for node in models.outermost if node.name == model]
+    if not matches:
         raise UnknownNameError("model", model, [node.name for node in models.outermost], where="load: model")
-    return found
+    return matches
 
 
 def _of(models: Models, nodes: Iterable[Node], chosen: Sequence[Node], model: str | None) -> list[Node]:
@@ -216,7 +216,9 @@ def _gravity(reader: SdfReader, world: Element) -> Vec3 | None:
         return None
     element = world.first("gravity")
     if element is None and reader.release < (1, 6):
-        element = next((found for one in world.all("physics") if (found := one.first("gravity")) is not None), None)
+        element = next(
+            (gravity for physics in world.all("physics") if (gravity := physics.first("gravity")) is not None), None
+        )
     return _GRAVITY if element is None else Vec3.of(reader.values(element, 3, _GRAVITY))
 
 
@@ -281,8 +283,8 @@ class _Followers:
         several = several or element.attributes.get("axis", "axis") != "axis"
         if several or (leader is not None and master is None):
             message = f"<mimic> of joint {quoted(described.name)} is not supported yet and is ignored"
-            what = "both joints need one axis each" if several else f"joint {quoted(name)} closes a loop"
-            reader.warn(element, "UNSUPPORTED", f"{message}: {what}")
+            reason = "both joints need one axis each" if several else f"joint {quoted(name)} closes a loop"
+            reader.warn(element, "UNSUPPORTED", f"{message}: {reason}")
             return described
         ratio, offset = reader.value(element, "multiplier", 1.0), reader.value(element, "offset", 0.0)
         offset -= ratio * reader.value(element, "reference", 0.0)
@@ -299,10 +301,10 @@ class _Followers:
         follower, leader = self.names(joint.node), self.names(master.node)
         name = f"{follower}_mimic"
         unit = "m" if joint.kind == "prismatic" else "rad"
-        one: Gear | Coupling = Coupling({follower: 1.0, leader: -ratio}, offset=offset, unit=unit, name=name)
+        coupling: Gear | Coupling = Coupling({follower: 1.0, leader: -ratio}, offset=offset, unit=unit, name=name)
         if "prismatic" not in (joint.kind, master.kind):
-            one = Gear(follower, leader, ratio, offset=offset, name=name)
-        self.constraints.append(ConstraintDescription(one, where, mimic_of=follower))
+            coupling = Gear(follower, leader, ratio, offset=offset, name=name)
+        self.constraints.append(ConstraintDescription(coupling, where, mimic_of=follower))
 
 
 def _initial(

@@ -71,8 +71,8 @@ class _Parts:
         path = [node]
         while (after := self.parents.get(path[-1], path[-1])) is not path[-1]:
             path.append(after)
-        for one in path:
-            self.parents[one] = path[-1]
+        for passed in path:
+            self.parents[passed] = path[-1]
         return path[-1]
 
     def join(self, a: Node, b: Node) -> bool:
@@ -196,18 +196,18 @@ class SpanningTree:
         for joint in accepted:
             for link in _ends(joint):
                 around.setdefault(link, []).append(joint)
-        found: set[SdfJoint] = set()
+        result: set[SdfJoint] = set()
         reached, stack = set(roots), [*roots]
         while stack:
             node = stack.pop()
             for joint in around.get(node, ()):
-                other = joint.child if joint.parent is node else joint.parent
-                if other not in reached:
-                    reached.add(other)
-                    stack.append(other)
-                    if other is joint.parent:
-                        found.add(joint)
-        return found
+                neighbour = joint.child if joint.parent is node else joint.parent
+                if neighbour not in reached:
+                    reached.add(neighbour)
+                    stack.append(neighbour)
+                    if neighbour is joint.parent:
+                        result.add(joint)
+        return result
 
     # -- descriptions
 
@@ -225,52 +225,54 @@ class SpanningTree:
         name = self.names.new_joint(name)
         self.joints.append(JointDescription(name, WORLD, self.names(link), joint, X, limits, none, none, where=where))
 
-    def _add_joint(self, one: SdfJoint, is_reversed: bool) -> None:
+    def _add_joint(self, sdf_joint: SdfJoint, is_reversed: bool) -> None:
         """Describe a joint of the tree.
 
         If its frame has the origin of the link after it, or any origin is as good, the joint is in the link's axes.  A
         ball joint has no axes that could be turned with the link.
         """
-        before, after = (one.child, one.parent) if is_reversed else (one.parent, one.child)
-        rotor = self.frames.relative(one.node, after)
-        is_central = tuple(rotor.translation) == (0.0, 0.0, 0.0) and (one.kind != "ball" or rotor.is_identity)
-        if one.kind in ("fixed", "prismatic") or is_central:
-            turn = self.frames.relative(after, one.node).rotation
+        before, after = (sdf_joint.child, sdf_joint.parent) if is_reversed else (sdf_joint.parent, sdf_joint.child)
+        rotor = self.frames.relative(sdf_joint.node, after)
+        is_central = tuple(rotor.translation) == (0.0, 0.0, 0.0) and (sdf_joint.kind != "ball" or rotor.is_identity)
+        if sdf_joint.kind in ("fixed", "prismatic") or is_central:
+            turn = self.frames.relative(after, sdf_joint.node).rotation
             placement, rotor = self.frames.relative(before, after), Pose.identity()
         else:
-            turn, placement = _NO_TURN, self.frames.relative(before, one.node)
-        joint = one.make(turn)
+            turn, placement = _NO_TURN, self.frames.relative(before, sdf_joint.node)
+        joint = sdf_joint.make(turn)
         joint = joint.reversed() if is_reversed and joint.nv else joint
-        self.tree.append(one)
+        self.tree.append(sdf_joint)
         self.joints.append(
             JointDescription(
-                name=self.names(one.node),
+                name=self.names(sdf_joint.node),
                 parent=self.names(before),
                 child=self.names(after),
                 joint=joint,
                 placement=placement,
-                limits=_limits(one, joint),
-                damping=values_of(one.axes, "damping") if one.axes else (0.0,) * joint.nv,
-                friction=values_of(one.axes, "friction") if one.axes else (0.0,) * joint.nv,
+                limits=_limits(sdf_joint, joint),
+                damping=values_of(sdf_joint.axes, "damping") if sdf_joint.axes else (0.0,) * joint.nv,
+                friction=values_of(sdf_joint.axes, "friction") if sdf_joint.axes else (0.0,) * joint.nv,
                 rotor=rotor,
-                where=one.reader.where(one.element),
-                drive=_drive(one, joint),
+                where=sdf_joint.reader.where(sdf_joint.element),
+                drive=_drive(sdf_joint, joint),
             )
         )
 
-    def _add_loop(self, one: SdfJoint) -> None:
+    def _add_loop(self, sdf_joint: SdfJoint) -> None:
         """Describe a joint that closes a loop, between frames "pin_F" on its parent and "pin_M" on its child.
 
         Their names end with underscores where links or frames of the file have them.
         """
-        name, where = self.names(one.node), one.reader.where(one.element)
+        name, where = self.names(sdf_joint.node), sdf_joint.reader.where(sdf_joint.element)
         F, M = (self.names.frames.underscored(f"{name}_{letter}") for letter in "FM")
-        for mark, link in ((F, one.parent), (M, one.child)):
-            self.marks.append(FrameDescription(mark, self.names(link), self.frames.relative(link, one.node), where))
-        joint = one.make(_NO_TURN)
+        for mark, link in ((F, sdf_joint.parent), (M, sdf_joint.child)):
+            self.marks.append(
+                FrameDescription(mark, self.names(link), self.frames.relative(link, sdf_joint.node), where)
+            )
+        joint = sdf_joint.make(_NO_TURN)
         values: dict[str, Any] = {}
         for key, argument, none in _LOOP_VALUES:
-            stated = values_of(one.axes, key)
+            stated = values_of(sdf_joint.axes, key)
             if all(value == none for value in stated):
                 continue
             if len(stated) == joint.nv == joint.nq:
@@ -279,36 +281,40 @@ class SpanningTree:
                 message = (
                     f"{argument} of joint {quoted(name)}, which closes a loop, is not supported yet and is ignored"
                 )
-                one.reader.warn(one.element, "UNSUPPORTED", message)
-        for axis, tag in zip(one.axes, ("axis", "axis2"), strict=False):
+                sdf_joint.reader.warn(sdf_joint.element, "UNSUPPORTED", message)
+        for axis, tag in zip(sdf_joint.axes, ("axis", "axis2"), strict=False):
             if axis.mimic is not None:
                 message = f"<mimic> of joint {quoted(name)}, which closes a loop, is not supported yet and is ignored"
-                one.reader.warn(axis.mimic, "UNSUPPORTED", message)
+                sdf_joint.reader.warn(axis.mimic, "UNSUPPORTED", message)
             if axis.initial:
                 message = f"initial_position of joint {quoted(name)}, which closes a loop, is ignored"
-                one.reader.note(one.element.first(tag) or one.element, "IGNORED", message)
+                sdf_joint.reader.note(sdf_joint.element.first(tag) or sdf_joint.element, "IGNORED", message)
         self.constraints.append(ConstraintDescription(LoopJoint(name, joint, M, F, **values), where))
 
-    def _add_gear(self, one: SdfJoint) -> None:
+    def _add_gear(self, sdf_joint: SdfJoint) -> None:
         """Describe a gearbox: a gear between the hinges that carry its parent and its child on the reference body.
 
         The angle of its child about its second axis is the negated ratio times that of its parent about its first.
         """
         hinges = {frozenset(_ends(joint)): joint for joint in self.tree if joint.kind in ("revolute", "continuous")}
         pairs = []
-        for link, axis in zip(_ends(one), one.axes, strict=True):
-            hinge = None if one.gear_reference is None else hinges.get(frozenset((one.gear_reference, link)))
-            sign = 0.0 if hinge is None else self._sign(one, axis.direction, hinge)
+        for link, axis in zip(_ends(sdf_joint), sdf_joint.axes, strict=True):
+            hinge = (
+                None if sdf_joint.gear_reference is None else hinges.get(frozenset((sdf_joint.gear_reference, link)))
+            )
+            sign = 0.0 if hinge is None else self._sign(sdf_joint, axis.direction, hinge)
             pairs.append((hinge, sign if hinge is None or hinge.child is link else -sign))
         (first, s1), (second, s2) = pairs
-        name, where = self.names(one.node), one.reader.where(one.element)
+        name, where = self.names(sdf_joint.node), sdf_joint.reader.where(sdf_joint.element)
         if first is None or second is None or s1 * s2 == 0.0:
             message = (
                 f"gearbox {quoted(name)} is not supported yet and is ignored: its parent and its child need hinges"
             )
-            one.reader.warn(one.element, "UNSUPPORTED", f"{message} about its axes on the gearbox_reference_body")
+            sdf_joint.reader.warn(
+                sdf_joint.element, "UNSUPPORTED", f"{message} about its axes on the gearbox_reference_body"
+            )
             return
-        ratio = -one.gear_ratio * s1 * s2
+        ratio = -sdf_joint.gear_ratio * s1 * s2
         gear = Gear(self.names(second.node), self.names(first.node), ratio, name=name)
         self.constraints.append(ConstraintDescription(gear, where))
 
@@ -324,21 +330,21 @@ def _ends(joint: SdfJoint) -> tuple[Node, Node]:
     return joint.parent, joint.child
 
 
-def _limits(one: SdfJoint, joint: JointType) -> Limits:
+def _limits(sdf_joint: SdfJoint, joint: JointType) -> Limits:
     """Return the limits that the axes state; infinite ones for a joint with other coordinates than its axes."""
-    if len(one.axes) != joint.nv:
+    if len(sdf_joint.axes) != joint.nv:
         return Limits.none(joint)
-    velocity, effort = values_of(one.axes, "velocity"), values_of(one.axes, "effort")
+    velocity, effort = values_of(sdf_joint.axes, "velocity"), values_of(sdf_joint.axes, "effort")
     if joint.nq != joint.nv:
         return replace(Limits.none(joint), velocity=velocity, effort=effort)
-    return Limits(values_of(one.axes, "lower"), values_of(one.axes, "upper"), velocity, effort)
+    return Limits(values_of(sdf_joint.axes, "lower"), values_of(sdf_joint.axes, "upper"), velocity, effort)
 
 
-def _drive(one: SdfJoint, joint: JointType) -> Drive:
-    stiffness, rest = values_of(one.axes, "stiffness"), values_of(one.axes, "rest")
+def _drive(sdf_joint: SdfJoint, joint: JointType) -> Drive:
+    stiffness, spring_position = values_of(sdf_joint.axes, "stiffness"), values_of(sdf_joint.axes, "spring_position")
     return Drive(
         stiffness=stiffness if any(stiffness) else (),
-        rest=tuple(joint.integrate(joint.zero(), rest)) if any(rest) and any(stiffness) else (),
+        rest=tuple(joint.integrate(joint.zero(), spring_position)) if any(spring_position) and any(stiffness) else (),
     )
 
 
@@ -352,5 +358,5 @@ _LOOP_VALUES = (
     ("damping", "damping", 0.0),
     ("friction", "friction", 0.0),
     ("stiffness", "stiffness", 0.0),
-    ("rest", "rest", 0.0),
+    ("spring_position", "rest", 0.0),
 )

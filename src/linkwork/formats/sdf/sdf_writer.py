@@ -116,9 +116,9 @@ class _Writer:
         for joint in self.joints:
             self._joint(model, joint)
         loops = LoopWriter(self.tree, self.described, self.log, self.link_names, self.joint_names)
-        for one in self.tree.constraints:
-            if isinstance(one, LoopJoint):
-                loops.add(model, one)
+        for constraint in self.tree.constraints:
+            if isinstance(constraint, LoopJoint):
+                loops.add(model, constraint)
         added = loops.own_ends(self._parents())
         for frame in self.marks:
             if frame.name in added:
@@ -135,7 +135,9 @@ class _Writer:
 
     def _parents(self) -> dict[str, str]:
         """Return the parent of each link that a joint moves or fixes, by names in the file."""
-        result = {self.link_names[one.child]: self.link_names.get(one.parent, one.parent) for one in self.joints}
+        result = {
+            self.link_names[joint.child]: self.link_names.get(joint.parent, joint.parent) for joint in self.joints
+        }
         if self.described.base is None and self.root is not None:
             result[self.link_names[self.root]] = "world"
         return result
@@ -155,13 +157,13 @@ class _Writer:
         joints: dict[str, str] = {}
         marks: dict[str, str] = {}
         renamed: dict[str, str] = {}  # new names by element
-        loops = [one.name for one in self.tree.constraints if isinstance(one, LoopJoint)]
-        for kind, own, result in (
+        loops = [constraint.name for constraint in self.tree.constraints if isinstance(constraint, LoopJoint)]
+        for kind, described_names, result in (
             ("link", [link.name for link in (*self.described.links, *self.links)], links),
             ("joint", [*(joint.name for joint in self.joints), *loops, _BASE], joints),
             ("frame", [frame.name for frame in self.marks], marks),
         ):
-            for name in own:
+            for name in described_names:
                 is_world = kind == "link" and name == "world"
                 result[name] = name if is_world else names.new(_allowed(kind, name))
                 if result[name] != name and name != _BASE:
@@ -251,7 +253,7 @@ class _Writer:
         if not resists and (any(joint.damping) or any(joint.friction)):
             self.log.lost(element, "damping and friction without effect are not written")
         drive, nv = joint.drive, kind.nv
-        rest = kind.difference(kind.zero(), drive.rest) if drive.rest else [0.0] * nv
+        spring_position = kind.difference(kind.zero(), drive.rest) if drive.rest else [0.0] * nv
         values = {
             "lower": lower,
             "upper": upper,
@@ -260,7 +262,7 @@ class _Writer:
             "damping": joint.damping if resists else (0.0,) * nv,
             "friction": joint.friction if resists else (0.0,) * nv,
             "spring_stiffness": drive.stiffness or (0.0,) * nv,
-            "spring_reference": tuple(map(float, rest)),
+            "spring_reference": tuple(map(float, spring_position)),
         }
         add_axes(self.log, node, element, kind, values)
         self._lost_drive(element, joint)

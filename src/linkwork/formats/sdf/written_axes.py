@@ -36,7 +36,7 @@ def add_axes(
             log.lost(element, "bounds of the sine and cosine of an angle are not written")
         values = {**values, "lower": (-math.inf,), "upper": (math.inf,)}
     if not axes:
-        if any(x != none.get(key, 0.0) for key, numbers in values.items() for x in numbers):
+        if any(x != none.get(key, 0.0) for key, elements in values.items() for x in elements):
             log.lost(element, f"limits, damping, friction and springs of a {type_of(kind)} joint are lost")
         return
     if isinstance(kind, Universal) and abs(kind.first.dot(kind.second)) > _RIGHT_ANGLE:
@@ -47,11 +47,11 @@ def add_axes(
         child = node.add("axis" if k == 0 else "axis2")
         child.add("xyz", number_list_text(axis))
         limit, dynamics = Node("limit"), Node("dynamics")
-        for key, numbers in values.items():
-            if key in none and NO_LIMIT <= abs(numbers[k]) < math.inf:
+        for key, elements in values.items():
+            if key in none and NO_LIMIT <= abs(elements[k]) < math.inf:
                 log.changed(element, f"a bound of {NO_LIMIT:g} or more is none in SDF")
-            if numbers[k] != none.get(key, 0.0):
-                (limit if key in none else dynamics).add(key, number_text(numbers[k]))
+            if elements[k] != none.get(key, 0.0):
+                (limit if key in none else dynamics).add(key, number_text(elements[k]))
         child.children += [part for part in (limit, dynamics) if part.children]
 
 

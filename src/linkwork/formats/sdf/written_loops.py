@@ -77,7 +77,7 @@ class LoopWriter:
         Such a loop connects a part that moves freely with another one.  ``carried`` has the parent of each link that a
         joint moves or fixes.
         """
-        before, found, children = dict(carried), set[str](), {*carried}
+        before, as_loops, children = dict(carried), set[str](), {*carried}
 
         def top(link: str) -> str:
             while link in before:
@@ -87,23 +87,31 @@ class LoopWriter:
         for is_first in (True, False):  # the reader's order: first the loops whose child no joint carries
             for name, (parent, child) in self.written.items():
                 a, b = top(parent), top(child)
-                if a == b or name in found or (is_first and child in children):
+                if a == b or name in as_loops or (is_first and child in children):
                     continue
                 before[a if b == "world" else b] = b if b == "world" else a
-                found.add(name)
+                as_loops.add(name)
                 children.add(child)
                 message = "the loop connects a link that moves freely: readers take it for a joint of the tree"
                 self.log.changed(f"joint[{name}]", f"{message}, and have the link with other coordinates")
-        loops = [one for one in self.tree.constraints if isinstance(one, LoopJoint) and one.name in self.written]
-        same = [one for one in loops if one.name not in found and self.joints[one.name] == one.name]
-        return {name for one in same for name in own_ends(one)}
+        loops = [
+            constraint
+            for constraint in self.tree.constraints
+            if isinstance(constraint, LoopJoint) and constraint.name in self.written
+        ]
+        same = [
+            constraint
+            for constraint in loops
+            if constraint.name not in as_loops and self.joints[constraint.name] == constraint.name
+        ]
+        return {name for constraint in same for name in own_ends(constraint)}
 
     def carrier(self, name: str) -> tuple[str, Pose]:
         """Return the link on which a frame is written, and the frame's pose on the link."""
-        found, frame = self.described.carrier(self.tree, name), self.tree.frame(name)
-        if found is None or found[0] == WORLD_LINK:
+        carrier, frame = self.described.carrier(self.tree, name), self.tree.frame(name)
+        if carrier is None or carrier[0] == WORLD_LINK:
             return ROOT, frame.placement
-        return self.links[found[0]], found[1]
+        return self.links[carrier[0]], carrier[1]
 
     def _lost(self, loop: LoopJoint, message: str) -> None:
         self.log.lost(f"joint[{loop.name}]", message)
@@ -119,6 +127,9 @@ class LoopWriter:
         """Return the pose of a frame in the world where each joint is at its zero, also one that follows another."""
         X, body = frame.placement, frame.body
         while body != WORLD:
-            one = self.tree.bodies[body]
-            X, body = one.placement @ one.joint.X(one.joint.zero()) @ one.rotor @ X, one.parent
+            next_body = self.tree.bodies[body]
+            X, body = (
+                next_body.placement @ next_body.joint.X(next_body.joint.zero()) @ next_body.rotor @ X,
+                next_body.parent,
+            )
         return X

@@ -197,18 +197,18 @@ def _material(reader: Reader, element: Element, materials: Materials) -> Materia
 
     A definition with a name is added to ``materials``.
     """
-    own = _own_material(reader, element)
-    if own.rgba is not None or own.texture is not None:
-        if own.name:
-            materials.named.setdefault(own.name, own)
-        return own
-    if own.name in materials.named:
-        return materials.named[own.name]
-    if own.name and own.name not in materials.unknown:  # each is reported once
-        hint = nearest(own.name, materials.named) if len(materials.unknown) < MOST_ISSUES else None
-        reader.warn(element, "UNKNOWN_MATERIAL", f"no material is named {quoted(own.name)}", hint)
-        materials.unknown.add(own.name)
-    return own
+    stated = _own_material(reader, element)
+    if stated.rgba is not None or stated.texture is not None:
+        if stated.name:
+            materials.named.setdefault(stated.name, stated)
+        return stated
+    if stated.name in materials.named:
+        return materials.named[stated.name]
+    if stated.name and stated.name not in materials.unknown:  # each is reported once
+        hint = nearest(stated.name, materials.named) if len(materials.unknown) < MOST_ISSUES else None
+        reader.warn(element, "UNKNOWN_MATERIAL", f"no material is named {quoted(stated.name)}", hint)
+        materials.unknown.add(stated.name)
+    return stated
 
 
 def _rgba(reader: Reader, element: Element) -> tuple[float, float, float, float]:

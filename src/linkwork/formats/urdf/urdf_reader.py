@@ -254,10 +254,10 @@ def _ends(reader: Reader, element: Element) -> Sequence[Element]:
     A second element of one end is the error DUPLICATE_ELEMENT.
     """
     first, second = _ENDS[element.tag]
-    ones, others = [*element.all(first)], [*element.all(second)]
-    if first == "link1" and len(ones) == 2 and not others:  # as in Isaac Sim's documentation
-        return ones
-    for tag, result in ((first, ones), (second, others)):
+    first_ends, second_ends = [*element.all(first)], [*element.all(second)]
+    if first == "link1" and len(first_ends) == 2 and not second_ends:  # as in Isaac Sim's documentation
+        return first_ends
+    for tag, result in ((first, first_ends), (second, second_ends)):
         if not result:
             reader.error(element, "ELEMENT_MISSING", f"<{element.tag}> needs a <{tag}>")
         elif len(result) > 1:
@@ -265,7 +265,7 @@ def _ends(reader: Reader, element: Element) -> Sequence[Element]:
                 f"a second <{tag}> in <{element.tag}>, which may have only one; the first is on line {result[0].line}"
             )
             reader.error(result[1], "DUPLICATE_ELEMENT", message)
-    return [*ones[:1], *others[:1]]
+    return [*first_ends[:1], *second_ends[:1]]
 
 
 def _end_pose(reader: Reader, end: Element) -> Pose:

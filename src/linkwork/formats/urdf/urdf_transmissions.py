@@ -90,7 +90,7 @@ class Drives:
             return Drive()
         result = {quantity: self._one(joint, quantity, values) for quantity, values in stated.values.items()}
         ratio, rotor = result.get("gear ratio"), result.get("rotor inertia")
-        armature, stiffness, rest = result.get("armature"), result.get("stiffness"), result.get("rest")
+        armature, stiffness, spring_position = result.get("armature"), result.get("stiffness"), result.get("rest")
         if rotor is not None and "gear ratio" in result and ratio is None:
             message = "the rotor's inertia is ignored too: its gear ratio is unknown"
             self.reader.warn(stated.values["rotor inertia"][0][1], "DRIVE_CONFLICT", message)
@@ -103,7 +103,7 @@ class Drives:
             armature=(armature,) if armature else (),
             gear_ratio=(ratio,) if ratio not in (None, 1.0) else (),
             stiffness=(stiffness,) if stiffness else (),
-            rest=tuple(type.integrate(type.zero(), [rest])) if rest else (),
+            rest=tuple(type.integrate(type.zero(), [spring_position])) if spring_position else (),
         )
 
     def _add(self, known: list[str], joint: str, quantity: str, element: Element) -> None:
@@ -129,13 +129,13 @@ class Drives:
 
     def _one(self, joint: Element, quantity: str, values: list[tuple[float, Element]]) -> float | None:
         """Return the value of a quantity if all elements state the same and it is valid; otherwise None."""
-        (value, first), *others = values
-        for other, element in others:
-            if other != value:
+        (value, first), *further = values
+        for further_value, element in further:
+            if further_value != value:
                 message = (
                     f"two values of the {quantity} of joint {quoted(joint.attributes.get('name', ''))}, {value!r} "
                 )
-                where = f"on line {first.line} and {other!r} here: neither is used"
+                where = f"on line {first.line} and {further_value!r} here: neither is used"
                 self.reader.warn(element, "DRIVE_CONFLICT", message + where)
                 return None
         if value < 0.0 and quantity not in ("gear ratio", "rest"):

@@ -137,10 +137,10 @@ class _Writer:
     def _loop(self, root: Node, loop: LoopJoint) -> bool:
         """Write a loop joint; return False if the file cannot have it."""
         ends = [self.described.carrier(self.tree, name) for name in (loop.relative_to, loop.frame)]
-        found = [end for end in ends if end is not None]
-        if len(found) < 2 or not has_loop_joint(loop):
+        existing = [end for end in ends if end is not None]
+        if len(existing) < 2 or not has_loop_joint(loop):
             return False
-        self.elements.add_loop(root, loop, found)
+        self.elements.add_loop(root, loop, existing)
         return True
 
     # -- links
@@ -242,13 +242,15 @@ class _Writer:
     # -- transmissions
 
     def _transmissions(self, root: Node, joints: Sequence[JointDescription]) -> None:
-        actuators = [] if self.with_loops_file else [one for one in self.tree.actuators if len(one.joints) == 1]
+        actuators = (
+            [] if self.with_loops_file else [actuator for actuator in self.tree.actuators if len(actuator.joints) == 1]
+        )
         for joint in joints:
             ratio = joint.drive.gear_ratio
-            own = [actuator.name for actuator in actuators if actuator.joints[0][0] == joint.name]
-            if joint.joint.nv != 1 or (ratio in ((), (1.0,)) and not own):
+            motors = [actuator.name for actuator in actuators if actuator.joints[0][0] == joint.name]
+            if joint.joint.nv != 1 or (ratio in ((), (1.0,)) and not motors):
                 continue
-            name = own[0] if len(own) == 1 else f"{joint.name}_motor"
+            name = motors[0] if len(motors) == 1 else f"{joint.name}_motor"
             node = root.add("transmission", name=f"{joint.name}_transmission")
             node.add("type", "transmission_interface/SimpleTransmission")
             node.add("joint", name=joint.name).add("hardwareInterface", "hardware_interface/EffortJointInterface")

@@ -98,15 +98,15 @@ class JointElements:
             self.log.lost(element, "bounds without effect are not written")
         if kind.nv != 1:
             return
-        kept = {"effort": _bound(limits.effort[0]), "velocity": _bound(limits.velocity[0])}
+        attributes = {"effort": _bound(limits.effort[0]), "velocity": _bound(limits.velocity[0])}
         for key, values in (("acceleration", limits.acceleration), ("jerk", limits.jerk)):
             if any(map(math.isfinite, values)):
-                kept[key], self.version = number_text(values[0]), "1.2"
+                attributes[key], self.version = number_text(values[0]), "1.2"
         if node.attributes["type"] != "continuous":
             (lower,), (upper,) = limits.positions
-            node.add("limit", lower=_bound(lower), upper=_bound(upper), **kept)
-        elif len(kept) > 2 or any(map(math.isfinite, (*limits.effort, *limits.velocity))):
-            node.add("limit", **kept)
+            node.add("limit", lower=_bound(lower), upper=_bound(upper), **attributes)
+        elif len(attributes) > 2 or any(map(math.isfinite, (*limits.effort, *limits.velocity))):
+            node.add("limit", **attributes)
 
     def _dynamics(self, node: Node, element: str, joint: JointDescription) -> None:
         drive, kind = joint.drive, joint.joint
@@ -122,10 +122,10 @@ class JointElements:
             self.log.lost(element, "the static friction is not written")
         if drive.friction_velocity not in ((), (FRICTION_VELOCITY,)):
             self.log.lost(element, "the velocity scale of the law of friction is not written")
-        rest = kind.difference(kind.zero(), drive.rest)[0] if drive.rest else 0.0
-        for key, given in (("armature", drive.armature), ("spring_stiffness", drive.stiffness)):
-            values[key] = given[0] if given else 0.0
-        values["spring_reference"] = float(rest)
+        spring_position = kind.difference(kind.zero(), drive.rest)[0] if drive.rest else 0.0
+        for key, numbers_of_joint in (("armature", drive.armature), ("spring_stiffness", drive.stiffness)):
+            values[key] = numbers_of_joint[0] if numbers_of_joint else 0.0
+        values["spring_reference"] = float(spring_position)
         stated = {key: number_text(value) for key, value in values.items() if value != 0.0}
         if stated:  # urdfdom requires damping or friction
             node.add("dynamics", **({"damping": "0"} | stated))

@@ -55,8 +55,8 @@ def _stated(reader: PrimReader, prim: Any) -> _Stated:
         is_none = value is None or all(float(x) == -math.inf for x in value)  # the schema's sign of no value
     except (TypeError, ValueError):
         is_none = False
-    if not is_none and (numbers := reader.vector(prim, "physics:centerOfMass")) is not None:
-        center = Vec3.of(numbers)
+    if not is_none and (vector := reader.vector(prim, "physics:centerOfMass")) is not None:
+        center = Vec3.of(vector)
     diagonal, inertia = reader.vector(prim, "physics:diagonalInertia"), None
     if diagonal is not None and any(diagonal):
         axes = reader.value(prim, "physics:principalAxes")
@@ -66,9 +66,9 @@ def _stated(reader: PrimReader, prim: Any) -> _Stated:
         inertia = rotation @ Symmetric3.diagonal(*(units.torque * x for x in diagonal))
     whole = reader.array(prim, "newton:inertia")
     if whole is not None and whole.size:
-        numbers = reader.vector(prim, "newton:inertia", 6)
-        if numbers is not None:
-            xx, yy, zz, xy, xz, yz = (units.torque * x for x in numbers)
+        vector = reader.vector(prim, "newton:inertia", 6)
+        if vector is not None:
+            xx, yy, zz, xy, xz, yz = (units.torque * x for x in vector)
             inertia = Symmetric3(xx, xy, xz, yy, yz, zz)
     return _Stated(units.mass * mass if mass > 0.0 else None, units.density * density or None, center, inertia)
 
@@ -99,17 +99,17 @@ def body_inertia(
             inertia, has_default = _of_collider(reader, collider, stated.density)
             total = total + inertia
             is_default |= has_default
-        found, middle, spread = mass_properties(total)
+        collider_mass, middle, spread = mass_properties(total)
         if mass is None and is_default:
             message = (
                 f"a body without a mass: its colliders without a density have {WATER:g} kg/m³, as UsdPhysics defines, "
-                f"and the body has {found:.4g} kg"
+                f"and the body has {collider_mass:.4g} kg"
             )
             reader.warn(body, "DENSITY_DEFAULT", message, "state physics:mass or physics:density")
-        if found > 0.0:
+        if collider_mass > 0.0:
             if mass is not None:
-                spread = spread * (mass / found)
-            mass = found if mass is None else mass
+                spread = spread * (mass / collider_mass)
+            mass = collider_mass if mass is None else mass
             if about is None:
                 moved = Vec3.zero() if center is None else center - middle
                 about = Inertia.at_center(mass, moved, spread).about

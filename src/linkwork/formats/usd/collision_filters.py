@@ -24,7 +24,7 @@ def disabled_pairs(
     those of each link by its name.  Pairs of colliders of a link with several are disabled only if all pairs of both
     links are.
     """
-    owner = {str(c.prim.GetPath()): link for link, found in colliders.items() for c in found}
+    owner = {str(c.prim.GetPath()): link for link, colliders_of_link in colliders.items() for c in colliders_of_link}
     if len(owner) ** 2 > _MAX_PAIRS:
         if any(_is_filter(prim) for prim in prims):
             message = (
@@ -37,15 +37,15 @@ def disabled_pairs(
     for prim in prims:
         schemas = prim.GetAppliedSchemas()
         if "PhysicsFilteredPairsAPI" in schemas:
-            own = _below(str(prim.GetPath()), owner)
+            paths = _below(str(prim.GetPath()), owner)
             for target in reader.targets(prim, "physics:filteredPairs"):
-                filtered |= _products(own, _below(str(target), owner))
+                filtered |= _products(paths, _below(str(target), owner))
         if str(prim.GetTypeName()) == "PhysicsCollisionGroup":
             groups[str(prim.GetPath())] = prim, _members(prim, owner)
         for name in ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"):
             if prim.HasAttribute(name) and len({owner[path] for path in _below(str(prim.GetPath()), owner)}) > 1:
-                own = [] if reader.flag(prim, name, True) else _below(str(prim.GetPath()), owner)
-                filtered |= _products(own, own)
+                paths = [] if reader.flag(prim, name, True) else _below(str(prim.GetPath()), owner)
+                filtered |= _products(paths, paths)
     filtered |= _between_groups(reader, groups, owner)
     if not filtered:
         return []
@@ -75,12 +75,12 @@ def _is_filter(prim: Any) -> bool:
 
 def _below(path: str, owner: Mapping[str, str]) -> list[str]:
     """Return the colliders at or below a path."""
-    return [one for one in owner if one == path or one.startswith(path.rstrip("/") + "/")]
+    return [collider for collider in owner if collider == path or collider.startswith(path.rstrip("/") + "/")]
 
 
 def _products(first: Iterable[str], second: Iterable[str]) -> set[frozenset[str]]:
-    others = [*second]
-    return {frozenset((a, b)) for a in first for b in others if a != b}
+    second_paths = [*second]
+    return {frozenset((a, b)) for a in first for b in second_paths if a != b}
 
 
 def _members(group: Any, owner: Mapping[str, str]) -> list[str]:
@@ -107,8 +107,8 @@ def _between_groups(
             for path in paths
             for target in reader.targets(groups[path][0], "physics:filteredGroups")
         }
-        others: set[str] = set()
-        for other in named:
-            others |= members.get(other, set())
-        result |= _products(members[name], set(owner) - others if inverted else others)
+        allowed: set[str] = set()
+        for group in named:
+            allowed |= members.get(group, set())
+        result |= _products(members[name], set(owner) - allowed if inverted else allowed)
     return result

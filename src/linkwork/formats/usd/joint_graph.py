@@ -70,12 +70,12 @@ def joint_graph(
     for link in fixed:
         owner[top(link)] = WORLD
         neighbours[WORLD].append((link, None))
-    tree, loops, still = [], [], {WORLD, *fixed}
-    for joint in sorted(joints, key=lambda one: one.excluded):
+    tree, loops, immobile = [], [], {WORLD, *fixed}
+    for joint in sorted(joints, key=lambda joint_prim: joint_prim.excluded):
         first, second = (end.link for end in joint.ends)
         if isinstance(joint.joint, Floating):
             reader.note(joint.prim, "a joint that is free in all directions does not join bodies: it is ignored")
-        elif first in still and second in still:
+        elif first in immobile and second in immobile:
             reader.note(joint.prim, "a joint between two bodies that do not move is ignored")
         elif top(first) == top(second):
             loops.append(joint)
@@ -92,7 +92,7 @@ def joint_graph(
             parts.setdefault(top(link), []).append(link)
     entered, chosen = {joint.ends[1].link for joint in tree}, {*roots}
     floating = [_start(members, chosen, entered) for members in parts.values()]
-    found: dict[int, JointDescription] = {}
+    described: dict[int, JointDescription] = {}
     bases = []
     taken = Names(joint.name for joint in joints)
     for link in floating:
@@ -115,15 +115,15 @@ def joint_graph(
     visited, waiting = {WORLD, *floating}, [WORLD, *floating]
     while waiting:
         link = waiting.pop()
-        for other, edge in neighbours[link]:
-            if other in visited:
+        for neighbour, edge in neighbours[link]:
+            if neighbour in visited:
                 continue
-            visited.add(other)
-            waiting.append(other)
+            visited.add(neighbour)
+            waiting.append(neighbour)
             if edge is not None:
-                found[id(edge)] = _described(reader, edge, link, by_path)
-    graph.joints = [*bases, *welds, *(found[id(joint)] for joint in joints if id(joint) in found)]
-    graph.used = [joint for joint in joints if id(joint) in found]
+                described[id(edge)] = _described(reader, edge, link, by_path)
+    graph.joints = [*bases, *welds, *(described[id(joint)] for joint in joints if id(joint) in described)]
+    graph.used = [joint for joint in joints if id(joint) in described]
     names = Names((*owner, *marks))
     for loop in loops:
         _close(reader, graph, loop, names)
@@ -191,13 +191,13 @@ def _close(reader: PrimReader, graph: Graph, joint: JointPrim, names: Names) -> 
         }
     loop = LoopJoint(joint.name, joint.joint, ends[1].name, ends[0].name, **values)
     graph.constraints.append(ConstraintDescription(loop, where))
-    for what, present in (
+    for property_name, present in (
         ("armature", joint.drive.armature),
         ("drive", joint.actuators),
         ("relation to another joint", joint.mimic),
     ):
         if present:
-            reader.warn(joint.prim, "UNSUPPORTED", f"the {what} of a joint that closes a loop is left out")
+            reader.warn(joint.prim, "UNSUPPORTED", f"the {property_name} of a joint that closes a loop is left out")
     first, second = (end.link for end in joint.ends)
     if not joint.collides and first != second:
         graph.pairs.append(DisabledPair(first, second, "Adjacent"))

@@ -67,10 +67,10 @@ def read_joint(reader: PrimReader, prim: Any, name: str, ends: tuple[End, End]) 
     if read is None:
         reader.warn(prim, "UNSUPPORTED", f"joints of type {kind} are not supported: the joint is left out")
         return None
-    found = read(reader, prim)
-    if found is None:
+    description = read(reader, prim)
+    if description is None:
         return None
-    joint, directions, lower, upper = found
+    joint, directions, lower, upper = description
     result = JointPrim(
         prim=prim,
         name=name,
@@ -95,15 +95,15 @@ def read_joint(reader: PrimReader, prim: Any, name: str, ends: tuple[End, End]) 
     return result
 
 
-Found = tuple[JointType, tuple[str, ...], tuple[float, ...], tuple[float, ...]] | None
+JointReading = tuple[JointType, tuple[str, ...], tuple[float, ...], tuple[float, ...]] | None
 
 
-def _fixed(reader: PrimReader, prim: Any) -> Found:
+def _fixed(reader: PrimReader, prim: Any) -> JointReading:
     return Fixed(), (), (), ()
 
 
-def _one_axis(build: Callable[[Vec3], JointType], kind: str) -> Callable[[PrimReader, Any], Found]:
-    def read(reader: PrimReader, prim: Any) -> Found:
+def _one_axis(build: Callable[[Vec3], JointType], kind: str) -> Callable[[PrimReader, Any], JointReading]:
+    def read(reader: PrimReader, prim: Any) -> JointReading:
         axis = reader.word(prim, "physics:axis", "XYZ", "X")
         scale = _scale(reader, kind + axis)
         lower = _bound(reader, prim, "physics:lowerLimit", -_INF, scale)
@@ -127,14 +127,14 @@ def _bound(reader: PrimReader, prim: Any, name: str, none: float, scale: float) 
     return scale * reader.number(prim, name, none, infinite=True)
 
 
-def _spherical(reader: PrimReader, prim: Any) -> Found:
+def _spherical(reader: PrimReader, prim: Any) -> JointReading:
     names = ("physics:coneAngle0Limit", "physics:coneAngle1Limit")
     if any(0.0 <= reader.number(prim, name, -1.0, infinite=True) < _INF for name in names):
         reader.warn(prim, "UNSUPPORTED", "the cone limit of a spherical joint is left out: the joint has no limits")
     return Spherical(), ("rotX", "rotY", "rotZ"), (), ()
 
 
-def _generic(reader: PrimReader, prim: Any) -> Found:
+def _generic(reader: PrimReader, prim: Any) -> JointReading:
     """Return the joint of a prim with limits for each direction: a direction with low > high is locked."""
     free, lower, upper = [], {}, {}
     for direction in (kind + axis for kind in ("trans", "rot") for axis in "XYZ"):
@@ -181,7 +181,7 @@ def _generic_type(moves: Sequence[str], turns: Sequence[str]) -> JointType:
     return parts[0] if len(parts) == 1 else Composite(tuple(parts))
 
 
-_TYPES: dict[str, Callable[[PrimReader, Any], Found]] = {
+_TYPES: dict[str, Callable[[PrimReader, Any], JointReading]] = {
     "PhysicsFixedJoint": _fixed,
     "PhysicsRevoluteJoint": _one_axis(Revolute, "rot"),
     "PhysicsPrismaticJoint": _one_axis(Prismatic, "trans"),
@@ -222,8 +222,8 @@ def _read_extensions(reader: PrimReader, joint: JointPrim) -> None:
         speeds.append(_scale(reader, direction) * first(direction, _SPEED, _INF))
         efforts.append(effort * first(direction, ("urdf:limit:effort",), _INF))
     joint.damping, joint.friction = tuple(damping), tuple(friction)
-    still = tuple(max(a, b) for a, b in zip(static, friction, strict=True)) if any(static) else ()
-    joint.drive = Drive(armature=tuple(armature) if any(armature) else (), static_friction=still)
+    static_friction = tuple(max(a, b) for a, b in zip(static, friction, strict=True)) if any(static) else ()
+    joint.drive = Drive(armature=tuple(armature) if any(armature) else (), static_friction=static_friction)
     limits = joint.limits
     joint.limits = Limits(limits.lower, limits.upper, tuple(speeds), tuple(efforts))
     if reader.at_least_zero(prim, "physxJoint:jointFriction") > 0.0:
@@ -277,8 +277,8 @@ def _drives(joint: JointPrim) -> Iterator[tuple[str, str, int]]:
 def _read_drives(reader: PrimReader, joint: JointPrim) -> None:
     """Read the drives of a joint as actuators: servos of the position or the velocity, and motors without gains."""
     actuators, targets, efforts = [], [], [*joint.limits.effort]
-    found = [*_drives(joint)]
-    for instance, direction, index in found:
+    drives = [*_drives(joint)]
+    for instance, direction, index in drives:
         prefix = f"drive:{instance}:physics"
         if index < 0:
             reader.note(joint.prim, f"the drive {instance!r} is ignored: the joint has no such motion")
@@ -304,7 +304,7 @@ def _read_drives(reader: PrimReader, joint: JointPrim) -> None:
         if most < _INF:
             efforts[index] = min(efforts[index], most)
         gear = tuple(1.0 if k == index else 0.0 for k in range(joint.joint.nv))
-        name = joint.name if len(found) == 1 else f"{joint.name}_{instance}"
+        name = joint.name if len(drives) == 1 else f"{joint.name}_{instance}"
         force = (-most, most)
         gain, bias = (stiffness, 0.0, 0.0), (0.0, -stiffness, -damping)
         if stiffness:

@@ -196,18 +196,18 @@ def _plane(reader: PrimReader, prim: Any, matrix: np.ndarray) -> tuple[Shape | N
 
 
 def _mesh(reader: PrimReader, prim: Any, matrix: np.ndarray) -> tuple[Shape | None, Pose]:
-    nothing = None, Pose.identity()
+    no_shape = None, Pose.identity()
     points, indices = reader.array(prim, "points"), reader.array(prim, "faceVertexIndices", int)
     if points is None or points.ndim != 2 or points.shape[1:] != (3,) or not len(points):
         reader.warn(prim, "MESH_EMPTY", "a collision mesh without points: it is left out")
-        return nothing
+        return no_shape
     if len(points) > _MAX_POINTS:
         reader.error(prim, "TOO_LARGE", f"a mesh with {len(points)} points, more than the limit of {_MAX_POINTS}")
-        return nothing
+        return no_shape
     indices = np.empty(0, int) if indices is None else indices.ravel()
     if not np.isfinite(points).all() or (len(indices) and not (indices.min() >= 0 and indices.max() < len(points))):
         reader.error(prim, "MESH_CORRUPT", "a mesh with points that are not finite, or corners that do not exist")
-        return nothing
+        return no_shape
     used = points[np.unique(indices)] if len(indices) else points
     at = used @ matrix[:3, :3].T + matrix[:3, 3]
     approximation = reader.word(prim, "physics:approximation", _APPROXIMATIONS, "none")
@@ -226,7 +226,7 @@ def _mesh(reader: PrimReader, prim: Any, matrix: np.ndarray) -> tuple[Shape | No
         hull = Polytope(tuple(map(tuple, at.tolist())))
     except ValueError as error:
         reader.warn(prim, "MESH_EMPTY", f"a collision mesh without volume is left out: {error}")
-        return nothing
+        return no_shape
     if approximation == "boundingSphere":
         center, radius = hull.bounding_sphere
         return Sphere(radius), Pose(Rotation.identity(), center)

@@ -14,7 +14,7 @@ from linkwork.spatial import Pose, Vec3
 __all__ = ["RigidPart", "Transforms", "nearest_rotation", "pose_of"]
 
 _SHEAR = 1e-5  # cosine of two axes that count as perpendicular
-_ONE = 1e-9  # scales within this of 1 are 1
+_UNIT_TOLERANCE = 1e-9  # scales within this of 1 are 1
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,21 @@ class Transforms:
             chain.append(prim)
             prim = prim.GetParent()
         matrix: np.ndarray = self._world[str(prim.GetPath())]
-        for one in reversed(chain):
-            own, is_absolute = self.local(one)
-            matrix = own if is_absolute else matrix @ own
-            self._world[str(one.GetPath())] = matrix
+        for ancestor in reversed(chain):
+            local_matrix, is_absolute = self.local(ancestor)
+            matrix = local_matrix if is_absolute else matrix @ local_matrix
+            self._world[str(ancestor.GetPath())] = matrix
         return matrix
 
     def relative(self, prim: Any, body: Any) -> np.ndarray:
         """Return the matrix of a prim at or below a body relative to the body's rigid frame, with lengths in m."""
         units, part = self.reader.units, self.rigid(body)
-        matrix, one = np.eye(4), prim
-        while one != body:
-            own, is_absolute = self.local(one)
+        matrix, ancestor = np.eye(4), prim
+        while ancestor != body:
+            local_matrix, is_absolute = self.local(ancestor)
             if is_absolute:
                 return np.asarray(_inverse(part.pose) @ self.absolute(prim))
-            matrix, one = own @ matrix, one.GetParent()
+            matrix, ancestor = local_matrix @ matrix, ancestor.GetParent()
         matrix = np.diag([*part.scale, 1.0]) @ matrix
         matrix[:3] *= units.length
         return matrix
@@ -85,23 +85,23 @@ class Transforms:
         reader, units = self.reader, self.reader.units
         matrix = self.world(prim)
         linear, scale = matrix[:3, :3], np.linalg.norm(matrix[:3, :3], axis=0)
-        nothing = RigidPart(Pose.identity(), np.ones(3))
+        identity = RigidPart(Pose.identity(), np.ones(3))
         if not (np.isfinite(matrix).all() and np.abs(matrix).max() <= LARGEST):
             reader.error(prim, "NOT_FINITE", "the transform to the world is not finite")
-            return nothing
+            return identity
         if scale.min() == 0.0 or np.linalg.det(linear / scale) <= 0.0:
             reader.error(prim, "SCALE", "the transform to the world has a zero scale, or mirrors the prim")
-            return nothing
+            return identity
         axes = linear / scale
         products = axes.T @ axes - np.eye(3)
         if np.abs(products).max() > _SHEAR:
             message = "the axes are not perpendicular in the world: a scale above the prim shears it"
             reader.error(prim, "SHEAR", message, "apply scales to the shapes, not to parents of rigid bodies")
-            return nothing
+            return identity
         rotation = rotation_of(units.turn @ nearest_rotation(axes))
         translation = units.length * (units.turn @ matrix[:3, 3])
         return RigidPart(
-            Pose(rotation, Vec3.of(translation.tolist())), np.where(np.abs(scale - 1.0) < _ONE, 1.0, scale)
+            Pose(rotation, Vec3.of(translation.tolist())), np.where(np.abs(scale - 1.0) < _UNIT_TOLERANCE, 1.0, scale)
         )
 
     def _read(self, prim: Any) -> tuple[np.ndarray, bool]:
@@ -119,24 +119,24 @@ class Transforms:
             value = op.Get(reader.time)
             if value is None:
                 continue
-            own: np.ndarray = np.eye(4)
+            matrix: np.ndarray = np.eye(4)
             if op.GetOpType() == UsdGeom.XformOp.TypeOrient:
                 quaternion = attribute.Get(reader.time)
-                own[:3, :3] = reader.rotation_of_quaternion(prim, name, quaternion).rows()
-                own = own.T if op.IsInverseOp() else own
+                matrix[:3, :3] = reader.rotation_of_quaternion(prim, name, quaternion).rows()
+                matrix = matrix.T if op.IsInverseOp() else matrix
             else:
                 try:
-                    own = np.array(op.GetOpTransform(reader.time), dtype=float).T
+                    matrix = np.array(op.GetOpTransform(reader.time), dtype=float).T
                 except Tf.ErrorException:
                     reader.error(prim, "DATA_TYPE", f"{name}: a value of another type than the transform needs")
                     continue
-            if not np.isfinite(own).all():
+            if not np.isfinite(matrix).all():
                 reader.error(prim, "NOT_FINITE", f"{name}: expected finite numbers, got {value}")
                 continue
-            if np.abs(own[3] - (0.0, 0.0, 0.0, 1.0)).max() > 1e-12:
+            if np.abs(matrix[3] - (0.0, 0.0, 0.0, 1.0)).max() > 1e-12:
                 reader.error(prim, "ROTATION", f"{name}: the last column of the matrix must be (0, 0, 0, 1)")
                 continue
-            result = result @ own
+            result = result @ matrix
         return result, bool(xform.GetResetXformStack())
 
 

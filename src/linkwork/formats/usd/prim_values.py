@@ -108,13 +108,13 @@ class PrimReader:
         if value is None:
             return None
         try:
-            numbers = tuple(float(x) for x in value)
+            elements = tuple(float(x) for x in value)
         except (TypeError, ValueError):
-            numbers = ()
-        if len(numbers) != count:
+            elements = ()
+        if len(elements) != count:
             self.error(prim, "DATA_TYPE", f"{name}: expected {count} numbers, got {quoted(repr(value))}")
             return None
-        return numbers if self._is_sound(prim, name, numbers) else None
+        return elements if self._is_sound(prim, name, elements) else None
 
     def array(self, prim: Any, name: str, kind: type = float) -> np.ndarray | None:
         """Return the values of an array attribute, or None if none are authored (DATA_TYPE)."""
@@ -152,19 +152,19 @@ class PrimReader:
     def rotation_of_quaternion(self, prim: Any, name: str, value: Any) -> Rotation:
         """Return the rotation of a value that must be a quaternion (DATA_TYPE, NOT_FINITE, QUAT_NORM)."""
         try:
-            numbers = (float(value.GetReal()), *(float(x) for x in value.GetImaginary()))
+            elements = (float(value.GetReal()), *(float(x) for x in value.GetImaginary()))
         except (AttributeError, TypeError):
             self.error(prim, "DATA_TYPE", f"{name}: expected a quaternion, got {quoted(repr(value))}")
             return Rotation.identity()
-        if not self._is_sound(prim, name, numbers):
+        if not self._is_sound(prim, name, elements):
             return Rotation.identity()
-        norm = math.hypot(*numbers)
+        norm = math.hypot(*elements)
         if abs(norm - 1.0) >= _MOST:
             self.error(prim, "QUAT_NORM", f"{name} must be a unit quaternion, its norm is {norm:.6g}")
             return Rotation.identity()
         if abs(norm - 1.0) > _SILENT:
             self.warn(prim, "QUAT_NORM", f"the norm of {name} is {norm:.9g}, not 1: normalised")
-        return rotation_of(Rotation.from_quaternion(*(x / norm for x in numbers)).rows())
+        return rotation_of(Rotation.from_quaternion(*(x / norm for x in elements)).rows())
 
     def _is_sound(self, prim: Any, name: str, row: Sequence[float]) -> bool:
         shown = ", ".join(f"{x!r}" for x in row)

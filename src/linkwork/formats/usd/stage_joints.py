@@ -80,8 +80,8 @@ class StageJoints:
             return End(WORLD, Pose(turned.rotation, Vec3.of((units.length * (units.turn @ position)).tolist())))
         prim = self.stage.GetPrimAtPath(targets[0])
         if not prim or not prim.IsActive():
-            what = "is deactivated" if prim else "does not exist"
-            reader.warn(joint, "UNKNOWN_LINK", f"physics:body{index}: {targets[0]} {what}: the joint is left out")
+            problem = "is deactivated" if prim else "does not exist"
+            reader.warn(joint, "UNKNOWN_LINK", f"physics:body{index}: {targets[0]} {problem}: the joint is left out")
             return None
         part, body = transforms.rigid(prim), body_above(prim, self.names)
         local = Pose(rotation, Vec3.of((reader.units.length * part.scale * position).tolist()))
@@ -146,9 +146,9 @@ class StageJoints:
         candidates = [*roots, *(link for link in poses if link not in entered), *poses]
         while True:
             while waiting:
-                for other in neighbours[waiting.pop()] - grounded:
-                    grounded.add(other)
-                    waiting.append(other)
+                for neighbour in neighbours[waiting.pop()] - grounded:
+                    grounded.add(neighbour)
+                    waiting.append(neighbour)
             free = next((link for link in candidates if link not in grounded), None)
             if free is None:
                 break

@@ -32,14 +32,14 @@ def check_nesting(text: str, where: Location) -> None:
     Expressions inside of strings and the names of a path count likewise.
     """
     depth = 0
-    for found in _TOKENS.finditer(text):
-        token = found[0]
+    for match in _TOKENS.finditer(text):
+        token = match[0]
         if token in "{([":
             depth += 1
         elif token in "})]":
             depth -= 1
         if depth > MAX_DEPTH or (len(token) > MAX_DEPTH and token[0] != "#" and is_deep(token)):
-            line = text.count("\n", 0, found.start()) + 1
+            line = text.count("\n", 0, match.start()) + 1
             message = f"prims, values, expressions or names of a path are nested more than {MAX_DEPTH} levels deep"
             raise ModelError(Issue("DATA_DEPTH", message, Location(where.file, line)))
 
@@ -94,10 +94,12 @@ def check_size(layers: dict[str, Any], root: Any, where: Location, budget: Budge
         for path, spec in paths.items():
             targets = [(name, child) for child in _children(spec)]
             for layer, target in _arcs(name, spec, layers):
-                at = next((p for p in _ancestors(target) if any(p in specs[one] for one in stacks[layer])), "")
-                targets += [(one, at) for one in stacks[layer] if at in specs[one]]
+                at = next(
+                    (p for p in _ancestors(target) if any(p in specs[sublayer] for sublayer in stacks[layer])), ""
+                )
+                targets += [(sublayer, at) for sublayer in stacks[layer] if at in specs[sublayer]]
             graph[name, path] = [node for node in targets if node in graph or node[1] in specs[node[0]]]
-    starts = [(one, "/") for one in stacks[root.identifier]]
+    starts = [(sublayer, "/") for sublayer in stacks[root.identifier]]
     total = sum(_counts(graph, starts)[start] for start in starts)
     if total > budget.max_prims:
         message = f"the composed stage may have more prims than the limit of {budget.max_prims}"
@@ -113,12 +115,12 @@ def _counts(graph: dict[Node, list[Node]], starts: list[Node]) -> dict[Node, int
         while stack:
             node, is_done = stack.pop()
             if is_done:
-                counts[node] = min(1 + sum(counts.get(other, 0) for other in graph[node]), 1 << 60)
+                counts[node] = min(1 + sum(counts.get(child, 0) for child in graph[node]), 1 << 60)
                 active.discard(node)
             elif node not in counts and node not in active:
                 active.add(node)
                 stack.append((node, True))
-                stack += [(other, False) for other in graph[node] if other not in counts and other not in active]
+                stack += [(child, False) for child in graph[node] if child not in counts and child not in active]
     return counts
 
 
@@ -134,10 +136,10 @@ def prim_specs(layer: Any) -> dict[str, Any]:
 
 
 def _children(spec: Any) -> list[str]:
-    found = [str(child.path) for child in spec.nameChildren]
+    paths = [str(child.path) for child in spec.nameChildren]
     for variants in spec.variantSets.values() if str(spec.path) != "/" else ():
-        found += [str(variant.primSpec.path) for variant in variants.variants.values()]
-    return found
+        paths += [str(variant.primSpec.path) for variant in variants.variants.values()]
+    return paths
 
 
 def _arcs(name: str, spec: Any, layers: dict[str, Any]) -> list[Node]:
@@ -176,11 +178,11 @@ def _stacks(layers: dict[str, Any]) -> dict[str, list[str]]:
     """Return, for each layer, its identifier and those of its sublayers, directly or not."""
     result = {}
     for name in layers:
-        found, waiting = [], [name]
+        identifiers, waiting = [], [name]
         while waiting:
-            one = waiting.pop()
-            if one in layers and one not in found:
-                found.append(one)
-                waiting += [*layers[one].subLayerPaths]
-        result[name] = found
+            layer = waiting.pop()
+            if layer in layers and layer not in identifiers:
+                identifiers.append(layer)
+                waiting += [*layers[layer].subLayerPaths]
+        result[name] = identifiers
     return result

@@ -96,7 +96,7 @@ def _report_variants(reader: PrimReader, prims: list[Any]) -> None:
             continue
         sets = prim.GetVariantSets()
         for name in sets.GetNames():
-            one = sets.GetVariantSet(name)
-            if len(one.GetVariantNames()) > 1:
-                chosen = one.GetVariantSelection()
-                reader.note(prim, f"of the variants {one.GetVariantNames()} of {name!r}, {chosen!r} is read")
+            variant_set = sets.GetVariantSet(name)
+            if len(variant_set.GetVariantNames()) > 1:
+                chosen = variant_set.GetVariantSelection()
+                reader.note(prim, f"of the variants {variant_set.GetVariantNames()} of {name!r}, {chosen!r} is read")

@@ -246,8 +246,8 @@ class _Layers:
         if data.startswith(_ZIP):
             raise self._error(file, "WRONG_FORMAT", "an archive whose name does not end in .usdz")
         if not data.startswith((_CRATE, _TEXT)):
-            what = "is empty" if not data.strip() else f"begins with {data[:8]!r}"
-            message = f"expected a USD layer, which begins with '#usda' or 'PXR-USDC'; this {what}"
+            problem = "is empty" if not data.strip() else f"begins with {data[:8]!r}"
+            message = f"expected a USD layer, which begins with '#usda' or 'PXR-USDC'; this {problem}"
             raise self._error(file, "DATA_SYNTAX", message)
         return data
 
@@ -319,8 +319,8 @@ def usd_error_text(error: object) -> str:
 def _syntax_issue(text: str, where: Location) -> Issue:
     """Return the first error of the parser, with its line, from the text of USD's exception."""
     message = usd_error_text(text)
-    found = _POSITION.search(message)
-    line = int(found[1] or found[2]) if found else None
-    column = int(found[3]) if found and found[3] else None
+    match = _POSITION.search(message)
+    line = int(match[1] or match[2]) if match else None
+    column = int(match[3]) if match and match[3] else None
     message = " ".join(re.sub(r"^:\d+:\d+:|\bpxrInternal\S*.*", "", message).split())
     return Issue("DATA_SYNTAX", f"not a USD layer: {message[:300]}", Location(where.file, line, column))

@@ -265,7 +265,9 @@ class _Stage:
                     )
         taken = {*self.links}
         names = unique_names([frame.name for frame in self.frames], reserved=taken)
-        self.frames = [FrameDescription(names[one.name], one.link, one.placement, one.where) for one in self.frames]
+        self.frames = [
+            FrameDescription(names[frame.name], frame.link, frame.placement, frame.where) for frame in self.frames
+        ]
 
     def _add_shape(self, prim: Any, body: Any, collides: bool) -> None:
         from pxr import UsdGeom

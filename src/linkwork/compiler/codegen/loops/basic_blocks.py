@@ -40,7 +40,7 @@ class Pointers:
 
     frame: str = "%frame"
     columns: tuple[str, ...] = ()
-    kept: str = "null"
+    outputs: str = "null"
     registers: Mapping[int, str] = field(default_factory=dict)
     stored_columns: str = ""
 
@@ -64,7 +64,7 @@ class BlockCode(ABC):
         self.mask = f"i{lanes}"
         self.width = real.bytes * lanes
         self.main = new_text()
-        self.others: list[IrModule] = []
+        self.further_texts: list[IrModule] = []
         self.new_text = new_text
         self.assembled: list[tuple[str, BlockAssembler]] | None = None  # functions of blocks, if written without LLVM
         self.in_lanes = True  # False: iterations of a loop are not computed side by side
@@ -128,7 +128,7 @@ class BlockCode(ABC):
             return
         name = self.name("block")
         text = self.new_text()
-        self.others.append(text)
+        self.further_texts.append(text)
         arguments = Pointers.arguments(scope.columns)
         g = self.function(f"define void {name}({arguments})", unchanging=False)
         self._written(g, scope, step, arguments)
@@ -285,7 +285,7 @@ class BlockCode(ABC):
         bases = {c.number: c.results for c in scope.steps if isinstance(c, Control)}
         moves: list[tuple[int, int]] = []
         constants: list[tuple[float, int]] = []
-        others: list[tuple[int, int]] = []
+        other_copies: list[tuple[int, int]] = []
         for value, slot in step.copies:
             operation, args, number = instructions[value]
             if operation is CONSTANT:
@@ -297,9 +297,9 @@ class BlockCode(ABC):
             elif value in scope.slots and operation.gives == "n":
                 moves.append((scope.slots[value], slot))
             else:
-                others.append((value, slot))
+                other_copies.append((value, slot))
         copy_values(f, self.real, self.name("placed"), moves, constants, at.frame)
-        return others
+        return other_copies
 
     def run_to_the_end(
         self, f: Instructions, scope: Scope, steps: slice, at: Pointers, mask: str, inline: bool
@@ -343,11 +343,11 @@ def copy_values(
 
     The tables' names begin with ``name``.
     """
-    other = to_frame or frame
+    target_frame = to_frame or frame
     width = real.bytes * f.lanes
     runs, moves = long_runs(moves)
     for source, target, count in runs:
-        start, to = f.at(frame, source * width), f.at(other, target * width)
+        start, to = f.at(frame, source * width), f.at(target_frame, target * width)
         with f.loop(count) as k:
             offset = f.let(f"mul i64 {k}, {width}")
             f.put(f.get(f.at(start, offset), 0), f.at(to, offset), 0)
@@ -355,14 +355,14 @@ def copy_values(
         table = _table(f, f"{name}.moves", "i32", [str(slot * width) for move in moves for slot in move])
         with f.loop(len(moves)) as k:
             entry = f.at(table, f.let(f"shl i64 {k}, 3"))
-            start, to = _address(f, frame, f.at(entry, 0)), _address(f, other, f.at(entry, 4))
+            start, to = _address(f, frame, f.at(entry, 0)), _address(f, target_frame, f.at(entry, 4))
             f.put(f.get(start, 0), to, 0)
     if constants:
         values = _table(f, f"{name}.constants", real.name, [real.literal(number) for number, _ in constants])
         targets = _table(f, f"{name}.places", "i32", [str(slot * width) for _, slot in constants])
         with f.loop(len(constants)) as k:
             number = f.load(real.name, f.at(values, f.let(f"shl i64 {k}, {real.shift}")), real.bytes)
-            f.put(f.splat(number), _address(f, other, f.at(targets, f.let(f"shl i64 {k}, 2"))), 0)
+            f.put(f.splat(number), _address(f, target_frame, f.at(targets, f.let(f"shl i64 {k}, 2"))), 0)
 
 
 def long_runs(moves: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
@@ -376,8 +376,8 @@ def long_runs(moves: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int, in
             runs[-1] = (*runs[-1][:2], runs[-1][2] + 1)
         else:
             runs.append((source, target, 1))
-    others = [(source + k, target + k) for source, target, count in runs if count < _MIN_RUN for k in range(count)]
-    return [run for run in runs if run[2] >= _MIN_RUN], others
+    short_moves = [(source + k, target + k) for source, target, count in runs if count < _MIN_RUN for k in range(count)]
+    return [run for run in runs if run[2] >= _MIN_RUN], short_moves
 
 
 def _address(f: Instructions, frame: str, entry: str) -> str:

@@ -55,8 +55,8 @@ class DenseCode:
         self.widths = [(lanes, 2), *((wide, 1) for wide in (lanes, *shorter))]
 
     def sum(self, *terms: str | int) -> str:
-        total, *rest = map(str, terms)
-        for term in rest:
+        total, *remaining = map(str, terms)
+        for term in remaining:
             total = self.f.let(f"add i64 {total}, {term}") if term != "0" else total
         return total
 

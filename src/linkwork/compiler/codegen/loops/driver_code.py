@@ -66,12 +66,12 @@ class ControlCode(BlockCode):
         most, visited = 0, set[int]()
         waiting = [(scope, behind)]
         while waiting:
-            one, after = waiting.pop()
-            if id(one) in visited:
+            visited_scope, after = waiting.pop()
+            if id(visited_scope) in visited:
                 continue
-            visited.add(id(one))
+            visited.add(id(visited_scope))
             inner = []
-            for step in one.steps:
+            for step in visited_scope.steps:
                 if not isinstance(step, Control):
                     continue
                 apart = isinstance(step.bundle, Loop) and not any(column.rows for column in step.columns)
@@ -169,12 +169,12 @@ class ControlCode(BlockCode):
         g = code.function(f"define void {result.name}(ptr noalias %frame, {code.mask} %mask)")
         code.run(g, scope, slice(None), Pointers("%frame"), "%mask", inline=code.inline(scope))
         code.main.add(g)
-        self.others += [code.main, *code.others]
+        self.further_texts += [code.main, *code.further_texts]
         return result
 
     def _for(self, f: Instructions, step: Control, loop: Loop, scope: Scope, outer: Pointers) -> None:
         starts = [self._start(f, column, outer) for column in step.columns]
-        kept = f.at("%frame", (step.results + loop.carried) * self.width)
+        outputs_start = f.at("%frame", (step.results + loop.carried) * self.width)
         slots = [step.results + j for j in range(loop.carried) if j not in scope.stored]
         uses_registers = in_registers(
             self, scope, loop
@@ -189,7 +189,9 @@ class ControlCode(BlockCode):
                 size = self.real.bytes if column.table else column.stride * self.width
                 row = f.smaller(k, column.rows - 1) if column.rows else k
                 columns.append(f.at(start, f.let(f"mul i64 {row}, {size}")) if size else start)
-            at = Pointers("%frame", tuple(columns), f.at(kept, f.let(f"mul i64 {k}, {loop.outputs * self.width}")))
+            at = Pointers(
+                "%frame", tuple(columns), f.at(outputs_start, f.let(f"mul i64 {k}, {loop.outputs * self.width}"))
+            )
             at = replace(
                 at,
                 registers=dict(zip(slots, carried, strict=False)),
@@ -202,12 +204,12 @@ class ControlCode(BlockCode):
             stored = written_rows(scope.listing, scope.tables, value)
             for outputs in (True, False):
                 first = loop.carried if outputs else -step.results
-                to = at.kept if outputs else "%frame"
+                to = at.outputs if outputs else "%frame"
                 moves = [(slot, j - first) for j, slot in apart.items() if (j >= loop.carried) == outputs]
                 copy_values(f, self.real, self.name("left"), moves, [], "%frame", to)
             for j in range(loop.carried, loop.carried + loop.outputs):
                 if j in result:
-                    f.put(result[j], at.kept, j - loop.carried)
+                    f.put(result[j], at.outputs, j - loop.carried)
             carried[:] = [result[slot - step.results] for slot in slots] if uses_registers else []
             for slot in slots:
                 if not uses_registers and slot - step.results in result:
@@ -283,10 +285,10 @@ class ControlCode(BlockCode):
         value = self.run_to_the_end(f, scope, slice(scope.head, None), at, mask, inline)
         results = scope.listing.results[1:]
         waiting = {} if inline else self._results_in_frame(scope, step, loop, _UNROLLED)
-        others = (
+        direct = (
             j for j in range(len(results)) if j not in waiting and j not in scope.overwritten and j not in scope.stored
         )
-        result = {j: value(results[j]) for j in others}
+        result = {j: value(results[j]) for j in direct}
         stored = written_rows(scope.listing, scope.tables, value)
         lanes = f.lanes_of(mask) if self.lanes > 1 else ""  # one lane has not ended here
         for watched in (True, False):

@@ -59,13 +59,13 @@ class _Planner:
         inputs: Sequence[Slot],
         memory: FrameAllocator,
         columns: int = 0,
-        own: tuple[int, Loop] | None = None,  # of a loop: first slot of its carried values, and the loop
+        carried_loop: tuple[int, Loop] | None = None,  # of a loop: first slot of its carried values, and the loop
     ) -> None:
         self.listing, self.inputs, self.memory = with_pairs_split(listing), inputs, memory
-        self.own = own
+        self.carried_loop = carried_loop
         self.scope = Scope(self.listing, inputs, columns)
-        if own is not None:
-            tables = in_place_tables(self.listing, own[1])
+        if carried_loop is not None:
+            tables = in_place_tables(self.listing, carried_loop[1])
             self.scope.tables = tuple([replace(table, spare=memory.take(table.span)) for table in tables])
         self.bases: dict[int, int] = {}  # of controls: the first slot of their results
 
@@ -85,8 +85,8 @@ class _Planner:
         needed_last = [r for j, r in enumerate(listing.results[listing.first :]) if j not in scope.stored]
         for k in scope.puts:
             step_of[k] = last
-        if self.own is not None and self.own[1].conditional:
-            self._overwrite_state(step_of, *self.own)
+        if self.carried_loop is not None and self.carried_loop[1].conditional:
+            self._overwrite_state(step_of, *self.carried_loop)
         self._assign_slots(step_of, last, needed_last, whole)
         for s, step in enumerate(scope.steps):
             if isinstance(step, Control):
@@ -209,10 +209,10 @@ class _Planner:
         """
         instructions, scope, needs_no_slot = self.listing.instructions, self.scope, self._needs_no_slot
         slots, until = scope.slots, dict[int, int]()
-        for here, (_, args, _) in zip(step_of, instructions, strict=True):  # a control is a step of its own
+        for reader, (_, args, _) in zip(step_of, instructions, strict=True):  # a control is a step of its own
             for a in args:
-                if step_of[a] != here and not needs_no_slot[a] and a not in slots and until.get(a, 0) <= here:
-                    until[a] = here
+                if step_of[a] != reader and not needs_no_slot[a] and a not in slots and until.get(a, 0) <= reader:
+                    until[a] = reader
         for r in results:
             if not needs_no_slot[r] and (whole or step_of[r] != last) and r not in scope.slots:
                 until[r] = last + whole  # the program's results stay to the end
@@ -288,8 +288,8 @@ class _Planner:
 
     def _loop(self, step: Control, loop: Loop, args: Sequence[int], before: BasicBlock) -> None:
         state, stacked, outside = loop.split(args)
-        rest = 2 if loop.conditional else loop.max_iterations * loop.outputs
-        step.results = self.memory.take(loop.carried + rest)
+        output_count = 2 if loop.conditional else loop.max_iterations * loop.outputs
+        step.results = self.memory.take(loop.carried + output_count)
         self._adjacent_slots(state, before, step.results)
         step.columns, slices = self._columns(stacked, loop, before)
         captured = [self._slot_of(x, before) for x in outside]
@@ -297,8 +297,8 @@ class _Planner:
         inputs += slices
         inputs += [Slot(FRAME, slot) for slot in captured]
         step.outside = tuple(dict.fromkeys(captured))
-        own = step.results, loop
-        step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns), own).plan(whole=False),)
+        carried_loop = step.results, loop
+        step.scopes = (_Planner(loop.body, inputs, self.memory, len(step.columns), carried_loop).plan(whole=False),)
 
     def _other(self, step: Control, bundle: MultiResult, args: Sequence[int], before: BasicBlock) -> None:
         if isinstance(bundle, OutlinedCalls):
@@ -339,7 +339,7 @@ class _Planner:
         """Set the slots at which a control reads runs of adjacent values."""
         step.arguments = tuple([self._run_of_slots(values, before) for values in runs])
         starts = zip(step.arguments, runs, strict=True)
-        step.outside = tuple([start + k for start, some in starts for k in range(len(some))])
+        step.outside = tuple([start + k for start, run in starts for k in range(len(run))])
 
     def _called(self, body: Region) -> tuple[Scope, int]:
         """Return the scope of a called body, planned once, and the start of its frame."""
@@ -354,12 +354,12 @@ class _Planner:
         positions: list[Slot] = []
         for rows, count in zip(stacked, loop.reads, strict=False):  # where another loop has stored them
             positions += [Slot(SLICE, k, len(columns)) for k in range(count)]
-            other: Loop = self.listing.instructions[self.listing.instructions[rows].args[0]].value
-            start, many = Slot(FRAME, self._slot_of(rows, before)), other.max_iterations
-            columns.append(Column(start, other.outputs, count, rows=many if many < loop.max_iterations else 0))
-        own, first = loop.own_inputs, len(loop.reads)
-        for j in range(own):
-            result = self._column(stacked[first + j :: own], before)
+            source: Loop = self.listing.instructions[self.listing.instructions[rows].args[0]].value
+            start, many = Slot(FRAME, self._slot_of(rows, before)), source.max_iterations
+            columns.append(Column(start, source.outputs, count, rows=many if many < loop.max_iterations else 0))
+        input_count, first = loop.own_inputs, len(loop.reads)
+        for j in range(input_count):
+            result = self._column(stacked[first + j :: input_count], before)
             if columns and columns[-1].is_followed_by(result):
                 columns[-1].count += 1
                 positions.append(Slot(SLICE, columns[-1].count - 1, len(columns) - 1))

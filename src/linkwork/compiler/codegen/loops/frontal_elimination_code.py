@@ -125,14 +125,16 @@ class _Front(DenseCode):
         corner = [(a, b) for b in range(rows) for a in range(b + 1)]
         addresses = [self._element(self.sum(i, a), self.sum(i, b)) for a, b in corner]
         apart = [stretched and a == b for a, b in corner]
-        sums = [f.constant(0.0) if own else self.get(at) for at, own in zip(addresses, apart, strict=True)]
+        sums = [
+            f.constant(0.0) if is_diagonal else self.get(at) for at, is_diagonal in zip(addresses, apart, strict=True)
+        ]
         with f.loop(above, kind=f.type, carried=sums) as p:
             multiples = [self.get(self._multiple(p, a)) for a in range(rows)]
             values = [self.get(column(p, self.sum(i, b))) for b in range(rows)]
             sums[:] = [self.plus(x, multiples[a], values[b]) for x, (a, b) in zip(sums, corner, strict=True)]
         stretch = self.get(self.stretch) if stretched else ""
-        for x, at, own in zip(sums, addresses, apart, strict=True):
-            self.put(self.plus(self.get(at), stretch, x) if own else x, at)
+        for x, at, is_diagonal in zip(sums, addresses, apart, strict=True):
+            self.put(self.plus(self.get(at), stretch, x) if is_diagonal else x, at)
         j = self.sum(i, rows)
         for wide, many in self.widths:
             start = j
@@ -170,13 +172,13 @@ class _Front(DenseCode):
         """Emit the elimination of ``rows`` pivots from row i on: these rows become rows of the upper factor."""
         self._reduce(i, rows, i)
         for k in range(rows):
-            own = self.sum(i, k)
-            for other in range(k):
-                above = self.sum(i, other)
-                x = self.get(self._element(above, own))
+            diagonal = self.sum(i, k)
+            for upper in range(k):
+                above = self.sum(i, upper)
+                x = self.get(self._element(above, diagonal))
                 less = partial(self._plus_multiple, self.f.let(f"fneg {self.f.type} {x}"))
-                self._along(own, own, less, above)
-            self._along(own, self.sum(own, 1), partial(self._times, self._pivot(own)))
+                self._along(diagonal, diagonal, less, above)
+            self._along(diagonal, self.sum(diagonal, 1), partial(self._times, self._pivot(diagonal)))
 
     def _plus_multiple(self, factor: str, x: str, wide: int, y: str) -> str:
         return self.plus(x, self.all_lanes(factor, wide), y, wide)
@@ -184,10 +186,10 @@ class _Front(DenseCode):
     def _times(self, factor: str, x: str, wide: int, _: str) -> str:
         return self.f.let(f"fmul {self.kind(wide)} {x}, {self.all_lanes(factor, wide)}")
 
-    def _along(self, i: str, start: str, do: Callable[[str, int, str], str], other: str = "") -> None:
+    def _along(self, i: str, start: str, do: Callable[[str, int, str], str], second_row: str = "") -> None:
         """Emit an operation on the elements of row i, from column ``start`` on.
 
-        ``do(x, lanes, y)`` returns the new elements; x are the elements of row i, and y those of row ``other`` if
+        ``do(x, lanes, y)`` returns the new elements; x are the elements of row i, and y those of ``second_row`` if
         there is one.
         """
         j = start
@@ -195,7 +197,7 @@ class _Front(DenseCode):
             begin = j
             with self.f.loop(self.front.columns - wide + 1, start=begin, step=wide) as j:
                 at = self._element(i, j)
-                y = self.get(self._element(other, j), wide) if other else ""
+                y = self.get(self._element(second_row, j), wide) if second_row else ""
                 self.put(do(self.get(at, wide), wide, y), at, wide)
 
     def _pivot(self, i: str) -> str:

@@ -92,8 +92,8 @@ def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
     """Return the lanes, among ``lanes``, in which the index is that of one of the ``rows`` rows."""
     flags = [f.let(f"fcmp oge {f.type} {index}, {f.constant(0.0)}")]
     flags.append(f.let(f"fcmp olt {f.type} {index}, {f.constant(float(rows))}"))
-    total, *rest = [*([lanes] if lanes else []), *flags]
-    for flag in rest:
+    total, *remaining = [*([lanes] if lanes else []), *flags]
+    for flag in remaining:
         total = f.let(f"and {f.truth} {total}, {flag}")
     return total
 
@@ -144,10 +144,10 @@ def nan_values(f: Instructions, table: InPlaceTable, rows: WrittenRows) -> list[
     """
     result = []
     for k, (index, row) in enumerate(rows):
-        here = _inside(f, index, table.rows, "")
-        for other, _ in rows[k + 1 :]:
-            lines = [f.intrinsic_of("floor", x) for x in (index, other)]
+        counted = _inside(f, index, table.rows, "")
+        for later, _ in rows[k + 1 :]:
+            lines = [f.intrinsic_of("floor", x) for x in (index, later)]
             apart = f.let(f"fcmp une {f.type} {lines[0]}, {lines[1]}")
-            here = f.let(f"and {f.truth} {here}, {apart}")
-        result += [f.select(here, x, f.constant(0.0)) for x in row]
+            counted = f.let(f"and {f.truth} {counted}, {apart}")
+        result += [f.select(counted, x, f.constant(0.0)) for x in row]
     return result

@@ -90,17 +90,17 @@ def block_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list
     f = code.function("define void @.block(ptr %in, ptr %work, ptr %out, i64 %vectors)")
     inline = _short(layout.scope)
     steps = layout.scope.steps
-    for some in _together(layout, inline):
-        step = steps[some.start]
-        if some.start in layout.refilled and isinstance(step, Control):
+    for group in _together(layout, inline):
+        step = steps[group.start]
+        if group.start in layout.refilled and isinstance(step, Control):
             name = refill_function(code, step, layout.frame_bytes, layout.vectors)
             f.do(f"call void {name}(ptr %in, i64 %vectors)")
             continue
         with f.loop("%vectors") as vector:
             frame = f.at("%in", f.let(f"mul i64 {vector}, {layout.frame_bytes}"))
-            code.run(f, layout.scope, some, Pointers(frame), code.all_lanes, inline=inline)
+            code.run(f, layout.scope, group, Pointers(frame), code.all_lanes, inline=inline)
     code.main.add(f)
-    return [code.main, *code.others]
+    return [code.main, *code.further_texts]
 
 
 def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
@@ -123,7 +123,7 @@ def sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> lis
     """
     code = ControlCode(new_text, layout.target, layout.real, 1, "sample")
     _write_sample(code, layout)
-    return [code.main, *code.others]
+    return [code.main, *code.further_texts]
 
 
 def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list[IrModule | WrittenObject]:
@@ -132,7 +132,7 @@ def quick_sample_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) 
     code.assembled = [] if can_assemble(layout.target, layout.real) else None
     code.in_lanes = False
     _write_sample(code, layout)
-    return [code.main, *code.others, *(object_of_blocks(code.main, code.assembled) if code.assembled else ())]
+    return [code.main, *code.further_texts, *(object_of_blocks(code.main, code.assembled) if code.assembled else ())]
 
 
 def _write_sample(code: ControlCode, layout: ControlLayout) -> None:
@@ -225,9 +225,9 @@ def refill_function(code: ControlCode, step: Control, frame_bytes: int, vectors:
     code.main.add(_give_function(code, back, range(step.results, step.results + loop.carried + 2)))
     name = code.name("refill")
     f = code.function(f"define internal void {name}(ptr %frames, i64 %vectors)")
-    here = f.at("%frames", vectors * frame_bytes)
-    work = _Lanes(code, f, step, here, frame_bytes)
-    at, inline = Pointers(here), code.inline(scope)
+    last_frame = f.at("%frames", vectors * frame_bytes)
+    work = _Lanes(code, f, step, last_frame, frame_bytes)
+    at, inline = Pointers(last_frame), code.inline(scope)
     with f.loop(code.lanes) as lane:
         work.take(lane, into)
     f.store(code.mask, "0", work.active)
@@ -296,8 +296,8 @@ def _each(f: IrFunction, name: str, offsets: Sequence[int], copy: Callable[[str 
 class _Lanes:
     """The sample of each lane, and which lanes have one."""
 
-    def __init__(self, code: ControlCode, f: Instructions, step: Control, here: str, frame_bytes: int) -> None:
-        self.code, self.f, self.step, self.here, self.frame_bytes = code, f, step, here, frame_bytes
+    def __init__(self, code: ControlCode, f: Instructions, step: Control, last_frame: str, frame_bytes: int) -> None:
+        self.code, self.f, self.step, self.last_frame, self.frame_bytes = code, f, step, last_frame, frame_bytes
         self.sample = f.let(f"alloca [{code.lanes} x ptr], align 8")  # of each lane: the sample's address in its frame
         self.active, self.busy, self.fresh = (f.let(f"alloca {code.mask}, align 8") for _ in range(3))
         self.next, self.idle = (f.let(f"alloca {kind}, align 8") for kind in ("i64", code.mask))
@@ -315,7 +315,7 @@ class _Lanes:
         address = f.at(f.at("%frames", frame), offset)
         f.store("ptr", address, f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
         bit = f.let(f"shl {code.mask} 1, {f.let(f'trunc i64 {lane} to {code.mask}')}")
-        f.do(f"call void {into}(ptr {address}, ptr {self.here}, {code.mask} {bit})")
+        f.do(f"call void {into}(ptr {address}, ptr {self.last_frame}, {code.mask} {bit})")
 
     def begin(self, fresh: str) -> None:
         """Emit the initial status of the loop, for lanes with a new sample."""
@@ -323,11 +323,11 @@ class _Lanes:
         done, status = self.step.ending
         lanes = f.lanes_of(fresh)
         for slot, value in ((done, 0.0), (status, OUT_OF_ITERATIONS)):
-            f.put_in(lanes, f.constant(value), self.here, slot)
+            f.put_in(lanes, f.constant(value), self.last_frame, slot)
         mask = self.code.mask
         active = f.load(mask, self.active)
         f.store(mask, fresh, self.active)
-        self.code.end_where_any_nan(f, self.step, self.active, self.here)
+        self.code.end_where_any_nan(f, self.step, self.active, self.last_frame)
         f.store(mask, f.let(f"or {mask} {f.load(mask, self.active)}, {active}"), self.active)
 
     def enough(self, idle: str, active: str) -> str:
@@ -354,7 +354,8 @@ class _Lanes:
             f.store(mask, f.let(f"xor {mask} {left}, {bit}"), self.idle)
             lane = f.let(f"zext {mask} {number} to i64")
             address = f.load("ptr", f.at(self.sample, f.let(f"shl i64 {lane}, 3")))
-            f.do(f"call void {back}(ptr {f.at(self.here, f.let(f'mul i64 {lane}, {code.real.bytes}'))}, ptr {address})")
+            column = f.at(self.last_frame, f.let(f"mul i64 {lane}, {code.real.bytes}"))
+            f.do(f"call void {back}(ptr {column}, ptr {address})")
             more = f.let(f"icmp ult i64 {f.load('i64', self.next)}, {self.total}")
             with f.when(more):
                 self.take(lane, into)

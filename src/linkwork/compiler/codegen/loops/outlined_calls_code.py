@@ -32,7 +32,7 @@ class Writer(Protocol):
     real: FloatType
     width: int
     main: IrModule
-    others: list[IrModule]
+    further_texts: list[IrModule]
     new_text: Callable[[], IrModule]
 
     def name(self, stem: str) -> str: ...
@@ -111,9 +111,9 @@ def _tables(
     heads: list[int] = []
     offsets: list[int] = []
     constants: list[float] = []
-    for row, numbers in zip(rows.calls, slots, strict=True):
+    for row, arguments in zip(rows.calls, slots, strict=True):
         heads += (row.body, 4 * len(offsets), code.real.bytes * len(constants))
-        offsets += [numbers[start] * code.width for start in distances[row.body].starts]
+        offsets += [arguments[start] * code.width for start in distances[row.body].starts]
         constants += row.constants
     real = code.real
     return [
@@ -134,13 +134,13 @@ def _bodies(code: Writer, rows: OutlinedCalls, distances: Sequence[Distances]) -
     much = _MODULE_SIZE
     for k, body in enumerate(rows.bodies):
         if much >= _MODULE_SIZE:
-            code.others.append(code.new_text())
+            code.further_texts.append(code.new_text())
             much = 0
         much += len(body.instructions)
         name = code.name("body")
         f = code.function(f"define void {name}({_ARGUMENTS})", unchanging=True)
         _write(f, body, distances[k])
-        code.others[-1].add(f)
+        code.further_texts[-1].add(f)
         names.append(name)
     return names
 

@@ -87,7 +87,9 @@ class _Factors(_Sparse):
         rows = self.table("rows", [row * self.width for row in self.sparse.rows])
         changes = [*self.factorization.changes(self.lengths)]
         tables = {
-            length: self._tables([[one for one in some if one.length == length] for some in changes], length)
+            length: self._tables(
+                [[change for change in column if change.length == length] for column in changes], length
+            )
             for length in self.lengths
         }
         with f.loop(self.factorization.size) as k:
@@ -113,7 +115,7 @@ class _Factors(_Sparse):
         The first has the number of changes up to each column, and the others have offsets of factors, sources and
         targets [bytes].
         """
-        every = [change for some in changes for change in some]
+        every = [change for column in changes for change in column]
         columns = {
             "ends": [0, *accumulate(map(len, changes))],
             "factors": [change.factor * self.width for change in every],
@@ -163,8 +165,8 @@ class _Solution(_Sparse):
 
         The first has the number of chunks before each column, and the others offsets of elements and unknowns [bytes].
         """
-        chunks = [[start for start, count in some if count == length] for some in self.solution.chunks()]
-        every = [start for some in chunks for start in some]
+        chunks = [[start for start, count in column if count == length] for column in self.solution.chunks()]
+        every = [start for column in chunks for start in column]
         columns = {
             "ends": [0, *accumulate(map(len, chunks))],
             "elements": [start * self.width for start in every],
@@ -208,18 +210,18 @@ class _Solution(_Sparse):
         for length, (ends, elements, unknowns) in self.chunks.items():
             parts = self._parts(length)
             wide = parts[0][1]
-            some = sums[:1] if length == 1 else [self.all_lanes(f.constant(0.0), wide) for _ in parts]
+            partial_sums = sums[:1] if length == 1 else [self.all_lanes(f.constant(0.0), wide) for _ in parts]
             first, last = self.ends(ends, k)
-            with f.loop(last, start=first, kind=self.kind(wide), carried=some) as chunk:
+            with f.loop(last, start=first, kind=self.kind(wide), carried=partial_sums) as chunk:
                 x, y = f.at(self.L, self.entry(elements, chunk)), f.at(self.y, self.entry(unknowns, chunk))
-                some[:] = [
+                partial_sums[:] = [
                     self.plus(total, self.get(f.at(x, offset), wide), self.get(f.at(y, offset), wide), wide)
-                    for total, (offset, _) in zip(some, parts, strict=True)
+                    for total, (offset, _) in zip(partial_sums, parts, strict=True)
                 ]
             if length == 1:
-                sums[0] = some[0]
+                sums[0] = partial_sums[0]
             elif wide == 1:
-                sums = some
+                sums = partial_sums
             else:
-                sums = [f.let(f"extractelement {self.kind(wide)} {some[0]}, i32 {n}") for n in range(wide)]
+                sums = [f.let(f"extractelement {self.kind(wide)} {partial_sums[0]}, i32 {n}") for n in range(wide)]
         return sums

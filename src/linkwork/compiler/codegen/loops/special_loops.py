@@ -76,20 +76,20 @@ class VectorizedLoop:
         spots = step.scopes[0].inputs
         f.declare(f"declare void {self.name}(ptr, i{self.lanes})")
         self._spread_all(f, frame, loop.inputs, [spot.number for spot in spots[loop.inputs :]])
-        kept = f.at("%frame", step.results * self.real.bytes)
+        outputs_start = f.at("%frame", step.results * self.real.bytes)
         groups, left = divmod(loop.max_iterations, self.lanes)
         written = 0
         if groups > 1 and (loop.max_iterations > _MAX_UNROLLED or groups * (loop.inputs + loop.outputs) > _MAX_MOVED):
             period = period_of(loop, self.target)
             with f.loop(groups, ending=partial(end_if_interrupted, f, period) if period else None) as k:
                 begins = [self._further(f, step, spot, starts, k) for spot in spots[: loop.inputs]]
-                at = f.at(kept, f.let(f"mul i64 {k}, {self.lanes * loop.outputs * self.real.bytes}"))
+                at = f.at(outputs_start, f.let(f"mul i64 {k}, {self.lanes * loop.outputs * self.real.bytes}"))
                 self._group(f, step, frame, begins, 0, at, self.lanes)
             written = groups
         begins = [starts[spot.column] for spot in spots[: loop.inputs]]
         for group in range(written, groups + (left > 0)):
             first = group * self.lanes
-            at = f.at(kept, first * loop.outputs * self.real.bytes)
+            at = f.at(outputs_start, first * loop.outputs * self.real.bytes)
             self._group(f, step, frame, begins, first, at, left if group == groups else self.lanes)
 
     def _further(self, f: Instructions, step: Control, spot: Slot, starts: Sequence[str], group: str) -> str:
@@ -159,8 +159,8 @@ class VectorizedLoop:
     def _spread(self, f: Instructions, frame: str, slot: int, number: str) -> None:
         """Emit the write of a number to all lanes of a slot."""
         kind = self.real.vector(self.lanes)
-        one = f.let(f"insertelement {kind} poison, {self.real.name} {number}, i32 0")
-        all_of_it = f.let(f"shufflevector {kind} {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
+        first = f.let(f"insertelement {kind} poison, {self.real.name} {number}, i32 0")
+        all_of_it = f.let(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
         f.store(kind, all_of_it, f.at(frame, slot * self.width), self.width)
 
     def _leave(self, f: Instructions, taken: Callable[[int], str], target: str, count: int, steps: int) -> None:

@@ -192,8 +192,8 @@ class BlockAssembler:
 
     def _sign(self, x: int) -> int:
         """Return ±1 with the sign of x, or the magnitude of x if that is zero or NaN."""
-        some = self._let(COMPARE, (x, self._bits(_ZERO)), _UNEQUAL)
-        return self._select(some, self._copysign(self.constant(1.0), x), self._fabs(x))
+        is_nonzero = self._let(COMPARE, (x, self._bits(_ZERO)), _UNEQUAL)
+        return self._select(is_nonzero, self._copysign(self.constant(1.0), x), self._fabs(x))
 
     def _extreme(self, which: int, x: int, y: int) -> int:
         """Return the minimum or maximum of two numbers; a NaN counts as missing."""

@@ -48,8 +48,8 @@ def object_file(functions: Sequence[tuple[str, bytes, int, Sequence[Call]]]) -> 
         text += bytes(-len(text) % _ALIGNMENT)
         symbols += struct.pack("<IBBHQQ", len(names), _GLOBAL_FUNCTION, 0, 1, len(text) + start, len(code) - start)
         names += name.encode() + b"\0"
-        for offset, other in calls:
-            number = called.setdefault(other, 1 + len(functions) + len(called))
+        for offset, callee in calls:
+            number = called.setdefault(callee, 1 + len(functions) + len(called))
             relocations += struct.pack("<QQq", len(text) + offset, number << 32 | _ADDRESS, 0)
         text += code
     for name in called:

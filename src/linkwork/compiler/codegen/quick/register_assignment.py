@@ -69,11 +69,11 @@ class Registers:
     def machine_code(self, pointers: int) -> tuple[bytes, int, list[Call]]:
         """Return the code of a function with this number of pointers, as `BlockAssembler.machine_code`."""
         code, register, last, single = self.code, self.register, self.last, self.single
-        kept = []  # general registers that a called function may change, and what they have throughout
+        saved = []  # general registers that a called function may change, and what they have throughout
         if self.has_calls:
-            kept = [*(one for one in POINTERS[:pointers] if one in SCRATCH), POOL]
-            self.size = 8 * len(kept)
-        restore = b"".join([general_move(0x8B, one, 8 * k) for k, one in enumerate(kept)])
+            saved = [*(pointer for pointer in POINTERS[:pointers] if pointer in SCRATCH), POOL]
+            self.size = 8 * len(saved)
+        restore = b"".join([general_move(0x8B, pointer, 8 * k) for k, pointer in enumerate(saved)])
         free, spilled = self.free, self.spilled
         store, load = 0x11 + single, 0x10 + single
         add = code.append
@@ -149,7 +149,7 @@ class Registers:
         if self.calls and max(pointers - NOT_RESTORED, 0) % 2 == 0:
             size += 8  # with the return address and the pushed registers, a multiple of 16
         begin, end = frame_code(pointers, size)
-        begin += b"".join([general_move(0x89, one, 8 * k) for k, one in enumerate(kept)])
+        begin += b"".join([general_move(0x89, pointer, 8 * k) for k, pointer in enumerate(saved)])
         start = -(-len(self.data) // 16) * 16
         address = b"\x4c\x8d\x1d" + struct.pack("<i", -(start + 7))  # lea r11, [rip - ...]
         head = self.data.ljust(start, b"\0") + address + begin
@@ -163,9 +163,9 @@ class Registers:
         All values that are still needed are on the stack during the call.
         """
         last, register, single = self.last, self.register, self.single
-        for value, place in register.items():
+        for value, index in register.items():
             if last[value] >= k and value not in self.pool and value not in self.spilled:
-                self.code.append(register_move(0x11 + single, place, STACK, self.stack_offset(value)))
+                self.code.append(register_move(0x11 + single, index, STACK, self.stack_offset(value)))
         for to, a in enumerate(arguments):
             base, offset = (POOL, self.pool[a]) if a in self.pool else (STACK, self.spilled[a])
             self.code.append(register_move(0x10 + single, to, base, offset))
@@ -174,10 +174,10 @@ class Registers:
         self.code.append(b"\x48\xb8" + bytes(8) + b"\xff\xd0")  # mov rax, the address; call rax
         register.clear()
         self.free[:] = range(_REGISTERS)
-        for place, value in enumerate((result, result + 1)):
+        for index, value in enumerate((result, result + 1)):
             if last[value] >= 0:
-                register[value] = place
-                self.free.remove(place)
+                register[value] = index
+                self.free.remove(index)
 
     def stack_offset(self, value: int) -> int:
         """Return the offset on the stack at which a value is stored from now on."""
@@ -193,10 +193,10 @@ class Registers:
         if self.free:
             to = self.free.pop()
         else:
-            other = next(value for value in self.register if value not in arguments)
-            to = self.register.pop(other)
-            if other not in self.pool and other not in self.spilled:
-                self.code.append(register_move(0x11 + self.single, to, STACK, self.stack_offset(other)))
+            evicted = next(value for value in self.register if value not in arguments)
+            to = self.register.pop(evicted)
+            if evicted not in self.pool and evicted not in self.spilled:
+                self.code.append(register_move(0x11 + self.single, to, STACK, self.stack_offset(evicted)))
         self.register[result] = to
         return to
 

@@ -73,8 +73,10 @@ def reduce(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, In
     code.needs.append(each_lane(_far(), code.lanes, {"x": "double", "r": "double", "c": "double", "n": "i64"}, _PARTS))
     kinds = [part.type for part in near]
     with code.instead((abs(x) > BOUND).any(), kinds, [part.name for part in near]) as chosen:
-        given = ", ".join(f"{v.type} {v.name}" for v in (x, *near))
-        chosen[:] = code.structure_values(kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({given})"))
+        arguments = ", ".join(f"{v.type} {v.name}" for v in (x, *near))
+        chosen[:] = code.structure_values(
+            kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({arguments})")
+        )
     r, c, n = chosen
     return FloatLanes(code, r, DOUBLE), FloatLanes(code, c, DOUBLE), IntLanes(code, n, DOUBLE)
 
@@ -88,15 +90,15 @@ def _near(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes, Int
     n = shifted - ROUNDER
     parts = half_pi_parts(_ENDS_FMA if code.fused else _ENDS_PLAIN)
     if code.fused:
-        rest = code.fma(-n, parts[0], x)
-        r = code.fma(-n, parts[1], rest)
-        c = code.fma(n, parts[1], r - rest)
+        remainder = code.fma(-n, parts[0], x)
+        r = code.fma(-n, parts[1], remainder)
+        c = code.fma(n, parts[1], r - remainder)
     else:
-        rest = x - n * parts[0]
+        remainder = x - n * parts[0]
         second, third = n * parts[1], n * parts[2]
-        upper = rest - second
+        upper = remainder - second
         r = upper - third
-        c = ((upper - rest) + second) + ((r - upper) + third)
+        c = ((upper - remainder) + second) + ((r - upper) + third)
     return r, code.fma(n, parts[-1], c), shifted.to_bits()
 
 
@@ -120,11 +122,11 @@ def each_lane(scalar: IrFunction, lanes: int, arguments: Mapping[str, str], resu
     f.needs.append(scalar)
     columns = ["poison"] * len(results)
     for i in range(lanes):
-        given = ", ".join(
+        lane_arguments = ", ".join(
             f"{kind} {f.let(f'extractelement {vector(kind, lanes)} %{name}, i32 {i}')}"
             for name, kind in arguments.items()
         )
-        parts = f.structure_values(results, f.let(f"call {structure(results)} {scalar.name}({given})"))
+        parts = f.structure_values(results, f.let(f"call {structure(results)} {scalar.name}({lane_arguments})"))
         for j, (kind, part) in enumerate(zip(results, parts, strict=True)):
             columns[j] = f.let(f"insertelement {kinds[j]} {columns[j]}, {kind} {part}, i32 {i}")
     f.end = f"ret {structure(kinds)} {f.structure_of(kinds, columns)}"

@@ -62,7 +62,7 @@ SINH = (
     7.776599342115542e-13,
 )
 
-_ONE = 1023 << 52  # the bits of 1.0
+_ONE_BITS = 1023 << 52  # the bits of 1.0
 
 
 def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> tuple[IntLanes, FloatLanes, FloatLanes]:
@@ -72,9 +72,9 @@ def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> 
     """
     shifted = code.fma(x, 1 / math.log(2), _ROUNDER)
     n = shifted - _ROUNDER
-    rest = code.fma(-n, LN2_HIGH, x)
+    remainder = code.fma(-n, LN2_HIGH, x)
     small = code.fma(-n, LN2_LOW, low) if low is not None else -n * LN2_LOW
-    r, left = add_fast(rest, small)
+    r, left = add_fast(remainder, small)
     square = r * r
     return shifted.to_bits(), r, code.fma(square, code.polynomial(r, Q, square), code.fma(left, r, left))
 
@@ -82,7 +82,7 @@ def reduced(code: LaneBuilder, x: FloatLanes, low: FloatLanes | None = None) -> 
 def scaled(value: FloatLanes, n: IntLanes, half: bool = False) -> FloatLanes:
     """Return value 2^n, or half of it, rounded once; |n| < 2000."""
     first = n >> 1
-    factors = [((part << 52) + _ONE).to_real() for part in (first, n - first)]
+    factors = [((part << 52) + _ONE_BITS).to_real() for part in (first, n - first)]
     return value * (factors[0] * 0.5 if half else factors[0]) * factors[1]
 
 
@@ -106,9 +106,9 @@ def exp2(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """Return 2^x = 2^n e^(ln 2 (x - n)), where x - n is exact; integers x give powers of two."""
     x = _clamped(x, -1100.0, 1100.0)
     shifted = x + _ROUNDER
-    rest = x - (shifted - _ROUNDER)
-    r, left = multiply(code, rest, code.number(LN2[0]))
-    left = code.fma(rest, LN2[1], left)
+    fraction = x - (shifted - _ROUNDER)
+    r, left = multiply(code, fraction, code.number(LN2[0]))
+    left = code.fma(fraction, LN2[1], left)
     square = r * r
     t = code.fma(square, code.polynomial(r, Q, square), code.fma(left, r, left))
     head, left = add_fast(1.0, r)
@@ -118,7 +118,7 @@ def exp2(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
 def expm1(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     """Return e^x - 1 as 2 (2^(n-1) - 1/2 + 2^(n-1) (e^r - 1)), which overflows where the result does."""
     n, r, t = reduced(code, _clamped(x, -60.0, 710.0))
-    power = ((n << 52) + (_ONE - (1 << 52))).to_real()
+    power = ((n << 52) + (_ONE_BITS - (1 << 52))).to_real()
     e, low = add_fast(power - 0.5, power * r)
     large = (e + code.fma(power, t, low)) * 2.0
     return code.with_sign((abs(x) < 0.25).where(r + t, large), x)  # below, n is 0 and r is x
@@ -130,7 +130,7 @@ def _both_exponentials(code: LaneBuilder, size: FloatLanes) -> tuple[IntLanes, F
     head, left = add_fast(1.0, r)
     head, left = add_fast(head, left + t)
     first = n >> 1
-    back = [(_ONE - (part << 52)).to_real() for part in (first, n - first)]
+    back = [(_ONE_BITS - (part << 52)).to_real() for part in (first, n - first)]
     down = back[0] * back[1]
     return n, head, left, 1.0 / head * down * down
 
@@ -161,7 +161,7 @@ def tanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     size = abs(x)
     size = (size > 22.0).where(22.0, size)
     n, r, t = reduced(code, size + size)
-    power = ((n << 52) + _ONE).to_real()
+    power = ((n << 52) + _ONE_BITS).to_real()
     e, low = add_fast(power - 1.0, power * r)
     e, low = add_fast(e, code.fma(power, t, low))
     above, above_low = two_sum(2.0, e)

@@ -58,7 +58,7 @@ SIN = (-0.16666666640387678, 0.008333329257224503, -0.00019839296906011897, 2.71
 COS = (-0.49999999689548114, 0.0416666198007744, -0.0013886664084152883, 2.4381915825495094e-05)
 
 _ROUNDER = 1.5 * 2.0**52  # rounds to the nearest integer, as in `argument_reduction`
-_ONE = 1023 << 52
+_ONE_BITS = 1023 << 52
 
 
 def _clamped(x: FloatLanes, bound: float) -> FloatLanes:
@@ -73,7 +73,7 @@ def _exp_parts(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes
     n: IntLanes = shifted.to_bits()
     r = code.fma(-(shifted - _ROUNDER), math.log(2), x)
     z = r * r
-    return ((n << 52) + _ONE).to_real(), code.fma(z, code.polynomial(r, Q, z), r)
+    return ((n << 52) + _ONE_BITS).to_real(), code.fma(z, code.polynomial(r, Q, z), r)
 
 
 def _exp_wide(code: LaneBuilder, x: FloatLanes) -> FloatLanes:

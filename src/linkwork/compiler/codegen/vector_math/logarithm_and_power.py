@@ -46,7 +46,7 @@ R = (
     0.14795878466573667,
 )
 _ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
-_ONE = 1023 << 52
+_ONE_BITS = 1023 << 52
 _TWO_52 = 0x433 << 52  # the bits of 2^52
 
 
@@ -57,7 +57,7 @@ def decomposed(x: FloatLanes, subnormals: bool = True) -> tuple[FloatLanes, Floa
         subnormal = x < 2.0**-1022
         x = subnormal.where(x * 2.0**54, x)
         bias = subnormal.where(2.0**52 + 1023 + 54, 2.0**52 + 1023)
-    bits = x.to_bits() + (_ONE - _ROOT_HALF)
+    bits = x.to_bits() + (_ONE_BITS - _ROOT_HALF)
     k = ((bits >> 52) | _TWO_52).to_real() - bias
     return k, ((bits & ((1 << 52) - 1)) + _ROOT_HALF).to_real()
 

@@ -25,7 +25,7 @@ __all__ = ["CBRT", "cbrt", "fmod", "mod", "nan_to_num"]
 
 _ROUNDER_UP = 2.0**52  # adding and subtracting it rounds numbers between 0 and 2^52 to the nearest integer
 _ROUNDER = 1.5 * 2.0**52  # the same for numbers of both signs, with the integer in the low bits of the sum
-_ONE = 1023 << 52  # the bits of 1.0
+_ONE_BITS = 1023 << 52  # the bits of 1.0
 
 # m^(1/3) = C0 + C1 m + ... for m between sqrt(1/2) and sqrt(2), found with the Remez exchange algorithm for the least
 # relative error: 2^-13.7.
@@ -38,8 +38,8 @@ def cbrt(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     usual = (size > 0.0) & (size < math.inf)
     k, m = decomposed(usual.where(size, 1.0))
     shifted = code.fma(k, 1.0 / 3.0, _ROUNDER)
-    rest = code.fma(shifted - _ROUNDER, code.number(-3.0), k)  # -1, 0 or 1
-    down, up = rest < 0.0, rest > 0.0
+    third = code.fma(shifted - _ROUNDER, code.number(-3.0), k)  # -1, 0 or 1
+    down, up = third < 0.0, third > 0.0
     y = m * down.where(0.5, up.where(2.0, code.number(1.0)))
     t = code.polynomial(m, CBRT) * down.where(0.5 ** (1 / 3), up.where(2.0 ** (1 / 3), code.number(1.0)))
     cube = t * t * t
@@ -47,7 +47,7 @@ def cbrt(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
     square, square_low = multiply(code, t, t)
     cube, cube_low = multiply(code, square, t)
     missed = (cube - y) + code.fma(square_low, t, cube_low)
-    root = (t - missed / (3.0 * square)) * ((shifted.to_bits() << 52) + _ONE).to_real()
+    root = (t - missed / (3.0 * square)) * ((shifted.to_bits() << 52) + _ONE_BITS).to_real()
     return code.with_sign(usual.where(root, size), x)
 
 
@@ -58,9 +58,9 @@ def fmod(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
 
 def mod(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     """Return x minus a multiple of y, smaller than |y| and with the sign of y."""
-    rest = fmod(code, x, y)
-    across = rest * code.with_sign(code.number(1.0), y) < 0.0
-    return rest.equals(0.0).where(code.with_sign(rest, y), across.where(rest + y, rest))
+    remainder = fmod(code, x, y)
+    across = remainder * code.with_sign(code.number(1.0), y) < 0.0
+    return remainder.equals(0.0).where(code.with_sign(remainder, y), across.where(remainder + y, remainder))
 
 
 def _rest(code: LaneBuilder, a: FloatLanes, b: FloatLanes) -> FloatLanes:
@@ -89,8 +89,10 @@ def _rest(code: LaneBuilder, a: FloatLanes, b: FloatLanes) -> FloatLanes:
     )
     kinds = [near.type]
     with code.instead(long.any(), kinds, [near.name]) as chosen:
-        given = ", ".join(f"{v.type} {v.name}" for v in (a, b, near))
-        chosen[:] = code.structure_values(kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({given})"))
+        arguments = ", ".join(f"{v.type} {v.name}" for v in (a, b, near))
+        chosen[:] = code.structure_values(
+            kinds, code.let(f"call {structure(kinds)} {code.needs[-1].name}({arguments})")
+        )
     return FloatLanes(code, chosen[0], DOUBLE)
 
 

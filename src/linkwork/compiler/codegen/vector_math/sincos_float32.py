@@ -60,9 +60,9 @@ def _fused(code: LaneBuilder, x: FloatLanes) -> tuple[FloatLanes, FloatLanes]:
     shifted = code.fma(x, _TWO_OVER_PI, _ROUNDER)
     n = shifted - _ROUNDER
     first, second, third = half_pi_parts(_ENDS_FMA)
-    rest = code.fma(-n, first, x)
-    r = code.fma(-n, second, rest)
-    c = code.fma(n, second, r - rest)
+    remainder = code.fma(-n, first, x)
+    r = code.fma(-n, second, remainder)
+    c = code.fma(n, second, r - remainder)
     c = code.fma(n, float(np.float32(third)), c)
 
     def beyond(wide: FloatLanes, mask: LaneMask) -> tuple[FloatLanes, FloatLanes]:
@@ -120,11 +120,11 @@ def _reduced(
     with code.instead(beyond.any(), [v.type for v in usual], [v.name for v in usual]) as chosen:
         reduced = code.let(f"call {structure(kinds)} {code.needs[-1].name}({x.type} {x.name})")
         wide, new_turns = code.structure_values(kinds, reduced)
-        others: list[FloatLanes | IntLanes] = [*choose(FloatLanes(code, wide, DOUBLE), beyond)]
-        others.append(beyond.where_int(IntLanes(code, new_turns, SINGLE), turns))
-        chosen[:] = [v.name for v in others]
-    *rest, last = chosen
-    return tuple(FloatLanes(code, name, a.real) for name, a in zip(rest, near, strict=True)), IntLanes(
+        reduced_lanes: list[FloatLanes | IntLanes] = [*choose(FloatLanes(code, wide, DOUBLE), beyond)]
+        reduced_lanes.append(beyond.where_int(IntLanes(code, new_turns, SINGLE), turns))
+        chosen[:] = [v.name for v in reduced_lanes]
+    *names, last = chosen
+    return tuple(FloatLanes(code, name, a.real) for name, a in zip(names, near, strict=True)), IntLanes(
         code, last, SINGLE
     )
 

@@ -73,17 +73,17 @@ class _Reader:
         form: list[Operation | int] = []
         operands: list[int] = []
         values: list[int] = []
-        own: dict[int, int] = {}
+        entries: dict[int, int] = {}
         for k in range(first, stop):
             operation, args, _ = instructions[k]
             if not args:
                 continue
             is_isolated = k in isolated
             for a in args:  # only numbers are stored between steps: a truth value is computed again
-                if a not in own and (gives[a] == _TRUTH or (is_isolated and a not in isolated)):
-                    self._again(a, is_isolated, form, operands, values, own)
-            self._write(operation, args, form, operands, own)
-            own[k] = len(values)
+                if a not in entries and (gives[a] == _TRUTH or (is_isolated and a not in isolated)):
+                    self._again(a, is_isolated, form, operands, values, entries)
+            self._write(operation, args, form, operands, entries)
+            entries[k] = len(values)
             values.append(k)
         return Step(tuple(form), operands, values)
 
@@ -94,7 +94,7 @@ class _Reader:
         form: list[Operation | int],
         operands: list[int],
         values: list[int],
-        own: dict[int, int],
+        entries: dict[int, int],
     ) -> None:
         """Add a copy of instruction k, which belongs to another step, to this step.
 
@@ -104,10 +104,10 @@ class _Reader:
         if not args:
             return
         for a in args:
-            if a not in own and (self._gives[a] == _TRUTH or (deep and a not in self._isolated)):
-                self._again(a, deep, form, operands, values, own)
-        self._write(operation, args, form, operands, own)
-        own[k] = len(values)
+            if a not in entries and (self._gives[a] == _TRUTH or (deep and a not in self._isolated)):
+                self._again(a, deep, form, operands, values, entries)
+        self._write(operation, args, form, operands, entries)
+        entries[k] = len(values)
         values.append(-1)
 
     def _write(
@@ -116,15 +116,15 @@ class _Reader:
         args: tuple[int, ...],
         form: list[Operation | int],
         operands: list[int],
-        own: dict[int, int],
+        entries: dict[int, int],
     ) -> None:
         if operation in _COMMUTATIVE:
             a, b = args
-            if own.get(a, -1) > own.get(b, -1):
+            if entries.get(a, -1) > entries.get(b, -1):
                 args = b, a
         form.append(operation)
         for a in args:
-            entry = own.get(a)
+            entry = entries.get(a)
             if entry is None:
                 entry = OF_CONSTANT if self._gives[a] == _CONSTANT else OF_VALUE
                 operands.append(a)

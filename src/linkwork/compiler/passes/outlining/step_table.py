@@ -63,8 +63,8 @@ def outlined_calls(
             nth[g] += 1
             memory.end(s)
     bodies = [
-        group.columns.body(steps[group.members[0]], [k for block in some for k in block])
-        for group, some in zip(groups, blocks, strict=True)
+        group.columns.body(steps[group.members[0]], [k for block in result_blocks for k in block])
+        for group, result_blocks in zip(groups, blocks, strict=True)
     ]
     return OutlinedCalls(tuple(bodies), tuple(calls), len(results), memory.size)
 
@@ -110,12 +110,12 @@ def _merged_forms(steps: list[Step]) -> list[tuple[list[int], _Signs]]:
         key = form if len(members) >= _MIN_STEPS else unsigned(form).form
         together.setdefault(key, []).append((form, members))
     groups: list[tuple[list[int], _Signs]] = []
-    for some in together.values():
-        if len(some) == 1:
-            groups.append((some[0][1], ()))
+    for forms in together.values():
+        if len(forms) == 1:
+            groups.append((forms[0][1], ()))
             continue
         signs: dict[int, tuple[float, ...]] = {}
-        for form, members in some:
+        for form, members in forms:
             plain = unsigned(form)
             for s in members:
                 operands = steps[s].operands
@@ -199,7 +199,7 @@ class _Columns:
             listing.append(Instruction(operation, tuple(args)))
             return len(listing) - 1
 
-        own: list[int] = []
+        computed: list[int] = []
         operands = iter(self._of_position)
         form = iter(step.form)
         terms = iter(self._signs)
@@ -210,7 +210,7 @@ class _Columns:
                 entry = next(form)
                 assert isinstance(entry, int)
                 if entry >= 0:
-                    args.append(own[entry])
+                    args.append(computed[entry])
                     continue
                 _, column = next(operands)
                 if column not in number:
@@ -228,8 +228,8 @@ class _Columns:
                     operation, args = SUB, [a, b]
                 else:
                     args = [a, b]
-            own.append(new(operation, args))
-        return Region(takes, tuple(listing), tuple([own[k] for k in results]))
+            computed.append(new(operation, args))
+        return Region(takes, tuple(listing), tuple([computed[k] for k in results]))
 
 
 class _Memory:
@@ -288,13 +288,13 @@ def unsigned(form: Form) -> SignlessForm:
     result: list[Operation | int] = []
     order: list[int] = []
     signs: list[float] = []
-    rest = iter(form)
+    entries = iter(form)
     operands = 0
-    for operation in rest:
+    for operation in entries:
         assert isinstance(operation, Operation)
         args: list[tuple[int, int]] = []  # a position and, for an operand, its index
         for _ in range(operation.arity):
-            entry = next(rest)
+            entry = next(entries)
             assert isinstance(entry, int)
             args.append((entry, operands))
             operands += entry < 0

@@ -44,7 +44,7 @@ def add_bodies(document: MjcfDocument) -> None:
     carried = {body.name: body for body in tree.bodies}
     order = {body.name: k for k, body in enumerate(tree.bodies)}
     children: dict[str, list[Frame]] = {}
-    for link in sorted(tree.links, key=lambda one: order.get(one.name, -1)):
+    for link in sorted(tree.links, key=lambda frame: order.get(frame.name, -1)):
         children.setdefault(_carrier(tree, link, carried.get(link.name)), []).append(link)
     skipped = _skipped_links(tree, children)
     roots = children.get("world", [])
@@ -70,8 +70,8 @@ def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
 
     MuJoCo refuses moving bodies without mass; the joints on both sides become joints of one body.
     """
-    references = [one.references for one in tree.constraints] + [one.references for one in tree.force_elements]
-    named = {name for one in references for name in (*one.frames, *one.points)}
+    references = [x.references for x in tree.constraints] + [x.references for x in tree.force_elements]
+    named = {name for reference in references for name in (*reference.frames, *reference.points)}
     named |= {name for actuator in tree.actuators for name in actuator.frames}
     named |= {point.frame for point in tree.points} | {direction.frame for direction in tree.directions}
     result = set()
@@ -100,7 +100,7 @@ def _moved(
 ) -> list[tuple[Body, tuple[str, ...], tuple[Part, ...]]]:
     """Return joints before a body in the coordinates of that body."""
     X = zero_pose(body.joint, body.placement, body.rotor)
-    return [(one, names, tuple(part.in_frame(X) for part in parts)) for one, names, parts in joints]
+    return [(carrier, names, tuple(part.in_frame(X) for part in parts)) for carrier, names, parts in joints]
 
 
 def _placed_after(tree: Tree, before: _Before, body: Body) -> Pose:
@@ -159,9 +159,9 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
             document.log.changed(f"joint[{link.fixed_joint}]", _FIXED)
     else:
         node = before.node.add("body", name=link.name, **placed(_placed_after(tree, before, body)))
-        own = placed_parts(mujoco_parts(body.joint) or (), body.rotor)
-        for one, names, parts in (*_moved(before.joints, body), (body, _names(body), tuple(own))):
-            _add_joints(document, node, one, names, parts)
+        joint_parts = placed_parts(mujoco_parts(body.joint) or (), body.rotor)
+        for moving, names, parts in (*_moved(before.joints, body), (body, _names(body), tuple(joint_parts))):
+            _add_joints(document, node, moving, names, parts)
     moves = body is not None and bool(before.joints or mujoco_parts(body.joint))
     if not link.inertia.is_zero:
         add_inertial(document, node, link, moves=moves)
@@ -198,8 +198,8 @@ def _add_joints(document: MjcfDocument, node: Node, body: Body, names: tuple[str
         message = "are written only along velocities of MuJoCo's hinges and slides"
         document.log.lost(element, f"effort limits {body.limits.effort} of a {body.joint.type_name()} joint {message}")
     for k, (name, part) in enumerate(zip(names, parts, strict=True)):
-        numbers = {key: number_text(each[k]) for key, each in values.items() if each[k] != 0.0}
-        _add_joint(document, node, body, name, part, efforts[k], numbers)
+        attributes = {key: number_text(each[k]) for key, each in values.items() if each[k] != 0.0}
+        _add_joint(document, node, body, name, part, efforts[k], attributes)
 
 
 def _report_drive(document: MjcfDocument, element: str, body: Body) -> None:
@@ -238,14 +238,14 @@ def _passive(document: MjcfDocument, element: str, body: Body, joint: JointMap) 
         elif any(values):
             message = f"MuJoCo's joints have no {quantity} like {values} of a {body.joint.type_name()} joint"
             document.log.lost(element, message)
-    stiffness, rest = drive.stiffness, drive.rest
-    if any(stiffness) and not joint.keeps_springs(stiffness, rest):
-        at_rest = f" at rest at {rest}" if rest else ""
+    stiffness, spring_position = drive.stiffness, drive.rest
+    if any(stiffness) and not joint.keeps_springs(stiffness, spring_position):
+        at_rest = f" at rest at {spring_position}" if spring_position else ""
         message = f"MuJoCo's joints have no springs like {stiffness}{at_rest} of a {body.joint.type_name()} joint"
         document.log.lost(element, message)
     elif any(stiffness):
         result["stiffness"] = joint.each(stiffness)
-        result["springref"] = joint.rests(rest)
+        result["springref"] = joint.rests(spring_position)
     return result
 
 
@@ -255,9 +255,9 @@ def _add_joint(
     """Add one part of a joint with its effort limit and the attributes of its damping, friction and springs."""
     limits, nv = body.limits, body.joint.nv
     element, single = f"joint[{body.joint_name}]", part.kind in (BALL, FREE)
-    own = slice(part.coordinate, part.coordinate + 1)
+    coordinate = slice(part.coordinate, part.coordinate + 1)
     bounded = body.joint.nq == nv and not single and limits.enabled
-    low, high = (limits.lower[own][0], limits.upper[own][0]) if bounded else (-math.inf, math.inf)
+    low, high = (limits.lower[coordinate][0], limits.upper[coordinate][0]) if bounded else (-math.inf, math.inf)
     if not bounded and limits.enabled and any(math.isfinite(x) for x in (*limits.lower, *limits.upper)):
         document.log.lost(element, f"limits {limits.lower} and {limits.upper} of a {part.kind} joint")
     node.add(

@@ -45,9 +45,9 @@ def qvel_of(body: Body, parts: Sequence[Part], q: Sequence[float], v: Sequence[f
     if kind == BALL:
         return [*body.rotor.rotation.inv_act(body.joint.twist(q, v).angular)]
     if kind == FREE:
-        here = body.rotor.inv() @ body.joint.twist(q, v)
+        twist = body.rotor.inv() @ body.joint.twist(q, v)
         R = (body.placement @ body.joint.X(q) @ body.rotor).rotation
-        return [*(R @ here.linear), *here.angular]
+        return [*(R @ twist.linear), *twist.angular]
     rates = _rates(body.joint, q, v)
     return [rates[part.coordinate] for part in parts]
 
@@ -122,26 +122,28 @@ class JointMap:
         ]
         return all(_near(a, b) for a, b in pairs)
 
-    def keeps_springs(self, stiffness: Sequence[float], rest: Sequence[float]) -> bool:
+    def keeps_springs(self, stiffness: Sequence[float], spring_position: Sequence[float]) -> bool:
         """Return True if the energy of springs is the same with one stiffness for each part, and rest at its zero.
 
         Hinges and slides have a rest position.  For an angle by sine and cosine this must be 0: its spring pulls
         the shorter way round.
         """
         body, each = self.body, self.each(stiffness)
-        if body.joint.nq != body.joint.nv and any(k * x for k, x in zip(each, self.rests(rest), strict=True)):
+        if body.joint.nq != body.joint.nv and any(
+            k * x for k, x in zip(each, self.rests(spring_position), strict=True)
+        ):
             return False
         for sample in self._samples:
-            phi = np.array(body.joint.deflection(rest or body.joint.zero(), sample.q), dtype=float)
-            if not _near(np.dot(stiffness, phi**2), np.dot(each, self._stretches(sample.qpos, rest))):
+            phi = np.array(body.joint.deflection(spring_position or body.joint.zero(), sample.q), dtype=float)
+            if not _near(np.dot(stiffness, phi**2), np.dot(each, self._stretches(sample.qpos, spring_position))):
                 return False
         return True
 
-    def rests(self, rest: Sequence[float]) -> list[float]:
+    def rests(self, spring_position: Sequence[float]) -> list[float]:
         """Return the rest position of each part; 0 for a ball or a free joint, whose springs are at rest at zero."""
-        if self.parts[0].kind in _SIZES or not rest:
+        if self.parts[0].kind in _SIZES or not spring_position:
             return [0.0] * len(self.parts)
-        return self.each(_values(self.body.joint, rest))
+        return self.each(_values(self.body.joint, spring_position))
 
     def gears(self, gears: Sequence[float]) -> list[float] | None:
         """Return the gears along MuJoCo's velocities that give the same motor; None if no gears do."""
@@ -155,10 +157,10 @@ class JointMap:
         """Return a number for each of MuJoCo's velocities from one for each part."""
         return [x for x, part in zip(each, self.parts, strict=True) for _ in range(_SIZES.get(part.kind, 1))]
 
-    def _stretches(self, qpos: Sequence[float], rest: Sequence[float]) -> list[float]:
+    def _stretches(self, qpos: Sequence[float], spring_position: Sequence[float]) -> list[float]:
         """Return the square of each part's distance from rest."""
         if self.parts[0].kind not in _SIZES:
-            return [(x - y) ** 2 for x, y in zip(qpos, self.rests(rest), strict=True)]
+            return [(x - y) ** 2 for x, y in zip(qpos, self.rests(spring_position), strict=True)]
         zero = qpos_of(self.body, self.parts, self.body.joint.zero())
         moved = [x - y for x, y in zip(qpos[:-4], zero[:-4], strict=True)]
         turn = (Quaternion(*zero[-4:]).conjugate() @ Quaternion(*qpos[-4:])).log()

@@ -33,8 +33,8 @@ class MjcfDocument:
 
     def section(self, tag: str) -> Node:
         """Return the document's element of a section, such as <actuator>, which is added if it does not exist yet."""
-        found = next((node for node in self.root.children if node.tag == tag), None)
-        return self.root.add(tag) if found is None else found
+        section = next((node for node in self.root.children if node.tag == tag), None)
+        return self.root.add(tag) if section is None else section
 
     def pose_in_link(self, frame: str) -> tuple[str, Pose]:
         """Return the link of a frame, or "world", and the frame's pose in that link."""

@@ -43,9 +43,9 @@ def add_relations(document: MjcfDocument) -> None:
     tree = document.tree
     for body in tree.bodies:
         if body.coupling is not None:
-            one = body.coupling
-            _couple(document, None, body.joint_name, one.joint, (one.offset, one.ratio))
-    implied = {companion.name for one in tree.constraints for companion in one.implied_constraints}
+            coupling = body.coupling
+            _couple(document, None, body.joint_name, coupling.joint, (coupling.offset, coupling.ratio))
+    implied = {companion.name for constraint in tree.constraints for companion in constraint.implied_constraints}
     for constraint in tree.constraints:
         if not _add_constraint(document, constraint) and constraint.name not in implied:
             kind = type(constraint).__name__
@@ -89,13 +89,13 @@ def _add_excluded_pairs(document: MjcfDocument) -> None:
 
 
 def _couple(
-    document: MjcfDocument, name: str | None, joint: str, other: str | None, coefficients: Sequence[float]
+    document: MjcfDocument, name: str | None, joint: str, second_joint: str | None, coefficients: Sequence[float]
 ) -> None:
     """Add the equality q = Σ cₖ q_otherᵏ of two joints with one coordinate, or of one joint and a number."""
     full = (*coefficients, *(0.0,) * (_COEFFICIENTS - len(coefficients)))
     equality = document.section("equality")
-    own = None if name is None else document.equalities.new(name)
-    equality.add("joint", name=own, joint1=joint, joint2=other, polycoef=number_list_text(full))
+    unique_name = None if name is None else document.equalities.new(name)
+    equality.add("joint", name=unique_name, joint1=joint, joint2=second_joint, polycoef=number_list_text(full))
 
 
 def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
@@ -117,10 +117,10 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
         case Ball():
             tree = document.tree
             a, b = tree.point(constraint.a), tree.point(constraint.b)
-            one = document.site(f"{constraint.name}_M", a.frame, _at(a.position))
-            other = document.site(f"{constraint.name}_F", b.frame, _at(b.position + constraint.point))
+            site_M = document.site(f"{constraint.name}_M", a.frame, _at(a.position))
+            site_F = document.site(f"{constraint.name}_F", b.frame, _at(b.position + constraint.point))
             document.section("equality").add(
-                "connect", name=document.equalities.new(constraint.name), site1=other, site2=one
+                "connect", name=document.equalities.new(constraint.name), site1=site_F, site2=site_M
             )
         case Gear() | Rack() | Screw() | Belt():
             w_a, w_b = constraint.weights
@@ -147,17 +147,17 @@ def _about_zero(constraint: PolynomialCoupling) -> list[float]:
     shifted = np.polynomial.Polynomial(constraint.coefficients)(
         np.polynomial.Polynomial([-constraint.b_reference, 1.0])
     )
-    first, *rest = shifted.coef.tolist() if constraint.b_reference else constraint.coefficients
-    return [first + constraint.a_reference, *rest]
+    first, *higher = shifted.coef.tolist() if constraint.b_reference else constraint.coefficients
+    return [first + constraint.a_reference, *higher]
 
 
-def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str, pose: Pose) -> None:
-    """Add a weld of the frame M to the pose X_FM in the frame F (``other``).
+def _weld(document: MjcfDocument, constraint: Constraint, frame: str, second_frame: str, pose: Pose) -> None:
+    """Add a weld of the frame M to the pose X_FM in the frame F (``second_frame``).
 
     The anchor is M's origin.  The rotation of MuJoCo's ``relpose`` is relative between the bodies; its position is the
     anchor's.
     """
-    (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, other))
+    (link_M, X_M), (link_F, X_F) = (document.pose_in_link(name) for name in (frame, second_frame))
     anchor = X_F @ pose
     turn = anchor.rotation @ X_M.rotation.T
     relative = number_list_text((*anchor.translation, *Quaternion.of(turn).elements()))
@@ -171,12 +171,15 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, other: str
     )
 
 
-def _connect(document: MjcfDocument, name: str, frame: str, other: str, points: Iterable[Vec3]) -> None:
+def _connect(document: MjcfDocument, name: str, frame: str, second_frame: str, points: Iterable[Vec3]) -> None:
     """Add a connect for each point (in coordinates of both frames), which is the same in the frames M and F."""
     for point in points:
-        own = document.equalities.new(name)
-        sites = [document.site(f"{own}_{letter}", end, _at(point)) for letter, end in (("F", other), ("M", frame))]
-        document.section("equality").add("connect", name=own, site1=sites[0], site2=sites[1])
+        unique_name = document.equalities.new(name)
+        sites = [
+            document.site(f"{unique_name}_{letter}", end, _at(point))
+            for letter, end in (("F", second_frame), ("M", frame))
+        ]
+        document.section("equality").add("connect", name=unique_name, site1=sites[0], site2=sites[1])
 
 
 def _at(position: Vec3) -> Pose:
@@ -185,10 +188,10 @@ def _at(position: Vec3) -> Pose:
 
 def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
     """Add a linear coupling: of one or two joints as an equality of joints, of more as one of a fixed tendon."""
-    (first, weight), *rest = constraint.joints
-    if len(rest) < 2:
-        other, ratio = (rest[0][0], -rest[0][1] / weight) if rest else (None, 0.0)
-        _couple(document, constraint.name, first, other, (constraint.offset / weight, ratio))
+    (first, weight), *further = constraint.joints
+    if len(further) < 2:
+        second_joint, ratio = (further[0][0], -further[0][1] / weight) if further else (None, 0.0)
+        _couple(document, constraint.name, first, second_joint, (constraint.offset / weight, ratio))
         return
     tendon = _fixed_tendon(document, constraint.name, constraint.joints)
     polynomial = number_list_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
@@ -285,10 +288,10 @@ def add_keyframes(document: MjcfDocument) -> None:
         document.section("keyframe").add(
             "key",
             name=state.name,
-            qpos=number_list_text(chain.from_iterable(_qpos(state, *one) for one in document.joints)),
+            qpos=number_list_text(chain.from_iterable(_qpos(state, *joint) for joint in document.joints)),
             qvel=None
             if state.v is None
-            else number_list_text(chain.from_iterable(_qvel(state, *one) for one in document.joints)),
+            else number_list_text(chain.from_iterable(_qvel(state, *joint) for joint in document.joints)),
             ctrl=None if state.controls is None else number_list_text(controls.get(name, 0.0) for name in actuators),
         )
 
@@ -310,6 +313,6 @@ def _values(
     """Return the stated q of a body's joint, or its v if ``moving``; they follow from its master's if it has one."""
     named = dict(pairs)
     if body.coupling is not None:
-        own = named.get(body.coupling.joint, default)
-        return body.coupling.v(own) if moving else body.coupling.q(own)
+        values = named.get(body.coupling.joint, default)
+        return body.coupling.v(values) if moving else body.coupling.q(values)
     return [float(x) for x in named.get(body.joint_name, default)]
