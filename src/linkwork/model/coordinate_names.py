@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from linkwork.constraints import LoopJoint
+from linkwork._util.lazy_imports import LazyModule
 from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
 from linkwork.model.body import Body
 from linkwork.model.function_spec import Output, Shape
 from linkwork.model.tree import Tree
+
+if TYPE_CHECKING:
+    from linkwork.model import loop_joints
+else:
+    loop_joints = LazyModule("linkwork.model.loop_joints")
 
 __all__ = [
     "AXES",
@@ -138,7 +143,7 @@ def labels_of(tree: Tree, dimension: str) -> tuple[str, ...] | None:
     if name == "holonomic_constraint":
         return tuple(row for c in tree.constraints if c.holonomic for row in c.component_names)
     if name == "loop":
-        return tuple(constraint.name for constraint in tree.constraints if isinstance(constraint, LoopJoint))
+        return tuple(loop.name for loop in loop_joints.loops_of(tree))
     return _FIXED.get(name)
 
 

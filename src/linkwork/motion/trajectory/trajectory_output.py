@@ -155,7 +155,8 @@ class TrajectoryOutput(Shown):
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
 
         Its ``save("motion.gif")`` writes it, ``to_jshtml()`` shows it in a notebook.  The paths of the origins of
-        ``frames`` are drawn; the ``axes`` are new ones by default.  A frame takes about 0.2 s of processor time; `show` writes pages and films faster.
+        ``frames`` are drawn; the ``axes`` are new ones by default.  A frame takes about 0.2 s of processor time;
+        `show` writes pages and films faster.
 
         Raises ValueError for a trajectory without a robot, and for speeds and rates that are not positive.
         """

@@ -15,12 +15,11 @@ from linkwork._util.file_search import Folders
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.messages import listed
 from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, plot_text, space_axes
-from linkwork._util.validation import integer, positive
+from linkwork._util.validation import finite_array, integer, positive
 from linkwork._util.validation import name as checked_name
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.model import WORLD
-from linkwork.spatial.arguments import checked_pose
 from linkwork.viewer.figures.tree_figure import plot_tree
 from linkwork.viewer.front_view import plane_normal, view_along
 from linkwork.viewer.start_configuration import start_configuration
@@ -45,6 +44,7 @@ __all__ = [
 
 _AXIS = 0.1  # [m] largest length of a frame's axes
 _SHARE = 0.15  # the same relative to the picture
+_RIGID = 1e-6  # largest error of a rotation
 _SAME = 1e-6  # [m] distance of origins of frames with a common label
 _MOST_NAMES = 5  # mesh files in a note
 
@@ -210,6 +210,15 @@ def draw_poses(axes: Any, poses: Mapping[str, np.ndarray], length: float | None 
         axes.text(*origin, plot_text(", ".join(names)), fontsize="small")
 
 
+def _checked_pose(caller: str, argument: str, value: Any) -> np.ndarray:
+    """Return a pose (4, 4).  Raises ValueError for another matrix."""
+    X = finite_array(caller, argument, value, shape=(4, 4), unit="m")
+    error = max(np.abs(X[:3, :3] @ X[:3, :3].T - np.eye(3)).max(), np.abs(X[3] - (0.0, 0.0, 0.0, 1.0)).max())
+    if error > _RIGID or np.linalg.det(X[:3, :3]) < 0.0:
+        raise ValueError(f"{caller}: {argument}: expected a pose: a rotation, a position and 0, 0, 0, 1; got {value!r}")
+    return X
+
+
 @public
 def plot_poses(poses: Mapping[str, ArrayLike], *, length: float | None = None, axes: Any = None) -> Any:
     """Draw poses (4, 4) by name with matplotlib, as axes x red, y green and z blue, and return the 3D axes [m].
@@ -226,7 +235,7 @@ def plot_poses(poses: Mapping[str, ArrayLike], *, length: float | None = None, a
     if not isinstance(poses, Mapping) or not poses:
         raise ValueError(f'{caller}: poses: expected a dict by name, such as {{"A": lw.pose()}}, got {poses!r}')
     names = [checked_name(caller, "poses", key) for key in poses]
-    read = {key: checked_pose(poses[key], f"{caller}: poses[{key!r}]").matrix() for key in names}
+    read = {key: _checked_pose(caller, f"poses[{key!r}]", poses[key]) for key in names}
     origins = np.stack([X[:3, 3] for X in read.values()])
     spread = float(np.ptp(origins, axis=0).max())
     size = positive(caller, "length", length, unit="m") if length is not None else 0.25 * spread or 1.0
