@@ -164,6 +164,17 @@ def test_loops_in_files_may_have_limits_damping_and_stiffness():
         assert issues[0].code == code, wrong
 
 
+def test_keys_stated_twice_are_reported_at_the_position_of_the_second_key() -> None:
+    for text, form, line, column, first in (
+        ('{"version": 1,\n  "points":\n [],\n   "points":\n\n []}', "json", 4, 4, 3),
+        ('{"version": 1, "points": [\n{"name": "p",\n "name":\n     "q"}]}', "json", 3, 2, 2),
+        ("version: 1\npoints:\n  []\npoints:\n\n    []", "yaml", 4, 1, 3),
+    ):
+        issue = codes(text, form=form)[0]
+        assert issue.code == "DUPLICATE_KEY" and issue.message.endswith(f"the first is on line {first}")
+        assert (issue.where.line, issue.where.column) == (line, column)
+
+
 def test_frames_in_a_loops_file_are_restored_bit_for_bit():
     """On links that other joints moved or welded: to the bit where they were put on, or on their body."""
     rng = np.random.default_rng(1)

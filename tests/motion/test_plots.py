@@ -8,7 +8,7 @@ import pytest
 import linkwork as lw
 from helpers.arms import chain_text
 from linkwork.motion.timing.limits import PathConstraints, PathSamples
-from linkwork.motion.timing.timed_path import fastest_speeds
+from linkwork.motion.timing.timed_path import _share, fastest_speeds
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -71,6 +71,13 @@ def test_phase_plane_plot_names_the_active_limit():
     limited = np.isfinite(drawn["velocity of 0"].get_ydata())
     v = timed.trajectory(np.interp(s[limited], timed.s, timed.t)).v[:, 0]
     assert limited.any() and v.min() > 0.97
+
+
+@pytest.mark.light
+def test_shares_of_limits_are_0_in_directions_whose_limit_is_0() -> None:
+    x = np.array([[0.5, -0.5, 0.0, 2.0, -3.0, 0.0]])
+    low, high = np.array([0.0, -2.0, 0.0, -1.0, -4.0, -1.0]), np.array([1.0, 0.0, 0.0, 2.0, 5.0, 0.0])
+    assert _share(x, low, high).tolist() == [[0.5, 0.25, 0.0, 1.0, 0.75, 0.0]]
 
 
 def test_maximum_velocity_curve_bounds_all_feasible_speeds():

@@ -1,0 +1,72 @@
+"""Options whose values are numbers: each accepts its smallest value and refuses the number before it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+import pytest
+
+from linkwork.cli import main
+
+SMALLEST: dict[str, dict[str, float]] = {  # by command; integers for options that take integers
+    "demo": {"--samples": 1},
+    "view": {"--port": 0},
+    "check": {"--max-vertices": 1, "--tolerance": 0.0, "--samples": 0, "--seed": 0},
+    "check-scene": {"--max-vertices": 1},
+    "compare": {"--tolerance": 0.0, "--samples": 0, "--seed": 0},
+    "ik": {"--position-tolerance": 0.0, "--orientation-tolerance": 0.0, "--max-iterations": 1, "--time-limit": 0.0},
+    "bench-ik": {"--poses": 1, "--seed": 0, "--tolerance": 1e-10},
+    "distances": {"--max-vertices": 1, "--samples": 1, "--seed": 0},
+    "plan": {
+        **{"--max-vertices": 1, "--margin": 0.0, "--max-iterations": 0, "--resolution": 1e-6, "--seed": 0},
+        **{"--time-limit": 0.0, "--acceleration": 1e-9},
+    },
+    "map": {
+        **{"--max-vertices": 1, "--samples": 1, "--voxel-size": 1e-6, "--margin": 0.0, "--seed": 0},
+        **{"--workers": 1, "--chunk": 1},
+    },
+    "simulate": {
+        **{"--duration": 0.0, "--dt": 1e-9, "--record-every": 1, "--kp": 0.0, "--kd": 0.0, "--height": -math.inf},
+        **{"--friction": 0.0, "--seed": 0},
+    },
+    "bench": {"--batch": 1},
+    "precompile": {"--max-vertices": 1},
+}
+
+
+def readers(command: str) -> dict[str, Any]:
+    """Return the functions that read the values of the options of a command, by option."""
+    parser = main._parser(command)
+    (commands,) = (x for x in parser._actions if isinstance(x, argparse._SubParsersAction))
+    return {
+        (x.option_strings or [x.dest])[-1]: x.type for x in commands.choices[command]._actions if x.type is not None
+    }
+
+
+def refusal(read: Any, text: str) -> str:
+    """Return the message with which a text is refused, "" if it is accepted."""
+    try:
+        read(text)
+    except argparse.ArgumentTypeError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("command", main.COMMANDS)
+def test_number_options_accept_their_smallest_value_and_refuse_the_number_before_it(command: str) -> None:
+    known = {name: read for name, read in readers(command).items() if "expected a" in refusal(read, "nan")}
+    smallest = SMALLEST.get(command, {})
+    assert {*known} - {"--argument"} == {*smallest}
+    for name, least in smallest.items():
+        read = known[name]
+        if isinstance(least, int):
+            assert read(str(least)) == least and f"an integer >= {least}" in refusal(read, str(least - 1)), name
+            assert "an integer" in refusal(read, "1.5"), name
+            continue
+        expected = "a finite number" if least == -math.inf else f"a number >= {least:g}"
+        assert read("-1e308" if least == -math.inf else repr(least)) == max(least, -1e308), name
+        for text in (repr(math.nextafter(least, -math.inf)), "-inf", "inf", "nan", "x"):
+            assert expected in refusal(read, text), (name, text)
