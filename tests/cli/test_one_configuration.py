@@ -124,3 +124,39 @@ def test_wrong_configurations_and_frames_on_the_command_line_are_refused(linkwor
     ):
         ran = linkwork(*options)
         assert ran.code == 2 and text in ran.err and ran.out == "", (options, ran)
+
+
+@pytest.mark.slow(every=5)
+@pytest.mark.parametrize("name", ["fourbar", "delta", "differential_drive"])
+def test_dynamics_command_of_robots_with_constraints_prints_the_values_of_the_python_methods(name, linkwork):
+    robot = lw.load(name)
+    q, rng = robot.assemble().q, np.random.default_rng(1)
+    v, tau = robot.project(q, rng.normal(size=robot.nv))[1], rng.normal(size=robot.nv)
+    a = robot.constrained_forward_dynamics(q, v, tau, passive=True).a
+    texts = {key: [repr(x) for x in values.tolist()] for key, values in (("q", q), ("v", v), ("tau", tau), ("a", a))}
+    options = [word for key, words in texts.items() for word in (f"--{key}", *words)]
+    ran = linkwork("dynamics", name, "--passive", *options, "--json")
+    assert ran.code == 0, ran.err
+    data = json.loads(ran.out)
+    forward = robot.constrained_forward_dynamics(q, v, tau, passive=True)
+    inverse = robot.constrained_inverse_dynamics(q, v, a, passive=True)
+    assert data["constraint_names"] == [row for x in robot.constraints for row in x.component_names]
+    for key, expected in (
+        ("forward_dynamics", forward.a),
+        ("forward_dynamics_constraint_forces", forward.constraint_forces),
+        ("inverse_dynamics", inverse.tau),
+        ("inverse_dynamics_constraint_forces", inverse.constraint_forces),
+    ):
+        np.testing.assert_array_equal(data[key], expected)
+    G, M = robot.constraint_jacobian(q), np.array(data["mass_matrix"])
+    for force, reaction in ((tau, "forward"), (data["inverse_dynamics"], "inverse")):
+        acting = force + G.T @ data[f"{reaction}_dynamics_constraint_forces"] + robot.passive_force(q, v)
+        np.testing.assert_allclose(M @ a + data["bias_force"], acting, rtol=0, atol=1e-9 * np.abs(acting).max())
+    assert np.linalg.norm(G @ v) < 1e-9 < np.linalg.norm(v)
+    ran = linkwork("dynamics", name, "--passive", *options)
+    lines = ran.out.splitlines()
+    header = next(k for k, line in enumerate(lines) if line.startswith("constraint forces"))
+    assert ran.code == 0 and lines[header].split()[2:] == ["inverse", "dynamics", "forward", "dynamics"]
+    rows = [line.split()[-2:] for line in lines[header + 2 : header + 2 + len(data["constraint_names"])]]
+    printed = np.array(rows, dtype=float)
+    np.testing.assert_allclose(printed[:, 1], forward.constraint_forces, rtol=1e-4, atol=1e-4)

@@ -48,12 +48,18 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         matrix = robot.mass_matrix(q, passive=passive)
         columns = {"bias_force": robot.bias_force(q, v), "gravity_force": robot.gravity_force(q)}
         constrained = bool(robot.constraints)
-        if arguments.a is not None:
-            inverse = robot.constrained_inverse_dynamics if constrained else robot.inverse_dynamics
-            columns["inverse_dynamics"] = inverse(q, v, a, passive=passive)
-        if arguments.tau is not None:
-            forward = robot.constrained_forward_dynamics if constrained else robot.forward_dynamics
-            columns["forward_dynamics"] = forward(q, v, tau, passive=passive)
+        reactions = {}  # forces of constraints
+        for name, stated, value in (
+            ("inverse_dynamics", arguments.a, a),
+            ("forward_dynamics", arguments.tau, tau),
+        ):
+            if stated is None:
+                continue
+            if constrained:
+                result = getattr(robot, f"constrained_{name}")(q, v, value, passive=passive)
+                columns[name], reactions[f"{name}_constraint_forces"] = result[:2]
+            else:
+                columns[name] = getattr(robot, name)(q, v, value, passive=passive)
         energies = {
             "kinetic_energy": float(robot.kinetic_energy(q, v)),
             "potential_energy": float(robot.potential_energy(q)),
@@ -61,9 +67,12 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         center = robot.center_of_mass(q)
     except (TypeError, ValueError) as error:  # inertias that were ignored, unsupported constraints
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
+    rows = [row for constraint in robot.constraints for row in constraint.component_names]
     if arguments.json:
         names = {"v_names": list(robot.v_names), "v": v}
-        more = {"mass_matrix": matrix, **columns, **energies, "center_of_mass": center}
+        if reactions:
+            names["constraint_names"] = rows
+        more = {"mass_matrix": matrix, **columns, **reactions, **energies, "center_of_mass": center}
         terminal.out.json(configuration_data(robot, q, **names, passive=passive, **more))
         return 0
     lines = [f"{label(robot.name)}: dynamics at one state, in SI units"]
@@ -73,6 +82,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     lines += matrix_lines(
         "", robot.v_names, [name.replace("_", " ") for name in columns], np.array([*columns.values()]).T
     )
+    if reactions:
+        titles = [name.removesuffix("_constraint_forces").replace("_", " ") for name in reactions]
+        lines += matrix_lines("constraint forces", rows, titles, np.array([*reactions.values()]).T)
     lines += ["", *(f"{name.replace('_', ' ')}: {number(x)} J" for name, x in energies.items())]
     terminal.out.lines([*lines, f"centre of mass: {' '.join(number(x + 0.0) for x in center)} m"])
     return 0
