@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
 import pytest
 
+import linkwork as lw
+from linkwork import joints
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
@@ -26,6 +29,24 @@ from linkwork.model.coordinate_names import names_of
 from mechanisms.mechanisms import KINDS, Mechanism, mechanism, mechanisms
 
 MECHANISMS = [*KINDS, *mechanisms()]
+
+
+@pytest.mark.light
+def test_scales_of_constraints_turn_angles_into_lengths_and_leave_lengths() -> None:
+    """Velocities of a joint type without units count as angles."""
+    tree = lw.load("scissor_lift").tree  # a slider and five hinges
+    scales = Scales.of(tree, 2.5)
+    assert scales.rows.tolist() == [2.5, 2.5, 1.0, 1.0, 1.0, 2.5, 2.5, 1.0, 1.0, 1.0, 1.0]
+    assert scales.velocities.tolist() == [1.0, 2.5, 2.5, 2.5, 2.5, 2.5]
+    G = np.ones((11, 6))
+    assert scales.rows_of(G)[[0, 2]][:, [0, 1]].tolist() == [[2.5, 1.0], [1.0, 1.0 / 2.5]]
+
+    class Slider(joints.Prismatic):
+        v_units = ()
+
+    (body, *rest) = tree.bodies
+    without = dataclasses.replace(tree, bodies=(dataclasses.replace(body, joint=Slider(body.joint.axis)), *rest))
+    assert Scales.of(without, 2.5).velocities.tolist() == [2.5] * 6
 
 
 @functools.cache
