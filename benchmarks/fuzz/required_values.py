@@ -62,6 +62,8 @@ OWN_VALUES: dict[str, Any] = {
     **dict.fromkeys(("path.name", "loops.name"), "fourbar"),
     "Robot.compare_with_library.library": "pinocchio",
     "Robot.without_constraints.*names": [],
+    "Robot.configuration.joints": {"shoulder": 0.3},
+    "Robot.with_srdf_document.document": lambda _: arm().srdf_document(),
     "spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],
     "Robot.spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],
     "Trajectory.retimed.times": 2.0,

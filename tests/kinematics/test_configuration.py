@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork.expr import jacobian, tangent
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph
@@ -159,3 +160,26 @@ def test_velocities_and_rates_of_configurations_convert_into_each_other(tree, f)
     moved = (f.integrate(q, h * v) - f.integrate(q, -h * v)) / (2.0 * h)
     assert np.max(np.abs(rate - moved), initial=0.0) <= 1e-7 * max(1.0, np.max(np.abs(rate), initial=0.0))
     assert_close(f.configuration_derivative_to_velocity(q, rate), v, 1e-11, core=1)
+
+
+def test_configuration_by_joint_keeps_the_base_and_gives_batches():
+    robot = lw.load("quadruped", floating_base=True)
+    base = robot.random_configuration(seed=1, size=3)
+    joints = [joint for joint in robot.joints if joint.nq == 1][:2]
+    values = {joints[0].name: 0.3, joints[1].name: np.array([[0.1], [-0.2]]), robot.joints[0].name: base[0, :7]}
+    expected = np.tile(base, (2, 1, 1))
+    expected[..., :7] = base[0, :7]
+    expected[..., joints[0].q_slice] = 0.3
+    expected[..., joints[1].q_slice] = np.array([[[0.1]], [[-0.2]]])
+    assert np.array_equal(robot.configuration(values, base=base), expected)
+    assert np.array_equal(robot.configuration({}), robot.neutral())
+    assert np.array_equal(robot.configuration({}, base=base), base)
+    for refused, error in (([0.3], "a dict of values by joint"), ({"FL_hpi": 0.3}, "no joint named 'FL_hpi'")):
+        with pytest.raises((TypeError, ValueError), match=error):
+            robot.configuration(refused)
+    with pytest.raises(ValueError, match=r"configuration: base: expected an array of shape \(\.\.\., 19\)"):
+        robot.configuration({}, base=[0.0])
+    with pytest.raises(TypeError, match=r"robot\.configuration\(\{\"elbow\": 0\.5\}\) sets joints by name"):
+        robot.neutral({"elbow": 0.5})
+    with pytest.raises(AttributeError, match="use robot\\.configuration"):
+        robot.q_from_dict  # noqa: B018

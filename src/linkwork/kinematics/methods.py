@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,11 @@ from linkwork.kernels.array_arguments import Size, generator_of, leading_of
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.function_request import read_requests
 from linkwork.kernels.function_trace import traced
+from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.model.body import Body
+from linkwork.model.coordinate_names import index_of
 from linkwork.model.coupled_joints import bounds
 
 __all__ = ["ConfigurationMethods", "JacobianMethods", "KinematicsMethods"]
@@ -107,6 +109,31 @@ class ConfigurationMethods(RobotBase):
         It may be outside the limits.
         """
         return np.array([x for _, body in self._tree.stacked() for x in body.call_joint("zero")], dtype=float)
+
+    def configuration(self, joints: Mapping[str, Any], *, base: Any = None) -> np.ndarray:
+        """Return the configuration (..., nq) in which joints have the values of a dict by joint.
+
+        A joint with one coordinate has a number, or an array (...) for a batch; a joint with n coordinates has an array
+        (..., n) [rad, m].  The other joints are as in ``base`` (..., nq), which is `neutral` by default.
+
+        >>> import linkwork as lw
+        >>> robot = lw.load("double_pendulum")
+        >>> robot.configuration({"elbow": 0.5}, base=[1.0, 2.0]).tolist()
+        [1.0, 0.5]
+
+        Raises UnknownNameError for an unknown joint, ValueError for values of a wrong number or that are not finite.
+        """
+        caller = "configuration"
+        if not isinstance(joints, Mapping):
+            raise TypeError(f"{caller}: joints: expected a dict of values by joint, got {joints!r:.80}")
+        values = read_configuration(self, caller, "joints", joints)
+        if base is None:
+            return values
+        start = read_configuration(self, caller, "base", base)
+        result = np.array(np.broadcast_to(start, np.broadcast_shapes(start.shape, values.shape)))
+        indices = index_of(self._tree, "q", list(joints))
+        result[..., indices] = values[..., indices]
+        return result
 
     def random_configuration(
         self, rng: np.random.Generator | None = None, *, size: Size = None, seed: int | None = None

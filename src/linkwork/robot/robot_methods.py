@@ -130,8 +130,8 @@ METHODS = {
     ),
     "linkwork.ik.methods.ClosedFormMethods": "closed_form",
     "linkwork.kinematics.methods.ConfigurationMethods": (
-        "neutral random_configuration normalize integrate difference velocity_to_configuration_derivative "
-        "configuration_derivative_to_velocity"
+        "neutral configuration random_configuration normalize integrate difference "
+        "velocity_to_configuration_derivative configuration_derivative_to_velocity"
     ),
     "linkwork.motion.methods.ProfileMethods": "profile",
     "linkwork.robot.methods.CompilingMethods": "compile",

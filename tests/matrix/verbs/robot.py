@@ -49,6 +49,19 @@ def random_configurations(kind: Kind) -> None:
     assert np.all(q <= np.asarray(kind.robot.upper) + 1e-9)
 
 
+@verb("configuration")
+def configuration(kind: Kind) -> None:
+    """A configuration by joints has their coordinates, and the others of its base."""
+    q, names = kind.robot.neutral(), [joint.name for joint in kind.robot.joints if joint.coupling is None]
+    by_joint = {name: kind.q[kind.robot.joint(name).q_slice] for name in names}
+    close(kind.robot.configuration({k: x[0] if x.size == 1 else x for k, x in by_joint.items()}), kind.q, 1e-9, "all")
+    for name in names[:2]:
+        expected = q.copy()
+        expected[kind.robot.q_index([name])] = by_joint[name]
+        value = by_joint[name][0] if by_joint[name].size == 1 else by_joint[name]
+        close(kind.robot.configuration({name: value}), expected, 1e-9, name)
+
+
 @verb("compare")
 def compare(kind: Kind) -> None:
     """A robot is equal to itself, and not to one with another mass."""
