@@ -319,3 +319,17 @@ def test_positions_speeds_and_accelerations_of_a_jerk_limited_timing_follow_from
         q, v, a = timed.trajectory(timed.t[:-1] + tau, side="left" if share else "right")
         assert np.abs(q - x.q).max() < 1e-12 and np.abs(v - x.v * rate).max() < 1e-12
         assert np.abs(a - x.a * rate**2 - x.v * second).max() < 1e-10
+
+
+@pytest.mark.slow(every=3)
+def test_motions_within_jerk_limits_are_continuous_where_q_prime_vanishes_at_one_end() -> None:
+    limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 30.0}
+    for begin in ([[0.0, 0.0, 2.0, 1.0], [0.0, 0.0, 1.0, -0.5]], [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5, -0.7]]):
+        path = lw.motion.Trajectory.polynomial([0.0, 1.0], [begin])
+        for one in (path, path.reversed()):
+            motion = lw.motion.time_optimal(one, num_points=50, **limits).trajectory
+            assert motion.satisfies_limits(**limits, tolerance=1e-5)
+            knots = motion.knots[1:-1]
+            for before, after in zip(motion(knots, side="left"), motion(knots), strict=True):
+                assert np.abs(after - before).max() < 1e-8
+            np.testing.assert_allclose(motion(motion.duration).q, one(one.end_time).q, atol=1e-12)
