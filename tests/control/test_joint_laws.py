@@ -331,3 +331,12 @@ def test_redundant_actuators_of_a_mechanism_give_accelerations_that_satisfy_the_
             assert error[independent].max() < 1e-9
         idle = np.setdiff1d(np.arange(robot.nv), law.acting)
         assert not tau[idle].any() and np.abs(tau).max() < 1e3
+
+
+def test_target_of_a_controller_as_an_array_is_refused_with_its_name():
+    arm = lw.load("double_pendulum")
+    law = lw.control.PD(arm, kp=1.0, kd=1.0)
+    with pytest.raises(
+        lw.errors.UnknownNameError, match="input of PD named 'target'; use target_q for an array; a traj"
+    ):
+        arm.simulate([0.0, 0.0], controller=law, duration=0.01, constants={"target": [0.1, 0.2]})

@@ -44,7 +44,10 @@ def test_error_messages_of_generated_methods_name_the_robots_method():
         (lambda: ARM.pose(Q), r"pose: frame: expected a value, got none; the robot's frames are .*'hand'"),
         (lambda: ARM.pose(Q, relative_to="world"), r"pose: frame: expected a value, got none"),
         (lambda: ARM.pose(frame="hand"), r"pose\(\) missing 1 required positional argument: 'q'"),
-        (lambda: ARM.pose(Q, "hand", "world"), r"Robot\.pose\(\) takes from 2 to 3 positional arguments but 4 were given"),
+        (
+            lambda: ARM.pose(Q, "hand", "world"),
+            r"Robot\.pose\(\) takes from 2 to 3 positional arguments but 4 were given",
+        ),
         (
             lambda: ARM.pose(Q, "hand", relative="world"),
             r"pose: no option named 'relative'; did you mean",
@@ -64,3 +67,10 @@ def test_defaults_passed_by_keyword_or_as_none_give_the_same_result():
     assert np.array_equal(into, plain)
     assert np.array_equal(ARM.bias_force(Q, Q, wrenches=None, gravity=None), ARM.bias_force(Q, v=Q))
     assert np.array_equal(ARM.bias_force(Q, Q, wrenches={}), ARM.bias_force(Q, Q))
+
+
+def test_expressions_of_sympy_are_refused_with_the_alternative():
+    sympy = pytest.importorskip("sympy")
+    q = list(sympy.symbols(f"q:{ARM.nq}"))
+    with pytest.raises(ValueError, match="mass_matrix: q: .*type object.*SymPy's mechanics has expressions"):
+        ARM.mass_matrix(q)

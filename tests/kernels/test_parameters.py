@@ -435,7 +435,7 @@ def test_repeated_and_unsuitable_robot_parameters_are_refused() -> None:
     refused("point", "'point' does not name a point", "point:")
     refused("gravity:earth", "write 'gravity'")
     refused(["damping"], "inverse_dynamics does not depend on damping", '"passive": True')
-    refused(["frame:tool"], "inverse_dynamics does not depend on frame:tool")
+    refused(["frame:tool"], "inverse_dynamics does not depend on frame:tool; leave it out, or use robot.with_param")
     refused([3], "expected strings", kind=TypeError)
     refused(3, "expected strings", kind=TypeError)
     bare = lw.load("arm7", inertia="ignore")

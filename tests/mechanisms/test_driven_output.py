@@ -125,6 +125,27 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
 
 
+def test_driven_motion_without_a_first_configuration_is_returned_if_it_is_not_checked():
+    robot = four_bar("C")
+    short = {"frame:rocker end": np.array([0.0, 0.0, 0.0, -0.39, 0.0, 0.0])}  # of 0.4 m
+    with pytest.raises(lw.errors.AssemblyError, match="links may be too short to reach"):
+        robot.drive_mechanism({"A": ANGLES}, parameters=short)
+    motion = robot.drive_mechanism({"A": ANGLES}, parameters=short, check=False)
+    several = robot.drive_mechanism({"A": ANGLES}, parameters={name: x[None] for name, x in short.items()})
+    assert motion.success is False and motion.status == several.status[0] == "local_minimum"
+    assert not motion.reached.any() and np.isnan(motion.q).all() and np.isnan(motion.v).all()
+    assert "is not assembled" in motion.explain()
+
+
+def test_report_of_driven_motion_names_angles_that_seem_to_be_in_degrees():
+    robot = four_bar("C")
+    turned = robot.drive_mechanism({"A": [0.8, 0.8 + 4.0 * np.pi, 0.8]})
+    assert "up to 2 revolutions between two states: angles are in rad" in turned.explain()
+    assert "revolutions" not in robot.drive_mechanism({"A": ANGLES}).explain()
+    both = robot.drive_mechanism({"A": np.array([[0.8, 0.9], [0.8, 7.8]])})
+    assert [("revolutions" in both.explain(k)) for k in range(2)] == [False, True]
+
+
 def test_plots_of_a_slider_crank_have_separate_axes_for_angles_and_lengths():
     pytest.importorskip("matplotlib")
     robot = lw.Robot.build(

@@ -41,6 +41,8 @@ def test_robots_are_plotted_with_shapes_frames_scenes_and_several_configurations
     for name, error, said in (("hnd", lw.errors.UnknownNameError, "did you mean 'hand'"),):
         with pytest.raises(error, match=said):
             arm.plot(frames=name)
+    with pytest.raises(TypeError, match=r"plot: frames: .* got True; frames=robot\.frames shows all"):
+        arm.plot(frames=True)
     with pytest.raises(ValueError, match="plot: q"):
         arm.plot(np.zeros(3))
 

@@ -40,7 +40,7 @@ def misfit_error(caller: str, name: str, kind: Any, value: Any) -> Exception:
     """Return the error for a value that is not of the declared kind."""
     numeric = any(part is int or part is float for part in (kind, *typing.get_args(kind)))
     number = numeric and (isinstance(value, (float, np.floating)) or is_integer(value))
-    near = ""
+    near = "; frames=robot.frames shows all of them" if name == "frames" and value is True else ""
     if typing.get_origin(kind) is typing.Literal and isinstance(value, str):
         hint = did_you_mean(value, [x for x in typing.get_args(kind) if isinstance(x, str)])
         number, near = True, f"; {hint}" if hint else ""

@@ -138,7 +138,9 @@ class ControlLaw(ABC):
         known = self.input_shapes
         for name in inputs:
             if name not in known:
-                raise UnknownNameError(f"input of {self.caller}", name, known)
+                is_motion = f"{name}_q" in known  # by which a trajectory in time_inputs is called
+                remedy = f"use {name}_q for an array; a trajectory in time_inputs is called {name}" if is_motion else ""
+                raise UnknownNameError(f"input of {self.caller}", name, known, remedy)
         missing = [name for name in self.required_inputs if name not in inputs]
         if missing:
             needed = ", ".join(f"{name} {known[name]}" for name in missing)

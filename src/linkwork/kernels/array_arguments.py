@@ -278,7 +278,9 @@ def real_array(expected: str, x: Any) -> np.ndarray:
             raise ValueError(f"{expected}; got a dict")
         if array.dtype == object and array.ndim == 0:
             raise ValueError(f"{expected}; got {shown(x)}")
-        raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers")
+        is_sympy = any(type(item).__module__.partition(".")[0] == "sympy" for item in array.ravel()[:1])
+        remedy = "; linkwork computes with numbers: SymPy's mechanics has expressions to print" if is_sympy else ""
+        raise ValueError(f"{expected}; got numbers of type {array.dtype}, which are not real float64 numbers{remedy}")
     return array if np.can_cast(array.dtype, np.float32) else array.astype(np.float64, copy=False)
 
 

@@ -246,7 +246,8 @@ def _refuse_unused(
         if takes and not passive and unused[0].kind in ("damping", "friction"):
             remedy = ": it has no effect if the joint's dynamics are 'none'"
         in_joints = isinstance(kernel_parameters.KINDS[unused[0].kind].size, str)
-        raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{remedy if in_joints else ''}")
+        advice = remedy if in_joints and remedy else "; leave it out, or use robot.with_parameters, which takes all"
+        raise ValueError(f"compile: parameters: {depends} not depend on {unused[0]}{advice}")
 
 
 def _guards(subject: KernelOwner, requests: Mapping[str, Request], symbols: Mapping[str, list[Symbol]]) -> list[Any]:

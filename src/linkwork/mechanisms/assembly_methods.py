@@ -157,8 +157,8 @@ class AssemblyMethods(RobotBase):
         those of `assemble`, of which all motions of a batch (...) have their own; inertias count in the forces.
 
         Raises AssemblyError if a single motion cannot continue: at a turning point, at a bifurcation without a straight
-        continuation, or at joint limits.  With ``check=False`` the result contains the motion up to there; for a batch
-        ``success`` reports it.
+        continuation, at joint limits, or where the first state cannot be assembled.  With ``check=False`` the result
+        contains the motion up to there, with NaN from there on; for a batch ``success`` reports it.
         """
         rates = velocity, acceleration
         return assembly.drive(self, drivers, q_init, position_limits, tolerance, time, check, rates, parameters)

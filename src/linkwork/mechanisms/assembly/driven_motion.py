@@ -105,6 +105,9 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
         names = ", ".join(self._drivers.names)
         steps = np.asarray(self.iterations)[index]
         text = f"{name!r} followed {names} through {reached} of {n} states, in {steps} steps"
+        revolutions = self._revolutions_between_states(index)
+        if revolutions > 1.0:
+            text += f"; up to {revolutions:.3g} revolutions between two states: angles are in rad"
         if (self.slack[index] < SINGULAR_SLACK).all() and n > 1:
             text += "; the drivers leave motions free, of which the smallest are taken"
         passed = [str(x[-1] if index else x) for x in self.singular if not index or x[:-1] == index]
@@ -112,6 +115,16 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
             text += f"; passed singular configurations at or before states {', '.join(passed)}"
         status = Status(np.asarray(self.status)[index])
         return text if status is Status.SOLVED else f"{text}; {self._why(status, self.last[index])}"
+
+    def _revolutions_between_states(self, index: tuple[int, ...]) -> float:
+        """Return the largest change of an angle of the drivers between two states of one motion [revolutions]."""
+        tree, steps = self._mechanism.tree, [0.0]
+        for name, values in self._drivers.values.items():
+            units = tree.bodies[tree.joint_index(name)].joint.q_units
+            angles = np.broadcast_to(values, (*self.q.shape[:-1], len(units)))[index]
+            change = np.abs(np.diff(angles, axis=0))[:, [unit == "rad" for unit in units]]
+            steps.append(float(np.nan_to_num(change).max(initial=0.0)))
+        return max(steps) / (2.0 * np.pi)
 
     def _why(self, status: Status, last: np.ndarray) -> str:
         tree = self._mechanism.tree
@@ -151,7 +164,7 @@ def drive(
         raise ValueError(f"{caller}: time: expected one time [s], got shape {np.shape(time)}")
     first = {name: x[..., 0, :] if x.shape[-1] > 1 else x[..., 0, 0] for name, x in driven.values.items()}
     begun: Assembly = assemble(
-        plain, start, first, None, None, position_limits, tolerance, 16, time, True, parameters, caller, ()
+        plain, start, first, None, None, position_limits, tolerance, 16, time, check, parameters, caller, ()
     )
     shape, at = begun.q.shape[:-1], inputs.flat(begun.q.shape[:-1])
     n = next(iter(driven.values.values())).shape[-2]

@@ -125,7 +125,7 @@ class Assembly(Shown, Result):
             loops = dict.fromkeys(limit.joint for limit, beyond in each if beyond and limit.loop is not None)
             return f"the search closed it with loop joints beyond their limits only: {', '.join(map(repr, loops))}"
         if status is Status.LOCAL_MINIMUM:
-            return "the errors are at a local minimum and cannot be reduced from there"
+            return "the errors are at a local minimum and cannot be reduced from there; links may be too short to reach"
         if status is Status.NOT_FINITE:
             return "a value became NaN during the iteration"
         return "the iteration did not converge"

@@ -172,7 +172,10 @@ class Mobility(ReturnedValue):
             lines.append(f"  {degrees(self.coordinates)} of configuration")
         start = "the given q" if self.start == "given" else "the neutral configuration"
         away = f"an assembled configuration, {self.moved:.3g} m from {start}"
-        lines.append(f"  at {start if self.moved <= 1e-9 * self.length else away}")
+        is_away = self.moved > 1e-9 * self.length
+        lines.append(f"  at {away if is_away else start}")
+        if is_away and self.is_singular:
+            lines.append("  for another configuration pass q, as from assemble(hold={...}).q")
         return lines
 
     def _contradictions(self) -> list[str]:

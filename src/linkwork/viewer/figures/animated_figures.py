@@ -64,7 +64,9 @@ def _animation_class() -> Any:
     """Return the class of animations that draw each frame once when they are saved."""
     from matplotlib.animation import FuncAnimation
 
-    class Animation(FuncAnimation):  # type: ignore[misc]
+    base: Any = FuncAnimation  # whose private methods are not typed
+
+    class Animation(base):  # type: ignore[misc]
         """Frames with one layout: matplotlib would draw each saved frame three times, and arrange it twice."""
 
         _is_saved = False
