@@ -186,6 +186,16 @@ def test_errors_of_wrong_shapes_and_chunks_of_dask_arrays_are_raised_before_a_co
         (ValueError, apart, lambda: arm.inverse_dynamics(q[:9], v, a)),
         (ValueError, apart, lambda: arm.inverse_dynamics({first: q[:9, 0]}, v, a)),
         (ValueError, "pose: q: expected real numbers, .*complex128", lambda: arm.pose(q.astype(complex), "hand")),
+        (
+            ValueError,
+            rf"pose: q\['{first}'\]: expected real numbers, .*complex128",
+            lambda: arm.pose({first: q[:, 0].astype(complex)}, "hand"),
+        ),
+        (
+            TypeError,
+            rf"pose: q\['{first}'\]: .*xarray's DataArray",
+            lambda: arm.pose({first: labelled[0], "elbow": q[:, 0]}, "hand"),
+        ),
         (TypeError, "pose: out: .*remove out=", lambda: arm.pose(q, "hand", out=np.zeros((50, 4, 4)))),
         (TypeError, "gravity_force: out: .*remove out=", lambda: kernel(q, out=np.zeros((50, 7)))),
         (TypeError, "gravity_force: out: .*remove out=", lambda: kernel(plain, out=da.zeros((50, 7)))),
