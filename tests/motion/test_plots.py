@@ -73,6 +73,15 @@ def test_phase_plane_plot_names_the_active_limit():
     assert limited.any() and v.min() > 0.97
 
 
+def test_plots_of_trajectories_without_a_robot_label_coordinates_by_their_indices() -> None:
+    motion = lw.motion.spline([0.0, 1.0, 2.0], [[0.0, 1.0], [1.0, 0.0], [0.0, 2.0]])
+    q, v, *_ = motion.plot(num_samples=9)
+    for axis, k in ((q, 0), (v, 1)):
+        lines = {line.get_label(): line.get_ydata() for line in axis.lines if line.get_label() in ("0", "1")}
+        for name in ("0", "1"):
+            np.testing.assert_array_equal(lines[name], motion(np.linspace(0.0, 2.0, 9))[k][:, int(name)])
+
+
 @pytest.mark.light
 def test_shares_of_limits_are_0_in_directions_whose_limit_is_0() -> None:
     x = np.array([[0.5, -0.5, 0.0, 2.0, -3.0, 0.0]])
