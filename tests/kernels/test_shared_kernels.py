@@ -50,6 +50,8 @@ EDITS: dict[str, Callable[[lw.Robot], lw.Robot]] = {
     "no position limits": of_joint(lambda j: j.with_position_limits_enabled(False)),
     "velocity limit": of_joint(lambda j: j.with_velocity_limit(0.7)),
     "effort limit": of_joint(lambda j: j.with_effort_limit(0.7)),
+    "acceleration limit": of_joint(lambda j: j.with_acceleration_limit(0.7)),
+    "jerk limit": of_joint(lambda j: j.with_jerk_limit(0.7)),
     "placement": of_joint(lambda j: j.with_placements(placement=lw.pose((0.1, 0.2, 0.3)))),
     "gravity": lambda r: r.with_gravity((0.1, 0.2, -3.0)),
     "inertia": lambda r: r.with_inertia(r.links[-1].name, mass=3.0, com=(0.0, 0.0, 0.1), inertia=np.eye(3)),

@@ -47,9 +47,26 @@ def test_position_limits_of_a_joint_can_be_switched_on_and_off() -> None:
 def test_velocity_and_effort_limits_of_a_joint_can_be_edited_by_degree_of_freedom() -> None:
     assert HINGE.with_velocity_limit(3.0).velocity_bounds.upper.tolist() == [3.0]
     assert FREE.with_effort_limit(5.0, dof="vz").effort.tolist() == [np.inf] * 5 + [5.0]
-    for edit in (HINGE.with_velocity_limit, HINGE.with_effort_limit, HINGE.with_damping, HINGE.with_friction):
+    edits = HINGE.with_velocity_limit, HINGE.with_effort_limit, HINGE.with_acceleration_limit, HINGE.with_jerk_limit
+    for edit in (*edits, HINGE.with_damping, HINGE.with_friction):
         with pytest.raises(ValueError, match="non-negative, got -1"):
             edit(-1.0)
+
+
+def test_acceleration_and_jerk_limits_of_a_joint_are_those_of_the_robot_and_of_its_motions() -> None:
+    joint = FREE.with_acceleration_limit([1.0] * 6).with_acceleration_limit(2.0, dof="vy").with_jerk_limit(7.0, dof=0)
+    assert joint.acceleration.tolist() == [1.0] * 4 + [2.0, 1.0] and joint.jerk.tolist() == [7.0] + [np.inf] * 5
+    bare = joint.with_type(lw.joints.Revolute((0.6, 0.0, 0.8)))  # of another size
+    assert bare.acceleration.tolist() == bare.jerk.tolist() == [np.inf]
+    arm = lw.load("arm7")
+    for name in ("elbow", "wrist_flex"):
+        arm = arm.with_joint(arm.joint(name).with_acceleration_limit(3.0).with_jerk_limit(40.0))
+    limited = [name in ("elbow", "wrist_flex") for name in arm.v_names]
+    assert np.array_equal(arm.acceleration_limits, np.where(limited, 3.0, np.inf))
+    assert np.array_equal(arm.jerk_limits, np.where(limited, 40.0, np.inf))
+    path = arm.spline([0.0, 1.0], [np.zeros(7), -0.2 * np.ones(7)], boundary="clamped")
+    extremes = lw.motion.time_optimal(path, jerk=np.inf).trajectory.extremes(2)
+    assert 2.7 < np.abs([extremes.lower[limited], extremes.upper[limited]]).max() <= 3.0 + 1e-6
 
 
 def test_damping_of_a_joint_can_be_edited_by_degree_of_freedom() -> None:
