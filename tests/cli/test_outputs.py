@@ -2,11 +2,14 @@
 
 import csv
 import json
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
 
 import linkwork as lw
+from helpers.browser import executable
 from linkwork.motion import Trajectory
 from linkwork.simulation import Simulation
 
@@ -116,3 +119,19 @@ def test_view_command_refuses_files_that_are_no_motions_or_maps(linkwork, tmp_pa
         ran = linkwork("view", "arm6", *options, *page)
         assert ran.code == 2 and said in ran.err and "these arguments" not in ran.err, ran.err
     assert "pass --motion FILE" in linkwork("view", "arm6", "--mp4", str(tmp_path / "a.mp4")).err
+
+
+@pytest.mark.slow(every=9)
+@pytest.mark.skipif(executable() is None or shutil.which("ffmpeg") is None, reason="films need Chromium and ffmpeg")
+def test_view_command_writes_a_film_of_joined_robots(linkwork, tmp_path):
+    pytest.importorskip("playwright")
+    both = lw.join_robots({"left": ARM, "right": ARM.with_base(lw.pose((0.0, 1.0, 0.0)))}, name="both")
+    both.save(tmp_path / "both.json")
+    both.spline([0.0, 0.1], [both.neutral(), np.resize([0.9, -0.7, 0.8], 12)]).save(tmp_path / "motion.npz")
+    film = tmp_path / "film.mp4"
+    ran = linkwork("view", str(tmp_path / "both.json"), "--motion", str(tmp_path / "motion.npz"), "--mp4", str(film))
+    assert ran.code == 0 and ran.out == f"both: {film}\n", ran.err
+    command = ["ffmpeg", "-v", "error", "-i", str(film), "-f", "rawvideo", "-pix_fmt", "gray", "-"]
+    frames = np.frombuffer(subprocess.run(command, capture_output=True, check=True).stdout, np.uint8)
+    frames = frames.reshape(4, 720, 1280).astype(int)  # 30 a second
+    assert (np.abs(frames[-1] - frames[0]) > 40).mean() > 0.01
