@@ -41,18 +41,27 @@ def without_collections(function: Callable[P, T], *, drops_cycles: bool = False,
                 gc.disable()
             return function(*args, **kwargs)
         finally:
-            with _lock:
-                try:
-                    _pauses.pop(pause, None)
-                finally:  # also where a signal handler raises here
-                    if not _pauses and _was_enabled:
-                        try:
-                            if not _has_cycles:
-                                _count_as_old()
-                        finally:
-                            gc.enable()
+            try:
+                _end(pause)
+            except BaseException:  # a signal handler may have raised before the lock was acquired
+                _end(pause)
+                raise
 
     return call
+
+
+def _end(pause: object) -> None:
+    """End the pause of a call, which may have ended already, and enable the collector after the last one."""
+    with _lock:
+        try:
+            _pauses.pop(pause, None)
+        finally:  # also where a signal handler raises here
+            if not _pauses and _was_enabled:
+                try:
+                    if not _has_cycles:
+                        _count_as_old()
+                finally:
+                    gc.enable()
 
 
 def _count_as_old() -> None:

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from weakref import ref
 
-__all__ = ["Lock"]
+__all__ = ["InterruptSafeLock", "Lock"]
 
 
-class Lock(type(threading.RLock())):  # type: ignore[misc]  # the class itself has no public name
+class InterruptSafeLock(type(threading.RLock())):  # type: ignore[misc]  # the class itself has no public name
+    """A reentrant lock that Ctrl-C never leaves acquired, in a `with` statement.
+
+    Up to Python 3.13, `with` calls a method that is written in C, and no signal handler runs before the block is
+    entered.  From Python 3.14 on, a handler runs after such a call (python/cpython#148874).  None runs after the return
+    from a method that is written in Python, which releases the lock if a handler raises in it.
+    """
+
+    __slots__ = ()
+
+    if sys.version_info >= (3, 14):
+
+        def __enter__(self) -> bool:
+            try:
+                return self.acquire()  # type: ignore[no-any-return]
+            except BaseException:
+                if self._is_owned():  # the handler ran after the lock was acquired
+                    self.release()
+                raise
+
+
+class Lock(InterruptSafeLock):
     """A reentrant lock that is released in a forked process if another thread had acquired it.
 
     A fork copies only the thread that forks, so no other thread could release the lock there.
-
-    `with` calls methods that are written in C.  A signal handler runs between two bytecodes, so it cannot raise after
-    the lock is acquired and before the block is entered: Ctrl-C never leaves the lock acquired.
     """
 
     __slots__ = ()

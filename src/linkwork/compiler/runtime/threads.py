@@ -4,8 +4,8 @@ A fork copies only the thread that forks. If another thread were in LLVM or held
 would wait for that lock forever, or find inconsistent data in LLVM. So a fork acquires the locks first, and waits for
 the modules that are being compiled, which takes a second or so.
 
-A signal handler may raise between any two bytecodes. The locks are therefore acquired and released by methods that are
-implemented in C, and a thread is registered and unregistered in one `try` statement: Ctrl-C leaves nothing locked.
+A signal handler may raise between any two bytecodes. The locks are therefore those that no interrupt leaves acquired,
+and a thread is registered and unregistered in one `try` statement: Ctrl-C leaves nothing locked.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public, unchecked
+from linkwork._util.fork_safe_lock import InterruptSafeLock
 from linkwork._util.lazy_imports import wait_for_imports
 from linkwork._util.thread_pool import available_processors
 from linkwork._util.validation import integer
@@ -116,8 +117,8 @@ T = TypeVar("T")
 _IMPORT_WAIT = 1.0  # [s] for modules whose import began after the first wait, and may need one of the locks
 _POLL = 1e-3  # [s] between two checks for other threads in LLVM
 _LONGEST_EXIT = 60.0  # [s] that the exit of this process waits for LLVM after an interrupt
-LLVM_LOCK = threading.RLock()  # LLVM's global context allows one thread at a time
-_entering = threading.RLock()  # held while a fork waits: no thread enters LLVM then
+LLVM_LOCK = InterruptSafeLock()  # LLVM's global context allows one thread at a time
+_entering = InterruptSafeLock()  # held while a fork waits: no thread enters LLVM then
 _inside: dict[object, int] = {}  # thread of each running call of LLVM without its lock
 
 
