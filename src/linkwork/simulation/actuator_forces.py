@@ -43,7 +43,7 @@ def actuator_torque(robot: Any, q: Any, v: Any, controls: Any) -> Any:
     Raises UnknownNameError for an unknown actuator, ValueError for another number of controls.
     """
     q, v = (array(x) if not isinstance(x, np.ndarray) else x for x in (q, v))
-    phi = list(robot.difference(robot.neutral(), q)) if any(one.joints for one in robot.actuators) else []
+    phi = list(robot.difference(robot.neutral(), q)) if any(actuator.joints for actuator in robot.actuators) else []
     result: list[Any] = [0.0] * robot.nv
     for actuator, control in zip(robot.actuators, control_values("actuator_torque", robot, controls), strict=True):
         if actuator.frame is None:
@@ -93,33 +93,33 @@ def _along_joints(robot: Any, actuator: Actuator, phi: Scalars) -> tuple[list[An
 
 def _along_frame(robot: Any, actuator: Actuator, q: Any) -> tuple[list[Any], Any]:
     """Return the moments ∂l̇/∂v (nv) and the length l of an actuator on a frame."""
-    frame, other, w = actuator.frame, actuator.relative_to, np.array(actuator.wrench)
+    frame, reference, w = actuator.frame, actuator.relative_to, np.array(actuator.wrench)
     assert frame is not None
-    if other is None:
+    if reference is None:
         return list(robot.static_torque(q, wrenches={frame: w}, expressed_in=frame)), actuator.offset
-    pair = {name: x for name, x in ((frame, w), (other, -w)) if robot.tree.frame(name).body >= 0}
-    moment = list(robot.static_torque(q, wrenches=pair, expressed_in=dict.fromkeys(pair, other)))
-    X = robot.pose(q, frame, relative_to=other)
-    together, body = _moving_both(robot.tree, frame, other)
+    pair = {name: x for name, x in ((frame, w), (reference, -w)) if robot.tree.frame(name).body >= 0}
+    moment = list(robot.static_torque(q, wrenches=pair, expressed_in=dict.fromkeys(pair, reference)))
+    X = robot.pose(q, frame, relative_to=reference)
+    together, body = _moving_both(robot.tree, frame, reference)
     for k, is_shared in together.items():
         if not is_shared:
             moment[k] = 0.0
     if any(together.values()):  # without what the two wrenches, a couple, exert on the joints that move both frames
         couple = Vec3(*X[:3, 3]).cross(Vec3(*w[3:]))
         link = robot.tree.frames_on(body)[0].name
-        before = robot.static_torque(q, wrenches={link: array([*couple, 0.0, 0.0, 0.0])}, expressed_in=other)
+        before = robot.static_torque(q, wrenches={link: array([*couple, 0.0, 0.0, 0.0])}, expressed_in=reference)
         moment = [x - y if together.get(k) else x for k, (x, y) in enumerate(zip(moment, list(before), strict=True))]
     turn = Quaternion.of(Rotation(*(Vec3(*X[i, :3]) for i in range(3)))).log()
     return moment, actuator.offset + dot(list(w), [*turn, *X[:3, 3]])
 
 
-def _moving_both(tree: Tree, frame: str, other: str) -> tuple[dict[int, bool], int]:
+def _moving_both(tree: Tree, frame: str, reference: str) -> tuple[dict[int, bool], int]:
     """Return the velocities of joints that move two frames together, and the last body that both frames are behind.
 
     A velocity maps to True if it also moves a joint between the frames: joints that follow others share it.
     """
     paths: list[set[int]] = []
-    for name in (frame, other):
+    for name in (frame, reference):
         path, body = set(), tree.frame(name).body
         while body != WORLD:
             path.add(body)

@@ -51,12 +51,16 @@ def for_step(caller: str, controller: Any, h: float, inner: int) -> Any:
     for_this_step = getattr(controller, "_with_step", None)
     result = controller if for_this_step is None else for_this_step(h, inner)
     while controller is not None:
-        own = getattr(controller, "dt", None)
-        if isinstance(own, (int, float, np.number)) and own > 0.0 and abs(float(own) - h) > _SAME * h:
+        controller_step = getattr(controller, "dt", None)
+        if (
+            isinstance(controller_step, (int, float, np.number))
+            and controller_step > 0.0
+            and abs(float(controller_step) - h) > _SAME * h
+        ):
             name = type(controller).__name__
             raise ValueError(
                 f"{caller}: controller: expected one for steps of dt · control_every = {h:g} s, got {name} for "
-                f"{float(own):g} s; pass dt and control_every with that product, or create it for {h:g} s"
+                f"{float(controller_step):g} s; pass dt and control_every with that product, or create it for {h:g} s"
             )
         controller = getattr(controller, "law", None)
     return result
@@ -173,8 +177,8 @@ def read_robot_parameters(
     The names are those of `Robot.parameters`, one for each value, however the caller writes them.  Raises ValueError if
     a name denotes several parameters, and UnknownNameError for an unknown name.
     """
-    own = [name for name in values if not is_of_contacts(name)]
-    inputs = iter(inputs_of(read_parameters(robot.tree, "simulate", own)).items())
+    robot_values = [name for name in values if not is_of_contacts(name)]
+    inputs = iter(inputs_of(read_parameters(robot.tree, "simulate", robot_values)).items())
     names: list[str] = []
     sizes: dict[str, tuple[int, ...]] = {}
     for name in values:
@@ -185,17 +189,17 @@ def read_robot_parameters(
             names.append(name)
             sizes[input_name(name)] = ()
             continue
-        each = [str(one) for one in read_parameters(robot.tree, "simulate", name)]
+        each = [str(parameter) for parameter in read_parameters(robot.tree, "simulate", name)]
         if len(each) != 1:
             raise ValueError(f"simulate: parameters: expected names of single parameters, got {name!r}: {each}")
         parameter, key = next(inputs)
         names.append(str(parameter))
         sizes[key] = parameter.shape(robot.tree)
-    numbers = read_arrays("parameters", dict(zip(sizes, values.values(), strict=True)))
-    for name, x in zip(values, numbers.values(), strict=True):
+    arrays = read_arrays("parameters", dict(zip(sizes, values.values(), strict=True)))
+    for name, x in zip(values, arrays.values(), strict=True):
         if is_of_contacts(name):
             check_parameter(name, x)
-    return tuple(names), sizes, numbers
+    return tuple(names), sizes, arrays
 
 
 def chosen_of(where: Any, leading: tuple[int, ...]) -> np.ndarray:
@@ -217,14 +221,14 @@ def over(chosen: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def replaced_parameters(
     robot: Any,
-    own: Mapping[str, Any],
+    present: Mapping[str, Any],
     known: Sequence[str],
     values: Mapping[str, Any],
     where: Any,
     leading: tuple[int, ...],
     contacts: ContactSet | None,
 ) -> dict[str, Any]:
-    """Return parameters by input name, with ``own`` replaced by ``values`` in the environments of ``where``.
+    """Return parameters by input name, with ``present`` replaced by ``values`` in the environments of ``where``.
 
     Raises UnknownNameError for a name that is not in ``known``, the parameters of the constructor, and ValueError for
     other shapes and for values that are not finite.
@@ -234,7 +238,7 @@ def replaced_parameters(
         if name not in known:
             remedy = f"a Simulator takes those of its constructor: {', '.join(known) or 'none'}"
             raise UnknownNameError("parameter", name, known, remedy)
-    result, keys = dict(own), dict(zip(known, own, strict=True))
+    result, keys = dict(present), dict(zip(known, present, strict=True))
     inputs = [keys[name] for name in names]
     sizes, new = (dict(zip(inputs, x.values(), strict=True)) for x in (shapes, arrays))
     for name, x in new.items():
@@ -249,7 +253,7 @@ def replaced_parameters(
             result[name] = x
             continue
         chosen = chosen_of(where, leading)
-        a, b = (np.broadcast_to(y, every) for y in (x, own[name]))
+        a, b = (np.broadcast_to(y, every) for y in (x, present[name]))
         result[name] = np.where(over(chosen, a), a, b)
     return result
 

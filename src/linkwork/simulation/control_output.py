@@ -128,8 +128,8 @@ class OutputForm:
 
     def command(self, robot: Any, varying: Scalars) -> ControlOutput:
         """Return the controller's output with these elements, and its constant ones."""
-        rest = iter(varying)
-        every = [next(rest) if constant is None else constant for constant in self.constants]
+        elements = iter(varying)
+        every = [next(elements) if constant is None else constant for constant in self.constants]
         wrenches = {}
         for frame, _ in reversed(self.wrenches):
             wrenches[frame], every = array(every[-6:]), every[:-6]
@@ -183,7 +183,7 @@ def command_form(setup: Any) -> OutputForm:
     return OutputForm(servos, tuple((frame, axes) for frame, axes, _ in wrenches), constants)
 
 
-_OWN, _HELD, _LEFT = "own", "held", "left"
+_CONTROLLER, _COMMAND, _LEFT = "own", "held", "left"
 
 
 @dataclass(frozen=True)
@@ -207,30 +207,30 @@ class SampledCommand:
     @cached_property
     def start(self) -> dict[str, Any]:
         """Initial state: that of the controller, the command in force, and the number of steps until the next one."""
-        own = getattr(self.controller, "start", None)
+        controller_start = getattr(self.controller, "start", None)
         count = sum(constant is None for constant in self.form.constants)
-        begun = {_HELD: np.zeros(count), _LEFT: np.zeros(())}
-        return begun if own is None else {_OWN: own, **begun}
+        begun = {_COMMAND: np.zeros(count), _LEFT: np.zeros(())}
+        return begun if controller_start is None else {_CONTROLLER: controller_start, **begun}
 
     def own(self, z: Any) -> Any:
         """Return the state of the wrapped controller, which is a part of the state ``z``; None if it has none."""
-        return z.get(_OWN)
+        return z.get(_CONTROLLER)
 
     def __call__(self, t: Any, q: Any, v: Any, z: Any, **inputs: Any) -> tuple[ControlOutput, Any]:
         def evaluated(before: Any) -> Any:
-            if _OWN in before:
-                command, own = self.controller(t, q, v, before[_OWN], **inputs)
-                more = {_OWN: own}
+            if _CONTROLLER in before:
+                command, own_state = self.controller(t, q, v, before[_CONTROLLER], **inputs)
+                more = {_CONTROLLER: own_state}
             else:
                 command, more = self.controller(t, q, v, **inputs), {}
             varying = self.form.varying(self.robot, command)
-            return {**more, _HELD: array(varying), _LEFT: 0.0 * before[_LEFT] + float(self.every - 1)}
+            return {**more, _COMMAND: array(varying), _LEFT: 0.0 * before[_LEFT] + float(self.every - 1)}
 
         def unchanged(before: Any) -> Any:
             return {**before, _LEFT: before[_LEFT] - 1.0}
 
         after = cond(lt(z[_LEFT], 0.5), evaluated, unchanged, z)
-        return self.form.command(self.robot, list(after[_HELD])), after
+        return self.form.command(self.robot, list(after[_COMMAND])), after
 
 
 def taken_readings(controller: Any, readings: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def taken_readings(controller: Any, readings: Mapping[str, Any]) -> dict[str, An
             known = inspect.signature(controller).parameters
         except (TypeError, ValueError):  # a built-in function may have no signature
             return dict(readings)
-        if any(one.kind is one.VAR_KEYWORD for one in known.values()):
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
             return dict(readings)
     return {name: x for name, x in readings.items() if name in known}
 
@@ -270,8 +270,8 @@ def reached_limits(robot: Any, controller: Any) -> dict[int, float]:
 
 def is_saturated(force: Any, most: float, servo: Any) -> Any:
     """Return 1 if a force reaches one of `reached_limits` or the limit of a servo, else 0."""
-    own = (1.0 - _NEAR) * servo
-    least = min(own, most) if own.__class__ is float else fmin(own, most)
+    servo_limit = (1.0 - _NEAR) * servo
+    least = min(servo_limit, most) if servo_limit.__class__ is float else fmin(servo_limit, most)
     if least.__class__ is float and not 0.0 < least < np.inf:
         return 0.0
     return where(and_(lt(0.0, least), le(least, fabs(force))), 1.0, 0.0)

@@ -112,10 +112,10 @@ def watched(robot: Any, events: tuple[Event, ...]) -> list[WatchedFunction]:
 
 def _guard(event: Event) -> Callable[..., Any]:
     def guard(t: Any, q: Any, v: Any) -> Any:
-        numbers, _ = flatten(array(event.guard(t, q, v)), f"event {event.name!r}: what its guard returns")
-        if len(numbers) != 1:
-            raise ValueError(f"event {event.name!r}: guard: expected one value, got {len(numbers)}")
-        return numbers[0]
+        values, _ = flatten(array(event.guard(t, q, v)), f"event {event.name!r}: what its guard returns")
+        if len(values) != 1:
+            raise ValueError(f"event {event.name!r}: guard: expected one value, got {len(values)}")
+        return values[0]
 
     return guard
 
@@ -128,10 +128,10 @@ def _jump(robot: Any, event: Event) -> Callable[..., Any]:
             raise ValueError(f"event {event.name!r}: jump: expected (q, v), got {result!r}")
         parts = []
         for name, x, n in (("q", result[0], robot.nq), ("v", result[1], robot.nv)):
-            numbers, _ = flatten(array(x), f"event {event.name!r}: the {name} that its jump returns")
-            if len(numbers) != n:
-                raise ValueError(f"event {event.name!r}: jump: expected {name} ({n},), got {len(numbers)} values")
-            parts.append(array(numbers))
+            values, _ = flatten(array(x), f"event {event.name!r}: the {name} that its jump returns")
+            if len(values) != n:
+                raise ValueError(f"event {event.name!r}: jump: expected {name} ({n},), got {len(values)} values")
+            parts.append(array(values))
         return tuple(parts)
 
     return jump

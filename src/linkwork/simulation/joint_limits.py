@@ -91,13 +91,13 @@ class JointStops:
             inertias = _inertias_at(robot.with_parameters(dict(parameters or {})), passive, coordinates, q)
         else:
             inertias = _inertias(robot, passive, coordinates)
-        for one, m in zip(coordinates, inertias, strict=True):
+        for coordinate, m in zip(coordinates, inertias, strict=True):
             if m.__class__ is float and math.isinf(m):  # constraints hold the coordinate
                 continue
-            x, row = _rate(one, robot.tree, q)
+            x, row = _rate(coordinate, robot.tree, q)
             stiffness, damping = m / (self.damping_ratio * self.time) ** 2, 2.0 * m / self.time
-            speed, grown = dot(row, v), _TRANSITION * _unit(one, robot)
-            for side, bound in ((1.0, one.lower), (-1.0, one.upper)):
+            speed, grown = dot(row, v), _TRANSITION * _unit(coordinate, robot)
+            for side, bound in ((1.0, coordinate.lower), (-1.0, coordinate.upper)):
                 if math.isfinite(bound):
                     depth, rate = side * (bound - x), -side * speed
                     force = side * stop_force(depth, rate, stiffness, damping, grown)
@@ -105,23 +105,23 @@ class JointStops:
         return result
 
 
-def _rate(one: LimitedCoordinate, tree: Tree, q: Scalars) -> tuple[Any, list[Any]]:
+def _rate(coordinate: LimitedCoordinate, tree: Tree, q: Scalars) -> tuple[Any, list[Any]]:
     """Return the value x of a limited coordinate and the row r (nv) of its rate, a unit vector where one moves it."""
-    if one.v is None or one.q is None:
-        return one.rate(KinematicState(tree, q))
-    return q[one.q], [1.0 if j == one.v else 0.0 for j in range(tree.nv)]
+    if coordinate.v is None or coordinate.q is None:
+        return coordinate.rate(KinematicState(tree, q))
+    return q[coordinate.q], [1.0 if j == coordinate.v else 0.0 for j in range(tree.nv)]
 
 
-def _unit(one: LimitedCoordinate, robot: Any) -> float:
+def _unit(coordinate: LimitedCoordinate, robot: Any) -> float:
     """Return 1 rad, or the characteristic length [m] of a robot for a coordinate that is a length."""
-    return characteristic_length(robot.tree) if one.unit == "m" else 1.0
+    return characteristic_length(robot.tree) if coordinate.unit == "m" else 1.0
 
 
 def _inertias_at(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate], q: Sequence[Any]) -> list[Any]:
     """Return the effective inertia 1/(r M⁻¹ rᵀ) of each limited coordinate at q."""
     inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
     W = [list(row) for row in inverse(array(list(q)), passive=passive)]
-    rows = [_rate(one, robot.tree, q)[1] for one in coordinates]
+    rows = [_rate(coordinate, robot.tree, q)[1] for coordinate in coordinates]
     return [1.0 / dot(row, [dot(column, row) for column in W]) for row in rows]
 
 
@@ -131,25 +131,25 @@ def _inertias(robot: Any, passive: bool, coordinates: Sequence[LimitedCoordinate
     It is infinite where constraints hold the coordinate.  Raises ValueError for a coordinate without inertia.
     """
     with np.errstate(divide="ignore"):
-        each = least_inertias(robot, passive) if any(one.v is not None for one in coordinates) else ()
-    result = [each[one.v] if one.v is not None else math.nan for one in coordinates]
-    others = [k for k, one in enumerate(coordinates) if one.v is None]
-    if others:
+        each = least_inertias(robot, passive) if any(coordinate.v is not None for coordinate in coordinates) else ()
+    result = [each[coordinate.v] if coordinate.v is not None else math.nan for coordinate in coordinates]
+    without_velocity = [k for k, coordinate in enumerate(coordinates) if coordinate.v is None]
+    if without_velocity:
         q = robot.random_configuration(seed=0, size=_SAMPLES)
         inverse = robot.constrained_mass_matrix_inverse if robot.constraints else robot.mass_matrix_inverse
         W = inverse(q, passive=passive)
-        rates = [[_rate(coordinates[k], robot.tree, x) for k in others] for x in q.tolist()]
+        rates = [[_rate(coordinates[k], robot.tree, x) for k in without_velocity] for x in q.tolist()]
         rows = np.array([[row for _, row in each] for each in rates], dtype=float)
-        ends = [(coordinates[k].lower, coordinates[k].upper) for k in others]
+        ends = [(coordinates[k].lower, coordinates[k].upper) for k in without_velocity]
         beyond = [sum(max(a - x, x - b, 0.0) for (x, _), (a, b) in zip(each, ends, strict=True)) for each in rates]
         near = np.argsort(beyond, kind="stable")[: max(_SAMPLES // 4, beyond.count(0.0))]  # of loops few are within
         shares = np.einsum("nki,nij,nkj->nk", rows, W, rows)[near].max(axis=0)
-        for k, share in zip(others, shares.tolist(), strict=True):
-            result[k] = 1.0 / share if share > _HELD * shares.max() else math.inf
-    for one, m in zip(coordinates, result, strict=True):
+        for k, share in zip(without_velocity, shares.tolist(), strict=True):
+            result[k] = 1.0 / share if share > _IMMOBILE * shares.max() else math.inf
+    for coordinate, m in zip(coordinates, result, strict=True):
         if not m > 0.0:
             raise ValueError(
-                f"simulate: joint_limit_mode: expected inertia at every joint, got none at {one.name!r}; "
+                f"simulate: joint_limit_mode: expected inertia at every joint, got none at {coordinate.name!r}; "
                 "give it inertia"
             )
     return result
@@ -172,9 +172,12 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
     if not q.size or not coordinates:
         return
     x = limited_values(robot, coordinates, q)
-    lower, upper = np.array([one.lower for one in coordinates]), np.array([one.upper for one in coordinates])
+    lower, upper = (
+        np.array([coordinate.lower for coordinate in coordinates]),
+        np.array([coordinate.upper for coordinate in coordinates]),
+    )
     beyond = np.maximum(lower - x, x - upper)
-    units = np.array([_unit(one, robot) for one in coordinates])
+    units = np.array([_unit(coordinate, robot) for coordinate in coordinates])
     passed = beyond > _PASSED * units + np.maximum(beyond[..., :1, :], 0.0)
     for k in np.flatnonzero(passed.any(axis=tuple(range(passed.ndim - 1))))[:1].tolist():
         index = tuple(map(int, np.argwhere(passed[..., k])[0]))
@@ -191,7 +194,7 @@ def warn_of_limits(robot: Any, t: np.ndarray, q: np.ndarray) -> None:
 
 
 Scalars = Sequence[Any]
-_HELD = 1e-12  # share of the largest mobility below which constraints hold a coordinate
+_IMMOBILE = 1e-12  # share of the largest mobility below which constraints hold a coordinate
 _SAMPLES = 32  # configurations in which effective inertias are compared
 _RESTS = 1e-5  # part of a step in which friction stops a joint that counts as at rest
 
@@ -199,13 +202,13 @@ _RESTS = 1e-5  # part of a step in which friction stops a joint that counts as a
 def joint_limits(robot: Any, A: Sequence[Scalars], q: Scalars, h: Any, scale: StepScale) -> list[Interval]:
     """Return the bounded impulses of position limits, of joints of the tree and of joints that close loops."""
     result = []
-    rates = [(one, *_rate(one, robot.tree, q)) for one in limited_coordinates(robot.tree)]
+    rates = [(coordinate, *_rate(coordinate, robot.tree, q)) for coordinate in limited_coordinates(robot.tree)]
     for side in (1.0, -1.0):
-        for one, x, row in rates:
-            bound = one.lower if side > 0.0 else one.upper
+        for coordinate, x, row in rates:
+            bound = coordinate.lower if side > 0.0 else coordinate.upper
             if math.isfinite(bound):
                 low, high = (0.0, math.inf) if side > 0.0 else (-math.inf, 0.0)
-                unit = scale.pace * scale.length if one.unit == "m" else scale.pace
+                unit = scale.pace * scale.length if coordinate.unit == "m" else scale.pace
                 result.append(limit(row, bound - x, _inertia(row, A), low, high, h, unit))
     return result
 
@@ -243,4 +246,4 @@ def servo_intervals(moving: Any, servos: ServoForces, A: Sequence[Scalars], q: S
     left = moving.difference(array(list(q)), array(list(servos.position)))
     each = zip(servos.force, left, servos.velocity, servos.stiffness, servos.damping, servos.limit, strict=True)
     terms = [(f + K * e + D * rate, h * K + D, most) for f, e, rate, K, D, most in each]
-    return [servo(k, len(A), *some, A[k][k], h) for k, some in enumerate(terms) if not is_zero(some[2])]
+    return [servo(k, len(A), *term, A[k][k], h) for k, term in enumerate(terms) if not is_zero(term[2])]

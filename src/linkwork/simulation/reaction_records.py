@@ -37,19 +37,23 @@ class RecordedReaction:
     step, with its accelerations.
     """
 
-    what: str
+    quantity: str
 
     def checked(self, robot: Any) -> None:
         """Raise ValueError if the robot has no constraints or loops to record."""
-        if self.what == "constraint_forces" and not robot.constraints:
-            raise ValueError(f"simulate: record: {self.what!r}: expected constraints, got robot {robot.name!r} without")
-        if self.what == "loop_joint_wrenches" and not len(robot.loops):
-            raise ValueError(f"simulate: record: {self.what!r}: expected loop joints, got robot {robot.name!r} without")
+        if self.quantity == "constraint_forces" and not robot.constraints:
+            raise ValueError(
+                f"simulate: record: {self.quantity!r}: expected constraints, got robot {robot.name!r} without"
+            )
+        if self.quantity == "loop_joint_wrenches" and not len(robot.loops):
+            raise ValueError(
+                f"simulate: record: {self.quantity!r}: expected loop joints, got robot {robot.name!r} without"
+            )
 
     def __call__(self, setup: Any, moving: Any, contacts: Any, t: Any, state: Any) -> Any:
         q, v, tau = (array(list(x)) for x in (state.q, state.v, state.tau))
         passive, friction = setup.passive, setup.smooth_friction
-        timed = {"time": t} if any(one.time_dependent for one in moving.constraints) else {}
+        timed = {"time": t} if any(constraint.time_dependent for constraint in moving.constraints) else {}
         acting = list(state.wrenches)
         if contacts is not None:
             forces = contacts.compliant(moving, q, list(v))[1] if setup.is_compliant else state.forces
@@ -62,9 +66,9 @@ class RecordedReaction:
                 tau = tau + array(setup.limits.forces(setup.robot, passive, list(q), list(v)))
             how = {"wrenches": wrenches, "passive": passive, "friction": friction, **timed}
             a, forces = moving.constrained_forward_dynamics(q, v, tau, **how)
-        if self.what == "constraint_forces":
+        if self.quantity == "constraint_forces":
             return forces
         known = {"constraint_forces": array(list(forces))} if moving.constraints else {}
-        method = getattr(moving, self.what)
+        method = getattr(moving, self.quantity)
         how = {"wrenches": wrenches, "passive": passive, "friction": friction, **known, **timed}
         return method(q, v, array(list(a)), **how)

@@ -88,9 +88,9 @@ class ServoActuators:
             for x in result[name]:
                 if isinstance(x, (int, float)) and not x >= 0.0:
                     raise ValueError(f"ServoActuators: {name}: expected numbers >= 0, got {x!r}")
-        for body, place in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
+        for body, in_v in zip(robot.tree.bodies, robot.tree.v_slices, strict=True):
             if body.joint.is_floating:
-                result["limit"][place] = [0.0] * 6
+                result["limit"][in_v] = [0.0] * 6
         return ServoForces(**result)
 
 

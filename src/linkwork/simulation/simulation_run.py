@@ -176,11 +176,11 @@ def simulated(
     return result
 
 
-_HELD = "_held"  # record of the joint forces, for the method's dense output
+_FORCE_RECORD = "_held"  # record of the joint forces, for the method's dense output
 
 
 def _own_record(method: str, every: int) -> tuple[Any, ...]:
-    return ((_HELD, recorded_forces),) if method == "dormand_prince" and every == 1 else ()
+    return ((_FORCE_RECORD, recorded_forces),) if method == "dormand_prince" and every == 1 else ()
 
 
 def first_carried(setup: SimulationSetup, leading: tuple[int, ...], seed: Any) -> Any:
@@ -224,11 +224,13 @@ class SimulationRun:
         tau, _, wrenches = commanded(setup, 0.0, start, {**self.inputs, **now}, now=True)
         begun_by = start._replace(tau=array(tau), forces=setup.no_forces, wrenches=wrenches)
         first = recorded(setup, self.h, begun_by, self.parameters)
-        asked = (float(self.steps), total, self.inputs, rows, self.parameters)
-        end, (qs, vs, records) = rolled(setup, start, self.h, *asked, closely=True, segments=segments)
+        arguments = (float(self.steps), total, self.inputs, rows, self.parameters)
+        end, (qs, vs, records) = rolled(setup, start, self.h, *arguments, closely=True, segments=segments)
         qs, vs = np.concatenate([q[None], qs]), np.concatenate([v[None], vs])
-        told = {
-            name: np.concatenate([np.asarray(x)[None], records[name]]) for name, x in first.items() if name != _HELD
+        record_values = {
+            name: np.concatenate([np.asarray(x)[None], records[name]])
+            for name, x in first.items()
+            if name != _FORCE_RECORD
         }
         t = self.h * setup.every * np.arange(total + 1)
         ended = self.h * end.steps
@@ -241,7 +243,7 @@ class SimulationRun:
             t,
             qs,
             vs,
-            told,
+            record_values,
             end.status,
             stopped,
             self._carried(end.z),
@@ -285,15 +287,15 @@ class SimulationRun:
                 now = {name: self._rows(name, begin, rows) for name in self.signals}
                 more = {"signals": now} if now else {}
                 result = kernel(**state, **arguments, **more, h=self.h, last=float(self.steps))
-                count, made = min(rows, total - begin), result["rows"]
+                count, rolled_rows = min(rows, total - begin), result["rows"]
                 going = state["status"] == RUNNING
                 state |= result["end"]
                 ended = np.where(going, state.pop("ended", 0.0), ended)
                 cut = (slice(None),) * n + (slice(count),)
-                told = {name: x[cut] for name, x in made.items() if name not in ("q", "v", EVENTS)}
+                recorded = {name: x[cut] for name, x in rolled_rows.items() if name not in ("q", "v", EVENTS)}
                 if setup.events:
-                    happened.append((made[EVENTS].table[cut], made[EVENTS].count[cut]))
-                parts.append((made["q"][cut], made["v"][cut], told))
+                    happened.append((rolled_rows[EVENTS].table[cut], rolled_rows[EVENTS].count[cut]))
+                parts.append((rolled_rows["q"][cut], rolled_rows["v"][cut], recorded))
                 report.advance(count * setup.every)
         qs, vs = (np.concatenate([part[k] for part in parts], axis=n) for k in (0, 1))
         if total and not warned and [*np.ravel(state["status"])[:1]] == [RUNNING]:
@@ -306,12 +308,12 @@ class SimulationRun:
         if happened:
             tables, counts = (np.concatenate([part[k] for part in happened], axis=n) for k in (0, 1))
             events = occurrences(setup.robot, setup.events, tables, counts)
-        held_by = records.pop(_HELD, None)
+        held_by = records.pop(_FORCE_RECORD, None)
         robot: Any = setup.robot
         timed = any(constraint.time_dependent for constraint in robot.tree.constraints)
-        own = None
+        dense_output = None
         if held_by is not None and not (timed or self._is_pushed):  # the dense output has no other forces
-            own = DenseOutput(setup, held_by, self.parameters, self.leading)
+            dense_output = DenseOutput(setup, held_by, self.parameters, self.leading)
         z, names = self._carried(state.get("z")), self._contact_names
         simulation = Simulation._make(
             setup.robot,
@@ -324,7 +326,7 @@ class SimulationRun:
             z,
             names,
             events,
-            own,
+            dense_output,
             self.whole_parameters(),
             [event.name for event in setup.events],
             setup.contacts,
@@ -362,15 +364,15 @@ class SimulationRun:
     def whole_parameters(self) -> dict[str, Any]:
         """Return the parameters by the robot's names, each with a value for every environment."""
         every = zip(self.setup.parameter_names, self.parameters.values(), self.setup.parameters, strict=True)
-        return {asked: np.broadcast_to(x, (*self.leading, *shape)) for asked, x, (_, shape) in every}
+        return {name: np.broadcast_to(x, (*self.leading, *shape)) for name, x, (_, shape) in every}
 
     def _carried(self, z: Any) -> Any:
         """Return the controller's own state from the state z of a simulation.
 
         It is without the sensors' state, and without the command that a sampled controller holds.
         """
-        own = self.setup.carried(z)
-        return self.setup.controller.own(own) if isinstance(self.setup.controller, SampledCommand) else own
+        state = self.setup.carried(z)
+        return self.setup.controller.own(state) if isinstance(self.setup.controller, SampledCommand) else state
 
     @property
     def _is_pushed(self) -> bool:

@@ -25,14 +25,14 @@ from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.reaction_records import REACTIONS, RecordedReaction
 from linkwork.simulation.sensors.sensor_suite import SensorSuite
 
-__all__ = ["OWN", "SENSORS", "RecordedFunction", "SimulationSetup", "moving_robot", "records_of"]
+__all__ = ["CONTROLLER_STATE", "SENSORS", "RecordedFunction", "SimulationSetup", "moving_robot", "records_of"]
 
 Recorded = tuple[str, Callable[..., Any]]
 
 _TAKEN = ("t", "q", "v", "contact_forces", "events")
 _STATE = ("t", "q", "v", "tau")
 
-OWN, SENSORS = "controller", "sensors"  # keys of the state from step to step, if there are sensors
+CONTROLLER_STATE, SENSORS = "controller", "sensors"  # keys of the state from step to step, if there are sensors
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class SimulationSetup:
             name = friction_law(law).name
             self.bounded(f"friction={name!r}", ", or a law that does not stick, as friction='stribeck'")
         if METHODS[self.method].as_mujoco and (self.has_constraints or self.robot.tree.has_couplings):
-            what = "constraints" if self.has_constraints else "joints that follow others"
+            feature = "constraints" if self.has_constraints else "joints that follow others"
             raise ValueError(
-                f"simulate: method: {self.method!r} is for robots without {what}; use 'semi_implicit_euler'"
+                f"simulate: method: {self.method!r} is for robots without {feature}; use 'semi_implicit_euler'"
             )
         if self.limits == "held":
             self.bounded("joint_limit_mode='held'", ", or joint_limit_mode='soft'")
@@ -82,12 +82,12 @@ class SimulationSetup:
                 self.bounded("contacts", ", or contact_model='compliant'")
             named = {name: 1.0 for name in self.parameter_names if is_of_contacts(name)}
             self.contacts.varied(named).checked(self.robot)
-        elif any(isinstance(what, ContactDiagnostics) for _, what in self.records):
+        elif any(isinstance(record, ContactDiagnostics) for _, record in self.records):
             raise ValueError("simulate: record: expected contacts for these records, got none; pass contacts=")
         readings = () if self.sensors is None else self.sensors.names
-        others = {name for name, _ in (*self.inputs, *self.signals, *self.records)}
+        further_names = {name for name, _ in (*self.inputs, *self.signals, *self.records)}
         for name in readings:
-            if name in others or name in _TAKEN:
+            if name in further_names or name in _TAKEN:
                 raise ValueError(f"simulate: sensors: {name!r} is also the name of an input or a record; rename one")
         if self.controller is None:
             return
@@ -133,7 +133,7 @@ class SimulationSetup:
     @property
     def records_reactions(self) -> bool:
         """True if forces of constraints or wrenches across joints are recorded."""
-        return any(isinstance(what, RecordedReaction) for _, what in self.records)
+        return any(isinstance(record, RecordedReaction) for _, record in self.records)
 
     @property
     def is_fed_back(self) -> bool:
@@ -193,7 +193,7 @@ class SimulationSetup:
     def no_constraint_forces(self) -> Any:
         """Forces of the robot's constraints before a step (nc); () if it has none."""
         robot: Any = self.robot
-        count = sum(len(one.component_names) for one in robot.constraints)
+        count = sum(len(constraint.component_names) for constraint in robot.constraints)
         return array([0.0] * count) if count else ()
 
     @property
@@ -207,11 +207,11 @@ class SimulationSetup:
         if self.sensors is None:
             return self.begins
         carried = {SENSORS: np.zeros(self.sensors.count(self.robot))}
-        return carried if self.begins is None else {OWN: self.begins, **carried}
+        return carried if self.begins is None else {CONTROLLER_STATE: self.begins, **carried}
 
     def carried(self, z: Any) -> Any:
         """Return the controller's part of the state z of controller and sensors, None if it has none."""
-        return z if self.sensors is None else z.get(OWN)
+        return z if self.sensors is None else z.get(CONTROLLER_STATE)
 
     def own(self, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the values of the robot's parameters, without those of contacts, by the names of `Robot.parameters`.
@@ -227,43 +227,45 @@ class SimulationSetup:
         if self.contacts is None:
             return None
         every = zip(self.parameter_names, (parameters or {}).values(), strict=True)
-        own = {name: x for name, x in every if is_of_contacts(name)}
-        return self.contacts.varied({name: x[()] if isinstance(x, np.ndarray) else x for name, x in own.items()})
+        contact_values = {name: x for name, x in every if is_of_contacts(name)}
+        return self.contacts.varied(
+            {name: x[()] if isinstance(x, np.ndarray) else x for name, x in contact_values.items()}
+        )
 
 
-def moving_robot(robot: Any, own: Mapping[str, Any]) -> Any:
-    """Return the robot with its parameters replaced by ``own``, by name."""
-    return robot.with_parameters(dict(own)) if own else robot
+def moving_robot(robot: Any, parameters: Mapping[str, Any]) -> Any:
+    """Return the robot with its parameters replaced by ``parameters``, by name."""
+    return robot.with_parameters(dict(parameters)) if parameters else robot
 
 
 def records_of(robot: Any, record: Any) -> tuple[Recorded, ...]:
     """Read the records in addition to q and v: functions of the robot by name, or the caller's functions."""
     if isinstance(record, str) or not isinstance(record, Iterable):
         raise TypeError(f"simulate: record: expected a list of names, or a dict of functions, got {record!r}")
-    asked: dict[str, Any] = dict(record) if isinstance(record, Mapping) else {}
-    for what in () if isinstance(record, Mapping) else record:
-        name = _called(what)
-        if asked.setdefault(name, what) != what:
+    requested: dict[str, Any] = dict(record) if isinstance(record, Mapping) else {}
+    for request in () if isinstance(record, Mapping) else record:
+        name = _called(request)
+        if requested.setdefault(name, request) != request:
             raise ValueError(
-                f"simulate: record: {asked[name]!r} and {what!r} are both called {name!r}; name them, as in "
-                f"{{'first': {asked[name]!r}, ...}}"
+                f"simulate: record: {requested[name]!r} and {request!r} are both called {name!r}; name them, as in "
+                f"{{'first': {requested[name]!r}, ...}}"
             )
     result: list[Recorded] = []
-    for name, what in asked.items():
+    for name, request in requested.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _TAKEN:
             remedy = f"; every simulation has {name}" if name in ("t", "q", "v") else ""
             raise ValueError(
                 f"simulate: record: expected identifiers except {', '.join(_TAKEN)} as names, got {name!r}{remedy}"
             )
-        if isinstance(what, str) and what in DIAGNOSTICS:
-            result.append((name, ContactDiagnostics(what)))
+        if isinstance(request, str) and request in DIAGNOSTICS:
+            result.append((name, ContactDiagnostics(request)))
             continue
-        if isinstance(what, str) and what in REACTIONS:
-            reaction = RecordedReaction(what)
+        if isinstance(request, str) and request in REACTIONS:
+            reaction = RecordedReaction(request)
             reaction.checked(robot)
             result.append((name, reaction))
             continue
-        result.append((name, what if callable(what) else RecordedFunction(robot, what)))
+        result.append((name, request if callable(request) else RecordedFunction(robot, request)))
     return tuple(result)
 
 
@@ -286,24 +288,26 @@ class RecordedFunction:
     """
 
     robot: Any
-    what: Any
+    request: Any
 
     def __post_init__(self) -> None:
-        if self.what == "tau":
+        if self.request == "tau":
             return
-        remedy = foreign_hint(self.what, (RECORDS,), ("tau",))
+        remedy = foreign_hint(self.request, (RECORDS,), ("tau",))
         if remedy:
-            raise UnknownNameError("function", self.what, ("tau",), f"{remedy}, the joint forces", "simulate: record")
+            raise UnknownNameError(
+                "function", self.request, ("tau",), f"{remedy}, the joint forces", "simulate: record"
+            )
         self.robot.compile(self._compiled_name)  # raises for an unknown function
 
     @property
     def _compiled_name(self) -> Any:
-        return self.what if isinstance(self.what, str) else tuple(self.what)
+        return self.request if isinstance(self.request, str) else tuple(self.request)
 
     def __call__(self, robot: Any, setup: SimulationSetup, t: Any, q: Any, v: Any, tau: Any) -> Any:
-        if self.what == "tau":
+        if self.request == "tau":
             return tau
-        name, *frames = [self.what] if isinstance(self.what, str) else self.what
+        name, *frames = [self.request] if isinstance(self.request, str) else self.request
         method = getattr(robot, name)
         state = {"q": q, "v": v, "tau": tau}
         parameters = inspect.signature(method).parameters

@@ -94,7 +94,7 @@ class Simulator(metaclass=WithForeignNames):
         "_events",
         "_first_seed",
         "_h",
-        "_held",
+        "_held_inputs",
         "_kernels",
         "_last",
         "_leading",
@@ -129,13 +129,13 @@ class Simulator(metaclass=WithForeignNames):
             raise TypeError(f"Simulator: robot: expected a robot, got {robot!r}")
         self._h = positive("Simulator", "dt", dt, unit="s", symbols=False)
         controller = for_step("Simulator", controller, self._h, int(method == "semi_implicit_euler"))
-        made: Any = robot
-        self._robot = made
+        model: Any = robot
+        self._robot = model
         sizes = batch if isinstance(batch, (tuple, list)) else (batch,)
         description = "a number of environments, or a shape,"
         sizes = self._leading = tuple(integer("Simulator", "batch", n, least=0, description=description) for n in sizes)
         contacts = ContactSet.of(contacts, contact_model)
-        names, self._sizes, self._parameters = read_robot_parameters(made, parameters or {}, contacts)
+        names, self._sizes, self._parameters = read_robot_parameters(model, parameters or {}, contacts)
         suite = SensorSuite.of(sensors, robot, self._h, contacts is not None)
         if suite is not None:
             generator_states(seed, sizes)  # raises for a wrong seed
@@ -158,18 +158,18 @@ class Simulator(metaclass=WithForeignNames):
         self._plain: tuple[Any, ...] = ()  # arrays of the state, as these calls take them
         self._calls: dict[Any, Any] = {}  # these calls by shapes of inputs: all counts of steps share one
         self._clock = np.array(self._h), np.array(_FOREVER)
-        self._held = list(self._parameters.values())
+        self._held_inputs = list(self._parameters.values())
         self._bounds: dict[str, Any] | None = None  # inputs that follow from the parameters, None before a step
         unusual = None if callable(controller) else controller
         unwatched = self._options._replace(controller=unusual, sensors=None, events=())
         unwatched.setup(robot, {}, (), 1, unusual)  # checks names
-        self._state = self._begun(made.neutral(), None, None, seed)
-        self._checked = not made.constraints  # True once the constraints are known to hold in the state
+        self._state = self._begun(model.neutral(), None, None, seed)
+        self._checked = not model.constraints  # True once the constraints are known to hold in the state
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return the attributes without kernels and calls, which another process rebuilds."""
-        own = {name: getattr(self, name) for name in self.__slots__}
-        return None, {**own, "_kernels": {}, "_quick": {}, "_calls": {}}
+        attributes = {name: getattr(self, name) for name in self.__slots__}
+        return None, {**attributes, "_kernels": {}, "_quick": {}, "_calls": {}}
 
     def _setup(self, inputs: tuple[tuple[str, tuple[int, ...]], ...], count: int, controller: Any) -> SimulationSetup:
         return self._options.setup(self._robot, self._sizes, inputs, count, controller)
@@ -230,20 +230,20 @@ class Simulator(metaclass=WithForeignNames):
         """
         if seed is not None:
             generator_states(seed, self._leading)  # raises for a wrong seed
-        own, first = self._parameters, self._first_seed if seed is None and where is None else seed
+        changed, first = self._parameters, self._first_seed if seed is None and where is None else seed
         before: Any = self._state, self._plain, self._events
-        given, names, contacts = parameters or {}, self._options.parameters, self._options.contacts
-        self._parameters = replaced_parameters(self._robot, own, names, given, where, self._leading, contacts)
+        replacing, names, contacts = parameters or {}, self._options.parameters, self._options.contacts
+        self._parameters = replaced_parameters(self._robot, changed, names, replacing, where, self._leading, contacts)
         try:
             begun = self._begun(q, v, where, first)
             self._check_start(begun, where)
         except BaseException:
-            self._parameters = own
+            self._parameters = changed
             self._state, self._plain, self._events = before
             raise
         self._checked = self._checked or where is None
         self._changes = 0
-        if given:
+        if replacing:
             if self._bounds is not None:
                 self._hold_bounds(where)
             if not self._box.holds_parameters(self._parameters, self._leading):
@@ -251,28 +251,28 @@ class Simulator(metaclass=WithForeignNames):
         if contacts is not None:
             chosen = (...,) if where is None else chosen_of(where, self._leading)
             each = zip(names, self._parameters.items(), strict=True)
-            own = {name: x if where is None else self._spread(key, x)[chosen] for name, (key, x) in each}
-            touching = contacts.varied({name: x for name, x in own.items() if is_of_contacts(name)})
-            moving = {name: x for name, x in own.items() if not is_of_contacts(name)}
+            changed = {name: x if where is None else self._spread(key, x)[chosen] for name, (key, x) in each}
+            touching = contacts.varied({name: x for name, x in changed.items() if is_of_contacts(name)})
+            moving = {name: x for name, x in changed.items() if not is_of_contacts(name)}
             touching.warn_of_overlaps(self._robot, begun.q[chosen], self._h, moving)
         return begun
 
     def _hold_bounds(self, where: Any = None) -> None:
         """Set the inputs of steps that follow from the parameters, in the environments of ``where``, or in all."""
-        setup, leading, own = self._setup((), 1, None), self._leading, self._parameters
+        setup, leading, parameters = self._setup((), 1, None), self._leading, self._parameters
         if self._bounds is None or where is None or not leading:
-            self._bounds = bounds_with(setup, own, leading)
+            self._bounds = bounds_with(setup, parameters, leading)
         else:
             chosen = chosen_of(where, leading)
-            own = {name: self._spread(name, x)[chosen] for name, x in own.items()}
+            parameters = {name: self._spread(name, x)[chosen] for name, x in parameters.items()}
 
             def placed(x: Any, old: Any) -> np.ndarray:
                 result: np.ndarray = np.array(old)
                 result[chosen] = x
                 return result
 
-            self._bounds = paired(placed, bounds_with(setup, own, chosen[chosen].shape), self._bounds)
-        self._held = [*self._parameters.values(), *leaves(self._bounds)]
+            self._bounds = paired(placed, bounds_with(setup, parameters, chosen[chosen].shape), self._bounds)
+        self._held_inputs = [*self._parameters.values(), *leaves(self._bounds)]
 
     def _spread(self, name: str, x: Any) -> np.ndarray:
         """Return the values of a parameter in each environment."""
@@ -289,8 +289,8 @@ class Simulator(metaclass=WithForeignNames):
 
     def _begun(self, q: Any, v: Any, where: Any, seed: Any = None) -> SimulatorState:
         q, v = read_state("Simulator.reset", self._robot, q, v)
-        own = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
-        result = leading_of(q, v, own)
+        values = {name: (x, self._sizes[name]) for name, x in self._parameters.items()}
+        result = leading_of(q, v, values)
         try:
             fits = np.broadcast_shapes(result, self._leading) == self._leading
         except ValueError:
@@ -329,7 +329,7 @@ class Simulator(metaclass=WithForeignNames):
         self._first_seed = None  # from now on the noise continues after a reset
         if quick is not None and (not inputs or self._are_known(inputs, quick[-1])):
             call, data, _ = quick
-            result = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held)
+            result = call(*self._plain, *data, *(inputs.values() if tau is None else (tau,)), *self._held_inputs)
             if result is not None:
                 return self._stepped(*result)
         try:
@@ -362,8 +362,8 @@ class Simulator(metaclass=WithForeignNames):
         z: Any = ()
         if carried:
             carried = tuple(map(locked, carried))
-            rest = iter(carried)
-            z = tree_map(lambda _: next(rest), self._state.controller)
+            elements = iter(carried)
+            z = tree_map(lambda _: next(elements), self._state.controller)
         self._plain = (done, q, v, *carried, stopped, *self._clock)
         self._state = state = _NEW(SimulatorState, (done, q, v, z, stopped, self._state.within))
         return state
@@ -393,19 +393,19 @@ class Simulator(metaclass=WithForeignNames):
                 call = self._calls[shapes] = single_call(kernel.kernel, not_plain)
             self._quick[count, tau is None, *constants] = call, tuple(kernel.data.values()), shapes
         state, (h, last) = self._state, self._clock
-        asked: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v, **(self._bounds or {})}
+        arguments: dict[str, Any] = {"steps": state.steps, "q": state.q, "v": state.v, **(self._bounds or {})}
         if leaves(state.controller):
-            asked["z"] = state.controller
+            arguments["z"] = state.controller
         groups = {name: x for name, x in (("inputs", inputs), ("parameters", self._parameters)) if x}
-        asked |= groups
+        arguments |= groups
         watched_values = {"parameters": self._parameters} if pushed else groups  # forces do not change the stability
         if self._box.grows(watched_values, shapes, self._leading):
-            begun = {**asked, "status": np.zeros(self._leading)}
-            own = {name: x for name, x in begun.items() if name not in groups}
+            begun = {**arguments, "status": np.zeros(self._leading)}
+            per_environment = {name: x for name, x in begun.items() if name not in groups}
             setup = self._setup(shapes, count, self._options.controller)
-            check_step_stability(setup, self._h, kernel, own, groups, {}, self._leading, math.inf)
+            check_step_stability(setup, self._h, kernel, per_environment, groups, {}, self._leading, math.inf)
             check_springs(setup, self._h, self._parameters, self._bounds or {}, self._leading)
-        result = kernel(**asked, status=state.status, h=h, last=last)
+        result = kernel(**arguments, status=state.status, h=h, last=last)
         end, within = result["end"], state.within
         if watched:
             slots = result["events"]
@@ -465,9 +465,9 @@ class Simulator(metaclass=WithForeignNames):
         last = {event.environment: event.name for event in self._events}
         codes, time, names = self._state.status, self.time, [event.name for event in self._options.events]
         words, result = np.asarray(self.status), []
-        for place in (tuple(map(int, place)) for place in np.argwhere(codes != RUNNING)):
-            name = f"environment {', '.join(map(str, place))}: " if place else ""
-            result.append(f"{name}{words[place]}: {sentence_of(place, codes, float(time[place]), last, names)}")
+        for at in (tuple(map(int, index)) for index in np.argwhere(codes != RUNNING)):
+            name = f"environment {', '.join(map(str, at))}: " if at else ""
+            result.append(f"{name}{words[at]}: {sentence_of(at, codes, float(time[at]), last, names)}")
         return result
 
 

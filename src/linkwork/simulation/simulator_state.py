@@ -17,7 +17,7 @@ from linkwork.simulation.events import Event
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.sensors.sensor_readings import initial_sensor_state
 from linkwork.simulation.sensors.sensor_suite import SensorSuite
-from linkwork.simulation.simulation_spec import OWN, SENSORS, SimulationSetup
+from linkwork.simulation.simulation_spec import CONTROLLER_STATE, SENSORS, SimulationSetup
 
 __all__ = [
     "JOINT_FORCES",
@@ -138,7 +138,7 @@ def first_state(
         sensed = np.zeros((*leading, setup.sensors.count(robot)))
         sensed[..., :2] = noise
         begun = {SENSORS: np.array(initial_sensor_state(setup, q, v, parameters, sensed))}
-        carried = begun if start is None else {OWN: carried, **begun}
+        carried = begun if start is None else {CONTROLLER_STATE: carried, **begun}
     none = np.zeros(leading)
     return SimulatorState(none, q, v, carried, none, none)
 
@@ -172,8 +172,8 @@ def not_plain(*arrays: Any) -> None:
 
 def paired(function: Callable[[Any, Any], Any], new: Any, old: Any) -> Any:
     """Apply a function to two values of the same nesting, array by array."""
-    others = iter(leaves(old))
-    return tree_map(lambda x: function(np.asarray(x), next(others)), new)
+    old_leaves = iter(leaves(old))
+    return tree_map(lambda x: function(np.asarray(x), next(old_leaves)), new)
 
 
 def leaves(value: Any) -> list[np.ndarray]:

@@ -83,8 +83,8 @@ def dormand_prince(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
 def begun(q: Scalars, v: Scalars, time: Any, width: Any) -> AdaptiveState:
     """Return the state of an integration that starts at q and v; ``width`` is that of the first trial step [s]."""
     n = len(v)
-    still, rates = array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)])
-    return AdaptiveState(time, time, array(list(q)), still, rates, width, 0.0, 0.0)
+    zeros, rates = array([0.0] * (5 * n)), array([*v, *[0.0] * (4 * n)])
+    return AdaptiveState(time, time, array(list(q)), zeros, rates, width, 0.0, 0.0)
 
 
 def adaptive(
@@ -124,9 +124,11 @@ def _at(system: MotionSystem, state: AdaptiveState, theta: Any) -> tuple[list[An
 
 def _extended(rows: Scalars, theta: Any) -> list[Any]:
     n = len(rows) // 5
-    rest = 1.0 - theta
+    remainder = 1.0 - theta
     return [
-        rows[k] + theta * (rows[n + k] + rest * (rows[2 * n + k] + theta * (rows[3 * n + k] + rest * rows[4 * n + k])))
+        rows[k]
+        + theta
+        * (rows[n + k] + remainder * (rows[2 * n + k] + theta * (rows[3 * n + k] + remainder * rows[4 * n + k])))
         for k in range(n)
     ]
 
@@ -152,11 +154,11 @@ def tried(system: MotionSystem, state: AdaptiveState, tolerance: Any, absolute: 
         return array(v), *map(array, rates), *map(array, errors)
 
     if passage is None:
-        found = rated(system, q, v)
+        trial = rated(system, q, v)
     else:
         beside = replace(system, acceleration=passage.nearest_acceleration)
-        found = cond(near, partial(rated, beside), partial(rated, system), array(list(q)), array(list(v)))
-    v, phi_rates, v_rates, phi_errors, v_errors = (list(x) for x in found)
+        trial = cond(near, partial(rated, beside), partial(rated, system), array(list(q)), array(list(v)))
+    v, phi_rates, v_rates, phi_errors, v_errors = (list(x) for x in trial)
     phi = plus(zero, h, *zip(DORMAND_PRINCE.b, phi_rates, strict=True))
     end = plus(v, h, *zip(DORMAND_PRINCE.b, v_rates, strict=True))
     units = unit_steps(system.tree)
@@ -200,6 +202,6 @@ def _between(first: Scalars, last: Scalars, rates: Sequence[Scalars], h: Any) ->
     """
     change = [b - a for a, b in zip(first, last, strict=True)]
     bend = [h * a - b for a, b in zip(rates[0], change, strict=True)]
-    other = [b - h * a - c for a, b, c in zip(rates[-1], change, bend, strict=True)]
+    third_order = [b - h * a - c for a, b, c in zip(rates[-1], change, bend, strict=True)]
     top = plus([0.0] * len(change), h, *zip(_DENSE, rates, strict=True))
-    return [*first, *change, *bend, *other, *top]
+    return [*first, *change, *bend, *third_order, *top]

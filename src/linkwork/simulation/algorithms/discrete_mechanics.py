@@ -130,9 +130,12 @@ class DiscreteMechanics:
                 result += _free_momentum(m, g, turning[0][3:6], phi[in_v], moved[in_v], h, first)
                 continue
             end = retracted(joint_slice, q[in_q], phi[in_v])
-            ways, turns = _rates_of_step(joint_slice, q[in_q], end, middle[in_q], first)
-            each = zip(turning, ways, turns, strict=True)
-            momentum = [dot(own, way) + h * dot(g, turn) for own, way, turn in each]
+            displacements, turns = _rates_of_step(joint_slice, q[in_q], end, middle[in_q], first)
+            each = zip(turning, displacements, turns, strict=True)
+            momentum = [
+                dot(joint_momentum, displacement_column) + h * dot(g, turn)
+                for joint_momentum, displacement_column, turn in each
+            ]
             result += [-x for x in momentum] if first else momentum
         return result
 
@@ -154,15 +157,15 @@ def _free_momentum(
     carried mass.  With the rotation exp(φ_ω/2) from the start to the midpoint and J the Jacobian of exp, a rotation ε
     of an end changes φ_ω by ∓J(±φ_ω)⁻¹ ε.  It rotates the midpoint by (ε ∓ σ × ε)/2, with σ = tan(|φ_ω|/4) along φ_ω.
     """
-    way = Vec3.of(phi[:3])
-    half = Quaternion.exp(way * 0.5)
+    turn = Vec3.of(phi[:3])
+    half = Quaternion.exp(turn * 0.5)
     sigma = half.vector * (1.0 / half.w)
     pull = Vec3.of(moved[3:6]).cross(Vec3.of(across)) - Vec3.of(g[:3]) * h
     across_pull = sigma.cross(pull)
     if first:
-        angular = twist_of_translation(-way, Vec3.of(m[:3])) + (pull + across_pull) * 0.5
+        angular = twist_of_translation(-turn, Vec3.of(m[:3])) + (pull + across_pull) * 0.5
         return [*angular, *(half.rotation() @ (Vec3.of(m[3:6]) - Vec3.of(g[3:6]) * (0.5 * h)))]
-    angular = twist_of_translation(way, Vec3.of(m[:3])) - (pull - across_pull) * 0.5
+    angular = twist_of_translation(turn, Vec3.of(m[:3])) - (pull - across_pull) * 0.5
     return [*angular, *half.rotation().inv_act(Vec3.of(m[3:6]) + Vec3.of(g[3:6]) * (0.5 * h))]
 
 
@@ -233,9 +236,11 @@ def _rates_of_step(
     moving = seeded(q if first else end, [SparseTangent(dict(enumerate(row))) for row in rows])
     level = moving[0].level
     begin, last = (moving, end) if first else (q, moving)
-    there, moved = halved(joint_slice, begin, displacement(joint_slice, begin, last))
-    ways, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, there))
-    return ways, [list(call_joint(joint_slice.name, joint, "velocity_from_rate", middle, rate)) for rate in rates]
+    from_middle, moved = halved(joint_slice, begin, displacement(joint_slice, begin, last))
+    displacements, rates = (_columns([parts(x, level)[1] for x in of], n) for of in (moved, from_middle))
+    return displacements, [
+        list(call_joint(joint_slice.name, joint, "velocity_from_rate", middle, rate)) for rate in rates
+    ]
 
 
 def _columns(tangents: Scalars, n: int) -> Matrix:
@@ -283,9 +288,9 @@ class StepSpace:
         middle: list[Any] = []
         moved: list[Any] = []
         for joint_slice in self.joints:
-            at, way = halved(joint_slice, q[joint_slice.in_q], phi[joint_slice.in_v])
+            at, displacement = halved(joint_slice, q[joint_slice.in_q], phi[joint_slice.in_v])
             middle += at
-            moved += way
+            moved += displacement
         return middle, moved
 
 
@@ -300,17 +305,17 @@ def retracted(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> list[Any]:
     return joint_slice.integrate(q, phi, True)
 
 
-def displacement(joint_slice: JointSlice, q: Scalars, other: Scalars) -> list[Any]:
+def displacement(joint_slice: JointSlice, q: Scalars, end: Scalars) -> list[Any]:
     """Return other ⊖ q of a joint."""
     joint = joint_slice.joint
     if isinstance(joint, Composite):
         result: list[Any] = []
         for part, in_q, _ in composite_parts(joint_slice):
-            result += displacement(part, q[in_q], other[in_q])
+            result += displacement(part, q[in_q], end[in_q])
         return result
     if isinstance(joint, Planar):
-        return joint.velocity_from_rate(q, [b - a for a, b in zip(q, other, strict=True)])
-    return joint_slice.difference(q, other, True)
+        return joint.velocity_from_rate(q, [b - a for a, b in zip(q, end, strict=True)])
+    return joint_slice.difference(q, end, True)
 
 
 def halved(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any], list[Any]]:
@@ -320,9 +325,9 @@ def halved(joint_slice: JointSlice, q: Scalars, phi: Scalars) -> tuple[list[Any]
         middle: list[Any] = []
         moved: list[Any] = []
         for part, in_q, in_v in composite_parts(joint_slice):
-            at, way = halved(part, q[in_q], phi[in_v])
+            at, displacement = halved(part, q[in_q], phi[in_v])
             middle += at
-            moved += way
+            moved += displacement
         return middle, moved
     at = retracted(joint_slice, q, [0.5 * x for x in phi])
     if isinstance(joint, Planar):

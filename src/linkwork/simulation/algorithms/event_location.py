@@ -123,19 +123,19 @@ def located_step(
         x = while_loop(lambda x: lt(apart, x.high - x.low), halved, between, max_iterations=_HALVINGS).state
         which = passed(s.guards, x.guards)
         state = (x.q, x.v)
-        for w, here in zip(watched, which, strict=True):
+        for w, occurs in zip(watched, which, strict=True):
             if w.jump is not None:
-                state = _either(here, w.jump(t + x.low, *state), state)
-        bits = sum((where(here, 2.0**k, 0.0) for k, here in enumerate(which)), 0.0)
+                state = _either(occurs, w.jump(t + x.low, *state), state)
+        bits = sum((where(occurs, 2.0**k, 0.0) for k, occurs in enumerate(which)), 0.0)
         row = array([bits, t + x.low, *x.q, *x.v, *state[0], *state[1]])
-        stops = _any([here for w, here in zip(watched, which, strict=True) if w.stop])
-        jumps = _any([here for w, here in zip(watched, which, strict=True) if w.jump is not None])
+        stops = _any([occurs for w, occurs in zip(watched, which, strict=True) if w.stop])
+        jumps = _any([occurs for w, occurs in zip(watched, which, strict=True) if w.jump is not None])
         # a guard that is zero after a jump is still on the side that it came from
         sides = guards(x.low, *state)
-        sides = [where(and_(here, eq(a, 0.0)), b, a) for here, a, b in zip(which, sides, s.guards, strict=True)]
-        there = _Located(x.low, *state, array(sides), stops, jumps, row)
+        sides = [where(and_(occurs, eq(a, 0.0)), b, a) for occurs, a, b in zip(which, sides, s.guards, strict=True)]
+        at_event = _Located(x.low, *state, array(sides), stops, jumps, row)
         on = _Located(x.high, x.q_high, x.v_high, x.guards, stops, jumps, row)
-        return _either(_any([stops, jumps]), there, on)  # type: ignore[no-any-return]
+        return _either(_any([stops, jumps]), at_event, on)  # type: ignore[no-any-return]
 
     first = guards(0.0, q, v)
     start = LocatedStep(segments.begun(0.0, q, v), 0.0, q, v, first, 0.0, table, count, _lost(first))
@@ -184,11 +184,11 @@ def _any(truths: Sequence[Any]) -> Any:
     return result
 
 
-def _either(condition: Any, one: Any, other: Any) -> Any:
+def _either(condition: Any, if_true: Any, if_false: Any) -> Any:
     """Return one of two nested values of the same nesting."""
     if condition is False:
-        return other
-    return tree_map(lambda a, b: _chosen(condition, a, b), one, other)
+        return if_false
+    return tree_map(lambda a, b: _chosen(condition, a, b), if_true, if_false)
 
 
 def _chosen(condition: Any, a: Any, b: Any) -> Any:

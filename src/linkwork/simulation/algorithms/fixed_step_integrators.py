@@ -101,9 +101,9 @@ def stages(
     """Return the rates φ̇ and v̇ (nv) of each stage of a step; φ is the displacement from q."""
     phi_rates: list[list[Any]] = []
     v_rates: list[list[Any]] = []
-    still = [0.0] * len(v)
+    no_motion = [0.0] * len(v)
     for c, row in zip(tableau.c, tableau.A, strict=True):
-        phi = plus(still, h, *zip(row, phi_rates, strict=True)) if row else still
+        phi = plus(no_motion, h, *zip(row, phi_rates, strict=True)) if row else no_motion
         velocity = plus(v, h, *zip(row, v_rates, strict=True)) if row else v
         phi_rate, v_rate = system.rates(t + c * h if c else t, q, phi, velocity)
         phi_rates.append(phi_rate)
@@ -130,9 +130,9 @@ def implicit_midpoint(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: A
     """
 
     def residual(w: Scalars) -> list[Any]:
-        there = system.moved(q, [0.5 * h * x for x in w])
+        configuration = system.moved(q, [0.5 * h * x for x in w])
         a = [2.0 * (x - start) / h for x, start in zip(w, v, strict=True)]
-        return _left(system, t + 0.5 * h, there, list(w), a)
+        return _left(system, t + 0.5 * h, configuration, list(w), a)
 
     w = _solved(residual, v, system, h)
     return system.moved(q, [h * x for x in w]), [2.0 * x - start for x, start in zip(w, v, strict=True)]
@@ -142,9 +142,9 @@ def implicit_euler(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any)
     """Step v⁺ = v + h a(t + h, q ⊕ h v⁺, v⁺), q⁺ = q ⊕ h v⁺: first order; damps modes too fast for the step."""
 
     def residual(w: Scalars) -> list[Any]:
-        there = system.moved(q, [h * x for x in w])
+        configuration = system.moved(q, [h * x for x in w])
         a = [(x - start) / h for x, start in zip(w, v, strict=True)]
-        return _left(system, t + h, there, list(w), a)
+        return _left(system, t + h, configuration, list(w), a)
 
     w = _solved(residual, v, system, h)
     return system.moved(q, [h * x for x in w]), w
@@ -169,9 +169,9 @@ def _solved(residual: Callable[[Scalars], Scalars], start: Scalars, system: Moti
     """
     w, status = monotone(residual, None, start, step_rates(system.tree, h), _STEPS, _TOLERANCE)
     solved = lt(status, 0.5)
-    for place in system.space.joints:
-        if not place.is_plain:
-            units = zip(place.joint.v_units, w[place.in_v], strict=True)
+    for joint_slice in system.space.joints:
+        if not joint_slice.is_plain:
+            units = zip(joint_slice.joint.v_units, w[joint_slice.in_v], strict=True)
             turn = [h * x for unit, x in units if unit == "rad/s"]
             solved = and_(solved, or_(lt(dot(turn, turn), _TURN * _TURN), system.passes))
     return [where(solved, x, math.inf) for x in w]

@@ -47,7 +47,7 @@ class FreeBody:
     ``inertia`` is None if the body carries others.
     """
 
-    place: JointSlice
+    joint_slice: JointSlice
     inertia: Inertia | None
 
     def flown(self, q: Scalars, u: Scalars, h: Any) -> tuple[list[Any], list[Any]]:
@@ -55,13 +55,16 @@ class FreeBody:
         spin, velocity = Vec3.of(u[:3]), Vec3.of(u[3:6])
         if self.inertia is None:
             turned = Quaternion.exp(spin * h).rotation().inv_act(velocity)
-            return self.place.integrate(q, [h * x for x in u], True), [*spin, *turned]
+            return self.joint_slice.integrate(q, [h * x for x in u], True), [*spin, *turned]
         c = self.inertia.moment * (1.0 / self.inertia.mass)
         Omega, after = self._turning(self.inertia.shifted(-c).about, spin, h)
         R = Quaternion.exp(Omega * h).rotation()
         along = velocity + spin.cross(c)  # velocity of the centre of mass
         moved = along * h + c - R @ c
-        return self.place.integrate(q, [*(Omega * h), *moved], True), [*after, *(R.inv_act(along) - after.cross(c))]
+        return self.joint_slice.integrate(q, [*(Omega * h), *moved], True), [
+            *after,
+            *(R.inv_act(along) - after.cross(c)),
+        ]
 
     @staticmethod
     def _turning(about: Any, spin: Vec3, h: Any) -> tuple[Vec3, Vec3]:
@@ -93,11 +96,11 @@ def free_bodies(tree: Tree, flying: bool = True, armature: bool = False) -> list
     carrying = {p for _, p, _ in tree.outward()}
     bodies = {body.joint_name: (i, body) for i, body in tree.stacked() if body.parent == WORLD}
     result = []
-    for place in CurveSpace.of(tree).joints:
-        i, body = bodies.get(place.name, (WORLD, None))
-        if body is not None and place.has_twist:
+    for joint_slice in CurveSpace.of(tree).joints:
+        i, body = bodies.get(joint_slice.name, (WORLD, None))
+        if body is not None and joint_slice.has_twist:
             inertia = _with_armature(body, armature) if flying and i not in carrying else None
-            result.append(FreeBody(place, inertia))
+            result.append(FreeBody(joint_slice, inertia))
     return result
 
 
@@ -122,7 +125,7 @@ def rotor_force(tree: Tree, q: Scalars, v: Scalars, flying: bool = True) -> list
     """
     result = gyroscopic_force(tree, q, v)
     for body in free_bodies(tree, flying, armature=True):
-        begin, end = body.place.v, body.place.v + 6
+        begin, end = body.joint_slice.v, body.joint_slice.v + 6
         if body.inertia is not None:
             result[begin:end] = [0.0] * 6
             continue
@@ -141,8 +144,8 @@ def pushed_rates(tree: Tree, v: Scalars, flying: bool = True, armature: bool = F
     """
     result = list(v)
     for body in free_bodies(tree, flying, armature):
-        begin = body.place.v + (3 if body.inertia is None else 0)
-        end = body.place.v + 6
+        begin = body.joint_slice.v + (3 if body.inertia is None else 0)
+        end = body.joint_slice.v + 6
         result[begin:end] = [0.0] * (end - begin)
     return result
 
@@ -158,6 +161,6 @@ def flown(
     space, v = CurveSpace.of(tree), list(u)
     end = space.integrate(q, [h * x for x in u])
     for body in free_bodies(tree, flying, armature):
-        place = body.place
-        end[place.in_q], v[place.in_v] = body.flown(q[place.in_q], u[place.in_v], h)
+        joint_slice = body.joint_slice
+        end[joint_slice.in_q], v[joint_slice.in_v] = body.flown(q[joint_slice.in_q], u[joint_slice.in_v], h)
     return end, v

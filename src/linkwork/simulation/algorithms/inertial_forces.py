@@ -64,8 +64,10 @@ def added_by_spins(
         tree = moving.tree
         rotors = force_derivatives(tree, q, list(rates), lambda q, v: gyroscopic_force(tree, q, v))[1]
         B = [[a if is_zero(b) else a + b for a, b in zip(*rows, strict=True)] for rows in zip(B, rotors, strict=True)]
-    still = {k for body in free_bodies(moving.tree) for k in range(body.place.v + 3, body.place.v + 6) if flown}
-    return [[0.0 if k in still else 0.5 * h * x for k, x in enumerate(row)] for row in B]
+    without_spin = {
+        k for body in free_bodies(moving.tree) for k in range(body.joint_slice.v + 3, body.joint_slice.v + 6) if flown
+    }
+    return [[0.0 if k in without_spin else 0.5 * h * x for k, x in enumerate(row)] for row in B]
 
 
 def spin_solve(tree: Tree, M: Sequence[Scalars], added: Matrix, x: Scalars) -> list[Any]:

@@ -86,15 +86,19 @@ class MotionSystem:
         if space.is_plain:
             return list(v)
         result: list[Any] = []
-        for place in space.joints:
-            own = v[place.in_v]
-            parts = q[place.in_q], other[place.in_q], own
-            result += own if place.is_plain else call_joint(place.name, place.joint, "difference_rate", *parts)
+        for joint_slice in space.joints:
+            joint_velocity = v[joint_slice.in_v]
+            parts = q[joint_slice.in_q], other[joint_slice.in_q], joint_velocity
+            result += (
+                joint_velocity
+                if joint_slice.is_plain
+                else call_joint(joint_slice.name, joint_slice.joint, "difference_rate", *parts)
+            )
         return result
 
     def rates(self, t: Any, q: Scalars, phi: Scalars, v: Scalars) -> tuple[list[Any], list[Any]]:
         """Return φ̇ and v̇ at q ⊕ φ: the equation of motion in local coordinates around q."""
         if all(map(is_zero, phi)):
             return list(v), list(self.acceleration(t, q, v))
-        there = self.moved(q, phi)
-        return self.difference_rate(q, there, v), list(self.acceleration(t, there, v))
+        moved = self.moved(q, phi)
+        return self.difference_rate(q, moved, v), list(self.acceleration(t, moved, v))

@@ -80,11 +80,11 @@ class DryRow(NamedTuple):
 def joint_resistances(tree: Tree) -> list[JointResistance]:
     """Return the resistance along each coordinate of v (nv), with that of the joints that follow."""
     result = [JointResistance(0.0, 0.0)] * tree.nv
-    for body, place in zip(tree.bodies, tree.v_slices, strict=True):
+    for body, joint_slice in zip(tree.bodies, tree.v_slices, strict=True):
         nv, ratio, acts = body.joint.nv, body.ratio, body.dynamics != "none"
         springs = () if has_curved_springs(body) else body.drive.stiffness
         each = zip(Drive.full(springs, nv, 0.0), body.damping, body.dry_friction, strict=True)
-        for k, (stiffness, damping, dry) in zip(range(tree.nv)[place], each, strict=True):
+        for k, (stiffness, damping, dry) in zip(range(tree.nv)[joint_slice], each, strict=True):
             K, D, friction = result[k]
             D = D + ratio * ratio * damping if acts else D
             result[k] = JointResistance(K + ratio * ratio * stiffness, D, (*friction, (ratio, dry)))
@@ -105,8 +105,8 @@ def has_friction(tree: Tree, law: FrictionLaw) -> bool:
 
 def resisting_rows(tree: Tree, q: Scalars) -> list[ResistingRow]:
     """Return the rows of force elements, of joints that close loops, and of curved springs."""
-    split, own = tree.split_q(q), _curved_joints(tree)
-    curved = [row for i, body, units in own for row in spring_rows(body, split[i], units)]
+    split, curved_joints = tree.split_q(q), _curved_joints(tree)
+    curved = [row for i, body, units in curved_joints for row in spring_rows(body, split[i], units)]
     return [*element_rows(tree, q), *loop_rows(tree, q), *curved]
 
 
@@ -155,15 +155,17 @@ class PassiveResistance:
     @cached_property
     def has_springs(self) -> bool:
         """True if something may have springs."""
-        return (self.acts and has_rows(self.tree)) or not all(is_zero(one.stiffness) for one in self.joints)
+        return (self.acts and has_rows(self.tree)) or not all(
+            is_zero(resistance.stiffness) for resistance in self.joints
+        )
 
     def forces(self, q: Scalars, v: Scalars, law: FrictionLaw | None = None) -> list[Any]:
         """Return all passive joint forces (nv), with dry friction by ``law``, by default the law of the simulation."""
         if not self.acts:
             return [0.0] * self.tree.nv
         law = self.law if law is None else law
-        own = passive_force(self.tree, q, v, law)
-        return with_loop_forces(self.tree, q, v, own, None, True, law) if self.tree.constraints else own
+        tree_forces = passive_force(self.tree, q, v, law)
+        return with_loop_forces(self.tree, q, v, tree_forces, None, True, law) if self.tree.constraints else tree_forces
 
     def springs(self, q: Scalars) -> list[Any]:
         """Return the joint forces of springs (nv)."""
@@ -179,10 +181,11 @@ class PassiveResistance:
         """Return the velocities with dry friction, of joints, followers and joints that close loops."""
         n = self.tree.nv
         units = [
-            DryRow([1.0 if j == k else 0.0 for j in range(n)], v[k], one.friction) for k, one in enumerate(self.joints)
+            DryRow([1.0 if j == k else 0.0 for j in range(n)], v[k], resistance.friction)
+            for k, resistance in enumerate(self.joints)
         ]
-        others = [(row, ((1.0, row.friction),)) for row in self.rows(q) if row.friction is not None]
-        return [*units, *(DryRow(row.row, dot(row.row, v), friction) for row, friction in others)]
+        further_rows = [(row, ((1.0, row.friction),)) for row in self.rows(q) if row.friction is not None]
+        return [*units, *(DryRow(row.row, dot(row.row, v), friction) for row, friction in further_rows)]
 
     @property
     def slides(self) -> bool:
@@ -198,23 +201,23 @@ class PassiveResistance:
         push: Any = 0.0
         acting = [(ratio, dry) for ratio, dry in friction if not (self.law.vanishes(dry) or is_zero(ratio))]
         for ratio, dry in acting:
-            own = ratio * x
-            s = self.law.implicit_damping(own, dry, resolved * (1.0 / (ratio * ratio * len(acting))))
+            speed = ratio * x
+            s = self.law.implicit_damping(speed, dry, resolved * (1.0 / (ratio * ratio * len(acting))))
             slope = slope + ratio * ratio * s
-            push = push + ratio * (s * own - self.law.resistance(own, dry))
+            push = push + ratio * (s * speed - self.law.resistance(speed, dry))
         return slope, push
 
     def _slopes(self, q: Scalars, v: Scalars, part: float) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
         """Return the results of `_sliding` of unit vectors and of rows, for forces that act for a part of a step."""
         per = 1.0 / (part * self.h)
         each = zip(self.joints, v, self.inertias, strict=True)
-        units = [self._sliding(one.friction, x, m * per) for one, x, m in each]
-        others = []
+        units = [self._sliding(resistance.friction, x, m * per) for resistance, x, m in each]
+        row_results = []
         for row in self.rows(q):
             friction = () if row.friction is None else ((1.0, row.friction),)
             m = self.owner_inertias[row.owner][row.component] if row.owner in self.owner_inertias else 0.0
-            others.append(self._sliding(friction, dot(row.row, v) if friction else 0.0, m * per))
-        return units, others
+            row_results.append(self._sliding(friction, dot(row.row, v) if friction else 0.0, m * per))
+        return units, row_results
 
     def _weighed(
         self,
@@ -235,13 +238,13 @@ class PassiveResistance:
             share = stiffness + settling * g if settling else stiffness
             return h * resists if is_zero(K) or is_zero(share) else h * (resists + h * (K * share))
 
-        own, others = ([0.0] * self.tree.nv, None) if slopes is None else slopes
-        each = zip(self.joints, own, self.shares, strict=True)
+        joint_slopes, row_slopes = ([0.0] * self.tree.nv, None) if slopes is None else slopes
+        each = zip(self.joints, joint_slopes, self.shares, strict=True)
         diagonal = [term(K, D, slope, g) for (K, D, _), slope, g in each]
         rows = self.rows(q)
         terms = [
             (row.row, term(row.stiffness, row.damping, slope, self.owner_shares.get(row.owner, 0.0)))
-            for row, slope in zip(rows, [0.0] * len(rows) if others is None else others, strict=True)
+            for row, slope in zip(rows, [0.0] * len(rows) if row_slopes is None else row_slopes, strict=True)
         ]
         resisted = [(row, c) for row, c in terms if not is_zero(c)]
         return Resistance(None if all(map(is_zero, diagonal)) else diagonal, resisted)
@@ -251,8 +254,8 @@ class PassiveResistance:
 
         The terms are h (D + s) + h² K (1 + 3 g)/4, and the forces contain −g h K v.
         """
-        units, others = self._slopes(q, v, 1.0)
-        result = self._weighed(q, 1.0, 0.25, 0.75, ([s for s, _ in units], [s for s, _ in others]))
+        units, row_results = self._slopes(q, v, 1.0)
+        result = self._weighed(q, 1.0, 0.25, 0.75, ([s for s, _ in units], [s for s, _ in row_results]))
         forces = self.forces(q, v)
         each = zip(forces, self.joints, self.shares, v, strict=True)
         forces = [a if is_zero(g) or is_zero(K) else a - self.h * (g * K) * x for a, (K, _, _), g, x in each]
@@ -300,16 +303,16 @@ class PassiveResistance:
     def _halves(self, q: Scalars, v: Scalars) -> tuple[tuple[Scalars, Scalars], tuple[Scalars, Scalars]]:
         """Return half of the implicit damping s, and of the forces s r v − F, of unit vectors and of rows r at q."""
         units, rows = self._slopes(q, v, 0.5)
-        (slopes, pushes), (others, pulls) = (
+        (slopes, pushes), (row_slopes, pulls) = (
             zip(*[(0.5 * a, 0.5 * b) for a, b in of], strict=True) if of else ((), ()) for of in (units, rows)
         )
-        return (slopes, others), (pushes, pulls)
+        return (slopes, row_slopes), (pushes, pulls)
 
     def _along(self, q: Scalars, forces: tuple[Scalars, Scalars]) -> list[Any]:
         """Return the impulse (nv) of constant forces along unit vectors and rows at q."""
-        units, others = forces
+        units, row_forces = forces
         result = [0.0 if is_zero(f) else self.h * f for f in units]
-        for row, f in zip(self.rows(q), others, strict=True):
+        for row, f in zip(self.rows(q), row_forces, strict=True):
             if not is_zero(f):
                 result = [a if is_zero(r) else a + self.h * f * r for a, r in zip(result, row.row, strict=True)]
         return result

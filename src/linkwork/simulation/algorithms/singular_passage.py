@@ -46,8 +46,8 @@ class SingularPassage:
     def is_near(self, t: Any, q: Scalars) -> Any:
         """Return True if the constraints are nearly dependent at q, but not to rounding as redundant ones are."""
         rates = rates_of(self.mechanics.tree, q, [0.0] * self.mechanics.tree.nv, t)
-        held = ConstrainedFactorization(self.mechanics.inverse(q), rates)
-        factors, sizes, result = held.damped(_ROUNDED), held.sizes, False
+        factorization = ConstrainedFactorization(self.mechanics.inverse(q), rates)
+        factors, sizes, result = factorization.damped(_ROUNDED), factorization.sizes, False
         for k, x in zip(factors.order, factors.D_inv, strict=True):
             share = x * sizes[k]  # of the row, relative to what is left of it beside the others
             result = or_(result, and_(lt(1.0 / _NEAR, share), lt(share, 0.1 / _ROUNDED)))

@@ -67,13 +67,13 @@ def with_energy(
         ]
         before, after = states
         works, size = [a - b for a, b in zip(before, after, strict=True)], sum(map(fabs, (*before, *after)))
-        own = [energies[k] for k in part.velocities]
-        expected = sum(own, 0.0) + sum(works)
+        part_energies = [energies[k] for k in part.velocities]
+        expected = sum(part_energies, 0.0) + sum(works)
         left = 0.5 * sum((v[k] * momentum[k] for k in part.velocities), 0.0)
         floor = fmax(_NOISE * size, by_type(1e-300))
         rises: Any = False
         if always and passes is not True:
-            rises = and_(lt(expected, -_RISES * (floor + sum(map(fabs, (*own, *works)), 0.0))), not_(passes))
+            rises = and_(lt(expected, -_RISES * (floor + sum(map(fabs, (*part_energies, *works)), 0.0))), not_(passes))
         if losses is not None:
             expected = expected - fmax(sum((losses[k] for k in part.velocities), 0.0), 0.0)
             deficit = fmax(expected - left, 0.0)
@@ -130,7 +130,7 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
         if body.coupling is not None:
             join((i, tree.joint_index(body.coupling.joint)))
     ties: list[Constraint | ForceElement] = [*tree.constraints, *tree.force_elements]
-    tied = {one: referenced_bodies(tree, one) for one in ties}
+    tied = {tie: referenced_bodies(tree, tie) for tie in ties}
     for bodies in tied.values():
         join(bodies)
 
@@ -144,15 +144,15 @@ def constrained_parts(tree: Tree) -> list[ConstrainedPart]:
             for i, body in enumerate(tree.bodies)
         ]
 
-        def is_own(one: Constraint | ForceElement) -> bool:
-            return {part[i] for i in tied[one] if i != WORLD} == {x}
+        def is_own(tie: Constraint | ForceElement) -> bool:
+            return {part[i] for i in tied[tie] if i != WORLD} == {x}
 
         constraints, elements = tuple(filter(is_own, tree.constraints)), tuple(filter(is_own, tree.force_elements))
         alone = replace(tree, bodies=tuple(bodies), constraints=constraints, force_elements=elements)
         return ConstrainedPart(velocities, _moved(alone, -origin))
 
-    held = {part[i] for one in tree.constraints for i in tied[one] if i != WORLD}
-    return [of(x) for x in sorted(held)]
+    connected = {part[i] for constraint in tree.constraints for i in tied[constraint] if i != WORLD}
+    return [of(x) for x in sorted(connected)]
 
 
 def _moved(tree: Tree, by: Vec3) -> Tree:

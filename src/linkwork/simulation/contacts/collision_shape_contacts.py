@@ -73,7 +73,7 @@ class ContactScene:
 
     def checked(self, robot: Any) -> None:
         """Raise UnknownNameError for links and materials not of ``robot``, ValueError for links that do not move."""
-        points = [one for one in self.links or () if isinstance(one, ContactPoint)]
+        points = [point for point in self.links or () if isinstance(point, ContactPoint)]
         for link in self.links or ():
             if isinstance(link, str):
                 _check_link("ContactScene: links", robot, link)
@@ -84,10 +84,10 @@ class ContactScene:
         pairs = self._pairs(robot)
         if not pairs:
             raise ValueError(f"ContactScene: robot {robot.name!r}: expected a moving link with a collision shape")
-        for _, one, name in pairs:
-            if one.link == name:
+        for _, link_shape, name in pairs:
+            if link_shape.link == name:
                 raise ValueError(f"ContactScene: {name!r} names a link and an obstacle; rename one of them")
-            _check_measured("ContactScene", (one.name, one.shape), (name, self.scene[name].shape))
+            _check_measured("ContactScene", (link_shape.name, link_shape.shape), (name, self.scene[name].shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
         """Return the names of the contact points on ``robot``."""
@@ -96,29 +96,31 @@ class ContactScene:
     def candidates(self, robot: Any, q: Any) -> list[ContactCandidate]:
         """Return the contact candidates of ``robot`` at a configuration q: symbols (nq), or an array (..., nq)."""
         result: list[ContactCandidate] = []
-        for point, one, name in self._pairs(robot):
+        for point, link_shape, name in self._pairs(robot):
             obstacle = self.scene[name]
-            material = material_of(self.materials, one.link, name, (one.friction, None))  # type: ignore[arg-type]
+            material = material_of(self.materials, link_shape.link, name, (link_shape.friction, None))  # type: ignore[arg-type]
             if point is not None:
                 material = point.of(material)
-            X = _Placed(robot, q, one)
-            of = (one.link, name)
-            result += _candidates(f"{one.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
+            X = _Placed(robot, q, link_shape)
+            of = (link_shape.link, name)
+            result += _candidates(f"{link_shape.name!r} and {name!r}", material, of, obstacle.shape, obstacle.pose, X)
         return result
 
     def _pairs(self, robot: Any) -> list[tuple[ContactPoint | None, LinkShape, str]]:
         """Return (point or None, shape, name of the obstacle) for each pair that may touch."""
         touching: list[tuple[ContactPoint | None, LinkShape]] = []
-        for one in link_shapes(robot.tree):
-            if one.body != WORLD and (self.links is None or one.link in self.links):
-                touching.append((None, one))
+        for link_shape in link_shapes(robot.tree):
+            if link_shape.body != WORLD and (self.links is None or link_shape.link in self.links):
+                touching.append((None, link_shape))
         for point in self.links or ():
             if isinstance(point, ContactPoint):
                 frame = robot.tree.frame(point.frame)
-                there = Pose(Rotation.identity(), Vec3(*point.offset))
+                at_point = Pose(Rotation.identity(), Vec3(*point.offset))
                 ball = Sphere(max(point.radius, _POINT * characteristic_length(robot.tree)))
-                touching.append((point, LinkShape(frame.name, frame.name, frame.body, ball, frame.placement @ there)))
-        return [(point, one, name) for point, one in touching for name in self.scene.names]
+                touching.append(
+                    (point, LinkShape(frame.name, frame.name, frame.body, ball, frame.placement @ at_point))
+                )
+        return [(point, link_shape, name) for point, link_shape in touching for name in self.scene.names]
 
 
 @public_constructor
@@ -155,8 +157,8 @@ class ContactPair:
         if robot.tree.frame(self.first).body == robot.tree.frame(self.second).body:
             raise ValueError(f"ContactPair: links {self.first!r} and {self.second!r} are on one body")
         shapes = link_shapes(robot.tree)
-        for a in (one for one in shapes if one.link == self.first):
-            for b in (one for one in shapes if one.link == self.second):
+        for a in (link_shape for link_shape in shapes if link_shape.link == self.first):
+            for b in (link_shape for link_shape in shapes if link_shape.link == self.second):
                 _check_measured("ContactPair", (a.name, a.shape), (b.name, b.shape))
 
     def names(self, robot: Any) -> tuple[str, ...]:
@@ -167,8 +169,8 @@ class ContactPair:
         """Return the contact candidates of ``robot`` at a configuration q: symbols (nq), or an array (..., nq)."""
         shapes = link_shapes(robot.tree)
         result: list[ContactCandidate] = []
-        for a in (one for one in shapes if one.link == self.first):
-            for b in (one for one in shapes if one.link == self.second):
+        for a in (link_shape for link_shape in shapes if link_shape.link == self.first):
+            for b in (link_shape for link_shape in shapes if link_shape.link == self.second):
                 A, B = _Placed(robot, q, a), _Placed(robot, q, b)
                 known: Any = self.materials
                 material = material_of(known, self.first, self.second, (a.friction, b.friction))
@@ -181,11 +183,11 @@ class ContactPair:
 class _Placed:
     """A link's shape with its pose in the world."""
 
-    def __init__(self, robot: Any, q: Any, one: LinkShape) -> None:
-        X = frame_pose(robot, q, one.link)
-        self.link, self.shape, self.origin = one.link, one.shape, X.translation
+    def __init__(self, robot: Any, q: Any, link_shape: LinkShape) -> None:
+        X = frame_pose(robot, q, link_shape.link)
+        self.link, self.shape, self.origin = link_shape.link, link_shape.shape, X.translation
         self.within = _WITHIN * characteristic_length(robot.tree)
-        self.X = X @ (robot.tree.frame(one.link).placement.inv() @ one.placement)
+        self.X = X @ (robot.tree.frame(link_shape.link).placement.inv() @ link_shape.placement)
 
 
 def _candidates(
@@ -193,7 +195,7 @@ def _candidates(
 ) -> Iterator[ContactCandidate]:
     """Yield the contact candidates of a fixed shape and a link's shape."""
     touching = touching_shapes(first, X, second.shape, second.X, second.within)
-    points = [(one.normal, p) for one in touching for p in one.points]
+    points = [(manifold.normal, p) for manifold in touching for p in manifold.points]
     for k, (normal, p) in enumerate(points):
         arm = (p.on_a + p.on_b) * 0.5 - second.origin
         gap = where(p.exists, -p.depth, second.within)
@@ -207,9 +209,9 @@ def _check_measured(caller: str, *named: tuple[str, Shape]) -> None:
         if type(shape) not in SOLIDS and type(shape) not in FIELDS:
             remedy = "with_collision_hulls opens files of meshes" if isinstance(shape, Mesh) else "give another shape"
             raise ValueError(f"{caller}: shape {name!r}: contacts are not supported for {shape!r}; {remedy}")
-    (a, one), (b, other) = named
-    if not is_measured(one, other):
-        kinds = f"{a!r}, a {type(one).__name__}, and {b!r}, a {type(other).__name__}"
+    (a, first), (b, second) = named
+    if not is_measured(first, second):
+        kinds = f"{a!r}, a {type(first).__name__}, and {b!r}, a {type(second).__name__}"
         raise ValueError(f"{caller}: expected a pair with a convex bounded shape, got {kinds}")
 
 

@@ -76,7 +76,7 @@ def _limb(robot: Any, q: Any, candidate: ContactCandidate) -> Limb | None:
     at = robot.tree.frame(candidate.second).body
     while tree.bodies[at].parent != WORLD:
         at = tree.bodies[at].parent
-    floats = {body.place.name for body in free_bodies(tree)}
+    floats = {body.joint_slice.name for body in free_bodies(tree)}
     root = next((x.name for x in tree.frames_on(at) if x.placement.is_identity), None)
     if root is None or tree.bodies[at].joint_name not in floats or not tree.bodies[at].rotor.is_identity:
         return None

@@ -90,10 +90,10 @@ def _series(a: float | None, b: float | None) -> tuple[float | None, float]:
     return a * b / (a + b), b / (a + b)
 
 
-def check_surface(caller: str, one: Any) -> None:
+def check_surface(caller: str, surface: Any) -> None:
     """Check friction, restitution, stiffness and dissipation of a surface, and store them as floats."""
     for name, check in _CHECKS.items():
-        object.__setattr__(one, name, check(caller, name, getattr(one, name)))
+        object.__setattr__(surface, name, check(caller, name, getattr(surface, name)))
 
 
 def checked_materials(caller: str, value: Any) -> Materials:
@@ -138,10 +138,10 @@ def material_of(
             return known[pair]
     sides = []
     for name, friction in zip((a, b), frictions, strict=True):
-        own = known.get(name, known.get(""))
-        if own is None:
-            own = ContactMaterial() if friction is None else ContactMaterial(friction)
-        sides.append(own)
+        side = known.get(name, known.get(""))
+        if side is None:
+            side = ContactMaterial() if friction is None else ContactMaterial(friction)
+        sides.append(side)
     return sides[0].beside(sides[1])
 
 
@@ -181,7 +181,7 @@ def read_name(name: str, model: str, known: Iterable[str]) -> tuple[str, str]:
     """
     kind, colon, of = name.removeprefix(_PREFIX).partition(":")
     if kind not in _KINDS[model]:
-        whole = [_PREFIX + one for one in _KINDS[model]]
+        whole = [_PREFIX + kind for kind in _KINDS[model]]
         raise UnknownNameError(f"parameter of {model} contacts", _PREFIX + kind, whole)
     names = list(dict.fromkeys(known))
     if colon and of not in names:
@@ -232,13 +232,13 @@ def varied_surface(material: Any, of: Sequence[str], parameters: Parameters, cal
     """
     result = {kind: getattr(material, kind) for kind in SurfaceParameters._fields}
     by: dict[str, str] = {}
-    for name, x in sorted(parameters, key=lambda one: ":" in one[0]):  # those of all contacts first
-        kind, _, own = name.removeprefix(_PREFIX).partition(":")
-        if own and own not in of:
+    for name, x in sorted(parameters, key=lambda item: ":" in item[0]):  # those of all contacts first
+        kind, _, subject = name.removeprefix(_PREFIX).partition(":")
+        if subject and subject not in of:
             continue
-        if own and by.get(kind):
+        if subject and by.get(kind):
             raise ValueError(
                 f"simulate: parameters: expected one {kind} for the contact of {caller}, got {name!r} and {by[kind]!r}"
             )
-        result[kind], by[kind] = x, name if own else ""
+        result[kind], by[kind] = x, name if subject else ""
     return SurfaceParameters(**result) if by else material

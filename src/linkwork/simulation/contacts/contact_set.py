@@ -42,7 +42,7 @@ MODELS = ("convex", "compliant")
 DIAGNOSTICS = ("contact_gap", "contact_slip", "contact_residual")  # records in addition to forces
 _CHECKED = LazyCache[bool](64)
 _NAMES = LazyCache[tuple[str, ...]](64)
-_WHOSE = LazyCache[tuple[str, ...]](64)
+_OWNERS = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
 _PLACING = ("placement", "frame")  # kinds of parameters that change gaps
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
@@ -74,11 +74,11 @@ class ContactSet:
         if value is None or isinstance(value, ContactSet):
             return value
         parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-        for one in parts or (value,):
-            if not isinstance(one, (ContactGround, ContactScene, ContactPair)):
+        for part in parts or (value,):
+            if not isinstance(part, (ContactGround, ContactScene, ContactPair)):
                 raise TypeError(
                     f"{caller}: contacts: expected linkwork.simulation.ContactGround, ContactScene or ContactPair, or "
-                    f"a list of them, got {shown(one)}"
+                    f"a list of them, got {shown(part)}"
                 )
         return ContactSet(parts, model)
 
@@ -92,7 +92,7 @@ class ContactSet:
         """Raise UnknownNameError for the name of a parameter that these contacts do not have."""
         alone = replace(self, parameters=())
         named = lambda: tuple(of for candidate in alone.candidates(robot, robot.neutral()) for of in candidate.of)  # noqa: E731
-        read_name(name, self.model, _WHOSE.get((alone, robot), named))
+        read_name(name, self.model, _OWNERS.get((alone, robot), named))
 
     def varied(self, parameters: Mapping[str, Any]) -> ContactSet:
         """Return the contacts with parameters that replace values of materials, by name."""
@@ -171,22 +171,24 @@ class ContactSet:
             result.append(where(lt(0.0, pushed), sqrt(first * first + second * second), 0.0))
         return array(result)
 
-    def warn_of_overlaps(self, robot: Any, q: np.ndarray, h: float, own: Mapping[str, Any] | None = None) -> None:
+    def warn_of_overlaps(
+        self, robot: Any, q: np.ndarray, h: float, parameters: Mapping[str, Any] | None = None
+    ) -> None:
         """Warn (SimulationWarning) of contacts that overlap too deep at q (..., nq) for steps of h [s], with depths.
 
-        ``own`` are values (..., shape) that replace parameters of the robot, by name.
+        ``parameters`` are values (..., shape) that replace parameters of the robot, by name.
         """
-        result = self._too_deep(robot, q, h, own or {})
+        result = self._too_deep(robot, q, h, parameters or {})
         if result:
             more = f", and {len(result) - 4} more" if len(result) > 4 else ""
-            what = "simulate: bodies that overlap at the start are pushed apart: " + "; ".join(result[:4]) + more
-            warnings.warn(what, SimulationWarning, stacklevel=levels_up())
+            message = "simulate: bodies that overlap at the start are pushed apart: " + "; ".join(result[:4]) + more
+            warnings.warn(message, SimulationWarning, stacklevel=levels_up())
 
     def measured(
-        self, robot: Any, q: np.ndarray, own: Mapping[str, Any] | None = None
+        self, robot: Any, q: np.ndarray, parameters: Mapping[str, Any] | None = None
     ) -> list[tuple[ContactCandidate, Any]]:
-        """Return all contact candidates and their gaps [m] at q (..., nq) of numbers, with parameters ``own``."""
-        names = tuple(own or {})
+        """Return all contact candidates and their gaps [m] at q (..., nq) of numbers, with ``parameters``."""
+        names = tuple(parameters or {})
         try:
             if not names:
                 return [(candidate, candidate.gap) for candidate in self.candidates(robot, q)]
@@ -202,14 +204,14 @@ class ContactSet:
 
             return compile(gaps, name="gaps", q=robot.configuration_space, **shapes)
 
-        gaps = _GAPS.get((alone, robot, names), compiled)(q, *(own or {}).values())
+        gaps = _GAPS.get((alone, robot, names), compiled)(q, *(parameters or {}).values())
         candidates = self.candidates(robot, robot.neutral())
         return [(candidate, gaps[..., k]) for k, candidate in enumerate(candidates)]
 
-    def _too_deep(self, robot: Any, q: np.ndarray, h: float, own: Mapping[str, Any]) -> list[str]:
+    def _too_deep(self, robot: Any, q: np.ndarray, h: float, parameters: Mapping[str, Any]) -> list[str]:
         """Return a text for each contact that overlaps by more than it should at q (..., nq), with its depth."""
-        weight, deep = _weight(robot, own), allowed_depth(robot, h, AT_START)
-        placed = {name: x for name, x in own.items() if name.partition(":")[0] in _PLACING}
+        weight, deep = _weight(robot, parameters), allowed_depth(robot, h, AT_START)
+        placed = {name: x for name, x in parameters.items() if name.partition(":")[0] in _PLACING}
         result = []
         for candidate, gap in self.measured(robot, q, placed):
             depth, k = np.maximum(-np.asarray(gap), 0.0), candidate.material.stiffness
@@ -221,9 +223,9 @@ class ContactSet:
         return result
 
 
-def _weight(robot: Any, own: Mapping[str, Any]) -> Any:
+def _weight(robot: Any, parameters: Mapping[str, Any]) -> Any:
     """Return the weight [N] of a robot, or those (...) of the robots with values (..., shape) of parameters."""
-    heavy = {name: x for name, x in own.items() if name.partition(":")[0] in ("inertia", "gravity")}
+    heavy = {name: x for name, x in parameters.items() if name.partition(":")[0] in ("inertia", "gravity")}
     mass, gravity = robot.mass, [*robot.gravity]
     if heavy:
         sizes = [np.shape(x) for x in robot.parameters(list(heavy)).values()]
@@ -263,7 +265,7 @@ def in_world(axes: Sequence[Sequence[Any]], force: Sequence[Any]) -> list[Any]:
 
 ContactData = Mapping[str, np.ndarray]
 SURFACES, PLANES = "contact_surfaces", "contact_planes"
-_SOME = 0.5  # placeholder of values that are inputs
+_PLACEHOLDER = 0.5  # placeholder of values that are inputs
 _ASKEW = (0.6, 0.0, 0.8)
 _SPLIT: LazyCache[tuple[ContactSet, ContactData]] = LazyCache(64)
 
@@ -273,20 +275,26 @@ def contact_data(contacts: ContactSet, robot: Any) -> tuple[ContactSet, ContactD
 
     Contacts that differ only in these values have the same first result, and so share a kernel.
     """
-    own = replace(contacts, parameters=())
-    return _SPLIT.get((own, robot), lambda: (replace(own, parts=tuple(map(_bare, own.parts))), _data(own, robot)))
+    unparameterized = replace(contacts, parameters=())
+    return _SPLIT.get(
+        (unparameterized, robot),
+        lambda: (
+            replace(unparameterized, parts=tuple(map(_bare, unparameterized.parts))),
+            _data(unparameterized, robot),
+        ),
+    )
 
 
 def with_data(contacts: ContactSet, data: Mapping[str, Any]) -> ContactSet:
     """Return the contacts of `contact_data` with symbols of kernel inputs instead of placeholders."""
     planes: list[Any] = []
-    rest = iter(data.get(PLANES, ()))
+    plane_data = iter(data.get(PLANES, ()))
     for part in contacts.parts:
         if not isinstance(part, ContactGround):
             planes.append(None)
             continue
-        height = next(rest)
-        axes = [[next(rest) for _ in range(3)] for _ in range(3)] if part.normal == _ASKEW else part.axes()
+        height = next(plane_data)
+        axes = [[next(plane_data) for _ in range(3)] for _ in range(3)] if part.normal == _ASKEW else part.axes()
         planes.append((axes, height))
     return replace(contacts, surfaces=data[SURFACES], planes=tuple(planes))
 
@@ -310,9 +318,9 @@ def _bare(part: Any) -> Any:
     return replace(
         part,
         points=tuple(map(_bare_point, part.points)),
-        friction=_SOME,
-        restitution=_SOME if part.restitution else 0.0,
-        stiffness=None if part.stiffness is None else _SOME,
+        friction=_PLACEHOLDER,
+        restitution=_PLACEHOLDER if part.restitution else 0.0,
+        stiffness=None if part.stiffness is None else _PLACEHOLDER,
         dissipation=0.0,
         normal=part.normal if _is_along_axis(part.normal) else _ASKEW,
         height=0.0,
@@ -320,13 +328,13 @@ def _bare(part: Any) -> Any:
 
 
 def _bare_point(point: ContactPoint) -> ContactPoint:
-    restitution = point.restitution and _SOME
+    restitution = point.restitution and _PLACEHOLDER
     return replace(point, friction=None, restitution=restitution)
 
 
 def _bare_material(material: ContactMaterial) -> ContactMaterial:
-    stiffness = None if material.stiffness is None else _SOME
-    return ContactMaterial(_SOME, _SOME if material.restitution else 0.0, stiffness)
+    stiffness = None if material.stiffness is None else _PLACEHOLDER
+    return ContactMaterial(_PLACEHOLDER, _PLACEHOLDER if material.restitution else 0.0, stiffness)
 
 
 def _is_along_axis(normal: tuple[float, float, float]) -> bool:

@@ -64,8 +64,8 @@ class ContactPoint:
 
     def of(self, material: ContactMaterial) -> ContactMaterial:
         """Return the material with its friction and restitution replaced by those of the point, where it has them."""
-        own = {"friction": self.friction, "restitution": self.restitution}
-        return replace(material, **{name: x for name, x in own.items() if x is not None})
+        stated = {"friction": self.friction, "restitution": self.restitution}
+        return replace(material, **{name: x for name, x in stated.items() if x is not None})
 
 
 @public_constructor
@@ -140,8 +140,8 @@ class ContactGround:
     def axes(self) -> list[list[float]]:
         """Return two tangents and the normal, coordinate axes if the normal is one."""
         n = np.array(self.normal)
-        other = np.eye(3)[int(np.argmin(np.abs(n)))]
-        first = other - n * (n @ other)
+        axis = np.eye(3)[int(np.argmin(np.abs(n)))]
+        first = axis - n * (n @ axis)
         first /= np.linalg.norm(first)
         return [(x + 0.0).tolist() for x in (first, np.cross(n, first), n)]
 

@@ -36,15 +36,15 @@ _PAIRS: LazyCache[tuple[tuple[str, tuple[int, ...]], ...]] = LazyCache(64)
 
 def _pairs(contacts: Any, robot: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Return each pair of bodies that may touch, with the indices of its contact points."""
-    own = replace(contacts, parameters=(), surfaces=None, planes=())  # without symbols of a trace
+    bare = replace(contacts, parameters=(), surfaces=None, planes=())  # without symbols of a trace
 
     def measured() -> tuple[tuple[str, tuple[int, ...]], ...]:
         result: dict[str, list[int]] = {}
-        for k, name in enumerate(own.names(robot)):
+        for k, name in enumerate(bare.names(robot)):
             result.setdefault(_POINT.sub("", name), []).append(k)
-        return tuple((name, tuple(some)) for name, some in result.items())
+        return tuple((name, tuple(indices)) for name, indices in result.items())
 
-    return _PAIRS.get((own, robot), measured)
+    return _PAIRS.get((bare, robot), measured)
 
 
 def depth_state(contacts: Any, robot: Any, leading: tuple[int, ...]) -> np.ndarray:

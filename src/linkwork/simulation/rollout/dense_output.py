@@ -58,10 +58,10 @@ class DenseOutput:
         The steps are computed again.  Raises ValueError for a step that needs more than 1000 substeps.
         """
         setup, nv = self.setup, self.setup.robot.nv
-        own = {}
+        parameter_values = {}
         for (name, x), (_, shape) in zip(self.parameters.items(), setup.parameters, strict=True):
             whole = np.broadcast_to(x, (*self.leading, *shape))
-            own[name] = whole[environment]
+            parameter_values[name] = whole[environment]
         width = np.diff(stretch.t)
         tau = self.tau[environment][stretch.step + 1]
         start = begun([*stretch.q[0]], [*stretch.v[0]], 0.0, 1.0)
@@ -74,7 +74,7 @@ class DenseOutput:
         state |= {"width": width}
         rows: list[Any] = []
         while (state["time"] < width * (1.0 - 1e-12)).any():
-            more = {"parameters": own} if own else {}
+            more = {"parameters": parameter_values} if parameter_values else {}
             result = _parts(setup)(state=state, tau=tau, until=width, **more)
             state = result["state"]
             rows.append(result["rows"])
@@ -82,9 +82,9 @@ class DenseOutput:
                 raise ValueError("trajectory: expected at most 1000 substeps of a step; simulate with a shorter dt")
         start_, end, base, phi = (np.concatenate([getattr(x, k) for x in rows], axis=1) for k in _ROW)
         end = np.minimum(end, width[:, None])
-        made = end > start_  # the other substeps were not needed
-        whole = np.concatenate([x.whole for x in rows], axis=1)[made][:, None]
-        r = np.moveaxis(phi[made].reshape(-1, 5, nv), 1, 0)
+        is_used = end > start_  # the other substeps were not needed
+        whole = np.concatenate([x.whole for x in rows], axis=1)[is_used][:, None]
+        r = np.moveaxis(phi[is_used].reshape(-1, 5, nv), 1, 0)
         powers = [
             r[0],
             (r[1] + r[2]) / whole,
@@ -92,8 +92,8 @@ class DenseOutput:
             -(r[3] + 2.0 * r[4]) / whole**3,
             r[4] / whole**4,
         ]
-        times = np.append((stretch.t[:-1, None] + start_)[made], stretch.t[-1])
-        return Trajectory.polynomial(times, np.stack(powers, axis=-1), robot=setup.robot, base=base[made])
+        times = np.append((stretch.t[:-1, None] + start_)[is_used], stretch.t[-1])
+        return Trajectory.polynomial(times, np.stack(powers, axis=-1), robot=setup.robot, base=base[is_used])
 
 
 _ROW = ("start", "end", "base", "phi")
@@ -148,21 +148,21 @@ def trajectory_through(
     v: np.ndarray,
     events: Sequence[EventRecord],
     end: float | None,
-    own: DenseOutput | None,
+    dense: DenseOutput | None,
     environment: tuple[int, ...],
 ) -> Trajectory:
     """Return the trajectory through the records (n, ...), in sections between jumps of events.
 
-    It ends at the time ``end``, or at the last record.  ``own`` is the method's dense output; without it the
+    It ends at the time ``end``, or at the last record.  ``dense`` is the method's dense output; without it the
     trajectory is cubic.  Raises ValueError for fewer than two records.
     """
     sections: list[Any] = []
     for stretch in _stretches(t, q, v, events, end):
-        if own is not None:
-            made = own.trajectory(environment, stretch)
+        if dense is not None:
+            section = dense.trajectory(environment, stretch)
         else:
-            made = spline_of(robot, stretch.t, stretch.q, "hermite", None, {"velocity": stretch.v})
-        sections += made.sections
+            section = spline_of(robot, stretch.t, stretch.q, "hermite", None, {"velocity": stretch.v})
+        sections += section.sections
     if not sections:
         raise ValueError(
             "trajectory: expected at least two records, got one: the environment stopped before its second"

@@ -63,27 +63,27 @@ def replayed(
         (at,) = stop_gradient([row[1] - t])
         end, rates, _ = advance(s.time, s.q, s.v, at - s.time)
         guard: Any = 0.0
-        for (_, event), here in zip(reversed(changing), reversed(happened), strict=True):
-            guard = where(here, event.guard(t + at, end, rates), guard)
+        for (_, event), happens in zip(reversed(changing), reversed(happened), strict=True):
+            guard = where(happens, event.guard(t + at, end, rates), guard)
         slope = tangent([guard], [at], [1.0])[0] if at.__class__ is Symbol else 0.0
         flat = eq(slope, 0.0)  # as of a guard that only touches zero: its time has no derivative
         (steep,) = stop_gradient([where(flat, 1.0, slope)])
         (time,) = with_derivative_of([at], [where(flat, at, -guard / steep)])
-        end, rates, other = advance(s.time, s.q, s.v, time - s.time)
-        for (_, event), here in zip(changing, happened, strict=True):
+        end, rates, results = advance(s.time, s.q, s.v, time - s.time)
+        for (_, event), happens in zip(changing, happened, strict=True):
             if event.jump is not None:
                 jumped = event.jump(t + time, end, rates)
-                end, rates = tree_map(lambda a, b, here=here: where(here, a, b), jumped, (end, rates))
-        return ReplayedStep(time, end, rates, other)
+                end, rates = tree_map(lambda a, b, happens=happens: where(happens, a, b), jumped, (end, rates))
+        return ReplayedStep(time, end, rates, results)
 
     def row(s: ReplayedStep, result: tuple[Any, Any]) -> tuple[ReplayedStep, None]:
         index, values = result
-        some: Any = False
+        any_happened: Any = False
         for k, _ in changing:
-            here = _has_happened(values[0], k)
-            some = here if some is False else or_(some, here)
-        there = and_(lt(index, count), some)
-        return cond(there, lambda s: through(s, values), lambda s: s, s), None
+            happens = _has_happened(values[0], k)
+            any_happened = happens if any_happened is False else or_(any_happened, happens)
+        is_event = and_(lt(index, count), any_happened)
+        return cond(is_event, lambda s: through(s, values), lambda s: s, s), None
 
     start = ReplayedStep(0.0 * h, q, v, more)
     if changing:

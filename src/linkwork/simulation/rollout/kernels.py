@@ -106,9 +106,9 @@ def stepper(setup: SimulationSetup) -> SimulationKernel:
 
     def traced(**inputs: Any) -> Any:
         full, groups, every = _joined(bare, inputs)
-        end, (_, _, told) = rolled(full, _begun(inputs), inputs["h"], inputs["last"], 1, *groups, every=every)
+        end, (_, _, records) = rolled(full, _begun(inputs), inputs["h"], inputs["last"], 1, *groups, every=every)
         state = {"steps": end.steps, "q": end.q, "v": end.v, "status": end.status}
-        happened = {EVENTS: told[EVENTS]} if setup.events else {}
+        happened = {EVENTS: records[EVENTS]} if setup.events else {}
         return {"end": state if setup.start is None else {**state, "z": end.z}, **happened}
 
     return _kernel("step", bare, data, 1, traced)
@@ -164,14 +164,14 @@ def check_springs(
         return
 
     robot = setup.robot
-    own = values_of(setup, ("stiffness", "damping"), parameters, leading)
+    spring_values = values_of(setup, ("stiffness", "damping"), parameters, leading)
     rates = bounds.get(BOUNDS, {}).get("rates")
     known = None  # rates of all springs that parameters may make stiff, also of those that are 0
     if rates is not None:
         sizes = zip(setup.parameter_names, setup.parameters, strict=True)
         stiff = {of: np.ones(size) for of, (_, size) in sizes if of.partition(":")[0] == "stiffness"}
         known = SpringRates.of(moving_robot(robot, stiff), [*over_environments(rates, rates.shape[-1:], leading)])
-    warn_of_implicit_springs(robot, h, own, known, leading)
+    warn_of_implicit_springs(robot, h, spring_values, known, leading)
 
 
 def values_of(
@@ -193,8 +193,8 @@ def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
     if not setup.signals:
         changed["every"], data[_EVERY] = 1, np.array(float(setup.every))
     if setup.contacts is not None:
-        changed["contacts"], own = contact_data(setup.contacts, setup.robot)
-        data |= own
+        changed["contacts"], contact_values = contact_data(setup.contacts, setup.robot)
+        data |= contact_values
     return replace(setup, **changed), data
 
 

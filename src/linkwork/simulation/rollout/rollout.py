@@ -37,7 +37,7 @@ from linkwork.simulation.rollout.step_division import PartOfStep, divided, is_so
 from linkwork.simulation.sensors.sensor_readings import sensed
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 from linkwork.simulation.simulation_spec import (
-    OWN,
+    CONTROLLER_STATE,
     SENSORS,
     RecordedFunction,
     SimulationSetup,
@@ -164,8 +164,10 @@ def rolled(
         def part_of(t: Any, q: Any, v: Any, part: Any, passes: Any = True) -> tuple[Any, Any, Any]:
             moving = replace(acting, h=part, span=width, passes=passes)
             if bounded:
-                q, v, pushed, pressed, residual, held, gaps = moving.touching(contacts, t, list(q), list(v), tau)
-                return q, v, (array(pushed), pressed, residual, held, array(gaps) if watching else ())
+                q, v, pushed, pressed, residual, limit_forces, gaps = moving.touching(
+                    contacts, t, list(q), list(v), tau
+                )
+                return q, v, (array(pushed), pressed, residual, limit_forces, array(gaps) if watching else ())
             end, rates = method.step(moving.system(tau), t, list(q), list(v), part)
             if gains and passes is not True:
                 lost = and_(moving.gains(tau, (q, v), (end, rates)), not_(passes))
@@ -220,19 +222,21 @@ def rolled(
     ) -> Any:
         """Return the state of sensors after a step, or its part up to an event."""
         width = where(lt(ended, 0.5), h, events.ended) if setup.events else h
-        some = fmax(width, _MOVED * h) if setup.events else h
-        a = [(x - y) / some for x, y in zip(v, state.v, strict=True)]
-        pushed, forces, _, held, _ = diagnostics
+        duration = fmax(width, _MOVED * h) if setup.events else h
+        a = [(x - y) / duration for x, y in zip(v, state.v, strict=True)]
+        pushed, forces, _, limit_forces, _ = diagnostics
         begun = t, state.q, state.v
-        after = sensed(setup, parameters, t + width, q, v, a, list(pushed), forces, before, held, wrenches, start=begun)
+        after = sensed(
+            setup, parameters, t + width, q, v, a, list(pushed), forces, before, limit_forces, wrenches, start=begun
+        )
         return _either(lt(_MOVED * h, width), after, before) if setup.events else after
 
     def step(state: SimulationState, now: Named | None, whole: bool = False) -> SimulationState:
         t = h * state.steps
         tau, z, wrenches = commanded(setup, t, state, {**inputs, **(now or {})})
         acting = replace(dynamics, wrenches=wrenches) if wrenches else dynamics
-        held = isinstance(tau, ServoForces) or len(wrenches) > len(setup.wrenches) or not setup.robot.nv
-        parted = len(state.tried) > 0 and not held
+        is_constant = isinstance(tau, ServoForces) or len(wrenches) > len(setup.wrenches) or not setup.robot.nv
+        parted = len(state.tried) > 0 and not is_constant
         if parted and setup.controller is not None:  # later parts have the command of the first one
             first = eq(state.tried.done, 0.0)
             tau = [where(first, a, b) for a, b in zip(tau, state.tau, strict=True)]
@@ -285,9 +289,9 @@ def rolled(
             left = lt(tried.done, 1.0)
             full, tried = and_(full, not_(left)), PartOfStep(where(left, tried.done, 0.0), where(left, tried.part, 1.0))
         why = where(valid, where(allowed, ended, lost), CONTROLLER)
-        one = where(full, 1.0, 0.0)
+        full_step = where(full, 1.0, 0.0)
         counts = zip(state.saturated, reached.items(), strict=True)
-        saturated = [x + one * is_saturated(tau[k], most, servos[k]) for x, (k, most) in counts]
+        saturated = [x + full_step * is_saturated(tau[k], most, servos[k]) for x, (k, most) in counts]
         return SimulationState(
             where(full, state.steps + 1.0, state.steps),
             _either(goes, q, state.q),
@@ -328,8 +332,8 @@ def rolled(
 
                 def counted(pair: tuple[Any, SimulationState], whole: bool = False) -> tuple[Any, SimulationState]:
                     after = step(pair[1], None, whole)
-                    one = after.steps - pair[1].steps if len(after.tried) else 1.0
-                    return pair[0] + (one - after.is_far[0] if whole else one), after
+                    parts_of_step = after.steps - pair[1].steps if len(after.tried) else 1.0
+                    return pair[0] + (parts_of_step - after.is_far[0] if whole else parts_of_step), after
 
                 def going(pair: tuple[Any, SimulationState]) -> Any:
                     now = pair[1]
@@ -353,13 +357,13 @@ def rolled(
                 return result.state[1]  # type: ignore[no-any-return]
             cuts = segments if rows == 1 else None
 
-            def one(state: SimulationState, now: Named | None) -> tuple[SimulationState, None]:
+            def one_step(state: SimulationState, now: Named | None) -> tuple[SimulationState, None]:
                 if not len(state.is_far):
                     return step(state, now), None
                 after = step(state, now, True)
                 return cond(lt(0.5, after.is_far[0]), lambda _: step(state, now), lambda x: x, after), None
 
-            result, _ = rows_of(one, state, now, setup.every, cuts)
+            result, _ = rows_of(one_step, state, now, setup.every, cuts)
             return result  # type: ignore[no-any-return]
 
         if setup.events and not closely:
@@ -379,16 +383,16 @@ def recorded(setup: SimulationSetup, h: Any, state: SimulationState, parameters:
     """
     robot: Any = setup.robot
     moving, contacts = moving_robot(robot, setup.own(parameters)), setup.touched(parameters)
-    asked = (h * state.steps, state.q, state.v, array(list(state.tau)))
+    arguments = (h * state.steps, state.q, state.v, array(list(state.tau)))
     result = {}
-    for name, what in setup.records:
-        if isinstance(what, ContactDiagnostics):
-            result[name] = array(what(contacts, moving, state))  # type: ignore[arg-type]
-        elif isinstance(what, RecordedReaction):
-            result[name] = array(what(setup, moving, contacts, h * state.steps, state))
+    for name, record in setup.records:
+        if isinstance(record, ContactDiagnostics):
+            result[name] = array(record(contacts, moving, state))  # type: ignore[arg-type]
+        elif isinstance(record, RecordedReaction):
+            result[name] = array(record(setup, moving, contacts, h * state.steps, state))
         else:
-            own = isinstance(what, RecordedFunction)
-            result[name] = array(what(moving, setup, *asked) if own else what(*asked))
+            is_function = isinstance(record, RecordedFunction)
+            result[name] = array(record(moving, setup, *arguments) if is_function else record(*arguments))
     if setup.sensors is not None:
         result |= setup.sensors.outputs(robot, state.z[SENSORS])
     if contacts is not None:
@@ -409,8 +413,8 @@ def commanded(
     servos with another method than the default.
     """
     n = setup.robot.nv
-    own = [(frame, axes, list(value[name])) for frame, axes, name in setup.wrenches]
-    wrenches: tuple[tuple[str, str, Any], ...] = tuple(own)
+    acting = [(frame, axes, list(value[name])) for frame, axes, name in setup.wrenches]
+    wrenches: tuple[tuple[str, str, Any], ...] = tuple(acting)
     if setup.controller is None:
         return [0.0] * n, state.z, wrenches
     value = {name: x for name, x in value.items() if name not in setup.hidden}
@@ -423,7 +427,7 @@ def commanded(
         if not (isinstance(result, tuple) and len(result) == 2):
             raise ValueError(f"controller: expected (τ, z) of a controller with a start, got {result!r}")
         command, z = result
-        z = z if setup.sensors is None else {**state.z, OWN: z}
+        z = z if setup.sensors is None else {**state.z, CONTROLLER_STATE: z}
     tau, more = split_command(setup.robot, command)
     wrenches += more
     if isinstance(tau, ServoActuators):
@@ -443,7 +447,7 @@ def _either(first: Any, new: Any, old: Any) -> Any:
     Raises ValueError if they have different numbers of elements.
     """
     before, form = flatten(old, "controller: its state")
-    after, other = flatten(array(new) if isinstance(new, list) else new, "controller: its state")
+    after, old_form = flatten(array(new) if isinstance(new, list) else new, "controller: its state")
     if len(after) != len(before):
-        raise ValueError(f"controller: expected a state of the form of its start, {form}, got {other}")
+        raise ValueError(f"controller: expected a state of the form of its start, {form}, got {old_form}")
     return unflatten(form, [where(first, a, b) for a, b in zip(after, before, strict=True)])

@@ -73,9 +73,9 @@ def solved_by_scipy(run: Any, solver: str, q: np.ndarray, v: np.ndarray, progres
         "convex contacts": rigid,
         "controllers or sensors with a state": setup.start is not None,
     }
-    for what, asked in wrong.items():
-        if asked:
-            raise ValueError(f"simulate: method: '{_PREFIX}{solver}' does not support {what}; choose another method")
+    for option, is_set in wrong.items():
+        if is_set:
+            raise ValueError(f"simulate: method: '{_PREFIX}{solver}' does not support {option}; choose another method")
     try:
         solve_ivp: Any = importlib.import_module("scipy.integrate").solve_ivp
     except ImportError:
@@ -148,8 +148,8 @@ def _compiled(setup: SimulationSetup) -> _Kernels:
 
     def end(t: Any, q: Any, x: Any, parameters: Any = None) -> Any:
         moving = dynamics(parameters)
-        there = moving.system([0.0] * nv).moved(list(q), list(x[:nv]))
-        result = moving.projected(t, there, list(x[nv:]))
+        moved = moving.system([0.0] * nv).moved(list(q), list(x[:nv]))
+        result = moving.projected(t, moved, list(x[nv:]))
         return array(list(result[0])), array(list(result[1]))
 
     state: dict[str, Any] = {"t": (), "q": robot.configuration_space}

@@ -95,12 +95,12 @@ class SimulatedDynamics:
 
         With ``closely``, each step is solved to rounding, so that derivatives are accurate.
         """
-        own = setup.own(parameters)
+        robot_parameters = setup.own(parameters)
         bounds = sampled_bounds(setup, parameters) if setup.bounds is None else setup.bounds
-        moving = moving_robot(setup.robot, own) if bounds else setup.robot
+        moving = moving_robot(setup.robot, robot_parameters) if bounds else setup.robot
         return cls(
             setup.robot,
-            own,
+            robot_parameters,
             setup.method,
             setup.passive,
             h,
@@ -183,7 +183,7 @@ class SimulatedDynamics:
         if self.passive and not method.as_mujoco:
             joints = joint_resistances(moving.tree)
             span = self.h if self.span is None else self.span
-            shares = spring_shares(self.robot, [one.stiffness for one in joints], span, self.rates)
+            shares = spring_shares(self.robot, [resistance.stiffness for resistance in joints], span, self.rates)
             if has_friction(moving.tree, law):
                 inertias = independent_inertias(self.robot) if self.inertias is None else self.inertias
         apart = not method.by_action
@@ -264,26 +264,34 @@ class SimulatedDynamics:
         a joint depend on that joint only, so D and K are on the diagonal, like armature; curved springs have rows.
         """
         flying, tree = not METHODS[self.method].as_mujoco, moving.tree
-        still = [0.0] * self.robot.nv
-        without = dict.fromkeys(("damping", "friction", "stiffness"), array(still))
-        others = {key: x for key, x in self.parameters.items() if key.partition(":")[0] not in (*without, "armature")}
+        zeros = [0.0] * self.robot.nv
+        without = dict.fromkeys(("damping", "friction", "stiffness"), array(zeros))
+        further = {key: x for key, x in self.parameters.items() if key.partition(":")[0] not in (*without, "armature")}
 
         def acceleration(t: Any, q: Scalars, v: Scalars) -> Scalars:
-            at, held, rates = array(list(q)), pushed(q, v), array(pushed_rates(tree, v, flying, self.passive))
+            at, constant_forces, rates = (
+                array(list(q)),
+                pushed(q, v),
+                array(pushed_rates(tree, v, flying, self.passive)),
+            )
             added = added_by_spins(moving, at, rates, self.h, armature=self.passive) if self.spins else None
             if not self.passive and self.servos is None and added is None:
-                return list(moving.forward_dynamics(at, rates, held))
-            (extra, rows), own = self._resisting(moving, q, v)
-            forces = array(self._less_rotors([a + b for a, b in zip(held, own, strict=True)], q, v))
+                return list(moving.forward_dynamics(at, rates, constant_forces))
+            (extra, rows), passive_forces = self._resisting(moving, q, v)
+            forces = array(
+                self._less_rotors([a + b for a, b in zip(constant_forces, passive_forces, strict=True)], q, v)
+            )
             if not rows and added is None and not tree.has_couplings:
                 joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
-                I = armature(tree) if self.passive else still
-                heavier = array([a + b for a, b in zip(I, extra or still, strict=True)])
-                alone = joints.with_parameters({**others, **without, "armature": heavier})
+                I = armature(tree) if self.passive else zeros
+                heavier = array([a + b for a, b in zip(I, extra or zeros, strict=True)])
+                alone = joints.with_parameters({**further, **without, "armature": heavier})
                 again = gyroscopic_force(alone.tree, list(at), list(rates))  # of armature and resistance
                 forces = array([a if is_zero(b) else a + b for a, b in zip(forces, again, strict=True)])
-                return list(alone.forward_dynamics(at, rates, forces, passive=True))  # other passive forces are in own
-            self._refuse_singular(moving, extra or still, rows)
+                return list(
+                    alone.forward_dynamics(at, rates, forces, passive=True)
+                )  # other passive forces are in `forces`
+            self._refuse_singular(moving, extra or zeros, rows)
             M = with_resistance([list(row) for row in moving.mass_matrix(at, passive=self.passive)], rows, extra)
             accelerating = list(forces - moving.bias_force(at, rates))
             if added is None:
@@ -309,7 +317,10 @@ class SimulatedDynamics:
         if not METHODS[self.method].as_mujoco:
             return resistance.semi_implicit(q, v)
         driven = [0.0] * self.robot.nv if self.servos is None else self.servos.damping
-        extra = [self.h * (one.damping + d) for one, d in zip(resistance.joints, driven, strict=True)]
+        extra = [
+            self.h * (resistance_of_joint.damping + d)
+            for resistance_of_joint, d in zip(resistance.joints, driven, strict=True)
+        ]
         return Resistance(extra, []), resistance.forces(q, v)
 
     def _less_rotors(self, forces: Scalars, q: Scalars, v: Scalars) -> list[Any]:
@@ -372,7 +383,7 @@ class SimulatedDynamics:
         moving, h, n = self.moving, self.h, self.robot.nv
         M = moving.mass_matrix(array(list(q)), passive=self.passive)
         A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
-        given = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
+        joint_forces = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
         resistance = self.resistance(moving)
         if step is not None:  # constraints may determine velocities that move no inertia
             A = with_resistance(A, step.resisted[0].rows, step.resisted[0].diagonal)
@@ -380,24 +391,26 @@ class SimulatedDynamics:
             push = [dot([A[max(i, k)][min(i, k)] for k in range(n)], apart) for i in range(n)]
             change: Callable[[Scalars], list[Any]] = step.change
         else:
-            v, A, push, change = self._coasting(moving, resistance, q, v, A, given)
+            v, A, push, change = self._coasting(moving, resistance, q, v, A, joint_forces)
         intervals = servo_intervals(moving, tau, A, q, h) if isinstance(tau, ServoForces) else []
-        driven = [one.row.index(1.0) for one in intervals]
+        driven = [interval.row.index(1.0) for interval in intervals]
         stops = self._stops(A, q, scale)
         intervals += stops
         if self.sticks:
             intervals += dry_intervals(resistance.dry_rows(q, v), self.law, A, h)
         closing, before = [] if step is None else step.intervals(A), len(intervals)
-        intervals += [interval for one in closing for interval in one.intervals]
+        intervals += [interval for joint in closing for interval in joint.intervals]
         if step is not None:
-            touching = [with_free_normal(one, step.mobilities(one.J[2]), scale) for one in touching]
+            touching = [with_free_normal(contact, step.mobilities(contact.J[2]), scale) for contact in touching]
         else:  # a floating body moves freely with its limbs
-            touching = [with_free_normal(one, (), scale) if one.limb is None else one for one in touching]
+            touching = [
+                with_free_normal(contact, (), scale) if contact.limb is None else contact for contact in touching
+            ]
         result = contact_velocities(A, v, push, touching, intervals, h, scale, change, self.closely)
         w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
         per = 1.0 / h
         for k, impulse in zip(driven, result.pushes, strict=False):
-            given[k] = impulse / h  # the exact quotient, so forces are within their limits to the bit
+            joint_forces[k] = impulse / h  # the exact quotient, so forces are within their limits to the bit
         pressed = [[x * per for x in gamma] for gamma in result.impulses]
         pulls = iter(result.pushes[before:])
         tied = [x * per for rows in closing for x in rows.impulses([next(pulls) for _ in rows.intervals])]
@@ -405,12 +418,15 @@ class SimulatedDynamics:
         if step is None:
             end, w = flown(moving.tree, q, w, h, armature=self.passive)
         else:
-            rows = [*(one.row for one in intervals[:before]), *(row for one in touching for row in one.J)]
+            rows = [
+                *(interval.row for interval in intervals[:before]),
+                *(row for contact in touching for row in contact.J),
+            ]
             bounded = [*result.pushes[:before], *(x for gamma in result.impulses for x in gamma)]
             acts = changes(rows, bounded, [row[k] for k, row in enumerate(A)], v)
             acts = or_(acts, reaches(self.robot.tree, stops, touching, step.unbounded.w, h))
             w, end, energy = step.moved(w, acts)
-        return SolvedStep(w, end, energy, given, pressed, tied, result.residual).arrays
+        return SolvedStep(w, end, energy, joint_forces, pressed, tied, result.residual).arrays
 
     def _coasting(
         self, moving: Any, resistance: PassiveResistance, q: Scalars, v: Scalars, M: list[list[Any]], tau: Scalars
@@ -420,10 +436,10 @@ class SimulatedDynamics:
         The last result is a function of w that computes A (w − v) − p.
         """
         h, at, rates = self.h, array(list(q)), array(pushed_rates(moving.tree, v, armature=self.passive))
-        (diagonal, rows), own = resistance.semi_implicit(q, v)
+        (diagonal, rows), passive_forces = resistance.semi_implicit(q, v)
         extra = diagonal or [0.0] * self.robot.nv
         A = with_resistance(M, rows, extra)
-        pushed = self._less_rotors([a + b for a, b in zip(self._stopped(tau, q, v), own, strict=True)], q, v)
+        pushed = self._less_rotors([a + b for a, b in zip(self._stopped(tau, q, v), passive_forces, strict=True)], q, v)
         self._refuse_singular(moving, extra, rows)
         if self.spins:
             if self.passive:
@@ -467,10 +483,10 @@ class SimulatedDynamics:
 
     def _by_rattle(self, moving: Any, acceleration: Any, tau: Scalars, pushed: Callable[..., Any]) -> MotionSystem:
         """Return the equations for RATTLE: discrete momenta, and forces by the point of the step at which they act."""
-        still = [0.0] * self.robot.nv
+        zeros = [0.0] * self.robot.nv
 
         def of_state(t: Any, q: Scalars, v: Scalars) -> list[Any]:
-            exerted = pushed(q, v, still)
+            exerted = pushed(q, v, zeros)
             return [x.item() if isinstance(x, np.generic) else x for x in exerted]  # floats, whose zeros are folded
 
         return MotionSystem(
@@ -489,13 +505,13 @@ def sampled_bounds(setup: SimulationSetup, parameters: Any) -> dict[str, Any]:
 
     They are arrays over random configurations, the same in every step.
     """
-    own = setup.own(parameters)
-    if not own or not setup.is_implicit_in_joints:
+    robot_parameters = setup.own(parameters)
+    if not robot_parameters or not setup.is_implicit_in_joints:
         return {}
-    moving = moving_robot(setup.robot, own)
+    moving = moving_robot(setup.robot, robot_parameters)
     slides = not setup.sticks and has_friction(moving.tree, friction_law(setup.friction))
     each = {
-        "rates": sampled_rates(setup.robot, moving, own),
-        "inertias": sampled_inertias(setup.robot, moving, own) if slides else None,
+        "rates": sampled_rates(setup.robot, moving, robot_parameters),
+        "inertias": sampled_inertias(setup.robot, moving, robot_parameters) if slides else None,
     }
     return {name: array(x) for name, x in each.items() if x is not None}

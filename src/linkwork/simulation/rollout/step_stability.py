@@ -86,31 +86,38 @@ def check_step_stability(
         return x[(0,) * n] if n and x.shape[:n] == leading else x
 
     cores = {"inputs": dict(setup.inputs), "parameters": dict(setup.parameters)}
-    own = tree_map(first, dict(state))
+    first_values = tree_map(first, dict(state))
     for group, values in groups.items():
         whole = {name: np.broadcast_to(x, (*leading, *cores[group][name])) for name, x in values.items()}
-        own[group] = {name: x[(0,) * n] for name, x in whole.items()}
-    inputs = {"inputs": own["inputs"]} if "inputs" in groups else {}
-    about = replace(setup, every=1), h, speeds is None, *(_magnitudes(own[x]) for x in groups if x not in inputs)
+        first_values[group] = {name: x[(0,) * n] for name, x in whole.items()}
+    inputs = {"inputs": first_values["inputs"]} if "inputs" in groups else {}
+    about = (
+        replace(setup, every=1),
+        h,
+        speeds is None,
+        *(_magnitudes(first_values[x]) for x in groups if x not in inputs),
+    )
     stable, unstable = _CHECKED.get(about) or _CHECKED.keep(about, (CheckedValues(), CheckedValues()))
     if stable.holds(inputs, None, ()) or unstable.holds(inputs, None, ()):
         return not stable.holds(inputs, None, ())
     if signals:
-        own["signals"] = signals
-    last = float(own["steps"]) + 1.0
+        first_values["signals"] = signals
+    last = float(first_values["steps"]) + 1.0
 
     def step(q: Any, v: Any, h: float) -> tuple[Any, Any]:
         if n:
-            end = kernel(**{**own, "q": q, "v": v}, h=h, last=last)["end"]
+            end = kernel(**{**first_values, "q": q, "v": v}, h=h, last=last)["end"]
             return end["q"], end["v"]
-        ends = [kernel(**{**own, "q": a, "v": b}, h=h, last=last)["end"] for a, b in zip(q, v, strict=True)]
+        ends = [kernel(**{**first_values, "q": a, "v": b}, h=h, last=last)["end"] for a, b in zip(q, v, strict=True)]
         return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
 
-    v = own["v"] if speeds is None else np.zeros_like(speeds)
-    warned = _warn_of_long_step(setup, step, own["q"], v, h, speeds)
+    v = first_values["v"] if speeds is None else np.zeros_like(speeds)
+    warned = _warn_of_long_step(setup, step, first_values["q"], v, h, speeds)
     (unstable if warned else stable).grows(inputs, None, ())
     if not warned and setup.is_compliant and setup.method in EXPLICIT:
-        warn_of_stiff_contacts(setup, h, own["q"], own["v"], own.get("parameters", {}), duration)
+        warn_of_stiff_contacts(
+            setup, h, first_values["q"], first_values["v"], first_values.get("parameters", {}), duration
+        )
     return warned
 
 
@@ -187,7 +194,7 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
         return
     rotates, flying = _rotations(robot.tree)
     flying = () if loops or METHODS[method].as_mujoco else flying
-    alone = {body.place.name for body in flying if body.inertia is not None}
+    alone = {body.joint_slice.name for body in flying if body.inertia is not None}
     turned = np.where(rotates, np.abs(v) * h, 0.0)
     if not turned.max() > _FINE:
         return
@@ -202,8 +209,8 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
 
     for body in flying:  # their momentum is exact, also that of a spin about a principal axis
         if body.inertia is not None:
-            spin = v[..., body.place.v : body.place.v + 3]
-            turned[..., body.place.v : body.place.v + 3] = h * np.abs(spin) * _tumbles(body.inertia, spin)
+            spin = v[..., body.joint_slice.v : body.joint_slice.v + 3]
+            turned[..., body.joint_slice.v : body.joint_slice.v + 3] = h * np.abs(spin) * _tumbles(body.inertia, spin)
     free = [
         loops or (has_free_rotation(body) and body.joint_name not in alone)
         for _, body in robot.tree.stacked()
@@ -217,12 +224,14 @@ def warn_of_fast_turns(robot: Any, method: str, h: float, t: np.ndarray, q: np.n
     *where, joint = (int(x) for x in np.unravel_index(int(np.argmax(first)), first.shape))
     index = (*where, k, joint)
     of = f" in environment {', '.join(map(str, where))}" if where else ""
-    other = "" if loops else ", or method='variational'"
-    tumbling = any(body.place.v <= index[-1] < body.place.v + 6 for body in flying if body.inertia is not None)
+    further_method = "" if loops else ", or method='variational'"
+    tumbling = any(
+        body.joint_slice.v <= index[-1] < body.joint_slice.v + 6 for body in flying if body.inertia is not None
+    )
     problem = "for a body that tumbles" if tumbling else problem
     warnings.warn(
         f"simulate: dt: {robot.v_names[index[-1]]!r} rotates by {turned[index]:.2g} rad in a step of {h:g} s at "
-        f"{t[index[-2]]:g} s{of}, too far {problem}; use a step of {h * _FINE / turned[index]:.2g} s{other}",
+        f"{t[index[-2]]:g} s{of}, too far {problem}; use a step of {h * _FINE / turned[index]:.2g} s{further_method}",
         SimulationWarning,
         stacklevel=levels_up(),
     )
@@ -244,11 +253,11 @@ def _at_fastest(check: Callable[..., Any], robot: Any, q: np.ndarray, v: np.ndar
     """
     far = turned.max(axis=-1).reshape(-1, turned.shape[-2])
     k = np.argmax(np.where(far.max(axis=-1, keepdims=True) > _TURN, far > _TURN, far), axis=-1)
-    some = np.argsort(-far.max(axis=-1), kind="stable")[:_ENVIRONMENTS]
+    fastest = np.argsort(-far.max(axis=-1), kind="stable")[:_ENVIRONMENTS]
     Q, V = (x.reshape(*far.shape, x.shape[-1]) for x in (q, v))
-    found = np.array([np.broadcast_to(check(robot, Q[i, k[i]], V[i, k[i]]), V.shape[-1]) for i in some])
-    result = np.tile(found.any(axis=0), (len(far), 1))
-    result[some] = found
+    flags = np.array([np.broadcast_to(check(robot, Q[i, k[i]], V[i, k[i]]), V.shape[-1]) for i in fastest])
+    result = np.tile(flags.any(axis=0), (len(far), 1))
+    result[fastest] = flags
     return np.asarray(result.reshape(*turned.shape[:-2], 1, turned.shape[-1]))
 
 
@@ -321,9 +330,9 @@ def _warn_of_long_step(
             break
     else:
         advice = f"{shorter:.2g} s is also too long"
-    other = "or an implicit method"
+    remedy = "or an implicit method"
     if setup.is_fed_back:
-        other = (
+        remedy = (
             "lower gains, or linkwork.simulation.ServoActuators, which are stable with any gain; the forces of other "
             "controllers are constant over a step with every method"
         )
@@ -332,7 +341,7 @@ def _warn_of_long_step(
     factor = f"{value.real:.3g}" if abs(value.imag) < 1e-9 * abs(value) else f"{value:.3g}"
     warnings.warn(
         f"simulate: dt: {h:g} s is too long to be stable: {when} each step multiplies a deviation of {joint!r} "
-        f"by the eigenvalue {factor}; {advice}, {other}",
+        f"by the eigenvalue {factor}; {advice}, {remedy}",
         SimulationWarning,
         stacklevel=levels_up(),
     )

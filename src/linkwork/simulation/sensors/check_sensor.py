@@ -103,7 +103,9 @@ class _Trial:
         """Return the readings in the state of record k, computed on arrays instead of symbols."""
         result, robot = self.result, self.robot
         a = (result.v[k] - result.v[k - 1]) / _STEP if k else np.zeros(robot.nv)
-        at_rest = [0.0] * sum(len(one.component_names) for one in robot.constraints)  # λ before the first step
+        at_rest = [0.0] * sum(
+            len(constraint.component_names) for constraint in robot.constraints
+        )  # λ before the first step
         state = SensorInput(robot, result.t[k], result.q[k], result.v[k], a, np.zeros(robot.nv), (), False, at_rest)
         if k:
             state = replace(state, start=(result.t[k - 1], result.q[k - 1], result.v[k - 1]))
@@ -111,10 +113,10 @@ class _Trial:
 
 
 def _with(sensor: Sensor, **changes: Any) -> Sensor:
-    other = copy(sensor)
+    changed = copy(sensor)
     for name, value in changes.items():
-        object.__setattr__(other, name, value)
-    return other
+        object.__setattr__(changed, name, value)
+    return changed
 
 
 def _value(t: _Trial) -> list[float]:
@@ -151,7 +153,7 @@ def _traced(t: _Trial) -> list[float]:
 
 def _batches(t: _Trial) -> list[float]:
     both = t.simulated(batch=True).records["plain"]
-    return [relative_error(one.ravel(), t.records("plain").ravel()) for one in both]
+    return [relative_error(environment.ravel(), t.records("plain").ravel()) for environment in both]
 
 
 def _bias(t: _Trial) -> list[float]:
@@ -181,13 +183,13 @@ def _delay(t: _Trial) -> list[float]:
 
 
 def _seed(t: _Trial) -> list[float]:
-    again, other = t.simulated().records, t.simulated(seed=1).records
+    again, other_seed = t.simulated().records, t.simulated(seed=1).records
     for name in t.variants:
         if not np.array_equal(again[name], t.records(name)):
             raise ValueError(f"{name}: the same seed gives other readings in a second simulation")
-    if t.size and np.array_equal(other["noisy"], t.records("noisy")):
+    if t.size and np.array_equal(other_seed["noisy"], t.records("noisy")):
         raise ValueError("noisy: another seed gives the same noise")
-    if not np.array_equal(other["plain"], t.records("plain")):
+    if not np.array_equal(other_seed["plain"], t.records("plain")):
         raise ValueError("plain: readings without noise depend on the seed")
     return []
 

@@ -59,9 +59,9 @@ class ContactSensor(Sensor):
     def readings(self, state: SensorInput) -> Sequence[Any]:
         count = len(self.contacts.names(state.robot))
         if len(state.contacts) != count:
-            found = f"{count} points of a simulation with {len(state.contacts)}"
-            raise ValueError(f"ContactSensor: contacts: expected the contacts of the simulation, got {found}")
+            stated = f"{count} points of a simulation with {len(state.contacts)}"
+            raise ValueError(f"ContactSensor: contacts: expected the contacts of the simulation, got {stated}")
         result: list[Any] = []
-        for place, force in state.contacts:
-            result += [*(frame_pose(state.robot, state.q, place.second).translation + place.arms[1]), *force]
+        for candidate, force in state.contacts:
+            result += [*(frame_pose(state.robot, state.q, candidate.second).translation + candidate.arms[1]), *force]
         return result

@@ -116,9 +116,9 @@ class TouchSensor(Sensor):
         result = []
         for link in self.links:
             total: Any = 0.0
-            for place, force in state.contacts:
-                if link in (place.first, place.second):
-                    total = total + sum(n * f for n, f in zip(place.axes[2], force, strict=True))
+            for candidate, force in state.contacts:
+                if link in (candidate.first, candidate.second):
+                    total = total + sum(n * f for n, f in zip(candidate.axes[2], force, strict=True))
             result.append(total)
         return result
 
@@ -168,10 +168,10 @@ class RangeSensor(Sensor):
 
     def checked(self, robot: Any, has_contacts: bool) -> None:
         _check_frame("RangeSensor", robot, self.frame)
-        there = collision_links(robot.tree)
+        links = collision_links(robot.tree)
         for link in self.links:
-            if link not in there:
-                raise UnknownNameError("link with a collision shape, for a sensor of kind RangeSensor,", link, there)
+            if link not in links:
+                raise UnknownNameError("link with a collision shape, for a sensor of kind RangeSensor,", link, links)
         for name, shape in self._shapes(robot):
             if type(shape) not in _RAY_SHAPES:
                 raise ValueError(
@@ -183,7 +183,14 @@ class RangeSensor(Sensor):
     def _shapes(self, robot: Any) -> list[tuple[str, Shape]]:
         """Return the shapes at which rays may end, by name."""
         standing = [] if self.scene is None else [(name, self.scene[name].shape) for name in self.scene.names]
-        return [*standing, *((one.name, one.shape) for one in link_shapes(robot.tree) if one.link in self.links)]
+        return [
+            *standing,
+            *(
+                (link_shape.name, link_shape.shape)
+                for link_shape in link_shapes(robot.tree)
+                if link_shape.link in self.links
+            ),
+        ]
 
     def size(self, robot: Any) -> int:
         return len(self.directions)
@@ -192,8 +199,8 @@ class RangeSensor(Sensor):
         robot, X = state.robot, frame_pose(state.robot, state.q, self.frame)
         shapes: list[tuple[Shape, Pose]] = []
         for name in self.scene.names if self.scene is not None else ():
-            one = self.scene[name]  # type: ignore[index]
-            shapes.append((one.shape, one.pose))
+            obstacle = self.scene[name]  # type: ignore[index]
+            shapes.append((obstacle.shape, obstacle.pose))
         for part in link_shapes(robot.tree):
             if part.link in self.links:
                 placed = robot.tree.frame(part.link).placement.inv() @ part.placement

@@ -88,10 +88,10 @@ class Encoder(Sensor):
                 result += [of_loops[k] for k in range(part.start, part.stop)]
                 continue
             values = {"position": state.q, "velocity": state.v, "force": state.tau}[self.of]
-            own, coupling = [values[k] for k in range(part.start, part.stop)], _coupling(robot, joint)
+            elements, coupling = [values[k] for k in range(part.start, part.stop)], _coupling(robot, joint)
             if coupling is not None:
-                own = coupling.q(own) if self.of == "position" else coupling.v(own)
-            result += own
+                elements = coupling.q(elements) if self.of == "position" else coupling.v(elements)
+            result += elements
         return result
 
     def digitized(self, readings: Sequence[Any]) -> Sequence[Any]:

@@ -67,19 +67,19 @@ def first_readings(setup: SimulationSetup, parameters: Mapping[str, Any] | None,
     return sensed(setup, parameters, 0.0, q, v, none, none, setup.no_forces, carried, constrained)
 
 
-def _constraint_forces(setup: SimulationSetup, own: Mapping[str, Any], state: SensorInput) -> list[Any]:
+def _constraint_forces(setup: SimulationSetup, parameters: Mapping[str, Any], state: SensorInput) -> list[Any]:
     """Return the constraint forces λ (nc) in a state, under all forces except those of constraints.
 
-    ``own`` are the robot's parameters.
+    ``parameters`` are those of the robot.
     """
     robot, q, v, tau = state.robot, list(state.q), list(state.v), list(state.tau)
     if not robot.constraints:
         return []
     if isinstance(setup.limits, JointStops):
-        stops = setup.limits.forces(setup.robot, setup.passive, q, v, own)
+        stops = setup.limits.forces(setup.robot, setup.passive, q, v, parameters)
         tau = [a + b for a, b in zip(tau, stops, strict=True)]
     pushed = state.external_wrenches
-    timed = {"time": state.t} if any(one.time_dependent for one in robot.constraints) else {}
+    timed = {"time": state.t} if any(constraint.time_dependent for constraint in robot.constraints) else {}
     how = {"wrenches": pushed or None, "passive": state.passive, "friction": state.friction, **timed}
     return list(robot.constrained_forward_dynamics(state.q, state.v, array(tau), **how)[1])
 

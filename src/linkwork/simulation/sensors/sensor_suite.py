@@ -62,13 +62,13 @@ class SensorSuite:
             return None
         if not isinstance(value, Mapping):
             raise TypeError(f"sensors: expected a dict of sensors by name, got {value!r}")
-        for name, one in value.items():
+        for name, sensor in value.items():
             if not isinstance(name, str) or not name.isidentifier() or name in ("t", "q", "v", "z"):
                 raise ValueError(f"sensors: expected identifiers besides t, q, v and z as names, got {name!r}")
-            if not isinstance(one, Sensor):
-                raise TypeError(f"sensors[{name!r}]: expected a sensor of linkwork.simulation, got {one!r}")
-            one.checked(robot, has_contacts)
-        return SensorSuite(tuple((name, one, round(one.delay / h)) for name, one in value.items()))
+            if not isinstance(sensor, Sensor):
+                raise TypeError(f"sensors[{name!r}]: expected a sensor of linkwork.simulation, got {sensor!r}")
+            sensor.checked(robot, has_contacts)
+        return SensorSuite(tuple((name, sensor, round(sensor.delay / h)) for name, sensor in value.items()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class SensorSuite:
 
     def count(self, robot: Any) -> int:
         """Return the number of elements in the state of all sensors."""
-        return 2 + sum((one.late + 1) * one.size for one in self._placed(robot))
+        return 2 + sum((placed.late + 1) * placed.size for placed in self._placed(robot))
 
     def outputs(self, robot: Any, carried: Any) -> dict[str, Any]:
         """Return the current output (..., readings) of each sensor by name.
@@ -84,7 +84,7 @@ class SensorSuite:
         ``carried`` is the state of all sensors at the current step. A sensor's output is the reading of an earlier
         step, by the sensor's delay.
         """
-        return {one.name: carried[..., one.row] for one in self._placed(robot)}
+        return {placed.name: carried[..., placed.row] for placed in self._placed(robot)}
 
     def sensed(self, inputs: SensorInput, carried: Any, first: bool = False) -> Any:
         """Return the state of the sensors after a step, from their state ``carried`` before it.
@@ -96,19 +96,19 @@ class SensorSuite:
         after: list[Any] = []
         if any(sensor._reads_middle for _, sensor, _ in self.sensors):
             _ = inputs.midway  # before others compute sines of the end, which follow from those of the middle
-        for one in self._placed(inputs.robot):
-            result = list(one.sensor.readings(inputs))
-            if len(result) != one.size:
-                kind = type(one.sensor).__name__
-                raise ValueError(f"{kind}: readings: expected {one.size}, as size says, got {len(result)}")
-            noise = one.sensor.each("noise", one.size)
+        for placed in self._placed(inputs.robot):
+            result = list(placed.sensor.readings(inputs))
+            if len(result) != placed.size:
+                kind = type(placed.sensor).__name__
+                raise ValueError(f"{kind}: readings: expected {placed.size}, as size says, got {len(result)}")
+            noise = placed.sensor.each("noise", placed.size)
             if any(noise):
-                generator, drawn = normal_samples(generator, one.size)
+                generator, drawn = normal_samples(generator, placed.size)
                 result = [x + s * z for x, s, z in zip(result, noise, drawn, strict=True)]
-            result = [x + b for x, b in zip(result, one.sensor.each("bias", one.size), strict=True)]
-            result = list(one.sensor.digitized(result))
-            waiting = state[one.at + one.size : one.at + (one.late + 1) * one.size]
-            after += result * (one.late + 1) if first else [*waiting, *result]
+            result = [x + b for x, b in zip(result, placed.sensor.each("bias", placed.size), strict=True)]
+            result = list(placed.sensor.digitized(result))
+            waiting = state[placed.at + placed.size : placed.at + (placed.late + 1) * placed.size]
+            after += result * (placed.late + 1) if first else [*waiting, *result]
         return array([*generator, *after])
 
     def _placed(self, robot: Any) -> Iterator[_Placed]:

@@ -64,7 +64,7 @@ _ROLLING = 4.0  # the same in addition, in units of h u²/L with the speed u at 
 _BOUNCING = 0.01  # the same for contacts with restitution
 FIRM = 1e-6  # compliance of dry friction and constraints relative to their inverse inertia
 _OWN_APPROACH = 0.5  # part of its approach speed by which a contact yields at most by its own R
-_OWN_WANTED = 0.1  # the same of its target velocity
+_OWN_TARGET = 0.1  # the same of its target velocity
 _OWN_FORCE = 0.25  # the same of the change of speed by other forces in a step
 _STRONG = 4.0  # maximum of these forces, in units of the step's scale: a contact at rest sinks by some 1.5 g h²
 FIRMER = 1e6  # factor of the firmness beyond
@@ -173,8 +173,8 @@ def limit(row: Scalars, gap: Any, inertia: Any, low: Any, high: Any, h: Any, uni
     The velocity is ``row`` · w, with a 1 in ``row`` at the coordinate's velocity and zeros elsewhere. ``low`` and
     ``high`` bound the impulse to the sign that pushes away from the limit; h is the time step [s].
     """
-    wanted, most, slowest = gap * per_settling(h), _RECOVERY * unit, 1.0 / (_RECOVERY * unit)  # loop invariant
-    out = wanted if high == math.inf else -wanted  # speed out of the violated limit, negative within
+    recovery_speed, most, slowest = gap * per_settling(h), _RECOVERY * unit, 1.0 / (_RECOVERY * unit)  # loop invariant
+    out = recovery_speed if high == math.inf else -recovery_speed  # speed out of the violated limit, negative within
     target = fmin(out, most)
     back = fmax(target, 0.0)
     stiffness = inertia * (1.0 / (_LIMIT * _RIGID)) * fmax(1.0, out * slowest)
@@ -252,8 +252,8 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     softness = deepest / fmax(-contact.gap, deepest)
     contact = replace(contact, gap=fmax(contact.gap, -deepest), softness=softness)
     strong = _STRONG * scale.length * scale.pace * scale.pace
-    own = _OWN_APPROACH * fabs(dot(row, v)) + _OWN_WANTED * fabs(_target(contact, h))
-    return replace(contact, bearing=(own + _OWN_FORCE * fmin(forced, strong * h)) * softness)
+    own_motion = _OWN_APPROACH * fabs(dot(row, v)) + _OWN_TARGET * fabs(_target(contact, h))
+    return replace(contact, bearing=(own_motion + _OWN_FORCE * fmin(forced, strong * h)) * softness)
 
 
 def with_free_normal(contact: ContactAt, mobilities: Sequence[Any], scale: StepScale) -> ContactAt:
@@ -262,8 +262,8 @@ def with_free_normal(contact: ContactAt, mobilities: Sequence[Any], scale: StepS
     ``mobilities`` are the inverse inertias [1/kg] of the point along its normal without and with the constraints, if
     there are any.  Forces along a locked normal do not change the motion; the least-norm force is zero.
     """
-    still = [lt(fabs(x), _lever(k, scale)) for k, x in enumerate(contact.J[2]) if not is_zero(x)]
-    locked: Any = reduce(and_, still, True)
+    is_immobile = [lt(fabs(x), _lever(k, scale)) for k, x in enumerate(contact.J[2]) if not is_zero(x)]
+    locked: Any = reduce(and_, is_immobile, True)
     if mobilities:
         free, constrained = mobilities
         locked = or_(locked, lt(constrained, _LEAST_LEVER * _LEAST_LEVER * free))

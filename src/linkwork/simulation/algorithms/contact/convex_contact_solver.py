@@ -79,8 +79,8 @@ class ProgramSolution(NamedTuple):
     at: ProgramPoint
     slips: Any  # slips of the next round
     used: Any  # slips with which the point was computed
-    made: Any  # slips at the point
-    moved: Any  # excess of the difference of `made` and `used` over its tolerance
+    point_slips: Any  # slips at the point
+    moved: Any  # excess of the difference of `point_slips` and `used` over its tolerance
     steps: Any  # Newton iterations
     left: Any  # square of the gradient
     enough: Any  # square at which it counts as solved
@@ -239,7 +239,9 @@ class ContactProgram:
         result = self._rounds(lambda state: unbounded._round(state, closely), begin, most)
         if not self.has_bearings:
             return result
-        overloaded = self.is_overloaded(self.terms(list(result.used)), self.rates_of(result.at), list(result.made))
+        overloaded = self.is_overloaded(
+            self.terms(list(result.used)), self.rates_of(result.at), list(result.point_slips)
+        )
         begin = result._replace(moved=where(overloaded, 1e300, 0.0), firmer=where(overloaded, _FIRM, 0.0))
         return self._rounds(lambda state: self._firmer_round(state, closely), begin, most + _FIRMED)
 
@@ -259,16 +261,16 @@ class ContactProgram:
         current = list(state.slips)
         solved, count = self._least(self.terms(current), state.at)
         at = solved.at
-        made = self.slips(self.rates_of(at))
-        changes = zip(self.contacts, made, current, strict=True)
+        slips_now = self.slips(self.rates_of(at))
+        changes = zip(self.contacts, slips_now, current, strict=True)
         moved = sum(
             (fmax(fabs(a - b) - relative * a - of_forces * contact.forced, 0.0) for contact, a, b in changes), 0.0
         )
-        before = zip(made, current, list(state.made), list(state.used), strict=True)
-        following = [_secant(*slips) for slips in before] if closely else made
+        before = zip(slips_now, current, list(state.point_slips), list(state.used), strict=True)
+        following = [_secant(*slips) for slips in before] if closely else slips_now
         steps = state.steps + count
         ended = solved.left, solved.enough, state.firmer
-        return ProgramSolution(at, array(following), state.slips, array(made), moved, steps, *ended)
+        return ProgramSolution(at, array(following), state.slips, array(slips_now), moved, steps, *ended)
 
     def _firmer_round(self, state: ProgramSolution, closely: bool) -> ProgramSolution:
         """Return the solution of a round with contacts that are firmer beyond their bearings by ``state.firmer``.
@@ -278,7 +280,7 @@ class ContactProgram:
         program = replace(self, firmer=state.firmer)
         result = program._round(state, closely)
         terms = program.terms(list(result.used))
-        overloaded = program.is_overloaded(terms, program.rates_of(result.at), list(result.made))
+        overloaded = program.is_overloaded(terms, program.rates_of(result.at), list(result.point_slips))
         firmer = where(overloaded, fmin(state.firmer * _FIRM, FIRMER), state.firmer)
         moved = where(eq(firmer, state.firmer), result.moved, fmax(result.moved, 1.0))
         return result._replace(moved=moved, firmer=firmer)
