@@ -11,6 +11,7 @@ import pytest
 
 import linkwork as lw
 from invariants.changes import in_other_units
+from linkwork import joints
 from linkwork.errors import SimulationWarning
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPair, ContactPoint, ContactScene
 
@@ -73,6 +74,43 @@ def test_simulated_contacts_are_rigid_under_any_load(count):
         for k, part in enumerate(parts):
             carried = G * masses[:, k:].sum(axis=1)
             assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("kind", [joints.Revolute((0, 0, 1)), joints.Spherical(), joints.Prismatic((1, 0, 0))])
+def test_hooks_of_a_milligram_to_a_ton_carry_a_crane_of_a_ton(kind):
+    """A ball of 5 mm, of any density, below a crane: the ground carries both, and no mass changes that."""
+    lift = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="lift", parent="world", child="crane")
+    joint = lw.Joint.of(kind, name="joint", parent="crane", child="hook", placement=lw.pose((0.3, 0.0, 0.0)))
+    hook = lw.Link("hook", mass=1.0, inertia=(1e-5, 1e-5, 1e-5))
+    robot = lw.Robot.build("crane", lw.Link("crane", mass=1e3, inertia=(1.0, 1.0, 1.0)), hook, lift, joint)
+    masses, point = np.geomspace(1e-6, 1e3, 10), (5e-3, 0.0, 0.0) if kind.type_name() == "revolute" else (0, 0, -5e-3)
+    weights = {"inertia:hook": masses[:, None] * robot.parameters(["inertia:hook"])["inertia_hook"]}
+    q = np.tile(robot.neutral(), (len(masses), 1))
+    q[:, 0] = -point[2]
+    ground = ContactGround(ContactPoint("hook", point), friction=0.6)
+    run = robot.simulate(q, duration=0.5, record_every=100, contacts=ground, parameters=weights)
+    assert np.all(run.success) and np.abs(run.q[:, :, 0] - q[:, :1]).max() < 1e-3
+    forces = run.records["contact_forces"][:, -1].sum(axis=1)[:, 2]
+    assert np.abs(forces / (9.81 * (1e3 + masses)) - 1.0).max() < 1e-3
+
+
+@pytest.mark.slow(every=3)
+def test_light_feet_that_loops_tie_to_a_crane_carry_it():
+    """A foot of 10 mg to a ton, free or on a rail, and a crane of a ton: a constraint carries the crane's weight."""
+    for kind, tie in ((joints.Prismatic((0, 0, 1)), joints.Fixed()), (joints.Floating(), joints.Revolute((0, 0, 1)))):
+        lift = lw.Joint.of(joints.Prismatic((0, 0, 1)), name="lift", parent="world", child="crane")
+        rail = lw.Joint.of(kind, name="rail", parent="world", child="foot")
+        links = (lw.Link(x, mass=m, inertia=(I,) * 3) for x, m, I in (("crane", 1e3, 1.0), ("foot", 1.0, 1e-5)))
+        robot = lw.Robot.build("crane", *links, lift, rail).with_loop("tie", "crane", "foot", tie)
+        masses, count = np.geomspace(1e-5, 1e3, 9), 9
+        weights = {"inertia:foot": masses[:, None] * robot.parameters(["inertia:foot"])["inertia_foot"]}
+        point = ContactPoint("foot", (5e-3 if kind.nv > 1 else 0.0, 0.0, 0.0))
+        options = {"duration": 0.5, "record_every": 100, "contacts": ContactGround(point, friction=0.6)}
+        run = robot.simulate(np.tile(robot.neutral(), (count, 1)), **options, parameters=weights)
+        forces = run.records["contact_forces"][:, 1:].sum(axis=2)[..., 2]
+        assert np.all(run.success) and np.abs(run.q[:, :, 0]).max() < 2e-4
+        assert np.abs(forces / (9.81 * (1e3 + masses[:, None])) - 1.0).max() < 1e-2
 
 
 @pytest.mark.slow(every=9)
