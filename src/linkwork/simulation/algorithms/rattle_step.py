@@ -206,10 +206,10 @@ class RattleStep:
         w = self.unbounded.w
         terms, sliding = self.resisted
         each = zip(self.mechanics.momentum(self.q, w), self._kick(self.q), self._pulled(w), sliding, strict=True)
-        held = self.shared.factored(self.q, self.t, FLAT, *terms)
-        y = held.inverse.inward([a + b + c + d for a, b, c, d in each])
-        kept = [dot(row, w) - dot(UD, y) for row, UD in zip(held.rates.rows, held.UD, strict=True)]
-        return held.moved(y, held.factors.solved(kept))
+        factored = self.shared.factored(self.q, self.t, FLAT, *terms)
+        y = factored.inverse.inward([a + b + c + d for a, b, c, d in each])
+        deviations = [dot(row, w) - dot(UD, y) for row, UD in zip(factored.rates.rows, factored.UD, strict=True)]
+        return factored.moved(y, factored.factors.solved(deviations))
 
     def change(self, u: Scalars) -> list[Any]:
         """Return the change of momentum (nv) that the program's impulses cause, at a velocity u after them."""
@@ -219,24 +219,24 @@ class RattleStep:
 
     def mobilities(self, row: Scalars) -> tuple[Any, Any]:
         """Return the inverse inertia of a velocity ``row`` · w without the constraints, and with them."""
-        held = self.shared.factored(self.q, self.t, FLAT)
-        y = held.inverse.inward(row)
-        free = dot(held.inverse.weighed(y), y)
-        impulses = held.factors.solved([dot(UD, y) for UD in held.UD])
-        for U, x in zip(held.U, impulses, strict=True):
+        factored = self.shared.factored(self.q, self.t, FLAT)
+        y = factored.inverse.inward(row)
+        free = dot(factored.inverse.weighed(y), y)
+        impulses = factored.factors.solved([dot(UD, y) for UD in factored.UD])
+        for U, x in zip(factored.U, impulses, strict=True):
             y = [a - u * x for a, u in zip(y, U, strict=True)]
-        return free, dot(held.inverse.weighed(y), y)
+        return free, dot(factored.inverse.weighed(y), y)
 
     def intervals(self, A: Rows) -> list[TiedRows]:
         """Return the impulses of each constraint as intervals that preserve the velocities G w₀ of its rows."""
         rates, result, start = self.shared.factored(self.q, self.t, FLAT).rates, [], 0
         units = unit_steps(self.mechanics.tree)
-        for one in self.mechanics.tree.constraints:
-            own = slice(start, start + len(one.component_names))
-            rows = rates.rows[own]
-            kept = [-dot(row, self.driven) for row in rows]
-            result.append(tied_rows(rows, rates.sizes[own], [0.0] * len(rows), kept, A, units, self.h))
-            start = own.stop
+        for constraint in self.mechanics.tree.constraints:
+            component_rows = slice(start, start + len(constraint.component_names))
+            rows = rates.rows[component_rows]
+            targets = [-dot(row, self.driven) for row in rows]
+            result.append(tied_rows(rows, rates.sizes[component_rows], [0.0] * len(rows), targets, A, units, self.h))
+            start = component_rows.stop
         return result
 
     def moved(self, u: Scalars, acts: Any) -> tuple[list[Any], list[Any], ProgramEnergy]:
@@ -247,12 +247,14 @@ class RattleStep:
         """
         w, end, _ = self.unbounded
         led = self.mechanics.space.integrate(self.q, [self.h * x for x in u])  # limits hold, even beyond singularities
-        moved, there = ([where(acts, a, b) for a, b in zip(*of, strict=True)] for of in ((u, w), (led, end)))
+        moved, end_configuration = (
+            [where(acts, a, b) for a, b in zip(*of, strict=True)] for of in ((u, w), (led, end))
+        )
         if self.system.passes is not True:
             left_open = largest(times(self.shared.error(led, self.t + self.h), error_scales(self.mechanics.tree)))
             unresolved = and_(acts, lt(where(self.system.passes, _CONTRADICTED, _OPENED), left_open))
             moved = [where(unresolved, math.inf, x) for x in moved]
-        return moved, there, self._program_energy(u, acts)
+        return moved, end_configuration, self._program_energy(u, acts)
 
     def bounded(self, w: Scalars, end: Scalars, energy: ProgramEnergy) -> tuple[list[Any], list[Any], list[Any]]:
         """Return q and v at the end of a step with a program, and the impulses of the constraints (nc).
@@ -262,11 +264,13 @@ class RattleStep:
         acts, shared, h = energy.acts, self.shared, self.h
         result = ConstrainedStep([*w], [*end], self.unbounded.passed)
         momentum, resistance = self._arriving(result, acts)
-        held = shared.factored(result.end, self.t + h, FLAT, *resistance)
-        y = held.inverse.inward(momentum)
-        impulses = held.factors.solved([-s - dot(UD, y) for s, UD in zip(held.rates.drift, held.UD, strict=True)])
-        v = held.moved(y, impulses)
-        total = [a + b for a, b in zip(self._impulses(acts), held.factors.least(impulses), strict=True)]
+        factored = shared.factored(result.end, self.t + h, FLAT, *resistance)
+        y = factored.inverse.inward(momentum)
+        impulses = factored.factors.solved(
+            [-s - dot(UD, y) for s, UD in zip(factored.rates.drift, factored.UD, strict=True)]
+        )
+        v = factored.moved(y, impulses)
+        total = [a + b for a, b in zip(self._impulses(acts), factored.factors.least(impulses), strict=True)]
         return result.end, self._with_energy(result, v, momentum, resistance, energy), total
 
     def _program_energy(self, u: Scalars, acts: Any) -> ProgramEnergy:
@@ -274,8 +278,8 @@ class RattleStep:
         change, (w, _, _) = self.change(u), self.unbounded
         added = self.mechanics.momentum(self.q, [a - b for a, b in zip(u, w, strict=True)])
         leaving = [a + b for a, b in zip(self.mechanics.leaving_momentum(self.q, w, self.h), added, strict=True)]
-        still = [0.0 for one in self.mechanics.tree.constraints for _ in one.component_names]
-        tangent = self.shared.released(self.q, self.t, leaving, still, FLAT)
+        zeros = [0.0 for constraint in self.mechanics.tree.constraints for _ in constraint.component_names]
+        tangent = self.shared.released(self.q, self.t, leaving, zeros, FLAT)
         kicks = [a - b for a, b in zip(u, self.driven, strict=True)]
         forced = dot([a - b for a, b in zip(self.v, self.driven, strict=True)], change)
         gained = [(a + b) * c for a, b, c in zip(self.driven, u, change, strict=True)]
@@ -285,7 +289,7 @@ class RattleStep:
 
     def _impulses(self, acts: Any) -> list[Any]:
         """Return the impulses of the constraints (nc) at the start: of the first half, and of both where one acts."""
-        held = self.shared.factored(self.q, self.t, FLAT)
+        factored = self.shared.factored(self.q, self.t, FLAT)
         w, leaving = self.unbounded.w, self.mechanics.leaving_momentum(self.q, self.unbounded.w, self.h)
         slowed = self.resistance.slowed(self.q, self.v)(w)
         each = zip(leaving, self._carried, self._kick(self.q), self._of_state, self._pulled(w), slowed, strict=True)
@@ -295,5 +299,5 @@ class RattleStep:
         resisted, moved = opposed(terms, self.driven), self.mechanics.momentum(self.q, apart)
         again = zip(moved, resisted, self._kick(self.q), self._pulled(w), sliding, strict=True)
         second = [a - b - c - s - d for a, b, c, s, d in again]
-        y = held.inverse.inward([a + where(acts, b, 0.0) for a, b in zip(first, second, strict=True)])
-        return held.factors.least(held.factors.solved([dot(UD, y) for UD in held.UD]))
+        y = factored.inverse.inward([a + where(acts, b, 0.0) for a, b in zip(first, second, strict=True)])
+        return factored.factors.least(factored.factors.solved([dot(UD, y) for UD in factored.UD]))
