@@ -29,7 +29,7 @@ from linkwork.expr import (
 )
 from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
-from linkwork.expr.equations.root_finding import monotone_root
+from linkwork.expr.equations.root_finding import monotone_root, nearby_fixed_point
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.multi_result import MultiResult
 from linkwork.expr.scalar.symbol import Graph
@@ -115,6 +115,28 @@ def test_root_returns_the_status_of_solved_and_unsolved_equations() -> None:
     assert singular.status == 3 and np.array_equal(singular.value.astype(float), [0.0, 0.0])
     assert fixed_point(lambda x: 2.0 * x, 1.0, max_iterations=5) == (32.0, 5, 1)
     assert fixed_point(lambda x: sqrt(x - 3.0), 1.0) == (1.0, 1, 2)
+
+
+def test_nearby_fixed_points_are_exact_after_fewer_iterations() -> None:
+    """Newton's method with the Jacobian of x = 0 for x + x² = s, as floats and code: x = (√(1 + 4 s) − 1)/2."""
+    sizes = np.array([1e-7, 1e-4, 1e-3, 0.02, 0.2])
+    exact = 2.0 * sizes / (np.sqrt(1.0 + 4.0 * sizes) + 1.0)
+    limits: Any = {"max_iterations": 90, "tolerance": 1e-14}
+    results = []
+    for solve in (fixed_point, nearby_fixed_point):
+        kernel = lw.compile(lambda s, solve=solve: solve(lambda x: s - x * x, 0.0, **limits), s=())
+        result = kernel(sizes)
+        np.testing.assert_allclose(result.value, exact, rtol=0.0, atol=2e-14)
+        for k, s in enumerate(sizes):
+            alone = solve(lambda x, s=s: s - x * x, 0.0, **limits)
+            assert alone.iterations == result.iterations[k] and alone.value == result.value[k]
+        assert not result.status.any()
+        results.append(result.iterations)
+    assert (results[1] <= results[0]).all() and (results[1][1:4] < results[0][1:4]).all()
+    # a mode that converges slowly beside one that has converged at once: the rate of the last steps alone misses it
+    start = array([0.0, 0.0])
+    slow = nearby_fixed_point(lambda x: array([0.3 + 1e-6 * x[0], 1e-10 + 0.3 * x[1]]), start, **limits)
+    assert abs(slow.value[1] - 1e-10 / 0.7) <= 2e-14
 
 
 def test_derivatives_of_roots_equal_those_of_exact_solutions() -> None:

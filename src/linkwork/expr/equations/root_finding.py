@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, not_, or_, where
 
-__all__ = ["Root", "fixed_point", "monotone_root", "root"]
+__all__ = ["Root", "fixed_point", "monotone_root", "nearby_fixed_point", "root"]
 
 _SINGULAR = 3.0  # status of a singular Jacobian, in addition to those of loops
 _NEAR = 1e-4  # relative step: below it, a step that is not smaller than the one before is rounding
@@ -117,6 +118,15 @@ def fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int =
     return _solve("fixed_point", step, start, max_iterations, tolerance, is_fixed_point=True)
 
 
+def nearby_fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations: int, tolerance: float) -> Root:
+    """Solve ``step(x) = x`` as `fixed_point` does, for iterations whose rate of convergence is proportional to |x|.
+
+    Newton's method with the Jacobian of x = 0 is such an iteration.  It also ends where its next step would be below
+    the tolerance, by the larger of |x| and the rate of the last two steps: one step earlier, typically.
+    """
+    return _solve("fixed_point", step, start, max_iterations, tolerance, is_fixed_point=True, is_nearby=True)
+
+
 def _solve(
     caller: str,
     function: Callable[[Any], Any],
@@ -127,6 +137,7 @@ def _solve(
     is_fixed_point: bool,
     line_search: bool = False,
     like: Callable[[Any], Any] | None = None,
+    is_nearby: bool = False,
 ) -> Root:
     max_iterations = read_count(f"{caller}: max_iterations", max_iterations)
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < math.inf):
@@ -162,7 +173,7 @@ def _solve(
         graph = graph_of(map(value_of, reached)) if graph is None else graph
         if graph is None:
             searched = residual_value if line_search else None
-            x, done, status = _iterate(correction, first, max_iterations, float(tolerance), searched)
+            x, done, status = _iterate(correction, first, max_iterations, float(tolerance), searched, is_nearby)
         else:
             fresh = inner_symbols(graph, f"the unknowns of {caller} of {function_label(function)}", len(first))
             reached = residual(fresh)
@@ -170,7 +181,8 @@ def _solve(
             near, not_near = (
                 (None, []) if like is None else close_over(fresh, [value_of(r) for r in like_residual(fresh)])
             )
-            rule = _RootRule(body, len(first), max_iterations, float(tolerance), is_fixed_point, line_search, near)
+            options = is_fixed_point, line_search, near, is_nearby
+            rule = _RootRule(body, len(first), max_iterations, float(tolerance), *options)
             *x, done, status = apply_rule(rule, [*first, *outside, *not_near])
         orders = max(map(order_of, reached))
         _, rows = _linearized(residual, x) if orders else ([], [])
@@ -262,18 +274,23 @@ def _iterate(
     max_iterations: int,
     tolerance: float,
     residual: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+    is_nearby: bool = False,
 ) -> tuple[list[Any], Any, Any]:
     """Iterate x ← x − correction(x).  Return (last x, number of iterations, status).
 
-    With a ``residual``, a line search shortens steps that overshoot.
+    With a ``residual``, a line search shortens steps that overshoot.  ``is_nearby`` is that of `nearby_fixed_point`.
     """
 
     def more(state: Any) -> Any:
-        _, moved, before, _ = state
+        x, moved, before, _ = state
         less = lt(moved, before)
         if residual is not None:  # Newton steps, which shrink quadratically down to rounding
             less = and_(less, or_(lt(_ROUNDING, moved), lt(2.0 * moved, before)))
-        return and_(lt(tolerance, moved), or_(lt(_NEAR, moved), less))
+        going = and_(lt(tolerance, moved), or_(lt(_NEAR, moved), less))
+        if is_nearby:
+            next_moved = moved * reduce(fmax, map(fabs, x), moved / before)
+            going = and_(going, not_(and_(lt(before, math.inf), le(next_moved, tolerance))))
+        return going
 
     def step(state: Any) -> Any:
         x, before, _, _ = state
@@ -345,6 +362,7 @@ class _RootRule(ImplicitDerivative):
     is_fixed_point: bool  # r = step(x) − x is added to x
     line_search: bool = False
     like: Region | None = None  # function with nearly the Jacobian of r, of x and inputs of its own
+    is_nearby: bool = False
 
     @property
     def size(self) -> int:
@@ -379,7 +397,8 @@ class _RootRule(ImplicitDerivative):
             return _newton_correction(result[:n], rows_of(result[n:], n))
 
         searched = residual if self.line_search else None
-        x, done, status = _iterate(correction, inputs[:n], self.max_iterations, self.tolerance, searched)
+        limits = self.max_iterations, self.tolerance
+        x, done, status = _iterate(correction, inputs[:n], *limits, searched, self.is_nearby)
         return [*x, done, status], []
 
     def residual_jvp(self, at: Solution, direction: Sequence[Any]) -> Sequence[Any]:

@@ -7,13 +7,15 @@ assembled configuration.  Written out each time, their factors would be most of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.expr.control.shared_structures import SharedStructure
 from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot
+from linkwork.expr.scalar.functions import cos, sin
+from linkwork.expr.scalar.symbol import Symbol
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_rows import constraint_error, rates_of
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, Resisted
@@ -33,6 +35,8 @@ class SharedImpulses:
 
     mechanics: DiscreteMechanics
     separate: bool
+    # indices of the coordinates of which the trace knew sines at the first call: these are inputs of the shared code
+    _angles: list[list[int]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def factored(
         self, q: Scalars, t: Any, noise: Any, added: Scalars | None = None, resisted: Resisted = ()
@@ -55,8 +59,14 @@ class SharedImpulses:
         matrix is increased by this relative amount.  If ``exact`` is 1 the increase has no effect on v; if it is 0, the
         impulses are smaller.
         """
-        release = self._released if self.separate else self._shared
-        result: list[Any] = release(list(q), t, list(momentum), list(e), noise, more, exact)
+        inputs = list(q), t, list(momentum), list(e), noise, more, exact
+        if self.separate:
+            return self._released(*inputs)
+        if not self._angles:
+            known = (x.__class__ is Symbol and x.graph.sines(x) is not None for x in q)
+            self._angles.append([n for n, is_known in enumerate(known) if is_known])
+        sines = [function(q[n]) for n in self._angles[0] for function in (sin, cos)]
+        result: list[Any] = self._shared(sines, *inputs)
         return result
 
     def error(self, q: Scalars, t: Any) -> list[Any]:
@@ -66,7 +76,13 @@ class SharedImpulses:
 
     @cached_property
     def _shared(self) -> SharedStructure:
-        return SharedStructure(self._released)
+        def released(sines: Scalars, q: Scalars, *inputs: Any) -> list[Any]:
+            for k, n in enumerate(self._angles[0]):
+                if q[n].__class__ is Symbol:
+                    q[n].graph.set_sines(q[n], *sines[2 * k : 2 * k + 2])
+            return self._released(q, *inputs)
+
+        return SharedStructure(released)
 
     @cached_property
     def _shared_errors(self) -> SharedStructure:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
-from linkwork.expr.equations.root_finding import fixed_point, monotone_root
+from linkwork.expr.equations.root_finding import monotone_root, nearby_fixed_point
 from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.float_limits import by_type
@@ -172,7 +172,7 @@ class StepConstraints:
 
         tree = self.mechanics.tree
         tolerance = by_type(max(_TOLERANCE, position_rounding(tree) / characteristic_length(tree)))
-        result = fixed_point(closer, array(times(v, per)), max_iterations=_STEPS, tolerance=tolerance)
+        result = nearby_fixed_point(closer, array(times(v, per)), max_iterations=_STEPS, tolerance=tolerance)
         return self.ended(left, v, times(result.value, rates), result.status)
 
     def bent(
