@@ -49,11 +49,14 @@ def test_minimum_distance_nearest_pair_and_in_collision_agree_with_distances_of_
         assert np.array_equal(ROBOT.in_collision(Q, SCENE, margin=margin), d.min(-1) <= margin)
     assert 0.1 < ROBOT.in_collision(Q, SCENE).mean() < 0.9
     for q in Q[:5]:
-        distances, nearest = ROBOT.distances(q, SCENE), ROBOT.nearest_pair(q, scene=SCENE)
+        distances, nearest = ROBOT.distances(q, SCENE), ROBOT.nearest_pair(q, SCENE)
         assert nearest.pairs[0] == distances.pairs[distances.distance.argmin()]
+        assert repr(nearest) == "<RobotDistances: {!r} and {!r}, {:.6g} m>".format(
+            *nearest.pairs[0], nearest.distance[0]
+        )
         assert nearest.distance[0] == distances.distance.min()
-        of_wrist = ROBOT.nearest_pair(q, "wrist", SCENE)
-        assert ROBOT.nearest_pair(q, "hand", SCENE).pairs == ROBOT.nearest_pair(q, "flange", SCENE).pairs
+        of_wrist = ROBOT.nearest_pair(q, SCENE, link="wrist")
+        assert ROBOT.nearest_pair(q, SCENE, link="hand").pairs == ROBOT.nearest_pair(q, SCENE, link="flange").pairs
         indices = [k for k, pair in enumerate(distances.pairs) if "wrist" in pair]
         assert of_wrist.distance[0] == distances.distance[indices].min()
 
@@ -108,7 +111,9 @@ def test_invalid_arguments_of_robot_distances_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="wrist"):
         ROBOT.distances(Q, SCENE, pairs=[("writs", "ball0")])
     with pytest.raises(UnknownNameError, match="wrist"):
-        ROBOT.nearest_pair(Q[0], "writs")
+        ROBOT.nearest_pair(Q[0], link="writs")
+    with pytest.raises(TypeError, match=r"nearest_pair: scene: .*pass a link by name: link='wrist'"):
+        ROBOT.nearest_pair(Q[0], "wrist")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="both obstacles"):
         ROBOT.distances(Q, SCENE, pairs=[("ball0", "ball1")])
     for pairs in (3, "ab", ["ab"], [("base", "wrist", "x")]):

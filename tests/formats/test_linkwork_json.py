@@ -141,8 +141,12 @@ def test_content_that_a_saved_robot_cannot_represent_is_refused_before_writing(t
     far = replace(robot.tree, bodies=(replace(hinge, damping=(1e30,)), *robot.tree.bodies[1:]))
     with pytest.raises(ValueError, match=r"cannot be written to a file that can be read.*MAGNITUDE"):
         lw.Robot(far).save(path)
-    with pytest.raises(ValueError, match=r"save: path: expected a file named \.json"):
+    with pytest.raises(ValueError, match=r"save: path: expected a file named \.json.*use robot.to_"):
         robot.save(tmp_path / "robot.urdf")
+    with pytest.raises(
+        ValueError, match=r"to_urdf: path: expected a file named \.urdf.*use robot.to_mjcf\('arm.xml'\)"
+    ):
+        robot.to_urdf("arm.xml")
     with pytest.raises(ValueError, match="save: path: expected the path of a regular file"):
         robot.save(tmp_path / "folder.json")
     with pytest.raises(TypeError, match="save: path: expected the path of a file"):

@@ -36,13 +36,16 @@ class OtherFileError(ValueError):
     """A file is intact but belongs to another object, such as a robot with other joints or another problem."""
 
 
-def npz_path(caller: str, path: str | os.PathLike[str]) -> Path:
-    """Return a path that ends in .npz.  Raises TypeError for other types, ValueError for another suffix."""
+def npz_path(caller: str, path: str | os.PathLike[str], *, remedy: str = "") -> Path:
+    """Return a path that ends in .npz.
+
+    Raises TypeError for other types, and ValueError with the ``remedy`` for another suffix.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{caller}: path: expected the path of a file, got {path!r}")
     where = Path(path)
     if where.suffix != ".npz":
-        raise ValueError(f"{caller}: path: expected a file named .npz, got {str(where)!r}")
+        raise ValueError(f"{caller}: path: expected a file named .npz, got {str(where)!r}{remedy and f'; {remedy}'}")
     return where
 
 

@@ -132,13 +132,17 @@ class DistanceMethods(RobotBase):
         return result if is_traced(result) else np.asarray(result) > 0.5
 
     def nearest_pair(
-        self, q: Array, link: str | None = None, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None
+        self, q: Array, scene: geometry.Scene | None = None, *, link: str | None = None, pairs: Pairs | None = None
     ) -> collision.RobotDistances:
-        """Return the pair with the minimum distance, of all pairs or of the pairs of a link, at one q (nq,).
+        """Return the pair with the minimum distance, of all pairs or of the pairs of a ``link``, at one q (nq,).
 
         ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`. The only entry of ``pairs`` in the
         result names the pair.  If ``link`` is a frame without shapes, the pairs of the links on the same body are used.
         """
+        if isinstance(scene, str):
+            raise TypeError(
+                f"nearest_pair: scene: expected a Scene, got {scene!r}; pass a link by name: link={scene!r}"
+            )
         selection = self._pair_selection("nearest_pair", scene, pairs, link)
         if is_traced(q) or getattr(q, "ndim", 1) > 1:
             raise ValueError(

@@ -95,7 +95,11 @@ class RobotDistances(DistanceResult):
         raise UnknownNameError("pair", f"{a}, {b}", [f"{x}, {y}" for x, y in self.pairs])
 
     def __repr__(self) -> str:
-        return f"<RobotDistances: {len(self.pairs)} pairs, shape {np.shape(self._values)[:-1]}>"
+        shape = np.shape(self._values)[:-1]
+        if shape == (1,):
+            a, b = self.pairs[0]
+            return f"<RobotDistances: {a!r} and {b!r}, {self._values[0, 0]:.6g} m>"
+        return f"<RobotDistances: {len(self.pairs)} pairs, shape {shape}>"
 
 
 add_foreign_names(RobotDistances, "collision.RobotDistances")

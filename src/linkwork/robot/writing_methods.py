@@ -154,13 +154,26 @@ class WritingMethods(RobotBase):
         return report
 
 
+_WRITERS = {
+    ".json": "save",
+    ".urdf": "to_urdf",
+    ".xml": "to_mjcf",
+    ".mjcf": "to_mjcf",
+    ".sdf": "to_sdf",
+    ".world": "to_sdf",
+}
+"""Method that writes files with a suffix."""
+
+
 def _check_path(caller: str, path: Any, *suffixes: str, argument: str = "path") -> None:
     """Raise TypeError or ValueError unless a path has one of these suffixes."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{caller}: {argument}: expected the path of a file, got {path!r}")
     if os.path.splitext(path)[1].lower() not in suffixes:
+        writer = _WRITERS.get(os.path.splitext(path)[1].lower(), caller) if argument == "path" else caller
+        remedy = "" if writer == caller else f"; use robot.{writer}({os.fspath(path)!r})"
         raise ValueError(
-            f"{caller}: {argument}: expected a file named {' or '.join(suffixes)}, got {os.fspath(path)!r}"
+            f"{caller}: {argument}: expected a file named {' or '.join(suffixes)}, got {os.fspath(path)!r}{remedy}"
         )
 
 

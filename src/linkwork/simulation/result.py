@@ -388,7 +388,8 @@ _EVENT = ("time", "q", "v", "next_q", "next_v")
 
 def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
     """Write a simulation.  Raises ValueError for another suffix, TypeError for symbols."""
-    where = npz_path("save", path)
+    remedy = "to_csv(path) writes a table, and scipy.io.savemat(path, {'t': run.t, 'q': run.q}) a file of MATLAB"
+    where = npz_path("save", path, remedy=remedy)
     if np.asarray(result.q).dtype == object:
         raise TypeError(
             "save: expected a simulation of numbers, got one of symbols; save it outside compiled functions"

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.lazy_imports import optional_module
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, positive
@@ -33,7 +34,7 @@ Array = np.ndarray[Any, Any]
 
 @public
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class StateSpace(ReturnedValue):
+class StateSpace(ReturnedValue, metaclass=WithForeignNames):
     """Linear model ẋ = A x + B u, y = C x + D u of deviations from an operating point; with ``dt``, x⁺ = A x + B u.
 
     `linear_model` returns such models.  ``A`` (..., n, n), ``B`` (..., n, m), ``C`` (..., p, n) and ``D`` (..., p, m)
@@ -180,3 +181,6 @@ class StateSpace(ReturnedValue):
         if self.shape:
             raise ValueError(f"StateSpace.{method}: expected one model, got a batch {self.shape}; use model[i]")
         return self.A, self.B, self.C, self.D
+
+
+add_foreign_names(StateSpace, "control.StateSpace")
