@@ -154,6 +154,20 @@ def test_lazy_dataclasses_behave_as_dataclasses_of_the_standard_library(options:
             assert our_value == their_value, kind.__name__
 
 
+def test_lazy_dataclasses_with_equal_objects_in_their_fields_do_not_compare_these() -> None:
+    """As for tuples, and for dataclasses of the standard library up to Python 3.12: a field may be a symbol, or NaN."""
+
+    class Incomparable:
+        def __eq__(self, other: object) -> bool:
+            raise TypeError("no truth value")
+
+    kind = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[0]
+    value = Incomparable()
+    assert kind(value) == kind(value) and kind(float("nan"), value) != kind(1.0, value)
+    with pytest.raises(TypeError, match="no truth value"):
+        assert kind(value) == kind(Incomparable())
+
+
 def test_standard_dataclasses_may_inherit_from_lazy_dataclasses() -> None:
     plain = classes(lazy_dataclass.dataclass, {"frozen": True, "slots": True})[0]
 

@@ -60,7 +60,7 @@ def _dataclass(cls: Any, options: Mapping[str, bool]) -> Any:
         "__repr__": lambda new: _by_python(new, home, "__repr__"),
     }
     if eq:
-        methods["__eq__"] = lambda new: _by_python(new, home, "__eq__")
+        methods["__eq__"] = lambda new: _equality(new, home)
     if eq and frozen:
         methods["__hash__"] = lambda new: _by_python(new, home, "__hash__")
     more: dict[str, Any] = {name: LazyAttribute(make) for name, make in methods.items() if name not in vars(cls)}
@@ -182,12 +182,30 @@ def _init(cls: Any, home: str, *, frozen: bool, slots: bool) -> Any:
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n  ".join(lines or ["pass"])
-    text = f"def _make({', '.join(values)}):\n def __init__({', '.join(parameters)}):\n  {body}\n return __init__"
+    result = _function(cls, home, f"__init__({', '.join(parameters)})", body, values)
+    result.__annotations__ = {**kinds, "return": None}
+    return result
+
+
+def _equality(cls: Any, home: str) -> Any:
+    """Return a method that compares tuples of fields, which may be symbols: equal objects need not be compared.
+
+    Python has such a method up to version 3.12, and compares field by field from 3.13 on.
+    """
+    names = [field.name for field in getattr(cls, _FIELDS).values() if field.compare]
+    ours, theirs = ("".join(f"{owner}.{name}," for name in names) for owner in ("self", "other"))
+    body = f"if other.__class__ is self.__class__:\n   return ({ours}) == ({theirs})\n  return NotImplemented"
+    return _function(cls, home, "__eq__(self, other)", body, {})
+
+
+def _function(cls: Any, home: str, head: str, body: str, values: Mapping[str, Any]) -> Any:
+    """Return a method of a class, as a function of the module ``home`` that knows ``values`` by name."""
+    name = head.partition("(")[0]
+    text = f"def _make({', '.join(values)}):\n def {head}:\n  {body}\n return {name}"
     space: dict[str, Any] = {}
     exec(text, getattr(sys.modules.get(home), "__dict__", {}), space)
     result = space["_make"](**values)
-    result.__annotations__ = {**kinds, "return": None}
-    result.__qualname__ = f"{cls.__qualname__}.__init__"
+    result.__qualname__ = f"{cls.__qualname__}.{name}"
     return result
 
 
@@ -196,7 +214,7 @@ def _by_python(cls: Any, home: str, name: str) -> Any:
     fields = getattr(cls, _FIELDS).values()
     flags = [(f.name, dataclasses.field(repr=f.repr, hash=f.hash, compare=f.compare)) for f in fields]
     content = {"__annotations__": {key: "Any" for key, _ in flags}, "__module__": home, "__doc__": " "}
-    options = {"init": False, "repr": name == "__repr__", "eq": name != "__repr__", "unsafe_hash": name == "__hash__"}
+    options = {"init": False, "repr": name == "__repr__", "eq": name == "__hash__", "unsafe_hash": name == "__hash__"}
     generated: Any = dataclasses.dataclass(type(cls.__name__, (), content | dict(flags)), **options)
     result = vars(generated)[name]
     result.__qualname__ = f"{cls.__qualname__}.{name}"
