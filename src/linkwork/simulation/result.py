@@ -103,7 +103,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
     __slots__ = (
         "_codes",
         "_contacts",
-        "_own",
+        "_dense_output",
         "_passive",
         "_robot",
         "_watched",
@@ -131,7 +131,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         z: Any,
         contact_names: tuple[str, ...] = (),
         events: Sequence[EventRecord] = (),
-        own: DenseOutput | None = None,
+        dense_output: DenseOutput | None = None,
         parameters: Mapping[str, Any] | None = None,
         watched: Sequence[str] = (),
         contacts: Any = None,
@@ -139,7 +139,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         saturation: np.ndarray | None = None,
     ) -> None:
         self.saturation = saturation
-        self._robot, self._z, self._own, self._watched = robot, z, own, tuple(watched)
+        self._robot, self._z, self._dense_output, self._watched = robot, z, dense_output, tuple(watched)
         self._passive = passive  # True if springs and armature acted
         self._contacts = contacts  # a `ContactSet`, or None, also of a simulation that is read from a file
         self.t, self.q, self.v, self.records = t, q, v, records
@@ -181,8 +181,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         each = np.zeros(0) if self.saturation is None else self.saturation[index]
         worst = np.argsort(-each, kind="stable")[:_NAMED]
         robot: Any = self._robot
-        told = [f"{robot.v_names[k]!r} in {100.0 * each[k]:.3g} %" for k in worst if each[k] > 0.0]
-        return f"; at effort limits: {', '.join(told)} of the steps" if told else ""
+        reached = [f"{robot.v_names[k]!r} in {100.0 * each[k]:.3g} %" for k in worst if each[k] > 0.0]
+        return f"; at effort limits: {', '.join(reached)} of the steps" if reached else ""
 
     def __repr__(self) -> str:
         shape = self.q.shape[:-2]
@@ -208,7 +208,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         stopped = float(self.stopped_at[index])
         end = None if np.isnan(stopped) else stopped
         events = [event for event in self.events if event.environment == index]
-        return trajectory_through(self._robot, self.t, *result, events, end, self._own, index)
+        return trajectory_through(self._robot, self.t, *result, events, end, self._dense_output, index)
 
     def _index(self, caller: str, environment: tuple[int, ...]) -> tuple[int, ...]:
         """Return the index of an environment, from 0 on.  Raises ValueError."""
@@ -221,12 +221,12 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
 
     def robot_of(self, environment: tuple[int, ...] = ()) -> Any:
         """Return the robot with the parameters of an environment."""
-        own: Any = self._robot
+        robot: Any = self._robot
         shape = self.q.shape[:-2]
         if not self.parameters or (shape and not environment):
-            return own
+            return robot
         each = {name: x[environment] for name, x in self.parameters.items() if not is_of_contacts(name)}
-        return own.with_parameters(each) if each else own
+        return robot.with_parameters(each) if each else robot
 
     def _energies(self, environment: tuple[int, ...], q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the energies [J] of states of an environment, with springs and armature if these acted."""
@@ -283,9 +283,9 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
             for name, x in self.records.items()
         ]
         each = {name: np.asarray(x) for name, x in self.parameters.items()}
-        own = {"stopped_at": np.asarray(self.stopped_at)}
-        own |= {name: x for name, x in each.items() if x.shape[: len(batch)] == batch}
-        return StateTable(self.t, variables, batch, {"robot": robot.name}, own)
+        scalars = {"stopped_at": np.asarray(self.stopped_at)}
+        scalars |= {name: x for name, x in each.items() if x.shape[: len(batch)] == batch}
+        return StateTable(self.t, variables, batch, {"robot": robot.name}, scalars)
 
     def show(
         self,
@@ -407,7 +407,7 @@ def save_simulation(result: Any, path: str | os.PathLike[str]) -> None:
         "passive": result._passive,
         "environments": [event.environment for event in result.events],
     }
-    arrays = {name: np.asarray(getattr(result, own), dtype=float) for name, own in _STATE.items()}
+    arrays = {name: np.asarray(getattr(result, attribute), dtype=float) for name, attribute in _STATE.items()}
     if result.saturation is not None:
         arrays["saturation"] = result.saturation
     arrays |= {f"records.{name}": np.asarray(x) for name, x in result.records.items()}
@@ -421,9 +421,9 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
     where = npz_path("load", path)
     with open_archive(where, _FORMAT, "Simulation.save") as reader:
         for key in ("q_names", "v_names"):
-            said, own = reader.texts(key), [*getattr(robot, key)]
-            if said != own:
-                raise OtherFileError(f"{key} are {said}, but those of robot {robot.name!r} are {own}")
+            said, of_robot = reader.texts(key), [*getattr(robot, key)]
+            if said != of_robot:
+                raise OtherFileError(f"{key} are {said}, but those of robot {robot.name!r} are {of_robot}")
         check_same_dynamics(reader.text("of"), robot)
         t = reader.array("t", ("records",), ordered=True)
         if not t.size:
@@ -443,8 +443,12 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
                 raise ValueError(
                     f"array 'records.{name}': expected records of shape ({(*lead, len(t))}), got {x.shape}"
                 )
-        own = [name for name in parameters if not is_of_contacts(name)]
-        sizes = {name: np.shape(x) for name, x in zip(own, robot.parameters(own).values(), strict=True)} if own else {}
+        of_robot = [name for name in parameters if not is_of_contacts(name)]
+        sizes = (
+            {name: np.shape(x) for name, x in zip(of_robot, robot.parameters(of_robot).values(), strict=True)}
+            if of_robot
+            else {}
+        )
         for name, x in parameters.items():
             expected = (*lead, *sizes.get(name, x.shape[len(lead) :]))
             if x.shape != expected:
@@ -476,17 +480,21 @@ def load_simulation(cls: Any, path: str | os.PathLike[str], robot: Any) -> Any:
 def _read_events(reader: ArchiveReader, robot: Any, lead: tuple[int, ...]) -> list[EventRecord]:
     """Read the events; ``lead`` is the shape of the batch."""
     names = reader.texts("events")
-    n, places = len(names), reader.said["environments"]
-    fine = isinstance(places, list) and len(places) == n and all(isinstance(place, list) for place in places)
+    n, environments = len(names), reader.said["environments"]
+    fine = (
+        isinstance(environments, list)
+        and len(environments) == n
+        and all(isinstance(environment, list) for environment in environments)
+    )
     if not fine or any(
-        len(place) != len(lead)
-        or not all(type(i) is int and 0 <= i < size for i, size in zip(place, lead, strict=True))
-        for place in places
+        len(environment) != len(lead)
+        or not all(type(i) is int and 0 <= i < size for i, size in zip(environment, lead, strict=True))
+        for environment in environments
     ):
-        raise ValueError(f"environments: expected {n} indices within the batch {lead}, got {places!r:.80}")
+        raise ValueError(f"environments: expected {n} indices within the batch {lead}, got {environments!r:.80}")
     sizes = {"time": (), "q": (robot.nq,), "v": (robot.nv,), "next_q": (robot.nq,), "next_v": (robot.nv,)}
     rows = [reader.array(f"events.{name}", (n, *sizes[name]) if n else None, finite=False) for name in _EVENT]
     return [
-        EventRecord(name, tuple(place), float(time), *states)
-        for name, place, time, *states in zip(names, places, *rows, strict=True)
+        EventRecord(name, tuple(environment), float(time), *states)
+        for name, environment, time, *states in zip(names, environments, *rows, strict=True)
     ]

@@ -83,7 +83,7 @@ class StepConstraints:
     """Constraints of a tree in a step of h [s] that starts at q and t."""
 
     shared: SharedImpulses
-    held: ConstrainedFactorization
+    factored: ConstrainedFactorization
     is_plain: bool  # nothing is added to the inertia
     t: Any
     q: Scalars
@@ -105,8 +105,8 @@ class StepConstraints:
         ``added`` and ``resisted`` are part of the inertia that resists a change of the step's velocity.  The step is
         led past a singular configuration only if it ``passes``.
         """
-        held = shared.factored(q, t, FLAT, added, resisted)
-        return StepConstraints(shared, held, _is_plain(added, resisted), t, q, h, passes)
+        factored = shared.factored(q, t, FLAT, added, resisted)
+        return StepConstraints(shared, factored, _is_plain(added, resisted), t, q, h, passes)
 
     @property
     def mechanics(self) -> DiscreteMechanics:
@@ -142,11 +142,11 @@ class StepConstraints:
 
         The result is zero if e = 0 and r is an impulse of the constraints.
         """
-        held = self.held
-        y = held.inverse.inward(r)
-        impulses = held.factors.solved([dot(UD, y) - x for UD, x in zip(held.UD, e, strict=True)])
+        factored = self.factored
+        y = factored.inverse.inward(r)
+        impulses = factored.factors.solved([dot(UD, y) - x for UD, x in zip(factored.UD, e, strict=True)])
         result = list(r)
-        for row, x in zip(held.rates.rows, impulses, strict=True):
+        for row, x in zip(factored.rates.rows, impulses, strict=True):
             result = [a - g * x for a, g in zip(result, row, strict=True)]
         return result
 
@@ -155,7 +155,7 @@ class StepConstraints:
 
         At the solution, the momentum ``left(w)`` (nv) is an impulse of the constraints, and they are satisfied.
         """
-        return self.held.inverse.applied(self.released(left(w), self.violations(w)))
+        return self.factored.inverse.applied(self.released(left(w), self.violations(w)))
 
     def solved(self, left: Callable[[Scalars], Scalars], v: Scalars) -> ConstrainedStep:
         """Return the step with a velocity w at which ``left(w)`` is an impulse of the constraints.
@@ -182,7 +182,7 @@ class StepConstraints:
 
         ``like(w)`` is a function similar to ``left(w)`` whose Jacobian is used.
         """
-        rows = self.held.rates.rows
+        rows = self.factored.rates.rows
         result, status = monotone(
             lambda w: self.released(left(w), self.violations(w)),
             lambda w: self.released(like(w), [dot(row, w) for row in rows]),
@@ -193,7 +193,7 @@ class StepConstraints:
 
     def ended(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars, status: Any) -> ConstrainedStep:
         """Return the step with velocity w if ``status`` is 0 (solved), else a step past a singular configuration."""
-        result, driven = lt(status, 0.5), any(not is_zero(s) for s in self.held.rates.drift)
+        result, driven = lt(status, 0.5), any(not is_zero(s) for s in self.factored.rates.drift)
         if not driven:  # time-dependent constraints do work, so any speed is possible
             result = and_(result, self._is_near(left, v, w))
         if not any(constraint.holonomic for constraint in self.mechanics.tree.constraints):
@@ -216,7 +216,7 @@ class StepConstraints:
 
         It is also True for a short step.  Constraints that v satisfies do no work, so a much faster root is spurious.
         """
-        inverse, mechanics = self.held.inverse, self.mechanics
+        inverse, mechanics = self.factored.inverse, self.mechanics
         pushed = left(v)
         free = sqrt(fmax(dot(v, mechanics.momentum(self.q, v)), 0.0))
         gained = sqrt(fmax(dot(pushed, inverse.applied(pushed)), 0.0))
@@ -232,22 +232,22 @@ class StepConstraints:
         ends at the assembled configuration nearest to q ⊕ h w. If none is near, it ends at q ⊕ h w itself, provided
         that constraint errors are small there; otherwise w is infinite.
         """
-        held, tree, shared = self.held, self.mechanics.tree, self.shared
-        drift = [dot(row, v) + s for row, s in zip(held.rates.rows, held.rates.drift, strict=True)]
+        factored, tree, shared = self.factored, self.mechanics.tree, self.shared
+        drift = [dot(row, v) + s for row, s in zip(factored.rates.rows, factored.rates.drift, strict=True)]
         if self.is_plain:
             change = shared.released(self.q, self.t, left(v), drift, _SINGULAR)
         else:
-            firm = replace(self, held=ConstrainedFactorization(held.inverse, held.rates, _SINGULAR))
-            change = held.inverse.applied(firm.released(left(v), drift))
+            firm = replace(self, factored=ConstrainedFactorization(factored.inverse, factored.rates, _SINGULAR))
+            change = factored.inverse.applied(firm.released(left(v), drift))
         w = [a - b for a, b in zip(v, change, strict=True)]
-        there = self._led(w)
+        straight_end = self._led(w)
         now, scales = self.t + self.h, error_scales(tree)
-        nearest = self._nearest(there, now)
-        far = largest(over(self.mechanics.space.difference(there, nearest), unit_steps(tree)))
-        left_open, left_there = (largest(times(shared.error(at, now), scales)) for at in (nearest, there))
+        nearest = self._nearest(straight_end, now)
+        far = largest(over(self.mechanics.space.difference(straight_end, nearest), unit_steps(tree)))
+        left_open, left_there = (largest(times(shared.error(at, now), scales)) for at in (nearest, straight_end))
         closed = and_(lt(left_open, _CLOSED), lt(far, _ACCEPTED + largest(over(w, self.rates))))
         fine = or_(closed, lt(left_there, _LEFT_OPEN))
-        end = [where(closed, a, b) for a, b in zip(nearest, there, strict=True)]
+        end = [where(closed, a, b) for a, b in zip(nearest, straight_end, strict=True)]
         return array([where(fine, x, math.inf) for x in w]), array(end)
 
     def _nearest(self, q: Scalars, now: Any) -> list[Any]:
@@ -324,13 +324,15 @@ def released_velocity(
     mechanics, constraints = shared.mechanics, shared.mechanics.tree.constraints
     if not constraints:
         return mechanics.inverse(q, added, resisted).applied(momentum)
-    if _is_plain(added, resisted) and all(one.holonomic and not one.time_dependent for one in constraints):
+    if _is_plain(added, resisted) and all(
+        constraint.holonomic and not constraint.time_dependent for constraint in constraints
+    ):
         none = [0.0 for constraint in constraints for _ in constraint.component_names]
         return shared.released(q, t, momentum, none, FLAT)
-    held = shared.factored(q, t, FLAT, added, resisted)
-    y = held.inverse.inward(momentum)
-    left = [-s - dot(UD, y) for s, UD in zip(held.rates.drift, held.UD, strict=True)]
-    return held.moved(y, held.factors.solved(left))
+    factored = shared.factored(q, t, FLAT, added, resisted)
+    y = factored.inverse.inward(momentum)
+    left = [-s - dot(UD, y) for s, UD in zip(factored.rates.drift, factored.UD, strict=True)]
+    return factored.moved(y, factored.factors.solved(left))
 
 
 def _is_plain(added: Scalars | None, resisted: Resisted) -> bool:

@@ -143,8 +143,8 @@ def sampled_inertias(robot: Any, moving: Any, parameters: Collection[str]) -> li
         """Return the rows r at q, and the rows of M⁻¹."""
         Y = _inverse(moving, q, True)
         units = [[1.0 if j == k else 0.0 for j in range(n)] for k in range(n)]
-        others = [row.row for row in loop_rows(moving.tree, list(q), every=True)]
-        return [*units, *others], [list(Y[k]) for k in range(n)]
+        further_rows = [row.row for row in loop_rows(moving.tree, list(q), every=True)]
+        return [*units, *further_rows], [list(Y[k]) for k in range(n)]
 
     def yields(most: Any, q: Any) -> tuple[Any, None]:
         rows, Y = terms(q)
@@ -190,7 +190,7 @@ def sampled_rates(robot: Any, moving: Any, parameters: Mapping[str, Any]) -> lis
     if all(key.partition(":")[0] not in (*WEIGHTS, "point", "direction") and key not in of for key in parameters):
         return None
     names = _owners(moving)
-    if not names and all(is_zero(one.stiffness) for one in joint_resistances(moving.tree)):
+    if not names and all(is_zero(resistance.stiffness) for resistance in joint_resistances(moving.tree)):
         return None
 
     def larger(most: Any, q: Any) -> tuple[Any, None]:
@@ -267,14 +267,14 @@ def _largest(rows: Sequence[Scalars], coefficients: Scalars, Y: Sequence[Scalars
     """Return the largest eigenvalue of Y Σ c rᵀr for rows r, or a little more: the eighth root of a norm of G⁸."""
     used = [(row, sqrt(c)) for row, c in zip(rows, coefficients, strict=True) if not is_zero(c)]
     carried = [[dot(y, row) for y in Y] for row, _ in used]
-    G = [[c * d * dot(row, other) for other, (_, d) in zip(carried, used, strict=True)] for row, c in used]
+    G = [[c * d * dot(row, second) for second, (_, d) in zip(carried, used, strict=True)] for row, c in used]
     size: Any = sum((row[k] for k, row in enumerate(G)), 0.0)
     if len(G) < 2:
         return size
     per = 1.0 / fmax(size, 1e-300)
     G = [[x * per for x in row] for row in G]
     for _ in range(_DOUBLINGS):
-        G = [[dot(row, other) for other in G] for row in G]
+        G = [[dot(row, second) for second in G] for row in G]
     norm: Any = sum((x * x for row in G for x in row), 0.0)
     for _ in range(_DOUBLINGS + 1):
         norm = sqrt(norm)
@@ -286,53 +286,53 @@ def _share(stiff: Any) -> Any:
 
 
 def warn_of_implicit_springs(
-    robot: Any, h: float, own: Mapping[str, Any], rates: SpringRates | None, leading: tuple[int, ...]
+    robot: Any, h: float, parameters: Mapping[str, Any], rates: SpringRates | None, leading: tuple[int, ...]
 ) -> None:
     """Warn of the stiffest spring that a step of h [s] damps more than its own damper does.
 
-    ``own`` are stiffness and damping that replace parameters of the robot, by name.  ``rates`` are those with all
-    parameters, if they differ.  Elements of both are arrays over environments, whose shape is ``leading``.
+    ``parameters`` are stiffness and damping that replace parameters of the robot, by name.  ``rates`` are those with
+    all parameters, if they differ.  Elements of both are arrays over environments, whose shape is ``leading``.
     """
-    each = _joint_rates(robot.with_parameters(dict(own)) if own else robot, robot, rates)
+    each = _joint_rates(robot.with_parameters(dict(parameters)) if parameters else robot, robot, rates)
     owners: dict[str, tuple[Any, Any]] = dict(owner_rates(robot))
     for name, square in ({} if rates is None else rates.squares).items():
         owners[name] = square, owners.get(name, (0.0, 0.0))[1]
     index: tuple[int, ...] = ()
-    fastest, what = 0.0, ""
+    fastest, spring = 0.0, ""
     for square, rate, name in (*each, *((*of, name) for name, of in owners.items())):
         speeds = np.atleast_1d(np.where(_is_reported(square, rate, h), np.sqrt(square), 0.0))
         if speeds.max() > fastest:
             environment = int(speeds.argmax())
-            fastest, what = float(speeds[environment]), name
+            fastest, spring = float(speeds[environment]), name
             index = tuple(map(int, np.unravel_index(environment, leading))) if np.ptp(speeds) > 0.0 else ()
-    if not what:
+    if not spring:
         return
     of_environment = f" in environment {', '.join(map(str, index))}" if index else ""
     warnings.warn(
-        f"simulate: dt: the spring in {what!r} vibrates at up to {fastest:.3g} rad/s{of_environment}, too fast for "
+        f"simulate: dt: the spring in {spring!r} vibrates at up to {fastest:.3g} rad/s{of_environment}, too fast for "
         f"steps of {h:g} s, and is treated implicitly, which damps it; use a step of {0.5 / fastest:.2g} s",
         SimulationWarning,
         stacklevel=levels_up(),
     )
 
 
-def warn_of_jumping_springs(robot: Any, own: Mapping[str, Any], t: np.ndarray, q: np.ndarray) -> None:
+def warn_of_jumping_springs(robot: Any, parameters: Mapping[str, Any], t: np.ndarray, q: np.ndarray) -> None:
     """Warn of the first spring whose deflection jumps by a revolution between two records q (..., n, nq) at times t.
 
-    The deflection is that by the shortest rotation from the rest, which changes its axis at half a revolution.  ``own``
-    are stiffness and rests that replace parameters of the robot, by name.  Their elements are arrays over environments.
+    The deflection is that by the shortest rotation from the rest, which changes its axis at half a revolution.
+    ``parameters`` are stiffness and rests that replace parameters of the robot, by name, as arrays over environments.
     """
     if not q.size or not _has_jumping(robot.tree):
         return
     leading, records = q.shape[:-2], q.reshape(-1, *q.shape[-2:])
     jumps = []
-    for body, part, closes in _with_slices(robot.with_parameters(dict(own)).tree if own else robot.tree):
+    for body, part, closes in _with_slices(robot.with_parameters(dict(parameters)).tree if parameters else robot.tree):
         stiffness = [np.broadcast_to(x, len(records)) for x in body.drive.stiffness]
         jumping = _jumping(body.joint, closes)
         if body.coupling is None and jumping and np.any(stiffness):
             now = (robot.loop_configuration(records) if closes else records)[..., part]
-            rest = [np.asarray(x, dtype=float)[..., None] for x in body.drive.rest or body.joint.zero()]
-            deflection = body.joint.deflection(rest, [*np.moveaxis(now, -1, 0)])
+            at_rest = [np.asarray(x, dtype=float)[..., None] for x in body.drive.rest or body.joint.zero()]
+            deflection = body.joint.deflection(at_rest, [*np.moveaxis(now, -1, 0)])
             turns = 2.0 * np.pi * closes * periodic_angles(body.joint).in_v
             squares = sum(np.diff(x - turns[k] * revolutions(x)) ** 2 for k, x in enumerate(deflection) if k in jumping)
             jumped = (squares > np.pi**2) & np.any(stiffness, axis=0)[:, None]

@@ -75,8 +75,8 @@ class SensorInput:
     def contact_wrenches(self) -> dict[str, list[Any]]:
         """Wrench (moment; force) [N·m, N] of all contacts by link, at its origin, in the world's axes."""
         result: dict[str, list[Any]] = {}
-        for place, force in self.contacts:
-            for link, w in place.wrenches(force):
+        for candidate, force in self.contacts:
+            for link, w in candidate.wrenches(force):
                 result[link] = [a + b for a, b in zip(result.get(link, [0.0] * 6), w, strict=True)]
         return result
 
