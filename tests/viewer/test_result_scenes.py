@@ -291,7 +291,8 @@ def test_scene_of_a_workspace_map_shows_its_voxels():
     (length,) = document.lines
     assert f"{np.ptp(length.points[:, 0]):g} m" in {text.text for text in document.texts}
     section = checked(reach)  # shows the inside, with the robot
-    assert section.actors and section.points[0].size > cloud.size
+    assert section.actors and section.points[0].size == cloud.size  # a section of a plane does not show the robot
+    assert checked(reach, section="x").points[0].size > cloud.size
     assert section.notes == ()
     half = checked(reach, name="limit_margin", section="z").points[0].points
     assert 0 < len(half) < len(cloud.points) and half[:, 2].max() < cloud.points[:, 2].max()

@@ -27,6 +27,7 @@ _COLORS = np.array(  # from small to large values, dark to bright
 _MAX_POINTS = 200_000
 _POINT_SIZE = 0.7  # diameter of a point, relative to a voxel
 _SMALL_POINT_SIZE = 0.25  # size of points if all voxels are drawn; gaps between them show the robot
+_FLAT = 2.5  # [voxels] thickness below which a map has no section
 _BAR = 60  # points of the bar of colours
 _LENGTH = (0.25, 0.25, 0.25, 1.0)  # colour of the bar of a length
 
@@ -75,9 +76,11 @@ def map_document(
     if scene is not None:
         builder.add_scene(scene)
     points = np.asarray(result.points)[free]
+    axis, side = SECTIONS["y" if section is None else section]
+    towards = side * points[:, axis]
+    if len(points) and np.ptp(towards) < _FLAT * result.voxel_size:
+        section = None  # no half of a planar robot's map shows the robot
     if section is not None and len(points):
-        axis, side = SECTIONS[section]
-        towards = side * points[:, axis]
         behind = towards <= 0.5 * (towards.min() + towards.max())
         points, values = points[behind], values[behind]
     if len(points) > _MAX_POINTS:
