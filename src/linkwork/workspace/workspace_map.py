@@ -287,8 +287,9 @@ class WorkspaceMap(Shown, ReturnedValue):
         `Robot.workspace_map` computed has its robot and its scene; for one from a file, pass the robot.  A ``section``
         shows the inside: it leaves out the half towards the camera, "x" and "z" that with larger coordinates, "y" that
         with smaller ones.  None shows all voxels, as small points, and so does a section across the map of a planar
-        robot.  ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the `linkwork.viewer.View` of a live page, or the path of a file; see
-        `Robot.show` for the other arguments and the errors.
+        robot.  ``meshes`` are folders of mesh files, and ``title`` is that of the page.  Returns the
+        `linkwork.viewer.View` of a live page, or the path of a file; see `Robot.show` for the other arguments and the
+        errors.
         """
         return show(self, output, name, robot=robot, q=q, section=section, meshes=meshes, title=title)
 
