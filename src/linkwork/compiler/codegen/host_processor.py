@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -22,6 +23,11 @@ __all__ = ["Processor", "processor"]
 _X86 = "vendor_id", "cpu family", "model", "model name", "stepping", "flags"  # lines of a processor of x86
 _ARM = "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"  # of ARM
 _ABOUT = {"x86_64": _X86, "aarch64": _ARM}  # by the name of the architecture
+# Features of Linux for registers of vectors, with the beginnings of LLVM's names of the features that need them.
+_OF_REGISTERS = {
+    "avx": ("avx", "fma", "f16c", "xop", "vaes", "vpclmulqdq", "sha512", "sm3", "sm4"),
+    "avx512f": ("avx512", "avx10"),
+}
 _REGISTRY = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
 _OF_REGISTRY = "VendorIdentifier", "ProcessorNameString", "Identifier", "FeatureSet"
 _FEATURES_OF_WINDOWS = 64  # numbers of features that Windows defines, or may define
@@ -66,9 +72,20 @@ def _from_llvm() -> Processor:
 
     with LLVM_LOCK:
         initialize()
-        features = ",".join(("+" if on else "-") + name for name, on in sorted(llvm.get_host_cpu_features().items()))
+        features = _feature_list(llvm.get_host_cpu_features(), _flags_of_linux())
         versions = llvmlite.__version__, repr(llvm.llvm_version_info)
         return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features, *versions)
+
+
+def _feature_list(detected: Mapping[str, bool], flags: frozenset[str] | None) -> str:
+    """Return the features as LLVM takes them, without those of registers that Linux does not save.
+
+    ``detected`` has LLVM's, by the processor's instruction CPUID.  ``flags`` has those that Linux reports, if known: a
+    processor or a virtual machine may report AVX or AVX-512 though the system cannot use it.
+    """
+    missing = () if flags is None else tuple(x for name, x in _OF_REGISTERS.items() if name not in flags)
+    unsaved = {name for name in detected if any(name.startswith(prefixes) for prefixes in missing)}
+    return ",".join(("+" if on and name not in unsaved else "-") + name for name, on in sorted(detected.items()))
 
 
 def _about() -> list[str] | None:
@@ -89,12 +106,25 @@ def _about() -> list[str] | None:
 def _words_of_linux() -> list[str] | None:
     """Return the description of the first processor by Linux; None if it is incomplete.  Raises OSError."""
     machine = os.uname().machine
+    names = _ABOUT.get(machine, ())
+    words = {key: value for key, value in _lines_of_linux() if key in names}
+    return [machine, *words.values()] if names and words.keys() == {*names} else None
+
+
+def _lines_of_linux() -> list[tuple[str, str]]:
+    """Return the names and the values that Linux reports of the first processor.  Raises OSError."""
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
         first = file.read(_MOST_READ).partition("\n\n")[0]
-    names = _ABOUT.get(machine, ())
-    lines = [line.partition(":") for line in first.split("\n")]
-    words = {key.strip(): value.strip() for key, _, value in lines if key.strip() in names}
-    return [machine, *words.values()] if names and words.keys() == {*names} else None
+    return [(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in first.split("\n"))]
+
+
+def _flags_of_linux() -> frozenset[str] | None:
+    """Return the features of an x86 processor by Linux; None if unknown, as on other systems."""
+    try:
+        flags = dict(_lines_of_linux() if sys.platform == "linux" else ()).get("flags")
+    except OSError:
+        return None
+    return None if flags is None else frozenset(flags.split())
 
 
 def _words_of_windows() -> list[str]:

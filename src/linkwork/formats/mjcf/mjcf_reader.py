@@ -158,6 +158,11 @@ def _compiled(file: str, files: ModelFiles) -> tuple[Any, list[str]]:
     """Return the compiled model of a file and MuJoCo's warnings.  Raises ModelError (COMPILER)."""
     import mujoco
 
+    try:
+        file.encode()
+    except UnicodeEncodeError:
+        problem = "it reads no files whose path has bytes that are not UTF-8; rename the folder or the file"
+        raise _refusal(problem, file, files) from None
     texts: list[str] = []
     with _ONE_AT_A_TIME:
         before = mujoco.get_mju_user_warning()

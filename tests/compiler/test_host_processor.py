@@ -1,0 +1,54 @@
+"""The processor of this machine: what LLVM detects, and what the operating system confirms."""
+
+from __future__ import annotations
+
+import io
+import platform
+import sys
+
+import pytest
+
+from linkwork.compiler.codegen import host_processor, target
+from linkwork.compiler.codegen.host_processor import Processor, _feature_list
+
+DETECTED = dict.fromkeys(("avx", "avx2", "avx512bw", "avx512f", "bmi", "f16c", "fma", "sse4.2"), True)
+SAVED = {  # features that Linux reports -> those that remain, lanes, fused multiply-add
+    "sse4_2 bmi1 avx avx2 fma f16c avx512f avx512bw": (set(DETECTED), 8, True),
+    "sse4_2 bmi1 avx avx2 fma f16c": ({"avx", "avx2", "bmi", "f16c", "fma", "sse4.2"}, 4, True),
+    "sse4_2 bmi1": ({"bmi", "sse4.2"}, 2, False),
+}
+
+
+@pytest.mark.parametrize("flags", SAVED)
+def test_processor_that_reports_vectors_which_linux_does_not_save_is_used_without_them(
+    flags: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = _feature_list({**DETECTED, "sse4a": False}, frozenset(flags.split()))
+    remaining, lanes, fuses = SAVED[flags]
+    processor = Processor("x86_64-unknown-linux-gnu", "znver5", features, "1", "(22, 1, 0)")
+    assert processor.has == remaining
+    assert {feature[1:] for feature in features.split(",")} == {*DETECTED, "sse4a"}  # LLVM is told of each one
+    monkeypatch.setattr(target, "processor", lambda: processor)
+    machine = target._machine.__wrapped__()
+    assert (machine.lanes, machine.fma) == (lanes, fuses)
+
+
+def test_features_of_a_processor_that_linux_does_not_describe_are_those_that_llvm_detects() -> None:
+    assert _feature_list({"neon": True, "avx": True, "sve": False}, None) == "+avx,+neon,-sve"
+
+
+@pytest.mark.parametrize("text", ["", "processor: 0\n\nflags: avx\n", "Features: asimd\n"])
+def test_features_of_a_system_that_reports_none_are_unknown(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(host_processor, "open", lambda *args, **kwargs: io.StringIO(text), raising=False)
+    assert host_processor._flags_of_linux() is None
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="the list of processors is that of x86 on Linux"
+)
+def test_linux_and_llvm_report_equal_vector_registers_on_this_machine() -> None:
+    flags = host_processor._flags_of_linux()
+    assert flags is not None and "sse2" in flags
+    machine = host_processor.processor()
+    assert ("avx512f" in machine.has, "avx" in machine.has) == ("avx512f" in flags, "avx" in flags)
