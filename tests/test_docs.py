@@ -237,3 +237,5 @@ def test_hosted_workflow_runs_the_commands_of_the_readme_on_all_systems() -> Non
     assert commands["merge"] == [".ci/run"] and commands["night"] == [".ci/nightly"]
     systems = " ".join(row["system"] for row in jobs["systems"]["strategy"]["matrix"]["include"])
     assert all(name in systems for name in ("ubuntu", "arm", "windows", "macos"))
+    versions = {row["python"] for row in jobs["systems"]["strategy"]["matrix"]["include"]}
+    assert versions == {*re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))}

@@ -14,13 +14,26 @@ from tools.windows import wine_lacks
 TOOLS = Path(__file__).parents[2] / "tools"
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-@pytest.mark.parametrize("system", ["windows", "aarch64"])
-def test_scripts_of_platforms_are_valid_bash(system):
-    script = TOOLS / system / "run"
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+
+
+@needs_bash
+@pytest.mark.parametrize("path", ["windows/run", "aarch64/run", "linux/run", "linux/conditions"])
+def test_scripts_of_platforms_are_valid_bash(path):
+    script = TOOLS / path
     assert script.stat().st_mode & 0o100
     subprocess.run(["bash", "-n", script], check=True)
-    assert (TOOLS / system / "requirements.txt").read_text(encoding="utf-8").count("\nllvmlite") == 1
+    requirements = script.parent / "requirements.txt"
+    if script.parent.name != "linux":  # where the extra of the tests is installed
+        assert requirements.read_text(encoding="utf-8").count("\nllvmlite") == 1
+
+
+@needs_bash
+def test_unknown_conditions_are_refused_with_the_list_of_known_ones():
+    script = TOOLS / "linux" / "conditions"
+    ran = subprocess.run(["bash", script, "shm", "big-endian"], capture_output=True, text=True, check=False)
+    expected = "expected some of sse2 avx avx2 shm one-core memory read-only no-home, got big-endian"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", f"tools/linux/conditions: {expected}\n")
 
 
 def test_downloaded_archives_of_cpython_have_checksums():
