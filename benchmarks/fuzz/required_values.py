@@ -55,6 +55,7 @@ OWN_VALUES: dict[str, Any] = {
     "**output": lambda _: {"html": "own.html"},
     "scene_document.contents": lambda _: scene(),
     "side_by_side.contents": lambda _: [scene()],
+    "plot_poses.poses": lambda _: {"world": lw.pose(), "tip": lw.pose((0.1, 0.2, 0.3))},
     **dict.fromkeys(
         (f"write_{kind}.document" for kind in ("page", "glb", "png", "mp4")),
         lambda _: lw.viewer.scene_document(scene()),
