@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -351,6 +352,7 @@ class TestDigest:
             (np, "__version__", "0.0.0"),
             (sys, "platform", "amiga"),
             (sys.implementation, "cache_tag", "cpython-30"),
+            (struct, "calcsize", lambda layout: 4),  # of a pointer
             (fastcall, "available", lambda: None),
             (own_files, "_FILES_WHEN_IMPORTED", "others"),
             (own_files, "_own_files", lambda: "others"),
