@@ -33,6 +33,24 @@ def test_processor_that_reports_vectors_which_linux_does_not_save_is_used_withou
     assert (machine.lanes, machine.fma) == (lanes, fuses)
 
 
+LEVELS = {
+    "": ["sse2"],
+    "+avx": ["sse2", "avx"],
+    "+avx,+avx2,+bmi,+bmi2,+fma": ["sse2", "avx2"],
+    "+avx,+avx2,+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl,+bmi,+bmi2,+fma": ["sse2", "avx2", "avx512"],
+}
+
+
+@pytest.mark.parametrize("features", LEVELS)
+def test_best_simd_level_has_the_lanes_of_the_processor(features: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Processor("x86_64-unknown-linux-gnu", "generic", features, "1", "(22, 1, 0)")
+    monkeypatch.setattr(target, "processor", lambda: machine)
+    monkeypatch.setattr(target, "_machine", target._machine.__wrapped__)
+    levels = target.levels.__wrapped__()
+    assert [*levels] == LEVELS[features]
+    assert [*levels.values()][-1].lanes == target._machine().lanes
+
+
 def test_features_of_a_processor_that_linux_does_not_describe_are_those_that_llvm_detects() -> None:
     assert _feature_list({"neon": True, "avx": True, "sve": False}, None) == "+avx,+neon,-sve"
 

@@ -117,6 +117,8 @@ def levels() -> dict[str, Target]:
     result = {"sse2": Target(machine.triple, "x86-64", "", 2, False)}
     if {"+avx2", "+fma", "+bmi", "+bmi2"} <= features:
         result["avx2"] = Target(machine.triple, "x86-64-v3", "", 4, True)
+    elif machine.lanes == 4:
+        result["avx"] = machine
     if {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"} <= features:
         result["avx512"] = machine if machine.lanes == 8 else Target(machine.triple, "x86-64-v4", "", 8, True)
     return result
