@@ -123,7 +123,7 @@ _VALUES: dict[str, Any] = {
     "check_controller.controller": lambda _: lw.control.GravityCompensation(arm()),
     "type": lambda _: lw.joints.Revolute(spatial.Vec3(0.0, 0.0, 1.0)),
     "tasks": lambda _: ik.PositionTask("hand"),
-    "task": lambda s: "pendulum" if s in ("SingleEnvironment", "VectorEnvironment") else ik.PositionTask("hand"),
+    "task": lambda s: "pendulum" if "nvironment" in s else ik.PositionTask("hand"),
     "constraint": lambda _: constraints.Weld("hand"),
     "element": lambda _: lw.force_elements.SpringDamper("hand", "base", stiffness=1.0),
     "sensor": lambda _: simulation.Encoder(),

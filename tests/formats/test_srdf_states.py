@@ -159,8 +159,8 @@ def test_srdf_states_of_a_planar_base_have_an_angle_or_its_cosine_and_sine(value
     for name in ("drive", "world_joint"):
         virtual = '<virtual_joint name="world_joint" type="planar" parent_frame="world" child_link="base"/>'
         state = f'{virtual}<group_state name="there"><joint name="{name}" value="{value}"/></group_state>'
-        there = robot.with_srdf_document(f'<robot name="box">{state}</robot>').named_configurations["there"]
-        assert there.q == pytest.approx([0.5, -0.4, 0.3], abs=1e-15)
+        planar = robot.with_srdf_document(f'<robot name="box">{state}</robot>').named_configurations["there"]
+        assert planar.q == pytest.approx([0.5, -0.4, 0.3], abs=1e-15)
 
 
 def test_srdf_states_of_a_spherical_joint_have_the_scalar_last():

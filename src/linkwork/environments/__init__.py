@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from linkwork.environments.randomization import Push as Push
     from linkwork.environments.randomization import Randomization as Randomization
     from linkwork.environments.single_environment import SingleEnvironment as SingleEnvironment
+    from linkwork.environments.stable_baselines import stable_baselines_environment as stable_baselines_environment
     from linkwork.environments.vector_environment import VectorEnvironment as VectorEnvironment
 
 
@@ -24,6 +25,7 @@ if not TYPE_CHECKING:
             "linkwork.environments.example_tasks": "TASKS",
             "linkwork.environments.randomization": "Push Randomization",
             "linkwork.environments.single_environment": "SingleEnvironment",
+            "linkwork.environments.stable_baselines": "stable_baselines_environment",
             "linkwork.environments.vector_environment": "VectorEnvironment",
         },
     )

@@ -15,6 +15,10 @@ __all__ = ["EpisodeMemory"]
 _NOISY = 64  # observations whose noise is drawn at once
 
 
+def _generators(sequences: list[list[int]], key: int) -> list[np.random.Generator]:
+    return [np.random.default_rng(np.random.SeedSequence(x, spawn_key=(key,))) for x in sequences]
+
+
 class EpisodeMemory:
     """Values of n environments that last longer than an action.
 
@@ -31,6 +35,7 @@ class EpisodeMemory:
         self._issued = np.zeros((n, randomized.action_delay[1] + 1, m))  # newest first
         self._action_delay, self._observation_delay = np.zeros(n, int), np.zeros(n, int)
         self._bias = np.zeros((n, *randomized.noise.shape))
+        self._constant = randomized.draw(np.random.default_rng(0)) if randomized.is_constant else None
         self._values: list[EpisodeValues | None] = [None] * n
         self._groups: dict[str, list[int]] = {}  # indices of pushes by frame
         for k, push in enumerate(randomized.pushes):
@@ -55,10 +60,8 @@ class EpisodeMemory:
 
     def seed(self, sequences: list[list[int]]) -> None:
         """Restart the random numbers of all environments, each from integers."""
-        first, second = (
-            [np.random.default_rng(np.random.SeedSequence(x, spawn_key=(k,))) for x in sequences] for k in (1, 2)
-        )
-        self._draws, self._random = first, second
+        self._draws = [] if self._constant is not None else _generators(sequences, 1)
+        self._random = _generators(sequences, 2) if self._count else []
         self._samples, self._used = self._samples[:, :0], 0
 
     @property
@@ -66,14 +69,18 @@ class EpisodeMemory:
         """Axes of the wrenches of pushes, by frame."""
         return {frame: self._randomized.pushes[k[0]].expressed_in for frame, k in self._groups.items()}
 
-    def begin(self, k: int) -> None:
-        """Draw the values of a new episode of environment k."""
-        values = self._randomized.draw(self._draws[k])
-        self._values[k] = values
-        for name, x in values.parameters.items():
-            self.parameters[name][k] = x
-        self._action_delay[k], self._observation_delay[k] = values.action_delay, values.observation_delay
-        self._bias[k], self._issued[k], self.acted[k] = values.bias, 0.0, 0.0
+    def begin(self, which: np.ndarray) -> None:
+        """Draw the values of new episodes of environments with the indices ``which`` (m,)."""
+        for k in which.tolist():
+            values = self._constant or self._randomized.draw(self._draws[k])
+            if values is self._values[k]:
+                continue
+            self._values[k] = values
+            for name, x in values.parameters.items():
+                self.parameters[name][k] = x
+            self._action_delay[k], self._observation_delay[k] = values.action_delay, values.observation_delay
+            self._bias[k] = values.bias
+        self._issued[which], self.acted[which] = 0.0, 0.0
 
     def issue(self, actions: np.ndarray) -> np.ndarray:
         """Store actions (n, m) between −1 and 1, and return those that act now."""
@@ -111,6 +118,14 @@ class EpisodeMemory:
             self._states[:, 1:] = self._states[:, :-1].copy()
             self._states[first] = now[first, None]
             self._states[:, 0] = now
+
+    def see_starts(self, q: np.ndarray, v: np.ndarray, readings: dict[str, np.ndarray], first: np.ndarray) -> None:
+        """Store first states and exact readings of episodes that begin in environments of ``first`` (n,)."""
+        mixed = self._now[2] | {name: np.where(first[:, None], x, self._now[2][name]) for name, x in readings.items()}
+        self._now = q, v, {name: mixed[name] for name in self._sizes}
+        if self._states.shape[1] > 1:
+            now = np.concatenate([q, v, *(self._now[2][name] for name in self._sizes)], axis=-1)
+            self._states[first] = now[first, None]
 
     def observed(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return q, v and exact readings by name, as late as they are observed."""

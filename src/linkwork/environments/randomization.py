@@ -261,6 +261,15 @@ class RandomizedTask:
         pushes: Any = randomization.pushes
         self.pushes = [x for x in pushes if not _read_range("Push", "wrench", x.wrench, (6,)).is_always(0.0)]
         self._check_pushes(pushes)
+        self._push_ranges = [
+            (
+                self._count(push, task.horizon * task.steps_per_action * task.dt),
+                _read_seconds("Push", "interval", push.interval),
+                _read_seconds("Push", "duration", push.duration),
+                _read_range("Push", "wrench", push.wrench, (6,)),
+            )
+            for push in self.pushes
+        ]
 
     def fit_observations(self, size: int) -> None:
         """Set noise and bias for observations of a size.  Raises ValueError for values of another shape."""
@@ -355,6 +364,13 @@ class RandomizedTask:
         low = sum(float(_read_seconds("Push", x, getattr(push, x)).low) for x in ("interval", "duration"))
         return 1 + math.floor(duration / low)
 
+    @property
+    def is_constant(self) -> bool:
+        """True if all episodes have equal values, so that no random numbers are drawn for them."""
+        delays = (self.action_delay, self.observation_delay)
+        varies = not all(varied.range.is_constant for varied in self.parameters.values())
+        return not varies and self.bias.is_constant and not self.pushes and all(low == high for low, high in delays)
+
     def draw_parameters(self, rng: Random) -> dict[str, np.ndarray]:
         """Return values of the parameters by name."""
         return {key: varied.draw(rng) for key, varied in self.parameters.items()}
@@ -366,20 +382,17 @@ class RandomizedTask:
             int(rng.integers(self.action_delay[0], self.action_delay[1] + 1)),
             int(rng.integers(self.observation_delay[0], self.observation_delay[1] + 1)),
             np.array(np.broadcast_to(self.bias.draw("Randomization", "bias", rng), self.noise.shape)),
-            tuple(self._draw_push(push, rng) for push in self.pushes),
+            tuple(self._draw_push(ranges, rng) for ranges in self._push_ranges),
         )
 
-    def _draw_push(self, push: Push, rng: Random) -> PushTimes:
-        task = self.task
-        count = self._count(push, task.horizon * task.steps_per_action * task.dt)
-        spread = {x: _read_seconds("Push", x, getattr(push, x)) for x in ("interval", "duration")}
-        wrench = _read_range("Push", "wrench", push.wrench, (6,))
+    def _draw_push(self, ranges: tuple[int, _Range, _Range, _Range], rng: Random) -> PushTimes:
+        count, interval, duration, wrench = ranges
         time, times, wrenches = 0.0, [], []
         for _ in range(count):
-            begin = time + float(spread["interval"].draw("Push", "interval", rng))
-            time = begin + float(spread["duration"].draw("Push", "duration", rng))
+            begin = time + float(interval.draw("Push", "interval", rng))
+            time = begin + float(duration.draw("Push", "duration", rng))
             times.append((begin, time))
             wrenches.append(np.broadcast_to(wrench.draw("Push", "wrench", rng), (6,)))
-        steps = np.round(np.array(times) / task.dt).astype(int)
+        steps = np.round(np.array(times) / self.task.dt).astype(int)
         begin_steps = steps[:, 0]
         return PushTimes(begin_steps, np.maximum(steps[:, 1], begin_steps + 1), np.array(wrenches))

@@ -11,8 +11,8 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Shown, show
 from linkwork._util.plotting import pyplot, share_scale
-from linkwork._util.validation import finite_array, integer
-from linkwork.environments.control_task import ControlTask, optional_arguments
+from linkwork._util.validation import integer
+from linkwork.environments.control_task import ControlTask
 from linkwork.environments.environment_kernels import (
     EnvironmentKernel,
     action_kernel,
@@ -20,11 +20,11 @@ from linkwork.environments.environment_kernels import (
     reading_kernel,
 )
 from linkwork.environments.episode_memory import EpisodeMemory
+from linkwork.environments.episode_starts import EpisodeStarts
 from linkwork.environments.example_tasks import TASKS
 from linkwork.environments.randomization import Randomization, RandomizedTask
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
-from linkwork.simulation.initial_state_check import check_start
 from linkwork.viewer.figures.robot_figures import draw_robot
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
@@ -45,9 +45,11 @@ NAMESPACE = "linkwork"  # of the names registered with gymnasium
 class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """A batch of environments of a `ControlTask`, or of one of `TASKS` by name, in one kernel.
 
-    Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  An environment whose episode has ended is
-    reset by the next step, which ignores its action: gymnasium's ``AutoresetMode.NEXT_STEP``.  Random values of an
-    environment depend only on the ``seed`` of `reset` and its index, not on the number of environments.
+    Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  ``autoreset_mode`` is gymnasium's.  With
+    ``AutoresetMode.NEXT_STEP`` the next step resets an environment whose episode has ended, and ignores its action.
+    With ``SAME_STEP`` the same step resets it, and returns the last observation as ``info["final_obs"]``.
+    Random values of an environment depend only on the ``seed`` of `reset` and its index, not on the number of
+    environments.
 
     >>> from linkwork.environments import VectorEnvironment
     >>> envs = VectorEnvironment("cart_pole", num_envs=4)
@@ -72,6 +74,7 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         num_envs: int = 1,
         render_mode: str | None = None,
         randomization: Randomization | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         if isinstance(task, str):
             if task not in TASKS:
@@ -84,11 +87,18 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
         if not isinstance(randomization, Randomization | None):
             raise TypeError(f"VectorEnvironment: randomization: expected a Randomization, got {randomization!r:.80}")
+        if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
+            expected = "gymnasium.vector.AutoresetMode.NEXT_STEP or SAME_STEP"
+            raise ValueError(f"VectorEnvironment: autoreset_mode: expected {expected}, got {autoreset_mode!r}")
+        self._resets_at_once = autoreset_mode == AutoresetMode.SAME_STEP
         self.task, self.num_envs, self.render_mode, self.randomization = task, num_envs, render_mode, randomization
         frames = round(1.0 / (task.dt * task.steps_per_action))  # [1/s]
-        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": [*MODES], "render_fps": frames}
+        self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": [*MODES], "render_fps": frames}
         varied = RandomizedTask(task, randomization or Randomization())
-        q, v, goal = initial_state(task, np.random.default_rng(0), varied.draw_parameters(np.random.default_rng(0)))
+        self._starts = EpisodeStarts(task)
+        rng = np.random.default_rng(0)
+        drawn = {name: x[None] for name, x in varied.draw_parameters(np.random.default_rng(0)).items()}
+        (q,), (v,), (goal,) = self._starts.draw([rng], drawn)
         self._observation_kernel = observation_kernel(task, len(goal), varied.shapes)
         (size,) = self._observation_kernel.kernel.outputs[0].shape
         self._memory = EpisodeMemory(task, varied, num_envs, size)
@@ -144,6 +154,8 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Apply actions (n, m); return observations (n, k), rewards, terminated (failed) and truncated (n,), and info.
 
         The last is a dict with the random values of environments whose episode begins, as of `reset`; else it is empty.
+        With ``AutoresetMode.SAME_STEP`` it also has ``"final_obs"`` (n,), arrays (k,) or None, and the mask
+        ``"_final_obs"``, if episodes have ended.
         """
         expected = f"VectorEnvironment.step: actions: expected numbers of shape {self.action_space.shape}"
         values = np.asarray(real_array(expected, actions), dtype=float)
@@ -179,7 +191,10 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         truncated = (self._count >= self.task.horizon) & ~terminated
         self._over = terminated | truncated
         rewards = np.where(restarted, 0.0, result["reward"])
-        return self._observations(now), rewards, terminated, truncated, self._info(restarted)
+        observations, info = self._observations(now), self._info(restarted)
+        if self._resets_at_once:
+            observations, info = self._begin_at_once(observations, self._over.copy())
+        return observations, rewards, terminated, truncated, info
 
     def render(self) -> tuple[np.ndarray, ...]:
         """Draw every environment; return images (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
@@ -205,14 +220,32 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return show(self, output, spacing=spacing, meshes=meshes, title=title)
 
     def _begin(self, which: np.ndarray) -> None:
-        for k in np.flatnonzero(which).tolist():
-            self._memory.begin(k)
-            moving = {name: x[k] for name, x in self._memory.parameters.items()}
-            self._q[k], self._v[k], self._goal[k] = initial_state(self.task, self._generators[k], moving)
+        begun = np.flatnonzero(which)
+        self._memory.begin(begun)
+        parameters = {name: x[begun] for name, x in self._memory.parameters.items()}
+        starts = self._starts.draw([self._generators[k] for k in begun], parameters)
+        self._q[begun], self._v[begun], self._goal[begun] = starts
         if self._z is not None:
             self._z[which] = getattr(self.task.controller, "start", 0.0)
         self._count[which] = 0
         self._over[which] = False
+
+    def _begin_at_once(self, final: np.ndarray, ended: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin episodes of ``ended`` (n,) environments; return observations (n, k) and info.
+
+        ``final`` (n, k) are the observations before.
+        """
+        samples, of_sensors = self._memory.samples()  # in each step, so that those of an environment are its own
+        if not ended.any():
+            return final, {}
+        self._begin(ended)
+        self._memory.see_starts(self._q, self._v, self._first_readings(ended), ended)
+        first = self._memory.disturbed(self._observed(of_sensors), samples)
+        last = np.full(self.num_envs, None, dtype=object)
+        for k in np.flatnonzero(ended).tolist():
+            last[k] = final[k].copy()
+        info = {"final_obs": last, "_final_obs": ended, "final_info": {}, "_final_info": ended.copy()}
+        return np.where(ended[:, None], first, final), info | self._info(ended)
 
     def _first_readings(self, which: np.ndarray) -> dict[str, np.ndarray]:
         """Return the exact readings (n, size) by name, in environments of ``which`` those of an episode's start."""
@@ -257,31 +290,6 @@ def register_tasks() -> None:
         if result not in gymnasium.registry:
             single, vector = (f"linkwork.environments:{kind}Environment" for kind in ("Single", "Vector"))
             gymnasium.register(result, single, vector_entry_point=vector, kwargs={"task": name})
-
-
-def initial_state(
-    task: ControlTask, rng: np.random.Generator, parameters: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return q, v and goal of a new episode with values of the robot's parameters.
-
-    Raises ValueError for an invalid state of the robot.
-    """
-    robot: Any = task.robot
-    more = {}
-    if "robot" in optional_arguments("start", task.start, ("rng",), ("robot",)):
-        moving = {name: x for name, x in parameters.items() if not name.startswith("contact_")}
-        more = {"robot": robot.with_parameters(moving) if moving else robot}
-    result = task.start(rng, **more)
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise ValueError(f"ControlTask: start: expected a pair (q, v), got {result!r}")
-    q = finite_array("ControlTask", "start: q", result[0], shape=("...", robot.nq))
-    v = finite_array("ControlTask", "start: v", result[1], shape=("...", robot.nv))
-    sizes = {name: x.shape for name, x in parameters.items()}
-    check_start("ControlTask: start", robot, q, v, task.dt, tuple(sizes), sizes, parameters)
-    goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", task.goal(rng)), float)
-    if goal.ndim != 1 or not np.isfinite(goal).all():
-        raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")
-    return q, v, goal
 
 
 MODES = ("rgb_array",)

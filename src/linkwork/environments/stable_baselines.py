@@ -1,0 +1,126 @@
+"""Vector environments with the interface of stable-baselines3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode
+
+from linkwork._util.checked_arguments import public
+from linkwork.environments.control_task import ControlTask
+from linkwork.environments.randomization import Randomization
+from linkwork.environments.vector_environment import VectorEnvironment
+
+__all__ = ["stable_baselines_environment"]
+
+
+@public
+def stable_baselines_environment(
+    task: str | ControlTask,
+    num_envs: int = 1,
+    render_mode: str | None = None,
+    randomization: Randomization | None = None,
+) -> Any:
+    """Return environments for algorithms of stable-baselines3: a ``VecMonitor`` of a ``VecEnv``.
+
+    All ``num_envs`` environments step in one kernel.  ``task``, ``render_mode`` and ``randomization`` are those of
+    `VectorEnvironment`.  Actions and observations are float32.  An episode that ends begins anew in the same step.  The
+    infos of that step have ``terminal_observation``, ``TimeLimit.truncated``, and ``episode`` with the sum of rewards
+    and the length of the episode.
+
+        envs = stable_baselines_environment("cart_pole", num_envs=64)
+        model = stable_baselines3.PPO("MlpPolicy", envs, n_steps=64, batch_size=1024)
+        model.learn(200_000)
+
+    Raises the errors of `VectorEnvironment`, and ImportError if stable-baselines3 is not installed.
+    """
+    try:
+        adapter, monitor = _classes()
+    except ImportError as error:
+        raise ImportError(
+            "stable_baselines_environment needs stable-baselines3, which is not installed: "
+            "pip install stable-baselines3"
+        ) from error
+    envs = VectorEnvironment(task, num_envs, render_mode, randomization, AutoresetMode.SAME_STEP)
+    return monitor(adapter(envs))
+
+
+@cache
+def _classes() -> tuple[Any, Any]:
+    """Return a subclass of stable-baselines3's ``VecEnv`` for vector environments, and its ``VecMonitor``."""
+    from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+
+    class StableBaselinesEnvironment(VecEnv):  # type: ignore[misc]  # where it is not installed
+        def __init__(self, envs: VectorEnvironment) -> None:
+            self.envs = envs
+            spaces = [
+                Box(space.low.astype(np.float32), space.high.astype(np.float32), space.shape, np.float32)
+                for space in cast(list[Box], [envs.single_observation_space, envs.single_action_space])
+            ]
+            super().__init__(envs.num_envs, *spaces)
+            self.metadata = envs.metadata
+
+        def reset(self) -> np.ndarray:
+            seeds: list[int | None] = self._seeds
+            stated_seeds = None if None in seeds else [int(seed or 0) for seed in seeds]
+            observations, info = self.envs.reset(seed=stated_seeds)
+            self.reset_infos = self._infos(info, np.ones(self.num_envs, dtype=bool))
+            self._reset_seeds()
+            self._reset_options()
+            return observations.astype(np.float32)
+
+        def step_async(self, actions: np.ndarray) -> None:
+            self._actions = actions
+
+        def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+            observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
+            ended = terminated | truncated
+            infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+            for k in np.flatnonzero(ended).tolist():
+                last = info["final_obs"][k].astype(np.float32)
+                infos[k] = {"terminal_observation": last, "TimeLimit.truncated": bool(truncated[k])}
+            for k, begun in enumerate(self._infos(info, ended) if ended.any() else ()):
+                if begun:
+                    self.reset_infos[k] = begun
+            return observations.astype(np.float32), rewards.astype(np.float32), ended, infos
+
+        @staticmethod
+        def _infos(info: dict[str, Any], begun: np.ndarray) -> list[dict[str, Any]]:
+            """Return the random values of each environment whose episode begins, as `SingleEnvironment.reset` does."""
+            drawn = {name: x for name, x in info.get("randomization", {}).items() if not name.startswith("_")}
+            return [
+                {"randomization": {name: x[k].copy() for name, x in drawn.items()}} if drawn and begun[k] else {}
+                for k in range(len(begun))
+            ]
+
+        def close(self) -> None:
+            self.envs.close()
+
+        def get_images(self) -> list[np.ndarray]:
+            return list(self.envs.render())
+
+        def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
+            value = getattr(self.envs, attr_name)
+            return [value for _ in self._get_indices(indices)]
+
+        def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
+            raise NotImplementedError(_together("set_attr", attr_name))
+
+        def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:
+            raise NotImplementedError(_together("env_method", method_name))
+
+        def env_is_wrapped(self, wrapper_class: Any, indices: int | Iterable[int] | None = None) -> list[bool]:
+            return [False for _ in self._get_indices(indices)]
+
+    return StableBaselinesEnvironment, VecMonitor
+
+
+def _together(method: str, name: str) -> str:
+    return (
+        f"{method}({name!r}): expected no single environment, since all step in one kernel; "
+        "make_vec_env makes single environments"
+    )
