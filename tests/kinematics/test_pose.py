@@ -49,8 +49,41 @@ def test_rotations_by_quarter_turns_in_pose_are_exact() -> None:
     assert np.array_equal(lw.pose(), np.eye(4))
 
 
+def test_batches_of_poses_equal_single_poses_for_all_notations() -> None:
+    rng = np.random.default_rng(0)
+    xyz, rpy, axis, angle = (
+        rng.normal(size=(5, 3)),
+        rng.normal(size=(2, 1, 3)),
+        rng.normal(size=(5, 3)),
+        rng.normal(size=2),
+    )
+    quaternions = rng.normal(size=(5, 4))
+    quaternions /= np.linalg.norm(quaternions, axis=-1, keepdims=True)
+    by_rpy, by_axis = lw.pose(xyz, rpy=rpy), lw.pose(xyz, axis=axis, angle=angle[:, None])
+    by_quaternion, by_name = lw.pose(quaternion_wxyz=quaternions), lw.pose((1, 2, 3), axis="y", angle=angle)
+    by_matrix = lw.pose(xyz, rotation=by_rpy[..., :3, :3])
+    assert by_rpy.shape == by_axis.shape == (2, 5, 4, 4)
+    for i in range(2):
+        assert np.array_equal(by_name[i], lw.pose((1, 2, 3), axis="y", angle=angle[i]))
+        for k in range(5):
+            assert np.array_equal(by_rpy[i, k], lw.pose(xyz[k], rpy=rpy[i, 0]))
+            assert np.array_equal(by_axis[i, k], lw.pose(xyz[k], axis=axis[k], angle=angle[i]))
+            assert np.array_equal(by_quaternion[k], lw.pose(quaternion_wxyz=quaternions[k]))
+            np.testing.assert_allclose(by_matrix[i, k], by_rpy[i, k], atol=1e-15)
+    np.testing.assert_allclose(
+        lw.pose(lw.rpy(by_rpy), rpy=lw.rpy(by_rpy))[..., :3, :3], by_rpy[..., :3, :3], atol=1e-14
+    )
+    assert lw.pose(np.empty((0, 3)), rpy=(0, 0, 1)).shape == (0, 4, 4)
+
+
 def test_invalid_poses_are_refused() -> None:
     bad = {
+        r"pose: xyz: expected positions \(..., 3\) \[m\], got an array of shape \(5, 2\)": {"xyz": np.ones((5, 2))},
+        r"pose: rpy: expected three numbers \[rad\], got an array of shape \(4,\)": {"rpy": np.ones((5, 4))},
+        r"pose: expected batches that broadcast together, got .*'xyz': \(5,\), 'rpy': \(4,\)": {
+            "xyz": np.ones((5, 3)),
+            "rpy": np.ones((4, 3)),
+        },
         r"pose: xyz: expected three numbers \[m\], got an array of shape \(2,\)": {"xyz": (1, 2)},
         r"pose: xyz: expected three numbers \[m\], got 'up'": {"xyz": "up"},
         r"pose: rpy: expected three numbers \[rad\], got \(0, 0, nan\)": {"rpy": (0, 0, math.nan)},

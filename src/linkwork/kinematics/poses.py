@@ -31,16 +31,17 @@ def pose(
     *,
     rpy: ArrayLike | None = None,
     axis: ArrayLike | str | None = None,
-    angle: float | None = None,
+    angle: ArrayLike | None = None,
     quaternion_wxyz: ArrayLike | None = None,
     rotation: ArrayLike | None = None,
 ) -> np.ndarray:
-    """Return X_ab (4, 4), the pose of a frame b in a frame a.
+    """Return X_ab (..., 4, 4), the pose of a frame b in a frame a.
 
-    ``xyz`` [m] is the position of b's origin. The rotation is one of: ``rpy``, URDF's roll, pitch and yaw [rad] about
-    the fixed axes x, then y, then z; ``axis`` (of any length, or "x", "y" or "z") and ``angle`` [rad], right-handed;
-    ``quaternion_wxyz``, a unit quaternion (w, x, y, z); a ``rotation`` matrix (3, 3), whose columns are b's axes, or a
-    Rotation of SciPy; or the identity by default.  `rpy` and `quaternion` are the inverse.
+    ``xyz`` (..., 3) [m] is the position of b's origin. The rotation is one of: ``rpy`` (..., 3), URDF's roll, pitch and
+    yaw [rad] about the fixed axes x, then y, then z; ``axis`` (..., 3), of any length, or "x", "y" or "z", and
+    ``angle`` (...) [rad], right-handed; ``quaternion_wxyz`` (..., 4), unit quaternions (w, x, y, z); ``rotation``
+    matrices (..., 3, 3), whose columns are b's axes, or a Rotation of SciPy; or the identity by default.  Leading axes
+    are a batch and broadcast together.  `rpy` and `quaternion` are the inverse.
     Angles that are the float nearest to a multiple of π/2 give exact zeros and ones.
 
     >>> import math
@@ -50,11 +51,15 @@ def pose(
            [ 0. ,  1. ,  0. ,  0. ],
            [-1. ,  0. ,  0. ,  0.3],
            [ 0. ,  0. ,  0. ,  1. ]])
+    >>> lw.pose([(0, 0, 0.3), (0, 0, 0.5)], axis="x", angle=math.pi).shape
+    (2, 4, 4)
 
     Raises ValueError for invalid values, and for more than one rotation.
     """
-    position = _vector(xyz, "xyz", "m")
-    rotations = {"rpy": rpy, "axis": axis, "quaternion_wxyz": quaternion_wxyz, "rotation": rotation}
+    matrix: Any = rotation
+    if hasattr(matrix, "as_matrix"):
+        matrix = matrix.as_matrix()
+    rotations = {"rpy": rpy, "axis": axis, "quaternion_wxyz": quaternion_wxyz, "rotation": matrix}
     names = [name for name, value in rotations.items() if value is not None]
     if len(names) > 1:
         raise ValueError(
@@ -62,16 +67,58 @@ def pose(
         )
     if (axis is None) != (angle is None):
         raise ValueError("pose: axis, angle: expected both or neither, got one")
-    R = Rotation.identity()
+    turns = {name: value for name, value in {**rotations, "angle": angle}.items() if value is not None}
+    lead = _batch_shape("xyz", xyz)
+    leads = {name: _batch_shape(name, value) for name, value in turns.items()}
+    if not lead and not any(leads.values()):
+        return Pose(_rotation(**turns), _vector(xyz, "xyz", "m")).matrix()
+    try:
+        of_turns = np.broadcast_shapes(*leads.values())
+        result = np.zeros((*np.broadcast_shapes(lead, of_turns), 4, 4))
+    except ValueError:
+        raise ValueError(f"pose: expected batches that broadcast together, got { ({'xyz': lead} | leads) }") from None
+    result[..., :3, 3] = checked_array(xyz, "pose: xyz: expected positions (..., 3) [m]", (*lead, 3))
+    result[..., 3, 3] = 1.0
+    each = {name: _repeated(value, len(leads[name]), of_turns) for name, value in turns.items()}
+    R = np.empty((*of_turns, 3, 3))
+    for index in np.ndindex(of_turns):
+        R[index] = _rotation(**{name: x if isinstance(x, str) else x[index] for name, x in each.items()}).rows()
+    result[..., :3, :3] = R
+    return result
+
+
+_RANKS = {"xyz": 1, "rpy": 1, "axis": 1, "angle": 0, "quaternion_wxyz": 1, "rotation": 2}
+"""Dimensions of one value of each argument of `pose`."""
+
+
+def _batch_shape(name: str, value: Any) -> tuple[int, ...]:
+    """Return the leading dimensions of an argument of `pose`; () for values that are refused later."""
+    try:
+        shape: tuple[int, ...] = np.shape(value)
+    except ValueError:  # a ragged list
+        return ()
+    return shape[: max(len(shape) - _RANKS[name], 0)]
+
+
+def _repeated(value: Any, leading: int, batch: tuple[int, ...]) -> Any:
+    """Return a value with ``leading`` batch dimensions, repeated to a batch shape; the name of an axis as it is."""
+    if isinstance(value, str):
+        return value
+    array = np.asarray(value)
+    return np.broadcast_to(array, (*batch, *array.shape[leading:]))
+
+
+def _rotation(
+    *, rpy: Any = None, axis: Any = None, angle: Any = None, quaternion_wxyz: Any = None, rotation: Any = None
+) -> Rotation:
+    """Return the rotation of one pose."""
     if rpy is not None:
-        R = Rotation.from_rpy(*_vector(rpy, "rpy", "rad"))
-    elif axis is not None:
-        R = _about(axis, angle)
-    elif quaternion_wxyz is not None:
-        R = _quaternion(quaternion_wxyz)
-    elif rotation is not None:
-        R = _matrix(rotation.as_matrix() if hasattr(rotation, "as_matrix") else rotation)
-    return Pose(R, position).matrix()
+        return Rotation.from_rpy(*_vector(rpy, "rpy", "rad"))
+    if axis is not None:
+        return _about(axis, angle)
+    if quaternion_wxyz is not None:
+        return _quaternion(quaternion_wxyz)
+    return Rotation.identity() if rotation is None else _matrix(rotation)
 
 
 @public
