@@ -111,6 +111,7 @@ def compared(model: Any, robot: Any, independent: list[str], function: Any, stat
         np.testing.assert_allclose(slope, expected, rtol=0, atol=1e-6 * max(np.abs(slope).max(), 1.0))
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["joint", "point", "function", "several"])
 def test_linear_models_with_constraints_that_depend_on_time_equal_differences(name: str) -> None:
     """Rates of independent velocities, the twist and acceleration of a frame, and the force of a joint."""
@@ -145,6 +146,7 @@ def test_linear_models_with_constraints_that_depend_on_time_equal_differences(na
     np.testing.assert_allclose(model.A[:n, n:], np.eye(n), atol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_linear_models_at_several_times_are_those_of_each_time() -> None:
     robot, independent = prescribed()["several"]
     times = np.array([0.2, 0.9])
@@ -175,6 +177,7 @@ def test_unsuitable_times_and_velocities_of_linear_models_are_refused() -> None:
         linear_model(chain(), q, v, tau=tau, time=0.7)
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["fourbar", "delta", "jansen_leg"])
 def test_slopes_of_force_torque_sensors_in_loops_equal_differences(name: str) -> None:
     """The wrench across a joint that closes a loop, and across one of the tree in the loop."""
@@ -217,6 +220,7 @@ def ray_lengths(X: Any, rays: Any, largest: float) -> Any:
     return np.array(result)
 
 
+@pytest.mark.slow(every=3)
 def test_slopes_of_range_sensors_equal_differences() -> None:
     """Rays of an arm, and of a coupler in a loop, end at a plane, at a ball or nowhere; the lengths are analytic."""
     z = np.array([0.36, 0.48, 0.8])

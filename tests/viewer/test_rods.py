@@ -1,6 +1,7 @@
 """Rods of `Distance` constraints join their points in documents, pages, plots, glTF files and live pages."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ def rod_ends(robot, q):
     return np.stack([np.stack([position(robot, q, x) for x in (rod.a, rod.b)], axis=-2) for rod in rods], axis=-3)
 
 
+@cache
 def mechanisms():
     """Return all robots with rods: the bundled ones without and with shapes, and a platform on rods from the world."""
     bundled = [lw.load(name) for name in lw.robots.names()]
@@ -68,7 +70,7 @@ def mechanisms():
         lw.Robot(replace(x.tree, frames=tuple(replace(f, visuals=(), collisions=()) for f in x.tree.frames)))
         for x in bundled
     ]
-    return [*bundled, *bare, rod_platform()]
+    return (*bundled, *bare, rod_platform())
 
 
 def motion(robot, steps=5, instances=2):
@@ -122,6 +124,7 @@ def red_rods(document):
     return replace(document, actors=(replace(actor, parts=parts),), lines=(), plots=())
 
 
+@pytest.mark.slow(every=3)
 def test_rods_of_plots_join_their_points_in_any_pose():
     for robot in mechanisms():
         for q in motion(robot)[:, 0]:
@@ -199,6 +202,7 @@ def test_pictures_of_rods_equal_those_of_cylinders_between_their_points(tmp_path
             assert (drawn != expected).sum() < 0.08 * expected.sum(), (robot.name, frame)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("instances", [1, 2])
 def test_rods_of_live_pages_join_their_points(instances):
     pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
