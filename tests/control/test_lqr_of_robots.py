@@ -32,6 +32,16 @@ def _run(robot: Any, tau: Any, q: np.ndarray, v: np.ndarray, step: float, count:
     return q, v
 
 
+def test_lqr_controllers_print_robot_gains_and_time() -> None:
+    robot = lw.load("double_pendulum")
+    for step, time in ((None, "continuous time"), (0.005, "dt = 0.005 s")):
+        regulator = lqr_about_state(robot, np.zeros(2), dt=step, actuators=robot.v_names[1])
+        assert repr(regulator) == f"<LQRController of 'double_pendulum': K (1, 4), {time}>"
+    path = robot.spline([0.0, 0.5], [[0.0, 0.0], [1.0, -0.5]], boundary="clamped")
+    regulator = lqr_about_trajectory(robot, path, Q=1.0, R=1.0)
+    assert repr(regulator) == "<TVLQRController of 'double_pendulum': K (50, 2, 4), 0 s to 0.5 s>"
+
+
 @pytest.mark.slow(every=3)
 def test_lqr_about_a_state_stabilises_a_robot_with_all_or_few_motors() -> None:
     robot = lw.load("double_pendulum")

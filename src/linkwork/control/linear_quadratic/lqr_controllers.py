@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.messages import short_repr, untimed
+from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, optional, positive
@@ -72,7 +72,8 @@ class LQRController(ReturnedValue):
     step: float | None = None
 
     def __repr__(self) -> str:
-        return short_repr(self)
+        time = "continuous time" if self.step is None else f"dt = {self.step:g} s"
+        return f"<LQRController of {self.robot.name!r}: K {self.K.shape}, {time}>"
 
     @property
     def dt(self) -> float | None:
@@ -232,7 +233,9 @@ class TVLQRController(ReturnedValue):
     passive: bool = True
 
     def __repr__(self) -> str:
-        return short_repr(self)
+        return (
+            f"<TVLQRController of {self.robot.name!r}: K {self.K.shape}, {self.times[0]:g} s to {self.times[-1]:g} s>"
+        )
 
     @property
     def robot(self) -> Any:
