@@ -114,3 +114,28 @@ def test_check_reads_mesh_files_relative_to_the_robots_file(linkwork, urdf, tmp_
     ran = linkwork("check", file, "--meshes", str(tmp_path))
     assert ran.code == 0 and "DENSITY" in ran.out
     assert linkwork("check", file, "--meshes", str(tmp_path / "nosuch")).code == 3
+
+
+def test_check_fails_for_warnings_when_asked_and_prints_none_when_quiet(linkwork, urdf):
+    odd = """<robot name="odd"><link name="base"/><link name="a"><inertial><mass value="1"/>
+      <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="3"/></inertial></link><foo/>
+      <joint name="hinge" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint></robot>"""
+    file = urdf(odd)
+    assert linkwork("check", file).code == 0 and linkwork("check", file, "--fail-on-warning").code == 1
+    assert linkwork("check", file, "--strict").code == 3 and linkwork("check", "arm7", "--fail-on-warning").code == 0
+    only_read = urdf('<robot name="bare"><link name="a"/><foo/></robot>', "bare.urdf")
+    assert linkwork("check", only_read, "--fail-on-warning").code == 1
+    loud, quiet = linkwork("info", file), linkwork("info", file, "--quiet")
+    assert "INERTIA_TRIANGLE" in loud.err and quiet.err == "" and quiet.out == loud.out
+
+
+def test_hints_about_files_name_options_of_the_command_line(linkwork, urdf):
+    indefinite = """<robot name="odd"><link name="a"><inertial><mass value="1"/>
+      <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="-1"/></inertial></link></robot>"""
+    ran = linkwork("info", urdf(indefinite))
+    assert ran.code == 3 and "--inertia nearest" in ran.err and "inertia=" not in ran.err
+    fingers = """<robot name="g"><link name="a"/><link name="b"/><link name="c"/>
+      <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+      <joint name="k" type="continuous"><parent link="a"/><child link="c"/><mimic joint="j"/></joint></robot>"""
+    assert "--mimic coupled" in linkwork("info", urdf(fingers)).err
+    assert "--xacro expands it" in linkwork("info", urdf("<robot/>", "arm.urdf.xacro")).err

@@ -94,3 +94,14 @@ def test_plan_and_distances_commands_use_the_objects_pairs_and_margins_of_a_scen
     pairs = {(x["a"], x["b"]): x["distance"] for x in json.loads(ran.out)["pairs"]}
     expected = setup.robot.distances(np.array(goal), setup.scene)
     assert pairs == dict(zip(expected.pairs, expected.distance.tolist(), strict=True))
+
+
+def test_check_scene_reports_errors_of_the_scene_before_missing_meshes(linkwork, urdf, tmp_path):
+    mesh = '<collision><geometry><mesh filename="a.stl"/></geometry></collision>'
+    file = urdf(f'<robot name="arm"><link name="base">{mesh}</link></robot>')
+    path = tmp_path / "wrong.json"
+    path.write_text('{"version": 1, "obstacels": []}')
+    ran = linkwork("check-scene", str(path), file)
+    assert ran.code == 3 and "obstacles" in ran.err and "--meshes" not in ran.err
+    path.write_text('{"version": 1, "obstacles": []}')
+    assert "--meshes" in linkwork("check-scene", str(path), file).err

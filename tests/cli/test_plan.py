@@ -35,6 +35,21 @@ def test_plan_command_starts_at_the_middle_of_joint_limits_that_exclude_zero(lin
     assert data["path"][0] == [0.0, 1.5] and data["path"][-1] == [0.5, 1.5]
 
 
+def test_plan_command_locks_joints_where_they_start(linkwork, files):
+    file, scene, _ = files
+    command = ("plan", file, "--scene", scene, "--start", "j=1.2", "k=0.3")
+    data = json.loads(linkwork(*command, "--goal", "j=0.7", "--lock", "k", "--json").out)
+    assert data["status"] == "solved" and {q[1] for q in data["path"]} == {0.3} and data["path"][-1][0] == 0.7
+    beyond = json.loads(linkwork(*command, "--goal", "j=-1.2", "--lock", "k", "--time-limit", "0.5", "--json").out)
+    assert beyond["status"] != "solved"  # the post is in the way of the stretched arm
+    for goal, joint, message in (
+        (("k=0.4",), "k", "--lock: k starts at 0.3, and a goal moves it to 0.4"),
+        (("j=0.4",), "kk", "did you mean 'k'"),
+    ):
+        ran = linkwork(*command, "--goal", *goal, "--lock", joint)
+        assert ran.code == 2 and message in ran.err
+
+
 @pytest.mark.slow(every=3)
 def test_plan_command_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
     file, scene, obstacles = files

@@ -17,7 +17,7 @@ import numpy as np
 
 from linkwork import Robot, load
 from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
-from linkwork.cli.output import Terminal, escaped, label, quantity
+from linkwork.cli.output import Terminal, as_options, escaped, label, quantity
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.values import pose_of, positive
 from linkwork.errors import Issue, ModelError, UnknownNameError
@@ -64,6 +64,7 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         help="free the base, or fix it (default: as the file says)",
     )
     parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
+    parser.add_argument("--quiet", action="store_true", help="print no warnings and notes")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
     parser.add_argument(
@@ -189,7 +190,7 @@ def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
 def log_issues(issues: Iterable[Issue], terminal: Terminal) -> None:
     """Log the findings of a report: notes, and repairs or losses as warnings."""
     for issue in issues:
-        (terminal.note if issue.is_note else terminal.warning)(str(issue))
+        (terminal.note if issue.is_note else terminal.warning)(as_options(str(issue)))
 
 
 def read_robot(name: str, **options: Any) -> Robot:
@@ -213,7 +214,7 @@ def read_robot(name: str, **options: Any) -> Robot:
     except ModelError as error:
         texts = [str(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
-        raise CommandError(BAD_MODEL, text) from error
+        raise CommandError(BAD_MODEL, as_options(text)) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     except (TypeError, ValueError) as error:  # an option that the file's format does not have, a folder that is none

@@ -8,8 +8,9 @@ FAILED, USAGE, BAD_MODEL, INTERRUPTED, NO_READER = 1, 2, 3, 130, 141
 
 EXIT_CODES: dict[int, str] = {
     0: "done",
-    FAILED: "failed: no solution, robots that differ, a file that cannot be written, a package that is not installed",
-    USAGE: "wrong usage: invalid arguments, or names that the robot does not have",
+    FAILED: "failed: no solution, robots that differ, an error while writing, a package that is not installed",
+    USAGE: "wrong usage: invalid arguments, names that the robot does not have, a file to write that exists already or "
+    "whose folder does not exist",
     BAD_MODEL: "a robot file that cannot be read, or a robot that the command does not support",
     INTERRUPTED: "interrupted (Ctrl-C)",
     NO_READER: "the reader of the output has closed it",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from linkwork import __version__
 from linkwork._util.messages import nearest
 from linkwork.cli.command_error import BAD_MODEL, EXIT_CODES, FAILED, INTERRUPTED, NO_READER, USAGE, CommandError
 from linkwork.cli.commands import COMMANDS
-from linkwork.cli.output import Stream, Terminal, escaped
+from linkwork.cli.output import Stream, Terminal, as_options, escaped
 from linkwork.cli.parser import CommandParser
 from linkwork.errors import (
     CacheWarning,
@@ -30,15 +29,15 @@ from linkwork.errors import (
 __all__ = ["main"]
 
 _OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
-_ARGUMENT = re.compile(r"\b(\w+)='(\w+)'")  # an argument in a warning, which is an option here
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (``sys.argv`` without arguments) and return the exit code."""
-    terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr))
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
+    terminal = Terminal(Stream(sys.stdout), Stream(sys.stderr), is_quiet="--quiet" in words)
     try:
         with _warnings_logged(terminal):
-            code = _run(arguments, terminal)
+            code = _run(words, terminal)
         terminal.out.flush()
         return code
     except CommandError as error:
@@ -59,8 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def _run(arguments: Sequence[str] | None, terminal: Terminal) -> int:
-    words = [*(sys.argv[1:] if arguments is None else arguments)]
+def _run(words: Sequence[str], terminal: Terminal) -> int:
     if words[:2] == ["check", "scene"] and not os.path.exists("scene"):
         words = ["check-scene", *words[2:]]
     parser = _parser(next((word for word in words if not word.startswith("-")), ""))
@@ -110,7 +108,7 @@ def _warnings_logged(terminal: Terminal) -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *position: Any, **more: Any) -> None:
             if issubclass(category, _OWN):
-                text = _ARGUMENT.sub(lambda result: f"--{result[1].replace('_', '-')} {result[2]}", str(message))
+                text = as_options(str(message))
                 if text not in logged:
                     terminal.warning(escaped(text))
                 logged.add(text)

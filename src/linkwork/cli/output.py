@@ -6,6 +6,7 @@ width: empty columns are omitted, and columns that do not fit follow below.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from linkwork._util.messages import cut, escaped, label, number, number_list, ta
 __all__ = [
     "Stream",
     "Terminal",
+    "as_options",
     "columns_of",
     "escaped",
     "finite",
@@ -38,15 +40,29 @@ class Terminal:
 
     out: Stream
     log: Stream
+    is_quiet: bool = False  # True if warnings and notes are not printed
 
     def warning(self, text: str) -> None:
-        self.log.line(f"linkwork: warning: {text}")
+        self._log(f"linkwork: warning: {text}")
 
     def note(self, text: str) -> None:
-        self.log.line(f"linkwork: note: {text}")
+        self._log(f"linkwork: note: {text}")
+
+    def _log(self, line: str) -> None:
+        if not self.is_quiet:
+            self.log.line(line)
 
     def error(self, text: str) -> None:
         self.log.line(f"linkwork: error: {text}")
+
+
+_ARGUMENT = re.compile(r"""\b(\w+)=(['"])(\w+)\2""")
+_XACRO = "load(path, xacro=True)"
+
+
+def as_options(message: str) -> str:
+    """Return a message of Python code with options instead of arguments: ``--mimic coupled`` for mimic="coupled"."""
+    return _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3]}", message).replace(_XACRO, "--xacro")
 
 
 def quantity(count: int, singular: str) -> str:

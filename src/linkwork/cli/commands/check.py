@@ -1,7 +1,7 @@
 """`linkwork check`: what is physically odd about a robot, and whether its constraints and limits can be satisfied.
 
 Exit codes: 1 if the constraints cannot be satisfied, for findings that are errors, for a difference from a library of
-``--beside``, and with ``--strict`` for warnings; others as for all commands.
+``--beside``, and with ``--strict`` or ``--fail-on-warning`` for warnings; others as for all commands.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_meshes(parser)
     add_beside(parser)
     add_sampling(parser)
+    parser.add_argument(
+        "--fail-on-warning",
+        action="store_true",
+        help="exit with code 1 for warnings, those of the file too, which are errors of code 3 with --strict",
+    )
     add_json(parser)
 
 
@@ -48,6 +53,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         for one in beside:
             terminal.out.lines(["", *one.lines(columns)])
     is_odd = model.errors or (arguments.strict and model.warnings)
+    is_odd = is_odd or (arguments.fail_on_warning and (model.warnings or robot.report.repairs))
     return 0 if result.assembled and not is_odd and all(one.same for one in beside) else FAILED
 
 

@@ -55,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = None
     if arguments.file is not None:
-        robot = with_meshes(robot_of(arguments, terminal), arguments)
+        robot = robot_of(arguments, terminal)
+        setup_of(arguments.scene, robot, arguments, BAD_MODEL)  # errors of the scene before those of mesh files
+        robot = with_meshes(robot, arguments)
     elif arguments.q is not None or arguments.configuration is not None:
         raise CommandError(USAGE, "--q and --configuration need a robot: linkwork check-scene SCENE ROBOT")
     setup = setup_of(arguments.scene, robot, arguments, BAD_MODEL)

@@ -91,6 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_limits(parser)
     parser.add_argument(
+        "--lock", metavar="JOINT", nargs="+", action="extend", default=[], help="joints that stay where they start"
+    )
+    parser.add_argument(
         "--resolution", metavar="X", type=number_from(1e-6), default=0.05, help="step of sampled motions"
     )
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
@@ -124,7 +127,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     try:
         start = configuration_of(robot, "--start", arguments.start or [], start_configuration(robot))
         goals = _goals(robot, arguments, start)
-        limits = limits_of(robot, arguments.position_limits)
+        limits = _locked(robot, arguments.lock, start, goals) | (limits_of(robot, arguments.position_limits) or {})
         frames_to_draw(robot, arguments.frame)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
@@ -147,7 +150,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 touching=setup.touching,
                 seed=arguments.seed,
                 time_limit=arguments.time_limit,
-                position_limits=limits,
+                position_limits=limits or None,
                 max_iterations=arguments.max_iterations,
                 progress=progress,
             )
@@ -190,6 +193,19 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
         result.append({frame: pose_of(f"--pose {frame}", texts)})
     if not result:
         raise ValueError("expected a goal: --goal a configuration, or --pose of a frame")
+    return result
+
+
+def _locked(robot: Robot, joints: list[str], start: np.ndarray, goals: list[Any]) -> dict[str, tuple[float, float]]:
+    """Return limits that hold joints at the start, by coordinate.  Raises UnknownNameError and ValueError."""
+    result = {}
+    for joint in joints:
+        for k in robot.q_index([joint]).tolist():
+            name, value = robot.q_names[k], float(start[k])
+            moved = next((goal[k] for goal in goals if isinstance(goal, np.ndarray) and goal[k] != value), None)
+            if moved is not None:
+                raise ValueError(f"--lock: {name} starts at {value:g}, and a goal moves it to {moved:g}")
+            result[name] = value, value
     return result
 
 
