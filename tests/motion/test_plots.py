@@ -53,6 +53,21 @@ def test_trajectory_plots_shade_limits_and_name_joints(arm):
             motion.plot(**options)
 
 
+def test_plots_of_trajectories_have_separate_axes_for_angles_and_lengths():
+    robot = lw.load("scissor_lift").without_constraints()
+    q = np.linspace(0.0, 0.3, 3)[:, None] * np.arange(1.0, robot.nq + 1.0)
+    motion = robot.spline([0.0, 1.0, 2.0], q)
+    axes = motion.plot(num_samples=20)
+    assert [axis.get_ylabel() for axis in axes][:4] == ["q [m]", "q [rad]", "v [m/s]", "v [rad/s]"]
+    state, slide = motion.sampled(num_samples=20)[1], robot.joint("slide").v_slice.start
+    for axis, x in ((axes[0], state.q), (axes[2], state.v)):
+        (line,) = [line for line in axis.lines if line.get_label() == "slide"]
+        assert np.array_equal(line.get_ydata(), x[:, slide])
+    figure = matplotlib.pyplot.figure()
+    together = motion.plot(figure.subplots(4), num_samples=20)
+    assert [axis.get_ylabel() for axis in together][:2] == ["q [m, rad]", "v [m/s, rad/s]"]
+
+
 @pytest.mark.slow(every=3)
 def test_phase_plane_plot_names_the_active_limit():
     path = lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 2.0, 1.0], [0.0, 0.5, 0.0]]])

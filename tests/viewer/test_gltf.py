@@ -88,8 +88,8 @@ class Read:
 
 def test_documents_that_count_states_are_played_at_their_pace(tmp_path):
     arm = lw.load("arm6")
-    still = robot_document(arm, wave(arm, 4, 1))
-    document = replace(still, times=np.arange(4.0), is_timed=False, axis="state", pace=5.0)
+    posed = robot_document(arm, wave(arm, 4, 1))
+    document = replace(posed, times=np.arange(4.0), is_timed=False, axis="state", pace=5.0)
     document.show(glb=tmp_path / "states.glb")
     gltf = Read(tmp_path / "states.glb").gltf
     clocks = {sampler["input"] for sampler in gltf["animations"][0]["samplers"]}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import label_time, mark_times, new_axes, plot_lines, quantity_label
+from linkwork._util.plotting import label_time, lines_by_unit, mark_times, new_axes, plot_lines, quantity_label
 from linkwork._util.validation import integer
 from linkwork.model.coordinate_names import units_of
 from linkwork.motion.arguments import own_limits, read_limit, read_positions
@@ -22,35 +22,49 @@ _MAX_KNOTS = 50  # vertical lines
 def plot_trajectory(trajectory: Any, axes: Any, n: int, limits: Any, columns: int) -> Any:
     """Return axes with plots of q, v, a and the jerk, one below the other, with limits shaded.
 
-    n is the number of times.  The coordinates are distributed over ``columns``.
+    n is the number of times.  Each unit has axes of its own.  The coordinates are distributed over ``columns``.
     """
     columns = integer("plot", "columns", columns, least=1)
     known = _limits(trajectory, limits)
     if not trajectory.is_timed:  # limits of derivatives by time have no effect
         known = {order: sides for order, sides in known.items() if order == 0}
     columns = min(columns, trajectory.nv)
-    passed_axes = axes
-    axes = new_axes(4, (8.0 + 4.0 * (columns - 1), 8.0), columns) if axes is None else axes
     robot = trajectory.robot
     t, state = trajectory.sampled(num_samples=n)
-    rows: list[tuple[Any, np.ndarray]]
-    rows = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]
-    for order, (quantity, x) in enumerate(rows):
-        names = None if robot is None else robot.q_names if quantity == "q" else robot.v_names
-        for j, shown in enumerate(np.array_split(np.arange(x.shape[-1]), columns)):
-            axis = axes[order] if np.ndim(axes) == 1 else axes[order][j]
-            lines = {str(k) if names is None else names[k]: x[:, k] for k in shown}
-            lower, upper = (side[shown] for side in known[order]) if order in known else (None, None)
-            few = 4 if columns == 1 else 1
-            plot_lines(axis, t, lines, legend=order == 0, columns=few, lower=lower, upper=upper)
+    quantities: list[tuple[Any, np.ndarray]]
+    quantities = [*zip(("q", "v", "a"), state, strict=True), ("jerk", trajectory.jerk(t))]
+    rows = []
+    for order, (quantity, x) in enumerate(quantities):
+        names = (robot.q_names if order == 0 else robot.v_names) if robot is not None else map(str, range(x.shape[-1]))
+        units = () if robot is None else units_of(robot.tree, quantity)
+        label = quantity if trajectory.is_timed else "q" + order * "′"
+        by_unit = lines_by_unit(label, [*names], units, x) if axes is None else _together(label, [*names], units, x)
+        rows += [(order, *row) for row in by_unit]
+    passed_axes = axes
+    axes = new_axes(len(rows), (8.0 + 4.0 * (columns - 1), 2.0 * len(rows)), columns) if axes is None else axes
+    for k, (order, label, lines, indices) in enumerate(rows):
+        if order and not trajectory.is_timed:
+            label = label.partition(" [")[0]
+        for j, shown in enumerate(np.array_split(np.arange(len(indices)), columns)):
+            axis = axes[k] if np.ndim(axes) == 1 else axes[k][j]
+            at = [indices[m] for m in shown]
+            lower, upper = (side[at] for side in known[order]) if order in known else (None, None)
+            few, named = 4 if columns == 1 else 1, [*lines.items()]
+            chosen = dict(named[m] for m in shown)
+            plot_lines(axis, t, chosen, legend=order == 0, columns=few, lower=lower, upper=upper)
             mark_times(axis, trajectory.knots[:: max(len(trajectory.knots) // _MAX_KNOTS, 1)])
-            units = () if robot is None or (order and not trajectory.is_timed) else units_of(robot.tree, quantity)
-            label = quantity if trajectory.is_timed else "q" + order * "′"
-            axis.set_ylabel(quantity_label(label, units) if j == 0 else "")
-        if passed_axes is not None and order + 1 == len(np.atleast_1d(passed_axes)):
+            axis.set_ylabel(label if j == 0 else "")
+        if passed_axes is not None and k + 1 == len(np.atleast_1d(passed_axes)):
             break
     label_time(axes, "t [s]" if trajectory.is_timed else "path length [rad, m]")
     return axes
+
+
+def _together(
+    label: str, names: list[str], units: Sequence[str], x: np.ndarray
+) -> list[tuple[str, dict[str, np.ndarray], list[int]]]:
+    """Return one row of lines for all units, for axes that the caller passed."""
+    return [(quantity_label(label, units), dict(zip(names, x.T, strict=True)), [*range(len(names))])]
 
 
 def _limits(trajectory: Any, value: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:

@@ -119,8 +119,8 @@ class TrajectoryOutput(Shown):
         It needs ``pip install "linkwork[figures]"``.  Curves have ``num_samples`` points.  ``limits`` near the curves
         are shaded: True for the robot's limits of position and velocity, False for none, or a dict of "position",
         "velocity", "acceleration" and "jerk" in addition, each a number, an array, a pair (lower, upper) or a dict of
-        these by joint, as in `limit_margins`. With several ``columns`` coordinates are distributed over them, and the
-        axes are (4, columns).
+        these by joint, as in `limit_margins`. With several ``columns`` coordinates are distributed over them.  New
+        axes are (rows, columns): a row for each quantity and unit, so four for revolute joints.
         """
         from linkwork.motion.plots import plot_trajectory
 
