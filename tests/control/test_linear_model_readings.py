@@ -12,6 +12,7 @@ from linkwork.constraints import Holonomic, Prescribed
 from linkwork.control import linear_model
 from linkwork.model.friction_laws import NO_FRICTION
 from linkwork.simulation import ForceTorqueSensor, RangeSensor
+from linkwork.simulation.sensors.sensor import SensorInput
 
 STEP = 1e-5  # [rad, m, 1/s] of central differences
 PASSIVE: dict[str, Any] = {"passive": True, "friction": NO_FRICTION}
@@ -261,3 +262,44 @@ def test_slopes_of_range_sensors_equal_differences() -> None:
             slope = (ends[0] - ends[1]) / (2.0 * STEP)
             np.testing.assert_allclose(slope, model.C[:, : robot.nv] @ change, rtol=0, atol=1e-6 * np.abs(slope).max())
         assert not model.C[:, robot.nv :].any() and not model.D.any()
+
+
+@pytest.mark.slow(every=3)
+def test_slopes_of_range_sensors_at_all_shapes_and_links_equal_differences_of_their_readings() -> None:
+    """Rays from the wrist of an arm, at solids in general position, a height field, and the arm's first link."""
+    robot = chain().with_collisions("turn link", lw.shapes.Box((0.5, 0.6, 0.7)))
+    rng = np.random.default_rng(8)
+    q, v, tau = robot.random_configuration(rng), *rng.normal(size=(2, robot.nv))
+    solids: Any = [
+        lw.shapes.Box((0.6, 0.8, 0.7)),
+        lw.shapes.Cylinder(0.4, 0.9),
+        lw.shapes.Capsule(0.3, 0.6),
+        lw.shapes.Ellipsoid((0.3, 0.4, 0.5)),
+        lw.shapes.Cone(0.5, 0.9),
+        lw.shapes.Polytope(rng.normal(size=(12, 3)) * 0.4),
+        lw.shapes.Rounded(lw.shapes.Box((0.4, 0.5, 0.6)), 0.1),
+    ]
+    scene, X = lw.Scene(), robot.pose(q, "wrist link")
+    for k, shape in enumerate(solids):
+        angle = 2.0 * np.pi * k / len(solids)
+        at = X[:3, 3] + (3.0 * np.cos(angle), 3.0 * np.sin(angle), 0.4)
+        scene = scene.with_shape(f"{k}", shape, lw.pose(xyz=at, rpy=rng.uniform(-1.0, 1.0, 3)))
+    ground = lw.shapes.HeightField(rng.uniform(-0.2, 0.2, (12, 12)), (0.5, 0.5))
+    scene = scene.with_shape("ground", ground, lw.pose(xyz=X[:3, 3] - (0.0, 0.0, 2.5)))
+    aims = [scene[name].pose.matrix()[:3, 3] for name in scene.names[:-1]]
+    aims += [X[:3, 3] + (0.13, -0.21, -2.5), robot.pose(q, "turn link")[:3, 3]]
+    rays = (np.array(aims) - X[:3, 3]) @ X[:3, :3]
+    sensor = RangeSensor("wrist link", tuple(map(tuple, rays)), scene=scene, links=("turn link",), max_range=9.0)
+    model = linear_model(robot, q, v, tau=tau, inputs=list(robot.v_names), sensors={"lidar": sensor})
+
+    def readings(at: Any) -> Any:
+        return np.array(sensor.readings(SensorInput(robot, 0.0, at, v, 0.0 * v, tau)), dtype=float)
+
+    assert (readings(q) > 0.0).all() and (readings(q) < 9.0).all()
+    for change in rng.normal(size=(5, robot.nv)):
+        slope = (readings(robot.integrate(q, STEP * change)) - readings(robot.integrate(q, -STEP * change))) / (
+            2 * STEP
+        )
+        expected = model.C[:, : robot.nv] @ change
+        np.testing.assert_allclose(slope, expected, rtol=0, atol=1e-6 * np.abs(slope).max())
+        assert np.abs(slope).min() > 1e-6

@@ -258,3 +258,18 @@ def test_rod_between_equal_points_is_drawn_as_a_point(tmp_path):
     (node,) = read.nodes(part.link)
     vertices = placed(document.surfaces[part.surface], read.pose(node, 0))
     assert np.isfinite(vertices).all() and np.abs(vertices).max() < 0.01
+
+
+def test_rods_with_an_invalid_end_are_refused(tmp_path):
+    robot = rod_platform()
+    document = robot_document(robot, robot.neutral())
+    (actor,) = document.actors
+    k, rod = drawn_rods(document)[0]
+    for end, words in (
+        ((9, np.zeros(3)), r"end\[0\]"),
+        ((0, np.zeros(2)), r"end\[1\]"),
+        ((0, np.full(3, np.nan)), r"end"),
+    ):
+        parts = (*actor.parts[:k], replace(rod, end=end), *actor.parts[k + 1 :])
+        with pytest.raises(ValueError, match=rf"parts\[{k}\]\.{words}"):
+            write_glb(replace(document, actors=(replace(actor, parts=parts),)), tmp_path / "rod.glb")
