@@ -90,7 +90,8 @@ def test_meshes_outside_of_all_searched_folders_are_reported_and_read_by_an_opti
     for ending in WRITERS:
         path = tmp_path / "other" / f"arm.{ending}"
         again = lw.load(path)
-        assert [x.code for x in again.report.warnings if x.code.startswith("MESH")] == ["MESH_MISSING"]
+        (note,) = [x for x in again.report.warnings if x.code.startswith("MESH")]
+        assert note.code == "MESH_MISSING" and f"meshes=[{str(tmp_path / 'project' / 'arm' / 'meshes')!r}]" in note.hint
         (mesh,) = [g.shape for f in again.tree.frames for g in f.visuals]
         assert mesh.uri == "../project/arm/meshes/part a.obj"
         hulls = again.with_collision_hulls([tmp_path / "project" / "arm"])

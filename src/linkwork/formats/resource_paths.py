@@ -104,7 +104,7 @@ def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
     if not names:
         return tree
     search, unknown = resource_paths(tree.files, package_dirs), set[str]()
-    missing, first = 0, None
+    missing, first, outside = 0, None, dict[str, None]()
     for uri, link in islice(names.items(), _MOST_MESHES):
         package = "/".join(uri.split("/")[:3]) if uri.startswith(("package://", "model://")) else ""
         if package in unknown:
@@ -116,10 +116,17 @@ def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
             unknown |= {package} if error.code == "PACKAGE_UNKNOWN" else set()
             where = Location(tree.source, None, None, f"robot[{tree.name}]/link[{link}]")
             first, missing = first or search_issue(error, where), missing + 1
+            if error.code == "PATH_ESCAPE" and tree.trusted and tree.source and "://" not in uri:
+                path = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(tree.source)), uri))
+                if os.path.isfile(path):
+                    outside.setdefault(os.path.dirname(path))
     if first is None:
         return tree
     message = f"{missing} of {len(names)} mesh files are not found, such as {first.message}"
     hint = "no mesh is needed for kinematics and dynamics; shapes.load_mesh(name, folders) reads one"
+    if outside:
+        folders = ", ".join(map(repr, islice(outside, _MOST_PATHS)))
+        hint = f"files outside of the robot's folders are read by show(meshes=[{folders}]) and with_collision_hulls"
     note = Issue("MESH_MISSING", message, first.where, hint)
     return replace(tree, report=Report((*tree.report.warnings, note)))
 
