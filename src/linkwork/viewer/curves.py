@@ -36,7 +36,7 @@ def coordinate_plots(
     """Return one plot of values (T, n) for each unit but 1; a limit that is not finite counts as no limit."""
     plots = []
     for unit in dict.fromkeys(units):
-        columns = [k for k, other in enumerate(units) if other == unit]
+        columns = [k for k, unit_of_column in enumerate(units) if unit_of_column == unit]
         if unit == "1" or not columns:
             continue
         low, high = (None if x is None or not np.isfinite(x[columns]).any() else x[columns] for x in (lower, upper))

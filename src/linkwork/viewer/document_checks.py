@@ -29,8 +29,8 @@ class _Checks:
             for have, want in zip(result.shape, shape, strict=True)
         )
         if not fits or result.dtype.kind not in "fiub":
-            wanted = ", ".join("any" if n is None else str(n) for n in shape)
-            self.fail(argument, f"numbers of shape ({wanted})", f"{result.dtype} of shape {result.shape}")
+            expected = ", ".join("any" if n is None else str(n) for n in shape)
+            self.fail(argument, f"numbers of shape ({expected})", f"{result.dtype} of shape {result.shape}")
         if finite and result.dtype.kind == "f" and not np.isfinite(result).all():
             self.fail(argument, "finite numbers", "NaN or infinity")
         return result

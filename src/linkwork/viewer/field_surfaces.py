@@ -124,8 +124,8 @@ def _faces(pattern: int) -> list[tuple[tuple[int, int], ...]]:
         if not _is_even((a, b, c, d)):
             c, d = d, c
         return [((a, c), (a, d), (b, d)), ((a, c), (b, d), (b, c))]
-    lone, others = (inside[0], outside) if len(inside) == 1 else (outside[0], inside)
-    x, y, z = others
+    lone, opposite = (inside[0], outside) if len(inside) == 1 else (outside[0], inside)
+    x, y, z = opposite
     if _is_even((lone, x, y, z)) != (len(inside) == 1):
         y, z = z, y
     return [((lone, x), (lone, y), (lone, z))]

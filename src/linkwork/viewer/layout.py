@@ -72,14 +72,14 @@ def side_by_side(
     """
     if isinstance(contents, (str, SceneDocument)) or has_document(contents):
         raise TypeError(f"side_by_side: contents: expected a list of objects to show, got {contents!r}")
-    documents = [_document("side_by_side", f"contents[{k}]", one, {}) for k, one in enumerate(contents)]
+    documents = [_document("side_by_side", f"contents[{k}]", content, {}) for k, content in enumerate(contents)]
     if not 1 <= len(documents) <= _MAX_DOCUMENTS:
         expected = f"1 to {_MAX_DOCUMENTS} objects"
         raise ValueError(f"side_by_side: contents: expected {expected} to show, got {len(documents)}")
     if titles is not None:
         if isinstance(titles, str) or len(titles) != len(documents):
             raise ValueError(f"side_by_side: titles: expected {len(documents)} titles, got {titles!r}")
-        names = [name("side_by_side", f"titles[{k}]", one) for k, one in enumerate(titles)]
+        names = [name("side_by_side", f"titles[{k}]", title) for k, title in enumerate(titles)]
     else:
         names = [document.title for document in documents]
     bounds = [document_bounds(document) for document in documents]
@@ -174,7 +174,7 @@ class _Merged:
         self.surfaces: list[Surface] = []
         self.actors: list[Actor] = []
         self.props: list[Prop] = []
-        self.others: dict[str, list[Any]] = {key: [] for key in ("lines", "points", "arrows", "frames", "plots")}
+        self.items: dict[str, list[Any]] = {key: [] for key in ("lines", "points", "arrows", "frames", "plots")}
         self.texts: list[Text] = []
         self._index: dict[int, int] = {}
         self._names: set[str] = set()
@@ -184,8 +184,8 @@ class _Merged:
         index = [self._of(surface) for surface in document.surfaces]
         document = moved(document, shift)
 
-        def part(one: Part) -> Part:
-            return replace(one, surface=index[one.surface])
+        def part(drawn_part: Part) -> Part:
+            return replace(drawn_part, surface=index[drawn_part.surface])
 
         self.actors += [
             replace(actor, name=self._new_name(actor.name, title), parts=tuple(map(part, actor.parts)))
@@ -193,8 +193,8 @@ class _Merged:
         ]
         self.props += [replace(p, surface=index[p.surface]) for p in document.props]
         for key in ("lines", "points", "arrows", "frames"):
-            self.others[key] += getattr(document, key)
-        self.others["plots"] += [replace(x, title=f"{title}: {x.title}") for x in document.plots]
+            self.items[key] += getattr(document, key)
+        self.items["plots"] += [replace(x, title=f"{title}: {x.title}") for x in document.plots]
         self.texts += document.texts
 
     def _of(self, surface: Surface) -> int:
@@ -224,5 +224,5 @@ class _Merged:
             is_timed=documents[0].is_timed,
             axis=documents[0].axis,
             pace=documents[0].pace,
-            **{key: tuple(values) for key, values in self.others.items()},
+            **{key: tuple(values) for key, values in self.items.items()},
         )

@@ -91,13 +91,13 @@ def _isolated(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
         raise error.of(FileNotFoundError, ImportError) from None
     surfaces: list[tuple[Surface, Color | None]] = []
     for k, color in enumerate(answer.data["colors"]):
-        given = {name: answer.arrays.get(f"{k}.{name}") for name in ("normals", "colors", "uv")}
+        attributes = {name: answer.arrays.get(f"{k}.{name}") for name in ("normals", "colors", "uv")}
         texture = answer.arrays.get(f"{k}.texture")
         vertices, triangles = answer.arrays[f"{k}.vertices"], answer.arrays[f"{k}.triangles"]
         if vertices.shape[1:] != (3,) or triangles.shape[1:] != (3,) or triangles.max(initial=0) >= len(vertices):
             raise ValueError(f"mesh {mesh.uri!r}: the process that reads the file returned invalid triangles")
         image = None if texture is None else texture.tobytes()
-        surface = Surface(vertices, triangles, texture=image, **given)
+        surface = Surface(vertices, triangles, texture=image, **attributes)
         rgba: Any = None if color is None else tuple(map(float, color))
         surfaces.append((surface, rgba))
     return MeshSurfaces(tuple(surfaces), tuple(map(str, answer.data["notes"])))
@@ -110,10 +110,10 @@ def surfaces_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str,
     result = _loaded(mesh, FileSearch(tuple(request["folders"]), packages))
     arrays: dict[str, np.ndarray] = {}
     for k, (surface, _) in enumerate(result.surfaces):
-        found = {name: getattr(surface, name) for name in ("vertices", "triangles", "normals", "colors", "uv")}
+        attributes = {name: getattr(surface, name) for name in ("vertices", "triangles", "normals", "colors", "uv")}
         if surface.texture is not None:
-            found["texture"] = np.frombuffer(surface.texture, np.uint8)
-        arrays |= {f"{k}.{name}": array for name, array in found.items() if array is not None}
+            attributes["texture"] = np.frombuffer(surface.texture, np.uint8)
+        arrays |= {f"{k}.{name}": array for name, array in attributes.items() if array is not None}
     return {"colors": [color for _, color in result.surfaces], "notes": result.notes}, arrays
 
 
@@ -144,7 +144,7 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
                         f"{source.file.name}: drawn without its materials, which refer to missing elements"
                     )
             is_gltf = source.kind == ".glb"
-            submeshes = [_Submesh.of(one, files.notes, is_gltf) for one in meshes]
+            submeshes = [_Submesh.of(loaded, files.notes, is_gltf) for loaded in meshes]
             if is_gltf:
                 for submesh in submeshes:
                     submesh.from_linear_colors()
@@ -156,7 +156,7 @@ def _loaded(mesh: Mesh, search: FileSearch) -> MeshSurfaces:
 def _read(trimesh: Any, data: bytes, kind: str, files: _NamedFiles) -> list[Any]:
     """Return the meshes of a file that have triangles, at their positions in the scene of the file."""
     scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, resolver=files, allow_remote=False)
-    return [one for one in scene.dump() if len(getattr(one, "faces", ()))]
+    return [mesh for mesh in scene.dump() if len(getattr(mesh, "faces", ()))]
 
 
 @dataclass

@@ -95,9 +95,9 @@ def _robot_html(robot: Any, picture: str) -> str:
     count = f"{len(tree.bodies)} moving joint{'' if len(tree.bodies) == 1 else 's'}"
     mass = "" if tree.inertias_ignored else f", {number(tree.mass)} kg"
     head = tag("div", tag("b", escape(label(tree.name))), f": {count}, nq {tree.nq}, nv {tree.nv}{mass}")
-    lines, own = tree_lines(tree), constraint_lines(tree)
+    lines, constraint_texts = tree_lines(tree), constraint_lines(tree)
     more = [f"… and more: {len(lines)} links in all"] if len(lines) > _MAX_LINES else []
-    drawn = escape("\n".join([*lines[:_MAX_LINES], *more, *own[:_MAX_LINES]]))
+    drawn = escape("\n".join([*lines[:_MAX_LINES], *more, *constraint_texts[:_MAX_LINES]]))
     rows = [joint._html_row() for joint in robot.joints]
     details = tag("pre", drawn, style="line-height: 1.2"), rows_table(rows, "joints") if rows else ""
     return tag("div", head, picture, tag("details", tag("summary", "links and joints"), *details))

@@ -149,16 +149,16 @@ def _shape_parts(
     for frame in tree.frames:
         for geometry in frame.visuals if layer == "visual" else frame.collisions:
             pose = compose(frame.placement, geometry.origin).matrix()
-            for one in surfaces.of_shape(geometry.shape, search):
-                placement = pose @ one.pose
-                if one.missing is not None:
-                    missing.append(MissingFile(one.missing, frame.body, placement[:3, 3]))
-                    chosen = one.color or _VISUAL
+            for placed in surfaces.of_shape(geometry.shape, search):
+                placement = pose @ placed.pose
+                if placed.missing is not None:
+                    missing.append(MissingFile(placed.missing, frame.body, placement[:3, 3]))
+                    chosen = placed.color or _VISUAL
                 elif layer == "collision":
                     chosen = _COLLISION
                 else:
-                    chosen = color or _color_of(geometry, one.color)
-                yield Part(one.index, frame.body, placement, chosen, layer, frame.name)
+                    chosen = color or _color_of(geometry, placed.color)
+                yield Part(placed.index, frame.body, placement, chosen, layer, frame.name)
 
 
 def _color_of(geometry: Geometry, of_file: Color | None) -> Color:

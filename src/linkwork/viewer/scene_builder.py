@@ -140,14 +140,14 @@ class SceneBuilder:
 
     def _label(self, missing: Sequence[MissingFile], poses: np.ndarray) -> None:
         """Add the names of missing mesh files next to their placeholders, for the first instance."""
-        for one in missing[:_MAX_LABELS]:
-            if one.body < 0:
-                position = one.position
+        for file in missing[:_MAX_LABELS]:
+            if file.body < 0:
+                position = file.position
             elif poses.strides[0] == 0 or len(poses) == 1:
-                position = poses[0, 0, one.body, :3] @ np.append(one.position, 1.0)
+                position = poses[0, 0, file.body, :3] @ np.append(file.position, 1.0)
             else:
-                position = poses[:, 0, one.body, :3] @ np.append(one.position, 1.0)
-            self.texts.append(Text(one.name, position))
+                position = poses[:, 0, file.body, :3] @ np.append(file.position, 1.0)
+            self.texts.append(Text(file.name, position))
 
     # -- surroundings
 
@@ -163,8 +163,8 @@ class SceneBuilder:
                 size = 2.0 * obstacle.shape.radius or 0.01
                 self.points.append(Points(obstacle.name, points, colors, size, "obstacle"))
                 continue
-            for one in self.surfaces.of_shape(obstacle.shape, search):
-                prop = Prop(obstacle.name, one.index, pose @ one.pose, one.color or color)
+            for placed in self.surfaces.of_shape(obstacle.shape, search):
+                prop = Prop(obstacle.name, placed.index, pose @ placed.pose, placed.color or color)
                 self.props.append(replace(prop, is_unbounded=isinstance(obstacle.shape, HalfSpace)))
 
     # -- lines and markers

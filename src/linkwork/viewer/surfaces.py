@@ -67,8 +67,8 @@ class SurfaceSet:
         if isinstance(shape, Compound):
             for part in shape.parts:
                 pose = part.origin.matrix()
-                for one in self.of_shape(part.shape, search):
-                    yield PlacedSurface(one.index, pose @ one.pose, one.color, one.missing)
+                for placed in self.of_shape(part.shape, search):
+                    yield PlacedSurface(placed.index, pose @ placed.pose, placed.color, placed.missing)
             return
         if isinstance(shape, Mesh):
             yield from self._surfaces_of_file(shape, search)

@@ -69,11 +69,11 @@ def _corner_normals(positions: np.ndarray, areas: np.ndarray, units: np.ndarray)
     partners = np.where(degree <= _MAX_DEGREE, degree, 0)
     first = np.repeat(np.arange(count), partners)
     within = np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
-    one, other = face[order[first]], face[order[start[first] + within]]
-    near = (units[one] * units[other]).sum(axis=1) >= _CREASE
+    first_face, second_face = face[order[first]], face[order[start[first] + within]]
+    near = (units[first_face] * units[second_face]).sum(axis=1) >= _CREASE
     total = np.zeros((count, 3))
     for k in range(3):
-        total[:, k] = np.bincount(order[first[near]], areas[other[near], k], minlength=count)
+        total[:, k] = np.bincount(order[first[near]], areas[second_face[near], k], minlength=count)
     length = np.linalg.norm(total, axis=1, keepdims=True)
     return np.where(length > 0.0, total / np.where(length > 0.0, length, 1.0), units[face])
 

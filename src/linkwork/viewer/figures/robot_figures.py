@@ -177,8 +177,8 @@ def draw_robot(
     not drawn.
     """
     X = np.asarray(robot.forward_kinematics(q))
-    pieces, missing, notes = shaded_surfaces.body_triangles(robot, X, meshes)
-    placed = [corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3] for i, corners in pieces]
+    surfaces, missing, notes = shaded_surfaces.body_triangles(robot, X, meshes)
+    placed = [corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3] for i, corners in surfaces]
     shaded_surfaces.draw_triangles(axes, np.concatenate([np.empty((0, 3, 3)), *placed]), color, alpha)
     if missing:
         names, reason = listed([*missing][:_MOST_NAMES]), next(iter(missing.values()))

@@ -34,8 +34,8 @@ _MAX_TRIANGLES_OF_ROBOT, _MIN_TRIANGLES = 12_000, 100  # before open surfaces ar
 def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
     """Return the triangles (n, 3, 3) of a shape at a pose X (4, 4) [m]; none for mesh files and clouds of points."""
     if isinstance(shape, Compound):
-        pieces = [shape_triangles(part.shape, X @ part.origin.matrix()) for part in shape.parts]
-        return np.concatenate([np.empty((0, 3, 3)), *pieces])
+        part_triangles = [shape_triangles(part.shape, X @ part.origin.matrix()) for part in shape.parts]
+        return np.concatenate([np.empty((0, 3, 3)), *part_triangles])
     surface = None if isinstance(shape, PointCloud | Mesh) else shape_surface(shape)
     if isinstance(shape, HalfSpace):
         corners = _FLOOR * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
@@ -64,11 +64,11 @@ def body_triangles(
     drawn = [(part, surface) for part, surface in drawn if not is_placeholder(surface)]
     limit = max(_MAX_TRIANGLES_OF_ROBOT // max(len(drawn), 1), _MIN_TRIANGLES)
     with_world = np.concatenate([poses, np.eye(4)[None]])
-    pieces = []
+    surfaces_by_body = []
     for part, surface in drawn:
         body, X = (WORLD, part_poses(part, with_world)) if part.end is not None else (part.body, part.placement)
-        pieces.append((body, _drawn_triangles(surface, limit) @ X[:3, :3].T + X[:3, 3]))
-    return pieces, surfaces.missing, undrawn_content(robot.tree)
+        surfaces_by_body.append((body, _drawn_triangles(surface, limit) @ X[:3, :3].T + X[:3, 3]))
+    return surfaces_by_body, surfaces.missing, undrawn_content(robot.tree)
 
 
 @lru_cache(maxsize=256)
@@ -87,8 +87,8 @@ def _drawn_triangles(surface: Surface, limit: int) -> np.ndarray:
 def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
     """Return True if each edge is that of another triangle in the opposite direction, and normals point outward."""
     edges = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2)
-    there, back = (np.unique(one, axis=0, return_counts=True) for one in (edges, edges[:, ::-1]))
-    if any(not np.array_equal(a, b) for a, b in zip(there, back, strict=True)):
+    forward, back = (np.unique(directed, axis=0, return_counts=True) for directed in (edges, edges[:, ::-1]))
+    if any(not np.array_equal(a, b) for a, b in zip(forward, back, strict=True)):
         return False
     a, b, c = np.moveaxis(corners, 1, 0)
     return bool((np.cross(a, b) * c).sum() > 0.0)  # six times the volume
@@ -109,7 +109,7 @@ def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float) -> 
     base = 1.0 - (0.3 + 0.7 * alpha) * (1.0 - np.array(to_rgb(color)))
     shaded = np.clip(brightness[:, None] * (_GLOSS + (1.0 - _GLOSS) * base), 0.0, 1.0)
     has_data = axes.has_data()
-    surfaces = next((one for one in axes.collections if isinstance(one, _surfaces_class())), None)
+    surfaces = next((collection for collection in axes.collections if isinstance(collection, _surfaces_class())), None)
     if surfaces is None:
         surfaces = _surfaces_class()()
         axes.add_collection3d(surfaces, autolim=False)
@@ -143,9 +143,9 @@ def _surfaces_class() -> Any:
             azimuth, elevation = np.deg2rad([self.axes.azim, self.axes.elev])
             level = np.cos(elevation)
             viewer = np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
-            seen = normals @ viewer > _TURNED_AWAY
-            self.set_verts(corners[seen])
-            self.set_facecolor(colors[seen])
+            is_visible = normals @ viewer > _TURNED_AWAY
+            self.set_verts(corners[is_visible])
+            self.set_facecolor(colors[is_visible])
             return super().do_3d_projection()
 
     return Surfaces

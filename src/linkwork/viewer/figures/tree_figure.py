@@ -61,8 +61,8 @@ def plot_tree(robot: Any, axes: Any) -> Any:
     for node in nodes:
         edge = GREY if node.is_fixed or not node.kind else colors[node.kind]
         box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": edge}
-        place = {"ha": "center", "va": "center", "fontsize": _BOX, "zorder": 3}
-        axes.text(node.x, -node.level, plot_text(node.name), bbox=box, **place)
+        style = {"ha": "center", "va": "center", "fontsize": _BOX, "zorder": 3}
+        axes.text(node.x, -node.level, plot_text(node.name), bbox=box, **style)
     left = min(node.x - 0.5 * node.width for node in nodes)
     axes.set_xlim(left - _MARGIN, left + max(width, 2.5) + _MARGIN)
     axes.set_ylim(0.5 - levels - _MARGIN / _LEVEL, 0.5 + _MARGIN / _LEVEL)
@@ -144,8 +144,15 @@ def _draw_joint(axes: Any, parent: _Node, child: _Node, color: Any) -> None:
         [parent.x, parent.x, child.x, child.x], [-parent.level, corner, corner, -child.level], color=color, **style
     )
     if child.joint:
-        place = {"ha": "left", "va": "center", "fontsize": _LABEL, "color": "0.25", "linespacing": 1.1, "zorder": 2}
-        axes.text(child.x + 0.06, -child.level + 0.45, child.joint, **place)
+        text_style = {
+            "ha": "left",
+            "va": "center",
+            "fontsize": _LABEL,
+            "color": "0.25",
+            "linespacing": 1.1,
+            "zorder": 2,
+        }
+        axes.text(child.x + 0.06, -child.level + 0.45, child.joint, **text_style)
 
 
 def _arcs(tree: Tree, index: dict[str, int]) -> list[tuple[str, int, int]]:
@@ -182,7 +189,7 @@ def _draw_arc(axes: Any, name: str, first: _Node, second: _Node) -> None:
     axes.annotate("", (end.x, -end.level), (start.x, -start.level), arrowprops=arrow, zorder=0)
     dx, dy = end.x - start.x, start.level - end.level
     middle = (0.5 * (start.x + end.x) + 0.125 * dy, 0.5 * (-start.level - end.level) - 0.125 * dx / _LEVEL)
-    place: dict[str, Any] = {
+    style: dict[str, Any] = {
         "ha": "center",
         "va": "center",
         "fontsize": _LABEL,
@@ -190,5 +197,5 @@ def _draw_arc(axes: Any, name: str, first: _Node, second: _Node) -> None:
         "style": "italic",
         "zorder": 2,
     }
-    place["bbox"] = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-    axes.text(*middle, plot_text(name), **place)
+    style["bbox"] = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+    axes.text(*middle, plot_text(name), **style)

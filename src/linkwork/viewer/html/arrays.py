@@ -18,19 +18,19 @@ class Arrays:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
-        self._places: dict[tuple[str, bytes], list[Any]] = {}
+        self._locations: dict[tuple[str, bytes], list[Any]] = {}
         self._size = 0
 
     def add(self, code: str, array: Any) -> list[Any]:
         """Return the location [type, offset in bytes, length] of an array in the block."""
         data = np.ascontiguousarray(array, dtype=_CODES[code])
         content = data.tobytes()
-        place = self._places.get((code, content))
-        if place is None:
-            place = self._places[code, content] = [code, self._size, data.size]
+        location = self._locations.get((code, content))
+        if location is None:
+            location = self._locations[code, content] = [code, self._size, data.size]
             self._chunks.append(content + bytes(-len(content) % 8))
             self._size += len(self._chunks[-1])
-        return place
+        return location
 
     @property
     def text(self) -> str:

@@ -98,8 +98,8 @@ def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return escaped(value)
     if isinstance(value, dict):
-        return {escaped(key): _printable(one) for key, one in value.items()}
-    return [_printable(one) for one in value] if isinstance(value, list | tuple) else value
+        return {escaped(key): _printable(content) for key, content in value.items()}
+    return [_printable(content) for content in value] if isinstance(value, list | tuple) else value
 
 
 def _json(scene: object) -> str:

@@ -100,11 +100,11 @@ class RobotDrawing(ActorDrawing):
         return quaternions(X[:3, :3]), X[:3, 3], (x, y, z)
 
     def mark(self, bodies: Collection[int]) -> None:
-        wanted = frozenset(bodies)
-        for body in wanted ^ self._marked:
-            for handle, own in self._tinted[body]:
-                handle.color = AT_LIMIT if body in wanted else own
-        self._marked = wanted
+        new_marks = frozenset(bodies)
+        for body in new_marks ^ self._marked:
+            for handle, color in self._tinted[body]:
+                handle.color = AT_LIMIT if body in new_marks else color
+        self._marked = new_marks
 
 
 class InstanceDrawing(ActorDrawing):
@@ -123,12 +123,12 @@ class InstanceDrawing(ActorDrawing):
         self._groups: list[tuple[np.ndarray, Any]] = []
         count = actor.poses.shape[1]
         for (surface, layer, opacity, _), members in groups.items():
-            own = np.array([rgb(actor.parts[k].color) for k in members], dtype=np.uint8)
+            colors = np.array([rgb(actor.parts[k].color) for k in members], dtype=np.uint8)
             handle = add_surfaces(
                 scene,
                 f"{root}/{layer} {len(self._groups)}",
                 document.surfaces[surface],
-                np.tile(own, (count, 1)),
+                np.tile(colors, (count, 1)),
                 opacity,
                 self._placed(actor.poses[0], np.array(members)),
             )

@@ -32,7 +32,7 @@ class ArrowDrawing:
             head_length=_HEAD_LENGTH * size,
             visible=False,
         )
-        self._shown, self._some = True, False
+        self._shown, self._has_any = True, False
 
     @property
     def visible(self) -> bool:
@@ -42,20 +42,20 @@ class ArrowDrawing:
     @visible.setter
     def visible(self, shown: bool) -> None:
         self._shown = shown
-        self._handle.visible = shown and self._some
+        self._handle.visible = shown and self._has_any
 
     @property
     def segments(self) -> np.ndarray:
         """Starts and ends (k, 2, 3) of the arrows that are drawn [m]."""
-        return np.asarray(self._handle.points) if self._some else np.empty((0, 2, 3))
+        return np.asarray(self._handle.points) if self._has_any else np.empty((0, 2, 3))
 
     def draw(self, starts: np.ndarray, ends: np.ndarray) -> None:
         """Draw arrows from ``starts`` (k, 3) to ``ends`` (k, 3) [m]."""
         long = np.linalg.norm(ends - starts, axis=-1) > 1e-9
-        self._some = bool(long.any())
-        if self._some:
+        self._has_any = bool(long.any())
+        if self._has_any:
             self._handle.points = np.stack([starts[long], ends[long]], axis=1).astype(np.float32)
-        self._handle.visible = self._shown and self._some
+        self._handle.visible = self._shown and self._has_any
 
 
 class ItemDrawings:

@@ -67,8 +67,8 @@ class JointSliders:
         live, coordinate = self._live, self._live.coordinates[k]
 
         def moved(value: float) -> None:
-            wanted = float(value) / _factor(self._unit(coordinate.unit))
-            worker.post(("q", live.name), live.slide, coordinate, wanted)
+            target = float(value) / _factor(self._unit(coordinate.unit))
+            worker.post(("q", live.name), live.slide, coordinate, target)
 
         when_changed(slider, moved)
 

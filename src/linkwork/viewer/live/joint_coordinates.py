@@ -82,12 +82,12 @@ def joint_coordinates(robot: Any, q: np.ndarray) -> list[JointCoordinate]:
 
 def at_limits(coordinates: list[JointCoordinate], q: np.ndarray) -> list[tuple[JointCoordinate, str]]:
     """Return the coordinates that are at a limit or beyond it, each with "lower" or "upper"."""
-    found = []
+    result = []
     for coordinate in coordinates:
         if coordinate.limited:
             value, near = coordinate.value(q), _TOUCHING * (coordinate.upper - coordinate.lower)
             if value <= coordinate.lower + near:
-                found.append((coordinate, "lower"))
+                result.append((coordinate, "lower"))
             elif value >= coordinate.upper - near:
-                found.append((coordinate, "upper"))
-    return found
+                result.append((coordinate, "upper"))
+    return result

@@ -59,16 +59,16 @@ class NearestPairs:
         """Draw the pairs at the current configuration."""
         if not self._visible:
             return
-        found = self._live.robot.distances(self._live.q[0], self._obstacles)
-        distance = np.asarray(found.distance)
+        pairs = self._live.robot.distances(self._live.q[0], self._obstacles)
+        distance = np.asarray(pairs.distance)
         nearest = np.argsort(distance)[: self._count]
-        ends = np.stack([np.asarray(found.point_a), np.asarray(found.point_b)], axis=-2)[nearest]
+        ends = np.stack([np.asarray(pairs.point_a), np.asarray(pairs.point_b)], axis=-2)[nearest]
         ends = self._live.in_picture(ends)
         self._lines.points = ends.astype(np.float32)
         while len(self._labels) < len(nearest):
             self._labels.append(self._scene.add_label(f"{self._root}/distance {len(self._labels)}", ""))
         for label, k, segment in zip(self._labels, nearest, ends, strict=False):
-            a, b = found.pairs[int(k)]
+            a, b = pairs.pairs[int(k)]
             label.text = escaped(f"{a} – {b}: {distance[k]:.4f} m")
             label.position, label.visible = segment.mean(axis=0), True
         self._lines.colors = np.array(_TOUCHING if distance.min(initial=np.inf) <= 0.0 else _COLOR, dtype=np.uint8)

@@ -158,7 +158,7 @@ class LivePage:
         for k, (actor, drawing) in enumerate(zip(self.local.actors, self.drawings, strict=True)):
             if actor.robot is None or actor.opacity < 1.0:
                 continue
-            same = sum(other.actor.name == actor.name for other in self.robots)
+            same = sum(earlier.actor.name == actor.name for earlier in self.robots)
             live = LiveRobot(f"{actor.name} ({same + 1})" if same else actor.name, k, actor, drawing)
             self.robots.append(live)
             if not live.is_single:
@@ -174,10 +174,10 @@ class LivePage:
             self.layers["center of mass"].append(mass)
 
     def _build_layers(self) -> None:
-        found: list[ActorDrawing | ItemDrawings] = [*self.drawings, self.items]
+        layers: list[ActorDrawing | ItemDrawings] = [*self.drawings, self.items]
         self._layer_folder = self.server.gui.add_folder("Show")
         overlays, self.layers = self.layers, defaultdict(list)
-        for drawing in found:
+        for drawing in layers:
             for layer, handles in drawing.by_layer.items():
                 self._add_layer(layer, handles)
         for layer, handles in overlays.items():

@@ -65,7 +65,7 @@ class Recorder:
             for name, style in arrow_styles.items()
             if any(name in arrows for _, _, arrows in frames)
         )
-        still = tuple(
+        immobile = tuple(
             replace(
                 item,
                 starts=np.repeat(item.starts[:1], len(frames), axis=0),
@@ -74,7 +74,7 @@ class Recorder:
             )
             for item in shown.arrows
         )
-        return replace(shown, times=times - times[0], actors=actors, arrows=(*still, *arrows), plots=())
+        return replace(shown, times=times - times[0], actors=actors, arrows=(*immobile, *arrows), plots=())
 
 
 def _moving(actor: Actor, q: np.ndarray) -> Actor:

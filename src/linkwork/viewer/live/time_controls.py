@@ -165,8 +165,8 @@ class _PlotMark:
                 series.append(line)
                 self._curves.append(np.full(len(samples), factor * value))
         series.append(uplot.Series(label="now", stroke="#888888", width=1.0))
-        for one in series[1:]:
-            one["points"] = uplot.Series_Points(show=False)
+        for curve in series[1:]:
+            curve["points"] = uplot.Series_Points(show=False)
         scale = f"10{str(power).translate(_SUPERSCRIPTS)} " if power else ""
         unit = f"{scale}{plot.unit}".strip()
         self._chart = gui.add_uplot(
@@ -186,10 +186,10 @@ class _PlotMark:
     def _with_mark(self, index: int) -> tuple[np.ndarray, ...]:
         """Return the curves with three more samples at the time of a frame, where the last curve is a peak."""
         x, t = self._curves[0], self._times[index]
-        place = int(np.searchsorted(x, t))
-        with_mark = [np.insert(y, place, [float(np.interp(t, x, y))] * 3) for y in self._curves]
+        position = int(np.searchsorted(x, t))
+        with_mark = [np.insert(y, position, [float(np.interp(t, x, y))] * 3) for y in self._curves]
         peak = np.full(len(x) + 3, self._low)
-        peak[place + 1] = self._high
+        peak[position + 1] = self._high
         return (*with_mark, peak)
 
 

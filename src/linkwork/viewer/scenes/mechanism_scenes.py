@@ -26,8 +26,8 @@ def assembly_document(result: Any, *, meshes: Folders | None = None, title: str 
     builder = moving_scene(robot, np.zeros(1), q, title=title, meshes=meshes)
     builder.show_layer("constraints")
     if result.branches is not None:
-        others = np.asarray(result.branches.q, dtype=float).reshape(-1, robot.nq)
-        builder.add_ghosts(robot, others[np.isfinite(others).all(axis=1)], name="branches")
+        branches = np.asarray(result.branches.q, dtype=float).reshape(-1, robot.nq)
+        builder.add_ghosts(robot, branches[np.isfinite(branches).all(axis=1)], name="branches")
     return builder.document()
 
 

@@ -61,9 +61,17 @@ def plan_document(
             pose[: len(target), -(4 if target.ndim == 2 else 1) :] = target if target.ndim == 2 else target[:, None]
             builder.add_frame(f"goal of {name}", pose)
     if show_tree or not result.success:
-        for one, color in zip(result.trees, _TREE_COLORS, strict=False):
-            child = np.flatnonzero(one.parent >= 0)
-            _add_edges(builder, robot, names[0], one.q, np.stack([one.parent[child], child], axis=1), "tree", color)
+        for search_tree, color in zip(result.trees, _TREE_COLORS, strict=False):
+            child = np.flatnonzero(search_tree.parent >= 0)
+            _add_edges(
+                builder,
+                robot,
+                names[0],
+                search_tree.q,
+                np.stack([search_tree.parent[child], child], axis=1),
+                "tree",
+                color,
+            )
     return builder.document()
 
 

@@ -73,9 +73,9 @@ def read_frames(robot: Any, caller: str, frames: str | Sequence[str] | None) -> 
         names = (frames,) if isinstance(frames, str) else tuple(frames)
     except TypeError:
         raise TypeError(f"{caller}: frames: expected a frame's name or a list of them, got {frames!r}") from None
-    for one in names:
-        if one not in robot.frames:
-            raise UnknownNameError("frame", one, [*robot.frames], where=f"{caller}: frames")
+    for frame in names:
+        if frame not in robot.frames:
+            raise UnknownNameError("frame", frame, [*robot.frames], where=f"{caller}: frames")
     return names
 
 
@@ -131,11 +131,11 @@ def _add_nearest(builder: SceneBuilder, robot: Any, q: np.ndarray, scene: Scene 
     order = np.argsort(distance, axis=-1, kind="stable")[:, :count]
     ends = [np.take_along_axis(np.asarray(x), order[..., None], axis=1) for x in (result.point_a, result.point_b)]
     points = np.stack(ends, axis=2).reshape(len(q), -1, 3)
-    still = len(q) == 1
-    segments = points[0] if still else points
+    is_immobile = len(q) == 1
+    segments = points[0] if is_immobile else points
     builder.lines.append(Lines("nearest pairs", segments, _NEAREST_COLOR, segments=True, layer="nearest pairs"))
     least = np.take_along_axis(distance, order, axis=1)
-    if still:
+    if is_immobile:
         for k, pair in enumerate(order[0]):
             a, b = result.pairs[pair]
             middle = 0.5 * (ends[0][0, k] + ends[1][0, k])

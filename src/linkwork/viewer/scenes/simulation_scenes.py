@@ -132,9 +132,9 @@ def _contact_points(robot: Any, contacts: Any, q: np.ndarray) -> np.ndarray:
         return result
 
     try:
-        found = points(q)
+        positions = points(q)
     except TypeError:  # the walk over a hull takes one state: a kernel evaluates it for many
         kernel = compile(lambda q: array(points(q)), name="contact_points", q=robot.configuration_space)
         return np.asarray(kernel(q))
-    columns = [np.stack([np.broadcast_to(x, q.shape[:-1]) for x in point], axis=-1) for point in found]
+    columns = [np.stack([np.broadcast_to(x, q.shape[:-1]) for x in point], axis=-1) for point in positions]
     return np.stack(columns, axis=-2)

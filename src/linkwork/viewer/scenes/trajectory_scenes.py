@@ -67,11 +67,11 @@ def tracked_path_document(
     heading = robot.name if title is None else title
     builder = moving_scene(robot, times, q, title=heading, frames=frame, scene=scene, ghosts=ghosts, meshes=meshes)
     samples = np.linspace(0.0, result.path.length, _SAMPLES)
-    wanted = np.asarray(result.path(samples))
+    commanded = np.asarray(result.path(samples))
     if result.relative_to != "world":
-        wanted = np.asarray(robot.pose(q[0], result.relative_to)) @ wanted
+        commanded = np.asarray(robot.pose(q[0], result.relative_to)) @ commanded
     builder.is_timed = False
-    builder.lines.append(Lines("path", wanted[:, :3, 3], _PATH_COLOR, width=1.5, layer="targets"))
+    builder.lines.append(Lines("path", commanded[:, :3, 3], _PATH_COLOR, width=1.5, layer="targets"))
     return builder.document()
 
 
