@@ -116,7 +116,7 @@ def test_check_reads_mesh_files_relative_to_the_robots_file(linkwork, urdf, tmp_
     assert linkwork("check", file, "--meshes", str(tmp_path / "nosuch")).code == 3
 
 
-def test_check_fails_for_warnings_when_asked_and_prints_none_when_quiet(linkwork, urdf):
+def test_check_fails_for_warnings_by_an_option_and_prints_none_when_quiet(linkwork, urdf):
     odd = """<robot name="odd"><link name="base"/><link name="a"><inertial><mass value="1"/>
       <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="3"/></inertial></link><foo/>
       <joint name="hinge" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint></robot>"""

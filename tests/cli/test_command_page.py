@@ -38,7 +38,7 @@ errors go to standard error.
 
 `--output` writes a file in the format of its ending: tables (`.csv`), arrays (`.npz`), messages of ROS (`.yaml`,
 `.json`), pages (`.html`), models (`.glb`), and pictures and films (`.png`, `.mp4`, extra `pictures`). `view --motion`
-and `view --map` show files that commands wrote.
+and `view --map` show files that commands wrote; `view --motion path.csv --png path.png` draws the whole motion.
 
 `linkwork completion SHELL` prints the script with which bash, zsh or fish completes commands, options, values, files
 and names of built-in robots. Put `eval "$(linkwork completion bash)"` into `~/.bashrc`, the same with zsh after

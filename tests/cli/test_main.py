@@ -178,13 +178,13 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("command", "functions", "more"),
         [
-            ("plan", [lw.Robot.plan, lw.Robot.pose], {"goals", "poses", "acceleration"}),
+            ("plan", [lw.Robot.plan, lw.Robot.pose], {"goals", "poses", "acceleration", "lock"}),
             ("simulate", [lw.Robot.simulate, lw.simulation.ContactGround, lw.control.PD], {"height", "target_q"}),
             ("map", [lw.Robot.workspace_map], {"value"}),
             (
                 "view",
-                [lw.Robot.show, lw.viewer.View],
-                {"html", "glb", "png", "mp4", "configuration", "no_browser", "port", "motion", "map"},
+                [lw.Robot.show, lw.viewer.View, lw.motion.Trajectory.show, lw.viewer.write_png],
+                VIEW_OPTIONS,
             ),
             ("compare", [lw.Robot.compare], {"bodies", "other_format", "other_loops", "beside"}),
         ],
@@ -194,7 +194,17 @@ class TestUsage:
         import_module(f"linkwork.cli.commands.{command.replace('-', '_')}").add_arguments(parser)
         allowed = {name for function in (*functions, lw.load, HULLS) for name in inspect.signature(function).parameters}
         names = {action.dest for action in parser._actions}
-        assert names <= allowed | more | {"help", "file", "json", "output", "plot", "force", "argument", "meshes"}
+        assert names <= allowed | more | {
+            "help",
+            "file",
+            "json",
+            "output",
+            "plot",
+            "force",
+            "argument",
+            "meshes",
+            "quiet",
+        }
         assert {"time_limit", "max_iterations", "collision_check", "position_limits"} <= names or command != "plan"
 
     def test_missing_robot_file_is_reported_if_only_a_configuration_was_passed(self, linkwork):

@@ -6,12 +6,15 @@ import json
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import linkwork as lw
 from helpers.live_pages import PageClient
+from linkwork._util import own_code
+from linkwork.viewer import pictures
 from linkwork.viewer.live import page_state
 
 
@@ -74,6 +77,30 @@ def test_wrong_usage_of_the_view_command_is_refused(linkwork, tmp_path):
     ):
         ran = linkwork("view", "double_pendulum", *options)
         assert ran.code == 2 and said in ran.err and ran.out == "", (options, ran)
+
+
+def test_view_command_draws_the_whole_motion_in_a_picture(linkwork, monkeypatch, tmp_path):
+    robot = lw.load("double_pendulum")
+    file, drawn = tmp_path / "path.npz", []
+    robot.spline([0.0, 2.0], [[0.0, 0.0], [1.0, -0.5]]).save(file)
+
+    def write(document, path, **options):
+        drawn.append((document, options))
+        return Path(path)
+
+    monkeypatch.setattr(own_code, "_replaced", {})
+    monkeypatch.setattr(pictures, "write_png", write)
+    command = ("view", "double_pendulum", "--motion", str(file), "--png", str(tmp_path / "a.png"))
+    for options in ((), ("--ghosts", "3", "--frame", "upper_rod", "lower_rod"), ("--time", "1.5")):
+        assert linkwork(*command, *options).code == 0
+    (whole, _), (chosen, _), (single, at) = drawn
+    ghosts = [[len(actor.q[0]) for actor in doc.actors if actor.name == "ghosts"] for doc in (whole, chosen, single)]
+    assert ghosts == [[6], [3], []] and at["time"] == 1.5
+    assert [len(doc.lines) for doc in (whole, chosen, single)] == [1, 2, 0]
+    assert "--ghosts needs --motion" in linkwork("view", "double_pendulum", "--ghosts", "3").err
+    assert "--frame needs --motion" in linkwork("view", "double_pendulum", "--frame", "base").err
+    assert "--time needs --png" in linkwork(*command[:4], "--time", "1").err
+    assert "did you mean 'lower_rod'" in linkwork(*command, "--frame", "lower_rdo").err
 
 
 def test_view_command_names_the_missing_extra(linkwork, monkeypatch):

@@ -6,6 +6,7 @@ Motions and maps are files that other commands, `Trajectory.save`, `Simulation.s
 from __future__ import annotations
 
 import argparse
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_ro
 from linkwork.cli.output import Terminal, escaped, label
 from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.states import add_configuration, named_or_listed
-from linkwork.cli.values import from_zero
+from linkwork.cli.values import from_zero, number_from
+from linkwork.viewer.figures.robot_figures import frames_to_draw
 
 __all__ = ["add_arguments", "run"]
 
@@ -27,6 +29,7 @@ _FILES = {
     "mp4": "a film of the motion",
 }
 _MAX_PORT = 65535
+_GHOSTS = 6  # in a picture of a motion
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     shown.add_argument("--map", metavar="FILE", help="a map of the robot's workspace (.npz or .zarr)")
     parser.add_argument("--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files")
+    parser.add_argument("--frame", dest="frames", metavar="NAME", nargs="+", help="frames whose paths are drawn")
+    parser.add_argument(
+        "--ghosts",
+        metavar="N",
+        type=from_zero,
+        help=f"transparent robots along a motion (default: {_GHOSTS} in a picture of the whole motion, else 0)",
+    )
+    parser.add_argument(
+        "--time",
+        metavar="T",
+        type=number_from(-math.inf),
+        help="with --png: time of the pose (default: the whole motion)",
+    )
     for name, about in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {about} instead")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
@@ -51,6 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     output = _output(arguments)
+    for name in ("frames", "ghosts", "time"):
+        if getattr(arguments, name) is not None and arguments.motion is None:
+            raise CommandError(USAGE, f"--{name.removesuffix('s') if name == 'frames' else name} needs --motion FILE")
+    if arguments.time is not None and arguments.png is None:
+        raise CommandError(USAGE, "--time needs --png FILE")
     robot = robot_of(arguments, terminal)
     q = named_or_listed(robot, arguments)
     setup, scene = scene_setup(arguments, robot, terminal), None
@@ -92,7 +113,7 @@ def _show(robot: Robot, q: Any, scene: Scene | None, arguments: argparse.Namespa
             return result.show(robot=robot, q=q, **options)
         if q is not None:
             raise CommandError(USAGE, "--motion: the motion has the configurations: leave --q and --configuration out")
-        return _motion(file, robot).show(scene=scene, **options)
+        return _motion(file, robot).show(scene=scene, **_drawn_motion(robot, arguments), **options)
     except (OSError, TypeError, ValueError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             message = f"cannot read {escaped(str(error.filename))}: {error.strerror or error}"
@@ -100,6 +121,17 @@ def _show(robot: Robot, q: Any, scene: Scene | None, arguments: argparse.Namespa
             reason = str(error).removeprefix("show: ").rpartition(f"{file}: ")[2]
             message = escaped(f"{file}: {reason}")
         raise CommandError(USAGE, message) from error
+
+
+def _drawn_motion(robot: Robot, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the picture of a motion: its whole path, or the pose at one time."""
+    is_whole = arguments.png is not None and arguments.time is None
+    options: dict[str, Any] = {"ghosts": _GHOSTS if is_whole else 0, "frames": arguments.frames}
+    if arguments.ghosts is not None:
+        options["ghosts"] = arguments.ghosts
+    if is_whole and arguments.frames is None:
+        options["frames"] = list(frames_to_draw(robot, None))
+    return options if arguments.time is None else {**options, "time": arguments.time}
 
 
 def _motion(file: str, robot: Robot) -> motion.Trajectory | simulation.Simulation:
