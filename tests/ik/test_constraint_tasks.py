@@ -149,7 +149,7 @@ def test_soft_ik_constraints_with_remaining_errors_are_not_failures():
 def test_constant_constraints_and_constraints_of_unknown_points_are_refused_as_ik_tasks():
     for constraint, text in (
         (lw.constraints.Holonomic("mine", lambda k: 3.0), "for every robot"),
-        (lw.constraints.Holonomic("mine", lambda k: k.point("hnad")[0]), "no point named 'hnad'"),
+        (lw.constraints.Holonomic("mine", lambda k: k.point("hnad")[0]), "no frame or point named 'hnad'"),
         (lw.constraints.Distance("hand", "hand", 1.0), "it is between 'hand' and itself"),
     ):
         with pytest.raises((ValueError, KeyError), match=text):

@@ -199,7 +199,7 @@ def test_invalid_arguments_of_ik_tasks_are_refused():
         (lambda: ik.Soft(ik.PositionTask("hand"), None), ValueError, "weight: expected a number"),
         (lambda: ik.BoxTask("hand", [0.0, 0.0, 1.0], 0.5), ValueError, "nonempty range"),
         (lambda: ik.BoxTask("hand", [0.0, 0.0]), ValueError, "3 errors"),
-        (lambda: arm.ik_problem(ik.BoxTask("hnad")), UnknownNameError, "no point named 'hnad'"),
+        (lambda: arm.ik_problem(ik.BoxTask("hnad")), UnknownNameError, "no frame or point named 'hnad'"),
         (lambda: arm.ik_problem(ik.BoxTask("base")), ValueError, "no joint"),
         (lambda: arm.ik_problem(ik.PoseTask("hand", axes="hnad")), ValueError, "task 'hand': axes: expected 'frame'"),
         (lambda: ik.PositionTask("hand", axes="target"), ValueError, "axes: expected 'frame', 'reference' or a"),

@@ -136,10 +136,14 @@ def test_machine_code_depends_on_placements_of_requested_markers_only() -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: ARM.point_position(Q, "tipp"), UnknownNameError, "no point named 'tipp'; did you mean 'tip'"),
-        (lambda: ARM.point_position(Q, ["tip", "hnd"]), UnknownNameError, "no point named 'hnd'; did you mean 'hand'"),
-        (lambda: ARM.point_position(Q, 3), UnknownNameError, "no point named 3"),
-        (lambda: ARM.point_position(Q, ["tip", 3]), UnknownNameError, "no point named 3"),
+        (lambda: ARM.point_position(Q, "tipp"), UnknownNameError, "no frame or point named 'tipp'; did you mean 'tip'"),
+        (
+            lambda: ARM.point_position(Q, ["tip", "hnd"]),
+            UnknownNameError,
+            "no frame or point named 'hnd'; did you mean 'hand'",
+        ),
+        (lambda: ARM.point_position(Q, 3), UnknownNameError, "no frame or point named 3"),
+        (lambda: ARM.point_position(Q, ["tip", 3]), UnknownNameError, "no frame or point named 3"),
         (
             lambda: ARM.point_position(Q, "tip", positions=np.zeros(3)),
             UnknownNameError,

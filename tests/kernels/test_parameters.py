@@ -405,6 +405,8 @@ def test_kernel_inputs_of_robot_parameters_have_identifiers_as_names() -> None:
 BAD = {
     "inertia:forarm_distal": "no link named 'forarm_distal'; did you mean 'forearm_distal'",
     "inerta:hand": "no parameter named 'inerta:hand'; did you mean 'inertia:hand'",
+    "mass:hand": "no parameter named 'mass:hand'; inertia:hand has the mass",
+    "com": "no parameter named 'com'; inertia:<link> has the mass",
     "damping:hand": "no joint named 'hand'; it is a link, carried by joint 'hand_mount'",
     "inertia:elbow": "no link named 'elbow'; it is a joint, which carries link 'forearm_proximal'",
     "point:tool": "no point named 'tool'; it is fixed to frame 'tool'",

@@ -114,6 +114,7 @@ def _try(findings: Findings, where: Location, code: str, add: Callable[..., None
                     "frame": "UNKNOWN_FRAME",
                     "joint": "UNKNOWN_JOINT",
                     "point": "UNKNOWN_POINT",
+                    "frame or point": "UNKNOWN_POINT",
                     "actuator": "UNKNOWN_ACTUATOR",
                 }.get(error.kind, "UNKNOWN_DIRECTION"),
                 message,

@@ -167,6 +167,9 @@ def inputs_of(parameters: Sequence[Parameter]) -> dict[Parameter, str]:
     return {parameter: name for name, parameter in result.items()}
 
 
+_OF_INERTIA = ("mass", "masses", "com", "center_of_mass", "moment_of_inertia", "inertial")  # words for parts of inertia
+
+
 def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
     if not isinstance(text, str):
         raise TypeError(f'{caller}: parameters: expected strings, as in "inertia:forearm", got {text!r}')
@@ -178,7 +181,12 @@ def _read(tree: Tree, caller: str, text: Any) -> list[Parameter]:
             return [by_input]
         forms = [f"{word}:{name or f'<{kind.of}>'}" if kind.of else word for word, kind in KINDS.items()]
         intended = [f"{word}:{x}" for word in KINDS if text.startswith(f"{word}_") for x in _names(tree, word)]
-        raise UnknownNameError("parameter", text, intended or forms)
+        remedy = ""
+        if word in _OF_INERTIA:
+            remedy = (
+                f"inertia:{name or '<link>'} has the mass, mass · center and inertia; a factor of it scales the mass"
+            )
+        raise UnknownNameError("parameter", text, intended or forms, remedy)
     if word == "inertia":
         tree.require_inertias(f"{caller}: parameters: {text}")
     if not kind.of:

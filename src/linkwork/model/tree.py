@@ -350,7 +350,7 @@ class Tree:
         result: dict[str, Point] = self._points  # type: ignore[attr-defined]
         if isinstance(name, str) and name not in result and (name in self._frame_index or name == "world"):  # type: ignore[attr-defined]
             return Point(name, name, Vec3.zero())
-        return _named("point", name, result, self._frame_index)  # type: ignore[attr-defined]
+        return _named("point", name, result, self._frame_index, title="frame or point")  # type: ignore[attr-defined]
 
     def direction(self, name: str) -> Direction:
         """Return the named direction; ``"hand.z"`` is an axis of a frame.  Raises UnknownNameError."""
@@ -367,13 +367,13 @@ T = TypeVar("T")
 _AXES = {".x": Vec3(1.0, 0.0, 0.0), ".y": Vec3(0.0, 1.0, 0.0), ".z": Vec3(0.0, 0.0, 1.0)}
 
 
-def _named(kind: str, name: str, result: Mapping[str, T], more: Iterable[str], remedy: str = "") -> T:
+def _named(kind: str, name: str, result: Mapping[str, T], more: Iterable[str], remedy: str = "", title: str = "") -> T:
     try:
         return result[name]
     except (KeyError, TypeError):
         is_similar = result or did_you_mean(str(name), [*more])
         remedy = remedy or ("" if is_similar else f"Robot.with_{kind} adds one")
-        raise UnknownNameError(kind, name, [*result, *more], remedy) from None
+        raise UnknownNameError(title or kind, name, [*result, *more], remedy) from None
 
 
 _SELF_WORDS = {"local", "body", "self", "own"}

@@ -211,7 +211,11 @@ def test_loops_files_contain_force_elements():
 def test_invalid_force_elements_are_refused():
     robot = lw.load("arm7")
     for wrong, error, message in (
-        (lw.force_elements.SpringDamper("hand", "nowhere", stiffness=1.0), KeyError, "no point named 'nowhere'"),
+        (
+            lw.force_elements.SpringDamper("hand", "nowhere", stiffness=1.0),
+            KeyError,
+            "no frame or point named 'nowhere'",
+        ),
         (lw.force_elements.SpringDamper("hand", "hand", stiffness=1.0), ValueError, "both of its ends"),
         (lw.force_elements.Bushing("base", "world"), ValueError, "fixed to the world"),
         ("spring", TypeError, "expected force elements"),
