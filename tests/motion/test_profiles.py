@@ -458,3 +458,17 @@ def test_minimum_jerk_durations_equal_the_closed_form_of_peak_values() -> None:
 def test_errors_of_minimum_jerk_profiles_state_the_durations_searched() -> None:
     with pytest.raises(ValueError, match="was found within the limits, by durations 1 % apart"):
         lw.motion.profile(0.0, 0.0, v0=1.0, v1=1.0, a0=0.3, kind="minimum_jerk", velocity=1.0, acceleration=0.3)
+
+
+@pytest.mark.parametrize("kind", ["trapezoid", "jerk"])
+def test_coordinates_of_profiles_that_are_not_synchronized_rest_at_their_goals(kind: str) -> None:
+    goals, limits = np.array([1.0, 0.1, 5.0]), {"velocity": 1.0, "acceleration": 1.0}
+    limits |= {"jerk": 5.0} if kind == "jerk" else {}
+    motion = lw.motion.profile([0.0, 0.4, 5.0], goals, kind=kind, synchronize=None, **limits)
+    alone = [lw.motion.profile(a, b, kind=kind, **limits).duration for a, b in ((0.0, 1.0), (0.4, 0.1))]
+    assert motion.duration == pytest.approx(alone[0], rel=1e-14) and alone[1] < 0.6 * alone[0]
+    t = np.linspace(alone[1] * (1.0 + 1e-12), motion.duration, 5)
+    q, v, a = motion(t)
+    np.testing.assert_allclose(q[:, 1:], np.broadcast_to(goals[1:], (5, 2)), rtol=0.0, atol=1e-14)
+    assert not v[:, 1:].any() and not a[:, 1:].any()
+    np.testing.assert_allclose(motion(motion.duration).q, goals, rtol=0.0, atol=1e-14)

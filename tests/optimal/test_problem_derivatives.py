@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.errors import UnknownNameError
 
 STEP = 1e-5
 TIGHT = {"tolerance": 1e-11, "step_tolerance": 1e-11}
@@ -48,6 +49,8 @@ def test_derivatives_of_optimal_paths_by_start_and_target_equal_finite_differenc
         ValueError, match="expected one of 'acceleration', 'end', 'velocity', 'start', 'start velocity'"
     ):
         result.derivative("ends")
+    with pytest.raises(UnknownNameError, match="no joint named 'hipp'"):
+        result.derivative("placement:hipp")
     with pytest.raises(ValueError, match="warm_start: velocity: with free durations"):
         problem.solve(start, targets={"end": end}, velocity=[0.1, 0.0], warm_start=result)
     with pytest.raises(ValueError, match="'duration' is an unknown"):
