@@ -17,6 +17,7 @@ from linkwork.installation.elementary_functions import FUNCTIONS
 POINTS = 12  # of each function
 DIGITS = 30  # of each exact value
 
+REAL = (1e-3, 20.0, True)  # the domain of functions that are not listed
 # Domains that go through each formula of a function: the lower and upper end of magnitudes, and if signs are drawn.
 DOMAINS: dict[str, tuple[float, float, bool]] = {
     "acosh": (1.0, 50.0, False),
@@ -35,8 +36,14 @@ DOMAINS: dict[str, tuple[float, float, bool]] = {
 }
 
 
+def digits(name: str, x: float, y: float) -> str:
+    """Return the value of a function as the table has it."""
+    with mpmath.workdps(60):
+        return str(mpmath.nstr(exact(name, x, y), DIGITS, strip_zeros=False))
+
+
 def exact(name: str, x: float, y: float) -> mpmath.mpf:
-    """Return the value of a function, with 60 digits."""
+    """Return the value of a function, with mpmath's precision."""
     a, b = mpmath.mpf(x), mpmath.mpf(y)
     special = {
         "atan2": lambda: mpmath.atan2(a, b),
@@ -53,17 +60,15 @@ def table() -> dict[str, list[list[str]]]:
     """Return the rows of each function: both arguments as hexadecimal floats, and the exact value in decimal."""
     rng = np.random.default_rng(49)
     result = {}
-    with mpmath.workdps(60):
-        for name in FUNCTIONS:
-            lower, upper, signed = DOMAINS.get(name, (1e-3, 20.0, True))
-            rows = []
-            for _ in range(POINTS):
-                x, y = np.exp(rng.uniform(np.log(lower), np.log(upper), size=2))
-                if signed:
-                    x, y = (x, y) * rng.choice([-1.0, 1.0], size=2)
-                value = exact(name, float(x), float(y))
-                rows.append([float(x).hex(), float(y).hex(), mpmath.nstr(value, DIGITS, strip_zeros=False)])
-            result[name] = rows
+    for name in FUNCTIONS:
+        lower, upper, signed = DOMAINS.get(name, REAL)
+        rows = []
+        for _ in range(POINTS):
+            x, y = np.exp(rng.uniform(np.log(lower), np.log(upper), size=2))  # other bits on other systems
+            if signed:
+                x, y = (x, y) * rng.choice([-1.0, 1.0], size=2)
+            rows.append([float(x).hex(), float(y).hex(), digits(name, float(x), float(y))])
+        result[name] = rows
     return result
 
 

@@ -17,7 +17,7 @@ NAMES = {
     "spaces and quotes": ["my robots", 'it\'s "quoted" & $HOME; #1 %20 [a]*?'],
     "other scripts": ["größe", "ロボット", "Ω 🤖 e\N{COMBINING ACUTE ACCENT}"],
     "a long path": ["long " * 40] * 3,
-    "bytes outside of UTF-8": [os.fsdecode(b"\xff\xfe")],
+    "bytes outside of UTF-8": ["\udcff\udcfe"],
 }
 FORMATS = {"json": "save", "urdf": "to_urdf", "sdf": "to_sdf", "xml": "to_mjcf"}
 

@@ -253,4 +253,11 @@ def test_errors_of_a_selfcheck_are_failures_of_its_report(monkeypatch: Patch) ->
 def test_selfcheck_table_of_exact_values_equals_mpmath() -> None:
     path = os.path.join(os.path.dirname(elementary_functions.__file__), "elementary_values.json")
     with open(path, encoding="utf-8") as file:
-        assert file.read() == elementary_table.text()
+        table = json.load(file)
+    assert [*table] == [*elementary_functions.FUNCTIONS]
+    for name, rows in table.items():
+        lower, upper, signed = elementary_table.DOMAINS.get(name, elementary_table.REAL)
+        points = np.array([[float.fromhex(number) for number in row[:2]] for row in rows])
+        assert len({*points[:, 0]}) == elementary_table.POINTS and (signed or points.min() > 0.0)
+        assert lower <= np.abs(points).min() and np.abs(points).max() <= upper
+        assert [elementary_table.digits(name, *point) for point in points.tolist()] == [row[2] for row in rows]
