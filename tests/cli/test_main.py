@@ -212,6 +212,23 @@ class TestUsage:
         assert ran.code == 2 and "required: FILE" in ran.err
         assert "unexpected argument 'b'" in linkwork("view", "arm6", "b").err
 
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (
+                ("plan", "arm7", "--method", "conect"),
+                "expected connect or optimal, got 'conect'; did you mean 'connect'?",
+            ),
+            (("simulate", "arm7", "--controller", "gravty"), "got 'gravty'; did you mean 'gravity'?"),
+            (("info", "arm7", "--mimic", "cupled"), "got 'cupled'; did you mean 'coupled'?"),
+        ],
+    )
+    def test_wrong_choice_is_answered_in_two_lines_with_the_nearest_one(self, linkwork, arguments, message):
+        ran = linkwork(*arguments)
+        usage, error = ran.err.splitlines()
+        assert ran.code == 2 and error.endswith(message)
+        assert usage.endswith(f"linkwork {arguments[0]} --help lists the options")
+
     def test_unknown_command_line_option_is_answered_with_the_nearest_option_and_the_usage(self, linkwork):
         for command, wrong, right in (
             ("info", "--jsno", "--json"),

@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from linkwork._util.messages import did_you_mean, escaped
 
@@ -70,6 +70,22 @@ class CommandParser(argparse.ArgumentParser):
         if unread:
             self.error(f"unexpected argument {escaped(repr(unread[0]))}")
         return parsed, unread
+
+    def error(self, message: str) -> NoReturn:
+        """Print a line of usage and the error, and end with code 2; ``--help`` lists the options."""
+        slots = [action for action in self._actions if not action.option_strings]
+        files = "".join(f" {action.metavar or action.dest.upper()}" for action in slots)
+        usage = f"usage: {self.prog}{files} [options]; {self.prog} --help lists the options\n"
+        self.exit(2, f"{usage}{self.prog}: error: {message}\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise ArgumentError for a value that is not among the choices of an option, with the nearest one."""
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value), known)
+            expected = " or ".join(filter(None, (", ".join(known[:-1]), *known[-1:])))
+            got = escaped(repr(value))
+            raise argparse.ArgumentError(action, f"expected {expected}, got {got}{hint and '; '}{hint}")
 
     def _in_order(self, words: Sequence[str]) -> list[str]:
         """Return the words with the positional arguments at the end, after ``--``."""
