@@ -193,3 +193,17 @@ def test_rocker_at_its_dead_centre_has_zero_velocity():
     report = robot.mobility({"crank": -crank, "knee": 0.0, "rocker": rocker - np.pi})
     assert report.locked_here == ("rocker",) and not report.locked and report.dof == report.mobility == 1
     assert "locked only here: rocker" in str(report)
+
+
+def test_report_of_a_singular_assembly_far_from_the_start_advises_to_pass_a_configuration():
+    """The configuration of such a report is one that the analysis chose."""
+    analysis = lw.load("fourbar").mobility()
+    singular = analysis._replaced(rank=analysis.rank - 1)
+    away = singular._replaced(moved=1.9)
+    advice = "for another configuration pass q"
+    assert [advice in str(report) for report in (analysis, singular, away, analysis._replaced(moved=1.9))] == [
+        False,
+        False,
+        True,
+        False,
+    ]
