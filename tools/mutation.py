@@ -34,6 +34,7 @@ SOURCE = "src/linkwork"
 MAX_TESTS = 60  # tests of one mutant
 UNFINISHED = "unfinished after the limit of time"
 MAX_SECONDS, MAX_MEMORY = 300.0, 8 << 30  # [s], [bytes] of the tests of one mutant
+FLOOR = 1e-200  # smaller constants only prevent a division by zero
 UNTESTED = ("__repr__", "__str__", "_repr_html_")  # texts that people read
 TYPED = ("cast", "getattr", "hasattr", "isinstance", "issubclass")  # arguments that cannot be in another order
 OPPOSITE: dict[type, type] = {
@@ -95,7 +96,7 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "term", new
             if isinstance(node.op, ast.Add | ast.Sub):
                 yield "term", node.left
-        case ast.Constant(value=float() | int() as value), _ if not isinstance(value, bool):
+        case ast.Constant(value=float() | int() as value), _ if not isinstance(value, bool) and not 0 < value < FLOOR:
             is_small = isinstance(value, float) and 0.0 < value < 1e-2
             other = value + 1 if isinstance(value, int) or value == 0.0 else value * (10.0 if is_small else 1.5)
             yield "tolerance" if is_small else "constant", ast.Constant(other)

@@ -102,6 +102,7 @@ class Trials:
         self.subject, self.argument = subject, argument
         self.said: set[float] = set()  # numbers in the texts of refusals
         self.lines = ""  # that refused the last value
+        self.text, self.kind = "", ""  # of this error: its message, and its class in `benchmarks.fuzz`
 
     def accepts(self, value: Any) -> bool:
         """Return True if a call with this value does not refuse the argument."""
@@ -113,10 +114,18 @@ class Trials:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         if error is None or error["class"] == "hang":
             return True
-        self.lines = error.get("lines", "")
+        self.lines, self.text, self.kind = error.get("lines", ""), error["error"], error["class"]
         expectation = error["error"].partition(", got ")[0]
         self.said |= {float(x) for x in re.findall(r"(?<![\w.\[])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])", expectation)}
         return False
+
+
+def names_argument(text: str, name: str) -> bool:
+    """Return True if the text of an error names the argument, and the function or the class that has it."""
+    *path, argument = name.split(".")
+    words = {re.sub("(?<=[a-z])(?=[A-Z])", " ", x).lower() for x in path[-2:]} | {x.lower() for x in path[-2:]}
+    is_function_named = any(re.search(rf"(?<!\w){re.escape(x)}(?!\w)", text.lower()) for x in words)
+    return is_function_named and bool(re.search(rf"(?<!\w){re.escape(argument.lstrip('*'))}(?!\w)", text))
 
 
 def _intervals(accepts: Callable[[Any], bool], points: Sequence[Any], said: set[float]) -> str:
