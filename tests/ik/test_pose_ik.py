@@ -328,3 +328,27 @@ def test_ik_options_are_passed_to_the_solver_or_refused():
     for option in ({"num_solutions": 2}, {"time_limit": 1.0}, {"posture": ARM.neutral()}):
         with pytest.raises(ValueError, match="compiled"):
             lw.compile(lambda X: ARM.inverse_kinematics(X, "hand", **option).q, X=(4, 4))  # noqa: B023
+
+
+@pytest.mark.slow(every=3)
+def test_joints_that_move_no_frame_of_the_tasks_keep_their_positions_in_all_starts():
+    robot = lw.load("humanoid")
+    q, q_init = robot.random_configuration(seed=1, size=40), robot.random_configuration(seed=2, size=40)
+    for frame, relative_to in (("left_hand", "pelvis"), ("left_hand", "right_hand")):
+        J = robot.jacobian(q, frame, relative_to=relative_to)
+        idle = ~np.abs(J).any(axis=(0, 1))
+        result = robot.inverse_kinematics(
+            robot.pose(q, frame, relative_to=relative_to), frame, relative_to=relative_to, q_init=q_init
+        )
+        assert result.success.mean() > 0.9 and result.restarts.max() > 0 and 5 < idle.sum() < robot.nv
+        assert np.abs(robot.difference(q_init, result.q)[:, idle]).max() < 1e-12
+    several = robot.inverse_kinematics(
+        robot.pose(q[0], "left_hand", relative_to="pelvis"),
+        "left_hand",
+        relative_to="pelvis",
+        q_init=q_init[0],
+        num_solutions=4,
+    )
+    assert len(several.q) > 1
+    J = robot.jacobian(q[0], "left_hand", relative_to="pelvis")
+    assert np.abs(robot.difference(q_init[0], several.q)[:, ~np.abs(J).any(axis=0)]).max() < 1e-12

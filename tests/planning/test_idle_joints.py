@@ -83,5 +83,5 @@ def test_joint_that_obstructs_a_goal_pose_moves_in_a_plan() -> None:
     q = np.array([-0.5, 0.02])
     plan = carts.plan(q, (0.0, 0.0, 0.0), frame="one")
     assert plan.success and abs(plan.path[-1, 0]) < 1e-6 and abs(plan.path[-1, 1]) > 0.1
-    held = carts.plan(q, (0.0, 0.0, 0.0), frame="one", position_limits={"y": (0.02, 0.02)})
-    assert held.status == "goal_not_found" and "'one'" in held.message
+    locked = carts.plan(q, (0.0, 0.0, 0.0), frame="one", position_limits={"y": (0.02, 0.02)})
+    assert locked.status == "goal_not_found" and "'one'" in locked.message

@@ -184,7 +184,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         best = or_(or_(done, lt(left, state.best_cost)), and_(last, better))
         best_q = [where(best, a, b) for a, b in zip(q, state.best, strict=True)]
         best_cost = where(best, left, state.best_cost)
-        start = start_configuration(tree, q_init, box, point(number), stack.locked_dofs)
+        start = start_configuration(tree, q_init, box, point(number), stack.locked_dofs | stack.idle_dofs)
         for n in base if has_limbs else ():  # keep the base at its best pose
             start[n] = best_q[n]
         restart_q = [where(closing, a, b) for a, b in zip(best_q, start, strict=True)]
@@ -206,7 +206,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         """Return the index of the configuration of a start: with wide tolerances the initial guess is used twice."""
         return fmax(number - 1.0, 0.0) if stack.wide else number
 
-    at = tuple(start_configuration(tree, q_init, box, point(first), stack.locked_dofs))
+    at = tuple(start_configuration(tree, q_init, box, point(first), stack.locked_dofs | stack.idle_dofs))
     zeros = (0.0,) * tree.nv
     room = fmin(_REFINEMENT_ITERATIONS, 0.25 * budget)
     last: _State = while_loop(

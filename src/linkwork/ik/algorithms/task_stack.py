@@ -25,6 +25,7 @@ from linkwork.ik.tasks.task import PairSelection, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constrained_manipulability import log_manipulability
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived
@@ -65,6 +66,25 @@ class Stack:
     dt: Any = None  # [s] time step of differential IK; errors then include their drift during it
     wide: WideRows = ()
     permitted: tuple[tuple[Any, Any], ...] | None = None  # range of each error, instead of those of the tasks
+    unmoved: frozenset[int] | None = None  # `idle_dofs`, where the tasks are not all of the problem
+
+    @property
+    def idle_dofs(self) -> frozenset[int]:
+        """Indices in v of joints that move no frame of the problem's tasks; other starts keep them at q_init.
+
+        It is empty if a task depends on other quantities than poses of frames.
+        """
+        if self.unmoved is not None:
+            return self.unmoved
+        tree, moving = self.tree, set[int]()
+        points = {point.name: point.frame for point in tree.points}
+        for frames in (task._pose_frames for task in self.tasks):
+            if frames is None:
+                return frozenset()
+            reference, *others = [tree.frame(points.get(name, name)).body for name in frames]
+            for i in (i for body in others for path in fork(tree, reference, body)[1:] for i in path):
+                moving |= {*range(tree.nv)[tree.v_slices[i]]}
+        return frozenset(range(tree.nv)) - moving
 
     @property
     def units(self) -> list[str]:
@@ -154,6 +174,7 @@ class Stack:
             self.dt,
             tuple(tuple(map(rows.index, group)) for group in self.wide if rows.count(group[0])),
             None if self.permitted is None else tuple(self.permitted[k] for k in rows),
+            self.idle_dofs,
         )
 
     def with_ranges(self) -> Stack:

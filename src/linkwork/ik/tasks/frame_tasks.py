@@ -74,6 +74,11 @@ class _FrameTask(AimedTask):
         return References(frames=(self.frame, self.relative_to))
 
     @property
+    def _pose_frames(self) -> tuple[str, ...]:
+        axes = () if self.axes in self._named_axes else (self.axes,)
+        return self.relative_to, self.frame, *axes
+
+    @property
     def between(self) -> tuple[str, str]:
         return self.frame, self.relative_to
 

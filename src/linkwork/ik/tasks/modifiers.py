@@ -176,6 +176,10 @@ class _ModifiedTask(Task):
         return self.task.references
 
     @property
+    def _pose_frames(self) -> tuple[str, ...] | None:
+        return self.task._pose_frames
+
+    @property
     def between(self) -> tuple[str, str] | None:
         return self.task.between
 

@@ -181,6 +181,11 @@ class Task(ABC):
         return References()
 
     @property
+    def _pose_frames(self) -> tuple[str, ...] | None:
+        """Frame A, and frames or points whose poses relative to A determine the errors; None if other quantities do."""
+        return None
+
+    @property
     def target_of(self) -> TaskTarget | None:
         """Shape and kind of the target; None if the task takes none."""
         return None
