@@ -150,6 +150,18 @@ def test_simulated_block_on_an_incline_sticks_or_slides_by_coulombs_law():
         assert np.abs(positions[:, 2] - 0.1).max() < 2e-3
 
 
+def test_sticking_points_creep_at_a_thousandth_of_the_velocity_that_gravity_adds_along_the_ground_in_a_step() -> None:
+    sliding = lw.Joint.of(joints.Translational(), name="moves", parent="world", child="body")
+    ground = ContactGround(ContactPoint("body", (0.0, 0.0, 0.0)), friction=0.8)
+    for mass, tilt, step in ((1.0, 0.1, 1e-3), (3.0, 0.3, 4e-3)):
+        along = np.array([0.6, -0.8]) * G * math.sin(tilt)
+        robot = lw.Robot.build("point", lw.Link("body", mass=mass, inertia=(0.1, 0.1, 0.1)), sliding)
+        robot = robot.with_parameters({"gravity": [*along, -G * math.cos(tilt)]})
+        v = robot.simulate(np.zeros(3), duration=0.2, dt=step, contacts=ground, record_every=10).v[-1]
+        np.testing.assert_allclose(v[:2], 1e-3 * along * step, rtol=1e-9)
+        assert abs(v[2]) < 1e-9 * G
+
+
 def test_simulated_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
     """A ball that is thrown along the ground slides until it rolls, then at 5/7 of its speed, whatever the friction."""
     ball = thing(lw.shapes.Sphere(0.1))
