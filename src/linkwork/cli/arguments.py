@@ -159,11 +159,11 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
     if not meshes:
         return robot
     if not arguments.meshes:
-        some = ", ".join(escaped(uri) for uri in sorted(meshes)[:3])
+        names = ", ".join(escaped(uri) for uri in sorted(meshes)[:3])
         raise CommandError(
             USAGE,
             f"{label(robot.name)}: collision shapes are {quantity(len(meshes), 'mesh file')}, which have no distances "
-            f"until they are loaded: {some}{' ...' if len(meshes) > 3 else ''}; pass their folder as --meshes FOLDER",
+            f"until they are loaded: {names}{' ...' if len(meshes) > 3 else ''}; pass their folder as --meshes FOLDER",
         )
     try:
         return robot.with_collision_hulls(

@@ -28,7 +28,7 @@ from linkwork.errors import (
 
 __all__ = ["main"]
 
-_OWN = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
+_WARNINGS = (CacheWarning, ConfigurationWarning, SimulationWarning, TraceWarning)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,11 +85,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=CommandParser)
     for name, about in COMMANDS.items():
-        one = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+        subparser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
         if name == command:
             module = import_module(f"linkwork.cli.commands.{name.replace('-', '_')}")
-            module.add_arguments(one)
-            one.set_defaults(run=module.run)
+            module.add_arguments(subparser)
+            subparser.set_defaults(run=module.run)
     return parser
 
 
@@ -101,13 +101,13 @@ def _warnings_logged(terminal: Terminal) -> Iterator[None]:
     """
     logged: set[str] = set()
     with warnings.catch_warnings():
-        for category in _OWN:
+        for category in _WARNINGS:
             warnings.simplefilter("always", category)
         warnings.simplefilter("ignore", ModelWarning)  # commands list all problems of a robot
         otherwise = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *position: Any, **more: Any) -> None:
-            if issubclass(category, _OWN):
+            if issubclass(category, _WARNINGS):
                 text = as_options(str(message))
                 if text not in logged:
                     terminal.warning(escaped(text))

@@ -201,7 +201,7 @@ def _text(robot: Robot, result: Reached, arguments: argparse.Namespace, columns:
         "",
         *folded(["one call [µs]", "mean", "p50", "p90", "p99", "max"], [["", *each]], columns),
         "",
-        *table(["of a call", "p50", "p99", "max"], [[k, *(f"{x:g}" for x in numbers)] for k, *numbers in counted]),
+        *table(["of a call", "p50", "p99", "max"], [[k, *(f"{x:g}" for x in values)] for k, *values in counted]),
         "",
         f"a pose in a batch of {count}, one thread: {1e6 * result.batch:.3g} µs",
         f"the first call, with compilation: {result.first:.2f} s",

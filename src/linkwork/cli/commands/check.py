@@ -46,15 +46,15 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         about = {"linkwork": __version__, "file": robot.tree.source, "floating_base": floats(robot)}
         repairs = [issue_data(issue) for issue in robot.report.warnings]
         data = {**about, **mobility_data(result), "beyond_limits": beyond, "repairs": repairs, "model": model.as_dict()}
-        terminal.out.json({**data, "beside": [one.as_dict() for one in beside]})
+        terminal.out.json({**data, "beside": [comparison.as_dict() for comparison in beside]})
     else:
         columns = columns_of(terminal.out)
         terminal.out.lines([*_text(robot, result, beyond, columns), "", *model.lines(columns)])
-        for one in beside:
-            terminal.out.lines(["", *one.lines(columns)])
+        for comparison in beside:
+            terminal.out.lines(["", *comparison.lines(columns)])
     is_odd = model.errors or (arguments.strict and model.warnings)
     is_odd = is_odd or (arguments.fail_on_warning and (model.warnings or robot.report.repairs))
-    return 0 if result.assembled and not is_odd and all(one.same for one in beside) else FAILED
+    return 0 if result.assembled and not is_odd and all(comparison.same for comparison in beside) else FAILED
 
 
 def _mobility(robot: Robot) -> Mobility:
@@ -94,9 +94,9 @@ def _limit_lines(beyond: list[dict[str, Any]], constrained: bool) -> list[str]:
     if not beyond:
         return ["within all joints' limits" + (" as assembled" if constrained else " at neutral")]
     return [
-        f"beyond its limits: {label(one['name'])} at {number(one['q'])}, allowed {_bound(one['lower'])} .. "
-        f"{_bound(one['upper'])}"
-        for one in beyond
+        f"beyond its limits: {label(joint['name'])} at {number(joint['q'])}, allowed {_bound(joint['lower'])} .. "
+        f"{_bound(joint['upper'])}"
+        for joint in beyond
     ] + [f"{quantity(len(beyond), 'coordinate')} of q beyond limits at the checked configuration"]
 
 

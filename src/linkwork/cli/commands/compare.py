@@ -72,14 +72,14 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         raise CommandError(USAGE, "expected a second robot to compare with, or --beside LIBRARY")
     names = _names(arguments.names)
     robot = robot_of(arguments, terminal)
-    found: list[RobotComparison] = []
+    comparisons: list[RobotComparison] = []
     if arguments.other is not None:
         of_other = {"file": arguments.other, "format": arguments.other_format, "loops": arguments.other_loops}
-        other = robot_of(argparse.Namespace(**{**vars(arguments), **of_other}), terminal)
-        found.append(
+        second = robot_of(argparse.Namespace(**{**vars(arguments), **of_other}), terminal)
+        comparisons.append(
             _checked(
                 lambda: robot.compare(
-                    other,
+                    second,
                     names=names,
                     by="bodies" if arguments.bodies else "links",
                     ignore=arguments.ignore,
@@ -90,15 +90,21 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
                 USAGE,
             )
         )
-    found += compared_with_libraries(robot, arguments)
+    comparisons += compared_with_libraries(robot, arguments)
     if arguments.json:
-        same = all(one.same for one in found)
+        same = all(comparison.same for comparison in comparisons)
         about = {"linkwork": __version__, "file": arguments.file, "other": arguments.other, "same": same}
-        terminal.out.json({**about, "comparisons": [one.as_dict() for one in found]})
+        terminal.out.json({**about, "comparisons": [comparison.as_dict() for comparison in comparisons]})
     else:
         columns = columns_of(terminal.out)
-        terminal.out.lines([line for k, one in enumerate(found) for line in ([""] if k else []) + one.lines(columns)])
-    return 0 if all(one.same for one in found) else FAILED
+        terminal.out.lines(
+            [
+                line
+                for k, comparison in enumerate(comparisons)
+                for line in ([""] if k else []) + comparison.lines(columns)
+            ]
+        )
+    return 0 if all(comparison.same for comparison in comparisons) else FAILED
 
 
 def compared_with_libraries(robot: Robot, arguments: argparse.Namespace) -> list[RobotComparison]:
@@ -125,8 +131,8 @@ def _names(texts: list[str]) -> dict[str, str]:
     """Return the names of ``--names`` by the name in the first robot.  Raises CommandError."""
     result = {}
     for text in texts:
-        name, equals, other = text.partition("=")
-        if not (name and equals and other):
+        name, equals, second = text.partition("=")
+        if not (name and equals and second):
             raise CommandError(USAGE, f"--names: expected NAME=OTHER, got {escaped(repr(text))}")
-        result[name] = other
+        result[name] = second
     return result

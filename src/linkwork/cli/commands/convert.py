@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "output": arguments.output, "robot": robot.name}
         verified = None if comparison is None else comparison.as_dict()
-        terminal.out.json({**about, "losses": [issue_data(one) for one in losses], "verified": verified})
+        terminal.out.json({**about, "losses": [issue_data(loss) for loss in losses], "verified": verified})
         return 0 if same else FAILED
     log_issues(losses, terminal)
     lost = f"; {quantity(len(losses), 'thing')} not written as stated" if losses else ""
@@ -89,7 +89,7 @@ def _read_again(robot: Robot, arguments: argparse.Namespace) -> Robot:
     if written.name == "urdf" and describe(tree).base is not None:
         options["floating_base"] = True
     result = read_robot(arguments.output, **options)
-    known, read = ({one.name for one in each.named_configurations} for each in (robot, result))
+    known, read = ({state.name for state in each.named_configurations} for each in (robot, result))
     is_added = written.name == "mjcf" and INITIAL in read - known
     return result.without_named_configurations(INITIAL) if is_added else result
 

@@ -117,15 +117,15 @@ def _kinds(total: OperationCount) -> list[str]:
 
 def _code(code: CodeStatistics) -> list[str]:
     size = f"{number(round(code.code_bytes / 1024, 1))} KiB"
-    made = f"traced in {1e3 * code.trace_seconds:.0f} ms, compiled in {code.seconds:.2f} s"
+    effort = f"traced in {1e3 * code.trace_seconds:.0f} ms, compiled in {code.seconds:.2f} s"
     if code.cached:
         result = f"loaded from the cache on disk in {1e3 * code.seconds:.0f} ms"
-        made = f"{result}; traced and compiled once in {code.compile_seconds:.2f} s"
+        effort = f"{result}; traced and compiled once in {code.compile_seconds:.2f} s"
     return [
         f"instructions  {code.instructions}, of which {code.fused} are fused products and sums",
         f"live values   {code.max_live_values} at most",
         f"machine code  {size}, {quantity(code.lanes, 'lane')}, {quantity(code.segments, 'segment')}",
-        f"compilation   {made}",
+        f"compilation   {effort}",
     ]
 
 

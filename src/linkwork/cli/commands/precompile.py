@@ -83,10 +83,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
 
 def _function(robot: Robot, text: str) -> str | tuple[str, str] | Callable[[], Any]:
     """Return a function as `Robot.precompile` accepts it.  Raises ValueError for a file without the function."""
-    name, colon, rest = text.rpartition(":") if ".py:" in text else text.partition(":")
+    name, colon, argument = text.rpartition(":") if ".py:" in text else text.partition(":")
     if not name.endswith(".py"):
-        return (name, rest) if colon else name
+        return (name, argument) if colon else name
     known = runpy.run_path(name)
-    if not callable(known.get(rest)):
-        raise ValueError(f"--functions: expected a function {rest!r} in {name}, got {known.get(rest)!r}")
-    return partial(known[rest], robot)
+    if not callable(known.get(argument)):
+        raise ValueError(f"--functions: expected a function {argument!r} in {name}, got {known.get(argument)!r}")
+    return partial(known[argument], robot)

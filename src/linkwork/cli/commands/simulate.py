@@ -112,8 +112,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         seed = arguments.seed
         around = start_configuration(robot) if seed is None else robot.random_configuration(seed=seed)
         start = configuration_of(robot, "--q", arguments.q or [], around)
-        rest = np.zeros(robot.nv)
-        v = named_values("--v", arguments.v or [], rest, robot.v_names, "v")
+        zeros = np.zeros(robot.nv)
+        v = named_values("--v", arguments.v or [], zeros, robot.v_names, "v")
         target = configuration_of(robot, "--target-q", arguments.target_q or [], start)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
@@ -166,8 +166,8 @@ def _controller(robot: Robot, arguments: argparse.Namespace, target: np.ndarray)
 def _dry_friction(robot: Robot) -> np.ndarray:
     """Return the dry friction (nv) of joints that slide [N·m, N]."""
     force, q = Robot.functions["passive_force"].compute, robot.neutral().tolist()
-    rest, slow, fast = (np.array(force(robot.tree, q, [speed] * robot.nv)) for speed in (0.0, 1.0, 2.0))
-    result: np.ndarray = np.abs(2.0 * slow - fast - rest)  # without damping, which is linear, and springs
+    at_rest, slow, fast = (np.array(force(robot.tree, q, [speed] * robot.nv)) for speed in (0.0, 1.0, 2.0))
+    result: np.ndarray = np.abs(2.0 * slow - fast - at_rest)  # without damping, which is linear, and springs
     return result
 
 
