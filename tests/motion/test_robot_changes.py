@@ -184,3 +184,16 @@ def test_motions_for_robots_without_their_joints_are_refused():
         lw.compile(lambda q: ARM.spline([0.0, 1.0], [Q[0], q]).for_robot(CELL, prefix="b_")(0.5).q, q=6)
     with pytest.raises(ValueError, match="expected a trajectory of a robot, got one of plain coordinates"):
         Trajectory.polynomial([0.0, 1.0], [[[1.0]]]).for_robot(CELL)
+
+
+def test_trajectories_with_and_without_a_robot_are_not_concatenated() -> None:
+    robot = lw.load("double_pendulum")
+    times, points = [0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]]
+    of_robot, of_numbers = robot.spline(times, points), lw.motion.spline(times, points[::-1])
+    for first, second, text in (
+        (of_robot, of_numbers, "of robot 'double_pendulum', got one of 2 numbers"),
+        (of_numbers, of_robot, "of 2 numbers, got one of robot 'double_pendulum'"),
+    ):
+        with pytest.raises(ValueError, match=f"other: expected a trajectory {text}"):
+            first.concatenate(second)
+    assert of_numbers.concatenate(lw.motion.spline(times, points), allow_jump=True).duration == 2.0
