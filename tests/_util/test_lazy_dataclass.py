@@ -155,7 +155,7 @@ def test_lazy_dataclasses_behave_as_dataclasses_of_the_standard_library(options:
 
 
 def test_lazy_dataclasses_with_equal_objects_in_their_fields_do_not_compare_these() -> None:
-    """As for tuples, and for dataclasses of the standard library up to Python 3.12: a field may be a symbol, or NaN."""
+    """Tuples and dataclasses of Python up to 3.12 do not either: a field may be a symbol, or NaN."""
 
     class Incomparable:
         def __eq__(self, other: object) -> bool:
