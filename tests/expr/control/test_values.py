@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from expr.control.cases import CASES
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr import cond, fori_loop, lt, scan, take, where, while_loop
@@ -156,3 +157,11 @@ def test_dual_numbers_run_through_conditions_and_branches() -> None:
     result = cond(x > 2.0, lambda: fori_loop(0, 2, lambda k, s: s * x, x), lambda: x)
     assert parts(result) == (27.0, 27.0)
     assert parts(while_loop(lambda s: s < 50.0, lambda s: s * x, x, max_iterations=9).state) == (81.0, 108.0)
+
+
+def test_scans_over_symbols_that_are_truth_values_select_by_each_of_them() -> None:
+    def count(x: Any) -> Any:
+        return scan(lambda s, is_positive: (where(is_positive, s + 1.0, s), s), 0.0 * x[0], [a > 0.0 for a in x])[0]
+
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    assert np.array_equal(lw.compile(count, x=3)(x), (x > 0.0).sum(axis=1))
