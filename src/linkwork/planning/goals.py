@@ -26,6 +26,7 @@ __all__ = ["GoalConfigurations", "GoalSpec", "PoseRegion", "read_goals", "resolv
 
 _POSES = 48  # poses drawn from a region at a time
 _DRAWS = 4  # attempts if none of the poses is valid
+_IDLE_SAMPLES = 32  # positions tried for joints that do not move a goal's frames, if they are in collision at the start
 _PROJECTIONS = 4  # of the best configurations of a draw onto the region, if none is a solution
 
 
@@ -205,17 +206,20 @@ def _valid_configurations(
 ) -> np.ndarray | tuple[Status, str, np.ndarray | None]:
     """Return the valid configurations (n, nq) of a goal; if there are none, a status, a message, and one tried.
 
-    Joints that do not move the frames of a pose stay as at the start, unless all such configurations are invalid.
+    Joints that do not move the frames of a pose stay as at the start, or have sampled positions if all configurations
+    are invalid then.
     """
     if spec.q is None:
         candidates, reason = _solve_poses(space, spec, q_init, max_solutions)
         if reason is not None:
             return (*reason, None)
-        unmoved = space.with_idle_joints(candidates, q_init, spec.poses or {})
-        unmoved = unmoved[space.within(unmoved)]
-        unmoved = unmoved[space.free_ends(unmoved)] if len(unmoved) else unmoved
-        if len(unmoved):
-            return np.asarray(unmoved)
+        frames = spec.poses or {}
+        for idle in (q_init[None], space.samples(0).take(_IDLE_SAMPLES)):
+            q = np.concatenate([candidates[:0], *(space.with_idle_joints(candidates, x, frames) for x in idle)])
+            q = q[space.within(q)]
+            q = q[space.free_ends(q)] if len(q) else q
+            if len(q):
+                return np.asarray(q[: len(candidates)])
     else:
         candidates = spec.q[None]
     within = space.within(candidates)
