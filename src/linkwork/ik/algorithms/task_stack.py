@@ -81,8 +81,8 @@ class Stack:
         for frames in (task._pose_frames for task in self.tasks):
             if frames is None:
                 return frozenset()
-            reference, *others = [tree.frame(points.get(name, name)).body for name in frames]
-            for i in (i for body in others for path in fork(tree, reference, body)[1:] for i in path):
+            reference, *ends = [tree.frame(points.get(name, name)).body for name in frames]
+            for i in (i for body in ends for path in fork(tree, reference, body)[1:] for i in path):
                 moving |= {*range(tree.nv)[tree.v_slices[i]]}
         return frozenset(range(tree.nv)) - moving
 
