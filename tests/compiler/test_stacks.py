@@ -53,7 +53,7 @@ def work(made):
 
 if sys.argv[1] == "thread":
     made = list(kernels())
-    threading.stack_size(64 * 1024)
+    threading.stack_size(128 * 1024)
 else:
     made = kernels()
 thread = threading.Thread(target=work, args=(made,))
@@ -69,7 +69,7 @@ else:
 @posix
 @pytest.mark.parametrize("little", ["thread", "compiling", "limit"])
 def test_kernels_run_in_threads_with_small_stacks(little: str) -> None:
-    """Calls from a thread of 64 KiB; a process whose threads have 256 KiB, which compiles on one, or on the first."""
+    """Calls from a thread of 128 KiB; a process whose threads have 256 KiB, which compiles on one, or on the first."""
     import resource
 
     def limited() -> None:
