@@ -234,7 +234,7 @@ def _failed(*_: Any) -> Any:
     raise RuntimeError("LLVM could not")
 
 
-def test_optimized_code_in_the_cache_is_found_once_all_parts_are_there(cache_folder: Path) -> None:
+def test_optimized_code_is_loaded_from_the_cache_once_all_parts_are_there(cache_folder: Path) -> None:
     source, code = source_and_code(kernel())
     (name, *_), cache = source.backend.entries, disk_cache.Cache(cache_folder, 1 << 30)
     parts = source.backend.parts(name, DOUBLE)

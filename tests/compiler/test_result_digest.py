@@ -101,9 +101,9 @@ def test_result_digest_depends_on_the_elements_of_users_containers() -> None:
     space: dict[str, type] = {}
     for kind in ("list", "tuple", "dict", "set", "frozenset"):
         exec(f"class Own({kind}):\n    unit = 'm'", {"__name__": "of_a_user"}, space)
-        own = space["Own"]
-        first, second = (own({"a": x} if kind == "dict" else [x]) for x in (1.0, 2.0))
-        assert result_digest(first) == result_digest(own(first)) != result_digest(second), kind
+        container = space["Own"]
+        first, second = (container({"a": x} if kind == "dict" else [x]) for x in (1.0, 2.0))
+        assert result_digest(first) == result_digest(container(first)) != result_digest(second), kind
 
 
 def test_result_digests_are_equal_in_every_process(tmp_path: Path) -> None:

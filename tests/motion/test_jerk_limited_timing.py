@@ -326,10 +326,10 @@ def test_motions_within_jerk_limits_are_continuous_where_q_prime_vanishes_at_one
     limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 30.0}
     for begin in ([[0.0, 0.0, 2.0, 1.0], [0.0, 0.0, 1.0, -0.5]], [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5, -0.7]]):
         path = lw.motion.Trajectory.polynomial([0.0, 1.0], [begin])
-        for one in (path, path.reversed()):
-            motion = lw.motion.time_optimal(one, num_points=50, **limits).trajectory
+        for direction in (path, path.reversed()):
+            motion = lw.motion.time_optimal(direction, num_points=50, **limits).trajectory
             assert motion.satisfies_limits(**limits, tolerance=1e-5)
             knots = motion.knots[1:-1]
             for before, after in zip(motion(knots, side="left"), motion(knots), strict=True):
                 assert np.abs(after - before).max() < 1e-8
-            np.testing.assert_allclose(motion(motion.duration).q, one(one.end_time).q, atol=1e-12)
+            np.testing.assert_allclose(motion(motion.duration).q, direction(direction.end_time).q, atol=1e-12)

@@ -98,7 +98,7 @@ def test_plots_of_trajectories_without_a_robot_label_coordinates_by_their_indice
 
 
 @pytest.mark.light
-def test_shares_of_limits_are_0_in_directions_whose_limit_is_0() -> None:
+def test_shares_of_limits_are_0_in_directions_with_a_limit_of_0() -> None:
     x = np.array([[0.5, -0.5, 0.0, 2.0, -3.0, 0.0]])
     low, high = np.array([0.0, -2.0, 0.0, -1.0, -4.0, -1.0]), np.array([1.0, 0.0, 0.0, 2.0, 5.0, 0.0])
     assert _share(x, low, high).tolist() == [[0.5, 0.25, 0.0, 1.0, 0.75, 0.0]]
