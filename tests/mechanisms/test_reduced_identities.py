@@ -44,8 +44,8 @@ def test_scales_of_constraints_turn_angles_into_lengths_and_leave_lengths() -> N
     class Slider(joints.Prismatic):
         v_units = ()
 
-    (body, *others) = tree.bodies
-    without = dataclasses.replace(tree, bodies=(dataclasses.replace(body, joint=Slider(body.joint.axis)), *others))
+    (body, *further) = tree.bodies
+    without = dataclasses.replace(tree, bodies=(dataclasses.replace(body, joint=Slider(body.joint.axis)), *further))
     assert Scales.of(without, 2.5).velocities.tolist() == [2.5] * 6
 
 
