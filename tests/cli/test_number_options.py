@@ -12,7 +12,7 @@ from linkwork.cli import main
 
 SMALLEST: dict[str, dict[str, float]] = {  # by command; integers for options that take integers
     "demo": {"--samples": 1},
-    "view": {"--port": 0},
+    "view": {"--ghosts": 0, "--time": -math.inf, "--port": 0},
     "check": {"--max-vertices": 1, "--tolerance": 0.0, "--samples": 0, "--seed": 0},
     "check-scene": {"--max-vertices": 1},
     "compare": {"--tolerance": 0.0, "--samples": 0, "--seed": 0},
