@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import pty
 import select
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 from linkwork.cli.commands import COMMANDS
 from linkwork.cli.parser import CommandParser
 
+pty = pytest.importorskip("pty", reason="of POSIX systems")
 SHELLS = {"bash": ["bash", "--norc", "-i"], "zsh": ["zsh", "-f", "-i"], "fish": ["fish", "--no-config"]}
 
 

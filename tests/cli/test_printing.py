@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import timeit
 from types import SimpleNamespace
 
@@ -26,7 +27,7 @@ def test_characters_that_the_output_cannot_encode_are_written_in_ascii():
     stream = ascii_stream()
     Stream(stream).line("└─ 10 µs ×2 ä 手 \udc80")
     stream.flush()
-    assert stream.buffer.getvalue() == rb"`- 10 us x2 \xe4 \u624b \udc80" + b"\n"
+    assert stream.buffer.getvalue() == rb"`- 10 us x2 \xe4 \u624b \udc80" + os.linesep.encode()
 
 
 def test_printing_to_a_closed_output_stream_has_no_effect():

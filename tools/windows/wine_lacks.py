@@ -14,6 +14,7 @@ LACKS: dict[str, str] = {
     "tests/compiler/test_trace.py::test_compiled_functions_that_return_other_values_than_floats*": (
         "crealf, by which NumPy converts complex64"
     ),
+    "tests/cli/test_check.py::test_check_reads_mesh_files_relative*": "trimesh, which is not installed",
     "tests/ik/test_subproblems.py::*": ("cexp, the exponential of complex numbers"),
 }
 """Patterns of node ids, with what Wine lacks."""
