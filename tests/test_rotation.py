@@ -76,7 +76,7 @@ def test_rotation_draws_all_values_inside_a_rotating_case(rounds):
         assert len(runs) == ROUNDS and {*range(40)} == {x for run in runs for x in drawn(range(40), run, case)}
 
 
-def test_rotation_selects_slow_cases_periodically():
+def test_slow_test_cases_run_in_turn_on_successive_days():
     cases, slow = cases_of(10), {f"tests/test_x.py::test_large[{k}]": 3 if k < 50 else ROUNDS for k in range(100)}
     for every, slow_tests in ((3, [*slow][:50]), (ROUNDS, [*slow][50:])):
         runs = [chosen(cases, slow, seed) & {*slow_tests} for seed in range(every)]

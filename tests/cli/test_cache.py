@@ -152,7 +152,7 @@ def test_cache_clear_does_not_touch_a_directory_writable_by_others(linkwork, cac
 
 
 @pytest.mark.slow(every=3)
-def test_warnings_of_cache_commands_are_logged_without_a_line_of_code(process, tmp_path):
+def test_warnings_of_cache_commands_do_not_quote_source_lines(process, tmp_path):
     ran = process("cache", "info", LINKWORK_CACHE=str(tmp_path), LINKWORK_CACHE_SIZE="many")
     assert ran.returncode == 0
     assert ran.stderr.decode().splitlines() == [

@@ -94,7 +94,7 @@ def test_distances_of_a_point_cloud_can_be_differentiated_in_reverse_mode() -> N
     assert np.abs(kernel.jacobian(mode="reverse")(x) + normal).max() < 1e-12
 
 
-def test_distances_between_two_fields_without_an_algorithm_are_refused() -> None:
+def test_unsupported_distances_between_height_and_distance_fields_are_refused() -> None:
     with pytest.raises(
         TypeError, match=r"a HeightField and a DistanceField is not supported: one of them must be convex"
     ):

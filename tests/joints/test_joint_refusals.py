@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import linkwork
-from linkwork import load, pose
 from helpers.joints import EVERY, Ball
+from linkwork import load, pose
 from linkwork.errors import ConfigurationWarning
 from linkwork.expr.scalar.functions import cos
 from linkwork.joints import (
@@ -38,6 +38,7 @@ from linkwork.spatial import Pose, Rotation, Vec3
 
 every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 NAN = math.nan
+
 
 def test_names_of_coordinate_axes_are_axes() -> None:
     """An axis is three numbers, or "x", "y", "z" and their opposites."""

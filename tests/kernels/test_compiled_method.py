@@ -72,5 +72,5 @@ def test_defaults_passed_by_keyword_or_as_none_give_the_same_result():
 def test_expressions_of_sympy_are_refused_with_the_alternative():
     sympy = pytest.importorskip("sympy")
     q = list(sympy.symbols(f"q:{ARM.nq}"))
-    with pytest.raises(ValueError, match="mass_matrix: q: .*type object.*SymPy's mechanics has expressions"):
+    with pytest.raises(ValueError, match=r"mass_matrix: q: .*type object.*SymPy's mechanics has expressions"):
         ARM.mass_matrix(q)

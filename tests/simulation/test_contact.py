@@ -97,7 +97,7 @@ def test_contacts_of_masses_of_any_size_separate_with_the_speed_of_restitution(m
 
 @pytest.mark.light
 @pytest.mark.parametrize(("stiffness", "acts"), [(1e3, True), (1e7, True), (1e10, True), (1e3, False), (1e14, False)])
-def test_newtons_method_ends_at_the_rounding_of_stiff_intervals_that_act(stiffness, acts):
+def test_contact_solver_converges_to_rounding_errors_with_stiff_limits_that_act(stiffness, acts):
     """The gradient of a stiff interval rounds with its speed; an interval at its bound leaves no rounding."""
     rng, n = np.random.default_rng(3), 4
     row, v, push = rng.normal(size=(3, n))

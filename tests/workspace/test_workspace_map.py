@@ -223,7 +223,7 @@ def test_damaged_and_unsuitable_workspace_map_files_raise_errors(arm, tmp_path, 
 
     for name, change, message in (
         ("size", lambda i, c, f: i.update(voxel_size=-1.0), "voxel_size: expected a positive number"),
-        ("missing", lambda i, c, f: i.pop("frame"), "expected the description of a map"),
+        ("missing", lambda i, c, f: i.pop("frame"), "expected a dict with the keys"),
         ("kind", lambda i, c, f: i.update(frame=3), "frame: expected str"),
         ("order", lambda i, c, f: c.__setitem__(slice(None), c[::-1].copy()), "distinct voxels in ascending order"),
         ("count", lambda i, c, f: f["reached"].__setitem__(0, 0), "1 <= reached"),

@@ -44,7 +44,7 @@ class _Range(NamedTuple):
         return self.is_constant and bool(np.all(self.low == value))
 
     def draw(self, caller: str, argument: str, rng: Random) -> np.ndarray:
-        """Return a value; it has the shape of the bounds, whose elements are independent.
+        """Return a random array of the shape of the bounds; its elements are drawn independently.
 
         Raises ValueError for a function that returns values of another shape or not finite.
         """

@@ -87,7 +87,7 @@ def _content(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[str
 
 
 def kernel_of_pickle(data: bytes) -> Kernel:
-    """Return the kernel of the origin in a kernel's pickle."""
+    """Return the kernel of a pickle that states its robot and functions, compiled again or found in a cache."""
     origin = read_origin(data)
     return compile_requests(origin.subject, origin.name, origin.requests)
 

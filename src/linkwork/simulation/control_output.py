@@ -176,7 +176,10 @@ def command_form(setup: Any) -> OutputForm:
         z = tree_map(lambda x: symbols("z", np.shape(x)), setup.begins)
         result = setup.controller(*state, z, **inputs)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise ValueError(f"controller: expected (τ, z) of a controller with a start, got {result!r}")
+            raise ValueError(
+                "controller: expected a pair (τ, z) of joint forces and the next state, as it has a `start`, "
+                f"got {result!r}"
+            )
         command = result[0]
     elements, servos, wrenches = _flat(robot, command)
     constants = tuple(None if isinstance(x, Symbol) else float(x) for x in elements)

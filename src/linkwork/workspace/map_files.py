@@ -153,7 +153,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _checked_identity(value: Any) -> dict[str, Any]:
     """Return the description of a map in a file.  Raises ValueError."""
     if not isinstance(value, dict) or value.keys() != _KINDS.keys():
-        raise ValueError("expected the description of a map")
+        raise ValueError(f"expected a dict with the keys {', '.join(_KINDS)}, got {value!r:.80}")
     for name, kinds in _KINDS.items():
         x = value[name]
         if type(x) not in kinds or (isinstance(x, float) and not np.isfinite(x)):

@@ -110,7 +110,7 @@ def test_continuous_linear_system_equals_finite_differences_of_motions(tree):
     assert_close(change[n:], expected[1], 1e-6)
 
 
-def test_linear_system_of_a_floating_body_contains_the_cross_product_of_its_twist():
+def test_linearized_rate_of_a_floating_bodys_displacement_is_minus_its_twist_cross_product():
     """The block of A for δ̇ by δ is −V ×, of the twist in the body's own axes."""
     tree = TREES["floating_chain"]
     q, v, tau = (x[0] for x in state(tree, 0, 1))

@@ -41,7 +41,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def rows_of(records: int) -> int:
-    """Return the number of records that a kernel computes in one call: 32, 64 or 128.
+    """Return how many records of a simulation a kernel computes in one call: 32, 64 or 128.
 
     It is the smallest of these that is at least ``records``, or 128. Simulations with nearly equal numbers of records
     so use the same kernel.

@@ -425,7 +425,10 @@ def commanded(
     else:
         result = setup.controller(t, state.q, state.v, setup.carried(state.z), **value)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise ValueError(f"controller: expected (τ, z) of a controller with a start, got {result!r}")
+            raise ValueError(
+                "controller: expected a pair (τ, z) of joint forces and the next state, as it has a `start`, "
+                f"got {result!r}"
+            )
         command, z = result
         z = z if setup.sensors is None else {**state.z, CONTROLLER_STATE: z}
     tau, more = split_command(setup.robot, command)

@@ -184,7 +184,7 @@ class _PlotMark:
         self._chart.data = self._with_mark(index)
 
     def _with_mark(self, index: int) -> tuple[np.ndarray, ...]:
-        """Return the curves with three more samples at the time of a frame, where the last curve is a peak."""
+        """Return the curves with a mark at the time of a frame: three more samples, where the last curve has a peak."""
         x, t = self._curves[0], self._times[index]
         position = int(np.searchsorted(x, t))
         with_mark = [np.insert(y, position, [float(np.interp(t, x, y))] * 3) for y in self._curves]

@@ -102,9 +102,9 @@ class Shooting:
         return any(kind in CONSTRAINTS for kind in (*self.terms.moving_kinds, *self.terms.reached_kinds))
 
     def weighted_rows(self, w: Any, k: Any, penalty: Any) -> tuple[WeightedRows, WeightedRows]:
-        """Return two costs of a step: of its moving and of its reached components.
+        """Return two costs: of components that depend on the step itself, and on the state that it reaches.
 
-        ``w`` and ``k`` are pairs of weights and of multipliers.
+        ``w`` and ``k`` are their weights and their multipliers, as pairs.
         """
         kinds = self.terms.moving_kinds, self.terms.reached_kinds
         return tuple(WeightedRows(a, list(b), list(c), penalty) for a, b, c in zip(kinds, w, k, strict=True))  # type: ignore[return-value]
