@@ -39,6 +39,56 @@ def test_motors_of_a_driven_mechanism_supply_the_power_of_bodies_and_dampers(mot
         motion.reactions(actuators=())
 
 
+def test_loads_count_in_all_forces_of_a_driven_motion(motion, tmp_path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    load = np.linspace([0.1, -0.2, 0.3, 3.0, 0.4, -1.0], [-0.3, 0.5, 0.2, -2.0, 1.0, 4.0], 73)
+    gravity = (0.3, -0.2, -1.6)
+    forces = {"wrenches": {"coupler end": load}, "expressed_in": "rocker", "gravity": gravity}
+    loaded, expected = motion.with_loads(**forces), motion.reactions(**forces)
+    assert np.array_equal(loaded.tau, expected.tau) and np.array_equal(loaded.pin_forces, expected.pin_forces)
+    assert np.abs(loaded.tau - motion.tau).max() > 0.1
+    rotation = loaded.robot.pose(loaded.q, "rocker")[:, :3, :3]  # virtual power of the load at its frame's origin
+    axes = np.concatenate([np.einsum("nij,nj->ni", rotation, part) for part in (load[:, :3], load[:, 3:])], axis=1)
+    power = (axes * loaded.robot.twist(loaded.q, loaded.v, "coupler end")).sum(axis=1)
+    unloaded = motion.with_loads(gravity=gravity)
+    np.testing.assert_allclose((unloaded.tau - loaded.tau)[:, 0] * 6.0, power, rtol=0, atol=1e-9)
+    table = loaded.to_pandas()
+    assert np.array_equal(table["tau:A"], expected.tau[:, 0])
+    assert np.array_equal(table["pin_forces:C"], expected.pin_forces[:, 3])
+    lines = [line for axis in np.ravel(loaded.plot()) for line in axis.lines]
+    assert any(np.array_equal(line.get_ydata(), expected.tau[:, 0]) for line in lines)
+    assert np.array_equal(loaded.with_loads().tau, motion.tau)
+
+
+def test_each_motion_of_a_batch_has_its_own_loads():
+    pytest.importorskip("pandas")
+    robot = four_bar("C")
+    motions = robot.drive_mechanism({"A": np.stack([ANGLES[:4], ANGLES[8:12]])})
+    load = np.zeros((2, 1, 6))
+    load[:, 0, 3] = 5.0, -2.0
+    loaded = motions.with_loads(wrenches={"coupler": load})
+    for k in range(2):
+        alone = robot.drive_mechanism({"A": motions.q[k, :, 0]}, motions.q[k, 0])
+        expected = alone.reactions(wrenches={"coupler": load[k, 0]}).tau[:, 0]
+        np.testing.assert_allclose(loaded.to_pandas(k)["tau:A"], expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(loaded.tau[k, :, 0], expected, rtol=0, atol=1e-9)
+
+
+def test_invalid_loads_are_refused(motion):
+    for loads, error, message in (
+        ({"wrenches": {"couplr": np.zeros(6)}}, lw.errors.UnknownNameError, "with_loads: wrenches: no frame .*coupler"),
+        ({"wrenches": {"coupler": np.zeros(3)}}, ValueError, r"with_loads: wrenches: 'coupler': .*\(moment"),
+        ({"wrenches": {"coupler": np.zeros((72, 6))}}, ValueError, r"with_loads: wrenches: 'coupler': .*\(73, 6\)"),
+        ({"wrenches": {"coupler": np.full(6, np.inf)}}, ValueError, "with_loads: wrenches: 'coupler': .*finite"),
+        ({"wrenches": np.zeros(6)}, TypeError, "with_loads: wrenches: expected a dict by frame"),
+        ({"wrenches": {"coupler": np.zeros(6)}, "expressed_in": "x"}, lw.errors.UnknownNameError, "with_loads: .*'x'"),
+        ({"gravity": -9.81}, ValueError, r"with_loads: gravity: .*\(3,\)"),
+    ):
+        with pytest.raises(error, match=message):
+            motion.with_loads(**loads)
+
+
 def test_driven_motion_of_a_mechanism_can_be_converted_to_a_trajectory_over_time(motion):
     path = motion.trajectory()
     robot, t = path.robot, np.linspace(0.0, np.pi / 3, 500)

@@ -153,8 +153,9 @@ class AssemblyMethods(RobotBase):
         ``velocity`` and ``acceleration`` of the drivers, by joint, are scalars or (..., n), 0 by default.  The result
         has the corresponding ``v`` and ``a`` (..., n, nv) of all joints, for example for `inverse_dynamics` and
         `joint_wrenches`.  They are NaN where the drivers do not determine the mechanism.  ``tau`` (..., n, nv) and
-        ``pin_forces`` (..., n, joints) of the result are the forces of the motors and in the pins.  ``parameters`` are
-        those of `assemble`, of which all motions of a batch (...) have their own; inertias count in the forces.
+        ``pin_forces`` (..., n, joints) of the result are the forces of the motors and in the pins.
+        `DrivenMotion.with_loads` adds wrenches.  ``parameters`` are those of `assemble`, of which all motions of a
+        batch (...) have their own; inertias count in the forces.
 
         Raises AssemblyError if a single motion cannot continue: at a turning point, at a bifurcation without a straight
         continuation, at joint limits, or where the first state cannot be assembled.  With ``check=False`` the result

@@ -24,7 +24,6 @@ from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK, Continuati
 from linkwork.mechanisms.assembly.driven_output import (
     DrivenOutput,
     driven_rates,
-    rates_with_free_motions,
     velocity_names,
 )
 from linkwork.mechanisms.assembly.result import Assembly, slack_and_sign
@@ -33,6 +32,7 @@ from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints, c
 
 __all__ = ["DrivenMotion", "drive"]
 
+_ALLOWED = 1e-6  # largest violated velocity of the constraints, relative to those that the drivers cause
 _BESIDE = 1e-2  # [rad, characteristic lengths] distance of a neighbouring configuration
 
 
@@ -59,6 +59,7 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
     _inputs: StateInputs = field(repr=False)
     _start: Assembly = field(repr=False)
     _rates: np.ndarray = field(repr=False)  # (2, ..., n, nv): velocities and accelerations of the drivers, 0 elsewhere
+    _loads: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `with_loads`
 
     def __str__(self) -> str:
         return self.explain()
@@ -203,7 +204,7 @@ def drive(
     singular[loose] = False
     if loose.any():
         assembled = np.where(loose[:, None, None], q, robot.neutral())
-        least_rates = rates_with_free_motions(robot, driven.names, assembled, each, at.of_all(1).options)
+        least_rates = _rates_with_free_motions(robot, driven.names, assembled, each, at.of_all(1).options)
         v[loose], a[loose] = (x[loose] for x in least_rates)
     result = DrivenMotion._make(
         q=q.reshape(*shape, n, robot.nq),
@@ -294,3 +295,25 @@ def _read_drivers(robot: Any, caller: str, drivers: Any) -> FixedJoints:
     if len(set(sizes.values())) > 1:
         raise ValueError(f"{caller}: drivers: different numbers of states: {sizes}")
     return driven
+
+
+def _rates_with_free_motions(
+    robot: Any, joints: Sequence[str], q: np.ndarray, rates: Sequence[np.ndarray], options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and accelerations of all joints (n, nv) where the joints leave motions free.
+
+    Velocities are the smallest ones, in rad/s and characteristic lengths per second.  Accelerations are those without
+    motors for the free motions.  They are NaN in states that do not allow the velocities of the joints.
+    """
+    named = [list(robot.v_names).index(name) for name in velocity_names(robot, joints)]
+    undriven, units = np.setdiff1d(np.arange(robot.nv), named), np.array(unit_steps(robot.tree))
+    G, drift = robot.constraint_jacobian(q, **options), robot.constraint_drift(q, **options)
+    A = G[..., undriven] * units[undriven]
+    missing = -(np.einsum("...ij,...j", G[..., named], rates[0][..., named]) + drift)
+    least = np.einsum("...ij,...j", np.linalg.pinv(A, rcond=SINGULAR_SLACK), missing)
+    v = rates[0].copy()
+    v[..., undriven] = least * units[undriven]
+    left = np.abs(np.einsum("...ij,...j", A, least) - missing).max(axis=-1)
+    fits = left <= _ALLOWED * np.abs(missing).max(axis=-1)
+    a = robot.hybrid_dynamics(q, v, rates[1], np.zeros_like(v), joints, passive=True, **options).a
+    return np.where(fits[..., None], v, np.nan), np.where(fits[..., None], a, np.nan)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.plotting import label_time, lines_by_unit, new_axes, plot_lines, quantity_label
-from linkwork._util.validation import names, shown
-from linkwork.errors import UnderactuatedError
+from linkwork._util.validation import finite_array, floats, names, shown
+from linkwork.errors import UnderactuatedError, UnknownNameError
+from linkwork.kernels.function_request import read_request
 from linkwork.kernels.robot_base import Axes, Wrenches
-from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK
 from linkwork.mechanisms.assembly.state_inputs import VariedRobot
 from linkwork.model.coordinate_names import AXES, units_of
@@ -24,10 +24,9 @@ from linkwork.spatial.arguments import checked_array
 if TYPE_CHECKING:
     from linkwork.kinematics.state_tables import StateTable
 
-__all__ = ["DrivenOutput", "Reactions", "driven_rates", "rates_with_free_motions", "velocity_names"]
+__all__ = ["DrivenOutput", "Reactions", "driven_rates", "velocity_names"]
 
 _MISSING_TOL = 1e-7  # largest missing force, relative to the acting forces, as in `constrained_inverse_dynamics`
-_ALLOWED = 1e-6  # largest violated velocity of the constraints, relative to those that the drivers cause
 _FIT = 0.02  # deviation of rates of drivers from their positions, relative to the largest step
 
 
@@ -64,6 +63,7 @@ class DrivenOutput:
     _mechanism: Any
     _inputs: Any
     _rates: np.ndarray
+    _loads: Mapping[str, Any]  # wrenches, expressed_in and gravity of `reactions`
 
     @property
     def tau(self) -> np.ndarray:
@@ -74,6 +74,29 @@ class DrivenOutput:
     def pin_forces(self) -> np.ndarray:
         """Sizes of the forces across joints, those of the tree and then those of loops: (..., n, nb + nl) [N]."""
         return self._own_reactions.pin_forces
+
+    def with_loads(
+        self, *, wrenches: Wrenches | None = None, expressed_in: Axes = "world", gravity: ArrayLike | None = None
+    ) -> Self:
+        """Return this motion under loads, which count in `tau`, `pin_forces`, `reactions`, plots, tables and pages.
+
+        ``wrenches`` are (moment; force) [N·m, N] on frames, by name: (6,) for all states, or (..., n, 6), at the
+        frame's origin, in the axes of ``expressed_in``.  ``gravity`` (3,) [m/s²] is the robot's by default.  Loads
+        replace those of an earlier call.  Positions, velocities and accelerations do not change.
+
+        Raises UnknownNameError for an unknown frame, and ValueError for other shapes and values that are not finite.
+        """
+        caller = "with_loads"
+        loads: dict[str, Any] = {}
+        if gravity is not None:
+            loads["gravity"] = finite_array(caller, "gravity", gravity, shape=(3,), unit="m/s²")
+        if wrenches is not None:
+            frames = _frames_of_wrenches(caller, self._mechanism.robot, wrenches, expressed_in)
+            shape = (*self.v.shape[:-1], 6)
+            loads["wrenches"] = {name: _wrenches(caller, name, wrench, shape) for name, wrench in wrenches.items()}
+            loads["expressed_in"] = frames
+        result: Self = self._replaced(_loads=loads)  # type: ignore[attr-defined]
+        return result
 
     @cached_property
     def _own_reactions(self) -> Reactions:
@@ -91,15 +114,18 @@ class DrivenOutput:
         """Compute the forces of the motors, and the wrenches across all joints, which cause the motion.
 
         ``actuators`` names the joints with motors, by default the drivers.  ``wrenches`` (..., n, 6) act on frames, in
-        the axes of ``expressed_in``, and ``gravity`` (3,) [m/s²] is the robot's by default.  ``passive`` includes
-        springs, damping, friction and armature of joints.  The result has the forces τ (..., n, nv) of the motors, and
-        the wrenches of `joint_wrenches` and `loop_joint_wrenches`.  Parameters of `drive_mechanism` count, also
-        inertias.
+        the axes of ``expressed_in``, and ``gravity`` is (3,) [m/s²].  They default to those of `with_loads`, then to
+        the robot's gravity.  ``passive`` includes springs, damping, friction and armature of joints.  The result has
+        the forces τ (..., n, nv) of the motors, and the wrenches of `joint_wrenches` and `loop_joint_wrenches`.
+        Parameters of `drive_mechanism` count, also inertias.
 
         Raises UnderactuatedError if the actuators cannot cause the motion; of a batch with parameters, the forces are
         NaN there.
         """
         robot = self._mechanism.robot
+        if wrenches is None:
+            wrenches, expressed_in = self._loads.get("wrenches"), self._loads.get("expressed_in", expressed_in)
+        gravity = self._loads.get("gravity") if gravity is None else gravity
         acting = self._drivers.names if actuators is None else names("reactions", "actuators", actuators)
         known = np.isfinite(self.v).all(axis=-1)
         shape = known.shape
@@ -212,7 +238,7 @@ class DrivenOutput:
         self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray
     ) -> list[tuple[str, str, dict[str, np.ndarray]]]:
         """Return the title, the unit and the lines (n,) of forces of drivers, and of the forces in pins."""
-        loads = self._loads(index, v, a)
+        loads = self._loaded(index, v, a)
         if loads is None:
             return []
         robot, units = self._mechanism.robot, units_of(self._mechanism.tree, "v")
@@ -224,9 +250,13 @@ class DrivenOutput:
             result.append(("motor force", unit, lines))
         return [*result, ("pin force", "N", dict(zip(_pin_names(robot), loads.pin_forces.T, strict=True)))]
 
-    def _loads(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
+    def _loaded(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
         """Return the reactions of one motion with these velocities and accelerations; None if there are none."""
-        motion = self._replaced(q=self.q[index], v=v, a=a, _inputs=self._inputs_of(index))  # type: ignore[attr-defined]
+        loads = dict(self._loads)
+        if "wrenches" in loads:
+            loads["wrenches"] = {name: wrench[index] for name, wrench in loads["wrenches"].items()}
+        changes = {"q": self.q[index], "v": v, "a": a, "slack": self.slack[index], "_inputs": self._inputs_of(index)}
+        motion = self._replaced(**changes, _loads=loads)  # type: ignore[attr-defined]
         try:
             result: Reactions = motion.reactions()
         except (UnderactuatedError, ValueError):  # a robot without inertias
@@ -241,7 +271,7 @@ class DrivenOutput:
 
         robot, t, q, v, a = self._timed(caller, index, times)
         variables = state_variables(robot, (robot.nq, robot.nv), q=q, v=v, a=a)
-        loads = self._loads(index, v, a)
+        loads = self._loaded(index, v, a)
         if loads is not None:
             variables += [record_variable(robot, name, x, 0) for name, x in loads._asdict().items() if x.shape[1]]
             variables.append(TimeVariable("pin_forces", loads.pin_forces, ("pin",), (_pin_names(robot),), ("N",)))
@@ -263,11 +293,8 @@ class DrivenOutput:
         lead, n = self.q.shape[:-2], self.q.shape[-2]
         if len(index) != len(lead):
             raise ValueError(f"{caller}: index: expected {len(lead)} integers for a batch {lead}, got {index}")
-        robot, inputs, q, v, a = (
-            self._mechanism.robot,
-            self._inputs_of(index),
-            *(x[index] for x in (self.q, self.v, self.a)),
-        )
+        robot, inputs = self._mechanism.robot, self._inputs_of(index)
+        q, v, a = (x[index] for x in (self.q, self.v, self.a))
         y = np.concatenate(
             [np.broadcast_to(x, (*lead, *x.shape[-2:]))[index] for x in self._drivers.values.values()], -1
         )
@@ -298,6 +325,35 @@ class DrivenOutput:
         if isinstance(robot, VariedRobot):
             robot = robot.varied(inputs)
         return robot, t, q, v, a
+
+
+def _frames_of_wrenches(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> dict[str, str]:
+    """Return the frames on which wrenches act, each with the frame of its axes.  Raises TypeError and ValueError."""
+    if not isinstance(wrenches, Mapping):
+        example = '{"tool": (0, 0, 0, 0, 0, -100)}, moment first [N·m, N]'
+        raise TypeError(f"{caller}: wrenches: expected a dict by frame, as in {example}, got {shown(wrenches)}")
+    axes = expressed_in if isinstance(expressed_in, Mapping) else dict.fromkeys(wrenches, expressed_in)
+    for name in axes:
+        if name not in wrenches:
+            raise UnknownNameError("wrench", name, wrenches, where=f"{caller}: expressed_in")
+    frames = {name: axes.get(name, "world") for name in wrenches}
+    try:
+        read_request(robot._subject, ("inverse_dynamics", {"wrenches": frames}))
+    except UnknownNameError as error:
+        raise error.at(f"{caller}: wrenches") from None
+    return frames
+
+
+def _wrenches(caller: str, name: str, wrench: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the wrenches on a frame in all states.  Raises ValueError."""
+    try:
+        result = np.broadcast_to(floats(wrench), shape)
+        if not np.isfinite(result).all():
+            raise ValueError(name)
+    except (TypeError, ValueError):
+        expected = f"finite numbers (moment [N·m]; force [N]) of shape (6,), or that broadcast to {shape}"
+        raise ValueError(f"{caller}: wrenches: {name!r}: expected {expected}, got {shown(wrench)}") from None
+    return result
 
 
 def _pin_names(robot: Any) -> list[str]:
@@ -342,25 +398,3 @@ def driven_rates(
     v = robot.explicit_velocity(q, rates[0], independent=named, **options)
     a = robot.explicit_acceleration(q, v, rates[1], independent=named, **options)
     return np.where(known[..., None], v, np.nan), np.where(known[..., None], a, np.nan)
-
-
-def rates_with_free_motions(
-    robot: Any, joints: Sequence[str], q: np.ndarray, rates: Sequence[np.ndarray], options: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and accelerations of all joints (n, nv) where the joints leave motions free.
-
-    Velocities are the smallest ones, in rad/s and characteristic lengths per second.  Accelerations are those without
-    motors for the free motions.  They are NaN in states that do not allow the velocities of the joints.
-    """
-    named = [list(robot.v_names).index(name) for name in velocity_names(robot, joints)]
-    undriven, units = np.setdiff1d(np.arange(robot.nv), named), np.array(unit_steps(robot.tree))
-    G, drift = robot.constraint_jacobian(q, **options), robot.constraint_drift(q, **options)
-    A = G[..., undriven] * units[undriven]
-    missing = -(np.einsum("...ij,...j", G[..., named], rates[0][..., named]) + drift)
-    least = np.einsum("...ij,...j", np.linalg.pinv(A, rcond=SINGULAR_SLACK), missing)
-    v = rates[0].copy()
-    v[..., undriven] = least * units[undriven]
-    left = np.abs(np.einsum("...ij,...j", A, least) - missing).max(axis=-1)
-    fits = left <= _ALLOWED * np.abs(missing).max(axis=-1)
-    a = robot.hybrid_dynamics(q, v, rates[1], np.zeros_like(v), joints, passive=True, **options).a
-    return np.where(fits[..., None], v, np.nan), np.where(fits[..., None], a, np.nan)
