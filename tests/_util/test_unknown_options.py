@@ -93,7 +93,7 @@ def test_unknown_keyword_arguments_are_refused_with_the_nearest_existing_name() 
         ('from_dh: convention: .*none; "standard"', lambda: lw.Robot.from_dh("p", [{}])),  # type: ignore[call-arg]
         ("join_robots: .* got 2; pass the robots as a dict", lambda: lw.join_robots(ARM, ARM)),  # type: ignore[call-arg, arg-type]
         ("load: .*'scale'; lengths of URDF are in m", lambda: lw.load("fourbar", scale=1e-3)),  # type: ignore[call-arg]
-        ("drive_mechanism: .*'wrenches'; .* DrivenMotion.reactions", lambda: ARM.drive_mechanism({}, wrenches={})),
+        ("drive_mechanism: .*'wrenches'; motion.with_loads", lambda: ARM.drive_mechanism({}, wrenches={})),
         ("show: no option 'gif'; animation of a trajectory", lambda: ARM.show(gif="a.gif")),
         ("show: no option 'svg'; plot.*savefig", lambda: ARM.show(svg="a.svg")),
         ("Actuator: .*'between'; a cylinder between two points", lambda: lw.Actuator("a", between=("a", "b"))),  # type: ignore[call-arg]
