@@ -151,6 +151,20 @@ def test_unique_reaction_forces_of_a_planar_four_bar_are_in_its_plane():
     assert free.determinate_joint_wrenches(q).all() and free.loop_joint_wrenches(q, q, q).shape == (0, 6)
 
 
+def test_determinate_forces_do_not_depend_on_masses():
+    robot = four_bar("C")
+    q = np.stack([by_joints(robot, closed(angle)) for angle in (0.8, 2.1)])
+    light = robot
+    for name in ("crank", "coupler"):
+        light = light.with_inertia(name, mass=0.0, inertia=(0.0, 0.0, 0.0))
+    with pytest.raises(lw.errors.SingularInertiaError, match="forward_dynamics: "):
+        light.without_constraints().forward_dynamics(q, q, q)
+    for function in ("determinate_joint_wrenches", "determinate_constraint_forces"):
+        expected = getattr(robot, function)(q)
+        assert not expected.all() and expected.any()
+        assert np.array_equal(getattr(light, function)(q), expected)
+
+
 def test_power_of_reaction_wrenches_is_that_of_joint_forces():
     """At each joint w does work only on the joint's own motion, w · S v: joints of the tree and of the loop."""
     robot = four_bar("C")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,11 +12,15 @@ from numpy.typing import ArrayLike
 from linkwork import mechanisms
 from linkwork._util.validation import finite_number
 from linkwork.dynamics.methods import with_constraint_forces
+from linkwork.errors import SingularInertiaError
 from linkwork.kernels.compiled_method import computed, computed_through
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
+from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.induced_motions import can_be_induced
+from linkwork.model.composite_body import without_inertias
 from linkwork.model.friction_laws import Friction
+from linkwork.spatial import Inertia, Symmetric3, Vec3
 
 __all__ = ["ConstrainedDynamicsMethods"]
 
@@ -245,10 +250,9 @@ class ConstrainedDynamicsMethods(RobotBase):
         """Return a mask that is True for the constraint forces that dynamics determines uniquely.
 
         ``time`` [s] is the time of constraints that depend on it, 0 by default. q (..., nq) -> (..., nc), True where
-        `constraint_force_indeterminacy` is below 1e-6.
+        `constraint_force_indeterminacy` is below 1e-6. It depends on the geometry alone, so links may be massless.
         """
-        mask: np.ndarray = np.asarray(self.constraint_force_indeterminacy(q, time=time)) < 1e-6
-        return mask
+        return _is_determinate(self, "constraint_force_indeterminacy", q, time)
 
     @computed_through(with_constraint_forces)
     def loop_joint_wrenches(
@@ -295,6 +299,23 @@ class ConstrainedDynamicsMethods(RobotBase):
         ``time`` [s] is the time of constraints that depend on it, 0 by default. The components are in the axes of the
         joint's frame M, after the joint. q (..., nq) -> (..., nb, 6), True where `joint_wrench_indeterminacy` is below
         1e-6. In a planar four-bar of full hinges these are the forces in its plane and the moments about its hinges.
+        It depends on the geometry alone, so links may be massless.
         """
-        mask: np.ndarray = np.asarray(self.joint_wrench_indeterminacy(q, time=time)) < 1e-6
-        return mask
+        return _is_determinate(self, "joint_wrench_indeterminacy", q, time)
+
+
+def _is_determinate(robot: Any, function: str, q: Array, time: ArrayLike | None) -> np.ndarray:
+    """Return True for forces whose indeterminacy by this function of a robot is zero.
+
+    Any positive definite mass matrix has the same zeros: those of the null space of Gᵀ.  If that of the robot is
+    singular, as of a rod without mass, all links have the inertia of a ball of 1 kg.
+    """
+    try:
+        result = getattr(robot, function)(q, time=time)
+    except SingularInertiaError:
+        J = characteristic_length(robot.tree) ** 2
+        ball = Inertia(1.0, Vec3.zero(), Symmetric3(J, 0.0, 0.0, J, 0.0, J))
+        bodies = tuple(replace(body, inertia=ball) for body in robot.tree.bodies)
+        tree = replace(robot.tree, bodies=bodies, frames=without_inertias(robot.tree.frames))
+        result = getattr(type(robot)(tree), function)(q, time=time)
+    return np.asarray(result) < 1e-6
