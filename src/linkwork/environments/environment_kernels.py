@@ -115,7 +115,40 @@ def _observation(task: ControlTask, q: Any, v: Any, goal: Any, inputs: Mapping[s
         more[name] = _measured(task.sensors[name], inputs["readings"][name], inputs.get("samples", {}).get(name))
     if "robot" in taken:
         more["robot"] = _moved(task.robot, inputs.get("parameters"))
-    return array(list(task.observe(q, v, goal, **more)))
+    result = task.observe(q, v, goal, **more)
+    if isinstance(result, Mapping):
+        raise TypeError(
+            "ControlTask: observe: expected a flat list of numbers, such as [*q, *v], got a dict"
+            f"{_line_of(task.observe)}"
+        )
+    return array(list(result))
+
+
+def _line_of(function: Any) -> str:
+    """Return the file and line of a task's function, as tracing adds them to errors."""
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"\n    at {code.co_filename}:{code.co_firstlineno}, in {code.co_name}"
+
+
+def _number(name: str, function: Callable[..., Any], graph: Any, *arguments: Any, **more: Any) -> Any:
+    """Return what a task's function returns, as a number: 1 for a truth value that is true, 0 for one that is false.
+
+    ``graph`` is that of the trace.  Raises TypeError for arrays, and for arithmetic with truth values.
+    """
+    before = len(graph.nodes)
+    result = function(*arguments, **more)
+    if isinstance(result, np.ndarray) and not result.ndim:
+        result = result.item()
+    remedy = ""
+    if np.ndim(result):
+        remedy = "expected a number or a truth value, got an array; np.any, np.all and np.sum return one"
+    for node in graph.nodes[before:]:
+        if any(kind == "n" and x.op.logical for kind, x in zip(node.op.kinds, node.args, strict=False)):
+            remedy = "expected no arithmetic with truth values: np.where(condition, 1.0, 0.0) converts one to a number"
+    if remedy:
+        raise TypeError(f"ControlTask: {name}: {remedy}{_line_of(function)}")
+    is_truth = isinstance(result, (bool, np.bool_)) or getattr(getattr(result, "op", None), "logical", False)
+    return where(result, 1.0, 0.0) if is_truth else result
 
 
 def _measured(sensor: Sensor, exact: Any, samples: Any) -> Any:
@@ -169,14 +202,16 @@ def action_kernel(
             wrenches={frame: pushes[f"push_{k}"] for k, frame in enumerate(pushed)} or None,
             expressed_in=dict(pushed) or "world",
         )
-        q, v = result.q[-1], result.v[-1]
+        q, v = array(result.q[-1]), array(result.v[-1])
         lost = lt(0.5, result.status)
         moved = _moved(robot, varied)
         known = {"previous_action": inputs.get("previous_action"), "robot": moved}
-        known |= {name: result.records[name][-1] for name in exact}
-        failed = task.failed(q, v, goal, **{name: known[name] for name in failing})
+        known |= {name: array(result.records[name][-1]) for name in exact}
+        graph = action[0].graph
+        failed = _number("failed", task.failed, graph, q, v, goal, **{name: known[name] for name in failing})
         over = or_(lost, lt(0.0, where(lost, 1.0, failed)))
-        reward = task.reward(q, v, action, goal, **{name: known[name] for name in rewarding})
+        taken = {name: known[name] for name in rewarding}
+        reward = _number("reward", task.reward, graph, q, v, action, goal, **taken)
         outputs = {"q": q, "v": v, "reward": where(lost, 0.0, reward), "over": where(over, 1.0, 0.0)}
         if observed:
             outputs["observation"] = _observation(task, q, v, goal, {**inputs, "last_action": action})

@@ -65,7 +65,13 @@ class SymbolArray(np.ndarray):
         raise TypeError("in: the values of an array of symbols are not known during tracing: compare elements")
 
     def astype(self, dtype: Any, *arguments: Any, **how: Any) -> Any:
-        """Convert to a type, as any array; an object array stays an array of symbols."""
+        """Convert to a type, as any array; an object array stays an array of symbols.
+
+        Truth values become 0 and 1 of a floating-point type.
+        """
+        truths = [getattr(getattr(x, "op", None), "logical", False) for x in self.flat]
+        if truths and all(truths) and np.dtype(dtype).kind == "f":
+            return np.where(self, 1.0, 0.0)
         result = np.asarray(self).astype(dtype, *arguments, **how)
         return as_symbol_arrays(result)
 
