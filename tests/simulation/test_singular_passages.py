@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork import joints
+from linkwork.errors import SimulationWarning
 
 HINGE = joints.Revolute((0, 1, 0))
 
@@ -92,3 +95,27 @@ def test_adaptive_simulation_method_resolves_a_stiff_spring_in_a_loop():
     end = stiff.simulate(q, duration=0.01, method="dormand_prince")
     fine = stiff.simulate(q, duration=0.01, dt=1e-6, method="rk4", record_every=10_000)
     assert end.success and np.allclose(end.v[-1], fine.v[-1], rtol=1e-4)
+
+
+def test_stiff_springs_gain_no_energy_beside_singular_configurations():
+    """A parallelogram with a coupler that is too long by 1e-7 lies nearly flat, where a spring holds it.
+
+    There is an assembled configuration nearby, but the robot has too little energy to move its spring there.
+    """
+    robot, q, v, _ = parallelogram(np.random.default_rng(1), (0, 0, -9.81), 1.0 + 1e-7)
+    q = robot.assemble(q).q
+    stiffness = 1e7 * np.eye(3)[:2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)  # of steps that are too long for the spring
+        run = robot.simulate(
+            np.tile(q, (2, 1)),
+            np.tile(robot.project_velocity(q, v), (2, 1)),
+            duration=0.06,
+            parameters={"stiffness": stiffness, "damping": np.zeros(3)},
+            joint_limit_mode="ignored",
+            record=("kinetic_energy", "potential_energy"),
+        )
+    kinetic = run.records["kinetic_energy"]
+    rises = np.diff(kinetic + run.records["potential_energy"], axis=1).max(axis=1)
+    assert run.success.all() and (rises < 1e-9 * kinetic.max(axis=1)).all(), rises
+    assert np.abs(robot.constraint_error(run.q)).max() < 1e-6

@@ -210,7 +210,8 @@ def variational(system: MotionSystem, t: Any, q: Scalars, v: Scalars, h: Any) ->
         return [m - f for m, f in zip(mechanics.momentum(q, w), pushed(w), strict=True)]
 
     if mechanics.tree.constraints:
-        constraints = StepConstraints.at(shared, t, q, h, *resistance.within(q, v), system.passes)
+        springs = resistance.energy if resistance.has_springs else None
+        constraints = StepConstraints.at(shared, t, q, h, *resistance.within(q, v), system.passes, springs)
         result = constraints.bent(left, like, v) if system.bends else constraints.solved(left, v)
     else:
         w, status = monotone(left, like, v, step_rates(mechanics.tree, h))

@@ -131,7 +131,9 @@ class RattleStep:
             each = zip(leaving, self._carried, first, self._pulled(w), slowed(w), strict=True)
             return [a - b - c - s - d for a, b, c, s, d in each]
 
-        constraints = StepConstraints.at(self.shared, self.t, q, h, *self.resistance.within(q, v), self.system.passes)
+        springs = self.resistance.energy if self.resistance.has_springs else None
+        how = *self.resistance.within(q, v), self.system.passes, springs
+        constraints = StepConstraints.at(self.shared, self.t, q, h, *how)
         return constraints.solved(left, v)
 
     def ended(self) -> State:

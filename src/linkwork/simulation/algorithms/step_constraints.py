@@ -89,6 +89,7 @@ class StepConstraints:
     q: Scalars
     h: Any
     passes: Any  # True if the step may pass a singular configuration
+    stored: Callable[[Scalars], Any] | None = None  # energy [J] of springs at a configuration; None without springs
 
     @staticmethod
     def at(
@@ -99,14 +100,15 @@ class StepConstraints:
         added: Scalars | None = None,
         resisted: Resisted = (),
         passes: Any = True,
+        stored: Callable[[Scalars], Any] | None = None,
     ) -> StepConstraints:
         """Return the constraints of a step of h [s] that starts at q and t.
 
         ``added`` and ``resisted`` are part of the inertia that resists a change of the step's velocity.  The step is
-        led past a singular configuration only if it ``passes``.
+        led past a singular configuration only if it ``passes``.  Springs have the energy ``stored(q)``.
         """
         factored = shared.factored(q, t, FLAT, added, resisted)
-        return StepConstraints(shared, factored, _is_plain(added, resisted), t, q, h, passes)
+        return StepConstraints(shared, factored, _is_plain(added, resisted), t, q, h, passes, stored)
 
     @property
     def mechanics(self) -> DiscreteMechanics:
@@ -229,8 +231,9 @@ class StepConstraints:
 
         Constraint rows that nearly vanish have no impulse in this step. v (nv) is the step's velocity before the other
         rows' impulses, and ``left(v)`` (nv) is the momentum that these impulses balance, as in `correction`. The step
-        ends at the assembled configuration nearest to q ⊕ h w. If none is near, it ends at q ⊕ h w itself, provided
-        that constraint errors are small there; otherwise w is infinite.
+        ends at the assembled configuration nearest to q ⊕ h w. If none is near, or springs would gain more energy than
+        the robot has on the way there, it ends at q ⊕ h w itself, provided that constraint errors are small there.
+        Where they are large, it ends at a near assembled configuration at any energy; without one w is infinite.
         """
         factored, tree, shared = self.factored, self.mechanics.tree, self.shared
         drift = [dot(row, v) + s for row, s in zip(factored.rates.rows, factored.rates.drift, strict=True)]
@@ -247,8 +250,19 @@ class StepConstraints:
         left_open, left_there = (largest(times(shared.error(at, now), scales)) for at in (nearest, straight_end))
         closed = and_(lt(left_open, _CLOSED), lt(far, _ACCEPTED + largest(over(w, self.rates))))
         fine = or_(closed, lt(left_there, _LEFT_OPEN))
+        if self.stored is not None:
+            closed = and_(closed, or_(self._can_reach(straight_end, nearest, w), not_(lt(left_there, _LEFT_OPEN))))
         end = [where(closed, a, b) for a, b in zip(nearest, straight_end, strict=True)]
         return array([where(fine, x, math.inf) for x in w]), array(end)
+
+    def _can_reach(self, q: Scalars, end: Scalars, w: Scalars) -> Any:
+        """Return True if the kinetic energy of w (nv) suffices for the rise of potential energy from q to ``end`` (nq).
+
+        Beside a singular configuration, projection moves joints by the square root of the constraint error.
+        """
+        assert self.stored is not None
+        before, after = (self.mechanics.potential(at) + self.stored(at) for at in (q, end))
+        return not_(lt(0.5 * dot(w, self.mechanics.momentum(self.q, w)), after - before))
 
     def _nearest(self, q: Scalars, now: Any) -> list[Any]:
         """Return the assembled configuration (nq) nearest to q."""
