@@ -12,6 +12,7 @@ import linkwork as lw
 from helpers.browser import executable
 from linkwork.motion import Trajectory
 from linkwork.simulation import Simulation
+from linkwork.viewer import pictures
 
 ARM = lw.load("arm6")
 BEGIN = {".html": b"<!DOCTYPE html>", ".glb": b"glTF", ".png": b"\x89PNG"}
@@ -135,3 +136,57 @@ def test_view_command_writes_a_film_of_joined_robots(linkwork, tmp_path):
     frames = np.frombuffer(subprocess.run(command, capture_output=True, check=True).stdout, np.uint8)
     frames = frames.reshape(4, 720, 1280).astype(int)  # 30 a second
     assert (np.abs(frames[-1] - frames[0]) > 40).mean() > 0.01
+
+
+def test_films_without_ffmpeg_and_pictures_without_chromium_end_in_one_line(linkwork, tmp_path, monkeypatch):
+    pytest.importorskip("playwright")
+    file, motion = str(tmp_path / "a.mp4"), str(tmp_path / "m.npz")
+    ARM.spline([0.0, 0.1], [ARM.neutral(), np.full(6, 0.1)]).save(motion)
+
+    def missing(caller):
+        raise RuntimeError(f"{caller} needs ffmpeg")
+
+    def computed(*arguments, **options):
+        raise AssertionError("the command computed before its error")
+
+    def unavailable(*arguments, **options):
+        raise RuntimeError("Chromium does not start")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pictures, "encoder", missing)
+        patch.setattr(lw.Robot, "simulate", computed)
+        for words in (
+            ("view", "arm6", "--motion", motion, "--mp4", file),
+            ("view", "arm6", "--motion", motion, "--output", file),
+            ("simulate", "arm6", "--output", file),
+        ):
+            ran = linkwork(*words)
+            assert ran.code == 1 and ran.out == "" and ran.err.startswith("linkwork: error: "), ran.err
+            assert ran.err.endswith(".mp4 needs ffmpeg\n") and ran.err.count("\n") == 1
+    monkeypatch.setattr(lw.Robot, "show", unavailable)
+    ran = linkwork("view", "arm6", "--png", str(tmp_path / "a.png"))
+    assert ran.code == 1 and ran.err == "linkwork: error: Chromium does not start\n"
+
+
+def test_view_command_writes_the_file_of_output_by_its_ending(linkwork, tmp_path):
+    for option in ("--output", "--glb"):
+        assert linkwork("view", "double_pendulum", option, str(tmp_path / f"{option}.glb")).code == 0
+    assert (tmp_path / "--output.glb").read_bytes() == (tmp_path / "--glb.glb").read_bytes()
+    ran = linkwork("view", "double_pendulum", "--output", "a.csv")
+    assert ran.code == 2 and "--output: expected a file that ends in .html, .glb, .png, .mp4, got a.csv" in ran.err
+    ran = linkwork("view", "double_pendulum", "--output", "a.glb", "--html", "a.html")
+    assert ran.code == 2 and "cannot be combined" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "name"),
+    [
+        ("plan", "--q-init", "--start"),
+        ("plan", "--q", "--start"),
+        ("simulate", "--q-init", "--q"),
+        ("view", "--picture", "--output"),
+    ],
+)
+def test_unknown_options_with_usual_names_are_explained(linkwork, command, option, name):
+    ran = linkwork(command, "arm6", option, "0.1")
+    assert ran.code == 2 and f"its name is {name}\n" in ran.err

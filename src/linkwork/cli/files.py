@@ -12,7 +12,7 @@ from linkwork._util.file_access import kind_of_file, replaced
 from linkwork.cli.command_error import FAILED, USAGE, CommandError
 from linkwork.cli.output import escaped
 
-__all__ = ["PICTURES", "Writers", "add_files", "check_files", "pictures", "write_files"]
+__all__ = ["PICTURES", "Writers", "add_files", "check_files", "check_tools", "pictures", "write_files"]
 
 PICTURES = (".html", ".glb", ".png", ".mp4")  # pages, models, pictures and films of ``show``
 _DRAWN = (".png", ".mp4")  # by a browser
@@ -45,8 +45,7 @@ def check_files(arguments: argparse.Namespace, endings: Sequence[str]) -> None:
     if output is not None and ending not in endings:
         expected = f"{', '.join(endings[:-1])} or {endings[-1]}"
         raise CommandError(USAGE, f"--output: expected a file that ends in {expected}, got {escaped(output)}")
-    if ending in _DRAWN and find_spec("playwright") is None:
-        raise CommandError(FAILED, f'--output: {ending} needs playwright: pip install "linkwork[pictures]"')
+    check_tools("--output", ending)
     for option, file in (("--output", output), ("--plot", plot)):
         if file is None:
             continue
@@ -69,6 +68,19 @@ def check_files(arguments: argparse.Namespace, endings: Sequence[str]) -> None:
             raise CommandError(USAGE, f"--plot: expected a file that ends in .{', .'.join(known)}, got {escaped(plot)}")
 
 
+def check_tools(option: str, ending: str) -> None:
+    """Raise CommandError if files of this ending need a package or a program that is not installed."""
+    if ending in _DRAWN and find_spec("playwright") is None:
+        raise CommandError(FAILED, f'{option}: {ending} needs playwright: pip install "linkwork[pictures]"')
+    if ending == ".mp4":
+        from linkwork.viewer.pictures import encoder
+
+        try:
+            encoder(f"{option}: {ending}")
+        except RuntimeError as error:
+            raise CommandError(FAILED, str(error)) from None
+
+
 def write_files(arguments: argparse.Namespace, writers: Writers, draw: Callable[[], Any] | None = None) -> bool:
     """Write the file of ``--output``, and the figure that ``draw`` returns to that of ``--plot``.
 
@@ -86,7 +98,7 @@ def write_files(arguments: argparse.Namespace, writers: Writers, draw: Callable[
             figure = draw()
             with replaced(plot) as file:
                 figure.savefig(file, format=Path(plot).suffix.lstrip(".").lower() or None)
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:  # RuntimeError: Chromium or ffmpeg fails
         raise CommandError(FAILED, escaped(str(error).removeprefix("show: "))) from error
     except OSError as error:
         name = escaped(str(error.filename or arguments.output or plot))

@@ -16,7 +16,7 @@ __all__ = ["FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
 _NEGATIVE_NUMBER = re.compile(r"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?|inf(inity)?|nan)$", re.IGNORECASE)
 
 
-_FORMER_NAMES = {  # present names by former ones; a command has at most one of them
+_OTHER_NAMES = {  # names by former ones and by usual words; a command has at most one of them
     "--budget": ("--time-limit",),
     "--edges": ("--collision-check",),
     "--iterations": ("--max-iterations",),
@@ -26,6 +26,18 @@ _FORMER_NAMES = {  # present names by former ones; a command has at most one of 
     "--from": ("--start", "--q"),
     "--to": ("--goal", "--target-q"),
     "--velocity": ("--v",),
+    "--q": ("--start",),
+    "--q-init": ("--start", "--q"),
+    "--q-start": ("--start", "--q"),
+    "--q0": ("--start", "--q"),
+    "--init": ("--start", "--q"),
+    "--q-goal": ("--goal", "--target-q"),
+    "--target": ("--goal", "--target-q", "--pose"),
+    "--picture": ("--output",),
+    "--image": ("--output",),
+    "--film": ("--output",),
+    "--video": ("--output",),
+    "--out": ("--output",),
 }
 
 
@@ -123,8 +135,8 @@ class CommandParser(argparse.ArgumentParser):
         return [*(word for _, chosen, _ in groups for word in chosen), *(["--", *positional] if positional else [])]
 
     def _option_hint(self, name: str) -> str:
-        """Return the present name of an option with a former name, or the nearest name, for a message."""
-        present = [new for new in _FORMER_NAMES.get(name, ()) if new in self._option_string_actions]
+        """Return the name of an option with a former or another usual name, or the nearest name, for a message."""
+        present = [new for new in _OTHER_NAMES.get(name, ()) if new in self._option_string_actions]
         if present:
             return f"its name is {present[0]}"
         return did_you_mean(name, [text for text in self._option_string_actions if text.startswith("--")])

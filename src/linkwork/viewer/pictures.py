@@ -22,7 +22,7 @@ from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.document_checks import check_document
 from linkwork.viewer.html.page import page_text
 
-__all__ = ["VIEWS", "write_mp4", "write_png"]
+__all__ = ["VIEWS", "encoder", "write_mp4", "write_png"]
 
 VIEWS = ("perspective", "front", "back", "left", "right", "top")
 """Directions from which the camera shows the whole scene."""
@@ -108,13 +108,13 @@ def write_mp4(
     if duration == 0.0:
         raise ValueError(f"{caller}: document: expected several times, got one; write a picture by write_png")
     _require_folder(path)
-    encoder = _encoder(caller)
+    program = encoder(caller)
     count = int(np.floor(duration / pace * rate + 1e-9)) + 1
     moments = [float(document.times[0] + k / rate * pace) for k in range(count)]
     with tempfile.TemporaryDirectory(prefix="linkwork-") as folder:
         film = Path(folder, "film.mp4")
         command = [
-            encoder,
+            program,
             "-loglevel",
             "error",
             "-f",
@@ -223,8 +223,8 @@ def _page(caller: str, size: tuple[int, int]) -> Iterator[Any]:
             browser.close()
 
 
-def _encoder(caller: str) -> str:
-    """Return the path of ffmpeg."""
+def encoder(caller: str) -> str:
+    """Return the path of ffmpeg.  Raises RuntimeError without it."""
     path = shutil.which("ffmpeg")
     if path is None:
         try:

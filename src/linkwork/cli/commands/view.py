@@ -14,6 +14,7 @@ from typing import Any
 from linkwork import Robot, Scene, __version__, motion, simulation, workspace
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
+from linkwork.cli.files import check_tools
 from linkwork.cli.output import Terminal, escaped, label
 from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.states import add_configuration, named_or_listed
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, about in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"write {about} instead")
+    parser.add_argument("--output", metavar="FILE", help=f"write one of these by its ending: .{', .'.join(_FILES)}")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument("--port", metavar="N", type=from_zero, help="port of the page (default: a free one)")
     parser.add_argument("--no-browser", action="store_true", help="serve the page without opening a window")
@@ -81,7 +83,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = _show(robot, q, scene, arguments, output)
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, RuntimeError) as error:  # RuntimeError: Chromium or ffmpeg fails
         raise CommandError(FAILED, escaped(str(error).removeprefix("show: "))) from error
     except ValueError as error:
         raise CommandError(USAGE, escaped(str(error).removeprefix("show: "))) from error
@@ -103,8 +105,6 @@ def _show(robot: Robot, q: Any, scene: Scene | None, arguments: argparse.Namespa
     """Show the robot, or the motion or map of a file.  Raises CommandError for a file that cannot be read."""
     options: dict[str, Any] = {"meshes": arguments.meshes, **output}
     if arguments.motion is None and arguments.map is None:
-        if "mp4" in output:
-            raise CommandError(USAGE, "--mp4 is a film of a motion: pass --motion FILE")
         return robot.show(q, scene=scene, **options)
     file = arguments.map if arguments.motion is None else arguments.motion
     try:
@@ -148,6 +148,14 @@ def _motion(file: str, robot: Robot) -> motion.Trajectory | simulation.Simulatio
 
 def _output(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `Robot.show` for the output.  Raises CommandError for files that cannot be written."""
+    if arguments.output is not None:
+        ending = Path(arguments.output).suffix.lower()[1:]
+        if ending not in _FILES:
+            expected = f"expected a file that ends in .{', .'.join(_FILES)}"
+            raise CommandError(USAGE, f"--output: {expected}, got {escaped(arguments.output)}")
+        if getattr(arguments, ending) is not None:
+            raise CommandError(USAGE, f"--output: cannot be combined with --{ending}; run the command for each file")
+        setattr(arguments, ending, arguments.output)
     files = {name: getattr(arguments, name) for name in _FILES if getattr(arguments, name) is not None}
     if len(files) > 1:
         first, second = [*files][:2]
@@ -161,6 +169,9 @@ def _output(arguments: argparse.Namespace) -> dict[str, Any]:
             raise CommandError(USAGE, f"--{name}: cannot write {escaped(file)}: this is {kind}")
         if path.exists() and not arguments.force:
             raise CommandError(USAGE, f"--{name}: {escaped(file)} exists already; pass --force to replace it")
+        if name == "mp4" and arguments.motion is None:
+            raise CommandError(USAGE, "--mp4 is a film of a motion: pass --motion FILE")
+        check_tools(f"--{name}", f".{name}")
     if files:
         return files
     if arguments.port is not None and arguments.port > _MAX_PORT:
