@@ -56,6 +56,10 @@ def test_robots_that_move_in_a_plane_are_plotted_in_that_plane():
     across = flat.get_proj() @ np.array([[0.0, y, 0.0, 1.0] for y in (0.0, 0.3)]).T
     assert np.allclose(across[:2, 0] / across[3, 0], across[:2, 1] / across[3, 1]), "without perspective"
     assert lw.load("arm7").plot().elev == 30.0 and fourbar.plot(scene=lw.Scene()).elev == 30.0
+    hinge = lw.Joint.of(lw.joints.Revolute("y"), name="hinge", parent="world", child="rod")
+    pendulum = lw.Robot.build("pendulum", lw.Link("rod", mass=1.0, com=(0.0, 0.0, -0.5)), hinge).plot([0.5])
+    assert (pendulum.azim, pendulum.elev) == (-90.0, 0.0), "one hinge moves in a plane, too"
+    assert min(pendulum.get_xlim()) < -0.5 * np.sin(0.5) and min(pendulum.get_zlim()) < -0.5 * np.cos(0.5)
     turned = fourbar.with_base(lw.pose(axis="x", angle=-np.pi / 2))
     assert turned.plot().elev == pytest.approx(90.0)
     motion = fourbar.drive_mechanism({"crank_hinge": [0.0, 0.5, 1.0]}).trajectory(times=[0.0, 1.0, 2.0])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.shapes import Sphere
 from linkwork.viewer.scenes.robot_scenes import robot_document
 
 MECHANISMS = ("fourbar", "delta", "jansen_leg", "klann_leg", "leg", "scissor_lift", "stewart", "double_wishbone")
@@ -58,6 +59,36 @@ def test_drawn_bars_of_a_four_bar_close_its_loop_on_two_supports():
     assert len(ground) == 6  # a pin, a support and its plate at each hinge, and no bar from the world's origin
     for hinge in (crank, rocker):
         assert sum(np.abs(x.mean(axis=0) - hinge)[:2].max() < 1e-6 for x, _ in ground) == 3
+
+
+def hinged(*shapes, com=(0.1, 0.0, -0.5)):
+    return lw.Robot.build(
+        "pendulum",
+        lw.Link("rod", *shapes, mass=1.0, com=com, inertia=(0.1, 0.1, 0.1)),
+        lw.Joint.of(lw.joints.Revolute("y"), name="hinge", parent="world", child="rod", placement=(0.2, 0.0, 0.3)),
+    )
+
+
+def test_link_with_a_hinge_alone_ends_at_its_center_of_mass():
+    document = robot_document(hinged())
+    rod, bob = (vertices for vertices, _ in drawn_solids(document, 0))
+    hinge, center = np.array([0.2, 0.0, 0.3]), np.array([0.3, 0.0, -0.2])
+    for x in (hinge, center):
+        assert min(np.abs(end - x).max() for end in ends_of_rod(rod)) < 1e-6
+    assert np.abs(bob.mean(axis=0) - center).max() < 1e-6 and 0.01 < np.ptp(bob[:, 2]) < 0.1
+    assert drawn_solids(document, -1)  # bearing and support
+    tip = robot_document(hinged().with_point("tip", "rod", (0.0, 0.0, -1.0)))
+    assert len(drawn_solids(tip, 0)) == 1  # a bar to the point, as before
+
+
+def test_shape_apart_from_its_hinge_has_a_rod_to_it():
+    apart = robot_document(hinged(Sphere(0.1).at((0.0, 0.0, -1.0))))
+    rods = [x for x, _ in drawn_solids(apart, 0) if np.ptp(x[:, 2]) > 0.5]
+    assert len(rods) == 1 and min(np.abs(end - (0.2, 0.0, 0.3)).max() for end in ends_of_rod(rods[0])) < 1e-6
+    (bearing,) = (vertices for vertices, _ in drawn_solids(apart, -1))
+    assert np.abs(bearing.mean(axis=0) - (0.2, 0.0, 0.3)).max() < 1e-6
+    joined = robot_document(hinged(Sphere(0.1).at((0.0, 0.0, -1.0)), Sphere(0.05)))
+    assert len(drawn_solids(joined, 0)) == 2 and not drawn_solids(joined, -1)
 
 
 def test_sliding_joint_is_drawn_as_a_block_on_its_guide_at_all_sizes():

@@ -39,7 +39,7 @@ def view_along(normal: np.ndarray) -> tuple[float, float] | None:
 
 
 def plane_normal(robot: Any, poses: np.ndarray) -> np.ndarray | None:
-    """Return the unit normal (3,) of the plane in which a robot moves; None if it moves in space or has one joint.
+    """Return the unit normal (3,) of the plane in which a robot moves; None if it moves in space, or only slides.
 
     ``poses`` (nb, 4, 4) are those of its bodies in one configuration.
     """
@@ -52,7 +52,7 @@ def plane_normal(robot: Any, poses: np.ndarray) -> np.ndarray | None:
         S = body.rotor.inv() @ body.call_joint("S", body.call_joint("zero"))
         for direction, _, rotates in axes_of(S):
             (rotations if rotates else translations).append(pose[:3, :3] @ direction)
-    if not rotations or len(rotations) + len(translations) < 2:
+    if not rotations:
         return None
     normal = rotations[0]
     is_planar = all(np.linalg.norm(np.cross(axis, normal)) < _PARALLEL for axis in rotations)

@@ -17,7 +17,7 @@ from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
 from linkwork.viewer.document import Color, Part
 from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface, rod_surface
-from linkwork.viewer.skeleton import along, axes_of, skeleton
+from linkwork.viewer.skeleton import along, axes_of, skeleton, stems
 from linkwork.viewer.surfaces import SurfaceSet, shape_surface
 
 __all__ = ["MissingFile", "robot_parts", "robot_size", "shape_parts", "skeleton_parts", "undrawn_content"]
@@ -47,6 +47,7 @@ class MissingFile:
 def robot_size(tree: Tree, poses: np.ndarray) -> float:
     """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames and shapes of known size.
 
+    Centres of mass count for links that have only a hinge.
     Frames of the world without shapes do not count if the robot is far from them.
     """
     balls: list[tuple[np.ndarray, float, bool]] = []
@@ -59,6 +60,7 @@ def robot_size(tree: Tree, poses: np.ndarray) -> float:
             ball = geometry.shape.bounding_sphere
             if ball is not None:
                 balls.append((_at(body, compose(frame.placement, geometry.origin).point(ball[0])), ball[1], False))
+    balls += [(_at(poses[k], end), 0.0, False) for k, (_, end, is_bob) in stems(tree).items() if is_bob]
     extent, of_bodies = _extent(balls), _extent([ball for ball in balls if not ball[2]])
     result = of_bodies if extent > _APART * max(of_bodies, _SIZES[0]) else extent
     return float(np.clip(result, *_SIZES)) if result > _SIZES[0] else _POINT
@@ -179,12 +181,14 @@ def skeleton_parts(
 ) -> Iterator[Part]:
     """Yield the skeleton of a robot without shapes, or of the links and rods without shapes of a mechanism.
 
+    Of other robots with shapes these are the `stems`.
+
     ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
     """
     with_shapes = {frame.body for frame in tree.frames if frame.visuals or frame.collisions}
     only = None if is_incomplete or not with_shapes else {*range(len(tree.bodies))} - with_shapes
     if only is not None and not tree.constraints:
-        return
+        only = set()
     size = robot_size(tree, poses[0]) if len(poses) else 1.0
     for solid in skeleton(tree, poses, size, color, only):
         shape, is_rod = solid.shape, solid.end is not None

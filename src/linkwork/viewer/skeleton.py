@@ -1,5 +1,6 @@
 """Skeleton of a robot without shapes: bars between its joints, pins, sliders on guides, and the ground.
 
+A link with one hinge and nothing else ends with a ball at its centre of mass.
 Joints that close loops are drawn as those of the tree, so a mechanism shows its loops.  Constraints of distance are
 rods between their points.  Bodies that roll have their wheels and balls.
 """
@@ -13,16 +14,17 @@ import numpy as np
 
 from linkwork.constraints import BallRolling, Distance, LoopJoint, Rolling, RollingContact
 from linkwork.joints import JointType
-from linkwork.model import WORLD, Tree
+from linkwork.model import WORLD, Tree, compose
 from linkwork.shapes import Box, Cone, Cylinder, Polytope, Shape, Sphere
 from linkwork.spatial import Subspace
 from linkwork.viewer.document import Color
 
-__all__ = ["SkeletonSolid", "along", "axes_of", "skeleton"]
+__all__ = ["SkeletonSolid", "along", "axes_of", "skeleton", "stems"]
 
 _THICKNESS = 0.012  # radius of a bar, relative to the robot's size
 _PIN = 1.7  # sizes relative to the radius of a bar: radius of a pin,
 _BALL = 2.2  # radius of a ball joint,
+_BOB = 3.0  # radius of the ball at a centre of mass,
 _BLOCK = (4.0, 4.0, 7.0)  # slider, with its axis along z,
 _GUIDE = 0.7  # radius of its guide,
 _BASE = (3.2, 5.0)  # radius and height of a support of the ground
@@ -81,7 +83,7 @@ def skeleton(
 
     ``poses`` (k, nb, 4, 4) are those of the bodies in all pictures: a guide is as long as its slider moves in them.
     ``color`` replaces all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
-    of these, bodies with all joints at one point are left out.  Rods of constraints are always drawn.
+    of these, bodies with all joints at one point are left out.  Rods of constraints and `stems` are always drawn.
     """
     radius = _THICKNESS * size
     joints = list(_joints(tree))
@@ -99,8 +101,14 @@ def skeleton(
     for k in sorted(chosen - {WORLD}):
         for shape, placement in _bar(*points[k], radius):
             yield solid(shape, placement, k, _BARS[k % len(_BARS)])
+    hung = stems(tree)
+    for k, (start, end, is_bob) in hung.items():
+        bar = _BARS[k % len(_BARS)]
+        yield solid(*_rod(start, end, radius), k, bar)
+        if is_bob:
+            yield solid(Sphere(_BOB * radius), _at(end), k, bar)
     for joint in joints:
-        if only is None or chosen.intersection(joint.bodies):
+        if only is None or chosen.intersection(joint.bodies) or joint.bodies[1] in hung:
             for shape, placement, side in _pin(joint, radius):
                 yield solid(shape, placement, joint.bodies[side], _JOINT)
         if joint.is_slider and joint.bodies[1] in chosen:
@@ -120,6 +128,37 @@ def skeleton(
     if WORLD in chosen:
         for shape, placement in _ground(joints, radius, size):
             yield solid(shape, placement, WORLD, _GROUND)
+
+
+def stems(tree: Tree) -> dict[int, tuple[np.ndarray, np.ndarray, bool]]:
+    """Return both ends (3,) [m] of rods from a hinge to what its body carries away from it, by body.
+
+    For a body with one hinge and no other point, frame or shape this is the centre of mass, and the last value is
+    True.  For a body with shapes it is the nearest shape, if the hinge is more than the shape's size away, and the
+    other link has no shapes.
+    """
+    result = {}
+    joints = list(_joints(tree))
+    rolling = {body for body, *_ in _wheels(tree, 1.0)}
+    shaped = {frame.body for frame in tree.frames if frame.visuals or frame.collisions}
+    for k, joint in enumerate(joints[: len(tree.bodies)]):
+        inertia = tree.bodies[k].inertia
+        if not joint.axes or joint.is_slider or joint.is_free or k in rolling:
+            continue
+        hinge = joint.poses[1][:3, 3]
+        geometries = [(f, g) for f in tree.frames if f.body == k for g in (*f.visuals, *f.collisions)]
+        if geometries:
+            balls = [(compose(f.placement, g.origin), g.shape.bounding_sphere) for f, g in geometries]
+            known = [(np.array([*X.point(ball[0])], dtype=float), ball[1]) for X, ball in balls if ball is not None]
+            apart = [float(np.linalg.norm(center - hinge)) - size for center, size in known]
+            nearest = int(np.argmin(apart)) if len(known) == len(balls) else -1
+            if nearest >= 0 and joint.bodies[0] not in shaped and apart[nearest] > known[nearest][1]:
+                result[k] = hinge, known[nearest][0], False
+        elif isinstance(inertia.mass, float) and inertia.mass > 0.0 and len(_points(tree, joints, k, 0.0)[0]) < 2:
+            center = np.array([*inertia.moment], dtype=float) / inertia.mass
+            if (center != hinge).any():
+                result[k] = hinge, center, True
+    return result
 
 
 def along(axis: np.ndarray, position: np.ndarray) -> np.ndarray:
