@@ -268,6 +268,13 @@ def test_ik_targets_that_are_not_finite_are_refused():
         ([0.3, 0.1, 0.4], {"orientation_tolerance": 0.1}, ValueError, "orientation_tolerance: .* got a position"),
         (np.eye(3), {}, ValueError, "X_target: .* got rotation matrices; ik.OrientationTask"),
         ([np.nan, 0.0, 0.0], {}, ValueError, "X_target: expected positions"),
+        (
+            [0.9, 0.6],
+            {},
+            ValueError,
+            r"X_target: .* or positions .* got shape \(2,\); the third coordinate of a position may be 0",
+        ),
+        (np.eye(5), {}, ValueError, r"X_target: expected poses of shape .* or positions .*, got shape \(5, 5\)$"),
         (lw.ik.PositionTask("hand"), {}, TypeError, "X_target: .* got PositionTask; use robot.ik_problem"),
         ([lw.ik.PositionTask("hand")], {}, TypeError, "X_target: .* got PositionTask; use robot.ik_problem"),
     ):

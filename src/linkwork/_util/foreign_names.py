@@ -156,11 +156,10 @@ CLASS_REMEDIES = {title: _remedies(texts) for title, texts in _FILE["class_remed
 OPTIONS = _table(_FILE["options"])
 """Options of functions and constructors.  An error names those options that the function has."""
 
-FUNCTION_REMEDIES = {
-    function: _remedies(texts)
-    for functions, texts in _FILE["function_remedies"].items()
-    for function in functions.split()
-}
+FUNCTION_REMEDIES: dict[str, dict[str, str]] = {}
+for _functions, _texts in _FILE["function_remedies"].items():
+    for _function in _functions.split():
+        FUNCTION_REMEDIES[_function] = FUNCTION_REMEDIES.get(_function, {}) | _remedies(_texts)
 """Remedies for options of one function that belong to another function."""
 
 POSITIONAL_REMEDIES: dict[str, str] = _FILE["positional_remedies"]

@@ -16,7 +16,7 @@ from linkwork import robots
 from linkwork._util.file_budget import LOOPS, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork._util.messages import escaped
+from linkwork._util.messages import escaped, nearest
 from linkwork._util.unknown_options import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import shown
@@ -176,7 +176,9 @@ def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | F
     elif isinstance(robot, (str, os.PathLike)):
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
-            raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names())
+            choices = nearest(robot, robots.names())
+            remedy = f'{choices}; load_description("panda_description") loads robots of the package robot_descriptions'
+            raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names(), remedy)
     if options.arguments is not None and not options.xacro:
         raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
     if chosen is None and not options.xacro:
