@@ -72,6 +72,7 @@ def page() -> str:
     lines += [f"| [`{name}`](#{name}) | {about} |" for name, about in COMMANDS.items()]
     lines += ["", "## Exit codes", "", "| code | meaning |", "| --: | :-- |"]
     lines += [f"| {code} | {about} |" for code, about in EXIT_CODES.items()]
+    lines += ["", "With codes 2 and 3, standard output is empty also with `--json`: the error goes to standard error."]
     lines += ["", "## Options of all commands that read a robot", "", *head, *rows(shared, {"FILE"})]
     for name, about in COMMANDS.items():
         parser = CommandParser()

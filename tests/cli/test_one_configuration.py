@@ -58,7 +58,8 @@ def test_ik_command_reaches_poses_and_positions(linkwork):
     assert ran.code == 0 and ran.out.startswith("arm6: solved\n")
     np.testing.assert_allclose(robot.pose([float(x) for x in words], "tool")[:3, 3], target[:3, 3], atol=1e-4)
     ran = linkwork("ik", "arm6", "--frame", "tool", "--position", "30", "0", "0", "--json")
-    assert ran.code == 1 and not json.loads(ran.out)["success"]
+    data = json.loads(ran.out)
+    assert ran.code == 1 and not data["success"] and "Move the target" in data["message"]
 
 
 @pytest.mark.slow(every=3)

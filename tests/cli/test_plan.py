@@ -199,3 +199,12 @@ def test_plan_command_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_p
     assert ran.code == 0 and data["path"] == plan.path.tolist() and data["first_call_seconds"] >= data["seconds"] > 0.0
     ran = linkwork("distances", file, "--scene", scene, "--meshes", str(tmp_path), "--samples", "20", "--json")
     assert ran.code == 0 and len(json.loads(ran.out)["pairs"]) == 2
+
+
+def test_messages_of_failed_plans_name_options_of_the_command(linkwork, tmp_path):
+    lw.Scene().with_sphere("ball", 3.0, (0.4, 0.0, 0.4)).save(tmp_path / "scene.json")
+    words = ("plan", "arm6", "--goal", "0.3", "0.3", "0.3", "0", "0", "0", "--scene", str(tmp_path / "scene.json"))
+    ran, data = linkwork(*words, "--quiet"), json.loads(linkwork(*words, "--json").out)
+    assert ran.code == 1 and ran.err == ""  # progress is quiet, too
+    for text in (ran.out, data["message"]):
+        assert "--output FILE.html draws it" in text and "show()" not in text

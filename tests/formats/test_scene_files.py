@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import warnings
 from pathlib import Path
 
@@ -329,3 +330,15 @@ def test_decomposed_mesh_of_a_scene_file_has_free_hollows(tmp_path):
     assert (distances[False][:2] < 0.0).all()
     assert distances[True][0] == pytest.approx(0.15, abs=0.03) and distances[True][1] < 0.0
     assert distances[True][2] == pytest.approx(0.35, abs=0.2) and distances[True][2] > 0.3
+
+
+def test_obstacles_with_a_type_as_a_key_get_the_shape_as_files_have_it(tmp_path):
+    file = tmp_path / "scene.yaml"
+    for key, hint in (
+        ("box", "shape: {type: box, size: ...}"),
+        ("capsule", "shape: {type: capsule, radius: ..., length: ...}"),
+    ):
+        file.write_text(f"version: 1\nobstacles:\n  - name: wall\n    {key}: [0.6, 0.04, 0.5]\n")
+        with pytest.raises(ModelError, match=re.escape(hint)) as raised:
+            lw.load_scene(file)
+        assert [issue.code for issue in raised.value.issues] == ["UNKNOWN_KEY"]

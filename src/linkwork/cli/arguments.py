@@ -64,7 +64,7 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         help="free the base, or fix it (default: as the file says)",
     )
     parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
-    parser.add_argument("--quiet", action="store_true", help="print no warnings and notes")
+    parser.add_argument("--quiet", action="store_true", help="print no warnings, notes and progress")
     parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
     parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
     parser.add_argument(

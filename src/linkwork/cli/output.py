@@ -40,7 +40,12 @@ class Terminal:
 
     out: Stream
     log: Stream
-    is_quiet: bool = False  # True if warnings and notes are not printed
+    is_quiet: bool = False  # True if warnings, notes and progress are not printed
+
+    @property
+    def progress(self) -> Stream:
+        """Stream for the progress of a command."""
+        return Stream(None) if self.is_quiet else self.log
 
     def warning(self, text: str) -> None:
         self._log(f"linkwork: warning: {text}")
@@ -57,12 +62,15 @@ class Terminal:
 
 
 _ARGUMENT = re.compile(r"""\b(\w+)=(['"])(\w+)\2""")
-_XACRO = "load(path, xacro=True)"
+_CALLS = {"load(path, xacro=True)": "--xacro", "show() draws": "--output FILE.html draws"}
 
 
 def as_options(message: str) -> str:
     """Return a message of Python code with options instead of arguments: ``--mimic coupled`` for mimic="coupled"."""
-    return _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3]}", message).replace(_XACRO, "--xacro")
+    text = _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3]}", message)
+    for call, option in _CALLS.items():
+        text = text.replace(call, option)
+    return text
 
 
 def quantity(count: int, singular: str) -> str:

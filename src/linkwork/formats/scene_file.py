@@ -202,8 +202,13 @@ class _SceneReader(PlainReader):
         if not self.is_object(value, "obstacles"):
             return None
         errors, content = len(self.findings.errors), value.content
-        self.known(value, ENTRY_KEYS)
-        name, item = self.text(value, "name"), self.required(value, "shape")
+        kinds = [key for key in content if key in SHAPES]
+        for key in kinds:
+            arguments = ", ".join(f"{argument.name}: ..." for argument in fields(SHAPES[key]))
+            hint = f"write shape: {{type: {key}, {arguments}}}"
+            self.error(content[key], "UNKNOWN_KEY", f"{quoted(key)} is a type of shapes, no key", hint)
+        self.known(value, (*ENTRY_KEYS, *kinds))
+        name, item = self.text(value, "name"), None if kinds else self.required(value, "shape")
         shape = None if item is None else self._shape(item)
         pose = self._pose(content["pose"]) if "pose" in content else Pose.identity()
         frame = self.text(value, "attached_to") if "attached_to" in content else None

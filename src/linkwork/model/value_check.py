@@ -293,10 +293,10 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
     if nearest:
         most = 100.0 * MAX_INERTIA_CHANGE
         message += f"; the nearest possible inertia is {100.0 * distance:.3g} % away, more than {most:.3g} %"
-        findings.error(Issue("INERTIA_FAR", message, where, f"{_SIGNS} {_WITHOUT}"))
+        findings.error(Issue("INERTIA_FAR", message, where, f"{_SIGNS}; {_WITHOUT}"))
     elif negative:
         near = f'inertia="nearest" uses the nearest possible inertia, {100.0 * distance:.3g} % away'
-        hint = _SIGNS if nearest is None else f"{_SIGNS} {near if distance <= MAX_INERTIA_CHANGE else _WITHOUT}"
+        hint = _SIGNS if nearest is None else f"{_SIGNS}; {near if distance <= MAX_INERTIA_CHANGE else _WITHOUT}"
         findings.error(Issue("INERTIA_NOT_PSD", message, where, hint))
     else:
         findings.warn(Issue("INERTIA_TRIANGLE", message, where))

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     functions = [
         name for name in FUNCTIONS if not (robot.tree.inertias_ignored and Robot.functions[name].needs_inertias)
     ]
-    with ProgressBar(terminal.log, "measuring", len(functions)) as progress:
+    with ProgressBar(terminal.progress, "measuring", len(functions)) as progress:
         for function in functions:
             rows.append(_measured(robot, function, arguments.batch))
             progress.advance(1)

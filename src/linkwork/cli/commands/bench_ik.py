@@ -153,7 +153,7 @@ def _answers(robot: Robot, X: np.ndarray, arguments: argparse.Namespace, termina
     robot.inverse_kinematics(X[0], arguments.frame, **options)
     first = time.perf_counter() - start
     seconds, results = np.empty(count), []
-    with ProgressBar(terminal.log, "poses", count) as progress:
+    with ProgressBar(terminal.progress, "poses", count) as progress:
         for k in range(count):
             target = X[k].copy()
             start = time.perf_counter()

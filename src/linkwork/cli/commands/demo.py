@@ -97,7 +97,7 @@ def evaluate(robot: Robot, samples: int, terminal: Terminal) -> Evaluation:
     rng = np.random.default_rng(0)
     robot.inverse_dynamics(*random_states(robot, "inverse_dynamics", rng, 1).values())
     seconds, left = 0.0, samples
-    with ProgressBar(terminal.log, "inverse dynamics", samples) as progress:
+    with ProgressBar(terminal.progress, "inverse dynamics", samples) as progress:
         while left > 0:
             count = min(left, _CHUNK)
             states = random_states(robot, "inverse_dynamics", rng, count)

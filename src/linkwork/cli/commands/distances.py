@@ -107,7 +107,7 @@ def _clearances(robot: Robot, scene: Scene | None, arguments: argparse.Namespace
     first = time.perf_counter() - start
     d = np.empty((len(q), len(pairs)))
     start = time.perf_counter()
-    with ProgressBar(terminal.log, "configurations", len(q)) as progress:
+    with ProgressBar(terminal.progress, "configurations", len(q)) as progress:
         for k in range(0, len(q), _CHUNK):
             d[k : k + _CHUNK] = robot.distances(q[k : k + _CHUNK], scene).distance
             progress.advance(min(_CHUNK, len(q) - k))

@@ -81,11 +81,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     except TypeError as error:
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     status = str(result.status)
-    about = {"frame": arguments.frame, "relative_to": arguments.relative_to, "status": status}
+    about: dict[str, Any] = {"frame": arguments.frame, "relative_to": arguments.relative_to, "status": status}
     errors = {name: float(getattr(result, f"{name}_error")) for name in _TOLERANCES}
     counts = {"iterations": int(result.iterations), "restarts": int(result.restarts)}
-    success = bool(result.success)
-    data = configuration_data(robot, np.asarray(result.q), **about, success=success, errors=errors, **counts)
+    about |= {"success": bool(result.success), "message": str(result)}
+    data = configuration_data(robot, np.asarray(result.q), **about, errors=errors, **counts)
     writers = {ending: partial(_write, data, ending) for ending in _DATA}
     written = write_files(arguments, {**writers, **pictures(result.show, _SHOWN)})
     if arguments.json:

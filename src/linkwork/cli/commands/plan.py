@@ -21,7 +21,7 @@ from linkwork.cli.arguments import (
     with_meshes,
 )
 from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files
-from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
+from linkwork.cli.output import Terminal, as_options, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
 from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.values import add_limits, configuration_of, from_zero, limits_of, number_from, pose_of
@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         frames_to_draw(robot, arguments.frame)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
-    with ProgressBar(terminal.log, "planning: seconds", arguments.time_limit) as bar:
+    with ProgressBar(terminal.progress, "planning: seconds", arguments.time_limit) as bar:
         shown = [0.0]
 
         def report(progress: Progress) -> None:
@@ -248,7 +248,7 @@ def _text(
     written: bool,
 ) -> list[str]:
     work = f"{quantity(result.nodes, 'configuration')} explored, {quantity(result.motions_checked, 'motion')} checked"
-    lines = [f"{label(robot.name)}: {result.status}", "", escaped(result.message)]
+    lines = [f"{label(robot.name)}: {result.status}", "", escaped(as_options(result.message))]
     if moving is not None:
         free = (
             "proved collision-free"
@@ -288,7 +288,7 @@ def _data(
         "robot": robot.name,
         "scene": arguments.scene,
         "status": result.status,
-        "message": result.message,
+        "message": as_options(result.message),
         "names": list(robot.q_names),
         "path": result.path.tolist(),
         "cost": finite([result.cost])[0],

@@ -29,5 +29,5 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         [name, str(robot.nv), str(len(robot.frames)), number(robot.mass), robot.frames[-1]]
         for name, robot in result.items()
     ]
-    terminal.out.lines(table(["name", "dof", "links", "mass [kg]", "last link"], rows, left=(0, 4)))
+    terminal.out.lines(table(["name", "nv", "links", "mass [kg]", "last link"], rows, left=(0, 4)))
     return 0

@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             contacts=ground,
             joint_limit_mode=arguments.joint_limit_mode,
             record=("kinetic_energy", "potential_energy"),
-            progress=not arguments.json,
+            progress=not (arguments.json or arguments.quiet),
         )
     except UnknownNameError as error:
         raise CommandError(USAGE, escaped(str(error))) from error
