@@ -204,7 +204,7 @@ class _SceneReader(PlainReader):
         errors, content = len(self.findings.errors), value.content
         kinds = [key for key in content if key in SHAPES]
         for key in kinds:
-            arguments = ", ".join(f"{argument.name}: ..." for argument in fields(SHAPES[key]))
+            arguments = ", ".join(f"{argument.name}: ..." for argument in fields(cast(Any, SHAPES[key])))
             hint = f"write shape: {{type: {key}, {arguments}}}"
             self.error(content[key], "UNKNOWN_KEY", f"{quoted(key)} is a type of shapes, no key", hint)
         self.known(value, (*ENTRY_KEYS, *kinds))
