@@ -166,3 +166,13 @@ def test_type_errors_raised_inside_a_users_function_propagate_unchanged() -> Non
 
     with pytest.raises(TypeError, match=r"own.* got an unexpected keyword argument 'timeout'"):
         applied(own, timeout=1.0)
+
+
+def test_contacts_of_feet_in_dynamics_are_explained_as_constraints() -> None:
+    robot: Any = lw.load("double_pendulum")
+    q = np.zeros(2)
+    for call in (robot.forward_dynamics, robot.constrained_forward_dynamics, robot.inverse_dynamics):
+        with pytest.raises(TypeError, match=r"no option named 'contacts'; constraints.Ball\(foot, point=\.\.\.\)"):
+            call(q, q, q, contacts=["lower_rod"])
+    with pytest.raises(AttributeError, match="Forces of the ground on feet"):
+        _ = robot.contact_dynamics
