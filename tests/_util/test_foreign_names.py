@@ -146,6 +146,8 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         (robot, "inverse_kinematics_all", "num_solutions=n.*closed_form is None"),
         (lw.ik.ClosedForm, "solve", "use ClosedForm.branches"),
         (lw.mechanisms.DrivenMotion, "plot_path", "use DrivenMotion.trajectory"),
+        (lw.mechanisms.DrivenMotion, "constraint_forces", "constrained_inverse_dynamics"),
+        (lw.mechanisms.DrivenMotion, "dead_positions", "Dead and extreme positions"),
         (lw.mechanisms.DrivenMotion, "joint_wrenches", "use DrivenMotion.reactions"),
         (lw, "from_mjcf", "linkwork.load reads URDF, MJCF"),
         (lw, "DHRobot", "use linkwork.Robot.from_dh"),
