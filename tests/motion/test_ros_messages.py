@@ -49,7 +49,7 @@ def test_ros_joint_trajectory_has_the_states_at_knots_or_equal_steps(version):
     motion = arm_motion()
     forms = (
         ({}, motion.knots),
-        ({"rate": 50.0}, motion.sampled(dt=0.02)[0]),
+        ({"rate": 48.0}, [*(motion.start_time + np.arange(np.ceil(48 * motion.duration)) / 48), motion.end_time]),
         ({"times": [1, 2]}, [1, 2]),
     )
     for options, times in forms:
@@ -83,6 +83,18 @@ def test_saved_ros_message_loads_as_the_same_motion(ending, version, tmp_path):
     later = np.clip(inside - motion.start_time, 0.0, loaded.end_time)
     assert np.abs(loaded(later).q - motion(inside).q).max() < 1e-7
     assert np.abs(loaded(later).v - motion(inside).v).max() < 1e-6
+
+
+@pytest.mark.parametrize("ending", [".csv", ".yaml"])
+def test_files_at_a_rate_have_steps_of_exactly_one_period_and_a_shorter_last_one(ending, tmp_path):
+    motion = ARM.spline([0.0, 1.0333], [[0.0] * ARM.nq, [0.5] * ARM.nq])
+    motion.save(tmp_path / f"motion{ending}", rate=50.0)
+    if ending == ".csv":
+        times = np.loadtxt(tmp_path / "motion.csv", delimiter=",", skiprows=1)[:, 0]
+    else:
+        points = yaml.safe_load((tmp_path / "motion.yaml").read_text())["points"]
+        times = np.array([seconds(point["time_from_start"], 2) for point in points])
+    np.testing.assert_allclose(times, [*(0.02 * np.arange(52)), 1.0333], atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["floating", "planar"])

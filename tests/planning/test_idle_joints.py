@@ -85,3 +85,28 @@ def test_joint_that_obstructs_a_goal_pose_moves_in_a_plan() -> None:
     assert plan.success and abs(plan.path[-1, 0]) < 1e-6 and abs(plan.path[-1, 1]) > 0.1
     locked = carts.plan(q, (0.0, 0.0, 0.0), frame="one", position_limits={"y": (0.02, 0.02)})
     assert locked.status == "goal_not_found" and "'one'" in locked.message
+
+
+def test_joints_with_equal_positions_at_start_and_goal_configuration_keep_them_along_a_plan(arm: lw.Robot) -> None:
+    q, end = np.append(Q[:3], [0.05, 0.05]), np.append(END[:3], [0.05, 0.05 - 1e-9])
+    gate = SCENE.with_box("gate", (0.02, 0.4, 0.6), (0.62, 0, 0.75)).with_box("lid", (0.8, 0.05, 0.02), (0.45, 0, 0.72))
+    for seed in range(6):  # some first paths are free only with closed fingers
+        plan = arm.plan(q, end, gate, seed=seed)
+        assert plan.success and np.abs(plan.path[:, 3:] - q[3:]).max() <= 1e-9
+        np.testing.assert_array_equal(plan.path[[0, -1], 1:], [q[1:], end[1:]])
+        assert arm.is_motion_free(plan.path[:-1], plan.path[1:], gate).success.all()
+
+
+def test_joint_in_the_way_moves_along_a_plan_between_configurations_where_it_is_equal() -> None:
+    slide = {"parent": "rail", "lower": -1.0, "upper": 1.0}
+    box = lw.shapes.Box((0.1, 0.1, 0.1))
+    carts = lw.Robot.build(
+        "carts",
+        lw.Link("rail", mass=1.0),
+        lw.Link("one", box, mass=1.0),
+        lw.Link("two", box, mass=1.0),
+        lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", child="one", **slide),
+        lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="y", child="two", **slide),
+    )
+    plan = carts.plan([-0.5, 0.02], [0.5, 0.02])
+    assert plan.success and np.abs(plan.path[:, 1]).max() > 0.1

@@ -32,6 +32,7 @@ __all__ = [
     "read_positions",
     "sample_count",
     "space_of",
+    "times_at_rate",
     "times_within",
 ]
 
@@ -94,6 +95,17 @@ def sample_count(caller: str, duration: float, dt: float | None, num_samples: in
             raise ValueError(f"{caller}: dt: expected at most {_MAX_SAMPLES} samples, got steps of {dt:g} s")
         num_samples = max(int(np.ceil(duration / dt - 1e-9)), 1) + 1
     return integer(caller, "num_samples", num_samples, least=2, most=_MAX_SAMPLES)
+
+
+def times_at_rate(caller: str, first: float, last: float, rate: Any) -> np.ndarray:
+    """Return times (n,) [s] from ``first`` to ``last`` at steps of exactly 1/``rate`` [s], the last one shorter.
+
+    Raises ValueError for a rate that is not positive, and for too many times.
+    """
+    rate = positive(caller, "rate", rate, symbols=False, unit="1/s")
+    count = sample_count(caller, last - first, 1.0 / rate, None)
+    result: np.ndarray = np.append(first + np.arange(count - 1) / rate, last)
+    return result
 
 
 def normalized(robot: Any, q: np.ndarray) -> np.ndarray:

@@ -216,6 +216,26 @@ class ConfigurationGeometry:
         """Return for each joint the indices of its coordinates in q; coupled joints share theirs."""
         return [np.arange(q.start, q.stop) for _, q, _ in self._joint_slices()]
 
+    def resting_joints(self, q0: np.ndarray, q1: np.ndarray) -> list[np.ndarray]:
+        """Return three groups of coordinates of joints with equal positions at q0 and q1 (nq,).
+
+        The first group has all these joints, the others those at the end of the robot, such as fingers: joints that at
+        most one joint follows in the tree, and those that no joint follows.
+        """
+        tree = self.straight.tree
+        followers = np.zeros(tree.nq, dtype=int)  # longest chain of joints after each coordinate's joint
+        for i in reversed(tree.order):
+            after = 0
+            for j in reversed([*ancestors(tree, i)]):
+                in_q = tree.q_slices[j]
+                followers[in_q] = np.maximum(followers[in_q], after)
+                after += tree.bodies[j].joint.nq > 0
+        same = np.abs(q0 - q1) < _SAME
+        rests = np.zeros(tree.nq, dtype=bool)
+        for columns in self.joint_columns():
+            rests[columns] = same[columns].all()
+        return [np.flatnonzero(rests & (followers <= count)) for count in (tree.nq, 1, 0)]
+
     def with_idle_joints(self, q: np.ndarray, q_init: np.ndarray, frames: Iterable[str]) -> np.ndarray:
         """Return configurations q (n, nq), with joints that move none of the frames as in ``q_init`` (nq,).
 

@@ -119,7 +119,11 @@ def plan_path(
         if kernel_search is not None:
             clock.iterations += kernel_search.iterations
             trees = kernel_search.trees
-            path = steady_path(space, path) if simplify and path is not None else path
+            if simplify and path is not None:
+                if method == "optimal":
+                    path = steady_path(space, path)
+                else:
+                    path = kernel_search.with_joints_at_rest(path, clock.continues, clock.paused)
         if path is None:
             with clock.paused():
                 space.make_ready(starts[0])

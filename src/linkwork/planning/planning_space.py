@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from itertools import pairwise
 from typing import Any, Literal, cast
 
@@ -261,6 +262,14 @@ class PlanningSpace(ConfigurationGeometry):
         return tuple([block.is_deep for block in self.blocks])
 
     # -- samples
+
+    def with_held(self, columns: np.ndarray, q: np.ndarray) -> PlanningSpace:
+        """Return the space of the configurations whose coordinates ``columns`` are those of q (nq,)."""
+        result = copy(self)
+        result.lower, result.upper = self.lower.copy(), self.upper.copy()
+        result.lower[columns] = result.upper[columns] = q[columns]
+        result.limited, result.has_time = True, self.has_time
+        return result
 
     def samples(self, seed: int) -> Samples:
         """Return a sequence of configurations that covers the space within limits; reproducible by seed."""

@@ -16,14 +16,14 @@ from linkwork._util.file_access import NotRegularError, opened_regular, replaced
 from linkwork._util.file_budget import SCENE
 from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
-from linkwork._util.validation import integer, one_of, positive, shown
+from linkwork._util.validation import integer, one_of, shown
 from linkwork.errors import Findings
 from linkwork.formats.data_documents import YAML, read_document, yaml_text
 from linkwork.formats.ros_messages import MESSAGES, is_message, read_message, trajectory_message
 from linkwork.joints.base.checks import SILENT_MANIFOLD_DISTANCE, has_manifold, manifold_distances
 from linkwork.kinematics.state_tables import StateTable, state_variables
 from linkwork.motion.algorithms.curves import KINDS, CurveKind, CurveSpace, TimeScaling
-from linkwork.motion.arguments import sample_count, times_within
+from linkwork.motion.arguments import times_at_rate, times_within
 from linkwork.motion.trajectory.recorded_logs import read_log
 from linkwork.motion.trajectory.robot_changes import have_same_joints
 from linkwork.motion.trajectory.trajectory_construction import through_states
@@ -50,7 +50,7 @@ def save_trajectory(
     if samples is not None and rate is not None:
         raise ValueError("save: expected either samples or rate, got both")
     if where.suffix.lower() in _MESSAGES:
-        times = None if samples is None else trajectory.sampled(num_samples=samples)[0]
+        times = _equal_steps(trajectory, samples, None)
         document = ros_message("save", trajectory, times, rate, message, ros_version)
         text = json.dumps(document, indent=1) if where.suffix.lower() == ".json" else yaml_text(document)
         with replaced(where, text=True) as file:
@@ -58,18 +58,27 @@ def save_trajectory(
         return
     if message is not None:
         raise ValueError(f"save: message is for .yaml and .json, got {str(where)!r}")
-    if rate is not None:
-        samples = sample_count("save", trajectory.duration, 1.0 / positive("save", "rate", rate, symbols=False), None)
     if any(section.is_symbolic for section in trajectory.sections):
         raise TypeError("save: the trajectory contains symbols; save it with numeric values")
     if where.suffix == ".csv":
-        _save_text(trajectory, where, samples)
+        times = _equal_steps(trajectory, samples, rate)
+        trajectory_table("save", trajectory, times, both_sides=True).to_csv(where)
     elif where.suffix == ".npz":
-        if samples is not None:
+        if samples is not None or rate is not None:
             raise ValueError("save: samples and rate are for other files: a .npz file has the curve itself")
         _save_arrays(trajectory, where)
     else:
         raise ValueError(f"save: path: expected a file named .npz, .csv, .yaml or .json, got {str(where)!r}")
+
+
+def _equal_steps(trajectory: Any, samples: int | None, rate: float | None) -> np.ndarray | None:
+    """Return times (n,) [s] of a file: ``samples`` ones, or steps of 1/``rate``; None for the knots."""
+    if rate is not None:
+        return times_at_rate("save", trajectory.start_time, trajectory.end_time, rate)
+    if samples is None:
+        return None
+    result: np.ndarray = trajectory.sampled(num_samples=samples)[0]
+    return result
 
 
 def load_trajectory(
@@ -91,7 +100,7 @@ def load_trajectory(
 def ros_message(
     caller: str, trajectory: Any, times: Any, rate: float | None, message: str | None, ros_version: int
 ) -> dict[str, Any]:
-    """Return a trajectory as a message of ROS, at its knots, at times (n,) [s], or at equal steps of about 1/``rate``.
+    """Return a trajectory as a message of ROS, at its knots, at times (n,) [s], or at steps of 1/``rate``.
 
     Velocities are left out if a position or velocity jumps at a time of the message, accelerations also if one of them
     jumps.  Raises ValueError for a trajectory without times, TypeError without a robot.
@@ -104,7 +113,7 @@ def ros_message(
     if not trajectory.is_timed:
         raise ValueError(untimed(caller, trajectory))
     if rate is not None:
-        times = trajectory.sampled(dt=1.0 / positive(caller, "rate", rate, symbols=False))[0]
+        times = times_at_rate(caller, trajectory.start_time, trajectory.end_time, rate)
     table = trajectory_table(caller, trajectory, times, both_sides=True)
     first = np.append(True, np.diff(table.times) > 0.0)
     q, v, a = (variable.values for variable in table.variables)
@@ -286,11 +295,6 @@ def _is_saved(head: list[str], robot: Any) -> bool:
     names = [name[2:] for name in head[1:] if name.startswith("q:")]
     shuffled = names != [*robot.q_names] and sorted(names) == sorted(robot.q_names)
     return head[:1] in (["t"], ["length"]) and letters == order and not shuffled
-
-
-def _save_text(trajectory: Any, where: Path, samples: int | None) -> None:
-    times = None if samples is None else trajectory.sampled(num_samples=samples)[0]
-    trajectory_table("save", trajectory, times, both_sides=True).to_csv(where)
 
 
 _JUMP = 1e-12  # of the largest value: a larger difference at a knot is a jump

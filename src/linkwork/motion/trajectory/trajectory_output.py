@@ -36,10 +36,10 @@ class TrajectoryOutput(Shown):
         """Write the trajectory to the file ``path``.
 
         ``.npz`` keeps it exactly; ``.csv`` has samples of q, v and a, with a header line and one line for each knot, or
-        for each of ``samples`` times at equal steps, or for steps of about 1/``rate`` [s].  Where q, v or a jumps it
-        has two lines, before and after the jump.  Its first column is ``t``, or ``length`` if the trajectory is not
-        timed.  ``.yaml``, ``.yml`` and ``.json`` have a ``message`` of ROS, of the ``ros_version`` 1 or 2, at the same
-        times: see `to_ros`.
+        for each of ``samples`` times at equal steps, or for steps of exactly 1/``rate`` [s], the last one shorter.
+        Where q, v or a jumps it has two lines, before and after the jump.  Its first column is ``t``, or ``length`` if
+        the trajectory is not timed.  ``.yaml``, ``.yml`` and ``.json`` have a ``message`` of ROS, of the
+        ``ros_version`` 1 or 2, at the same times: see `to_ros`.
         """
         save_trajectory(self, path, samples, rate, message, ros_version)
 
@@ -53,11 +53,11 @@ class TrajectoryOutput(Shown):
     ) -> dict[str, Any]:
         """Return a message of ROS as a dict: a JointTrajectory, or MoveIt's RobotTrajectory.
 
-        Way points are at ``times`` (n,) [s], by default the `knots`, or at equal steps of about 1/``rate`` [s].  Their
-        times are relative to the start.  ``message`` is the type: by default a JointTrajectory, and a RobotTrajectory
-        for a robot with floating or planar joints.  Durations have the keys of ``ros_version``.  Velocities are left
-        out if q or v jumps at a way point, accelerations also if a jumps: a controller then interpolates by straight
-        lines or cubics, as between these points.
+        Way points are at ``times`` (n,) [s], by default the `knots`, or at steps of exactly 1/``rate`` [s], the last
+        one shorter.  Their times are relative to the start.  ``message`` is the type: by default a JointTrajectory, and
+        a RobotTrajectory for a robot with floating or planar joints.  Durations have the keys of ``ros_version``.
+        Velocities are left out if q or v jumps at a way point, accelerations also if a jumps: a controller then
+        interpolates by straight lines or cubics, as between these points.
 
         Raises TypeError for joints that the message does not have, by name, and for a trajectory without a robot;
         ValueError for one that is not timed.

@@ -23,7 +23,7 @@ import numpy as np
 from linkwork.kernels.compiler_api import batch_call
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search.halton_samples import within_a_revolution
-from linkwork.planning.search.path_smoothing import remove_straight_nodes
+from linkwork.planning.search.path_smoothing import remove_straight_nodes, steady_path
 from linkwork.planning.search.search_kernel import LARGE, SMALL, VALUES, SearchTables, search_kernel
 from linkwork.planning.search.search_tree import GrownTree, PlanningTree, TableTree
 
@@ -31,6 +31,7 @@ __all__ = ["KernelSearch", "KernelSearchOptions", "compile_first_search", "compi
 
 
 _MAX_COORDINATES = 32  # of q; tables grow with it, and compilation of larger kernels takes minutes
+_MAX_HELD_PARTS = 2  # parts of each search of a path with joints at rest
 _PREFERENCE = 3.0  # samples are e³ times as frequent near a goal as near one at twice the distance
 
 
@@ -111,7 +112,7 @@ class KernelSearch:
     ) -> None:
         self.space = space
         self.options, self.simplify = KernelSearchOptions() if options is None else options, simplify
-        self.searches = searches if simplify else 1
+        self.searches, self.seed = searches if simplify else 1, seed
         shift, shortcut_shift = _shifts(seed, len(space.turning))
         limits = np.array([space.lower, space.upper])
         box = np.array(within_a_revolution(*limits))
@@ -162,6 +163,44 @@ class KernelSearch:
                 return path
             spacing *= 0.5
         return None
+
+    def with_joints_at_rest(
+        self, path: np.ndarray, continues: Callable[[int], bool], compiling: Callable[[], AbstractContextManager[None]]
+    ) -> np.ndarray:
+        """Return a path between the ends of ``path`` (k, nq), with joints at rest that are equal at both ends.
+
+        If ``path`` is not free with those of them at rest that are at the end of the robot, such as fingers, further
+        searches hold these, for a limited number of iterations.  If they find nothing, as many joints rest as
+        `steady_path` permits.
+        """
+        space, path = self.space, steady_path(self.space, path)
+        parts = 0
+
+        def limited(nodes: int) -> bool:
+            nonlocal parts
+            parts += 1
+            return parts <= _MAX_HELD_PARTS and continues(nodes)
+
+        _, some, last = space.resting_joints(path[0], path[-1])
+        for columns in (some, last) if len(last) < len(some) else (some,):
+            if (path[1:-1, columns] == path[0, columns]).all():
+                break
+            held, end = space.with_held(columns, path[0]), path[-1:].copy()
+            end[:, columns] = path[0, columns]
+            search = KernelSearch(held, path[:1], end, seed=self.seed, searches=self.searches, options=self.options)
+            parts, result = 0, search.path(limited, compiling)
+            space.checked = held.checked
+            if result is not None:
+                result[-1] = path[-1]
+                return steady_path(space, result) if self._are_free(result) else path
+        return path
+
+    def _are_free(self, path: np.ndarray) -> bool:
+        """Return True if all edges of a path (k, nq) are free; False if the time ends before."""
+        try:
+            return bool(self.space.edges_are_free(path[:-1], path[1:]).all())
+        except OutOfTimeError:
+            return False
 
     def _search(
         self, spacing: float, continues: Callable[[int], bool], compiling: Callable[[], AbstractContextManager[None]]

@@ -68,13 +68,16 @@ def steady_path(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
     """Return the path with joints at rest that begin and end at the same position, where its edges remain free.
 
     Such joints move in a search by random samples alone, for example those of a gripper that holds a part.  All are set
-    to rest together, or one after the other if the edges are not free then.
+    to rest together, or fewer at the end of the robot, or one after the other if the edges are not free then.  The
+    path's ends remain to the last bit.
     """
-    joints = [columns for columns in space.joint_columns() if (path[0, columns] == path[-1, columns]).all()]
+    groups = space.resting_joints(path[0], path[-1])
     try:
-        for columns in [np.concatenate(joints), *joints] if joints else []:
+        for columns in (*groups, *space.joint_columns()):
+            if not np.isin(columns, groups[0]).all():
+                continue
             steady = path.copy()
-            steady[:, columns] = path[0, columns]
+            steady[1:-1, columns] = path[0, columns]
             if (steady != path).any() and space.edges_are_free(steady[:-1], steady[1:]).all():
                 path = steady
     except OutOfTimeError:
