@@ -98,6 +98,33 @@ def test_stiff_springs_of_a_leg_cause_a_warning_and_add_no_energy(method):
         robot.simulate(q, duration=0.001, dt=2e-4, method=method, joint_limit_mode="ignored", record_every=5)
 
 
+@pytest.mark.slow(every=9)
+@pytest.mark.parametrize(("name", "seed"), [("scissor_lift", 100), ("leg", 100)])
+def test_very_stiff_springs_or_dampers_add_no_energy_to_mechanisms(name, seed):
+    """Each velocity in turn has a spring or a damper of 1e6; at turning points the kinetic energy is nearly zero."""
+    robot = lw.load(name)
+    q = robot.assemble(robot.random_configuration(seed=seed)).q
+    v = robot.project_velocity(q, np.random.default_rng(1).normal(size=robot.nv))
+    zero = np.zeros((robot.nv, robot.nv))
+    stiff = 1e6 * np.eye(robot.nv)
+    parameters = {"stiffness": np.concatenate([stiff, zero]), "damping": np.concatenate([zero, stiff])}
+    many = 2 * robot.nv
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)  # such springs are treated implicitly
+        result = robot.simulate(
+            np.tile(q, (many, 1)),
+            np.tile(v, (many, 1)),
+            duration=15.0,
+            dt=1e-3,
+            parameters=parameters,
+            record_every=50,
+            **ENERGIES,
+        )
+    energy = energies(result)
+    scale = result.records["kinetic_energy"].max(axis=1) + np.abs(energy[:, 0])
+    assert np.all(result.success) and np.all(np.diff(energy, axis=1).max(axis=1) < 1e-9 * scale)
+
+
 @pytest.mark.slow(every=3)
 def test_simulation_methods_converge_with_their_order_for_robots_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""

@@ -29,7 +29,7 @@ Scalars = Sequence[Any]
 
 _LOST, _REGAINED = by_type(1e-12), 100.0  # minimum and maximum factor of the energy correction
 _RESTORED = 0.1  # deficit relative to the kinetic energy from which a step that resists restores nothing
-_RISES = 1e-3  # accepted rise of the potential energy beyond the kinetic energy and all work, relative to these
+_RISES = 1e-5  # accepted rise of the potential energy beyond the kinetic energy and all work, relative to these
 _NOISE = by_type(1e-9)  # rounding relative to U
 
 
