@@ -312,6 +312,14 @@ def test_failed_cartesian_paths_state_where_and_why_they_end():
 
 
 @pytest.mark.slow(every=3)
+def test_timing_of_a_path_that_is_not_followed_states_that_instead_of_blaming_arguments():
+    arm = lw.load("arm6")
+    X = arm.pose(arm.neutral() + 0.4, "tool")
+    tracked = arm.track_cartesian_path(lw.motion.line(lw.pose((9, 0, 0)) @ X, lw.pose((3, 0, 0)) @ X), "tool")
+    with pytest.raises(ValueError, match=r"^TrackedPath\.timed: no part of the path is followed: at 0 %.* of 'world'"):
+        tracked.timed(speed=0.1, acceleration=3.0)
+
+
 def test_redundant_arms_track_cartesian_paths_to_the_end():
     """Hand paths of smooth joint motions are followed, with any choice of the redundant joint."""
     rng = np.random.default_rng(5)

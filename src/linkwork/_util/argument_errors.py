@@ -99,6 +99,9 @@ def named_error(
     if result is not None:
         return result
     detail = _without_caller(text, caller)
+    owner = caller.rpartition(".")[0]
+    if is_plain and owner and text.startswith(f"{owner}: "):
+        return _again(type(error), f"{caller}: {detail}")
     if is_plain and _OBJECT.match(detail):  # the error is about the object whose method was called
         if _names_caller(text, caller):
             return None

@@ -119,7 +119,7 @@ class TrackedPath(Shown, Result):
         if self._begins:
             at = ", ".join(f"{100.0 * self._curves[k].s[0] / self.path.length:.4g} %" for k in self._begins)
             raise ValueError(
-                f"trajectory: the robot is reconfigured at {at} of the path; use parts() for "
+                f"TrackedPath: the robot is reconfigured at {at} of the path; use parts() for "
                 f"the parts between, and plan() to connect them"
             )
         (result,) = self.parts()
