@@ -19,7 +19,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped, nearest, quoted
 
-__all__ = ["FileSearch", "FileSearchError", "Folders", "read_folders"]
+__all__ = ["FileSearch", "FileSearchError", "Folders", "joined_searches", "read_folders"]
 
 Folder = str | os.PathLike[str]
 Folders = Folder | Sequence[Folder] | Mapping[str, Folder]
@@ -161,6 +161,14 @@ class FileSearch:
             known |= dict.fromkeys(x for x in inside if not x.startswith("."))
         message = f"{quoted(name)}: package {quoted(package)} was not found"
         return FileSearchError("PACKAGE_UNKNOWN", message, nearest(package, known) if known else None, searched)
+
+
+def joined_searches(a: FileSearch | None, b: FileSearch | None) -> FileSearch | None:
+    """Return the search of the folders of both, those of ``a`` first; None for two of None."""
+    if a is None or b is None:
+        return b if a is None else a
+    folders = tuple(dict.fromkeys((*a.folders, *b.folders)))
+    return FileSearch(folders, (*a.packages, *b.packages), a.trusted and b.trusted)
 
 
 def read_folders(caller: str, folders: Any) -> FileSearch:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from linkwork.formats.file_reading import path_text as path_text
     from linkwork.formats.file_reading import read_regular as read_regular
     from linkwork.formats.resource_paths import resource_paths as resource_paths
+    from linkwork.formats.resource_paths import tree_paths as tree_paths
     from linkwork.formats.tree_description import describe as describe
     from linkwork.model.actuator import Actuator as Actuator
     from linkwork.model.body import FRICTION_VELOCITY as FRICTION_VELOCITY
@@ -49,7 +50,7 @@ if not TYPE_CHECKING:
             "linkwork.shapes.mesh_files": "MeshFile read_mesh_file",
             "linkwork.errors": "Findings",
             "linkwork.formats.file_reading": "path_text read_regular",
-            "linkwork.formats.resource_paths": "resource_paths",
+            "linkwork.formats.resource_paths": "resource_paths tree_paths",
             "linkwork.formats.tree_description": "describe",
             "linkwork.model.actuator": "Actuator",
             "linkwork.model.body": "FRICTION_VELOCITY DisabledPair Drive Following Limits",

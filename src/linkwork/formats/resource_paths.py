@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
+from linkwork._util.file_search import FileSearch, FileSearchError, Folders, joined_searches, read_folders
 from linkwork.errors import Issue, Location
 from linkwork.formats.file_reading import path_text
 from linkwork.model.body import Frame
@@ -32,6 +32,7 @@ __all__ = [
     "path_of",
     "resource_paths",
     "search_issue",
+    "tree_paths",
     "with_missing_meshes",
     "with_names_beside",
 ]
@@ -76,6 +77,11 @@ def resource_paths(
     return FileSearch(tuple(dict.fromkeys(folders)), (*stated.packages, *enclosing), trusted and stated.trusted)
 
 
+def tree_paths(tree: Tree, folders: FileSearch | None = None) -> FileSearch:
+    """Return a search for the files that a robot's file names: in ``folders``, and where `resource_paths` searches."""
+    return resource_paths(tree.files, joined_searches(folders, tree.package_dirs), trusted=tree.trusted)
+
+
 def path_of(search: FileSearch, name: str) -> str | None:
     """Return the path of a file by its name or URI, or None if it is not found."""
     try:
@@ -95,7 +101,7 @@ def search_issue(error: FileSearchError, where: Location, code: str | None = Non
     return Issue(code if code and error.code == "FILE_MISSING" else error.code, message, where, remedy)
 
 
-def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
+def with_missing_meshes(tree: Tree) -> Tree:
     """Return the tree with a note (MESH_MISSING) about mesh files that are not found; none is opened."""
     names: dict[str, str] = {}  # links by the names of their meshes
     for frame in tree.frames:
@@ -103,7 +109,7 @@ def with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
             names.setdefault(geometry.shape.uri, frame.name)
     if not names:
         return tree
-    search, unknown = resource_paths(tree.files, package_dirs), set[str]()
+    search, unknown = tree_paths(tree), set[str]()
     missing, first, outside = 0, None, dict[str, None]()
     for uri, link in islice(names.items(), _MOST_MESHES):
         package = "/".join(uri.split("/")[:3]) if uri.startswith(("package://", "model://")) else ""
@@ -142,7 +148,7 @@ def with_names_beside(tree: Tree, path: str | os.PathLike[str]) -> Tree:
     uris |= {x.material.texture for frame in tree.frames for x in frame.visuals if x.material and x.material.texture}
     if not uris or not tree.files:
         return tree
-    search, after = resource_paths(tree.files), resource_paths(path)
+    search, after = tree_paths(tree), resource_paths(path)
     folder = os.path.realpath(os.path.dirname(os.path.abspath(path_text(path))))
     new: dict[str | None, str] = {}
     for name in uris:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any
 
+from linkwork._util.file_search import joined_searches
 from linkwork._util.messages import quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.model.body import WORLD, Body, DisabledPair, Following, Frame
@@ -161,6 +162,7 @@ def _as_part(whole: Tree, part: Tree, carrier: Frame, ground: Frame, X: Pose) ->
         report=Report((*whole.report.warnings, *part.report.warnings)),
         trusted=whole.trusted and part.trusted,
         part_sources=tuple(dict.fromkeys(sources)),
+        package_dirs=joined_searches(whole.package_dirs, part.package_dirs),
     )
 
 

@@ -19,6 +19,7 @@ from linkwork.model.composite_body import check_inertias
 from linkwork.spatial import Inertia, Pose, Vec3
 
 if TYPE_CHECKING:
+    from linkwork._util.file_search import FileSearch
     from linkwork.constraints import Constraint
     from linkwork.force_elements import ForceElement
     from linkwork.model.actuator import Actuator
@@ -78,6 +79,7 @@ class Tree:
     named_configurations: tuple[NamedState, ...] = ()
     trusted: bool = field(default=True, compare=False)  # False if its file is a stranger's: its meshes are, too
     part_sources: tuple[str, ...] = field(default=(), compare=False)  # paths of the files of robots joined to it
+    package_dirs: FileSearch | None = field(default=None, compare=False)  # folders of packages, as passed to `load`
 
     def __post_init__(self) -> None:
         check_inertias(self.bodies, self.frames)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from linkwork._util.file_search import joined_searches
 from linkwork._util.validation import name as named
 from linkwork._util.validation import shown
 from linkwork.kernels.owners import has_symbols
@@ -107,10 +109,11 @@ def with_paths(*trees: Tree) -> list[Tree]:
 
 
 def _with_whole_paths(tree: Tree, trees: Sequence[Tree]) -> Tree:
-    from linkwork.formats.resource_paths import path_of, resource_paths
+    from linkwork.formats.resource_paths import path_of, resource_paths, tree_paths
 
-    search = resource_paths(tree.files)
-    together = resource_paths(tuple(file for each in trees for file in each.files))
+    search = tree_paths(tree)
+    stated = reduce(joined_searches, (each.package_dirs for each in trees))
+    together = resource_paths(tuple(file for each in trees for file in each.files), stated)
     home = None if tree.source is None else os.path.dirname(os.path.abspath(tree.source))
 
     def whole(shape: Shape) -> Shape:

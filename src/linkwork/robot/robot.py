@@ -145,7 +145,8 @@ def load(
     ``pip install "linkwork[yaml]"``.  The loops of built-in robots are loaded automatically.
 
     ``package_dirs`` are folders that contain packages, or a dict of the folder of each package: files that an SDF,
-    USD, MJCF or xacro file names, such as ``package://arm/hand.sdf`` or ``model://hand``, may be there.
+    USD, MJCF or xacro file names, such as ``package://arm/hand.sdf`` or ``model://hand``, may be there, and so may the
+    mesh files of every robot: pictures and collision hulls search these folders as well.
 
     ``xacro`` expands a xacro file to URDF or SDF first, with the package xacro (``pip install "linkwork[xacro]"``).
     ``arguments`` are the values of its arguments, strings, numbers or bools by name.  A xacro file is a program, which
@@ -214,10 +215,9 @@ def load_description(
         keywords["arguments"] = {**file.arguments, **(keywords.get("arguments") or {})}
     elif keywords.pop("xacro", False) or keywords.get("arguments") is not None:
         raise TypeError(f"load_description: xacro: {name!r} is a file of the format {file.format}, without xacro")
-    if file.format == "xacro" or "package_dirs" in format_named(file.format).options:
+    takes_folders = file.format == "xacro" or "package_dirs" in format_named(file.format).options
+    if takes_folders or keywords.get("package_dirs") is not None:
         keywords["package_dirs"] = file.package_dirs
-    else:
-        keywords.pop("package_dirs", None)
     return load(file.path, format=None if file.format == "xacro" else file.format, **keywords)
 
 

@@ -239,7 +239,7 @@ class CollisionHullMethods(Constructors):
                     known[mesh], problems = _hulls(
                         frame.name,
                         mesh,
-                        _searched(self._tree.files, folders, self._tree.trusted),
+                        _searched(self._tree, folders),
                         max_vertices,
                         decompose,
                         unit,
@@ -251,15 +251,15 @@ class CollisionHullMethods(Constructors):
         return type(self)(replace(self._tree, frames=tuple(frames), report=report))
 
 
-def _searched(files: tuple[str, ...], folders: Folders | None, trusted: bool) -> FileSearch:
+def _searched(tree: Tree, folders: Folders | None) -> FileSearch:
     """Return the search of meshes: in the folders, and where a robot's file may name files.  Raises ValueError."""
-    from linkwork.formats.resource_paths import resource_paths
+    from linkwork.formats.resource_paths import tree_paths
 
-    if folders is None and not any(map(os.path.isfile, files)):
+    if folders is None and tree.package_dirs is None and not any(map(os.path.isfile, tree.files)):
         message = "with_collision_hulls: folders: the robot is not from a file: expected the folders of its meshes"
         raise ValueError(message)
     allowed = None if folders is None else read_folders("with_collision_hulls: folders", folders)
-    return resource_paths(files, allowed, trusted=trusted)
+    return tree_paths(tree, allowed)
 
 
 def _hulls(

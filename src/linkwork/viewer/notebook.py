@@ -17,7 +17,7 @@ from linkwork._util.file_search import FileSearchError
 from linkwork._util.html_tables import tag
 from linkwork._util.messages import escaped, label
 from linkwork.errors import PictureWarning
-from linkwork.formats.description import resource_paths
+from linkwork.formats.description import tree_paths
 from linkwork.model import Tree
 from linkwork.shapes import Compound, Mesh, Shape
 from linkwork.viewer.document import SceneDocument
@@ -97,7 +97,7 @@ def _mesh_bytes(tree: Tree) -> int:
     uris = {uri for shape in shapes for uri in _uris(shape)}
     if not uris:
         return 0
-    search = resource_paths(tree.files, None, trusted=tree.trusted)
+    search = tree_paths(tree)
     total = 0
     for uri in uris:
         try:

@@ -14,7 +14,7 @@ from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import listed
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import PictureWarning
-from linkwork.formats.description import resource_paths
+from linkwork.formats.description import tree_paths
 from linkwork.shapes import HalfSpace, PointCloud
 from linkwork.viewer.document import (
     HIDDEN_LAYERS,
@@ -56,7 +56,7 @@ _MAX_LISTED = 5  # missing mesh files in the warning
 
 def mesh_search(robot: Any, meshes: FileSearch | None) -> FileSearch:
     """Return the search of a robot's mesh files: in its file's folder, its package, and the folders ``meshes``."""
-    return resource_paths(robot.tree.files, meshes, trusted=robot.tree.trusted)
+    return tree_paths(robot.tree, meshes)
 
 
 class SceneBuilder:

@@ -184,13 +184,13 @@ class Constructors(RobotBase):
         return type(self)(reroot(self._tree, link))
 
 
-_FILES = ("package_dirs", "xacro", "arguments")
+_FILES = ("xacro", "arguments")
 """Options that apply to files only."""
 
 
 def _options(function: str, value: BuildOptions) -> Options:
     """Return the options of `build` or `from_dh`, by which mimic joints are coupled by default."""
-    without = ("base", "continuous", "loops", "trusted", "budget", *_FILES)
+    without = ("base", "continuous", "loops", "trusted", "budget", "package_dirs", *_FILES)
     return Options.of(function, {"mimic": "coupled", **value}, without=without)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from linkwork import robots
 from linkwork._util.file_budget import LOOPS, Budget
-from linkwork._util.file_search import Folders
+from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped, nearest
 from linkwork._util.unknown_options import option_hint
@@ -215,12 +215,20 @@ def _needs_process(chosen: Format, options: Options) -> bool:
 
 
 def _with_missing_meshes(tree: Tree, package_dirs: Folders | None) -> Tree:
-    """Return the tree with a note about mesh files that are not found, if it has shapes."""
+    """Return the tree with the folders of packages, and a note about mesh files that are not found."""
+    tree = _with_packages(tree, package_dirs)
     if not any(frame.visuals or frame.collisions for frame in tree.frames):
         return tree
     from linkwork.formats.resource_paths import with_missing_meshes
 
-    return with_missing_meshes(tree, package_dirs)
+    return with_missing_meshes(tree)
+
+
+def _with_packages(tree: Tree, package_dirs: Folders | None) -> Tree:
+    """Return the tree with folders that later searches of its files include."""
+    if package_dirs is None:
+        return tree
+    return replace(tree, package_dirs=read_folders("load: package_dirs", package_dirs))
 
 
 def _expanded(path: Any, options: Options, chosen: Format | None) -> Description:
@@ -259,14 +267,15 @@ def _options_of(chosen: Format, options: Options) -> dict[str, Any]:
         if field.name in _OF_EVERY_FORMAT or not takers or field.name in chosen.options:
             continue
         if getattr(options, field.name) != field.default:
-            hint = f"; {_MESHES}" if field.name == "package_dirs" else ""
             message = f"load: {field.name}: {chosen.title} does not take this option; formats that do: {takers}"
-            raise TypeError(message + hint)
+            raise TypeError(message)
     return {name: getattr(options, name) for name in chosen.options}
 
 
-_MESHES = "meshes are read later: Robot.plot(meshes=...) and Robot.with_collision_hulls accept their folders"
-_OF_EVERY_FORMAT = ("base", "floating_base", "gravity", "strict", "loops", "xacro", "arguments", "trusted")
+_OF_EVERY_FORMAT = (
+    *("base", "floating_base", "gravity", "strict", "loops", "xacro", "arguments", "trusted"),
+    "package_dirs",
+)
 """Options that apply to files of every format; a reader may take them besides."""
 
 
@@ -279,7 +288,7 @@ def read_robot_string(text: str | bytes, options: Options) -> Tree:
     from linkwork.formats import parse_urdf
 
     keywords = {name: getattr(options, name) for name in ("strict", "continuous", "inertia", "budget")}
-    tree = options.tree(parse_urdf(text, **keywords))
+    tree = _with_packages(options.tree(parse_urdf(text, **keywords)), options.package_dirs)
     return _with_base(replace(tree, trusted=options.trusted), options)
 
 
