@@ -429,6 +429,43 @@ def test_collision_along_a_cartesian_path_names_the_obstacle():
     assert (bound >= J).all() and (J.max(axis=0) > 0.8 * (bound - 0.35)).all()
 
 
+def test_cube_on_a_tool_is_lifted_off_and_lowered_onto_a_table_that_it_may_touch():
+    X = ARM.pose(Q, "tool")
+    base, up = X[:3, 3] - (0.0, 0.0, 0.2), lw.pose((0.0, 0.0, 0.1)) @ X
+    robot = ARM.with_attached("cube", "tool", lw.shapes.Box((0.05,) * 3), np.linalg.inv(X) @ lw.pose(base))
+    table = lw.Scene().with_box("table", (0.2, 0.2, 0.02), base - (0.0, 0.0, 0.035))
+    lift, options = lw.motion.line(X, up), {"q_init": Q, "scene": table}
+    assert not robot.track_cartesian_path(lift, "tool", **options).success
+    for check in ("certified", "sampled"):
+        lifted = robot.track_cartesian_path(
+            lift, "tool", touching=[("cube", "table")], collision_check=check, **options
+        )
+        assert lifted.success
+        distance = robot.distances(lifted.q, table).of("cube", "table").distance
+        assert distance.min() > -1e-4 and abs(distance[-1] - 0.1) < 1e-4
+    margins = {("cube", "table"): -1e-3, "scene": 0.01}
+    assert robot.track_cartesian_path(lift, "tool", margin=margins, **options).success
+    lower = robot.track_cartesian_path(
+        lw.motion.line(up, X), "tool", q_init=lifted.q[-1], scene=table, touching=[("cube", "table")]
+    )
+    assert lower.success
+    into = robot.track_cartesian_path(
+        lw.motion.line(up, lw.pose((0.0, 0.0, -0.01)) @ X),
+        "tool",
+        q_init=lifted.q[-1],
+        scene=table,
+        touching=[("cube", "table")],
+    )
+    assert into.status == "colliding" and "'cube' collides with 'table'" in into.message
+    assert into.fraction == pytest.approx(0.1 / 0.11, abs=0.01)
+    with pytest.raises(
+        ValueError, match=r"^track_cartesian_path: touching: \('cube', 'wrist_3_link'\) is not a checked pair"
+    ):
+        robot.with_collision_pairs([("cube", "base")]).track_cartesian_path(
+            lift, "tool", touching=[("cube", "wrist_3_link")], **options
+        )
+
+
 def test_cartesian_paths_start_from_numerical_ik_if_no_closed_form_branch_exists(monkeypatch):
     X = ARM.pose(Q, "tool")
     path = lw.motion.line(X, lw.pose((0.0, 0.1, 0.0)) @ X)

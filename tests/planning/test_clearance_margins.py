@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.planning.clearance_margins import Margins, read_margins
+from linkwork.collision.clearance_margins import Margins, read_margins
 from linkwork.planning.planning_space import TOLERANCE, PlanningSpace
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike
@@ -42,7 +42,8 @@ class CartesianMethods(RobotBase):
         locked: Sequence[str] = (),
         scene: geometry.Scene | None = None,
         collision_check: Literal["certified", "sampled"] = "certified",
-        margin: float = 0.0,
+        margin: float | Mapping[Any, float] = 0.0,
+        touching: Sequence[tuple[str, str]] = (),
         resolution: float = 0.05,
     ) -> motion.TrackedPath:
         """Compute joint motion that moves a frame along a Cartesian path, without jumps, within limits.
@@ -64,6 +65,8 @@ class CartesianMethods(RobotBase):
 
         With a ``scene`` collisions are checked, including self-collisions: pairs stay farther apart than ``margin``
         [m], by ``collision_check`` "certified" for the whole curve, or "sampled" at a ``resolution`` [rad, m].
+        ``margin`` may be a dict as in `plan`.  Pairs in ``touching`` may overlap as at the path's beginning, and 0.1 mm
+        more: a held part is lifted off a table, or lowered onto it, with ``touching=[("part", "table")]``.
 
         Returns a `linkwork.motion.TrackedPath`: the followed fraction with the reason for its end, ``trajectory()`` and
         ``timed()``.
@@ -98,6 +101,7 @@ class CartesianMethods(RobotBase):
             scene=scene,
             collision_check=collision_check,
             margin=margin,
+            touching=touching,
             resolution=resolution,
         )
 

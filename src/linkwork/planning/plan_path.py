@@ -11,12 +11,12 @@ import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
 from linkwork._util.validation import finite_number, integer, one_of
+from linkwork.collision.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.collision.motion_validity import METHODS
 from linkwork.errors import Status
 from linkwork.kernels.compiler_api import compilations
 from linkwork.kernels.robot_arguments import by_joint, read_configuration, read_limits
 from linkwork.model.limited_coordinates import limited_coordinates
-from linkwork.planning.clearance_margins import read_margins, read_pairs, touching_margins
 from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
 from linkwork.planning.goals import GoalConfigurations, read_goals, resolve_goals
 from linkwork.planning.path_constraints import ConstrainedSpace, PathConstraintTasks

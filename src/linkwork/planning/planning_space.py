@@ -9,10 +9,10 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from linkwork.collision.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.collision.kernels import EACH
 from linkwork.collision.motion_validity import METHODS, check_edges, edge_kernel
 from linkwork.kernels.compiler_api import batch_call
-from linkwork.planning.clearance_margins import Margins, PairBlock, pair_blocks, read_margins
 from linkwork.planning.configuration_geometry import MAX_CONFIGURATIONS, ConfigurationGeometry
 from linkwork.planning.search.halton_samples import Samples
 
@@ -263,7 +263,7 @@ class PlanningSpace(ConfigurationGeometry):
 
     # -- samples
 
-    def with_held(self, columns: np.ndarray, q: np.ndarray) -> PlanningSpace:
+    def with_locked(self, columns: np.ndarray, q: np.ndarray) -> PlanningSpace:
         """Return the space of the configurations whose coordinates ``columns`` are those of q (nq,)."""
         result = copy(self)
         result.lower, result.upper = self.lower.copy(), self.upper.copy()

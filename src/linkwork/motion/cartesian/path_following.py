@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwork._util.messages import nearest
 from linkwork._util.validation import finite_number, integer, positive
+from linkwork.collision.clearance_margins import read_margins, touching_margins
 from linkwork.errors import Status, UnknownNameError
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
@@ -45,7 +46,8 @@ def followed_path(
     locked: Sequence[str],
     scene: Scene | None,
     collision_check: Any,
-    margin: float,
+    margin: Any,
+    touching: Any,
     resolution: float,
 ) -> TrackedPath:
     """Return the configurations along a Cartesian path: the arguments and result of `Robot.track_cartesian_path`."""
@@ -67,7 +69,7 @@ def followed_path(
     max_step = _max_step(robot, max_joint_step)
     num_starts = integer(CALLER, "num_starts", num_starts, least=1)
     min_step = positive(CALLER, "min_path_step", min_path_step, unit="m", symbols=False)
-    margin = finite_number(CALLER, "margin", margin, unit="m", symbols=False)
+    margins = read_margins(margin, CALLER)
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{CALLER}: scene: expected a Scene, got {type(scene).__name__}")
     begin = None if q_init is None else _start_configuration(robot, q_init)
@@ -79,7 +81,10 @@ def followed_path(
     if begin is not None:
         begin = _on_path(request, begin, allowed)
     path_positions = initial_positions(path.knots, _STEP)
-    scene_check = None if scene is None else SceneCheck(scene, collision_check, margin, resolution)
+    if not (isinstance(touching, (tuple, list)) and not touching):
+        first = request.problem.solve(X_path=path(0.0)).q if begin is None else begin
+        margins = touching_margins(robot, scene, None, margins, touching, [np.asarray(first)], CALLER)
+    scene_check = None if scene is None else SceneCheck(scene, collision_check, margins, resolution)
     candidates = _candidates(request, path_positions, begin, max_step, bool(reconfigure), int(num_starts), scene_check)
     if not candidates:
         result = request.problem.solve(X_path=path(0.0))

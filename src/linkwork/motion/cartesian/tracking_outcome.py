@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
+from linkwork.collision.clearance_margins import Margins, check_motions
 from linkwork.errors import Status
 from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Waypoints
@@ -29,12 +30,52 @@ class SceneCheck:
 
     scene: Any
     collision_check: Literal["certified", "sampled"]
-    margin: float
+    margins: Margins
     resolution: float
+
+    @property
+    def near(self) -> float:
+        """Maximum distance [m] of points of the robot on a curve from those on its chords."""
+        return _NEAR if self.margins.is_uniform else _NEAR_TOUCHING
 
     def is_free(self, robot: Any, q: np.ndarray) -> np.ndarray:
         """Return True (n,) for those configurations q (n, nq) that are collision-free."""
-        return ~np.asarray(robot.in_collision(q, self.scene, margin=self.margin), dtype=bool)
+        if self.margins.is_uniform:
+            return ~np.asarray(robot.in_collision(q, self.scene, margin=self.margins.scene), dtype=bool)
+        result: np.ndarray = (robot.distances(q, self.scene).distance > self._margin_of_pairs(robot)).all(axis=-1)
+        return result
+
+    def nearest(self, robot: Any, q: np.ndarray) -> tuple[tuple[str, str], float, float]:
+        """Return the pair that is nearest to its margin at q (nq,), its distance, and its margin [m]."""
+        if self.margins.is_uniform:
+            near = robot.nearest_pair(q, scene=self.scene)
+            return near.pairs[0], float(near.distance[0]), self.margins.scene
+        result, margins = robot.distances(q, self.scene), self._margin_of_pairs(robot)
+        k = int((result.distance - margins).argmin())
+        return result.pairs[k], float(result.distance[k]), float(margins[k])
+
+    def check(self, robot: Any, q0: np.ndarray, q1: np.ndarray, room: float) -> Any:
+        """Check straight motions (n, nq), with ``room`` [m] in addition to the margins."""
+        tolerance = _TOLERANCE if self.margins.is_uniform else _NEAR_TOUCHING
+        return check_motions(
+            robot,
+            self.scene,
+            self.margins,
+            q0,
+            q1,
+            collision_check=self.collision_check,
+            resolution=self.resolution,
+            room=room,
+            tolerance=tolerance,
+            caller="track_cartesian_path",
+        )
+
+    def _margin_of_pairs(self, robot: Any) -> np.ndarray:
+        return self.margins.of(
+            robot,
+            robot._pair_selection("track_cartesian_path", self.scene, None),
+            argument="track_cartesian_path: margin",
+        )
 
 
 @dataclass(frozen=True)
@@ -69,14 +110,7 @@ def best_outcome(
         end = waypoints.end if done.failed_at is None else done.failed_at
         collision = None
         if scene_check is not None and done.curves:
-            collision = first_collision(
-                request,
-                done.curves,
-                scene_check.scene,
-                scene_check.collision_check,
-                scene_check.margin,
-                scene_check.resolution,
-            )
+            collision = first_collision(request, done.curves, scene_check)
             end = end if collision is None else collision.s
         if best is None or end > best[0]:
             best = end, waypoints, done, collision
@@ -89,7 +123,7 @@ def best_outcome(
     if collision is not None:
         curves, begins = _clipped_before(request.robot, curves, begins, collision.free_until)
         assert scene_check is not None
-        ending = collision_ending(collision.s / length, collision.pair, collision.distance, scene_check.margin)
+        ending = collision_ending(collision.s / length, collision.pair, collision.distance, collision.margin)
     elif done.failed_at is not None:
         q = curves[-1].q[-1] if curves else waypoints.q[0]
         ending = deviation_ending(request, q, done.failed_at, allowed)
@@ -111,9 +145,7 @@ def _missed_ending(
         result, done = request.solve(q[None], request.path(waypoints.missed)[None])
         near = done[0] and (np.abs(request.difference(q, result[0])) <= max_step).all()
         if near and not scene_check.is_free(request.robot, result)[0]:
-            nearest = request.robot.nearest_pair(result[0], scene=scene_check.scene)
-            at, distance = waypoints.end / request.path.length, float(nearest.distance[0])
-            return collision_ending(at, nearest.pairs[0], distance, scene_check.margin)
+            return collision_ending(waypoints.end / request.path.length, *scene_check.nearest(request.robot, result[0]))
     return missing_neighbor_ending(request, q, waypoints.end, waypoints.missed, max_step)
 
 
@@ -223,13 +255,15 @@ def deviation_ending(request: PathRequest, q: np.ndarray, s: float, allowed: tup
 
 _EXAMPLES = 500  # configurations of each curve among which a collision is looked for
 _NEAR = 5e-4  # [m] distance of points from the chords of curves, at most
+_NEAR_TOUCHING = 3e-5  # [m] the same, and the tolerance of checks, if pairs with a permitted depth of 0.1 mm touch
+_TOLERANCE = 1e-4  # [m] of `Robot.is_motion_free`
 
 
 class FirstCollision(NamedTuple):
     """The first collision along a path.
 
-    The path is free until ``free_until``; the collision is at ``s`` in configuration ``q``, with its pair and distance
-    [m].
+    The path is free until ``free_until``; the collision is at ``s`` in configuration ``q``, with its pair, distance and
+    margin [m].
     """
 
     free_until: float
@@ -237,44 +271,36 @@ class FirstCollision(NamedTuple):
     q: np.ndarray
     pair: tuple[str, str]
     distance: float
+    margin: float
 
 
-def first_collision(
-    request: PathRequest,
-    curves: tuple[Curve, ...],
-    scene: Any,
-    collision_check: Literal["certified", "sampled"],
-    margin: float,
-    resolution: float,
-) -> FirstCollision | None:
-    """Return the first position at which two shapes are at most a margin [m] apart; None if there is none."""
+def first_collision(request: PathRequest, curves: tuple[Curve, ...], scene_check: SceneCheck) -> FirstCollision | None:
+    """Return the first position at which two shapes are at most their margin [m] apart; None if there is none."""
     robot = request.robot
     try:
         reaches = displacement_bounds(robot, request.lower, request.upper)
     except (TypeError, ValueError):
-        if collision_check == "certified":
+        if scene_check.collision_check == "certified":
             raise
         reaches = np.ones(robot.nv)  # sampled checks need no bound
-    result = [_chords(robot, curve, reaches) for curve in curves]
+    result = [_chords(robot, curve, reaches, scene_check.near) for curve in curves]
     s, ends = (np.concatenate(part) for part in zip(*[(s, ends) for s, ends, _ in result], strict=True))
-    room = max(room for _, _, room in result) if collision_check == "certified" else 0.0
-    check = robot.is_motion_free(
-        ends[:, 0], ends[:, 1], scene, collision_check=collision_check, margin=margin + room, resolution=resolution
-    )
+    room = max(room for _, _, room in result) if scene_check.collision_check == "certified" else 0.0
+    check = scene_check.check(robot, ends[:, 0], ends[:, 1], room)
     if check.free.all():
         return None
     k = int(np.flatnonzero(~check.free)[0])
     t = float(check.t[k])
     q = np.asarray(check.q[k])
-    near = robot.nearest_pair(q, scene=scene)
+    pair, distance, margin = scene_check.nearest(robot, q)
     at = float(s[k, 0] + t * (s[k, 1] - s[k, 0]))
-    if near.distance[0] > margin:  # the proof needs some distance more: look for an example behind
+    if distance > margin:  # the proof needs some distance more: look for an example behind
         further = np.concatenate([curve.trajectory(robot)(_samples_from(curve, at)).q for curve in curves])
-        colliding = np.flatnonzero(robot.in_collision(further, scene, margin=margin))
+        colliding = np.flatnonzero(~scene_check.is_free(robot, further))
         if len(colliding):
             q = further[colliding[0]]
-            near = robot.nearest_pair(q, scene=scene)
-    return FirstCollision(float(s[k, 0]), at, q, near.pairs[0], float(near.distance[0]))
+            pair, distance, margin = scene_check.nearest(robot, q)
+    return FirstCollision(float(s[k, 0]), at, q, pair, distance, margin)
 
 
 def _samples_from(curve: Curve, s: float) -> np.ndarray:
@@ -282,11 +308,11 @@ def _samples_from(curve: Curve, s: float) -> np.ndarray:
     return np.linspace(max(s, curve.s[0]), curve.s[-1], _EXAMPLES if s < curve.s[-1] else 0)
 
 
-def _chords(robot: Any, curve: Curve, reaches: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _chords(robot: Any, curve: Curve, reaches: np.ndarray, near: float) -> tuple[np.ndarray, np.ndarray, float]:
     """Return chords of a curve: positions (n, 2) and configurations (n, 2, nq) of their ends.
 
     The third value bounds the distance [m] of points of the robot on the curve from those on the chord. ``reaches``
-    (nv,) are the bounds of `displacement_bounds`.
+    (nv,) are the bounds of `displacement_bounds`, and ``near`` the distance at most.
     """
     h = np.diff(curve.s)[:, None]
     trajectory = curve.trajectory(robot)
@@ -298,7 +324,7 @@ def _chords(robot: Any, curve: Curve, reaches: np.ndarray) -> tuple[np.ndarray, 
     b, c, d, e = 2.0 * b, 6.0 * c, 12.0 * d, 20.0 * e
     most = np.abs([b, b + c / 3.0, b + (2.0 * c + d) / 3.0, b + c + d + e]).max(axis=0)
     far = 0.125 * most @ reaches
-    count = np.maximum(np.ceil(np.sqrt(far / _NEAR)).astype(int), 1)
+    count = np.maximum(np.ceil(np.sqrt(far / near)).astype(int), 1)
     which = np.repeat(np.arange(len(count)), count)
     k = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     u = np.stack([k, k + 1], axis=-1) / count[which][:, None]

@@ -31,7 +31,7 @@ __all__ = ["KernelSearch", "KernelSearchOptions", "compile_first_search", "compi
 
 
 _MAX_COORDINATES = 32  # of q; tables grow with it, and compilation of larger kernels takes minutes
-_MAX_HELD_PARTS = 2  # parts of each search of a path with joints at rest
+_MAX_LOCKED_PARTS = 2  # parts of each search of a path with joints at rest
 _PREFERENCE = 3.0  # samples are e³ times as frequent near a goal as near one at twice the distance
 
 
@@ -179,17 +179,17 @@ class KernelSearch:
         def limited(nodes: int) -> bool:
             nonlocal parts
             parts += 1
-            return parts <= _MAX_HELD_PARTS and continues(nodes)
+            return parts <= _MAX_LOCKED_PARTS and continues(nodes)
 
-        _, some, last = space.resting_joints(path[0], path[-1])
-        for columns in (some, last) if len(last) < len(some) else (some,):
+        _, outer, last = space.resting_joints(path[0], path[-1])
+        for columns in (outer, last) if len(last) < len(outer) else (outer,):
             if (path[1:-1, columns] == path[0, columns]).all():
                 break
-            held, end = space.with_held(columns, path[0]), path[-1:].copy()
+            locked, end = space.with_locked(columns, path[0]), path[-1:].copy()
             end[:, columns] = path[0, columns]
-            search = KernelSearch(held, path[:1], end, seed=self.seed, searches=self.searches, options=self.options)
+            search = KernelSearch(locked, path[:1], end, seed=self.seed, searches=self.searches, options=self.options)
             parts, result = 0, search.path(limited, compiling)
-            space.checked = held.checked
+            space.checked = locked.checked
             if result is not None:
                 result[-1] = path[-1]
                 return steady_path(space, result) if self._are_free(result) else path
