@@ -97,7 +97,7 @@ def test_joints_with_equal_positions_at_start_and_goal_configuration_keep_them_a
         assert arm.is_motion_free(plan.path[:-1], plan.path[1:], gate).success.all()
 
 
-def test_joint_in_the_way_moves_along_a_plan_between_configurations_where_it_is_equal() -> None:
+def test_blocking_joint_moves_along_a_plan_between_configurations_where_it_is_equal() -> None:
     slide = {"parent": "rail", "lower": -1.0, "upper": 1.0}
     box = lw.shapes.Box((0.1, 0.1, 0.1))
     carts = lw.Robot.build(
