@@ -71,14 +71,14 @@ def test_frames_in_plots_have_axes_of_the_size_of_the_robot_and_common_labels():
     lengths = [np.linalg.norm(line[1] - line[0]) for line in lines(pin)]
     assert np.ptp(lengths) < 1e-9 and 0.03 < lengths[0] <= 0.1
     arm = lw.load("arm7").with_frame("same", "hand", lw.pose(rpy=(0.1, 0.2, 0.3)))
-    assert [text.get_text() for text in arm.plot(frames=["hand", "same"]).texts] == ["hand, same"]
+    assert [text.get_text() for text in arm.plot(frames=["hand", "same"]).texts] == ["hand\nsame"]
 
 
 def test_poses_can_be_plotted_without_a_robot():
     A = lw.pose((0.1, 0.0, 0.4), rpy=(0.1, 0.2, 0.3))
     axes = lw.viewer.plot_poses({"world": lw.pose(), "A": A, "here": A}, length=0.2)
     drawn = lines(axes)
-    assert [text.get_text() for text in axes.texts] == ["world", "A, here"] and len(drawn) == 9
+    assert [text.get_text() for text in axes.texts] == ["world", "A\nhere"] and len(drawn) == 9
     for k in range(3):
         assert np.allclose(drawn[3 + k][1] - drawn[3 + k][0], 0.2 * A[:3, k])
     small = lines(lw.viewer.plot_poses({"a": lw.pose(), "b": A}))

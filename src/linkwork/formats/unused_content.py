@@ -6,7 +6,7 @@ has a short report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 
 from linkwork._util.lazy_dataclass import dataclass
@@ -83,7 +83,7 @@ class Unused:
             hint = nearest(item.removeprefix("@"), known) if len(self.omissions) < _MOST_KINDS else None
             self.add((name, item), element, "UNKNOWN_TAG", message, hint)
 
-    def add_unknown_name(self, element: Element, code: str, title: str, name: str, known: Iterable[str]) -> None:
+    def add_unknown_name(self, element: Element, code: str, title: str, name: str, known: Collection[str]) -> None:
         """Record an element, by its ``title``, that refers to a link or joint that the robot does not have."""
         if (code, name) in self.omissions:
             self.omissions[code, name].count += 1  # without searching the nearest name again

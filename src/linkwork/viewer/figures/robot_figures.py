@@ -207,7 +207,7 @@ def draw_poses(axes: Any, poses: Mapping[str, np.ndarray], length: float | None 
         else:
             near.append(name)
     for origin, names in labels:
-        axes.text(*origin, plot_text(", ".join(names)), fontsize="small")
+        axes.text(*origin, "\n".join(map(plot_text, names)), fontsize="small")
 
 
 def _checked_pose(caller: str, argument: str, value: Any) -> np.ndarray:
