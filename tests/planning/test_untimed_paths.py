@@ -92,7 +92,10 @@ def test_files_and_plots_of_untimed_paths_use_the_path_length(plan: lw.planning.
         (lw.viewer.scene_document(plan), False),
         (lw.viewer.scene_document(timed), True),
     ):
-        assert document.is_timed is is_timed and scene_data(document, Arrays(), Functions())["isTimed"] is is_timed
+        assert document.is_timed is is_timed
+        assert scene_data(document, Arrays(), Functions())["clock"] == (
+            "time [s]" if is_timed else f"{document.axis}, not timed"
+        )
         assert len(document.plots) == (2 if is_timed else 1)
     labels = [axis.get_xlabel() for axis in (path.plot()[-1], timed.plot()[-1])]
     assert labels == ["path length [rad, m]", "t [s]"]
