@@ -149,20 +149,20 @@ class RobotBase:
                     name, argument, value, Hashable, description="True, False, a number, a string or a tuple of these"
                 )
             raise
-        if call is None:
-            requested = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))
-            request = read_request(self._subject, requested, tuple(optional_inputs))
-            required = [option.name for option in request.spec.options if option.required]
-
-            def make() -> Callable[..., np.ndarray]:
-                call = self._calls[key] = self._prepared(request)
-                if not (optional_inputs or acting or any(key not in required for key, _ in request.options)):
-                    self._calls[(name, *(options[x] for x in required)) if required else name] = call
-                return call
-
-            call = lazily(self._subject, request, make)
         arrays = (*arrays, *optional_inputs.values(), *((wrenches or {})[frame] for frame, _ in acting))
-        return call(*arrays) if out is None else call(*arrays, out=out)
+        if call is not None:
+            return call(*arrays) if out is None else call(*arrays, out=out)
+        requested = (name, options | ({row.wrench_argument: dict(acting)} if acting else {}))
+        request = read_request(self._subject, requested, tuple(optional_inputs))
+        call = lazily(self._subject, request, partial(self._prepared, request))
+        result = call(*arrays) if out is None else call(*arrays, out=out)
+        stored = self._calls.get(request)
+        if stored is not None:  # only now: options that a function refuses are refused here, by name, each time
+            self._calls[key] = stored
+            required = [option.name for option in request.spec.options if option.required]
+            if not (optional_inputs or acting or any(key not in required for key, _ in request.options)):
+                self._calls[(name, *(options[x] for x in required)) if required else name] = stored
+        return result
 
     def _refuse_names(self, function: str, options: Mapping[str, Any]) -> None:
         """Raise TypeError for a value that is not a name, such as a configuration in the position of a frame."""
