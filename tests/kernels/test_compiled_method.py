@@ -46,7 +46,7 @@ def test_error_messages_of_generated_methods_name_the_robots_method():
         (lambda: ARM.pose(frame="hand"), r"pose\(\) missing 1 required positional argument: 'q'"),
         (
             lambda: ARM.pose(Q, "hand", "world"),
-            r"Robot\.pose\(\) takes from 2 to 3 positional arguments but 4 were given",
+            r"pose: expected at most 2 positional arguments, got 3; options are passed by name",
         ),
         (
             lambda: ARM.pose(Q, "hand", relative="world"),
