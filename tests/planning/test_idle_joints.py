@@ -110,3 +110,17 @@ def test_blocking_joint_moves_along_a_plan_between_configurations_where_it_is_eq
     )
     plan = carts.plan([-0.5, 0.02], [0.5, 0.02])
     assert plan.success and np.abs(plan.path[:, 1]).max() > 0.1
+
+
+@pytest.mark.slow(every=3)
+def test_plans_with_limits_of_an_unbounded_joint_do_not_change_plans_without_them() -> None:
+    """Without limits the base turns the short way; limits of half a turn in both directions leave only the long way."""
+    posts = lw.Scene().with_box("left", (0.06, 0.06, 1.0), (-0.45, 0, 0.5))
+    posts = posts.with_box("right", (0.06, 0.06, 1.0), (0.45, 0, 0.5))
+    start, goal = Q * [0.0, 1.0, 1.0, 0.0, 0.0] + [2.6, 0, 0, 0.01, 0.01], Q * [0.0, 1.0, 1.0, 0.0, 0.0]
+    goal += [-2.6, 0, 0, 0.01, 0.01]
+    for robot, order in ((_arm(), (True, False)), (_arm(), (False, True))):
+        for is_limited in order:
+            limits = {"position_limits": {"pan": (-3.0, 3.0)}} if is_limited else {}
+            plan = robot.plan(start, goal, posts, seed=1, **limits)
+            assert plan.success and (np.abs(plan.path[:, 0]).max() < 3.0) == is_limited

@@ -227,18 +227,18 @@ class PlanningSpace(ConfigurationGeometry):
     def _ready_name(self, check: str, block: PairBlock) -> str:
         return f"{_READY} {check} {self.method} {block.is_deep} {block.each is not None}"
 
-    def loop(self, function: str, kernel: Any, turning: tuple[bool, ...]) -> tuple[Any, list[np.ndarray]]:
+    def loop(self, function: str, kernel: Any) -> tuple[Any, list[np.ndarray]]:
         """Return the kernel of a search loop, and the arrays of margins and obstacles to pass to it.
 
         ``function`` is the loop's name. ``kernel`` builds the kernel for the blocks of collision pairs; it is called
-        once for equal blocks. ``turning`` (nv) marks unbounded angles. The arrays are, for each block, the margins of
-        individual pairs (if any), then the scene's obstacles.
+        once for equal blocks and unbounded angles. The arrays are, for each block, the margins of individual pairs (if
+        any), then the scene's obstacles.
         """
         blocks = self.blocks
         cached, key = self._loops(function)
         if key not in cached:
             specs = tuple([block.selection.spec for block in blocks])
-            cached[key] = kernel(specs, self._deep, turning, each=blocks[0].each is not None)
+            cached[key] = kernel(specs, self._deep, tuple(self.turning.tolist()), each=blocks[0].each is not None)
         result = []
         for block in blocks:
             result += [*(block.each or ()), *block.selection.inputs(block.selection.scene.rows_by_distance)]
@@ -252,7 +252,7 @@ class PlanningSpace(ConfigurationGeometry):
     def _loops(self, function: str) -> tuple[dict[Any, Any], Any]:
         """Return the table of search kernels that has those of the space, and the key of the one with this name."""
         blocks = self.blocks
-        key: Any = (function, self._deep, blocks[0].each is not None)
+        key: Any = (function, self._deep, blocks[0].each is not None, tuple(self.turning.tolist()))
         if len(blocks) == 1:
             return cast(Any, blocks[0].selection.kernels), key
         return self.robot._calls, (*key, *(block.selection.spec for block in blocks))

@@ -89,7 +89,7 @@ def _are_small(num_starts: int, num_goals: int) -> bool:
 def _search_loop(space: PlanningSpace, tables: SearchTables) -> tuple[Any, list[np.ndarray]]:
     """Return the kernel of the search with these tables, and its inputs for the scene."""
     kernel = partial(search_kernel, tables=tables)
-    return space.loop(_loop_name(tables), kernel, tuple(space.turning.tolist()))
+    return space.loop(_loop_name(tables), kernel)
 
 
 def _loop_name(tables: SearchTables) -> str:
