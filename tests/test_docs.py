@@ -82,7 +82,15 @@ _FOREIGN = {
     *("MyLaw", "SUBJECT", "test_y", "_STATIONARY_SPEED", "default_name", "elbow_pad", "name_work", "localRot1"),
     *("ProcessPoolExecutor", "RobotTrajectory", "apply_gufunc", "casadi_real", "coo_array", "vmap", "chrt", "taskset"),
     *("__chkstk", "__multi3", "getX", "setX", "mem", "pytest_cache", "with_x", "without_", "lqr_about_", "deps"),
-    *("elbow_position", "elbow_velocity", "rosidl_runtime_py", "set_message_fields", "pcolormesh", "mat"),
+    *(
+        "elbow_position",
+        "elbow_velocity",
+        "rosidl_runtime_py",
+        "set_message_fields",
+        "pcolormesh",
+        "mat",
+        "RecordVideo",
+    ),
 }
 
 

@@ -157,7 +157,7 @@ def test_determinate_forces_do_not_depend_on_masses():
     light = robot
     for name in ("crank", "coupler"):
         light = light.with_inertia(name, mass=0.0, inertia=(0.0, 0.0, 0.0))
-    with pytest.raises(lw.errors.SingularInertiaError, match="forward_dynamics: "):
+    with pytest.raises(lw.errors.SingularInertiaError, match="move no inertia when they move together"):
         light.without_constraints().forward_dynamics(q, q, q)
     for function in ("determinate_joint_wrenches", "determinate_constraint_forces"):
         expected = getattr(robot, function)(q)
