@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
-from linkwork.expr.equations.root_finding import monotone_root, nearby_fixed_point
+from linkwork.expr.equations.root_finding import fixed_point, monotone_root, nearby_fixed_point
 from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.expr.scalar.float_limits import by_type
@@ -173,8 +173,10 @@ class StepConstraints:
             return array([a - b * c for a, b, c in zip(x, self.correction(left, w), per, strict=True)])
 
         tree = self.mechanics.tree
-        tolerance = by_type(max(_TOLERANCE, position_rounding(tree) / characteristic_length(tree)))
-        result = nearby_fixed_point(closer, array(times(v, per)), max_iterations=_STEPS, tolerance=tolerance)
+        rounding = position_rounding(tree) / characteristic_length(tree)
+        solve = nearby_fixed_point if rounding <= _TOLERANCE else fixed_point  # rounding leaves no room for its error
+        tolerance = by_type(max(_TOLERANCE, rounding))
+        result = solve(closer, array(times(v, per)), max_iterations=_STEPS, tolerance=tolerance)
         return self.ended(left, v, times(result.value, rates), result.status)
 
     def bent(
