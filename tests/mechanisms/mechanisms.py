@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -159,22 +159,10 @@ def ring(
     rng = np.random.default_rng(seed)
     types = [kind.example(rng) for kind in (Spherical, Cylindrical, *kinds)]
     q = [configuration(joint, rng) for joint in types]
-    sides = [(random_pose(rng), random_pose(rng)) for _ in types]
-    X = Pose.identity()
-    for joint, q_k, (position, rotor) in zip(types[:3], q, sides, strict=False):
-        X = X @ position @ joint.X(q_k) @ rotor
-    sides[3] = (X @ sides[3][1].inv() @ types[3].X(q[3]).inv(), sides[3][1])
-    ends = [("world", "b0"), ("b0", "b1"), ("b1", "b2"), ("world", "b2")]
-    links = [lw.Link(f"b{k}", mass=1.0 + k, com=(0.1, 0.2, -0.1 * k), inertia=(0.3, 0.2, 0.25)) for k in range(3)]
+    sides = ring_sides(types, q, rng)
     results = []
     for loop in (3, 2):
-        joints = []
-        for k, (joint, (parent, child), (position, rotor)) in enumerate(zip(types, ends, sides, strict=True)):
-            more = {"placement": position, "rotor": rotor, **(resisting if k == 2 else {})}
-            if k != loop:
-                joints.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, **more))
-        robot = lw.Robot.build("ring", *links, *joints).with_frame("F", ends[loop][0], sides[loop][0])
-        robot = robot.with_frame("M", "b2", sides[loop][1].inv().formed())
+        robot = opened_ring(types, sides, loop, resisting)
         tree = robot.with_loop(f"j{loop}", "F", "M", types[loop], **(resisting if loop == 2 else {}))._tree
         results.append(Mechanism(tree, placed(tree.q_slices, tree, q)))
     tree_ring, loop_ring = results
@@ -182,6 +170,36 @@ def ring(
     V = KinematicState(tree_ring.tree, tree_ring.q, v.tolist()).between("M", "F").twist
     rates = [*split(tree_ring.tree, v), types[3].velocity_from_twist(q[3], V)]
     return results, [v, np.array(placed(loop_ring.tree.v_slices, loop_ring.tree, rates))], q
+
+
+def ring_sides(
+    types: Sequence[JointType], q: Sequence[Sequence[float]], rng: np.random.Generator
+) -> list[tuple[Pose, Pose]]:
+    """Return the placement and the rotor of the four joints of a ring that is closed at their q."""
+    sides = [(random_pose(rng), random_pose(rng)) for _ in types]
+    X = Pose.identity()
+    for joint, q_k, (position, rotor) in zip(types[:3], q, sides, strict=False):
+        X = X @ position @ joint.X(q_k) @ rotor
+    sides[3] = (X @ sides[3][1].inv() @ types[3].X(q[3]).inv(), sides[3][1])
+    return sides
+
+
+def opened_ring(
+    types: Sequence[JointType], sides: Sequence[tuple[Pose, Pose]], loop: int, resisting: Mapping[str, Any]
+) -> lw.Robot:
+    """Return a ring of four joints without the one of index ``loop``, whose ends are the frames F and M.
+
+    ``resisting`` are options of the third joint.
+    """
+    ends = [("world", "b0"), ("b0", "b1"), ("b1", "b2"), ("world", "b2")]
+    links = [lw.Link(f"b{k}", mass=1.0 + k, com=(0.1, 0.2, -0.1 * k), inertia=(0.3, 0.2, 0.25)) for k in range(3)]
+    parts = []
+    for k, (joint, (parent, child), (position, rotor)) in enumerate(zip(types, ends, sides, strict=True)):
+        more = {"placement": position, "rotor": rotor, **(resisting if k == 2 else {})}
+        if k != loop:
+            parts.append(lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, **more))
+    robot = lw.Robot.build("ring", *links, *parts).with_frame("F", ends[loop][0], sides[loop][0])
+    return robot.with_frame("M", "b2", sides[loop][1].inv().formed())
 
 
 def configuration(joint: JointType, rng: np.random.Generator) -> list[float]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import linkwork as lw
 from linkwork import joints
 from linkwork.simulation.algorithms import METHODS
-from linkwork.spatial import Pose
 
-from ..mechanisms.mechanisms import configuration, random_pose
+from ..mechanisms.mechanisms import configuration, opened_ring, ring_sides
 
 TIME, H = 0.1, 2e-3
 KINDS = [kind for kind in joints.ALL if kind.example(np.random.default_rng(2)).nv > 0]
@@ -40,21 +38,9 @@ def ring(kind, closes, coupled=False):
     loop, master = (2, 3) if closes else (3, 2)
     if coupled:
         q[1] = [0.5 * q[master][0]]
-    sides = [(random_pose(rng), random_pose(rng)) for _ in types]
-    X = Pose.identity()
-    for joint, q_k, (position, rotor) in zip(types[:3], q, sides, strict=False):
-        X = X @ position @ joint.X(q_k) @ rotor
-    sides[3] = (X @ sides[3][1].inv() @ types[3].X(q[3]).inv(), sides[3][1])
-    ends = [("world", "b0"), ("b0", "b1"), ("b1", "b2"), ("world", "b2")]
-    links = [lw.Link(f"b{k}", mass=1.0 + k, com=(0.1, 0.2, -0.1 * k), inertia=(0.3, 0.2, 0.25)) for k in range(3)]
-    parts = [
-        lw.Joint.of(joint, name=f"j{k}", parent=parent, child=child, placement=position, rotor=rotor)
-        for k, (joint, (parent, child), (position, rotor)) in enumerate(zip(types, ends, sides, strict=True))
-        if k != loop
-    ]
-    robot = lw.Robot.build("ring", *links, *parts).with_frame("F", ends[loop][0], sides[loop][0])
+    robot = opened_ring(types, ring_sides(types, q, rng), loop, {})
     robot = robot.with_couplings({"j1": (f"j{master}", 0.5)}) if coupled else robot
-    robot = robot.with_frame("M", "b2", sides[loop][1].inv().formed()).with_loop(f"j{loop}", "F", "M", types[loop])
+    robot = robot.with_loop(f"j{loop}", "F", "M", types[loop])
     unknown = {loop, 1} if coupled else {loop}
     assembled = robot.project({f"j{k}": q_k if len(q_k) > 1 else q_k[0] for k, q_k in enumerate(q) if k not in unknown})
     return robot, assembled, robot.project_velocity(assembled, np.random.default_rng(3).normal(size=robot.nv))
