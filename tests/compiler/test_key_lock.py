@@ -42,7 +42,7 @@ def locked(folder: Path, warn: Callable[[str], object] = lambda message: None) -
 
 
 def test_threads_wait_for_a_key_lock_of_another_thread(folder: Path) -> None:
-    running, most, waited = 0, 0, []
+    running, most, acquired = 0, 0, []
 
     def work() -> None:
         nonlocal running, most
@@ -51,20 +51,20 @@ def test_threads_wait_for_a_key_lock_of_another_thread(folder: Path) -> None:
             most = max(most, running)
             threading.Event().wait(0.01)
             running -= 1
-            waited.append(lock.waited)
+            acquired.append(lock.is_acquired)
 
     threads = [threading.Thread(target=work) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert most == 1 and len(waited) == 6
+    assert most == 1 and acquired == [True] * 6
     assert not any(folder.iterdir()) and not key_lock._locked_files
 
 
 def test_thread_does_not_wait_for_its_own_key_lock(folder: Path) -> None:
     with locked(folder), locked(folder) as inner:
-        assert inner.waited
+        assert not inner.is_acquired
     assert not key_lock._locked_files
 
 
@@ -78,7 +78,7 @@ def test_waiting_for_the_key_lock_of_a_stuck_thread_ends_with_a_message(
     thread.start()
     thread.join()
     with locked(folder, said.append) as lock:
-        assert lock.waited and not lock.is_acquired
+        assert not lock.is_acquired
     assert len(said) == 1 and "another thread or process has compiled the same code" in said[0]
     stuck_lock.release()
 
@@ -91,9 +91,10 @@ def test_threads_do_not_wait_for_key_locks_if_the_file_system_has_no_locks(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(key_lock, "_lock", refuse)
+    monkeypatch.setattr(key_lock, "_FIRST_POLL", -1.0)  # a wait raises an error
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
     with locked(folder) as first, locked(folder) as second:
-        assert not first.waited and not second.waited
+        assert not first.is_acquired and not second.is_acquired
     assert sys.platform != "linux" or len(os.listdir("/proc/self/fd")) == before
 
 
@@ -102,8 +103,9 @@ def test_key_locks_in_a_read_only_folder_do_not_wait(folder: Path, monkeypatch: 
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(secure_directory.TrustedDirectory, "open_lock", refuse)
+    monkeypatch.setattr(key_lock, "_FIRST_POLL", -1.0)  # a wait raises an error
     with locked(folder) as lock:
-        assert not lock.waited
+        assert not lock.is_acquired
 
 
 HOLDER = """
@@ -141,7 +143,7 @@ def test_waiting_for_the_key_lock_of_a_process_without_progress_ends(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         with locked(folder, said.append) as lock:
-            assert lock.waited and not lock.is_acquired
+            assert not lock.is_acquired
         holder.kill()
     assert [f"process {holder.pid} has compiled" in text for text in said] == [True]
     assert {process for process, _ in looks} == {holder.pid}
@@ -178,15 +180,21 @@ def test_forked_process_does_not_hold_its_parents_key_lock(folder: Path) -> None
     lock.release()
 
 
-def test_threads_with_equal_kernels_compile_them_once(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    emitted: list[str] = []
+@pytest.fixture
+def emitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the parts that are compiled from now on."""
+    result: list[str] = []
     original = code_parts._emitted
 
     def counted(source: Any, backend: Any, texts: Any, stored: bool) -> Any:
-        emitted.extend(texts)
+        result.extend(texts)
         return original(source, backend, texts, stored)
 
     monkeypatch.setattr(code_parts, "_emitted", counted)
+    return result
+
+
+def test_threads_with_equal_kernels_compile_them_once(cache_folder: Path, emitted: list[str]) -> None:
     start = threading.Barrier(4)
     results = []
 
@@ -205,6 +213,26 @@ def test_threads_with_equal_kernels_compile_them_once(cache_folder: Path, monkey
     for thread in threads:
         thread.join()
     assert results == [0.5 * 1.125 + 3.25] * 4
+    assert emitted and max(Counter(emitted).values()) == 1
+
+
+def test_code_that_another_thread_stores_just_before_the_lock_is_acquired_is_not_compiled_again(
+    cache_folder: Path, emitted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = lw.compile(lambda x: x * 1.375 + 3.25, x=()).program
+    emitted.clear()
+    for file in cache_folder.iterdir():
+        file.unlink()
+    look = code_parts._cached
+
+    def look_and_be_late(*arguments: Any) -> Any:
+        result = look(*arguments)
+        monkeypatch.setattr(code_parts, "_cached", look)
+        assert not result and float(lw.Kernel(program, later=True)(0.5)) == 0.5 * 1.375 + 3.25
+        return result
+
+    monkeypatch.setattr(code_parts, "_cached", look_and_be_late)
+    assert float(lw.Kernel(program, later=True)(0.5)) == 0.5 * 1.375 + 3.25
     assert emitted and max(Counter(emitted).values()) == 1
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -36,3 +38,27 @@ def test_damaged_file_of_a_stored_array_is_computed_again(cache_folder) -> None:
     with pytest.warns(CacheWarning, match="damaged"):
         assert stored_array("example", (1,), lambda: np.zeros(2)).tolist() == [0.0, 0.0]
     assert stored_array("example", (1,), lambda: np.ones(2)).tolist() == [0.0, 0.0]
+
+
+def test_threads_that_need_the_same_stored_array_compute_it_once(cache_folder) -> None:
+    calls, results, is_computing, others_wait = [], [], threading.Event(), threading.Event()
+
+    def compute():
+        calls.append(1)
+        is_computing.set()
+        others_wait.wait(60.0)
+        return np.ones(2)
+
+    def work():
+        results.append(stored_array("example", (1,), compute).tolist())
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    threads[0].start()
+    assert is_computing.wait(60.0)
+    for thread in threads[1:]:
+        thread.start()
+    others_wait.wait(0.05)
+    others_wait.set()
+    for thread in threads:
+        thread.join()
+    assert results == [[1.0, 1.0]] * 3 and len(calls) == 1

@@ -74,14 +74,13 @@ def compiled(source: Source, parts: Sequence[str], real: FloatType, best: bool =
     if cache is None or not source.keys(absent, real):
         return result | _compiled_and_stored(source, quick, cache, absent, real)
     (name,) = source.keys(["best" if best else "first"], real).values()
-    lock = cache.lock(name)
 
     def work() -> dict[str, CompiledPart]:
-        stored_parts = _cached(source, quick, cache, absent, real) if lock.waited else {}
+        stored_parts = _cached(source, quick, cache, absent, real)
         remaining = [part for part in absent if part not in stored_parts]
         return result | stored_parts | _compiled_and_stored(source, quick, cache, remaining, real)
 
-    return lock.run(work)
+    return cache.lock(name).run(work)
 
 
 def _cached(

@@ -50,15 +50,15 @@ class _BusyError(Exception):
 class KeyLock(io.IOBase):
     """The lock of a name in a directory; it is used by `run`, or by `attempt` and `release`.
 
-    ``waited`` is True after a wait for another thread or process, which may have done the work meanwhile.  ``warn`` is
-    called with a message if the wait ends without the lock.
+    Another thread or process may have done the work before this lock was acquired, with or without a wait: look again
+    under the lock.  ``warn`` is called with a message if the wait ends without the lock.
 
     A ``with`` statement acquires nothing and releases the lock that is acquired inside of it, whatever a signal handler
     raises: its methods are written in C, and so is ``close``, which closes the locked file.
     """
 
     def __init__(self, folder: Path, name: str, warn: Callable[[str], object] = lambda message: None) -> None:
-        self.waited, self._warn = False, warn
+        self._warn = warn
         self._folder, self._name = folder, f"{name}{LOCK_SUFFIX}"
         self._path = str(folder / self._name)
         self.close = _NO_ACTION  # type: ignore[method-assign,assignment]
@@ -77,7 +77,7 @@ class KeyLock(io.IOBase):
         begin = progress = look = time.monotonic()
         pause, owner = _FIRST_POLL, (0, 0)
         while not self.attempt():
-            self.waited, now = True, time.monotonic()
+            now = time.monotonic()
             if self._is_ours():
                 break
             if now >= look:

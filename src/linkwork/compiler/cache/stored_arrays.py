@@ -26,16 +26,17 @@ def stored_array(name: str, depends_on: Sequence[Any], compute: Callable[[], np.
     key = None if cache is None else content_key("array", name, *depends_on)
     if cache is None or key is None:
         return compute()
-    stored = _loaded(cache, key)
-    if stored is not None:
-        return stored
-    with cache.lock(key) as lock:
-        stored = _loaded(cache, key) if lock.waited else None
+
+    def computed() -> np.ndarray:
+        stored = _loaded(cache, key)
         if stored is not None:
             return stored
         result = np.ascontiguousarray(compute(), dtype=float)
         cache.store(key, Entry({"kernel": name, "shape": [*result.shape]}, result.tobytes()))
         return result
+
+    stored = _loaded(cache, key)
+    return cache.lock(key).run(computed) if stored is None else stored
 
 
 def _loaded(cache: Cache, key: str) -> np.ndarray | None:
