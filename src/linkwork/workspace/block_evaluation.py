@@ -19,8 +19,14 @@ from linkwork.expr import fabs, floor, fmax, fmin, linalg
 from linkwork.kernels import LazyCache, compile
 from linkwork.workspace.direction_bins import direction_bin
 from linkwork.workspace.map_job import AXES, CALLER, JACOBIAN_ROWS, MapJob
-from linkwork.workspace.reused_arrays import ReusedArrays
-from linkwork.workspace.voxel_counts import MAX_CELLS, BoxTooLargeError, SparseCounts, VoxelCounts, sum_bits
+from linkwork.workspace.voxel_counts import (
+    MAX_CELLS,
+    BoxTooLargeError,
+    ReusedArrays,
+    SparseCounts,
+    VoxelCounts,
+    sum_bits,
+)
 
 __all__ = ["BlockEvaluator", "compute_chunk", "packed", "with_unit"]
 

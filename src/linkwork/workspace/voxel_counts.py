@@ -6,15 +6,43 @@ result is the same, to the bit, for every division of the samples into chunks an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linkwork.workspace.reused_arrays import ReusedArrays
+__all__ = [
+    "FIELDS",
+    "MAX_CELLS",
+    "MAX_SAMPLES",
+    "BoxTooLargeError",
+    "ReusedArrays",
+    "SparseCounts",
+    "VoxelCounts",
+    "sum_bits",
+]
 
-__all__ = ["FIELDS", "MAX_CELLS", "MAX_SAMPLES", "BoxTooLargeError", "SparseCounts", "VoxelCounts", "sum_bits"]
+
+class ReusedArrays:
+    """Arrays by name: an array overwrites the one that had its name before.  Each thread has an object of its own.
+
+    An allocation for each of many short computations is slow where freed memory goes back to the system at once, as in
+    workers of Dask, whose parent process sets MALLOC_TRIM_THRESHOLD_.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def __call__(self, name: str, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+        """Return an array with arbitrary values; arrays of one name have one dtype."""
+        size = math.prod(shape) if isinstance(shape, tuple) else shape
+        array = self._arrays.get(name)
+        if array is None or array.size < size:
+            array = self._arrays[name] = np.empty(size, dtype)
+        return array[:size].reshape(shape)
+
 
 MAX_SAMPLES = 1 << 34
 """Limit of the samples of a map, with which sums have 23 bits for a value."""

@@ -16,13 +16,13 @@ from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import number
 from linkwork._util.pictures import Output, Shown, show
+from linkwork._util.plotting import pyplot
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
 from linkwork.kernels import Array, RobotBase
 from linkwork.workspace.chunk_ledger import about_path
 from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
 from linkwork.workspace.map_files import map_path, read_map, write_map
-from linkwork.workspace.plots import plot_slices
 from linkwork.workspace.voxel_counts import SparseCounts, sum_bits
 
 __all__ = ["VALUES", "WorkspaceMap"]
@@ -38,6 +38,8 @@ VALUES = {
     "limit_margin": "margin to joint limits",
 }
 """Names of the values of a voxel, with their titles."""
+_PLANES = ((0, 2, 1), (1, 2, 0), (0, 1, 2))  # horizontal axis, vertical axis, normal
+_SIZE = (12.0, 4.2)  # [in]
 
 
 @public
@@ -267,7 +269,7 @@ class WorkspaceMap(Shown, ReturnedValue):
         if not values.size:
             raise ValueError("WorkspaceMap.plot: expected a map with samples, got an empty one")
         at = None if point is None else finite_array("WorkspaceMap.plot", "point", point, shape=(3,), unit="m")
-        return plot_slices(values, corner, self.voxel_size, at, VALUES[name], axes)
+        return _plot_slices(values, corner, self.voxel_size, at, VALUES[name], axes)
 
     def show(
         self,
@@ -329,3 +331,35 @@ def _row_index(cells: np.ndarray, shape: np.ndarray) -> np.ndarray:
 def _constant(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+def _plot_slices(
+    values: np.ndarray, corner: np.ndarray, size: float, point: np.ndarray | None, title: str, axes: Any
+) -> Any:
+    """Draw voxels (nx, ny, nz) in the planes through a point, one on each of three axes, and return these.
+
+    ``corner`` is the lower corner of the voxels and ``size`` their side [m].
+    """
+    plt = pyplot()
+    if axes is None:
+        axes = plt.figure(figsize=_SIZE, layout="constrained").subplots(1, 3)
+    middle = corner + 0.5 * size * np.array(values.shape)
+    at = middle if point is None else point
+    cells = np.floor(at * (1.0 / size)).astype(int) - np.rint(corner / size).astype(int)
+    shown = np.where(values > 0, values.astype(float), np.nan)
+    largest = float(values.max())
+    image = None
+    for axis, (right, up, normal) in zip(np.ravel(axes), _PLANES, strict=True):
+        k = cells[normal]
+        inside = 0 <= k < values.shape[normal]
+        plane = np.take(shown, k, axis=normal) if inside else np.full(np.delete(values.shape, normal), np.nan)
+        ends = [corner[right], corner[right] + size * values.shape[right]]
+        ends += [corner[up], corner[up] + size * values.shape[up]]
+        image = axis.imshow(
+            plane.T, origin="lower", extent=ends, vmin=0.0, vmax=largest, interpolation="nearest", cmap="viridis"
+        )
+        axis.set(xlabel=f"{'xyz'[right]} [m]", ylabel=f"{'xyz'[up]} [m]")
+        axis.set_title(f"{'xyz'[normal]} = {at[normal]:.3g} m")
+    figure = np.ravel(axes)[0].get_figure(root=False)
+    figure.colorbar(image, ax=[*np.ravel(axes)], label=title, shrink=0.8)
+    return axes
