@@ -12,7 +12,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 
-from linkwork.installation.elementary_functions import FUNCTIONS
+from linkwork.installation.number_checks import FUNCTIONS
 
 POINTS = 12  # of each function
 DIGITS = 30  # of each exact value

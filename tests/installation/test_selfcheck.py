@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import json
 import os
 import platform
@@ -24,18 +23,21 @@ from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen.vector_math import exponential, vector_function
 from linkwork.installation import (
     Verdict,
-    elementary_functions,
     number_checks,
-    package_checks,
     process_checks,
+    selfcheck,
     speed_checks,
 )
 from linkwork.installation.report import Check, InstallationReport, Outcome
 
 CHECKS = {
     check.name: check
-    for module in (package_checks, number_checks, process_checks, speed_checks)
-    for checks in [getattr(module, f"{module.__name__.rpartition('.')[2].upper()}")]
+    for checks in (
+        selfcheck.PACKAGE_CHECKS,
+        number_checks.NUMBER_CHECKS,
+        process_checks.PROCESS_CHECKS,
+        speed_checks.SPEED_CHECKS,
+    )
     for check in checks
 }
 TIMED = ("clock", "time of a call", "time of a state")  # another program can delay them
@@ -68,8 +70,8 @@ def wrong_constant(patch: Patch) -> None:
     patch.setenv("LINKWORK_CACHE", "off")  # code with the wrong constant is not stored
     vector_function.cache_clear()
     patch.setattr(exponential, "SINH", (exponential.SINH[0] * (1.0 + 1e-12), *exponential.SINH[1:]))
-    functions = {"sinh": elementary_functions.FUNCTIONS["sinh"]}  # a new program, which is compiled with the constant
-    patch.setattr(elementary_functions, "FUNCTIONS", functions)
+    functions = {"sinh": number_checks.FUNCTIONS["sinh"]}  # a new program, which is compiled with the constant
+    patch.setattr(number_checks, "FUNCTIONS", functions)
 
 
 def wrong_last_row(patch: Patch) -> None:
@@ -240,7 +242,6 @@ def test_errors_of_a_selfcheck_are_failures_of_its_report(monkeypatch: Patch) ->
     def fails() -> Outcome:
         raise OSError("no such device")
 
-    selfcheck = importlib.import_module("linkwork.installation.selfcheck")
     for name in ("NUMBER_CHECKS", "PROCESS_CHECKS", "SPEED_CHECKS"):
         monkeypatch.setattr(selfcheck, name, ())
     monkeypatch.setattr(selfcheck, "PACKAGE_CHECKS", (Check("devices", fails),))
@@ -251,10 +252,10 @@ def test_errors_of_a_selfcheck_are_failures_of_its_report(monkeypatch: Patch) ->
 
 
 def test_selfcheck_table_of_exact_values_equals_mpmath() -> None:
-    path = os.path.join(os.path.dirname(elementary_functions.__file__), "elementary_values.json")
+    path = os.path.join(os.path.dirname(number_checks.__file__), "elementary_values.json")
     with open(path, encoding="utf-8") as file:
         table = json.load(file)
-    assert [*table] == [*elementary_functions.FUNCTIONS]
+    assert [*table] == [*number_checks.FUNCTIONS]
     for name, rows in table.items():
         lower, upper, signed = elementary_table.DOMAINS.get(name, elementary_table.REAL)
         points = np.array([[float.fromhex(number) for number in row[:2]] for row in rows])
