@@ -12,7 +12,7 @@ from linkwork.ik.algorithms.differential_step import costs
 from linkwork.ik.algorithms.task_stack import Stack
 
 
-@pytest.mark.parametrize(("axes", "gain"), [("frame", 1.0), ("world", 1.0), ("world", 0.6)])
+@pytest.mark.parametrize(("axes", "gain"), [("frame", 1.0), ("frame", 0.3), ("world", 1.0), ("world", 0.6)])
 def test_bound_of_a_step_covers_the_difference_of_promised_and_actual_reduction(axes: str, gain: float) -> None:
     """It is 0 without a step, and of the order of the difference."""
     rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ robots under hard joint constraints, IEEE Trans. Robotics 31, 2015 (boxes of vel
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -29,22 +29,22 @@ from linkwork.expr.control.conditional import cond
 from linkwork.expr.control.loops import fori_loop
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
-from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, fmin, le, lt, sqrt, where
+from linkwork.expr.scalar.functions import and_, eq, fmax, fmin, le, lt, sqrt, where
 from linkwork.ik.algorithms.bounded_least_squares import BoundedSolution, boxed_least_squares
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, nearest, scaled_bound
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, in_balls, nearest, scaled_bound
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 
-__all__ = ["Cost", "Source", "VelocityStep", "costs", "in_balls", "sizes", "velocity_step", "with_errors"]
+__all__ = ["Cost", "Source", "VelocityStep", "costs", "sizes", "velocity_step", "with_errors"]
 
 Scalars = Sequence[Any]
 Source = tuple[int, Any]  # index of an error, and its weight in a row
+Weighted = tuple[Any, list[Any], Any, Any]  # weight w of an error e, w J, w e, and its gain
 Forces = Sequence[tuple[int, Any]]  # indices of errors, and the forces of constraints on them
 Solve = Callable[[Scalars, Scalars, "Scalars | None"], "tuple[BoundedSolution, Scalars]"]
 
-_ROUNDING = by_type(1e-15)  # relative
-_TINY = by_type(1e-300)  # [rad/s, m/s] smallest bound
+_TINY = by_type(1e-300)  # smallest divisor and square
 _NO_COST = by_type(1e-18)  # [rad², m²] smaller changes of a weighted sum of squares are rounding
 _FLOOR = by_type(1e-9)  # minimum damping, which resolves redundancy
 _SHARE = 0.25  # of the reduction that a linear model promises, by which errors must fall
@@ -187,7 +187,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     c: list[Any] = [0.0] * stack.tree.nv
     diagonal_dofs: dict[int, None] = {}
     sources: list[Source] = []
-    counted: dict[int, tuple[Any, list[Any], Any]] = {}  # weights, and weighted rows of J and errors, by index
+    counted: dict[int, Weighted] = {}
     size: Any = 0.0
     for i, (e, row, weight) in enumerate(zip(beyond, at.rows, weights, strict=True)):
         if i not in rows or is_zero(weight):
@@ -196,8 +196,8 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
         used = [k for k, x in enumerate(row) if not is_zero(x)]
         if not used:
             continue
-        counted[i] = w, [x if is_zero(x) else w * x for x in row], w * gains[i] * e
-        _, scaled, reduced = counted[i]
+        scaled, reduced = [x if is_zero(x) else w * x for x in row], w * gains[i] * e
+        counted[i] = w, scaled, w * e, gains[i]
         if len(used) == 1:
             (k,) = used
             diagonal_dofs[k] = None
@@ -211,7 +211,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
     groups = [_Curved.of(at, group, counted) for group in _curved(stack, at, [*counted])]
     scales, curved = stack.scales, {i for group in groups for i in group.rows}
-    linear = [(row, x) for i, (_, row, x) in counted.items() if i not in curved]
+    linear = [(row, gain * x) for i, (_, row, x, gain) in counted.items() if i not in curved]
 
     def bends(forces: Forces) -> list[tuple[list[int], Any, list[Any]]]:
         """Return the errors of each task and unit, the norm of the forces on them, and the bounds of these errors."""
@@ -220,7 +220,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
         return [(group, sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in forces_by_group]
 
     def model(forces: Forces) -> StepModel:
-        weighted = [w * x / scales[i] for i, (w, _, x) in counted.items()]
+        weighted = [w * gain * x / scales[i] for i, (w, _, x, gain) in counted.items()]
         least = sqrt(dot(weighted, weighted) + _TINY)  # force on an error whose linear model vanishes with a long step
         pulls = [(group, fmax(pull, least * scales[group[0]]), bound) for group, pull, bound in bends(forces)]
 
@@ -250,7 +250,8 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             squares, result = [x * x for x in delta], 0.0
             for group in groups:
                 left, bend = group.pull(group.linear(delta)), dot(group.bends, squares)
-                result = result + bend * (left + 0.25 * bend * reduce(fmax, [w * w for w in group.weights]))
+                sharpest = group.gain * reduce(fmax, [w * w for w in group.weights])
+                result = result + bend * (left + 0.25 * bend * sharpest)
             for _, pull, bound in pulls:
                 result = result + pull * dot(bound, squares)
             return result
@@ -260,8 +261,8 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             errors, result = stack.at(integrate(stack.tree, q, delta)).errors, flat(delta)
             after = stack.beyond(errors)
             for group in groups:
-                new = [after[i] - (1.0 - gains[i]) * beyond[i] for i in group.rows]
-                result = result + group.reduction([w * x for w, x in zip(group.weights, new, strict=True)])
+                new = [w * after[i] for w, i in zip(group.weights, group.rows, strict=True)]
+                result = result + group.reduction(new)
             for indices, pull, _ in pulls:
                 off = [errors[i] - at.errors[i] - dot(at.rows[i], delta) for i in indices]
                 result = result - 2.0 * pull * sqrt(dot(off, off) + _TINY)
@@ -274,30 +275,35 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
 
 @dataclass(frozen=True)
 class _Curved:
-    """Errors of one task and unit with a nonlinear Jacobian, and the values to compare a step with."""
+    """Errors of one task and unit with a nonlinear Jacobian, and the values to compare a step with.
+
+    A step with the gain g reduces ½ ‖w e‖² with the slope of ½ ‖w (g e + J δ)‖², divided by g.  Norms are compared, not
+    errors: in axes that turn with the frame, a part of an error that a step leaves changes its direction.
+    """
 
     rows: list[int]  # indices of the errors
+    gain: Any  # g
     weights: list[Any]
-    errors: list[Any]  # w g e
+    errors: list[Any]  # w e
     jacobian: list[list[Any]]  # w J
     bends: list[Any]  # b (nv) with ‖ë‖ ≤ Σ b_k v_k²
 
     @classmethod
-    def of(cls, at: Stacked, rows: list[int], counted: Mapping[int, tuple[Any, list[Any], Any]]) -> _Curved:
-        weights, jacobian, errors = (list(x) for x in zip(*(counted[i] for i in rows), strict=True))
-        return cls(rows, weights, errors, jacobian, _bends([at.rows[i] for i in rows]))
+    def of(cls, at: Stacked, rows: list[int], counted: Mapping[int, Weighted]) -> _Curved:
+        weights, jacobian, errors, gains = (list(x) for x in zip(*(counted[i] for i in rows), strict=True))
+        return cls(rows, gains[0], weights, errors, jacobian, _bends([at.rows[i] for i in rows]))
 
     def pull(self, errors: Scalars) -> Any:
-        """Return the norm of the gradient by e of half the sum of squares of weighted errors."""
+        """Return g times the norm of the gradient by e of half the sum of squares of weighted errors."""
         pulls = [w * x for w, x in zip(self.weights, errors, strict=True)]
-        return sqrt(dot(pulls, pulls))
+        return self.gain * sqrt(dot(pulls, pulls))
 
     def reduction(self, errors: Scalars) -> Any:
-        """Return the reduction of the sum of squares if these weighted errors remain."""
-        return dot(self.errors, self.errors) - dot(errors, errors)
+        """Return g times the reduction of the sum of squares if these weighted errors remain."""
+        return self.gain * (dot(self.errors, self.errors) - dot(errors, errors))
 
     def linear(self, delta: Scalars) -> list[Any]:
-        """Return the weighted errors w (g e + J δ) of a linear model."""
+        """Return the weighted errors w (e + J δ) of a linear model."""
         return [x + dot(row, delta) for x, row in zip(self.errors, self.jacobian, strict=True)]
 
 
@@ -375,22 +381,3 @@ def with_errors(stack: Stack, at: Stacked, delta: Scalars, gains: Scalars, resul
         value = gain * e + x
         short.append(value - nearest(value, scaled_bound(low, gain), scaled_bound(high, gain)))
     return result._replace(errors=stack.beyond(at.errors), after=after, short=short)
-
-
-def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[int], Any]]) -> MotionLimits:
-    """Return motion limits with a box of velocity limits inside each ball ‖v‖ ≤ bound of ``norms``.
-
-    Where v exceeds the bound, the corner of the box is in the direction of v.
-    """
-    velocity, bounded = list(limits.velocity), set(limits.velocities)
-    for diagonal_dofs, bound in norms:
-        components = [v[k] for k in diagonal_dofs]
-        size = sqrt(dot(components, components))
-        beyond = lt(bound, size)
-        share = where(beyond, bound, 1.0) / where(beyond, size, 1.0)
-        share = share - _ROUNDING * share
-        for k in diagonal_dofs:
-            reduced = where(beyond, fmax(fabs(v[k]) * share, _TINY), bound)
-            velocity[k] = fmin(velocity[k], reduced) if k in bounded else reduced
-            bounded.add(k)
-    return replace(limits, velocity=velocity, velocities=frozenset(bounded))

@@ -31,12 +31,11 @@ from linkwork.ik.algorithms.differential_step import (
     Source,
     VelocityStep,
     costs,
-    in_balls,
     sizes,
     velocity_step,
     with_errors,
 )
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, braking_speed, is_infinite, most_along, nearest
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, braking_speed, in_balls, is_infinite, most_along, nearest
 from linkwork.ik.algorithms.task_stack import Stack, TaskState
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric

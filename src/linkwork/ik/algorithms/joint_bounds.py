@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
@@ -44,6 +44,7 @@ __all__ = [
     "MotionLimits",
     "acceleration_range",
     "braking_speed",
+    "in_balls",
     "is_infinite",
     "is_single_value",
     "most_along",
@@ -88,6 +89,8 @@ _INF = float("inf")
 _ONE_STEP, _LASTING = 2.0, 0.02  # of a change of acceleration: what limits leave room for
 _MAX_FACTOR = 4.0  # of v/s(d), beyond which the bound is linear again
 _ROUNDING = 8.0 * 2.0**-52  # margin so that q + v dt does not exceed a bound by rounding
+_BALL_ROUNDING = by_type(1e-15)  # margin of norms, relative
+_SMALLEST_BOUND = by_type(1e-300)  # [rad/s, m/s]
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,25 @@ class MotionLimits:
             room = (0.0, 0.0) if changes is None else changes.along([float(j == k) for j in range(tree.nv)], horizon)
             low[k], high[k] = acceleration_range(*ends, v[k], self.acceleration[k], speed, horizon, errors[k], room)
         return low, high
+
+
+def in_balls(limits: MotionLimits, v: Scalars, norms: Sequence[tuple[Collection[int], Any]]) -> MotionLimits:
+    """Return motion limits with a box of velocity limits inside each ball ‖v‖ ≤ bound of ``norms``.
+
+    Where v exceeds the bound, the corner of the box is in the direction of v.
+    """
+    velocity, bounded = list(limits.velocity), set(limits.velocities)
+    for diagonal_dofs, bound in norms:
+        components = [v[k] for k in diagonal_dofs]
+        size = sqrt(dot(components, components))
+        beyond = lt(bound, size)
+        share = where(beyond, bound, 1.0) / where(beyond, size, 1.0)
+        share = share - _BALL_ROUNDING * share
+        for k in diagonal_dofs:
+            reduced = where(beyond, fmax(fabs(v[k]) * share, _SMALLEST_BOUND), bound)
+            velocity[k] = fmin(velocity[k], reduced) if k in bounded else reduced
+            bounded.add(k)
+    return replace(limits, velocity=velocity, velocities=frozenset(bounded))
 
 
 def acceleration_range(
