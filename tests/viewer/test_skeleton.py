@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.shapes import Sphere
+from linkwork.shapes import Box, Cylinder, Sphere
 from linkwork.viewer.scenes.robot_scenes import robot_document
 
 MECHANISMS = ("fourbar", "delta", "jansen_leg", "klann_leg", "leg", "scissor_lift", "stewart", "double_wishbone")
@@ -181,3 +181,75 @@ def test_rolling_balls_of_the_skeleton_are_drawn_once_with_their_radius():
     solids = [x for x, _ in drawn_solids(robot_document(robot, q), 0)]
     (ball,) = [x for x in solids if abs(np.ptp(x[:, 2]) - 0.6) < 0.01]
     assert abs(ball[:, 2].min()) < 0.01 and np.abs(ball.mean(axis=0) - [0.0, 0.0, 0.3]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    "joint", [lw.joints.Floating(), lw.joints.Planar(), lw.joints.Spherical()], ids=["floating", "planar", "spherical"]
+)
+def test_free_body_without_shapes_is_the_box_of_its_inertia(joint):
+    center = (0.0, 0.0, 0.0) if isinstance(joint, lw.joints.Spherical) else (0.03, -0.05, 0.08)
+    box = Box((0.5, 0.3, 0.2)).at(lw.pose(center, rpy=(0.3, -0.5, 0.9)))
+    body = lw.Link("body", box, density=300.0)
+    solid = lw.Robot.build("free", body, lw.Joint.of(joint, name="free", parent="world", child="body"))
+    expected = drawn_solids(robot_document(solid), 0)[0][0]
+    drawn = drawn_solids(robot_document(without_shapes(solid)), 0)[0][0]
+    for corners in (expected, drawn):  # the same eight corners, in another order
+        assert max(np.linalg.norm(drawn - x, axis=1).min() for x in corners) < 1e-6
+        assert max(np.linalg.norm(expected - x, axis=1).min() for x in corners) < 1e-6
+
+
+def test_body_balanced_on_its_hinge_is_the_disc_of_its_inertia():
+    wheel = lw.Link("wheel", Cylinder(0.3, 0.05).at((0.0, 0.0, 0.1)), density=500.0)
+    turn = lw.Joint.of(lw.joints.Revolute("z"), name="turn", parent="world", child="wheel", placement=(0.1, 0.2, 0.7))
+    robot = without_shapes(lw.Robot.build("flywheel", wheel, turn))
+    disc, *spokes, shaft = (x for x, _ in drawn_solids(robot_document(robot), 0))
+    assert np.linalg.norm(disc[:, :2] - (0.1, 0.2), axis=1).max() == pytest.approx(0.3, abs=1e-6)
+    assert len(spokes) == 2 and np.ptp(disc[:, 2]) < 0.05 and disc[:, 2].mean() == pytest.approx(0.8, abs=1e-6)
+    assert shaft[:, 2].min() == pytest.approx(0.7, abs=1e-6) and shaft[:, 2].max() == pytest.approx(0.8, abs=1e-6)
+    coupled = lw.Robot.build("pair", lw.Link("a"), lw.Link("b"), turn_of("a"), turn_of("b", (0.5, 0.0, 0.0)))
+    assert not drawn_solids(robot_document(coupled), 0)
+    coupled = coupled.with_constraints(lw.constraints.Gear("turn a", "turn b", -2.0))
+    for body, x in ((0, 0.0), (1, 0.5)):  # wheels without a mass
+        disc = drawn_solids(robot_document(coupled), body)[0][0]
+        assert 0.02 < np.linalg.norm(disc[:, :2] - (x, 0.0), axis=1).max() < 0.1
+
+
+def turn_of(child, placement=(0.0, 0.0, 0.0), axis="z"):
+    return lw.Joint.of(
+        lw.joints.Revolute(axis), name=f"turn {child}", parent="world", child=child, placement=lw.pose(placement)
+    )
+
+
+def test_disc_of_a_cam_has_the_path_of_its_follower_as_contour():
+    lift = lw.constraints.Curve(np.radians([0, 90, 120, 240, 360]), [0, 0.02, 0.02, 0, 0], "cycloidal", periodic=True)
+    slide = lw.Joint.of(
+        lw.joints.Prismatic((0.0, 0.6, 0.8)), name="lift", parent="world", child="rod", placement=(0.1, 0.05, 0.02)
+    )
+    robot = lw.Robot.build("cam", lw.Link("disc"), lw.Link("rod"), turn_of("disc", (0.1, 0.0, 0.0), "x"), slide)
+    robot = robot.with_constraints(lw.constraints.CurveCoupling("lift", "turn disc", lift, unit="m"))
+    for angle in 2.0 * np.pi * np.array([0, 7, 30, 71]) / 120:
+        q = robot.configuration({"turn disc": angle, "lift": lift(angle)})
+        contour = drawn_solids(robot_document(robot, q), 0)[0][0]
+        origin = robot.pose(q, "rod")[:3, 3]
+        radii, offsets = np.linalg.norm(contour[:, 1:], axis=1), np.abs(contour[:, 0] - 0.1)
+        assert np.ptp(offsets) < 1e-7 and 0.0 < offsets.max() < 0.005  # two faces, of a thin plate
+        assert np.linalg.norm(contour[:, 1:] - origin[1:], axis=1).min() < 1e-7
+        assert radii[radii > 1e-6].min() >= np.hypot(0.05, 0.02) - 1e-7
+
+
+def test_links_that_slide_without_shapes_are_drawn_in_a_robot_with_shapes():
+    pole = lw.Link("pole", Box((0.04, 0.04, 0.5)).at((0, 0, 0.25)), density=300.0)
+    slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart")
+    hinge = lw.Joint.of(lw.joints.Revolute("y"), name="hinge", parent="cart", child="pole")
+    for mass, count in ((1.0, 2), (1e-6, 0)):  # block and pin; a light link stands for a joint with several axes
+        robot = lw.Robot.build("cart_pole", lw.Link("cart", mass=mass), slide, pole, hinge)
+        solids = drawn_solids(robot_document(robot), 0)
+        assert len(solids) == count
+    heavy = lw.Robot.build("lift", lw.Link("plate", mass=10.0, com=(0.3, 0.2, 0.0), inertia=(1, 1, 1)), slide_of())
+    rod = ends_of_rod(drawn_solids(robot_document(heavy), 0)[0][0])
+    for x in ((0.0, 0.0, 0.0), (0.3, 0.2, 0.0)):
+        assert min(np.abs(end - x).max() for end in rod) < 1e-6
+
+
+def slide_of():
+    return lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="heave", parent="world", child="plate")

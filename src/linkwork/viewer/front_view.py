@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.skeleton import axes_of
+from linkwork.viewer.skeleton_joints import axes_of
 
 __all__ = ["front_view", "plane_normal", "view_along"]
 

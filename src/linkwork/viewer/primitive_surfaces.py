@@ -11,7 +11,15 @@ from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, 
 from linkwork.viewer.document import Surface
 from linkwork.viewer.triangles import smooth_surface
 
-__all__ = ["arrow_surface", "axes_surface", "convex_surface", "ellipsoid_surface", "joined", "rod_surface"]
+__all__ = [
+    "arrow_surface",
+    "axes_surface",
+    "convex_surface",
+    "ellipsoid_surface",
+    "joined",
+    "prism_surface",
+    "rod_surface",
+]
 
 _SIDES = 32  # of a circle
 _ARC = 8  # steps of a quarter of a circle
@@ -58,6 +66,20 @@ def arrow_surface(length: float, radius: float) -> Surface:
     """Return an arrow along z from the origin: a cylinder of ``radius`` and a cone twice as wide [m]."""
     head = min(6.0 * radius, 0.5 * length)
     return joined([_cylinder(radius, 0.0, length - head, 12), _cone(2.0 * radius, length - head, length, 12)])
+
+
+def prism_surface(rim: np.ndarray, center: np.ndarray, half: np.ndarray) -> Surface:
+    """Return a plate between the closed curves ``rim`` (n, 3) + ``half`` and − ``half`` [m], which ``center`` sees."""
+    n = len(rim)
+    k = np.arange(n)
+    after = np.roll(k, -1)
+    turns = np.cross(rim - center, rim[after] - center).sum(axis=0) @ half
+    k, after = (k, after) if turns > 0.0 else (after, k)  # counter-clockwise about half
+    vertices = np.concatenate([rim + half, rim - half, [center + half, center - half]])
+    top, bottom = np.full(n, 2 * n), np.full(n, 2 * n + 1)
+    corners = [(top, k, after), (bottom, n + after, n + k), (k, n + k, after), (after, n + k, n + after)]
+    triangles = np.concatenate([np.stack(corner, axis=1) for corner in corners])
+    return Surface(vertices.astype(np.float32), triangles.astype(np.uint32))
 
 
 @lru_cache(maxsize=256)

@@ -15,9 +15,10 @@ from linkwork._util.file_search import FileSearch
 from linkwork.model import WORLD, Body, Frame, Tree, compose
 from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
-from linkwork.viewer.document import Color, Part
+from linkwork.viewer.document import Color, Part, Surface
 from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface, rod_surface
-from linkwork.viewer.skeleton import along, axes_of, skeleton, stems
+from linkwork.viewer.skeleton import inertia_box, lone_extent, skeleton, stems
+from linkwork.viewer.skeleton_joints import along, axes_of, tree_joints
 from linkwork.viewer.surfaces import SurfaceSet, shape_surface
 
 __all__ = ["MissingFile", "robot_parts", "robot_size", "shape_parts", "skeleton_parts", "undrawn_content"]
@@ -32,6 +33,7 @@ _CONSTRAINT: Color = (0.84, 0.20, 0.35, 1.0)
 _SIZES = (1e-5, 20.0)  # [m] bounds of the size of a robot for the sizes of its markers
 _POINT = 0.05  # [m] size of a robot whose frames are all at one point
 _APART = 100.0  # distance of a robot from the world's origin, in its sizes, beyond which no rod connects them
+_LIGHT = 1e-3  # mass of a link without shapes that is not drawn in a robot with shapes, relative to the robot's
 _THINNEST = 0.004  # smallest radius of an inertia ellipsoid relative to the robot's size
 
 
@@ -47,7 +49,8 @@ class MissingFile:
 def robot_size(tree: Tree, poses: np.ndarray) -> float:
     """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames and shapes of known size.
 
-    Centres of mass count for links that have only a hinge.
+    Centres of mass count for links that have only a hinge.  If all this is at one point, discs and boxes of inertias
+    count.
     Frames of the world without shapes do not count if the robot is far from them.
     """
     balls: list[tuple[np.ndarray, float, bool]] = []
@@ -63,6 +66,8 @@ def robot_size(tree: Tree, poses: np.ndarray) -> float:
     balls += [(_at(poses[k], end), 0.0, False) for k, (_, end, is_bob) in stems(tree).items() if is_bob]
     extent, of_bodies = _extent(balls), _extent([ball for ball in balls if not ball[2]])
     result = of_bodies if extent > _APART * max(of_bodies, _SIZES[0]) else extent
+    if result <= _SIZES[0]:
+        result = lone_extent(tree)
     return float(np.clip(result, *_SIZES)) if result > _SIZES[0] else _POINT
 
 
@@ -181,18 +186,23 @@ def skeleton_parts(
 ) -> Iterator[Part]:
     """Yield the skeleton of a robot without shapes, or of the links and rods without shapes of a mechanism.
 
-    Of other robots with shapes these are the `stems`.
+    Of other robots with shapes these are the `stems`, and links with a mass that slide or move freely.
 
     ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
     """
     with_shapes = {frame.body for frame in tree.frames if frame.visuals or frame.collisions}
     only = None if is_incomplete or not with_shapes else {*range(len(tree.bodies))} - with_shapes
     if only is not None and not tree.constraints:
-        only = set()
+        least = _LIGHT * sum(body.inertia.mass for body in tree.bodies)
+        freely = {joint.bodies[1] for joint in tree_joints(tree) if joint.is_slider or joint.is_free}
+        only = {k for k in only & freely if tree.bodies[k].inertia.mass > least}
     size = robot_size(tree, poses[0]) if len(poses) else 1.0
     for solid in skeleton(tree, poses, size, color, only):
         shape, is_rod = solid.shape, solid.end is not None
-        surface = rod_surface(shape.radius) if is_rod and isinstance(shape, Cylinder) else shape_surface(shape)
+        if isinstance(shape, Surface):
+            surface: Surface | None = shape
+        else:
+            surface = rod_surface(shape.radius) if is_rod and isinstance(shape, Cylinder) else shape_surface(shape)
         assert surface is not None
         yield Part(surfaces.add(surface), solid.body, solid.placement, solid.color, "visual", solid.link, solid.end)
 
@@ -245,19 +255,8 @@ def _inertia_parts(tree: Tree, surfaces: SurfaceSet, size: float) -> Iterator[Pa
 
 def _ellipsoid(inertia: Inertia, least: float) -> tuple[np.ndarray, tuple[float, float, float]]:
     """Return the pose (4, 4) and the radii [m] of the uniform ellipsoid with this mass and inertia."""
-    mass = float(inertia.mass)
-    center = np.array([*inertia.moment], dtype=float) / mass
-    J = inertia.about
-    about = np.array([[J.xx, J.xy, J.xz], [J.xy, J.yy, J.yz], [J.xz, J.yz, J.zz]], dtype=float)
-    about -= mass * (center @ center * np.eye(3) - np.outer(center, center))
-    moments, axes = np.linalg.eigh(about)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] = -axes[:, 0]
-    squares = 2.5 / mass * (moments.sum() - 2.0 * moments)
-    radii = np.maximum(np.sqrt(np.maximum(squares, 0.0)), least)
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = axes, center
-    a, b, c = radii.tolist()
+    pose, sides = inertia_box(inertia)
+    a, b, c = np.maximum(np.sqrt(2.5 / 6.0) * sides, least).tolist()
     return pose, (a, b, c)
 
 

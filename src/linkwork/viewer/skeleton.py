@@ -1,34 +1,45 @@
 """Skeleton of a robot without shapes: bars between its joints, pins, sliders on guides, and the ground.
 
-A link with one hinge and nothing else ends with a ball at its centre of mass.
+A link with one hinge or slider and nothing else ends with a ball at its centre of mass.  If this is on the hinge, the
+link is a disc, and the disc of a cam has its contour.  A link that moves freely is the box of its inertia.
 Joints that close loops are drawn as those of the tree, so a mechanism shows its loops.  Constraints of distance are
 rods between their points.  Bodies that roll have their wheels and balls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.constraints import BallRolling, Distance, LoopJoint, Rolling, RollingContact
-from linkwork.joints import JointType
+from linkwork.constraints import BallRolling, CurveCoupling, Distance, Rolling, RollingContact
 from linkwork.model import WORLD, Tree, compose
 from linkwork.shapes import Box, Cone, Cylinder, Polytope, Shape, Sphere
-from linkwork.spatial import Subspace
-from linkwork.viewer.document import Color
+from linkwork.spatial import Inertia
+from linkwork.viewer.document import Color, Surface
+from linkwork.viewer.primitive_surfaces import prism_surface
+from linkwork.viewer.skeleton_joints import (
+    SkeletonJoint,
+    along,
+    at_position,
+    pin,
+    point_on_body,
+    reach,
+    tree_joints,
+)
 
-__all__ = ["SkeletonSolid", "along", "axes_of", "skeleton", "stems"]
+__all__ = ["SkeletonSolid", "inertia_box", "lone_extent", "skeleton", "stems"]
 
 _THICKNESS = 0.012  # radius of a bar, relative to the robot's size
-_PIN = 1.7  # sizes relative to the radius of a bar: radius of a pin,
-_BALL = 2.2  # radius of a ball joint,
-_BOB = 3.0  # radius of the ball at a centre of mass,
-_BLOCK = (4.0, 4.0, 7.0)  # slider, with its axis along z,
-_GUIDE = 0.7  # radius of its guide,
-_BASE = (3.2, 5.0)  # radius and height of a support of the ground
-_MARGIN = 0.1  # of a guide beyond the slider's positions, relative to the robot's size
+_BOB = 3.0  # sizes relative to the radius of a bar: radius of the ball at a centre of mass,
+_GUIDE = 0.7  # radius of a slider's guide,
+_BASE = (3.2, 5.0)  # radius and height of a support of the ground,
+_DISC = (4.0, 8.0)  # smallest radius of a disc, and that of one without mass
+_LARGEST = 0.5  # radius of a disc, and sides of the box of an inertia, relative to the robot's size
+_ON_AXIS = 1e-6  # distance of a centre of mass on a hinge, relative to the gyration radius
+_CAM = 120  # points of a cam's contour
+_INNERMOST = 0.1  # smallest radius of a cam that is drawn, relative to its largest
 _FAR = 100.0  # distance of a base from the world's origin, in sizes, beyond which no rod connects them
 _BARS: tuple[Color, ...] = (
     (0.30, 0.47, 0.68, 1.0),
@@ -46,34 +57,13 @@ _GROUND: Color = (0.58, 0.58, 0.58, 1.0)
 class SkeletonSolid:
     """A solid of the skeleton: its shape, its body or -1 for the world, and its pose (4, 4) on it [m]."""
 
-    shape: Shape
+    shape: Shape | Surface
     body: int
     placement: np.ndarray
     color: Color
     link: str
     end: tuple[int, np.ndarray] | None = None
     """Body and point (3,) on it [m] at which a rod of length 1 ends that is stretched; see `Part`."""
-
-
-@dataclass(frozen=True)
-class _Joint:
-    """A joint between two bodies: the pose (4, 4) of the joint's frame on each body, and the axes in this frame."""
-
-    bodies: tuple[int, int]
-    poses: tuple[np.ndarray, np.ndarray]
-    axes: tuple[tuple[np.ndarray, np.ndarray, bool], ...]
-    is_free: bool  # moves in all directions
-    limits: tuple[float, float]  # of a slider [m]
-
-    @property
-    def is_slider(self) -> bool:
-        return len(self.axes) == 1 and not self.axes[0][2]
-
-    def placed_axis(self, side: int) -> np.ndarray:
-        """Return a pose (4, 4) at the joint on one body, with z along the first axis."""
-        direction, point, _ = self.axes[0]
-        X = self.poses[side]
-        return along(X[:3, :3] @ direction, X[:3, :3] @ point + X[:3, 3])
 
 
 def skeleton(
@@ -83,43 +73,49 @@ def skeleton(
 
     ``poses`` (k, nb, 4, 4) are those of the bodies in all pictures: a guide is as long as its slider moves in them.
     ``color`` replaces all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
-    of these, bodies with all joints at one point are left out.  Rods of constraints and `stems` are always drawn.
+    of these, bodies without a bar, a slider or a solid of their inertia are left out.  Rods of constraints and `stems`
+    are always drawn.
     """
     radius = _THICKNESS * size
-    joints = list(_joints(tree))
+    joints = list(tree_joints(tree))
     chosen = set(range(-1, len(tree.bodies)) if only is None else only)
     without_shapes = chosen
     names = {k: body.name for k, body in enumerate(tree.bodies)} | {WORLD: tree.frames[0].name if tree.frames else ""}
     points = {k: _points(tree, joints, k, radius) for k in chosen}
+    hung = stems(tree)
+    wheels = list(_wheels(tree, radius))
+    barless = {k for k in chosen if len(points[k][0]) < 2} - {WORLD, *(body for body, *_ in wheels)}
+    alone = {k: list(_lone_solids(tree, joints, k, radius, size)) for k in barless}
     if only is not None:
         sliders = {joint.bodies[1] for joint in joints if joint.is_slider}
-        chosen = {k for k in chosen if k in sliders or len(points[k][0]) > 1}
+        chosen = {k for k in chosen if k in sliders or len(points[k][0]) > 1 or alone.get(k)}
 
-    def solid(shape: Shape, placement: np.ndarray, body: int, default: Color) -> SkeletonSolid:
+    def solid(shape: Shape | Surface, placement: np.ndarray, body: int, default: Color) -> SkeletonSolid:
         return SkeletonSolid(shape, body, placement, color or default, names[body])
 
     for k in sorted(chosen - {WORLD}):
         for shape, placement in _bar(*points[k], radius):
             yield solid(shape, placement, k, _BARS[k % len(_BARS)])
-    hung = stems(tree)
+        for lone, placement in alone.get(k, ()):
+            yield solid(lone, placement, k, _BARS[k % len(_BARS)])
     for k, (start, end, is_bob) in hung.items():
         bar = _BARS[k % len(_BARS)]
         yield solid(*_rod(start, end, radius), k, bar)
-        if is_bob:
-            yield solid(Sphere(_BOB * radius), _at(end), k, bar)
+        if is_bob and not alone.get(k):
+            yield solid(Sphere(_BOB * radius), at_position(end), k, bar)
     for joint in joints:
         if only is None or chosen.intersection(joint.bodies) or joint.bodies[1] in hung:
-            for shape, placement, side in _pin(joint, radius):
+            for shape, placement, side in pin(joint, radius):
                 yield solid(shape, placement, joint.bodies[side], _JOINT)
         if joint.is_slider and joint.bodies[1] in chosen:
             body = joint.bodies[0]
-            low, high = _reach(joint, poses, size)
+            low, high = reach(joint, poses, size)
             placement = joint.placed_axis(0)
             ends = [placement[:3, 3] + x * placement[:3, 2] for x in (low, high)]
             yield solid(*_rod(ends[0], ends[1], _GUIDE * radius), body, _GROUND)
             for end in ends if body == WORLD else ():
                 yield solid(Box((4.0 * radius,) * 3), along(placement[:3, 2], end), body, _GROUND)
-    for body, shape, placement in _wheels(tree, radius):
+    for body, shape, placement in wheels:
         if body in without_shapes:
             yield solid(shape, placement, body, _BARS[body % len(_BARS)])
     for k, (name, first, placement, second) in enumerate(_rods(tree, poses[0])):
@@ -131,22 +127,24 @@ def skeleton(
 
 
 def stems(tree: Tree) -> dict[int, tuple[np.ndarray, np.ndarray, bool]]:
-    """Return both ends (3,) [m] of rods from a hinge to what its body carries away from it, by body.
+    """Return both ends (3,) [m] of rods from a joint to what its body carries away from it, by body.
 
-    For a body with one hinge and no other point, frame or shape this is the centre of mass, and the last value is
-    True.  For a body with shapes it is the nearest shape, if the hinge is more than the shape's size away, and the
-    other link has no shapes.
+    For a body with one hinge or slider and no other point, frame or shape this is the centre of mass, and the last
+    value is True.  For a body with shapes it is the nearest shape, if the hinge is more than the shape's size away,
+    and the other link has no shapes.
     """
     result = {}
-    joints = list(_joints(tree))
+    joints = list(tree_joints(tree))
     rolling = {body for body, *_ in _wheels(tree, 1.0)}
     shaped = {frame.body for frame in tree.frames if frame.visuals or frame.collisions}
     for k, joint in enumerate(joints[: len(tree.bodies)]):
         inertia = tree.bodies[k].inertia
-        if not joint.axes or joint.is_slider or joint.is_free or k in rolling:
+        if not joint.axes or joint.is_free or k in rolling:
             continue
         hinge = joint.poses[1][:3, 3]
         geometries = [(f, g) for f in tree.frames if f.body == k for g in (*f.visuals, *f.collisions)]
+        if geometries and joint.is_slider:
+            continue
         if geometries:
             balls = [(compose(f.placement, g.origin), g.shape.bounding_sphere) for f, g in geometries]
             known = [(np.array([*X.point(ball[0])], dtype=float), ball[1]) for X, ball in balls if ball is not None]
@@ -161,107 +159,10 @@ def stems(tree: Tree) -> dict[int, tuple[np.ndarray, np.ndarray, bool]]:
     return result
 
 
-def along(axis: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Return a pose (4, 4) at a position with its z axis along a unit vector."""
-    least = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(least, axis)
-    x /= np.linalg.norm(x)
-    result = np.eye(4)
-    result[:3, :3] = np.stack([x, np.cross(axis, x), axis], axis=1)
-    result[:3, 3] = position
-    return result
-
-
-def axes_of(S: Subspace) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
-    """Yield direction, point [m] and True for a rotation of each column of a joint's motion subspace."""
-    for column in S.columns:
-        w, v = np.array([*column.angular], dtype=float), np.array([*column.linear], dtype=float)
-        direction = w if np.linalg.norm(w) > 1e-9 * np.linalg.norm(v) else v
-        length = float(np.linalg.norm(direction))
-        if length == 0.0:
-            continue
-        rotates = direction is w
-        yield direction / length, np.cross(w, v) / length**2 if rotates else np.zeros(3), rotates
-
-
-# -- joints
-
-
-def _joints(tree: Tree) -> Iterator[_Joint]:
-    """Yield the joints of the tree and those that close loops; points of other constraints are ball joints."""
-    for k, body in enumerate(tree.bodies):
-        poses = body.placement.matrix(), body.rotor.inv().formed().matrix()
-        S = body.call_joint("S", body.call_joint("zero"))
-        yield _joint((body.parent, k), poses, body.joint, S, body.limits.positions)
-    for constraint in tree.constraints:
-        if isinstance(constraint, LoopJoint):
-            f, m = tree.frame(constraint.relative_to), tree.frame(constraint.frame)
-            poses, joint = (f.placement.matrix(), m.placement.matrix()), constraint.joint
-            limits = constraint.lower, constraint.upper
-            yield _joint((f.body, m.body), poses, joint, joint.S(joint.zero()), limits)
-            continue
-        for name in constraint.references.points:
-            at, position = _point_on_body(tree, name)
-            X = _at(position)
-            yield _Joint((at, at), (X, X), (), False, (-np.inf, np.inf))
-
-
-def _point_on_body(tree: Tree, name: str) -> tuple[int, np.ndarray]:
-    """Return the body of a point, and its position (3,) on it [m]."""
-    point = tree.point(name)
-    frame = tree.frame(point.frame)
-    return frame.body, (frame.placement.matrix() @ [*point.position, 1.0])[:3]
-
-
-def _joint(
-    bodies: tuple[int, int],
-    poses: tuple[np.ndarray, np.ndarray],
-    joint: JointType,
-    S: Subspace,
-    limits: tuple[tuple[float, ...], tuple[float, ...]],
-) -> _Joint:
-    axes = tuple(axes_of(S)) if joint.has_fixed_subspaces and joint.nv <= 3 else ()
-    is_free = joint.nv > 3 or sum(not rotates for *_, rotates in axes) > 1
-    lower, upper = (x[0] if len(x) == 1 else sign * np.inf for x, sign in zip(limits, (-1.0, 1.0), strict=True))
-    return _Joint(bodies, poses, axes, is_free, (lower, upper))
-
-
-def _at(position: Iterable[float]) -> np.ndarray:
-    result = np.eye(4)
-    result[:3, 3] = [*position]
-    return result
-
-
-def _pin(joint: _Joint, radius: float) -> Iterator[tuple[Shape, np.ndarray, int]]:
-    """Yield the solids of a joint, each with its pose and the side (0 or 1) of the body that carries it."""
-    rotations = [axis for axis in joint.axes if axis[2]]
-    if joint.is_free:
-        return
-    if joint.is_slider:
-        yield Box((_BLOCK[0] * radius, _BLOCK[1] * radius, _BLOCK[2] * radius)), joint.placed_axis(1), 1
-    elif len(rotations) == 1 and joint.axes[0][2]:
-        yield Cylinder(_PIN * radius, 2.0 * _PIN * radius), joint.placed_axis(0), 0
-    else:
-        yield Sphere(_BALL * radius), joint.poses[0], 0
-
-
-def _reach(joint: _Joint, poses: np.ndarray, size: float) -> tuple[float, float]:
-    """Return both ends of a slider's guide on its axis, from the joint's frame [m]."""
-    X, Y = (np.eye(4) if k == WORLD else poses[:, k] for k in joint.bodies)
-    start = X @ joint.placed_axis(0)
-    moved = (Y @ joint.placed_axis(1))[..., :3, 3] - start[..., :3, 3]
-    along_axis = (moved * start[..., :3, 2]).sum(axis=-1)
-    low, high = float(along_axis.min(initial=0.0)), float(along_axis.max(initial=0.0))
-    if joint.bodies[0] == WORLD:
-        low, high = float(along_axis.min()), float(along_axis.max())
-    lower, upper = (x if abs(x) <= 2.0 * size else y for x, y in zip(joint.limits, (low, high), strict=True))
-    return min(low, lower) - _MARGIN * size, max(high, upper) + _MARGIN * size
-
-
 # -- bodies
 
 
-def _points(tree: Tree, joints: Iterable[_Joint], body: int, radius: float) -> tuple[np.ndarray, int]:
+def _points(tree: Tree, joints: Iterable[SkeletonJoint], body: int, radius: float) -> tuple[np.ndarray, int]:
     """Return points (n, 3) on a body that its bars connect, joints first, and the number of joints.
 
     Joints are followed by frames and points that are elsewhere: the ends of a chain, coupler points and the like.
@@ -276,7 +177,7 @@ def _points(tree: Tree, joints: Iterable[_Joint], body: int, radius: float) -> t
     further = [np.array([*f.placement.translation], dtype=float) for f in tree.frames if f.body == body]
     if len(at_joints) > 1:
         further = [x for x in further if x.any()]  # the frame of a body need not be on it
-    further += [x for k, x in (_point_on_body(tree, point.name) for point in tree.points) if k == body]
+    further += [x for k, x in (point_on_body(tree, point.name) for point in tree.points) if k == body]
     return np.array(_apart([*at_joints, *further], radius)).reshape(-1, 3), len(at_joints)
 
 
@@ -320,8 +221,8 @@ def _rods(tree: Tree, poses: np.ndarray) -> Iterator[tuple[str, int, np.ndarray,
     X = np.concatenate([poses, np.eye(4)[None]])  # index -1 is the world
     for constraint in tree.constraints:
         if isinstance(constraint, Distance):
-            body, start = _point_on_body(tree, constraint.a)
-            end = _point_on_body(tree, constraint.b)
+            body, start = point_on_body(tree, constraint.a)
+            end = point_on_body(tree, constraint.b)
             vector = X[body, :3, :3].T @ (X[end[0]] @ [*end[1], 1.0] - X[body] @ [*start, 1.0])[:3]
             length = float(np.linalg.norm(vector))
             direction = vector / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -346,13 +247,126 @@ def _wheels(tree: Tree, radius: float) -> Iterator[tuple[int, Shape, np.ndarray]
             yield frame.body, Sphere(size), X
             continue
         axle = along(X[:3, :3] @ np.array([*axis], dtype=float), X[:3, 3])
-        yield frame.body, Cylinder(size, min(radius, 0.2 * size)), axle
-        for side in (axle[:3, 0], axle[:3, 1]):
-            ends = X[:3, 3] - 0.95 * size * side, X[:3, 3] + 0.95 * size * side
-            yield frame.body, *_rod(*ends, min(radius, 0.2 * size))
+        for shape, placement in _disc(axle, size, min(radius, 0.2 * size)):
+            yield frame.body, shape, placement
 
 
-def _ground(joints: Iterable[_Joint], radius: float, size: float) -> Iterator[tuple[Shape, np.ndarray]]:
+def _disc(axle: np.ndarray, size: float, radius: float) -> Iterator[tuple[Shape, np.ndarray]]:
+    """Yield a disc of radius ``size`` about the z axis of ``axle`` (4, 4), with spokes of a ``radius``."""
+    yield Cylinder(size, radius), axle
+    for side in (axle[:3, 0], axle[:3, 1]):
+        yield _rod(axle[:3, 3] - 0.95 * size * side, axle[:3, 3] + 0.95 * size * side, radius)
+
+
+def inertia_box(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pose (4, 4) and the sides (3,) [m] of the uniform box with this mass and inertia."""
+    mass = float(inertia.mass)
+    center = np.array([*inertia.moment], dtype=float) / mass
+    J = inertia.about
+    about = np.array([[J.xx, J.xy, J.xz], [J.xy, J.yy, J.yz], [J.xz, J.yz, J.zz]], dtype=float)
+    about -= mass * (center @ center * np.eye(3) - np.outer(center, center))
+    moments, axes = np.linalg.eigh(about)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    pose = at_position(center)
+    pose[:3, :3] = axes
+    return pose, np.sqrt(np.maximum(6.0 / mass * (moments.sum() - 2.0 * moments), 0.0))
+
+
+def _has_mass(tree: Tree, body: int) -> bool:
+    mass = tree.bodies[body].inertia.mass
+    return isinstance(mass, float) and mass > 0.0
+
+
+def _disc_radius(tree: Tree, body: int, joint: SkeletonJoint) -> float | None:
+    """Return the radius [m] of the uniform disc with a body's mass and inertia about its hinge; None if it is no disc.
+
+    It is 0 without a mass, if a constraint couples the joint with another.
+    """
+    if not joint.is_hinge:
+        return None
+    if not _has_mass(tree, body):
+        name = tree.bodies[body].joint_name
+        return 0.0 if any(name in constraint.references.joints for constraint in tree.constraints) else None
+    inertia, axle = tree.bodies[body].inertia, joint.placed_axis(1)
+    pose, sides = inertia_box(inertia)
+    squares = (sides**2).sum() - sides**2  # 12 times those of the gyration radii about the axes of the box
+    radius = float(np.sqrt((squares / 6.0) @ (pose[:3, :3].T @ axle[:3, 2]) ** 2))
+    apart = float(np.linalg.norm(np.cross(pose[:3, 3] - axle[:3, 3], axle[:3, 2])))
+    return radius if apart <= _ON_AXIS * radius else None
+
+
+def lone_extent(tree: Tree) -> float:
+    """Return the largest extent [m] of the discs and boxes of bodies that have no bar; 0 without such a body."""
+    joints = list(tree_joints(tree))
+    result = 0.0
+    for k, joint in enumerate(joints[: len(tree.bodies)]):
+        if len(_points(tree, joints, k, 0.0)[0]) > 1:
+            continue
+        radius = _disc_radius(tree, k, joint)
+        if radius is not None:
+            result = max(result, 2.0 * radius)
+        elif _has_mass(tree, k) and not joint.is_slider:
+            result = max(result, float(inertia_box(tree.bodies[k].inertia)[1].max()))
+    return result
+
+
+def _lone_solids(
+    tree: Tree, joints: Sequence[SkeletonJoint], body: int, radius: float, size: float
+) -> Iterator[tuple[Shape | Surface, np.ndarray]]:
+    """Yield the solids of a body without a bar: the contour of a cam, a disc, or the box of its inertia."""
+    joint = joints[body]
+    contour = _cam_contour(tree, joints, body)
+    if contour is not None:
+        axle = joint.placed_axis(1)
+        yield prism_surface(contour, axle[:3, 3], 0.6 * radius * axle[:3, 2]), np.eye(4)
+        return
+    disc = _disc_radius(tree, body, joint)
+    if disc is not None:
+        disc = float(np.clip(disc or _DISC[1] * radius, _DISC[0] * radius, _LARGEST * size))
+        axle, inertia = joint.placed_axis(1), tree.bodies[body].inertia
+        if _has_mass(tree, body):
+            axle[:3, 3] = np.array([*inertia.moment], dtype=float) / inertia.mass
+        yield from _disc(axle, disc, radius)
+    elif _has_mass(tree, body) and (joint.is_free or not joint.axes or len(joint.axes) > 1):
+        pose, sides = inertia_box(tree.bodies[body].inertia)
+        if not sides.any():
+            yield Sphere(_BOB * radius), pose
+            return
+        x, y, z = np.clip(sides, 2.0 * radius, max(2.0 * _LARGEST * size, 2.0 * radius)).tolist()
+        yield Box((x, y, z)), pose
+
+
+def _cam_contour(tree: Tree, joints: Sequence[SkeletonJoint], body: int) -> np.ndarray | None:
+    """Return the path (n, 3) of a follower's origin on a cam that turns once [m]; None if the body is no such cam.
+
+    The follower slides on the link on which the cam turns.  The path is the contour for a follower with a knife edge,
+    and the pitch curve for one with a roller.
+    """
+    for constraint in tree.constraints:
+        if not isinstance(constraint, CurveCoupling) or tree.joint_index(constraint.b) != body:
+            continue
+        cam, follower = joints[body], joints[tree.joint_index(constraint.a)]
+        if not cam.is_hinge or not follower.is_slider or cam.bodies[0] != follower.bodies[0]:
+            continue
+        angles = np.linspace(0.0, 2.0 * np.pi, _CAM + 1)
+        lifts = np.array([float(constraint.curve(x)) for x in angles])
+        guide, hinge = follower.placed_axis(0), np.linalg.inv(cam.poses[0])
+        direction, center, _ = cam.axes[0]
+        points = (guide[:3, 3] + lifts[:, None] * guide[:3, 2]) @ hinge[:3, :3].T + hinge[:3, 3] - center
+        axial = (points @ direction)[:, None] * direction
+        radial = points - axial
+        sizes = np.linalg.norm(radial, axis=1)
+        if abs(lifts[-1] - lifts[0]) > 1e-6 * sizes.max() or sizes.min() < _INNERMOST * sizes.max():
+            continue
+        turn = angles[:, None]
+        turned = np.cos(turn) * radial - np.sin(turn) * np.cross(direction, radial)
+        X = cam.poses[1]
+        return np.asarray(((turned + center) @ X[:3, :3].T + X[:3, 3])[:-1])
+    return None
+
+
+def _ground(joints: Iterable[SkeletonJoint], radius: float, size: float) -> Iterator[tuple[Shape, np.ndarray]]:
     """Yield supports of the joints on the world; a single joint above the origin has a rod to it."""
     ends = [
         (joint, X[:3, 3], side)
@@ -370,5 +384,5 @@ def _ground(joints: Iterable[_Joint], radius: float, size: float) -> Iterator[tu
             feet = [np.zeros(3)]
     width, height = (x * radius for x in _BASE)
     for foot in feet:
-        yield Cone(width, height), _at(foot - [0.0, 0.0, 0.5 * height])
-        yield Box((3.0 * width, 3.0 * width, 0.6 * radius)), _at(foot - [0.0, 0.0, height])
+        yield Cone(width, height), at_position(foot - [0.0, 0.0, 0.5 * height])
+        yield Box((3.0 * width, 3.0 * width, 0.6 * radius)), at_position(foot - [0.0, 0.0, height])

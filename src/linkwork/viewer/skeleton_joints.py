@@ -1,0 +1,141 @@
+"""Joints of a skeleton: frames and axes on both bodies, pins, and guides of sliders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.constraints import LoopJoint
+from linkwork.joints import JointType
+from linkwork.model import WORLD, Tree
+from linkwork.shapes import Box, Cylinder, Shape, Sphere
+from linkwork.spatial import Subspace
+
+__all__ = ["SkeletonJoint", "along", "at_position", "axes_of", "pin", "point_on_body", "reach", "tree_joints"]
+
+_PIN = 1.7  # sizes relative to the radius of a bar: radius of a pin,
+_BALL = 2.2  # radius of a ball joint,
+_BLOCK = (4.0, 4.0, 7.0)  # slider, with its axis along z
+_MARGIN = 0.1  # of a guide beyond the slider's positions, relative to the robot's size
+
+
+@dataclass(frozen=True)
+class SkeletonJoint:
+    """A joint between two bodies: the pose (4, 4) of the joint's frame on each body, and the axes in this frame."""
+
+    bodies: tuple[int, int]
+    poses: tuple[np.ndarray, np.ndarray]
+    axes: tuple[tuple[np.ndarray, np.ndarray, bool], ...]
+    is_free: bool  # moves in all directions
+    limits: tuple[float, float]  # of a slider [m]
+
+    @property
+    def is_slider(self) -> bool:
+        return len(self.axes) == 1 and not self.axes[0][2]
+
+    @property
+    def is_hinge(self) -> bool:
+        return len(self.axes) == 1 and self.axes[0][2]
+
+    def placed_axis(self, side: int) -> np.ndarray:
+        """Return a pose (4, 4) at the joint on one body, with z along the first axis."""
+        direction, point, _ = self.axes[0]
+        X = self.poses[side]
+        return along(X[:3, :3] @ direction, X[:3, :3] @ point + X[:3, 3])
+
+
+def along(axis: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Return a pose (4, 4) at a position with its z axis along a unit vector."""
+    least = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(least, axis)
+    x /= np.linalg.norm(x)
+    result = np.eye(4)
+    result[:3, :3] = np.stack([x, np.cross(axis, x), axis], axis=1)
+    result[:3, 3] = position
+    return result
+
+
+def axes_of(S: Subspace) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
+    """Yield direction, point [m] and True for a rotation of each column of a joint's motion subspace."""
+    for column in S.columns:
+        w, v = np.array([*column.angular], dtype=float), np.array([*column.linear], dtype=float)
+        direction = w if np.linalg.norm(w) > 1e-9 * np.linalg.norm(v) else v
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            continue
+        rotates = direction is w
+        yield direction / length, np.cross(w, v) / length**2 if rotates else np.zeros(3), rotates
+
+
+def tree_joints(tree: Tree) -> Iterator[SkeletonJoint]:
+    """Yield the joints of the tree and those that close loops; points of other constraints are ball joints."""
+    for k, body in enumerate(tree.bodies):
+        poses = body.placement.matrix(), body.rotor.inv().formed().matrix()
+        S = body.call_joint("S", body.call_joint("zero"))
+        yield _joint((body.parent, k), poses, body.joint, S, body.limits.positions)
+    for constraint in tree.constraints:
+        if isinstance(constraint, LoopJoint):
+            f, m = tree.frame(constraint.relative_to), tree.frame(constraint.frame)
+            poses, joint = (f.placement.matrix(), m.placement.matrix()), constraint.joint
+            limits = constraint.lower, constraint.upper
+            yield _joint((f.body, m.body), poses, joint, joint.S(joint.zero()), limits)
+            continue
+        for name in constraint.references.points:
+            at, position = point_on_body(tree, name)
+            X = at_position(position)
+            yield SkeletonJoint((at, at), (X, X), (), False, (-np.inf, np.inf))
+
+
+def point_on_body(tree: Tree, name: str) -> tuple[int, np.ndarray]:
+    """Return the body of a point, and its position (3,) on it [m]."""
+    point = tree.point(name)
+    frame = tree.frame(point.frame)
+    return frame.body, (frame.placement.matrix() @ [*point.position, 1.0])[:3]
+
+
+def _joint(
+    bodies: tuple[int, int],
+    poses: tuple[np.ndarray, np.ndarray],
+    joint: JointType,
+    S: Subspace,
+    limits: tuple[tuple[float, ...], tuple[float, ...]],
+) -> SkeletonJoint:
+    axes = tuple(axes_of(S)) if joint.has_fixed_subspaces and joint.nv <= 3 else ()
+    is_free = joint.nv > 3 or sum(not rotates for *_, rotates in axes) > 1
+    lower, upper = (x[0] if len(x) == 1 else sign * np.inf for x, sign in zip(limits, (-1.0, 1.0), strict=True))
+    return SkeletonJoint(bodies, poses, axes, is_free, (lower, upper))
+
+
+def at_position(position: Iterable[float]) -> np.ndarray:
+    """Return a pose (4, 4) at a position, with the axes of its frame."""
+    result = np.eye(4)
+    result[:3, 3] = [*position]
+    return result
+
+
+def pin(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarray, int]]:
+    """Yield the solids of a joint, each with its pose and the side (0 or 1) of the body that carries it."""
+    rotations = [axis for axis in joint.axes if axis[2]]
+    if joint.is_free:
+        return
+    if joint.is_slider:
+        yield Box((_BLOCK[0] * radius, _BLOCK[1] * radius, _BLOCK[2] * radius)), joint.placed_axis(1), 1
+    elif len(rotations) == 1 and joint.axes[0][2]:
+        yield Cylinder(_PIN * radius, 2.0 * _PIN * radius), joint.placed_axis(0), 0
+    else:
+        yield Sphere(_BALL * radius), joint.poses[0], 0
+
+
+def reach(joint: SkeletonJoint, poses: np.ndarray, size: float) -> tuple[float, float]:
+    """Return both ends of a slider's guide on its axis, from the joint's frame [m]."""
+    X, Y = (np.eye(4) if k == WORLD else poses[:, k] for k in joint.bodies)
+    start = X @ joint.placed_axis(0)
+    moved = (Y @ joint.placed_axis(1))[..., :3, 3] - start[..., :3, 3]
+    along_axis = (moved * start[..., :3, 2]).sum(axis=-1)
+    low, high = float(along_axis.min(initial=0.0)), float(along_axis.max(initial=0.0))
+    if joint.bodies[0] == WORLD:
+        low, high = float(along_axis.min()), float(along_axis.max())
+    lower, upper = (x if abs(x) <= 2.0 * size else y for x, y in zip(joint.limits, (low, high), strict=True))
+    return min(low, lower) - _MARGIN * size, max(high, upper) + _MARGIN * size
