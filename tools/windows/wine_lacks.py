@@ -6,7 +6,11 @@ A test that fails on Windows itself has no place here.
 from __future__ import annotations
 
 import fnmatch
+import os
+import tempfile
 from collections.abc import Generator
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -24,9 +28,28 @@ LIBRARIES = {
     "pinocchio": "a wheel of Pinocchio, which Windows has not either",
     "example_robot_data": "a wheel of example_robot_data, which Windows has not either",
     **dict.fromkeys(("mujoco", "casadi", "ruckig", "pxr", "trimesh", "gymnasium", "dask", "xarray"), _NOT_INSTALLED),
+    "stable-baselines3": _NOT_INSTALLED,
     **dict.fromkeys(("matplotlib", "viser", "playwright", "joblib", "zarr", "pandas", "xacro"), _NOT_INSTALLED),
 }
 """Libraries that are not installed, with the reasons: tests and files that import them are skipped."""
+
+
+def pytest_configure() -> None:
+    """Skip tests that make symbolic links, where links are not seen as such."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, link = Path(folder, "file"), Path(folder, "link")
+        file.touch()
+        try:
+            os.symlink(file, link)
+        except OSError:
+            return
+        if link.is_symlink():
+            return
+
+    def symlink(*_: Any, **__: Any) -> NoReturn:
+        pytest.skip("Wine: symbolic links, which look like files and folders")
+
+    os.symlink = symlink
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,4 +87,6 @@ def pytest_make_collect_report(
 
 def _reason(message: str) -> str | None:
     """Return what Wine lacks for a library that an error message names; None if it names none of them."""
-    return next((reason for library, reason in LIBRARIES.items() if f"'{library}" in message), None)
+    return next(
+        (why for name, why in LIBRARIES.items() if f"'{name}" in message or f" {name}, which is not" in message), None
+    )

@@ -52,11 +52,14 @@ def npz_path(caller: str, path: str | os.PathLike[str], *, remedy: str = "") -> 
 def write_archive(where: Path, said: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write arrays by name, and the header ``said``, a dict with the key "format".
 
-    An existing file is replaced when the new one is complete.
+    An existing file is replaced when the new one is complete.  Raises ValueError for arrays of Python objects.
     """
     text = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
-    with replaced(where) as file:
-        np.savez(file, **{**arrays, _SAID: text})
+    contents = {**{name: np.asanyarray(x) for name, x in arrays.items()}, _SAID: text}
+    with replaced(where) as file, zipfile.ZipFile(file, "w") as archive:  # np.savez leaves it open after an error
+        for name, x in contents.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, x, allow_pickle=False)
 
 
 @contextmanager
