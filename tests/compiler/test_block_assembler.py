@@ -14,13 +14,13 @@ from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.jit import emit, link
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
+from linkwork.compiler.codegen.part_code import elementary_function
 from linkwork.compiler.codegen.quick.block_assembler import (
     BlockAssembler,
     NotSupported,
     can_assemble,
     object_of_blocks,
 )
-from linkwork.compiler.codegen.quick.elementary_functions import elementary_function
 from linkwork.compiler.codegen.quick.object_file import object_file
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.codegen.target_system import is_object_file

@@ -16,10 +16,10 @@ from linkwork._util.array_collections import is_collection
 from linkwork._util.lazy_imports import optional_module
 from linkwork._util.messages import did_you_mean, nearest
 from linkwork.errors import UnknownNameError
-from linkwork.kernels import Request, read_request
+from linkwork.kernels import Request, RobotBase, read_request
 from linkwork.model import FunctionSpec, dimensions_of, labels_of, quantity_of, units_for
 
-__all__ = ["LabelledFunction", "LabelledFunctions"]
+__all__ = ["LabelledFunction", "LabelledFunctions", "LabelledMethods"]
 
 _XARRAY = ("xarray", "labelled arrays need xarray", "xarray")  # the package, what needs it, and its extra
 _DEGREES = frozenset(("deg", "degree", "degrees", "°"))
@@ -267,3 +267,18 @@ class _Reader:
                 f"{self.caller}: {self.unnamed[0]}: expected a DataArray, since {self.named[0]} has a batch whose "
                 f"dimensions have names; name its leading dimensions in a DataArray"
             )
+
+
+class LabelledMethods(RobotBase):
+    """Functions of a robot with labelled arrays."""
+
+    __slots__ = ()
+
+    @property
+    def xarray(self) -> LabelledFunctions:
+        """The functions of the robot with labelled arrays of xarray, as in ``robot.xarray.pose(q, "hand")``.
+
+        See `linkwork.interop.labelled_functions.LabelledFunctions`.  Raises ImportError without xarray (``pip install
+        "linkwork[xarray]"``).
+        """
+        return LabelledFunctions(self)

@@ -25,8 +25,7 @@ from linkwork.compiler.runtime.typed_loop import takes_single
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.kernels.array_arguments import ArgumentReader
-from linkwork.kernels.function_kernels import compile_requests, joint_kernel
-from linkwork.kernels.function_origin import data_of
+from linkwork.kernels.function_kernels import compile_requests, data_of, joint_kernel
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import elements_of, input_ports, output_ports, run
 from linkwork.kernels.kernel_cache import LazyCache

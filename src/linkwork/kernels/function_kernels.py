@@ -6,17 +6,21 @@ differentiates by tangent vectors.
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+from linkwork._util.lazy_dataclass import dataclass
 from linkwork.compiler.build import Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.trace.side_effects import with_reports
 from linkwork.joints import JointType
 from linkwork.joints.base.error_context import call_joint
-from linkwork.kernels.function_origin import RequestOrigin, read_origin
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import (
     input_ports,
@@ -30,13 +34,22 @@ from linkwork.kernels.function_trace import (
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kernels.owners import JointOwner, KernelOwner, RobotOwner, has_symbols, is_own_joint, placement_of
 from linkwork.model.friction_laws import FrictionLaw
-from linkwork.model.function_spec import QUANTITIES, quantity_of
+from linkwork.model.function_spec import QUANTITIES, FunctionSpec, quantity_of
+from linkwork.model.tree import Report, Tree
 
 if TYPE_CHECKING:
     from linkwork.compiler.program import Program
 
-__all__ = ["CACHED", "compile_requests", "configuration_space", "joint_kernel", "kernel_of_pickle"]
-
+__all__ = [
+    "CACHED",
+    "RequestOrigin",
+    "compile_requests",
+    "configuration_space",
+    "data_of",
+    "joint_kernel",
+    "kernel_of_pickle",
+    "read_origin",
+]
 
 CACHED = 512  # kernels that are stored for joints of equal types
 
@@ -150,3 +163,55 @@ def _space_of_joint(subject: KernelOwner, name: str) -> Space:
     joint = subject.tree.bodies[subject.tree.joint_index(name)].joint
     parts = [(name, joint, range(joint.nq), range(joint.nv))]
     return _space(f"of configurations of joint {name!r}", "joint", joint.nq, joint.nv, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class RequestOrigin:
+    """The owner and the functions of a kernel; `packed` are the bytes for a pickle."""
+
+    subject: KernelOwner
+    name: str
+    requests: Mapping[str, Request]
+
+    def packed(self) -> bytes | None:
+        """Return the origin as bytes, which `read_origin` reads; None for functions outside linkwork's tables."""
+        table = _table(self.subject.kind)
+        if not all(table.get(request.spec.name) is request.spec for request in self.requests.values()):
+            return None
+        requests = [
+            (key, r.spec.name, r.options, r.optional_inputs, r.wrenches, r.parameters)
+            for key, r in self.requests.items()
+        ]
+        return zlib.compress(pickle.dumps((self.subject.kind, data_of(self.subject), self.name, requests), 5))
+
+
+def read_origin(data: bytes) -> RequestOrigin:
+    """Return the origin that `RequestOrigin.packed` wrote."""
+    kind, values, name, requests = pickle.loads(zlib.decompress(data))
+    table = _table(kind)
+    subject: KernelOwner = RobotOwner(values, table) if kind == "robot" else JointOwner(values[0], values[1], table)
+    return RequestOrigin(subject, name, {key: Request(table[spec], *more) for key, spec, *more in requests})
+
+
+def _table(kind: str) -> Mapping[str, FunctionSpec]:
+    """Return the table of the functions of a robot or of a joint, which is in a package above."""
+    if kind == "robot":
+        return import_module("linkwork.robot.robot_table").ROBOT  # type: ignore[no-any-return]
+    return import_module("linkwork.kinematics.algorithms.joint_functions").TABLE  # type: ignore[no-any-return]
+
+
+def data_of(subject: KernelOwner) -> Any:
+    """Return the pickled data of a robot or a joint: a tree without shapes, or the joint's name and its placement.
+
+    No function depends on shapes, so meshes stay out of pickles.
+    """
+    if isinstance(subject, RobotOwner):
+        return _without_shapes(subject.tree)
+    assert isinstance(subject, JointOwner)
+    return subject.name, subject.site
+
+
+def _without_shapes(tree: Tree) -> Tree:
+    """Return the tree without shapes, and without the report of its file."""
+    frames = tuple([replace(frame, visuals=(), collisions=()) for frame in tree.frames])
+    return replace(tree, frames=frames, report=Report(), source=None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from linkwork.dynamics.methods import DynamicsMethods, ForceMethods, InertiaMethods
     from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
     from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
-    from linkwork.interop.methods import LabelledMethods
+    from linkwork.interop.labelled_functions import LabelledMethods
     from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
     from linkwork.kinematics.point_methods import PointMethods
     from linkwork.mechanisms.assembly_methods import AssemblyMethods, IntegrabilityMethods, MobilityMethods
@@ -151,7 +151,7 @@ METHODS = {
         "lower upper position_limits velocity_limits acceleration_limits jerk_limits effort_limits passive_torque "
         "_positions _rate_limits"
     ),
-    "linkwork.interop.methods.LabelledMethods": "xarray",
+    "linkwork.interop.labelled_functions.LabelledMethods": "xarray",
     "linkwork.robot.writing_methods.WritingMethods": "save to_urdf to_mjcf to_sdf",
 }
 

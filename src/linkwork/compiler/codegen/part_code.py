@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from linkwork.compiler.backend import Module, symbol_prefix, table_columns
@@ -16,6 +17,7 @@ from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.entry_points import ENTRIES, available
 from linkwork.compiler.codegen.fastcall_code import fast_function
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
+from linkwork.compiler.codegen.jit import emit
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
 from linkwork.compiler.codegen.loops import (
     ControlLayout,
@@ -27,7 +29,6 @@ from linkwork.compiler.codegen.loops import (
 )
 from linkwork.compiler.codegen.piecewise_lookup import along_function
 from linkwork.compiler.codegen.quick.block_assembler import NotSupported, can_assemble, object_of_blocks
-from linkwork.compiler.codegen.quick.elementary_functions import elementary_function
 from linkwork.compiler.codegen.quick.object_file import WrittenObject
 from linkwork.compiler.codegen.straight_line import (
     Layout,
@@ -39,7 +40,7 @@ from linkwork.compiler.codegen.straight_line import (
 from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.program import Program
 
-__all__ = ["PARTS", "CodegenOptions", "parts_here"]
+__all__ = ["PARTS", "CodegenOptions", "elementary_function", "parts_here"]
 
 
 class CodegenOptions:
@@ -181,3 +182,22 @@ def parts_here(real: FloatType) -> list[str]:
     """Return the parts of all available entries for this floating-point type, in the order of `PARTS`."""
     needed = {part for name, entry in ENTRIES.items() if available(name, real) for part in entry.parts}
     return [part for part in PARTS if part in needed]
+
+
+def elementary_function(function: IrFunction, target: Target) -> bytes:
+    """Return the object file of a function of `linkwork.compiler.codegen.vector_math`, of one lane.
+
+    All kernels share it: LLVM compiles such a function once in a process.  The best code of kernels contains the same
+    function, so results are equal to the bit.
+    """
+    return _elementary_object(function, replace(target, effort=0))
+
+
+@cache
+def _elementary_object(function: IrFunction, target: Target) -> bytes:
+    module = IrModule()
+    module.add(function)
+    visible = f"define {target.system.assembled_convention}".rstrip()
+    text = str(module).replace(function.signature, function.signature.replace("define internal", visible))
+    (result,) = emit([f'target triple = "{target.triple}"\n{text}\nattributes #0 = {{ nounwind }}\n'], target)
+    return result

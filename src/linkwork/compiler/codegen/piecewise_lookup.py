@@ -11,8 +11,8 @@ positions only the lanes of columns are written.
 
 from __future__ import annotations
 
-from linkwork.compiler.codegen.floating_point_flags import restore_flags, save_flags
 from linkwork.compiler.codegen.llvm_instructions import Instructions
+from linkwork.compiler.codegen.runtimes import restore_flags, save_flags
 from linkwork.compiler.codegen.straight_line import Layout, block_on_registers
 
 __all__ = ["along_function"]

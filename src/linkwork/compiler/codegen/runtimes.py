@@ -19,7 +19,6 @@ from functools import cache
 from typing import Any, ClassVar
 
 from linkwork._util.own_thread import in_main_interpreter
-from linkwork.compiler.codegen.floating_point_flags import restore_flags, save_flags, set_default_flags
 from linkwork.compiler.codegen.interrupt_functions import (
     attend_function,
     begin_function,
@@ -33,7 +32,19 @@ from linkwork.compiler.codegen.target import Target
 from linkwork.compiler.codegen.target_system import System
 from linkwork.compiler.runtime.loop_state import Call, State
 
-__all__ = ["ENDED", "NO_MEMORY", "OFF", "ON_STACK", "PlainRuntime", "PythonRuntime", "Runtime", "runtime_of"]
+__all__ = [
+    "ENDED",
+    "NO_MEMORY",
+    "OFF",
+    "ON_STACK",
+    "PlainRuntime",
+    "PythonRuntime",
+    "Runtime",
+    "restore_flags",
+    "runtime_of",
+    "save_flags",
+    "set_default_flags",
+]
 
 NO_MEMORY, OFF, ENDED = 1, 2, 3  # status: nothing was computed; a guard is greater than zero; the caller ended a batch
 ON_STACK = 1 << 14  # [bytes] maximum on a thread's stack, whose total may be 128 KiB
@@ -278,3 +289,35 @@ def runtime_of(target: Target) -> Runtime:
 @cache
 def _runtime(name: str, system: System) -> Runtime:
     return _RUNTIMES[name](system)
+
+
+def save_flags(f: IrFunction, target: Target) -> str:
+    """Save the processor's floating-point flags; has no effect on unknown processors."""
+    if target.triple.startswith("x86_64"):
+        f.declare("declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)")
+        saved = f.let("alloca i32, align 4")
+        f.do(f"call void @llvm.x86.sse.stmxcsr(ptr {saved})")
+        return saved
+    if target.triple.startswith(("aarch64", "arm64")):
+        f.declare("declare i64 @llvm.aarch64.get.fpsr()", "declare void @llvm.aarch64.set.fpsr(i64)")
+        return f.let("call i64 @llvm.aarch64.get.fpsr()")
+    return ""
+
+
+_DEFAULT_MXCSR = 0x1F80  # all exceptions masked, round to nearest, denormal numbers
+
+
+def set_default_flags(f: IrFunction, target: Target) -> None:
+    """Set rounding to nearest and denormal numbers, as C programs begin; after `save_flags`."""
+    if target.triple.startswith("x86_64"):
+        setting = f.let("alloca i32, align 4")
+        f.store("i32", str(_DEFAULT_MXCSR), setting, 4)
+        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {setting})")
+
+
+def restore_flags(f: IrFunction, target: Target, saved: str) -> None:
+    """Restore the flags that `save_flags` returned."""
+    if target.triple.startswith("x86_64"):
+        f.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {saved})")
+    elif saved:
+        f.do(f"call void @llvm.aarch64.set.fpsr(i64 {saved})")

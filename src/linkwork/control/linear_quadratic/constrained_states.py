@@ -62,7 +62,7 @@ def assembled(caller: str, robot: Any, q: Array) -> Array:
 
 
 def _projected(robot: Any, q: Any) -> Any:
-    """Return the configurations, numbers or symbols, that satisfy the constraints, near those of a curve."""
+    """Project configurations (numbers or symbols) onto the constraints; unchanged if constraints depend on time."""
     return q if _timed(robot) else robot.project(q, weights="plain", check=False)
 
 

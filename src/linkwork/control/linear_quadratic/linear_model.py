@@ -19,10 +19,14 @@ from linkwork._util.validation import finite_array, names
 from linkwork.control.linear_quadratic.arguments import actuated_forces, actuated_indices
 from linkwork.control.linear_quadratic.constrained_states import at_time, permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized, passive_options
-from linkwork.control.linear_quadratic.sensor_outputs import read_sensors, reading_names, reading_slopes
 from linkwork.control.linear_quadratic.state_space import StateSpace
 from linkwork.errors import UnknownNameError
-from linkwork.simulation.sensors.sensor import Sensor
+from linkwork.expr.arrays.symbol_array import array
+from linkwork.kernels.compiler_api import Kernel, compile
+from linkwork.kernels.kernel_cache import LazyCache
+from linkwork.simulation.sensors.contact_sensor import ContactSensor
+from linkwork.simulation.sensors.frame_sensors import TouchSensor
+from linkwork.simulation.sensors.sensor import Sensor, SensorInput
 
 __all__ = ["linear_model"]
 
@@ -33,6 +37,9 @@ _STATES = ("q", "v", "a")
 _OF_FRAMES = {"position": _SIX[3:], "pose": _SIX, "twist": _SIX, "acceleration": _SIX}
 
 Array = np.ndarray[Any, Any]
+
+
+_KERNELS: LazyCache[Kernel] = LazyCache(16)
 
 
 @public
@@ -80,7 +87,7 @@ def linear_model(
     and for constraints that depend on time without ``time``.
     """
     caller = "linear_model"
-    measured = read_sensors(caller, robot, sensors)
+    measured = _read_sensors(caller, robot, sensors)
     columns, input_names = _inputs(caller, robot, inputs)
     nv = robot.nv
     at = finite_array(caller, "q", q, shape=("...", robot.nq))
@@ -222,8 +229,8 @@ def _outputs(
     for label in chosen:
         kind, _, name = label.partition(":")
         if label in sensors:
-            by_state, by_tau = reading_slopes(robot, sensors[label], point[:3], passive, point[3])
-            labels += reading_names(robot, label, sensors[label])
+            by_state, by_tau = _reading_slopes(robot, sensors[label], point[:3], passive, point[3])
+            labels += _reading_names(robot, label, sensors[label])
             C.append(by_state)
             D.append(by_tau @ columns)
         elif kind in _STATES:
@@ -264,3 +271,64 @@ def _frame_rows(
     J = robot.jacobian(q, frame)
     J = J[..., 3:, :] if kind == "position" else J
     return J, 0.0 * J, 0.0 * J
+
+
+def _read_sensors(caller: str, robot: Any, sensors: Mapping[str, Sensor] | None) -> dict[str, Sensor]:
+    """Return the sensors by name.  Raises TypeError for other values, ValueError for sensors that do not fit."""
+    if not isinstance(sensors, Mapping | None):
+        raise TypeError(f"{caller}: sensors: expected a dict of sensors by name, got {sensors!r}")
+    for name, sensor in (sensors or {}).items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"{caller}: sensors: expected identifiers as names, got {name!r}")
+        if not isinstance(sensor, Sensor):
+            raise TypeError(f"{caller}: sensors[{name!r}]: expected a sensor of linkwork.simulation, got {sensor!r}")
+        if isinstance(sensor, TouchSensor | ContactSensor):
+            raise ValueError(
+                f"{caller}: sensors[{name!r}]: expected a sensor without contacts, which a linear model does not have, "
+                f"got {type(sensor).__name__}"
+            )
+        sensor.checked(robot, False)
+    return dict(sensors or {})
+
+
+def _reading_names(robot: Any, name: str, sensor: Sensor) -> list[str]:
+    """Return the names of the readings of a sensor: ``"imu[0]"`` and so on, or ``"imu"`` of a single one."""
+    count = sensor.size(robot)
+    return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
+
+
+def _reading_slopes(
+    robot: Any, sensor: Sensor, point: Sequence[Array], passive: bool, time: Any = None
+) -> tuple[Array, Array]:
+    """Return the derivatives of readings by (δq, δv) (..., n, 2 nv) and by τ (..., n, nv) at states q, v and τ.
+
+    Readings are y = h(q, v, v̇, λ, τ) with the acceleration v̇ and the constraint forces λ of the state (q, v) under
+    joint forces τ.  Their derivatives are those of the function of q, v and τ that remains.
+    ``time`` (...,) [s] is that of constraints that depend on it.
+    """
+    nv = robot.nv
+    key = robot, sensor, passive, time is None
+    kernel = _KERNELS.get(key, lambda: _compiled_readings(robot, sensor, passive, time is not None))
+    q, v, tau = point
+    by_q, by_v, by_tau = kernel(q, v, tau, np.zeros(nv), 0.0 if time is None else time)
+    return np.concatenate([by_q, by_v], axis=-1), np.asarray(by_tau)
+
+
+def _compiled_readings(robot: Any, sensor: Sensor, passive: bool, timed: bool) -> Kernel:
+    """Return the kernel of the three derivatives from q, v, τ, a zero deviation of q and the time."""
+    nv, how = robot.nv, passive_options(passive)
+
+    def readings(q: Any, v: Any, tau: Any, deviation: Any, time: Any) -> Any:
+        q = robot.integrate(q, deviation)
+        if robot.constraints:
+            a, forces = robot.constrained_forward_dynamics(q, v, tau, **how, **at_time(time if timed else None))
+        else:
+            a, forces = robot.forward_dynamics(q, v, tau, **how), ()
+        friction = {"friction": how["friction"]} if passive else {}
+        state = SensorInput(
+            robot, time if timed else 0.0, q, v, a, tau, passive=passive, constrained=list(forces), **friction
+        )
+        return array(list(sensor.readings(state)))
+
+    shapes = {"q": robot.configuration_space, "v": (nv,), "tau": (nv,), "deviation": (nv,), "time": ()}
+    return compile(readings, name="readings", **shapes).jacobian("deviation", "v", "tau")

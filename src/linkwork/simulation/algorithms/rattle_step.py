@@ -29,17 +29,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, fabs, lt, where
+from linkwork.expr.linalg.semidefinite_solve import Semidefinite
+from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
+from linkwork.expr.scalar.functions import and_, fabs, fmax, lt, where
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import FLAT
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.mechanisms.algorithms.weighted_projection import largest
 from linkwork.model.tree import Tree
-from linkwork.simulation.algorithms.contact.constraint_intervals import TiedRows, tied_rows
+from linkwork.simulation.algorithms.contact.contact_terms import FIRM, Interval, per_settling
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics
 from linkwork.simulation.algorithms.ode_system import MotionSystem, State
 from linkwork.simulation.algorithms.passive_resistance import PassiveResistance, Resistance, opposed
@@ -61,6 +63,9 @@ _STRIKES = 0.5  # change of speed by other forces in an impact, relative to that
 _OPENED = 1e-5  # [rad, characteristic lengths] largest constraint error after a step that is not divided
 _CONTRADICTED = 1e-4  # the same after the shortest part of a step, beyond which constraints contradict the limits
 _BRAKES = 1e-9  # work of impulses up to which they brake, relative to that of its positive and negative parts
+
+
+_LIGHT = 1e-4  # smallest ratio of two inertias of a constraint, in units of w
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ class RattleStep:
             y = [a - u * x for a, u in zip(y, U, strict=True)]
         return free, dot(factored.inverse.weighed(y), y)
 
-    def intervals(self, A: Rows) -> list[TiedRows]:
+    def intervals(self, A: Rows) -> list[_TiedRows]:
         """Return the impulses of each constraint as intervals that preserve the velocities G w₀ of its rows."""
         rates, result, start = self.shared.factored(self.q, self.t, FLAT).rates, [], 0
         units = unit_steps(self.mechanics.tree)
@@ -237,7 +242,7 @@ class RattleStep:
             component_rows = slice(start, start + len(constraint.component_names))
             rows = rates.rows[component_rows]
             targets = [-dot(row, self.driven) for row in rows]
-            result.append(tied_rows(rows, rates.sizes[component_rows], [0.0] * len(rows), targets, A, units, self.h))
+            result.append(_tied_rows(rows, rates.sizes[component_rows], [0.0] * len(rows), targets, A, units, self.h))
             start = component_rows.stop
         return result
 
@@ -303,3 +308,53 @@ class RattleStep:
         second = [a - b - c - s - d for a, b, c, s, d in again]
         y = factored.inverse.inward([a + where(acts, b, 0.0) for a, b in zip(first, second, strict=True)])
         return factored.factors.least(factored.factors.solved([dot(UD, y) for UD in factored.UD]))
+
+
+@dataclass(frozen=True)
+class _TiedRows:
+    """Rows of one constraint as intervals, with the factors that make them independent."""
+
+    factors: Semidefinite
+    intervals: list[Interval]
+
+    def impulses(self, pushes: Scalars) -> list[Any]:
+        """Return the impulses of the constraint's own rows from those of the intervals."""
+        each = zip(pushes, self.factors.D_inv, strict=True)
+        return self.factors.rest([push / inverse for push, inverse in each])
+
+
+def _tied_rows(rows: Rows, sizes: Rows, errors: Scalars, drifts: Scalars, A: Rows, units: Scalars, h: Any) -> _TiedRows:
+    """Return the impulses of a constraint with φ = ``errors`` and φ̇ = ``rows`` · w + ``drifts``.
+
+    The constraint is nearly rigid: its impulse γ is that of the compliance
+
+        R = ε G D⁻¹ Gᵀ + E = L C Lᵀ,      D = diag(A), its light elements increased,
+
+    with the rows G, and an E relative to the size of the rows without cancellation, so that rows and combinations of
+    rows that are rounding have no effect.  The rows L⁻¹ G are independent in R: each is an interval.  Rows in turned
+    axes have the same impulses.
+
+    φ decays within a few steps.  A is the mass matrix, of which only the diagonal is used.  ``sizes`` are the squared
+    elements of the rows without cancellation.  ``units`` (nv) are those of w.
+    """
+    inverse = _inverse_inertias(rows, A, units)
+    eased = [[x if is_zero(x) else x * d for x, d in zip(row, inverse, strict=True)] for row in rows]
+    lower = [[dot(eased[i], rows[j]) for j in range(i + 1)] for i in range(len(rows))]
+    factors = Semidefinite.of(lower, [FLAT / FIRM * dot(inverse, row) for row in sizes], more=0.0)
+    columns = [factors.half(column) for column in transposed(rows)]
+    targets = factors.half([-s - x * per_settling(h) for x, s in zip(errors, drifts, strict=True)])
+    each = zip(transposed(columns), targets, factors.D_inv, strict=True)
+    bounds = -math.inf, math.inf
+    return _TiedRows(factors, [Interval(row, x, d * (1.0 / FIRM), *bounds, d * (x * x)) for row, x, d in each])
+
+
+def _inverse_inertias(rows: Rows, A: Rows, units: Scalars) -> list[Any]:
+    """Return the inverse inertias (nv) that the compliance of a constraint is relative to.
+
+    They are those of the diagonal of A, at least `_LIGHT` times the heaviest one of the constraint, in units of w: a
+    light part may carry the load of a heavy one.
+    """
+    moved = [k for k, column in enumerate(transposed(rows)) if not all(map(is_zero, column))]
+    squares = [unit * unit for unit in units]
+    heaviest: Any = reduce(fmax, (A[k][k] * squares[k] for k in moved), 0.0)
+    return [1.0 / fmax(row[k], _LIGHT * heaviest * (1.0 / squares[k])) for k, row in enumerate(A)]

@@ -216,9 +216,10 @@ class StepConstraints:
         return self.mechanics.space.integrate(self.q, [self.h * x for x in w])
 
     def _is_near(self, left: Callable[[Scalars], Scalars], v: Scalars, w: Scalars) -> Any:
-        """Return True if w is not much faster, by kinetic energy, than v with the impulse of the step's forces.
+        """Return True if the kinetic energy of the root w is plausible after v and the impulse of the step's forces.
 
-        It is also True for a short step.  Constraints that v satisfies do no work, so a much faster root is spurious.
+        Constraints that v satisfies do no work, so a root that is much faster is spurious.  The result is also True if
+        the joints move little in the step.
         """
         inverse, mechanics = self.factored.inverse, self.mechanics
         pushed = left(v)

@@ -6,8 +6,8 @@ that LLVM selects, so results are the same to the bit.
 
 `BlockAssembler` has the methods of `Instructions` by which blocks are written.  It records them; `machine_code`
 then assigns registers (`register_assignment`) and encodes instructions (`instruction_encoding`).  Elementary functions
-(`elementary_functions`) are called, with all values and pointers on the stack.  What it cannot write (tables) raises
-`NotSupported`, and LLVM compiles that block.
+(`part_code.elementary_function`) are called, with all values and pointers on the stack.  What it cannot write (tables)
+raises `NotSupported`, and LLVM compiles that block.
 """
 
 from __future__ import annotations
