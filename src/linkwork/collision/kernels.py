@@ -206,7 +206,7 @@ class PairSelection:
 
     @property
     def blocks(self) -> tuple[PairSelection, ...]:
-        """Selections, one for each kernel, whose kernels evaluate selected pairs only: the parts, or this one."""
+        """Selections that are evaluated by a kernel each: the parts of this selection, or the selection itself."""
         return self.parts or (self,)
 
     def name_index(self, index: int) -> int:

@@ -179,7 +179,7 @@ class _Samples:
 def _sampled(
     tree: Tree, measure: Measure, pairs: list[tuple[str, str]], drawn: np.ndarray, neutral: np.ndarray, report: Reporter
 ) -> dict[tuple[str, str], _Samples]:
-    """Return the sampled distances of each pair; if there are many pairs, decided ones are dropped early."""
+    """Return the sampled distances of each pair; of many pairs, those already decided get fewer samples."""
     at_neutral = _by_links(tree, pairs, measure(neutral[np.newaxis], pairs))[0]
     first = _FIRST_SAMPLES if len(pairs) * len(drawn) > _MANY else len(drawn)
     result: dict[tuple[str, str], _Samples] = {}
@@ -234,7 +234,7 @@ class _Box:
 def _box(tree: Tree, a: str, b: str) -> _Box | None:
     """Return the ranges of the joints between two links and their displacement bounds.
 
-    None unless all of these joints have one coordinate, a fixed twist and finite limits, and are few.
+    Returns None if there are many such joints, or if a joint has several coordinates, a varying twist or no limits.
     """
     frames = [tree.frame(name) for name in (a, b)]
     _, to_a, to_b = fork(tree, frames[0].body, frames[1].body)

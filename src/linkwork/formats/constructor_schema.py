@@ -1,7 +1,7 @@
-"""Values of the library as plain data, and back: joint types and constraints by their constructors' arguments.
+"""Conversion of joint types and constraints to plain data (their constructors' arguments) and from plain data.
 
-A file states of a type what the type's constructor takes, by the annotations of its arguments, so a new type or kind of
-constraint can be in files without further code.  Types that hold a function cannot.
+The entry of a type in a file has the arguments of the type's constructor, as their annotations describe them.  So files
+can contain new types of joints and constraints without further code, except types that hold a function.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class ChunkLedger:
         return len(self._files) > _MAX_FILES
 
     def replace_all(self, ranges: Ranges, counts: SparseCounts) -> None:
-        """Replace all files read and written so far by one, of the sum of their counts."""
+        """Replace all files read and written so far by a single file with the sum of their counts."""
         old = self._files
         self._files = []
         self.write(ranges, counts)

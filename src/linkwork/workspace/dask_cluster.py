@@ -107,7 +107,7 @@ class Cluster:
     def _finished(
         self, remaining: deque[tuple[Chunk, int]], running: dict[Any, tuple[Chunk, int]]
     ) -> Iterator[tuple[Chunk, SparseCounts]]:
-        """Wait for a chunk, and yield those that are done."""
+        """Wait until a chunk is done, then yield all chunks that are done."""
         with self._client.as_current(), contextlib.suppress(TimeoutError, self._distributed.CancelledError):
             self._distributed.wait([*running], timeout=_PAUSE, return_when="FIRST_COMPLETED")
         for future in [future for future in running if future.done()]:

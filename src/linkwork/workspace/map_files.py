@@ -80,7 +80,9 @@ def _check_store(file: Path) -> None:
 
 
 def read_map(file: Path, *, trusted: bool = True, budget: Budget = MODEL) -> tuple[dict[str, Any], SparseCounts]:
-    """Return the identity and the counts of the map in a file; a Zarr store that is not trusted in another process.
+    """Read a map from a file: the dict `MapJob.identity` of the arguments that produced it, and its counts.
+
+    Another process reads a Zarr store that is not trusted.
 
     Raises ValueError, with the file's name, for a damaged file and files of other kinds.
     """
@@ -105,7 +107,7 @@ def read_map(file: Path, *, trusted: bool = True, budget: Budget = MODEL) -> tup
 
 
 def map_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the identity and the arrays of the map in the file that a request names."""
+    """Read the map in the file that a request names, as `read_map` does, with the counts as a dict of arrays."""
     identity, counts = read_map(Path(request["path"]))
     return identity, {"cells": counts.cells, **counts.fields}
 

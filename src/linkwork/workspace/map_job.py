@@ -75,7 +75,7 @@ class MapJob:
         return [tree.joint_index(name) for name in names]
 
     def identity(self) -> dict[str, Any]:
-        """Return all that the result depends on, as values for JSON; only equal ones may share files."""
+        """Return all that the result depends on, as values for JSON; jobs share files only if these are equal."""
         return {
             "version": _VERSION,
             "robot": self.robot.name,

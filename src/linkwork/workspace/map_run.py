@@ -112,7 +112,7 @@ def _ranges(done: np.ndarray) -> list[Chunk]:
 
 
 def _chunks(done: np.ndarray, sizes: Sizes) -> list[Chunk]:
-    """Return the blocks that remain, as ranges of blocks of these sizes, or smaller ones at gaps."""
+    """Divide the blocks that remain into chunks of these sizes; a chunk is shorter if it ends at a finished block."""
     result = []
     remaining = int((~done).sum())
     for begin, end in _ranges(~done):

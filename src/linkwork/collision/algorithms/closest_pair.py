@@ -243,7 +243,7 @@ def _values(a: SolidRow, b: SolidRow) -> list[Any]:
 def _over_all(
     step: Step, state: Any, tree: Tree, q: Scalars, pairs: Pairs, shapes: Sequence[int], scene: SceneRows, near: Near
 ) -> Any:
-    """Return the state after a ``step`` of a loop for each pair, the pairs with the scene first."""
+    """Apply ``step`` to the state once for each pair, first the pairs with the scene; return the final state."""
     placed = placed_shapes(tree, q)
     distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often
     state, _, _ = over_scene(step, state, distal_first, scene, near=near)

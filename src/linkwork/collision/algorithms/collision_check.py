@@ -48,15 +48,15 @@ def in_collision(
 
     Evaluation stops at the first such pair.
 
-    ``margin`` applies to all pairs, and ``margins`` has a further one for each pair. The two are added; with
-    ``alone``, a negative margin of a pair applies without the common one. Negative margins need ``depths``, with which
-    the depths of overlapping pairs are computed.
+    The margin of a pair is the common ``margin`` plus its element of ``margins``. With ``alone``, a negative element
+    of ``margins`` replaces the sum. Negative margins need ``depths=True``, which computes the depths of overlapping
+    pairs.
     """
     placed = placed_shapes(tree, q, hull_tables=True)
     distal_first = [placed[k] for k in reversed(shapes)]  # they are near obstacles more often
 
     def total(specific: Any) -> Any:
-        """Return the margin of a pair, from its own margin and the common one."""
+        """Return the margin of a pair, computed from its ``specific`` margin and the common margin."""
         return where(lt(specific, 0.0), specific, specific + margin) if alone else specific + margin
 
     def touch(a: Solid, b: Solid, margin: Any) -> Any:

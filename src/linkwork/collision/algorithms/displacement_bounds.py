@@ -120,7 +120,7 @@ def check_bounded(body: Body) -> None:
 
 
 def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: MotionBound) -> MotionBound:
-    """Return the motion bounds in the frame before a joint, from those ``inner`` in the frame after it.
+    """Return the motion bounds in the frame before a joint, from the bounds ``inner`` in the frame after it.
 
     m is the point at the segment's midpoint, in the frame after the joint.
     """
@@ -149,7 +149,7 @@ def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: 
 
 
 def constant_twist(joint: JointType) -> bool:
-    """Return True if a joint's twist in its moving frame is constant along segments, on random ones to 1e-9."""
+    """Return True if a joint's twist in its moving frame is constant to 1e-9 along random segments."""
     if joint.nv == 0 or joint.has_fixed_subspaces:
         return True
     rng = np.random.default_rng(0)

@@ -310,7 +310,7 @@ class _Gaps:
         return result, fmin(result.distance, between - a.solid.radius - b.solid.radius)
 
     def _split_margin(self, motion: Scalars) -> tuple[Scalars, Any]:
-        """Return a pair's motion and its own margin, or None."""
+        """Split the inputs of a pair into its motion and its margin; the margin is None if pairs have none."""
         return (motion, None) if self.margins is None else (motion[:-1], motion[-1])
 
     def _near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars = ()) -> Any:

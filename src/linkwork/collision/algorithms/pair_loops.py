@@ -364,7 +364,7 @@ def _materialized(rows: Sequence[Scalars]) -> Any:
 def _by_tables(
     pairs: Iterable[tuple[int, int]], where: dict[int, tuple[SolidKind, int]]
 ) -> dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]]:
-    """Return for each two kinds of shapes their pairs: the pair's index and the table rows of both shapes."""
+    """Group pairs by the kinds of their shapes; an entry is a pair's index and the table rows of both shapes."""
     result: dict[tuple[SolidKind, SolidKind], list[tuple[int, int, int]]] = {}
     for index, (i, j) in enumerate(pairs):
         if i in where and j in where:
@@ -389,7 +389,7 @@ def _runs(members: Sequence[tuple[int, int, int]], shared: Sequence[int]) -> lis
 
 
 def _shared_bodies(tree: Tree, shapes: Sequence[PlacedShape], pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the last body that carries both shapes of each pair, as a row of a table whose last row is the world."""
+    """Return the table row of the last common ancestor of both shapes of each pair; the world is the last row."""
     known: dict[int, list[int]] = {}
     result = []
     for i, j in pairs:
@@ -402,7 +402,7 @@ def _shared_bodies(tree: Tree, shapes: Sequence[PlacedShape], pairs: Sequence[tu
 
 
 def shared_ancestors(tree: Tree, body: int) -> list[int]:
-    """Return, for each body, the last one that carries both it and this body, or WORLD."""
+    """Return the last common ancestor of ``body`` and each body of the tree; WORLD if they share none."""
     path = set()
     at = body
     while at != WORLD:

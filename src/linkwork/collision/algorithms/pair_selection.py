@@ -92,7 +92,10 @@ def _check_fields(caller: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -
 def _by_names(
     tree: Tree, caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
-    """Return the own pairs and the pairs with obstacles of pairs of names; a link's name selects all its shapes."""
+    """Return the pairs that names select: pairs of the robot's shapes, and pairs of a shape and an obstacle.
+
+    The name of a link selects all its shapes.
+    """
     of: dict[str, list[int]] = {}
     for k, shape in enumerate(shapes):
         for name in {shape.name, shape.link}:

@@ -245,7 +245,7 @@ def nearby_distances(
 
 
 def _are_batches(placed: Sequence[PlacedShape], scene: Mapping[SolidKind, Any]) -> bool:
-    """Return True if the values of shapes are numbers of several samples, and those of obstacles are numbers."""
+    """Return True if shapes have numeric values, some of them batches, and obstacles have single numbers."""
     values = [x for shape in placed for x in shape.values]
     obstacles = [x for rows in scene.values() for row in rows for x in listed(row)]
     batches = [x for x in values if isinstance(x, np.ndarray) and x.ndim and x.dtype == float]

@@ -104,7 +104,7 @@ def bound_between(reach: Any, outer: Scalars, shared: Scalars) -> MotionBound:
 
 
 def _after(before: PathSums, parent: Body | None, body: Body, q: Scalars, phi: Scalars) -> PathSums:
-    """Return the sums of a body from those ``before`` of its parent, by including the body's joint."""
+    """Return the sums of a body: the sums ``before`` of its parent, and the terms of the body's joint."""
     joint = body.joint
     if body.coupling is not None:
         q, phi = body.coupling.q(q), body.coupling.v(phi)

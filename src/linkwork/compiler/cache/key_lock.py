@@ -48,13 +48,13 @@ class _BusyError(Exception):
 
 
 class KeyLock(io.IOBase):
-    """The lock of a name in a directory; it is used by `run`, or by `attempt` and `release`.
+    """Lock between threads and processes, by a file of this name in a directory: `run`, or `attempt` and `release`.
 
-    Another thread or process may have done the work before this lock was acquired, with or without a wait: look again
-    under the lock.  ``warn`` is called with a message if the wait ends without the lock.
+    Another thread or process may have done the work before this lock was acquired, even without a wait.  So the caller
+    checks again once it has the lock.  ``warn`` is called with a message if the wait ends without the lock.
 
-    A ``with`` statement acquires nothing and releases the lock that is acquired inside of it, whatever a signal handler
-    raises: its methods are written in C, and so is ``close``, which closes the locked file.
+    A ``with`` statement does not acquire the lock; its end releases a lock that was acquired inside.  An exception of
+    a signal handler cannot prevent that: the methods of ``with`` and ``close``, which closes the file, are in C.
     """
 
     def __init__(self, folder: Path, name: str, warn: Callable[[str], object] = lambda message: None) -> None:

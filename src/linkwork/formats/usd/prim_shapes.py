@@ -39,8 +39,8 @@ _CYCLES = {"X": (1, 2, 0), "Y": (2, 0, 1), "Z": (0, 1, 2)}  # axes of the prim t
 def read_shape(reader: PrimReader, prim: Any, matrix: np.ndarray, *, collides: bool) -> Geometry | None:
     """Return the shape of a geometric prim; None, after a warning or an error, if linkwork has no such shape.
 
-    ``matrix`` (4, 4) leads from the prim's coordinates to those of its link [m].  A collision shape is ``collides``:
-    then a mesh is its convex hull.
+    ``matrix`` (4, 4) transforms the prim's coordinates to its link's coordinates [m].  ``collides`` is True for a
+    collision shape; the shape of a collision mesh is its convex hull.
     """
     kind = str(prim.GetTypeName())
     if not (np.isfinite(matrix).all() and np.abs(matrix).max() <= LARGEST):

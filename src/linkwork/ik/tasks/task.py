@@ -218,7 +218,10 @@ class Task(ABC):
         return None
 
     def rows(self, state: TaskKinematics, target: Scalars) -> TaskRows:
-        """Compute errors and Jacobian in a state, for a ``target`` as in `errors`, which the default differentiates."""
+        """Compute errors and their Jacobian in a state, for a ``target`` as in `errors`.
+
+        The default differentiates `errors`; override it for a Jacobian in closed form.
+        """
         if type(self).errors is Task.errors:
             raise TypeError(f"{type(self).__name__}: a task needs a method `errors`, or `rows`")
         return state.derived(lambda moved: self.errors(moved, target))

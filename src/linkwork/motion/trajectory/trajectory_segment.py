@@ -295,7 +295,10 @@ class Section:
         return Section(self.space, self.kind, arrays, start, end, clock, self.robot)
 
     def carried_by(self, robot: Any) -> Section:
-        """Return the section as the motion of another robot with the same joints; None for the trajectory's robot."""
+        """Return the section with ``robot`` as its robot; None is the robot of the trajectory.
+
+        The robot has the same joints as the section's present robot.
+        """
         return Section(self.space, self.kind, self.arrays, self.start, self.end, self.clock, robot)
 
     def starting_at(self, start: float) -> Section:

@@ -100,7 +100,7 @@ def _environment(commit: str | None) -> Iterator[None]:
 
 
 def _folders(module: ModuleType, path: str, further: Folders | None) -> Folders:
-    """Return the folders in which a description names its files; a dict of further folders gives a dict."""
+    """Return the folders of a description's packages and the ``further`` folders: a dict if either has names."""
     stated = [str(getattr(module, x)) for x in ("PACKAGE_PATH", "REPOSITORY_PATH") if hasattr(module, x)]
     packages = {str(key): str(value) for key, value in getattr(module, "XACRO_PACKAGE_PATHS", {}).items()}
     if isinstance(further, Mapping) or packages:

@@ -63,7 +63,7 @@ def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tr
 
 
 def _with_polytopes(tree: Tree, answer: Answer) -> Tree:
-    """Return the tree with polytopes of an answer instead of the meshes that `isolated_task` created."""
+    """Return the tree with an answer's polytopes; they replace the meshes that `isolated_task` inserted for them."""
     excesses = [float(x) for x in answer.data["overestimates"]]
     polytopes = {f"{POLYTOPE}{k}": excess for k, excess in enumerate(excesses)}
     known: dict[str, Polytope] = {}

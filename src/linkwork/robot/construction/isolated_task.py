@@ -40,9 +40,9 @@ def tree_of_request(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any
 
 
 def _without_polytopes(tree: Tree) -> tuple[Tree, dict[str, np.ndarray], list[float]]:
-    """Return the tree with meshes instead of polytopes; the points are arrays by the names of these meshes.
+    """Return the tree with a mesh in place of each polytope, the polytopes' points by mesh name, and overestimates.
 
-    Text of many points is slow, and would need their hulls, which are computed when they are first used.
+    Points travel as arrays, because their text would be slow and would need hulls, which are computed on first use.
     """
     arrays: dict[str, np.ndarray] = {}
     meshes: dict[int, Mesh] = {}

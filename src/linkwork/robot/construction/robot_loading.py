@@ -205,9 +205,9 @@ def _untrusted(path: str | os.PathLike[str], options: Options, chosen: Format | 
 
 
 def _needs_process(chosen: Format, options: Options) -> bool:
-    """Return True if a parser outside of linkwork and Python reads a file: then another process does.
+    """Return True if another process has to read an untrusted file: its parser is neither linkwork's nor Python's.
 
-    Formats of the user are unknown there.
+    The other process does not know user-defined formats, so the result is False for them.
     """
     loops = "" if options.loops is None else os.path.splitext(path_text(options.loops))[1].lower()
     is_own = isinstance(chosen.reader, str) and chosen.reader.startswith("linkwork.")

@@ -66,7 +66,7 @@ def _sizes(t: Trial) -> list[float]:
 def _names(t: Trial) -> list[float]:
     """Raise ValueError for invalid units and names of coordinates, else return no errors.
 
-    Units must be known, those of v the rates of those of q if q̇ = v, and names must be distinct strings.
+    Units must be known, and names must be distinct strings.  If q̇ = v, the units of v must be the rates of q's units.
     """
     j = t.type
     for name, units, known in (("q_units", j.q_units, _UNITS), ("v_units", j.v_units, _UNITS.values())):

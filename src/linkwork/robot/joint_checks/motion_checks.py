@@ -26,9 +26,9 @@ __all__ = ["MOTION", "REACHED", "reaches"]
 
 
 def _zero(t: Trial) -> list[float]:
-    """Return the difference of X(zero) from the identity.
+    """Return the error of X(zero) = identity; no error if X is not the identity at any configuration near zero.
 
-    It is no error if no configuration near zero has the identity.  Raises ValueError if one has.
+    Raises ValueError if X(zero) is not the identity, but X(q) is at a configuration q near zero.
     """
     error, q = _from_identity(t.type, t.type.zero()), [float(x) for x in t.type.zero()]
     if error <= TOLERANCE:
@@ -326,7 +326,8 @@ def _configuration(t: Trial) -> list[float]:
 def _velocity(t: Trial) -> list[float]:
     """Return the errors of velocities that ``velocity_from_twist`` computes.
 
-    They must be exact for the joint's own twists; for others the remaining twist must be orthogonal to S.
+    Velocities must be exact for twists of the joint.  For any other twist V, the residual S v − V must be orthogonal
+    to S.
     """
     rng, errors = np.random.default_rng(13), []
     for q, v in t.states():

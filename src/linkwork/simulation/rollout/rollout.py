@@ -340,7 +340,7 @@ def rolled(
                     return and_(and_(lt(pair[0], every), lt(now.steps, last)), lt(now.status, 0.5))
 
                 def until_far(pair: Any) -> Any:
-                    """Return the state after a series of undivided steps and the divided step that ends it, if any."""
+                    """Advance the state by whole steps, then by the step with substeps that ends their series."""
 
                     def whole(x: Any) -> Any:
                         return and_(going(x), lt(x[1].is_far[0], 0.5))

@@ -111,7 +111,10 @@ def resisted_velocity(tree: Tree, M: Matrix, v: Scalars, h: Any, forces: Scalars
 
 
 def next_velocities(z: Scalars, after: Scalars) -> list[Any]:
-    """Return the velocities of the next linearisation, from those of the last one and its solution."""
+    """Return the velocities at which to linearise next: those of the solution, 0 where the sign has changed.
+
+    ``z`` are the velocities of the last linearisation, and ``after`` are the velocities of its solution.
+    """
     return [where(lt(a * b, 0.0), 0.0, b) for a, b in zip(z, after, strict=True)]
 
 
