@@ -9,8 +9,10 @@ import fnmatch
 import os
 import tempfile
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest import mock
 
 import pytest
 
@@ -34,24 +36,6 @@ LIBRARIES = {
 """Libraries that are not installed, with the reasons: tests and files that import them are skipped."""
 
 
-def pytest_configure() -> None:
-    """Skip tests that make symbolic links, where links are not seen as such."""
-    with tempfile.TemporaryDirectory() as folder:
-        file, link = Path(folder, "file"), Path(folder, "link")
-        file.touch()
-        try:
-            os.symlink(file, link)
-        except OSError:
-            return
-        if link.is_symlink():
-            return
-
-    def symlink(*_: Any, **__: Any) -> NoReturn:
-        pytest.skip("Wine: symbolic links, which look like files and folders")
-
-    os.symlink = symlink
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip the tests that `LACKS` names."""
     for item in items:
@@ -62,9 +46,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Skip a test that imports one of `LIBRARIES`."""
+    """Skip a test that imports one of `LIBRARIES`, or makes a symbolic link where links are not seen as such."""
     try:
-        return (yield)
+        if _has_symbolic_links():
+            return (yield)
+        with mock.patch.object(os, "symlink", _no_symlink):  # pytest itself makes links before
+            return (yield)
     except ImportError as error:
         reason = _reason(str(error))
         if reason is None:
@@ -83,6 +70,23 @@ def pytest_make_collect_report(
     if reason is not None:
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Wine: {reason}")
     return report
+
+
+@cache
+def _has_symbolic_links() -> bool:
+    """Return False if the system makes symbolic links that look like files."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, link = Path(folder, "file"), Path(folder, "link")
+        file.touch()
+        try:
+            os.symlink(file, link)
+        except OSError:
+            return True  # an error that the test itself shows
+        return link.is_symlink()
+
+
+def _no_symlink(*_: Any, **__: Any) -> NoReturn:
+    pytest.skip("Wine: symbolic links, which look like files and folders")
 
 
 def _reason(message: str) -> str | None:
