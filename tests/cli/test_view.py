@@ -80,6 +80,7 @@ def test_wrong_usage_of_the_view_command_is_refused(linkwork, tmp_path):
 
 
 def test_view_command_draws_the_whole_motion_in_a_picture(linkwork, monkeypatch, tmp_path):
+    pytest.importorskip("playwright")
     robot = lw.load("double_pendulum")
     file, drawn = tmp_path / "path.npz", []
     robot.spline([0.0, 2.0], [[0.0, 0.0], [1.0, -0.5]]).save(file)
