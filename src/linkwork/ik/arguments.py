@@ -166,10 +166,11 @@ def wide_tolerances(tree: Tree, tasks: Iterable[Task]) -> np.ndarray:
 
 
 def freed(tasks: tuple[Task, ...], tolerances: np.ndarray, wide: WideRows, solver: str) -> tuple[Task, ...]:
-    """Return the tasks; those whose errors may remain in single axes are replaced by `Task.freed`.
+    """Return the tasks, in which `Task.freed` replaces each task with free errors.
 
-    These are errors with an infinite tolerance, or of a group of one in ``wide``; for solvers that treat wide
-    tolerances as ranges, of any group.  ``tolerances`` has an entry for each error of all tasks.
+    An error is free if its tolerance is infinite, or if it is alone in a group of ``wide``.  For solvers that treat
+    wide tolerances as ranges, all errors in ``wide`` are free.  ``tolerances`` has an entry for each error of all
+    tasks.
     """
     free = np.isinf(tolerances)
     free[[k for group in wide if len(group) == 1 or solver not in AIMED for k in group]] = True

@@ -151,9 +151,9 @@ class DifferentialIK:
     def velocity(self, q: Any, *, v_last: Any = None, **targets: Any) -> VelocityResult:
         """Compute the velocity (..., nv) at q (..., nq) for targets by task name, one state or a batch.
 
-        ``v_last`` (..., nv) is the previous velocity for acceleration limits; zero by default, and without the robot's
-        own ones.  Raises ValueError for targets that are missing, of the wrong shape, not finite or not rotations, and
-        UnknownNameError for targets of unknown tasks.
+        ``v_last`` (..., nv) is the previous velocity, which acceleration limits need.  By default it is zero, and the
+        robot's own acceleration limits do not apply.  Raises ValueError for targets that are missing, of the wrong
+        shape, not finite or not rotations, and UnknownNameError for targets of unknown tasks.
         """
         robot, caller = self.robot, self.caller
         q = read_configuration(robot, caller, "q", q)
@@ -266,7 +266,7 @@ def _kernel(
 
 
 def limit_sides(stack: Stack, q: Scalars, delta: Scalars) -> list[Any]:
-    """Return for each limit of `LimitRange` tasks 1 if the step δ reaches the upper one, −1 the lower, else 0."""
+    """Return, for each limit of `LimitRange` tasks, 1 if step δ reaches the upper bound, −1 the lower, else 0."""
     at, owners = stack.at(q), [stack.tasks[k] for k in stack.owners]
     result = []
     for task, e, row, (low, high) in zip(owners, at.errors, at.rows, stack.ranges, strict=True):

@@ -146,7 +146,7 @@ def solver_kernel(
 
 
 def _wound_as(tree: Tree, tasks: Sequence[Task], bounded: frozenset[int], q_init: Scalars, q: Scalars) -> list[Any]:
-    """Return the same poses as at q with angles and quaternions as near to those of ``q_init`` as they can be.
+    """Return the configuration with the poses of q whose angles and quaternions are nearest to ``q_init``.
 
     Full revolutions are removed from angles without limits, and quaternions have the sign of the nearer one.
     """

@@ -224,7 +224,8 @@ class InverseKinematicsMethods(RobotBase):
         a floating base), and ``speed`` (a dict by joint of the norm of its velocity; for a floating base, the norms of
         the angular and the linear velocity).  Velocity limits always hold.  Position limits have the next priority,
         then acceleration limits.
-        ``v_last`` (..., nv): previous velocity for acceleration limits; zero by default, and without the robot's own.
+        ``v_last`` (..., nv): previous velocity, which acceleration limits need; by default it is zero, and the robot's
+        own acceleration limits do not apply.
         ``locked``: joints that do not move.
 
         The result has ``v`` (..., nv), ``success``, ``status``, ``errors``, ``active``, ``at_limits``.  For repeated

@@ -48,8 +48,8 @@ def scale_factors(
     """Return factors of the components' scales, which make a search independent of units, and sizes, as (2, rows).
 
     The factor of a constraint follows from its compliance, the smallest one over the ``configurations`` (n, nq), with
-    variables ``u`` of a step and parameters ``p``.  It is 1 for constraints of unknown compliance.  That of costs
-    follows from their unit, as does `cost_unit` from it.
+    variables ``u`` of a step and parameters ``p``.  It is 1 for constraints of unknown compliance.  The factor of
+    costs follows from their unit; `cost_unit` reads it.
 
     The size of a constraint's component is its largest change if each coordinate changes by its unit; 0 if unknown.
     """

@@ -209,7 +209,7 @@ class _Search:
         return _Rows(arrays[0], arrays[1], arrays[2], lines_of, np.array(terms), np.array(positions))
 
     def _unit(self, point: Mapping[str, Array]) -> Array:
-        """Return the unit of each unknown; that of variables and parameters is about their magnitude."""
+        """Return the unit of each unknown; variables and parameters have units of about their magnitude."""
         program = self.program
         unit = np.broadcast_to([*program.units, *program.variable_units], (program.steps, program.width)).copy()
         if "u" in point:

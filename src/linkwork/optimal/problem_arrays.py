@@ -73,7 +73,7 @@ class PreparedProblem:
 
     @cached_property
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the search's state, in order."""
+        """Shapes of the arrays of the search's state, by name, in the kernel's order."""
         return state_shapes(self.program)
 
     @cached_property

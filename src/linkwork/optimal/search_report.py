@@ -3,8 +3,8 @@
 A cost without a lower bound is recognised by its values along directions, at lengths up to `LONGEST`.  Terms of kind
 "cost" that are linear in accelerations have no bound; those that are quadratic in velocities, as torques, have neither
 a bound nor a direction along which they fall everywhere.  So at each length the lowest of several directions counts.
-The lengths grow by factors of ten.  A cost that falls by as much from each to the next, as −log x does, has no lower
-bound.  It is no proof: a minimum beyond these lengths is not excluded.
+The lengths grow by factors of ten.  A cost that falls by as much from each length to the next, as −log x does, has no
+lower bound.  This is no proof: a minimum beyond these lengths is not excluded.
 """
 
 from __future__ import annotations

@@ -114,9 +114,9 @@ def _along_frame(robot: Any, actuator: Actuator, q: Any) -> tuple[list[Any], Any
 
 
 def _moving_both(tree: Tree, frame: str, reference: str) -> tuple[dict[int, bool], int]:
-    """Return the velocities of joints that move two frames together, and the last body that both frames are behind.
+    """Return indices in v of the joints that carry both frames, and the last body that carries both.
 
-    A velocity maps to True if it also moves a joint between the frames: joints that follow others share it.
+    An index maps to True if a joint between the frames has the same velocity: the joint follows the other.
     """
     paths: list[set[int]] = []
     for name in (frame, reference):

@@ -45,7 +45,8 @@ _SAME = 1e-9  # accepted relative difference of a controller's own time step
 def for_step(caller: str, controller: Any, h: float, inner: int) -> Any:
     """Return a controller for evaluations every h [s]; raise ValueError if it has another time step.
 
-    There are ``inner`` steps with constant accelerations between two, or 0 if accelerations vary continuously.  The
+    ``inner`` is the number of steps of constant acceleration between two evaluations, 0 if accelerations vary
+    continuously.  The
     step of a controller, or of one that it contains as ``law``, is its attribute ``dt`` [s].
     """
     for_this_step = getattr(controller, "_with_step", None)

@@ -127,7 +127,7 @@ class OutputForm:
         return [x for x, constant in zip(_flat(robot, command)[0], self.constants, strict=True) if constant is None]
 
     def command(self, robot: Any, varying: Scalars) -> ControlOutput:
-        """Return the controller's output with these elements, and its constant ones."""
+        """Return the controller's output with the elements ``varying``; the other elements are its constants."""
         elements = iter(varying)
         every = [next(elements) if constant is None else constant for constant in self.constants]
         wrenches = {}

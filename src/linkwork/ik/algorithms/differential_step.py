@@ -83,7 +83,7 @@ class Cost:
     def minimum(
         self, solve: Solve, sources: Sequence[Source | None] = (), origin: Scalars = (), guess: Scalars | None = None
     ) -> BoundedSolution:
-        """Return the solution ``solve(D, c, guess)``, or where its step is not accepted, that with a larger diagonal.
+        """Return the solution ``solve(D, c, guess)``; if its step is rejected, the solution with a larger diagonal.
 
         ``solve`` also returns the multipliers of constraints, whose ``sources`` are None for linear ones.  The step
         ``origin`` satisfies these constraints; it is zero without any.  The larger diagonal damps changes of this step.
@@ -98,7 +98,7 @@ class Cost:
         is_proven = and_(lt(0.5, undamped.least), le(most, (1.0 - _SHARE) * promise + _NO_COST))
 
         def judged(x: Scalars, least: Any, promise: Any, before: Any) -> tuple[Any, Any]:
-            """Return 1 for a step that is refused, else 0, and by how much it falls short of its promise."""
+            """Return 1 for a rejected step, else 0, and the predicted minus the actual reduction of the cost."""
             reduction = model.actual(x) - before
             suits = and_(lt(0.5, least), le(_SHARE * promise, reduction + _NO_COST))
             return where(suits, 0.0, 1.0), promise - reduction
@@ -308,7 +308,7 @@ class _Curved:
 
 
 def _curved(stack: Stack, at: Stacked, rows: Collection[int]) -> list[list[int]]:
-    """Return those of the errors ``rows`` whose Jacobian is not constant, by task and unit."""
+    """Return the indices in ``rows`` of errors whose Jacobian is not constant, grouped by task and unit."""
     groups: dict[tuple[int, str], list[int]] = {}
     for i, (owner, unit) in enumerate(zip(stack.owners, stack.units, strict=True)):
         is_linear = stack.tasks[owner].of_velocity or all(x.__class__ is float for x in at.rows[i])

@@ -181,7 +181,8 @@ def cascade_step(
 ) -> VelocityStep:
     """Return the velocity for hard tasks and several levels of soft tasks.
 
-    ``norms`` are as in `velocity_step`; a first solution without them determines the box in each ball.
+    ``norms`` are as in `velocity_step`.  A first solution without norm limits gives the direction of the box that
+    replaces each ball.
     """
     if norms:
         unconstrained = (

@@ -214,8 +214,9 @@ def acceleration_range(
 ) -> tuple[Any, Any]:
     """Return the lowest and the highest permitted acceleration of a coordinate x with the velocity v.
 
-    The limits are those of x and the largest ``speed``, with the deceleration ``braking``; infinite ones are floats.
-    They hold for accelerations that exceed the range by ``error``.  ``room`` is left to limits of x and of v besides.
+    The range keeps x within ``lower`` and ``upper``, and |v| within ``speed``, if x can decelerate at ``braking``.
+    Infinite limits are floats.  The limits also hold if the acceleration exceeds the range by ``error``.  ``room`` is
+    an additional margin to the limits of x and of v.
     """
     low: Any = -_INF
     high: Any = _INF

@@ -208,9 +208,9 @@ class Stack:
         ]
 
     def beyond_tolerances(self, rows: Sequence[Scalars], beyond: Scalars) -> Stacked:
-        """Return the range violations without their wide tolerances, with the Jacobian; both are 0 within tolerance.
+        """Return the range violations in excess of wide tolerances, with their Jacobian; 0 within tolerance.
 
-        For a group, the first row is that of the norm.
+        The tolerance of a group bounds a norm: the group's first row is the excess of this norm, its other rows are 0.
         """
         result = Stacked([*beyond], [*map(list, rows)])
         for group in self.wide:

@@ -63,7 +63,7 @@ def ranges_of(caller: str, lower: Any, upper: Any) -> tuple[Any, Any]:
 
 
 def read_values(name: str, argument: str, unit: str, value: Any, below: float | None) -> float | tuple[float, ...]:
-    """Return a field of a task as a float, or as a tuple with one for each error.
+    """Return a field of a task as a float, or as a tuple with a float for each error.
 
     A weight is at least zero and below ``below``; a tolerance (``below`` None) is positive and may be infinite.
     Raises ValueError.
@@ -89,7 +89,10 @@ def read_values(name: str, argument: str, unit: str, value: Any, below: float | 
 
 
 class PoseTolerance(tuple[float, ...]):
-    """Tolerances of the errors of a pose or position; those of the units ``whole`` bound a norm together."""
+    """Tolerances of the errors of a pose or position.
+
+    Errors with a unit in ``whole`` ("m", "rad") share a tolerance, which bounds their norm.
+    """
 
     whole: tuple[str, ...]
 

@@ -210,10 +210,7 @@ class PathProgram:
 
     @cached_property
     def partial_at_start(self) -> tuple[int, ...]:
-        """Indices of the terms with only their first components at the beginning of a path.
-
-        There are none for a path with a start.
-        """
+        """Indices of terms of which only the first components apply at the beginning of a path; empty with a start."""
         if self.started:
             return ()
         return tuple(k for k, term in enumerate(self.terms) if 0 < term.feature.rows_without_past < term.count)
@@ -224,7 +221,7 @@ class PathProgram:
         return term.feature.rows_without_past if k in self.partial_at_start and t < term.feature.depth else term.count
 
     def forces_of(self, terms: Sequence[int]) -> dict[int, slice]:
-        """Return the slice of each constraint's multipliers in those of all ``terms``, by index of the term."""
+        """Return the slice of each constraint in the multipliers of all ``terms``, by index of the term."""
         slices, start = {}, 0
         for k in terms:
             if self.terms[k].hard:

@@ -163,7 +163,7 @@ def columns_of(program: PathProgram, w: PathWindow, jacobian: FeatureJacobian, r
 def term_derivatives(
     program: PathProgram, w: PathWindow, request: TermRequest, terms: LocalTerms, curvature: Any = None
 ) -> None:
-    """Add a term's merit, gradient and Gauss–Newton matrix to ``terms``, those of its step.
+    """Add a term's merit, gradient and Gauss–Newton matrix to the sums of its step, ``terms``.
 
     Second derivatives of the term's values are added as well: completely for costs, and multiplied by ``curvature``
     for other terms, unless it is None.
@@ -194,9 +194,9 @@ def term_derivatives(
 
 
 def _merged(lines: list[dict[int, Any]], rows: list[tuple[Any, Any]]) -> list[tuple[dict[int, Any], Any, Any]]:
-    """Return rows of a Jacobian, merged if equal up to the sign, with their forces and curvatures.
+    """Merge rows of a Jacobian that are equal up to the sign, and add their forces and curvatures.
 
-    Such rows are those of two bounds of a quantity.  Their forces and curvatures are added.
+    Such rows come from the two bounds of a quantity.
     """
     groups: dict[Any, tuple[dict[int, Any], Any, Any]] = {}
     for line, (force, curvature) in zip(lines, rows, strict=True):

@@ -230,7 +230,7 @@ class JointForces:
         *,
         rows: Container[int] | None = None,
     ) -> TorqueDerivatives:
-        """Return the derivatives of τ by q, v, a and forces, by those of inverse dynamics.
+        """Return the derivatives of τ by q, v, a and forces, from the derivatives of inverse dynamics.
 
         ``rows`` are the indices in τ whose derivatives are needed, None for all; other rows are incomplete.
         """
@@ -297,7 +297,7 @@ class JointForces:
         return rates_of_some(self.tree, [force.constraint], q, [0.0] * self.tree.nv, self.time).rows
 
     def _minus_constraint_forces(self, q: Scalars, tau: list[Any], forces: Mapping[str, Scalars]) -> list[Any]:
-        """Return joint forces ``tau`` minus those of constraints, Gᵀ λ."""
+        """Return joint forces ``tau`` minus the joint forces of constraints, Gᵀ λ."""
         for constraint in self._constraint_forces:
             for row, force in zip(self._constraint_jacobian(constraint, q), forces[constraint.name], strict=True):
                 tau = [x if is_zero(y) else x - y * force for x, y in zip(tau, row, strict=True)]

@@ -268,7 +268,7 @@ class Feature(ABC):
         return self.jacobian(w, target).values
 
     def jacobian(self, w: Window, target: Scalars) -> FeatureJacobian:
-        """Return values and Jacobian in a window w, for a ``target`` as in `values`, which the default differentiates.
+        """Return values and Jacobian in a window w, for a ``target`` as in `values`; by default by differentiation.
 
         It may omit terms that vanish with the values (Gauss–Newton approximation).
         """

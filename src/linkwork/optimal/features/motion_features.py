@@ -162,7 +162,7 @@ class _DecisionFeature(Feature):
 @public_constructor
 @dataclass(frozen=True)
 class VariableFeature(_DecisionFeature):
-    """Values of a decision variable of each step, the one with the feature's name."""
+    """Values, at each step, of the decision variable that has the feature's name."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.variables(self.name)
@@ -171,7 +171,7 @@ class VariableFeature(_DecisionFeature):
 @public_constructor
 @dataclass(frozen=True)
 class ParameterFeature(_DecisionFeature):
-    """Values of a parameter of the whole path, the one with the feature's name."""
+    """Values of the path parameter that has the feature's name."""
 
     def values(self, w: Window, target: Scalars) -> list[Any]:
         return w.parameter(self.name)

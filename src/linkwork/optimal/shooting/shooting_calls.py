@@ -134,7 +134,7 @@ def _running(outputs: Arrays) -> Array:
 
 
 def _merged(old: Arrays, new: Arrays) -> Arrays:
-    """Return the new outputs of searches that were still running, and the old ones of those that had ended."""
+    """Merge outputs of searches: ``new`` outputs if a search was running, ``old`` outputs if it had ended."""
     if not old:
         return new
     running = _running(old)

@@ -100,7 +100,7 @@ def _moving_steps(prepared: Any, by: str) -> tuple[int, ...]:
 
 
 def _by_start(conditions: _MotionConditions, moved: Array, H: Array, J: Array) -> tuple[Array, Array]:
-    """Return the derivatives of all steps' gradients and components, from those ``moved`` of the initial state.
+    """Return derivatives of all steps' gradients and components, from the derivatives ``moved`` of the initial state.
 
     They are zero except in the first step.
     """

@@ -119,9 +119,9 @@ def _with_armature(body: Body, armature: bool) -> Inertia | None:
 
 
 def rotor_force(tree: Tree, q: Scalars, v: Scalars, flying: bool = True) -> list[Any]:
-    """Return the gyroscopic force of the joints' armature (nv), as a step treats it.
+    """Return the gyroscopic force of the joints' armature (nv) in a step.
 
-    It is zero for free bodies that fly with it, and in the axes of the step's start for others.
+    It is zero for free bodies whose flight includes it; for other bodies it is in the axes of the step's start.
     """
     result = gyroscopic_force(tree, q, v)
     for body in free_bodies(tree, flying, armature=True):

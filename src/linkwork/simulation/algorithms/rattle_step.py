@@ -295,7 +295,7 @@ class RattleStep:
         return ProgramEnergy(acts, strikes, [0.5 * (a * b) for a, b in zip(tangent, leaving, strict=True)])
 
     def _impulses(self, acts: Any) -> list[Any]:
-        """Return the impulses of the constraints (nc) at the start: of the first half, and of both where one acts."""
+        """Return the constraint impulses (nc) at the start: of the first half step, plus the second if ``acts``."""
         factored = self.shared.factored(self.q, self.t, FLAT)
         w, leaving = self.unbounded.w, self.mechanics.leaving_momentum(self.q, self.unbounded.w, self.h)
         slowed = self.resistance.slowed(self.q, self.v)(w)

@@ -127,7 +127,7 @@ def check_names(materials: Materials, known: Iterable[str]) -> None:
 def material_of(
     materials: Materials, a: str, b: str, frictions: tuple[float | None, float | None] = (None, None)
 ) -> ContactMaterial:
-    """Return the material of a pair: its own, else the combination of both.
+    """Return the material of a pair of shapes: the pair's own material, else a combination of the shapes' materials.
 
     A link or obstacle without a material has the one for all, else `ContactMaterial()` with the friction of its shape,
     if that is known: ``frictions`` are those of both shapes.

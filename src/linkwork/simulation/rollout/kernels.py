@@ -199,9 +199,9 @@ def _split(setup: SimulationSetup) -> tuple[SimulationSetup, dict[str, Any]]:
 
 
 def _joined(bare: SimulationSetup, inputs: Mapping[str, Any]) -> tuple[SimulationSetup, list[Any], Any]:
-    """Return the setup with kernel inputs instead of placeholders, the other inputs by group, and a count.
+    """Return the setup with kernel inputs for placeholders, other inputs by group, and steps between records.
 
-    This is the number of steps between two records, None if it is not an input.
+    The number of steps between records is None if it is not an input.
     """
     groups = [inputs.get(name, {}) for name in ("inputs", "signals", "parameters")]
     if bare.contacts is not None:

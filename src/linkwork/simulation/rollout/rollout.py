@@ -153,7 +153,7 @@ def rolled(
         return q, v, forces if bounded else diagnostics
 
     def may_gain(acting: SimulatedDynamics, bounded: bool) -> bool:
-        """Return True if steps are divided where springs add energy, which needs a step without a program."""
+        """Return True if steps in which springs may add energy are divided; never if a contact program is solved."""
         return not bounded and acting.may_gain
 
     def parts_of(acting: SimulatedDynamics, tau: Any, width: Any) -> Any:

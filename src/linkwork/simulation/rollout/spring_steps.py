@@ -113,7 +113,7 @@ class IndependentInertias(NamedTuple):
 
     @staticmethod
     def of(robot: Any, values: Scalars) -> IndependentInertias:
-        """Return the inertias from those of all rows, in their order."""
+        """Return the inertias from a list of the inertias of v and then of all rows of loop joints."""
         n, loops = int(robot.nv), dict[str, tuple[Any, ...]]()
         for row, x in zip(loop_rows(robot.tree, robot.neutral().tolist(), every=True), values[n:], strict=True):
             loops[row.owner] = (*loops.get(row.owner, ()), x)
@@ -290,8 +290,9 @@ def warn_of_implicit_springs(
 ) -> None:
     """Warn of the stiffest spring that a step of h [s] damps more than its own damper does.
 
-    ``parameters`` are stiffness and damping that replace parameters of the robot, by name.  ``rates`` are those with
-    all parameters, if they differ.  Elements of both are arrays over environments, whose shape is ``leading``.
+    ``parameters`` are stiffness and damping, by name, that replace parameters of the robot.  ``rates`` are the rates of
+    springs with all parameters, None if these are the robot's own.  Elements of both are arrays over environments,
+    whose shape is ``leading``.
     """
     each = _joint_rates(robot.with_parameters(dict(parameters)) if parameters else robot, robot, rates)
     owners: dict[str, tuple[Any, Any]] = dict(owner_rates(robot))
@@ -365,7 +366,7 @@ def _has_jumping(tree: Tree) -> bool:
 
 
 def _jumping(joint: JointType, closes: bool) -> tuple[int, ...]:
-    """Return the indices of the deflections of a joint's springs that are those of a shortest rotation.
+    """Return the indices of a joint's spring deflections that jump at half a revolution: shortest rotations.
 
     Angles of joints in the tree count their revolutions.  The pose of a joint that closes a loop has no count.
     """

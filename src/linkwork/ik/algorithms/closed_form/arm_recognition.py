@@ -169,7 +169,7 @@ def _family(arm: AxisGeometry) -> tuple[list[str], Solver] | None:
 
 
 def _pairs(arm: AxisGeometry, pairs: Sequence[int]) -> list[str]:
-    """Describe those of the axes k and k + 1, for each k of ``pairs``, that are parallel or intersect."""
+    """Describe the neighbouring axes (k, k + 1), for k in ``pairs``, that are parallel or intersect."""
     names = ("first", "second", "third", "fourth", "fifth", "sixth")
     descriptions = []
     for k in pairs:

@@ -126,7 +126,7 @@ def _with_tolerance(axes: Sequence[JointAxis], short: float) -> AxisGeometry | N
 
 
 def _normal(first: JointAxis, second: JointAxis, start: Vec3, short: float) -> _Normal | None:
-    """Return the common normal; of parallel axes, the one at the point ``start`` of the first."""
+    """Return the common normal of two axes; if they are parallel, it passes through ``start`` on the first axis."""
     z, w = first.direction, second.direction
     normal, offset_vector = z.cross(w), second.point - first.point
     sin, cos = math.hypot(*normal), z.dot(w)

@@ -85,7 +85,7 @@ class RobotDynamics(Dynamics):
 
     @property
     def staggers(self) -> bool:
-        """True if configurations are those of the middles of steps, which follow from velocities."""
+        """True if configurations are in the middles of steps, where they follow from velocities."""
         return self.integrator != "runge_kutta_4"
 
     def at(self, data: Scalars) -> Dynamics:
@@ -98,7 +98,7 @@ class RobotDynamics(Dynamics):
         return self.passive and self.integrator == INTEGRATORS[0] and resists(self.tree)
 
     def by_begin(self, x: Scalars, rows: Matrix) -> Matrix:
-        """Return derivatives by the state at the beginning of a step, from those ``rows`` (..., 2nv) by its state x."""
+        """Convert derivatives ``rows`` (..., 2nv) by a step's state x to derivatives by the state at its beginning."""
         if not self.staggers:
             return rows
         (q, v), n, half = self.split_state(x), self.tree.nv, 0.5 * self.h

@@ -56,7 +56,7 @@ def resists(tree: Tree) -> bool:
 
 
 def friction_velocities(tree: Tree) -> list[Any]:
-    """Return the friction velocity of each velocity (nv); an empty list if no joint has dry friction."""
+    """Return the joints' friction velocities (nv); an empty list if no joint has dry friction."""
     dry = dry_parameters(tree)
     return [] if all(is_zero(law.sliding) for law in dry) else [law.velocity for law in dry]
 
@@ -125,7 +125,7 @@ def velocity_error(z: Scalars, after: Scalars, scales: Scalars) -> Any:
 
 
 def with_diagonal(M: Matrix, diagonal: Scalars) -> Matrix:
-    """Return M with the elements of ``diagonal`` added to its own."""
+    """Return M with ``diagonal`` added to its diagonal."""
     return [[x + diagonal[i] if i == j else x for j, x in enumerate(row)] for i, row in enumerate(M)]
 
 

@@ -81,7 +81,7 @@ def initial_scalars(tolerance: Any, penalty: Any, constrained: bool) -> list[Any
 
 
 class Packing:
-    """Conversion of nested lists of scalars to a flat array, for the state of a compiled loop, and back.
+    """Conversion between nested lists of scalars and a flat array, the state of a compiled loop.
 
     While a kernel is traced, plain floats are the same in all steps; they are stored here and not in the array.
     Outside a trace the array has all values.

@@ -88,10 +88,10 @@ class StepScale(NamedTuple):
 
     @staticmethod
     def of(tree: Tree, gravity: Iterable[Any], h: Any) -> StepScale:
-        """Return the characteristic length of a robot with the pace of its falls, √(g/L), or 1/(5000 h) without any.
+        """Return the characteristic length L of a robot and the rate of its falls, √(g/L); at least about 1/(5000 h).
 
-        The latter vanishes by the 16th power of the fall's units of time in a step.  So steps of a microsecond do not
-        speed up recovery where there is gravity.
+        The lower bound is for scenes without gravity.  It is divided by 1 plus the 16th power of a number proportional
+        to √(g/L) h, and it matters only if gravity is weak or h small.
         """
         L, g = characteristic_length(tree), Vec3.of(stop_gradient([*gravity]))
         pace = sqrt(sqrt(g.dot(g)) * (1.0 / L))
@@ -278,7 +278,7 @@ def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any
 
 
 def _lever(k: int, scale: StepScale) -> Any:
-    """Return the velocity of a point per unit of velocity k, below which the point counts as at rest."""
+    """Return the speed of a point per unit of velocity k that counts as zero if it is smaller."""
     return _LEAST_LEVER * (scale.length if k in scale.turns else 1.0)
 
 

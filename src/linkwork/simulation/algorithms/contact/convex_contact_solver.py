@@ -125,7 +125,7 @@ class ContactProgram:
         return sum((a * a * b for a, b in zip(x, self.scale, strict=True)), 0.0)
 
     def enough(self, terms: Sequence[ContactTerms], rates: Scalars) -> Any:
-        """Return the square of the gradient at which the program counts as solved, for row velocities ``rates``."""
+        """Return the squared norm of the gradient below which the program counts as solved, for row velocities."""
         moving = sum((x * x * row[k] for k, (x, row) in enumerate(zip(self.v, self.A, strict=True))), 0.0)
         size = self.sized(self.push) + moving + self.aimed
         return _ENOUGH * _ENOUGH * size + _ROUNDING * _ROUNDING * self.stiff_size(terms, rates)

@@ -153,7 +153,7 @@ class _Implied(CustomDerivative):
 
 @lru_cache(maxsize=32)
 def _pulled(rule: _Implied, known: tuple[float | None, ...]) -> Region:
-    """Return a region of the graph that computes the gradient of the weighted velocities by the inputs.
+    """Return a region of the graph for the vector–Jacobian product wᵀ ∂v/∂inputs of the solution v.
 
     ``known`` are the inputs that are constants, None for others.  The region takes the other inputs and the weights
     (nv), and returns the gradient by these inputs.
