@@ -228,7 +228,10 @@ class ControlLaw(ABC):
         return self._passive and any(loop.resists for loop in loops_of(self.robot.tree))
 
     def _required_forces(self, q: Any, v: Any, a: Any, friction: Any = DEFAULT.name) -> list[Any]:
-        """Return M a + h (nv) without passive forces, if these count, of joints in the tree and of those in loops."""
+        """Return the joint forces M a + h (nv) of an acceleration; if passive forces count, they are subtracted.
+
+        Passive forces are those of joints in the tree and of loop joints.
+        """
         robot, passive = self.robot, self._passive
         if not self._has_resisting_loops:
             return list(robot.inverse_dynamics(q, v, array(list(a)), passive=passive, friction=friction))

@@ -363,7 +363,7 @@ def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarr
 
 
 def _sampled(robot: Any) -> np.ndarray:
-    """Return random configurations, of a robot with constraints those that satisfy them, or else one."""
+    """Return random configurations that satisfy the constraints; if none is found, one that violates them."""
     drawn: np.ndarray = robot.random_configuration(seed=0, size=_SAMPLES)
     if not any(c.holonomic for c in robot.constraints):
         return drawn
@@ -377,7 +377,7 @@ def _sampled(robot: Any) -> np.ndarray:
 def require_actuation(law: ControlLaw, needed: Any) -> None:
     """Raise ValueError for velocities (nv) that are ``needed`` and not actuated.
 
-    Of a robot with constraints, the actuators have to determine all motions: others push what the task moves.
+    For a robot with constraints, the actuators must determine all motions that the constraints allow.
     """
     robot = law.robot
     idle = law._left_free if robot.constraints else np.setdiff1d(np.flatnonzero(needed), law.acting)

@@ -149,7 +149,7 @@ class EntryReader:
 
 
 def loop_entry(loop: LoopJoint) -> dict[str, Any]:
-    """Return the data of the entry of a joint that closes a loop.  Raises TypeError for a type of the user's."""
+    """Return the data of the entry of a joint that closes a loop.  Raises TypeError for a user-defined type."""
     owner = f"loop {loop.name!r}"
     result = {"name": loop.name, **plain(loop.joint, owner), "frame": loop.relative_to, "other": loop.frame}
     limits = {key: one_or_list(getattr(loop, name)) for key, name in BOUNDS.items() if getattr(loop, name)}

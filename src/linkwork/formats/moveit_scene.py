@@ -132,7 +132,7 @@ class _Reader:
         return shape, X @ inner
 
     def mesh(self) -> Polytope:
-        """Return the convex hull of a mesh: the numbers of vertices and triangles, and both."""
+        """Read a mesh (the numbers of vertices and triangles, then both lists), and return its convex hull."""
         at = self.line
         vertices, triangles = self.count("the number of vertices"), self.count("the number of triangles")
         if not triangles:

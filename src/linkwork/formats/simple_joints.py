@@ -108,7 +108,10 @@ def chain_of(joint: JointType, kinds: Collection[type[JointType]]) -> Chain | No
 
 
 def unreversed(joint: JointType) -> JointType:
-    """Return a reversed joint as a joint of its own type, such as a hinge about the opposite axis; else the joint."""
+    """Return a reversed joint as a joint of its own type, such as a hinge about the opposite axis.
+
+    A joint that is not reversed, or cannot be converted, is returned unchanged.
+    """
     if not isinstance(joint, Reversed):
         return joint
     turned = joint.joint.reversed()

@@ -54,7 +54,7 @@ class Equilibrium(Result):
     """A configuration in which a robot stays at rest, or the last one of a failed search; for a batch, arrays of them.
 
     ``status`` is "solved", "constraints_not_met", "not_found" (no equilibrium nearby), "singular" (the descent ended in
-    a singular configuration that is none) or "max_iterations".
+    a singular configuration without equilibrium) or "max_iterations".
     """
 
     q: np.ndarray  # (..., nq)
@@ -303,7 +303,7 @@ def _bounded_step(gradient: Array, sizes: Array, basis: Array, radius: Array) ->
 
 
 def _left(statics: Statics, state: RestStates) -> tuple[Status, RestStates | None]:
-    """Return the status of a descent whose steps do not improve one state, and a lower state to go on from, or None.
+    """Return the status of a state that no descent step improves, and a lower state from which to continue, or None.
 
     Such states are near a saddle point, or in a singular configuration, from which further motions begin.
     """

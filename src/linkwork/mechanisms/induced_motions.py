@@ -2,8 +2,9 @@
 
 At a dead centre of a motion, the constraint Jacobian G loses rank, and forces have limits only.  The forces that a
 motion requires are r = S τ + Gᵀ λ.  In all other states r is balanced if Tᵀ (r − S τ) = 0, with a basis T of the
-velocities that G permits.  In a dead centre G permits more of them than beside it.  Those that the motion's branch
-permits are limits of the others.  Where G moves with the rate Ġ, they satisfy
+velocities that G permits.  At a dead centre G permits more velocities than
+beside it.  The velocities u that the motion itself can have there are limits of permitted velocities beside it.  With
+the rate Ġ of G along the motion, they satisfy
 
     G u = 0,      wᵀ Ġ u = 0      for each w with wᵀ G = 0,
 

@@ -106,7 +106,7 @@ def robot_spline(
 
 
 def refuse_velocities(caller: str, robot: Any, name: str, expected: np.ndarray, v: np.ndarray) -> None:
-    """Raise ValueError for velocities (n, nv) that differ from those that satisfy the constraints."""
+    """Raise ValueError for velocities v (n, nv) unless they equal ``expected``, which satisfy the constraints."""
     gap = np.abs(expected - v)
     if gap.max(initial=0.0) > 1e-6 * (1.0 + np.abs(v).max(initial=0.0)):
         k = int(gap.max(axis=0).argmax())

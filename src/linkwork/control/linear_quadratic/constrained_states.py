@@ -34,8 +34,8 @@ def reference_forces(
 ) -> Any:
     """Return the joint forces (..., nv) of a motion; with constraints those of the actuators ``acting`` (m,).
 
-    Redundant constraints are not redundant in an open loop, where they bear other forces, so q is projected.  ``time``
-    (...,) [s] is that of constraints that depend on it.
+    q is projected first, because redundant constraints of an open loop would bear forces.  ``time`` (...,) [s] is that
+    of constraints that depend on it.
 
     Raises ValueError if actuators and constraints cannot exert the forces.
     """
@@ -71,7 +71,7 @@ def _timed(robot: Any) -> bool:
 
 
 def at_time(time: Any) -> dict[str, Any]:
-    """Return the option for constraints that depend on time; none if ``time`` is None."""
+    """Return the keyword ``time`` of methods for time-dependent constraints as a dict; {} if it is None."""
     return {} if time is None else {"time": time}
 
 

@@ -77,7 +77,7 @@ class LQRController(ReturnedValue):
 
     @property
     def dt(self) -> float | None:
-        """Time step [s] of a discrete-time regulator, else None: it has to be that of a simulation's controller."""
+        """Time step [s] of a discrete-time regulator, else None; a simulation must evaluate it at this step."""
         return self.step
 
     @overload

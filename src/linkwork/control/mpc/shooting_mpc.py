@@ -152,10 +152,10 @@ class ShootingPlanner:
         return result
 
     def _first(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return configurations from which half a step with v leads as far as joints move that resistances R slow.
+        """Return start configurations from which half a step with v ends where joints slowed by resistances R end.
 
-        Plans begin half a step h after q, where joints with the inertia m move with v/(1 + h R/(2 m v)).  With v itself
-        in steps that do not resolve how a joint stops, each plan would reverse the motion of the last one.
+        Plans begin half a step h after q, where joints with the inertia m move with v/(1 + h R/(2 m v)).  If steps do
+        not resolve how a joint stops, half a step with v itself would reverse the motion from plan to plan.
         """
         if not self._options["passive"] or not self.robot.passive_torque(np.ones(self.robot.nv)).any():
             return q

@@ -34,7 +34,7 @@ class _Unsupported(Exception):
 
 
 def read_actuators(source: CompiledModel, structure: Structure, tendons: dict[int, FixedTendon]) -> Actuators:
-    """Return the actuators of a model that linkwork has; others are reported."""
+    """Return a model's actuators of the kinds that linkwork supports, and report the others."""
     reader = _Reader(source, structure, tendons)
     result = Actuators([], reader.frames, {})
     names = source.own_names("actuator", len(reader.kinds))
@@ -200,7 +200,10 @@ class _Reader:
         return {"frame": joint.child, "wrench": (*gear[:3], 0.0, 0.0, 0.0), "relative_to": frame}
 
     def on_site(self, site: int, reference: int, gear: Sequence[float]) -> dict[str, Any]:
-        """Return a wrench on a site, in its axes, or in those of a reference site, on which the opposite acts."""
+        """Return the arguments of `Actuator` for a wrench on a site, in the axes of the site or of its reference site.
+
+        The opposite wrench acts on the reference site.
+        """
         source = self.source
         bodies = source.array("site_bodyid")
         if not any(gear):
@@ -219,7 +222,7 @@ def _three(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _limit_joints(source: CompiledModel, structure: Structure, actuators: Actuators) -> None:
-    """Apply ranges of the total actuator force of joints that are not symmetric, which efforts cannot state.
+    """Apply asymmetric ranges of joints' total actuator force, which effort limits cannot represent.
 
     Such a range bounds the force of the joint's actuator, if only one acts on the joint and on nothing else.
     """

@@ -1,4 +1,4 @@
-"""Size of what MuJoCo's compiler makes of a model's documents: copies, numbers, vertices and pixels, counted before."""
+"""Size of the model that MuJoCo's compiler would create, counted before: copies, numbers, vertices and pixels."""
 
 from __future__ import annotations
 

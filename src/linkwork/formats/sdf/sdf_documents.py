@@ -115,7 +115,7 @@ class Documents:
         return Document(known.root, known.reader, known.path, outer, known.count)
 
     def _model_file(self, path: str, reader: SdfReader, include: Element) -> str | None:
-        """Return the SDF file of a model's folder, which its model.config names; a file's own path."""
+        """Return the SDF file that the model.config of a model's folder names; the path of a file is unchanged."""
         if not os.path.isdir(path):
             return path
         for name in _MANIFESTS:

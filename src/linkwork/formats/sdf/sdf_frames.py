@@ -74,7 +74,7 @@ class Scope:
         return None
 
     def known(self) -> Iterator[str]:
-        """Return the names inside, and those inside of nested models."""
+        """Return the names in this scope and in nested models."""
         yield from self.names
         for model in self.models:
             if model.inner is not None:

@@ -160,7 +160,7 @@ class SpanningTree:
         return accepted, parts
 
     def _roots(self, joints: Iterable[SdfJoint], parts: _Parts) -> dict[Node, None]:
-        """Return the links on which the parts float that are not connected to the world, one for each part."""
+        """Return the floating link of each part of the graph that is not connected to the world."""
         children = {joint.child for joint in joints}
         roots = {parts.find(self.frames.world): self.frames.world}
         for links in ([link for link in self.links if link not in children], self.links):

@@ -35,7 +35,7 @@ class Collider:
 
 @dataclass(frozen=True)
 class _Stated:
-    """Values that a prim's PhysicsMassAPI states, in SI units; None for others."""
+    """Values of a prim's PhysicsMassAPI in SI units; None for values that it does not state."""
 
     mass: float | None
     density: float | None

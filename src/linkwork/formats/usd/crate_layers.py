@@ -1,4 +1,4 @@
-"""Binary layers of USD, written anew in a process of their own, because a damaged file can stop it.
+"""Conversion of binary USD layers in another process, because a damaged file can crash the process.
 
 USD reads some damaged files with very much memory, without end, or stops the process.
 """

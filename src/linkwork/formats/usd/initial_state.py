@@ -26,8 +26,8 @@ def initial_state(
 ) -> NamedStateDescription | None:
     """Return the configuration "initial" of the stage, or None if it is zero and no drive has a target.
 
-    Joints that follow others are left out.  POSE_APART is the warning for bodies that their joint cannot hold where
-    the stage has them.
+    Joints that follow others are left out.  The warning POSE_APART reports bodies whose poses in
+    the stage their joint cannot reach.
     """
     values: list[tuple[str, tuple[float, ...]]] = []
     is_moved = False

@@ -348,7 +348,7 @@ def _is_long(system: ConstrainedFactorization, columns: int) -> bool:
 def acceleration_by_force(system: ConstrainedFactorization, of_forces: bool = True) -> Matrix:
     """Return the rows of ∂a/∂τ = M⁻¹ − M⁻¹Gᵀ Λ⁺ G M⁻¹, symmetric, followed by those of ∂λ/∂τ = −Λ⁺ G M⁻¹.
 
-    Without ``of_forces`` ∂λ/∂τ is not of least norm, as ∂a/∂τ does not need.
+    ``of_forces=False`` is for callers that need ∂a/∂τ only: ∂λ/∂τ then does not have least norm.
     """
     M_inv, moved = system.inverse.matrix, [system.inverse.outward(row) for row in system.UD]
     long = _is_long(system, len(M_inv))

@@ -148,7 +148,7 @@ def constrained_inverse_dynamics_derivatives(
         return [*tau, *forces]
 
     def moved(turn: Scalars) -> list[Any]:
-        """Return the actuator forces (nv) by which the multipliers of a turned constraint Jacobian change the split."""
+        """Return the change of the actuator forces (nv) if the constraint Jacobian changes by ``turn``."""
         more, result = acting.satisfying(turn), [0.0] * n
         for k, w in zip(acting.actuated, acting.weights, strict=True):
             result[k] = more[k] / w

@@ -93,7 +93,7 @@ class Decomposed(NamedTuple):
     free: np.ndarray  # (n, k), bool: rows of V that span the null space
 
     def some(self, index: np.ndarray) -> Decomposed:
-        """Return those of the matrices of an index."""
+        """Return the decompositions of the matrices with these indices."""
         return Decomposed(*(x[index] for x in self))
 
     @property

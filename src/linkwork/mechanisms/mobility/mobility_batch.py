@@ -88,7 +88,7 @@ def _refuse_rows(rows: Sequence[str], G: np.ndarray, q: np.ndarray) -> None:
 
 
 class _Sampled:
-    """Constraint Jacobians of a batch of mechanisms: here, and of the configuration of largest rank."""
+    """Constraint Jacobians of a batch of mechanisms: at q, and at the sampled configuration of largest rank."""
 
     def __init__(
         self, result: Assembled, moved: np.ndarray, G: np.ndarray, drift: np.ndarray, decomposition: Decomposed

@@ -210,7 +210,7 @@ class PathRequest:
     def smallest_singular_value(self, q: np.ndarray) -> float:
         """Return the smallest singular value [1, m] of the task Jacobian at q (nq,), of motions that are permitted.
 
-        These are those of joints that are not locked, with the loops closed.  It is 0 at a singularity.
+        Permitted motions are motions of unlocked joints that keep loops closed.  It is 0 at a singularity.
         """
         J = self.task_jacobian(q) @ self._permitted(q)
         return float(np.linalg.svd(J, compute_uv=False)[-1]) if J.size else 0.0

@@ -82,8 +82,8 @@ class SceneCheck:
 class TrackingOutcome:
     """Curves along the part of the path that is followed, and the reason for its end.
 
-    ``begins`` are indices of curves before which the robot is reconfigured, ``deviation`` is the largest one [m, rad],
-    and ``end`` the position s reached.
+    ``begins`` are indices of curves before which the robot is reconfigured, ``deviation`` is the largest deviation [m,
+    rad], and ``end`` the position s reached.
     """
 
     curves: tuple[Curve, ...]
@@ -138,7 +138,7 @@ def best_outcome(
 def _missed_ending(
     request: PathRequest, waypoints: Waypoints, max_step: np.ndarray, scene_check: SceneCheck | None
 ) -> Ending:
-    """Return the status and message on why the path has no waypoint after the last one."""
+    """Return the status and message that explain why tracking ends at the last waypoint."""
     assert waypoints.missed is not None
     q = waypoints.q[-1]
     if scene_check is not None:

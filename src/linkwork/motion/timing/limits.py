@@ -349,7 +349,7 @@ class _Names(Sequence[str]):
 
 
 def never_zero(limits: Sides) -> Sides:
-    """Return the limits with very small ones instead of 0."""
+    """Return the limits, in which very small numbers replace zeros."""
     low, high = limits
     return np.where(low == 0.0, -_SMALLEST, low), np.where(high == 0.0, _SMALLEST, high)
 
@@ -393,7 +393,7 @@ def _is_infinite(value: Any) -> bool:
 
 
 def _narrowed(low: np.ndarray, high: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits narrowed by a share of the size of the greater finite one of both."""
+    """Return limits narrowed by a share of |low| or |high|, the greater of those that are finite."""
     middle = 0.5 * (low + high)
     if not middle.any():
         return (1.0 - share) * low, (1.0 - share) * high

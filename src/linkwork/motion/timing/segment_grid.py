@@ -43,7 +43,7 @@ def segment_count(points: int, curves: int) -> int:
 
 
 def coarse_count(count: int, curves: int) -> int:
-    """Return the number of segments of passes before the last one, which has ``count``: about a quarter of it."""
+    """Return the number of segments in passes before the last pass: about a quarter of its ``count``."""
     least = max(count / 4, _FIRST, _PER_CURVE * curves)
     return min(count, next((n for n in _COUNTS if n >= least), count))
 

@@ -19,9 +19,9 @@ __all__ = ["KernelMotion", "fits_single_kernel", "motions_by_single_kernel"]
 class KernelMotion(NamedTuple):
     """A motion on n segments of a path, as the kernel returns it.
 
-    s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) is the
-    polynomial s, ṡ, s̈/2 at the beginning of each segment. ``firsts`` (curves,) are the indices of the first segments of
-    the curves. ``blocked`` is the index of an infeasible segment, or −1.
+    s, ṡ and t (n + 1,) are at the ends of segments, and s̈ (n,) is constant on each. ``clock`` (n, 3) is the polynomial
+    s, ṡ, s̈/2 at the beginning of each segment. ``firsts`` (curves,) are the indices of the first segments of the
+    curves. ``blocked`` is the index of an infeasible segment, or −1.
     """
 
     s: np.ndarray
@@ -138,7 +138,7 @@ def motions_by_single_kernel(
 
 
 def _narrowed(limits: dict[str, Any], share: float) -> list[np.ndarray]:
-    """Return the limits with those of torque narrowed by a share of their size."""
+    """Return the limits, in which the torque limits are narrowed by a share of their size."""
     low, high = limits["least"], limits["most"]
     size = np.maximum(*(np.where(np.abs(x) < _UNLIMITED, np.abs(x), 0.0) for x in (low, high)))
     narrow = limits | {"least": low + share * size, "most": high - share * size}
@@ -146,7 +146,7 @@ def _narrowed(limits: dict[str, Any], share: float) -> list[np.ndarray]:
 
 
 def _handed_on(outputs: Any) -> tuple[Any, ...]:
-    """Return the inputs of a kernel from the ``outputs`` of the one before, if any."""
+    """Return the inputs that a kernel takes from the ``outputs`` of the previous kernel; () for the first kernel."""
     if not outputs:
         return ()
     s, w, u, t, _, firsts, stopped, _ = outputs

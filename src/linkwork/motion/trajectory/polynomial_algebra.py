@@ -18,7 +18,7 @@ def values_of(c: np.ndarray, u: Any) -> np.ndarray:
 
 
 def shifted(c: np.ndarray, by: Any) -> np.ndarray:
-    """Return the coefficients of p(u + by), from those of polynomials p (..., terms), lowest first."""
+    """Return the coefficients of p(u + by) for polynomials with coefficients p (..., terms), lowest first."""
     result = np.array(c)
     for k in range(result.shape[-1] - 1):
         for j in range(result.shape[-1] - 2, k - 1, -1):
@@ -37,7 +37,7 @@ def reversed_in(c: Any, span: Any) -> Any:
 
 
 def composed(c: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Return the coefficients of p(s(t) − s(0)), from those of polynomials p (..., terms) and s, lowest first."""
+    """Return the coefficients of p(s(t) − s(0)), from the coefficients p (..., terms) and s, lowest first."""
     change = inner[..., 1:]  # of t times this
     n = change.shape[-1]
     result = c[..., -1:]

@@ -37,8 +37,8 @@ class RobotChanges:
     def for_robot(self, robot: RobotBase, *, prefix: str = "", others: Array | None = None) -> Self:
         """Return the motion as that of a ``robot`` with further joints, such as a cell of which an arm is a part.
 
-        Each joint moves as the one of the same name, with ``prefix`` before it, does in this trajectory.  The other
-        joints rest at ``others``, (nq,) or a dict by joint, by default `Robot.neutral`.
+        A joint of this trajectory's robot has the name ``prefix + name`` in the other robot, and moves as here.  The
+        other joints rest at ``others``, (nq,) or a dict by joint, by default `Robot.neutral`.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6")

@@ -191,7 +191,7 @@ def _logarithm(d: _Pair, w: _Pair, psi: _Pair, u: NormBounds, order: int) -> _Je
 
 
 def _composition(taylor: Sequence[_Pair], inner: _Jet) -> _Jet:
-    """Return bounds of f(x(t)) and its derivatives by time, from those of x and of the derivatives of f at x."""
+    """Return bounds of f(x(t)) and its time derivatives, from bounds of x and of the derivatives of f at x."""
     zero = inner[0].scaled(0.0)
     power: _Jet = [_Pair(zero.angular + 1.0, zero.linear), *[zero] * (len(inner) - 1)]
     change = [zero, *inner[1:]]
@@ -204,7 +204,7 @@ def _composition(taylor: Sequence[_Pair], inner: _Jet) -> _Jet:
 
 
 def _leibniz_products(x: _Jet, y: _Jet) -> _Jet:
-    """Return bounds of a product x y and its derivatives, from those of x and y, by Leibniz's rule."""
+    """Return bounds of a product x y and its derivatives, from bounds of x and y, by Leibniz's rule."""
     return [_sum(x[i].times(y[k - i], comb(k, i)) for i in range(k + 1)) for k in range(min(len(x), len(y)))]
 
 
@@ -261,7 +261,7 @@ def interval_bounds(sizes: NormBounds, half: np.ndarray) -> NormBounds:
 
 
 def exponential_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple[NormBounds, NormBounds]:
-    """Return bounds of the twist of exp(p(t)) and its derivatives, from those of p's angular and linear parts."""
+    """Return bounds of the twist of exp(p(t)) and its derivatives, from bounds of p's angular and linear parts."""
     w: list[list[np.ndarray]] = []  # polynomials in s, lowest first
     u: list[list[np.ndarray]] = []
     for k in range(order + 1):
@@ -297,7 +297,7 @@ def decoupled_twist(turns: NormBounds, moves: NormBounds, order: int) -> tuple[N
 
 
 def in_rotating_axes(vectors: NormBounds, w: NormBounds, order: int) -> NormBounds:
-    """Return bounds of a vector's derivatives observed in rotating axes, from those in fixed axes.
+    """Return bounds of a vector's derivatives observed in rotating axes, from bounds in fixed axes.
 
     ``w`` bounds the angular velocity of the axes and its derivatives.
     """
@@ -321,7 +321,7 @@ def product_twist(
     *,
     apart: bool,
 ) -> tuple[NormBounds, NormBounds]:
-    """Return bounds of the twist of a product of poses X Y and of its derivatives, from those of X and Y.
+    """Return bounds of the twist of a product of poses X Y and of its derivatives, from bounds of X and Y.
 
     ``before`` are those of X, ``factor`` those of Y; ``distance`` bounds the distance of Y's origin from X's.
     """

@@ -72,7 +72,7 @@ def save_trajectory(
 
 
 def _equal_steps(trajectory: Any, samples: int | None, rate: float | None) -> np.ndarray | None:
-    """Return times (n,) [s] of a file: ``samples`` ones, or steps of 1/``rate``; None for the knots."""
+    """Return the times (n,) [s] at which a file is sampled; None if neither ``samples`` nor ``rate`` is set."""
     if rate is not None:
         return times_at_rate("save", trajectory.start_time, trajectory.end_time, rate)
     if samples is None:

@@ -318,7 +318,7 @@ class _TiedRows:
     intervals: list[Interval]
 
     def impulses(self, pushes: Scalars) -> list[Any]:
-        """Return the impulses of the constraint's own rows from those of the intervals."""
+        """Return the impulses of the constraint's rows from the impulses of the intervals."""
         each = zip(pushes, self.factors.D_inv, strict=True)
         return self.factors.rest([push / inverse for push, inverse in each])
 

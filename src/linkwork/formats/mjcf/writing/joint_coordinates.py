@@ -1,4 +1,4 @@
-"""Coordinates of MuJoCo's joints for those of linkwork, and the passive elements and actuators that both have.
+"""Conversion of joint coordinates to those of MuJoCo, and the passive elements and actuators that both have.
 
 Where MuJoCo's velocities are not those of the joint, as for a planar joint, a damper or a motor acts along other
 directions.  A quantity is written if it has the same power or energy in random configurations, otherwise it is lost.
@@ -84,7 +84,7 @@ class _Sample:
 
 
 class JointMap:
-    """Relation between the coordinates of a body's joint and those of the parts that it is written as."""
+    """Relation between the coordinates of a body's joint and of the MuJoCo joints (parts) that represent it."""
 
     def __init__(self, body: Body, parts: Sequence[Part]) -> None:
         self.body, self.parts, joint = body, parts, body.joint
@@ -98,7 +98,7 @@ class JointMap:
             self._samples.append(_Sample(q, qpos_of(body, parts, q), np.array(columns).T))
 
     def each(self, values: Sequence[float]) -> list[float]:
-        """Return one number for each part, from those of the joint's velocities."""
+        """Return a value for each part, from a value for each velocity of the joint."""
         return [values[part.coordinate] for part in self.parts]
 
     def keeps_velocity(self, part: Part) -> bool:

@@ -172,7 +172,7 @@ def _weld(document: MjcfDocument, constraint: Constraint, frame: str, second_fra
 
 
 def _connect(document: MjcfDocument, name: str, frame: str, second_frame: str, points: Iterable[Vec3]) -> None:
-    """Add a connect for each point (in coordinates of both frames), which is the same in the frames M and F."""
+    """Add a <connect> for each point; a point has the same coordinates in both frames."""
     for point in points:
         unique_name = document.equalities.new(name)
         sites = [

@@ -231,9 +231,9 @@ def first_reaching(
 def fits_with_rest(
     up: Scalar, displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, Phases, Scalar]:
-    """Return True if a displacement is feasible in time T, which leaves time to rest, and an extreme motion of time T.
+    """Return if a displacement is feasible in a time T with time to rest, and an extreme motion of duration T.
 
-    The third result is the displacement of that motion.
+    The third result is the displacement of the extreme motion.
 
     The extreme motion is the farthest one in the direction in which the required displacement differs from that of the
     motion that rests: the joint's own if ``up``, else that of the mirrored joint, with the mirrored displacement.
