@@ -36,13 +36,27 @@ optional second file, as of `compare`, must stand before options that take folde
 or `NAME=NUMBER` for some coordinates. With `--json` a command prints one JSON document to standard output. Warnings and
 errors go to standard error.
 
+`@FILE` stands for the numbers of a vector, a pose or limits. The file has the suffix `.json`, `.csv`, `.npz` or `.npy`,
+as Python and other commands write it: a list, an object with a number for each coordinate, or arrays by name, as
+`--output` and `--json` write them. `@FILE:NAME` selects an array. `@FILE:ROW` and `@FILE:NAME:ROW` select a row, and
+`-1` the last one. `NAME=NUMBER` after a file changes coordinates. `@-` reads JSON from standard input.
+
+```bash
+linkwork ik robot.urdf --frame hand --pose @grasp.json --output grasp_q.json
+linkwork plan robot.urdf --goal @grasp_q.json --output path.npz
+linkwork simulate robot.urdf --q @run.npz:q:-1 --v @run.npz:v:-1
+linkwork ik robot.urdf --frame hand --position 0.4 0.1 0.3 --json | linkwork jacobian robot.urdf --frame hand --q @-
+```
+
 `--output` writes a file in the format of its ending: tables (`.csv`), arrays (`.npz`), messages of ROS (`.yaml`,
 `.json`), pages (`.html`), models (`.glb`), and pictures and films (`.png`, `.mp4`, extra `pictures`). `view --motion`
 and `view --map` show files that commands wrote; `view --motion path.csv --png path.png` draws the whole motion.
 
 `linkwork completion SHELL` prints the script with which bash, zsh or fish completes commands, options, values, files
-and names of built-in robots. Put `eval "$(linkwork completion bash)"` into `~/.bashrc`, the same with zsh after
-`compinit` into `~/.zshrc`, and store the script of fish as `~/.config/fish/completions/linkwork.fish`.
+and names of built-in robots. If a robot is on the line, it also completes names of its frames, joints, coordinates and
+named configurations, but not those of xacro files, which it does not expand. Put `eval "$(linkwork completion bash)"`
+into `~/.bashrc`, the same with zsh after `compinit` into `~/.zshrc`, and store the script of fish as
+`~/.config/fish/completions/linkwork.fish`.
 
 """
 

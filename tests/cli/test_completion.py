@@ -10,6 +10,7 @@ from importlib import import_module
 
 import pytest
 
+import linkwork as lw
 from linkwork.cli.commands import COMMANDS
 from linkwork.cli.parser import CommandParser
 
@@ -38,6 +39,48 @@ def options_of(command):
     parser = CommandParser(prog=command)
     import_module(f"linkwork.cli.commands.{command.replace('-', '_')}").add_arguments(parser)
     return parser._actions
+
+
+def test_names_of_the_robot_on_the_line_complete_options_that_take_names(linkwork, tmp_path):
+    robot = lw.load("arm6")
+    frames, coordinates = [*robot.frames], [f"{name}=" for name in robot.q_names]
+
+    def names(line, cursor=None):
+        words = line.split(" ")
+        ran = linkwork("completion", "names", str(len(words) - 1 if cursor is None else cursor), *words)
+        assert ran.code == 0 and ran.err == "", line
+        return ran.out.splitlines()
+
+    for line in ("pose arm6 --frame ", "ik arm6 --relative-to w", "plan arm6 --seed 1 --pose ", "view arm6 --frame a "):
+        assert names(f"linkwork {line}") == frames, line
+    for line in ("plan arm6 --lock ", "plan arm6 --goal 1 2 --lock elbow "):
+        assert names(f"linkwork {line}") == [joint.name for joint in robot.joints], line
+    for line in ("pose arm6 --q ", "dynamics arm6 --v a=1 ", "plan arm6 --goal ", "map arm6 --position-limits "):
+        assert names(f"linkwork {line}") == coordinates, line
+    assert names("linkwork pose --frame  arm6 --json", cursor=3) == frames  # the robot stands after the cursor
+    assert names("linkwork view --frame  arm6 --json", cursor=3) == frames
+    for line in ("pose arm6 --frame tool ", "pose arm6 ", "pose arm6 --seed ", "pose --frame ", "pose none --frame "):
+        assert names(f"linkwork {line}") == [], line
+    for line in ("nothing --frame ", "demo --robot ", "plan arm6 --pose tool ", "pose - --frame "):
+        assert names(f"linkwork {line}") == [], line
+    saved = robot.with_named_configuration("home", dict.fromkeys(robot.q_names, 0.1))
+    saved.save(tmp_path / "arm.json")
+    assert names(f"linkwork pose {tmp_path / 'arm.json'} --configuration ") == ["home"]
+    (tmp_path / "robot.xacro").write_text('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"/>')
+    assert names(f"linkwork pose {tmp_path / 'robot.xacro'} --xacro --frame ") == []
+
+
+@pytest.mark.slow(every=3)
+def test_names_of_files_are_never_run_by_the_shell(script, tmp_path):
+    installed("bash")
+    path = script("bash")
+    file = tmp_path / "evil.urdf"
+    file.write_text('<robot name="r"><link name="$(touch evil)"/></robot>')
+    call = "COMP_WORDS=(linkwork pose evil.urdf --frame ''); COMP_CWORD=4; _linkwork; printf '%s' \"${COMPREPLY[@]}\""
+    command = ["bash", "--norc", "-c", f"source {path}; compopt() {{ :; }}; {call}"]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "touch" in ran.stdout and ran.stdout.startswith("\\$"), ran
+    assert not (tmp_path / "evil").exists()
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -89,6 +132,7 @@ def test_interactive_shells_complete_commands_options_values_and_files(shell, sc
     installed(shell)
     path = script(shell)
     (tmp_path / "my cell.yaml").write_text("")
+    (tmp_path / "cell.urdf").write_text('<robot name="cell"><link name="hand 1"/></robot>')
     for line, expected in (
         ("linkwork prec", "linkwork precompile"),
         ("linkwork plan --collision-ch", "--collision-check "),
@@ -96,6 +140,9 @@ def test_interactive_shells_complete_commands_options_values_and_files(shell, sc
         ("linkwork plan double_p", "double_pendulum"),
         ("linkwork plan arm6 --scene my", "my\\ cell.yaml"),
         ("linkwork completion zs", "zsh"),
+        ("linkwork pose arm6 --frame wrist_3", "wrist_3_link"),
+        ("linkwork pose cell.urdf --frame ha", "hand\\ 1"),
+        ("linkwork dynamics arm6 --v shoulder_l", "shoulder_lift="),
     ):
         shown = typed(shell, path, tmp_path, line, expected)
         assert expected in shown, (line, shown)
@@ -121,4 +168,7 @@ def test_fish_completes_commands_options_values_and_files(script, tmp_path):
                 assert set(map(str, action.choices)) <= set(
                     completed(f"linkwork {command} {action.option_strings[0]} ")
                 )
+    (tmp_path / "cell.urdf").write_text('<robot name="cell"><link name="hand 1"/></robot>')
+    assert completed("linkwork pose cell.urdf --frame ") == ["hand 1"]
+    assert completed("linkwork plan arm6 --lock shoulder_l") == ["shoulder_lift"]
     assert "arm6" in completed("linkwork plan a") and "my cell.yaml" in completed("linkwork plan arm6 --scene my")

@@ -55,7 +55,7 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         metavar="X",
         nargs="+",
         type=NUMERIC,
-        help="the pose of the root link: X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]",
+        help="the pose of the root link: X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]; or @FILE",
     )
     parser.add_argument(
         "--floating-base",

@@ -59,6 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str], terminal: Terminal) -> int:
+    if words[:2] == ["completion", "names"]:  # called by the scripts of completion
+        from linkwork.cli.commands.completion import names_on_line
+
+        terminal.out.lines([*names_on_line(words[2:])])
+        return 0
     if words[:2] == ["check", "scene"] and not os.path.exists("scene"):
         words = ["check-scene", *words[2:]]
     parser = _parser(next((word for word in words if not word.startswith("-")), ""))

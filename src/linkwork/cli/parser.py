@@ -56,7 +56,9 @@ class WordForm:
 
 
 def _numeric(word: str) -> bool:
-    """Return True for numbers, NAME=NUMBER and NAME=LOW:HIGH, separated by blanks or commas."""
+    """Return True for numbers, NAME=NUMBER and NAME=LOW:HIGH, separated by blanks or commas, and for @FILE."""
+    if word.startswith("@"):
+        return True
     parts = [part for text in re.split(r"[\s,]+", word) for part in text.rpartition("=")[2].split(":") if part]
     try:
         return bool([float(part) for part in parts])

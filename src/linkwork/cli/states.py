@@ -25,17 +25,17 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     """Add the options that select one configuration."""
     parser.add_argument(
         "--q",
-        metavar="NUMBER",
+        metavar="Q",
         nargs="+",
         type=NUMERIC,
-        help="configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits; loops are closed)",
+        help="configuration: all of q, NAME=NUMBER for some, or @FILE (default: zero or within limits, closed loops)",
     )
-    parser.add_argument("--configuration", metavar="NAME", help="a named configuration of the robot's file")
+    parser.add_argument("--configuration", metavar="CONFIGURATION", help="a named configuration of the robot's file")
 
 
 def add_frames(parser: argparse.ArgumentParser, about: str) -> None:
     """Add the options that name a frame, and the frame that it is relative to."""
-    parser.add_argument("--frame", metavar="NAME", required=True, help=about)
+    parser.add_argument("--frame", metavar="FRAME", required=True, help=about)
     parser.add_argument(
         "--relative-to", metavar="FRAME", default="world", help="the reference frame (default: the world)"
     )

@@ -33,7 +33,7 @@ _SHOWN = 10  # misses in the text
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
-    parser.add_argument("--frame", metavar="NAME", required=True, help="the frame that has to reach the poses")
+    parser.add_argument("--frame", metavar="FRAME", required=True, help="the frame that has to reach the poses")
     parser.add_argument(
         "--relative-to", metavar="FRAME", help="the frame that poses are relative to (default: the world)"
     )

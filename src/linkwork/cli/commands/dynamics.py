@@ -16,7 +16,7 @@ from linkwork.errors import UnknownNameError
 __all__ = ["add_arguments", "run"]
 
 _VECTORS = {
-    "v": "velocity: all of v, or NAME=NUMBER for some (default: at rest)",
+    "v": "velocity: all of v, NAME=NUMBER for some, or @FILE (default: at rest)",
     "a": "acceleration: print the joint forces that it needs [rad/s², m/s²]",
     "tau": "joint forces: print the acceleration that they cause [N·m, N]",
 }
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_configuration(parser)
     for name, about in _VECTORS.items():
-        parser.add_argument(f"--{name}", metavar="NUMBER", nargs="+", type=NUMERIC, help=about)
+        parser.add_argument(f"--{name}", metavar="V", nargs="+", type=NUMERIC, help=about)
     parser.add_argument(
         "--passive", action="store_true", help="include armature, damping, friction and springs of joints"
     )

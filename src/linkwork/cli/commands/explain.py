@@ -22,7 +22,7 @@ _SHORTEST = 6  # characters of a name that is cut for a narrow terminal
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     parser.add_argument("function", metavar="FUNCTION", help=f"one of {', '.join(Robot.functions)}")
-    parser.add_argument("--frame", metavar="NAME", help="the frame, for a function of one (pose, twist ...)")
+    parser.add_argument("--frame", metavar="FRAME", help="the frame, for a function of one (pose, twist ...)")
     add_json(parser)
 
 

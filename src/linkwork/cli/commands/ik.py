@@ -21,10 +21,9 @@ from linkwork.cli.values import (
     configuration_of,
     limits_of,
     number_from,
-    number_of,
     pose_of,
+    position_of,
     positive,
-    words_of,
 )
 from linkwork.errors import UnknownNameError
 from linkwork.viewer.start_configuration import start_configuration
@@ -44,11 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         nargs="+",
         type=NUMERIC,
-        help="the pose: X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]",
+        help="the pose: X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]; or @FILE",
     )
-    target.add_argument("--position", metavar="X", nargs="+", type=NUMERIC, help="X Y Z of the origin alone [m]")
+    target.add_argument(
+        "--position", metavar="X", nargs="+", type=NUMERIC, help="X Y Z of the origin alone [m], or @FILE"
+    )
     parser.add_argument(
-        "--q-init", metavar="NUMBER", nargs="+", type=NUMERIC, help="initial guess: all of q, or NAME=NUMBER for some"
+        "--q-init",
+        metavar="Q",
+        nargs="+",
+        type=NUMERIC,
+        help="initial guess: all of q, NAME=NUMBER for some, or @FILE",
     )
     for name, unit in _TOLERANCES.items():
         parser.add_argument(
@@ -115,7 +120,4 @@ def _target(arguments: argparse.Namespace) -> np.ndarray:
     """Return the target of the options: a pose (4, 4), or a position (3,).  Raises ValueError."""
     if arguments.pose is not None:
         return pose_of("--pose", arguments.pose)
-    values = [number_of("--position", word) for word in words_of("--position", arguments.position)]
-    if len(values) != 3:
-        raise ValueError(f"--position: expected X Y Z, got {len(values)} numbers")
-    return np.array(values)
+    return position_of("--position", arguments.position)

@@ -29,7 +29,7 @@ _MAPS, _SHOWN = (".npz", ".zarr"), (".html", ".glb", ".png")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_meshes(parser)
-    parser.add_argument("--frame", metavar="NAME", required=True, help="the frame whose positions are mapped")
+    parser.add_argument("--frame", metavar="FRAME", required=True, help="the frame whose positions are mapped")
     parser.add_argument(
         "--relative-to",
         metavar="NAME",

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="Q",
         nargs="+",
         type=NUMERIC,
-        help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
+        help="initial configuration: all of q, NAME=NUMBER for some, or @FILE (default: zero, or within the limits)",
     )
     parser.add_argument(
         "--goal",
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=NUMERIC,
         action="append",
         default=[],
-        help="a goal: all of q, or NAME=NUMBER for some, the others as at the start; may be repeated",
+        help="a goal: all of q, NAME=NUMBER for some, or @FILE, the others as at the start; may be repeated",
     )
     parser.add_argument(
         "--pose",
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=FRAME_AND_NUMERIC,
         action="append",
         default=[],
-        help="a goal: FRAME X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]; may be repeated",
+        help="a goal: FRAME X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad], or @FILE; repeatable",
     )
     parser.add_argument(
         "--margin", metavar="M", type=number_from(0.0), help="minimum clearance [m] (default: as the scene says, or 0)"
@@ -112,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "path (.html, .glb, .png, .mp4)",
         "draw the path among the obstacles, with matplotlib",
     )
-    parser.add_argument("--frame", metavar="NAME", help="the frame whose path is drawn (default: the last one)")
+    parser.add_argument("--frame", metavar="FRAME", help="the frame whose path is drawn (default: the last one)")
     add_json(parser)
 
 

@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="Q",
         nargs="+",
         type=NUMERIC,
-        help="initial configuration: all of q, or NAME=NUMBER for some (default: zero, or within the limits)",
+        help="initial configuration: all of q, NAME=NUMBER for some, or @FILE (default: zero, or within the limits)",
     )
     parser.add_argument(
         "--v",
         metavar="V",
         nargs="+",
         type=NUMERIC,
-        help="initial velocity: all of v, or NAME=NUMBER (default: at rest)",
+        help="initial velocity: all of v, NAME=NUMBER for some, or @FILE (default: at rest)",
     )
     parser.add_argument(
         "--duration", metavar="S", type=number_from(0.0), default=1.0, help="seconds of motion (default: 1)"

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     shown.add_argument("--map", metavar="FILE", help="a map of the robot's workspace (.npz or .zarr)")
     parser.add_argument("--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files")
-    parser.add_argument("--frame", dest="frames", metavar="NAME", nargs="+", help="frames whose paths are drawn")
+    parser.add_argument("--frame", dest="frames", metavar="FRAME", nargs="+", help="frames whose paths are drawn")
     parser.add_argument(
         "--ghosts",
         metavar="N",

@@ -1,0 +1,150 @@
+"""Values of options from files: @FILE has the numbers that Python and other commands wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import linkwork as lw
+from linkwork.cli import values
+
+Q = np.array([0.3, -0.7, 0.9, -0.4, 0.5, 0.6])
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(robot, *words, option="--q"):
+    return values.configuration_of(robot, option, words, np.zeros(robot.nq))
+
+
+def test_configurations_are_read_from_files_that_python_and_commands_write(files, linkwork):
+    robot = lw.load("arm6")
+    (files / "list.json").write_text(json.dumps(Q.tolist()))
+    (files / "named.json").write_text(json.dumps({"elbow": 0.9, "shoulder_lift": -1}))
+    backwards = {"q": Q[::-1].tolist(), "q_names": robot.q_names[::-1], "frame": "tool"}
+    (files / "result.json").write_text(json.dumps(backwards))
+    np.save(files / "q.npy", Q)
+    np.savez(files / "q.npz", q=Q[::-1], q_names=np.array(robot.q_names[::-1]))
+    np.savez(files / "one.npz", home=Q, away=-Q)
+    np.savetxt(files / "column.txt", Q)
+    np.savetxt(files / "row.csv", Q[None], delimiter=",")
+    np.savetxt(files / "rows.csv", np.array([-Q, Q]), delimiter=",", header="comment")
+    sorted_names = sorted(robot.q_names)
+    header = ["t", *(f"q:{name}" for name in sorted_names), *(f"v:{name}" for name in sorted_names)]
+    lines = [[k, *(k * Q[robot.q_names.index(x)] for x in sorted_names), *[7.0] * 6] for k in range(2)]
+    (files / "motion.csv").write_text("\n".join([",".join(header), *(",".join(map(str, x)) for x in lines)]))
+    for word in ("@list.json", "@result.json", "@q.npy", "@q.npz", "@one.npz:home", "@column.txt", "@row.csv"):
+        np.testing.assert_array_equal(read(robot, word), Q, err_msg=word)
+    for word in ("@rows.csv:1", "@rows.csv:-1", "@motion.csv:1", "@motion.csv:-1"):
+        np.testing.assert_array_equal(read(robot, word), Q, err_msg=word)
+    np.testing.assert_array_equal(read(robot, "@named.json"), [0, -1, 0.9, 0, 0, 0])
+    np.testing.assert_array_equal(read(robot, "@list.json", "elbow=2"), [*Q[:2], 2, *Q[3:]])
+    assert linkwork("ik", "arm6", "--frame", "tool", "--position", "0.3", "0.1", "0.4", "--output", "ik.csv").code == 0
+    names, q = (files / "ik.csv").read_text().splitlines()
+    assert names.split(",") == [*robot.q_names]
+    np.testing.assert_array_equal(read(robot, "@ik.csv", option="--start"), [float(x) for x in q.split(",")])
+
+
+def test_object_with_numbers_names_coordinates_also_one_with_the_symbol_of_the_vector(files):
+    (files / "q.json").write_text('{"q": 0.25}')
+    joint = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="q", parent="world", child="rod")
+    robot = lw.Robot.build("pendulum", lw.Link("rod", mass=1.0), joint)
+    np.testing.assert_array_equal(read(robot, "@q.json"), [0.25])
+
+
+def test_state_of_a_stored_simulation_starts_a_command(files):
+    robot = lw.load("double_pendulum")
+    run = robot.simulate([0.4, 0.2], [1.0, -0.5], duration=0.02, dt=1e-3)
+    run.save(files / "run.npz")
+    run.to_csv(files / "run.csv")
+    for word, symbol, expected in (("@run.npz:q:-1", "q", run.q[-1]), ("@run.npz:v:3", "v", run.v[3])):
+        result = values.named_values(f"--{symbol}", [word], np.zeros(2), getattr(robot, f"{symbol}_names"), symbol)
+        np.testing.assert_array_equal(result, expected)
+    np.testing.assert_allclose(read(robot, "@run.csv:-1"), run.q[-1], rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(read(robot, "@run.npz:5"), run.q[5])  # the array "q" of the option --q
+
+
+def test_poses_positions_and_limits_are_read_from_files(files, linkwork):
+    X = lw.pose([0.3, 0.1, 0.4], rpy=[0.1, 0.2, 0.3])
+    (files / "numbers.json").write_text("[0.3, 0.1, 0.4, 0.1, 0.2, 0.3]")
+    (files / "matrix.json").write_text(json.dumps(X.tolist()))
+    (files / "result.json").write_text(json.dumps({"pose": X.tolist(), "position": X[:3, 3].tolist(), "q": [1, 2]}))
+    np.savetxt(files / "matrix.csv", X, delimiter=",")
+    np.save(files / "path.npy", np.array([np.eye(4), X]))
+    for word in ("@numbers.json", "@matrix.json", "@result.json", "@matrix.csv", "@path.npy:1"):
+        np.testing.assert_allclose(values.pose_of("--pose tool", [word]), X, rtol=0, atol=1e-15, err_msg=word)
+    np.testing.assert_array_equal(values.position_of("--position", ["@result.json"]), X[:3, 3])
+    robot = lw.load("arm6")
+    (files / "limits.json").write_text('{"elbow": [-1, 0.5]}')
+    limits = values.limits_of(robot, ["@limits.json", "shoulder_lift=-2:2"])
+    assert limits == {"elbow": (-1.0, 0.5), "shoulder_lift": (-2.0, 2.0)}
+    ran = linkwork("pose", "arm6", "--frame", "tool", "--base", "@matrix.json", "--json")
+    expected = X @ robot.pose(robot.neutral(), "tool")
+    np.testing.assert_allclose(json.loads(ran.out)["pose"], expected, rtol=0, atol=1e-14)
+
+
+def test_results_of_a_command_are_read_from_standard_input(monkeypatch, linkwork):
+    class Pipe:
+        buffer = io.BytesIO(json.dumps({"q": Q.tolist(), "q_names": lw.load("arm6").q_names}).encode())
+
+    monkeypatch.setattr(sys, "stdin", Pipe())
+    ran = linkwork("pose", "--frame", "tool", "--q", "@-", "arm6", "--json")
+    assert json.loads(ran.out)["q"] == Q.tolist()
+
+
+def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):
+    robot = lw.load("arm6")
+    names = ",".join(robot.q_names)
+    for name, content in {
+        "short.json": "[1, 2]",
+        "bad.json": "[1, 2",
+        "typo.json": '{"elbo": 1}',
+        "text.json": '{"q": ["a", "b"]}',
+        "infinite.json": "[1, 2, 3, 4, 5, 1e999]",
+        "several.json": '{"a": [1], "b": [2]}',
+        "nothing.json": "null",
+        "run.csv": f"{names}\n1,2,3,4,5,6\n2,3,4,5,6,7",
+        "column.csv": "elbow,t\n1,2",
+        "ragged.csv": "1,2\n3",
+        "cell.csv": "1,2,3,4,5,6\n1,2,x,4,5,6",
+    }.items():
+        (files / name).write_text(content)
+    np.savez(files / "object.npz", q=np.array([{}], dtype=object))
+    (files / "bad.npz").write_bytes(b"PK no archive")
+    for word, text in {
+        "@short.json": "--q: expected the 6 coordinates of q, got 2 numbers",
+        "@bad.json": "--q: cannot read bad.json as .json",
+        "@typo.json": "did you mean 'elbow'",
+        "@text.json": "expected an array of numbers, got ['a', 'b']",
+        "@infinite.json": "expected finite numbers, got inf",
+        "@several.json": "expected an array 'q', got 'a', 'b'; name it: @FILE:NAME",
+        "@several.json:c": "expected an array 'c', got 'a', 'b'",
+        "@nothing.json": "expected an array with rows, got one of shape (0,)",
+        "@run.csv": "expected one row, got 2; select one: @FILE:ROW, -1 for the last",
+        "@run.csv:2": "expected a row from -2 to 1, got 2",
+        "@run.csv:q": "run.csv has columns, expected @run.csv:ROW",
+        "@column.csv": "expected a column 'shoulder_pan', got 'elbow', 't'",
+        "@ragged.csv": "expected rows of equal length",
+        "@cell.csv": "could not convert string to float: 'x'",
+        "@object.npz": "cannot read object.npz as .npz",
+        "@bad.npz": "cannot read bad.npz as .npz",
+        "@none.json": "--q: cannot read none.json: No such file",
+        "@robot.urdf": "expected @FILE or @FILE:NAME:ROW, FILE a .json, .csv, .npz or .npy, got '@robot.urdf'",
+    }.items():
+        ran = linkwork("pose", "arm6", "--frame", "tool", "--q", word)
+        assert ran.code == 2 and text in ran.err and ran.out == "", (word, ran.err)
+    ran = linkwork("ik", "arm6", "--frame", "tool", "--pose", "@short.json")
+    assert "--pose: expected X Y Z ROLL PITCH YAW, or X Y Z, or a matrix (4, 4), got 2 numbers" in ran.err
+    ran = linkwork("pose", "arm6", "--frame", "tool", "--q", "@run.csv:0", "3")
+    assert ran.code == 2 and "expected NAME=NUMBER after a file" in ran.err
+    (files / "limits.json").write_text('{"elbow": [1]}')
+    with pytest.raises(ValueError, match=r"--position-limits: @limits.json: elbow: expected \[LOW, HIGH\], got \[1\]"):
+        values.limits_of(robot, ["@limits.json"])
