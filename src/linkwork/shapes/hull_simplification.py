@@ -65,16 +65,17 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _hull_of(points: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Return the corners of the hull of ``points``, enlarged until no point of ``inner`` is outside by rounding."""
+    """Return the corners of the hull of ``points``, enlarged until no point of ``inner`` is outside by rounding.
+
+    The mean of ``inner`` is zero.
+    """
     corners: np.ndarray = points[np.unique(hull_triangles(points))]
-    middle = inner.mean(axis=0)
     for _ in range(3):
         normals, offsets = _planes(corners, hull_triangles(corners))
-        depths = offsets - normals @ middle
-        factor = float((((inner - middle) @ normals.T).max(axis=0) / depths).max())
+        factor = float(((inner @ normals.T).max(axis=0) / offsets).max())
         if factor <= 1.0:
             break
-        corners = middle + (corners - middle) * (factor + 4e-16)
+        corners = corners * (factor + 4e-16)
     return corners
 
 
