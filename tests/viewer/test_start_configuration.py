@@ -48,6 +48,8 @@ def test_start_configurations_of_pictures_respect_limits_names_and_couplings():
     assert start_configuration(named).tolist() == [0.3, 0.7]  # the first one within the limits
     within = arm_with((-1, 1), (-1, 1)).with_named_configuration("home", [0.3, 0.7])
     assert start_configuration(within).tolist() == [0.0, 0.0]
+    near = arm_with((0.9e-9, 1), (1.1e-9, 1), (-1, -0.9e-9), (-1, -1.1e-9))  # limits exceeded by rounding are satisfied
+    assert start_configuration(near).tolist() == pytest.approx([0.0, 0.5, 0.0, -0.5])
     coupled = arm_with((-1, 1), (0.5, 2.5)).with_couplings({"j1": ("j0", 2.0, -0.5)})
     assert start_configuration(coupled).tolist() == [0.75]  # 2 · 0.5 − 0.5 = 0.5 to 2 · 1 − 0.5 = 1.5
     apart = arm_with((-1, 1), (0.5, 2.5)).with_couplings({"j1": ("j0", 0.0, 0.0)})
