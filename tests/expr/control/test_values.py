@@ -13,6 +13,9 @@ from linkwork.compiler.trace.trace import trace
 from linkwork.expr import cond, fori_loop, lt, scan, take, where, while_loop
 from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import Dual, parts
+from linkwork.expr.scalar.block import Region
+from linkwork.expr.scalar.interpreter import evaluate
+from linkwork.expr.scalar.symbol import Graph
 
 MANY = 40
 
@@ -43,6 +46,10 @@ def test_while_loops_end_by_condition_by_iteration_limit_or_at_nan() -> None:
     expected = [(0.3, 0, 0), (0.78125, 7, 0), (1e9 / 256, 8, 1), (np.nan, 0, 2), (1.0, 8, 0), (257 / 256, 8, 1)]
     np.testing.assert_array_equal([halve(x) for x in starts], expected)
     np.testing.assert_array_equal(np.stack(halve(np.array(starts)), axis=-1), expected)
+    symbol = Graph().inputs("x", ())[0]
+    traced = [*halve(symbol)]
+    np.testing.assert_array_equal([Region.of(traced, [symbol]).run([x]) for x in starts], expected)
+    np.testing.assert_array_equal(np.stack(evaluate(traced, {symbol: np.array(starts)}), axis=-1), expected)
 
 
 def test_nan_in_one_sample_ends_the_while_loop_of_that_sample_only() -> None:
