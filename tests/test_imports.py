@@ -123,7 +123,7 @@ def lazy_packages() -> Iterator[Path]:
             yield path
 
 
-def test_type_checkers_and_tables_of_packages_have_equal_public_names() -> None:
+def test_imports_for_type_checkers_equal_the_table_of_public_names_in_every_package() -> None:
     """Imports for types and the table of a package agree, and no name is also that of a module in the package."""
     count = 0
     for path in lazy_packages():

@@ -76,7 +76,7 @@ def test_no_hint_for_a_foreign_name_hides_an_attribute_of_that_name() -> None:
         assert name not in lw.__all__, name
 
 
-def test_page_coming_from_lists_the_foreign_names_that_have_hints() -> None:
+def test_coming_from_page_lists_the_foreign_names_that_have_hints() -> None:
     """Names in rows of functions on the page have hints; options on the page are in the table of options."""
     page = (Path(__file__).parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
     hints = {*by_foreign_name(ROBOT), *by_foreign_name(MODULES), *REMEDIES}

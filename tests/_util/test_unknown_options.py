@@ -122,7 +122,7 @@ def test_unknown_keyword_arguments_are_refused_by_functions_that_forward_options
         problem.solve(tp=np.eye(4))
 
 
-def test_hints_for_foreign_names_of_features_and_records_name_existing_ones() -> None:
+def test_hints_for_foreign_names_of_features_and_records_name_existing_features_and_records() -> None:
     """Each hint names a thing that exists."""
     problem = lw.TrajectoryProblem(ARM, num_steps=5, duration=1.0)
     for name, key in by_foreign_name(FEATURES).items():

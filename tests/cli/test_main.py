@@ -223,7 +223,7 @@ class TestUsage:
             (("info", "arm7", "--mimic", "cupled"), "got 'cupled'; did you mean 'coupled'?"),
         ],
     )
-    def test_wrong_choice_is_answered_in_two_lines_with_the_nearest_one(self, linkwork, arguments, message):
+    def test_wrong_choice_is_answered_in_two_lines_with_the_nearest_choice(self, linkwork, arguments, message):
         ran = linkwork(*arguments)
         usage, error = ran.err.splitlines()
         assert ran.code == 2 and error.endswith(message)

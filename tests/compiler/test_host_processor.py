@@ -20,9 +20,7 @@ SAVED = {  # features that Linux reports -> those that remain, lanes, fused mult
 
 
 @pytest.mark.parametrize("flags", SAVED)
-def test_processor_that_reports_vectors_which_linux_does_not_save_is_used_without_them(
-    flags: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vector_registers_that_linux_does_not_save_are_not_used(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     features = _feature_list({**DETECTED, "sse4a": False}, frozenset(flags.split()))
     remaining, lanes, fuses = SAVED[flags]
     processor = Processor("x86_64-unknown-linux-gnu", "znver5", features, "1", "(22, 1, 0)")
@@ -51,12 +49,12 @@ def test_best_simd_level_has_the_lanes_of_the_processor(features: str, monkeypat
     assert [*levels.values()][-1].lanes == target._machine().lanes
 
 
-def test_features_of_a_processor_that_linux_does_not_describe_are_those_that_llvm_detects() -> None:
+def test_processor_features_are_those_of_llvm_if_linux_does_not_list_them() -> None:
     assert _feature_list({"neon": True, "avx": True, "sve": False}, None) == "+avx,+neon,-sve"
 
 
 @pytest.mark.parametrize("text", ["", "processor: 0\n\nflags: avx\n", "Features: asimd\n"])
-def test_features_of_a_system_that_reports_none_are_unknown(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processor_flags_are_unknown_if_linux_lists_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(host_processor, "open", lambda *args, **kwargs: io.StringIO(text), raising=False)
     assert host_processor._flags_of_linux() is None

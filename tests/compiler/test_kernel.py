@@ -245,7 +245,7 @@ def test_shapes_of_empty_kernel_arguments_are_checked() -> None:
 # -- what it says of itself
 
 
-def test_kernel_repr_shows_its_ports_and_operations_counts_its_operations() -> None:
+def test_kernel_describes_its_ports_and_counts_its_operations() -> None:
     kernel = compile(lambda x, A: {"y": A @ x, "z": x @ x}, name="product", x=3, A=(2, 3))
     assert repr(kernel) == "<Kernel product: x(3), A(2, 3) -> y(2), z()>"
     assert kernel.name == "product"

@@ -114,7 +114,7 @@ def compared(model: Any, robot: Any, independent: list[str], function: Any, stat
 
 @pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["joint", "point", "function", "several"])
-def test_linear_models_with_constraints_that_depend_on_time_equal_differences(name: str) -> None:
+def test_linear_models_with_time_dependent_constraints_equal_finite_differences(name: str) -> None:
     """Rates of independent velocities, the twist and acceleration of a frame, and the force of a joint."""
     robot, independent = prescribed()[name]
     time = 0.7
@@ -148,7 +148,7 @@ def test_linear_models_with_constraints_that_depend_on_time_equal_differences(na
 
 
 @pytest.mark.slow(every=3)
-def test_linear_models_at_several_times_are_those_of_each_time() -> None:
+def test_linear_models_at_several_times_equal_the_models_at_each_time() -> None:
     robot, independent = prescribed()["several"]
     times = np.array([0.2, 0.9])
     states = [closed_state(robot, independent, time, k) for k, time in enumerate(times)]
@@ -180,7 +180,7 @@ def test_unsuitable_times_and_velocities_of_linear_models_are_refused() -> None:
 
 @pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["fourbar", "delta", "jansen_leg"])
-def test_slopes_of_force_torque_sensors_in_loops_equal_differences(name: str) -> None:
+def test_derivatives_of_force_torque_sensors_in_loops_equal_finite_differences(name: str) -> None:
     """The wrench across a joint that closes a loop, and across one of the tree in the loop."""
     robot: Any = lw.load(name)
     robot = robot.with_parameters({"friction": np.zeros(robot.nv)})
@@ -222,7 +222,7 @@ def ray_lengths(X: Any, rays: Any, largest: float) -> Any:
 
 
 @pytest.mark.slow(every=3)
-def test_slopes_of_range_sensors_equal_differences() -> None:
+def test_derivatives_of_range_sensors_equal_finite_differences() -> None:
     """Rays of an arm, and of a coupler in a loop, end at a plane, at a ball or nowhere; the lengths are analytic."""
     z = np.array([0.36, 0.48, 0.8])
     x = np.cross((0.0, 1.0, 0.0), z) / np.linalg.norm(np.cross((0.0, 1.0, 0.0), z))
@@ -265,7 +265,7 @@ def test_slopes_of_range_sensors_equal_differences() -> None:
 
 
 @pytest.mark.slow(every=3)
-def test_slopes_of_range_sensors_at_all_shapes_and_links_equal_differences_of_their_readings() -> None:
+def test_derivatives_of_range_sensors_at_all_shapes_and_links_equal_finite_differences() -> None:
     """Rays from the wrist of an arm, at solids in general position, a height field, and the arm's first link."""
     robot = chain().with_collisions("turn link", lw.shapes.Box((0.5, 0.6, 0.7)))
     rng = np.random.default_rng(8)

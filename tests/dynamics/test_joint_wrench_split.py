@@ -83,7 +83,7 @@ def test_reaction_wrench_on_the_parent_link_is_opposite(joint) -> None:
     near(joint.torque(q, back), -joint.torque(q, w), 1e-12)
 
 
-def test_joint_torque_without_internal_force_accelerates_the_link_as_forward_dynamics() -> None:
+def test_joint_torque_without_internal_force_gives_the_accelerations_of_forward_dynamics() -> None:
     """The joint force τ s accelerates the child; the internal force does not."""
     robot = lw.load("double_pendulum")
     q, v, tau = robot.random_configuration(seed=0), np.array([0.5, -1.0]), np.array([2.0, -0.7])

@@ -76,7 +76,7 @@ def episodes(envs: VectorEnvironment, steps: int) -> list[list[np.ndarray]]:
 
 @pytest.mark.parametrize("sensor", [None, IMU("pole"), IMU("pole", delay=0.02)])
 @pytest.mark.parametrize("randomization", [None, VARIED])
-def test_episodes_that_begin_in_the_same_step_equal_those_of_the_next_step(sensor: Any, randomization: Any) -> None:
+def test_episodes_after_same_step_and_next_step_resets_are_equal(sensor: Any, randomization: Any) -> None:
     task = cart_pole(sensor)
     first, second = (
         episodes(VectorEnvironment(task, 4, None, randomization, mode), 80)
@@ -92,7 +92,7 @@ def test_episodes_that_begin_in_the_same_step_equal_those_of_the_next_step(senso
     assert [0.0, 1.0] in ends and (randomization is None or [1.0, 0.0] in ends)
 
 
-def test_noise_of_environments_that_begin_in_the_same_step_is_their_own() -> None:
+def test_noise_of_environments_with_same_step_resets_is_independent() -> None:
     task, noisy = cart_pole(IMU("pole", noise=0.1)), replace(VARIED, noise=0.01)
     together = VectorEnvironment(task, 3, None, noisy, AutoresetMode.SAME_STEP)
     alone = [VectorEnvironment(task, 1, None, noisy, AutoresetMode.SAME_STEP) for _ in range(3)]
@@ -109,7 +109,7 @@ def test_noise_of_environments_that_begin_in_the_same_step_is_their_own() -> Non
                 assert np.array_equal(info["final_obs"][k], result[4]["final_obs"][0]) and info["_final_obs"][k]
 
 
-def test_gymnasium_records_episodes_that_begin_in_the_same_step() -> None:
+def test_gymnasium_records_episodes_with_same_step_resets() -> None:
     envs = RecordEpisodeStatistics(VectorEnvironment(cart_pole(), 3, autoreset_mode=AutoresetMode.SAME_STEP))
     envs.reset(seed=0)
     for _ in range(17):
@@ -117,7 +117,7 @@ def test_gymnasium_records_episodes_that_begin_in_the_same_step() -> None:
     assert list(envs.length_queue) == [17, 17, 17]
 
 
-def test_other_modes_of_resets_are_refused() -> None:
+def test_unsupported_reset_modes_of_environments_are_refused() -> None:
     with pytest.raises(ValueError, match=r"autoreset_mode: expected gymnasium.*NEXT_STEP or SAME_STEP, got .*DISABLED"):
         VectorEnvironment("pendulum", autoreset_mode=AutoresetMode.DISABLED)
 
@@ -195,7 +195,7 @@ def test_missing_stable_baselines_is_an_error_with_the_remedy(monkeypatch: pytes
 
 
 @pytest.mark.slow(every=9)
-def test_stable_baselines_accepts_environments_of_one_kernel() -> None:
+def test_stable_baselines_learns_in_a_vector_of_environments() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its imports
         baselines = pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")

@@ -112,7 +112,7 @@ def test_actions_are_inputs_of_a_controller_in_a_simulation(name: str) -> None:
     assert again.shape == (2, 14)
 
 
-def test_operational_space_controller_reaches_the_points_that_actions_state() -> None:
+def test_operational_space_controller_reaches_the_points_set_by_actions() -> None:
     law = lw.control.OperationalSpace(ARM, lw.ik.PositionTask("hand"), 400.0)
 
     def command(q: Any, v: Any, action: Any, goal: Any) -> dict[str, Any]:

@@ -238,7 +238,7 @@ def test_dual_numbers_seeded_together_have_an_equal_new_level() -> None:
         seeded([1.0], [1.0, 2.0])
 
 
-def test_value_and_tangent_of_a_nested_dual_number_are_those_of_the_level() -> None:
+def test_parts_of_a_nested_dual_number_are_value_and_tangent_of_the_requested_level() -> None:
     inner = Dual(2.0, 1.0)
     two = Dual(inner, 5.0)
     assert parts(3.0) == (3.0, 0.0)

@@ -128,7 +128,7 @@ class ForeignArray:
         return Namespace()
 
 
-def test_scalar_functions_of_foreign_arrays_call_numpys_function_names_of_their_namespace() -> None:
+def test_scalar_functions_of_foreign_arrays_call_functions_of_their_array_namespace() -> None:
     foreign = ForeignArray()
     for operation in BY_NAME.values():
         if operation.arity == 0 or operation.composition is not None:

@@ -332,7 +332,7 @@ def test_decomposed_mesh_of_a_scene_file_has_free_hollows(tmp_path):
     assert distances[True][2] == pytest.approx(0.35, abs=0.2) and distances[True][2] > 0.3
 
 
-def test_obstacles_with_a_type_as_a_key_get_the_shape_as_files_have_it(tmp_path):
+def test_error_for_an_obstacle_with_its_type_as_a_key_shows_the_correct_form(tmp_path):
     file = tmp_path / "scene.yaml"
     for key, hint in (
         ("box", "shape: {type: box, size: ...}"),

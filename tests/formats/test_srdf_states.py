@@ -140,7 +140,7 @@ def test_srdf_states_of_a_base_that_the_robot_does_not_have_are_noted(floating, 
     assert any("for a moving base that the robot does not have" in str(x) for x in robot.report.warnings)
 
 
-def test_a_fixed_joint_of_the_file_named_as_the_floating_base_does_not_hide_it():
+def test_srdf_state_applies_to_the_floating_base_despite_a_fixed_joint_of_its_name():
     more = (
         '<link name="sole"/><joint name="floating_base" type="fixed"><parent link="arm"/><child link="sole"/></joint>'
     )

@@ -224,7 +224,7 @@ def test_joint_types_that_urdf_cannot_represent_are_errors_when_written(tmp_path
         assert caught.value.issues[0].where.element == "robot[random_random_2]/joint[joint0]"
 
 
-def test_couplings_and_mimic_joints_written_to_urdf_are_read_as_equal_ones() -> None:
+def test_couplings_and_mimic_joints_are_equal_after_writing_and_reading_urdf() -> None:
     gripper = lw.load("arm7_gripper", mimic="coupled").tree
     text, report = urdf_text(gripper)
     assert back(text, mimic="coupled").bodies == gripper.bodies

@@ -64,7 +64,7 @@ def test_ik_solves_a_machine_modelled_in_millimetres():
 
 
 @pytest.mark.parametrize("root", ["planar", "floating"])
-def test_ik_targets_far_from_the_base_need_no_more_iterations_than_near_ones(root):
+def test_ik_targets_far_from_the_base_need_no_more_iterations_than_near_targets(root):
     links = "".join(f'<link name="l{i}"/>' for i in range(5))
     arm = "".join(
         f'<joint name="j{i}" type="revolute"><parent link="l{i}"/><child link="l{i + 1}"/><origin xyz="0 0 0.3"/>'

@@ -58,7 +58,7 @@ def test_16_forward_dynamics_undoes_inverse_dynamics():
         case.close(again, case.a, 10.0 * case.cond * case.eps, "weightless at rest", core=1)
 
 
-def test_17_mass_matrix_is_columns_of_inverse_dynamics():
+def test_17_columns_of_the_mass_matrix_are_inverse_dynamics_of_unit_accelerations():
     """17. M's columns are the joint forces of unit accelerations, weightless and at rest: 10 · eps · n."""
     for case in cases():
         free, zero = Functions(weightless(case.tree)), 0.0 * case.v
@@ -81,7 +81,7 @@ def test_19_kinetic_energy_is_that_of_all_bodies():
         case.close(case.f("kinetic_energy", case.q, case.v), expected, 1e-12, "kinetic_energy", core=0)
 
 
-def test_20_bias_is_coriolis_matrix_times_velocity_and_gravity():
+def test_20_bias_force_is_coriolis_matrix_times_velocity_plus_gravity_force():
     """20. h(q, v) = C(q, v) v + g(q): 1e-12."""
     for case in cases():
         C, g = case.f("coriolis_matrix", case.q, case.v), case.f("gravity_force", case.q)
@@ -124,7 +124,7 @@ def test_23_mass_matrix_times_its_inverse_is_the_identity():
         case.close(inverse @ case.M, np.broadcast_to(np.eye(case.tree.nv), case.M.shape), case.cond * case.eps, core=2)
 
 
-def test_24_articulated_bodies_solve_with_the_mass_matrix():
+def test_24_forward_dynamics_equals_a_dense_solution_with_the_mass_matrix():
     """24. Forward dynamics is M⁻¹ (τ − h): 2 · cond · eps · n."""
     for case in cases():
         h = case.f("bias_force", case.q, case.v)
@@ -147,7 +147,7 @@ def test_25_power_is_the_rate_of_energy():
         case.close(case.difference(energy), power, 1e-6, "differences", core=0)
 
 
-def test_26_wrenches_act_as_their_joint_forces():
+def test_26_wrenches_act_as_joint_forces_of_the_transposed_jacobian():
     """26. Forward dynamics under a wrench is that under τ + Jᵀ w: 1e-11; inverse dynamics likewise."""
     rng = np.random.default_rng(26)
     for case in cases():
@@ -301,7 +301,7 @@ def test_31_armature_and_passive_forces_are_part_of_dynamics():
         case.close(again, case.a, case.n * solving_bound(M, (torque, h), case.a), "FD", core=1)
 
 
-def test_32_dynamics_of_coupled_joints_are_projections():
+def test_32_dynamics_of_coupled_joints_are_projections_of_uncoupled_dynamics():
     """32. Dynamics of coupled joints: M = Gᵀ M G, τ = Gᵀ τ of the free tree: 1e-12."""
     chosen = coupled_cases()
     assert len(chosen) >= 3

@@ -60,7 +60,7 @@ def test_11_jacobian_is_the_derivative_of_the_pose():
         case.close(J, per_unit(case, nearly), 1e-8, "differences", core=2)
 
 
-def test_12_rate_of_jacobian_times_velocity_and_jacobian_times_acceleration():
+def test_12_frame_acceleration_is_jacobian_rate_times_velocity_plus_jacobian_times_acceleration():
     """12. J̇ v + J a is the frame's acceleration: 1e-10; J̇ beside differences: 1e-7, beside dual numbers: 1e-12."""
     for case in cases():
         for frame in case.frames:

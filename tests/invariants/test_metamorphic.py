@@ -150,7 +150,7 @@ def test_37_rotating_the_world_with_gravity_changes_no_joint_force():
         assert_same(case, actual, 1e-12)
 
 
-def test_38_units_scale_results():
+def test_38_other_units_scale_results_by_their_dimension():
     """38. Lengths × L, masses × m: M × m L², g × L m: 1e-12; of joints whose numbers are known to be lengths."""
     L, m = 3.0, 5.0
     for case in cases(ours=True):

@@ -37,7 +37,7 @@ def everything(joint: JointType, q: Any, v: Any) -> list[Any]:
 
 @every_moving_joint
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_compiled_joint_functions_equal_interpreted_ones(joint: JointType, dtype: Any) -> None:
+def test_compiled_joint_functions_equal_interpreted_functions(joint: JointType, dtype: Any) -> None:
     rng, free = np.random.default_rng(0), np.full(joint.nq, np.inf)
     q = joint.random(rng, -free, free, (9,)).astype(dtype)
     v = (0.5 * rng.normal(size=(9, joint.nv))).astype(dtype)

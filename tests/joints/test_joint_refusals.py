@@ -40,7 +40,7 @@ every_joint = pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY.keys())
 NAN = math.nan
 
 
-def test_names_of_coordinate_axes_are_axes() -> None:
+def test_joint_axes_may_be_named_x_y_or_z() -> None:
     """An axis is three numbers, or "x", "y", "z" and their opposites."""
     for k, name in enumerate("xyz"):
         for sign, text in ((1.0, name), (-1.0, f"-{name}")):

@@ -128,7 +128,7 @@ def test_searches_of_nearest_joint_configurations_reach_distant_poses_and_never_
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.type_name())
-def test_closed_form_nearest_joint_configurations_equal_searched_ones(kind: type[JointType]) -> None:
+def test_nearest_joint_configurations_in_closed_form_equal_searched_configurations(kind: type[JointType]) -> None:
     """The same transform, the same velocities, and the same gap next to a pose of the joint."""
     joint = kind.example(np.random.default_rng(3))
     X, q = pose(poses(joint, 2)[1]), joint.configuration_from_pose(pose(poses(joint, 2)[1]))

@@ -70,7 +70,7 @@ def test_motor_torques_of_mechanisms_satisfy_virtual_work_at_any_joint(drawn):
             assert np.abs(tau[:, k] - expected).max() < 1e-8 * np.abs(expected).max(), (seed, name)
 
 
-def test_motor_torques_at_a_singular_configuration_are_limits_of_nearby_ones():
+def test_motor_torques_at_a_singular_configuration_are_limits_of_nearby_torques():
     """A slider-crank of equal bars folds, where the constraints permit a second motion."""
     robot = _linkage([0.3, 0.3], _pose_at(2))
     near = 0.5 * np.pi + np.array([-2e-4, -1e-4, 0.0, 1e-4, 2e-4])

@@ -32,7 +32,7 @@ MECHANISMS = [*KINDS, *mechanisms()]
 
 
 @pytest.mark.light
-def test_scales_of_constraints_turn_angles_into_lengths_and_leave_lengths() -> None:
+def test_scales_of_constraints_turn_angles_into_lengths_and_leave_lengths_unchanged() -> None:
     """Velocities of a joint type without units count as angles."""
     tree = lw.load("scissor_lift").tree  # a slider and five hinges
     scales = Scales.of(tree, 2.5)

@@ -64,7 +64,7 @@ def test_characteristic_length_of_a_mechanism_depends_only_on_its_size(drawn):
 
 @pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_mechanisms_of_any_size_far_from_the_origin_behave_as_at_one_metre(name):
+def test_scaled_mechanisms_far_from_the_origin_behave_as_the_original(name):
     """Sizes from 0.1 mm to 10 km, 10 km from the origin: projected, assembled, analysed and simulated."""
     robot = MECHANISMS[name]()
     q, v = moving(robot)

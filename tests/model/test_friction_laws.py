@@ -164,7 +164,7 @@ def test_friction_laws_are_compared_by_class_and_attributes():
     assert friction_laws.read_friction("f", Sticking()) == Sticking()
 
 
-def test_unsupported_friction_laws_are_refused_with_a_list_of_supported_ones():
+def test_unsupported_friction_laws_are_refused_with_a_list_of_supported_laws():
     robot = lw.load("fourbar")
     q, zeros = robot.assemble().q, np.zeros(robot.nv)
     stuck = "friction: expected a law that does not stick, got 'coulomb'; choose one of 'smooth', 'stribeck'"

@@ -312,7 +312,7 @@ def test_failed_cartesian_paths_state_where_and_why_they_end():
 
 
 @pytest.mark.slow(every=3)
-def test_timing_of_a_path_that_is_not_followed_states_that_instead_of_blaming_arguments():
+def test_timing_of_a_path_that_could_not_be_tracked_reports_the_failed_tracking():
     arm = lw.load("arm6")
     X = arm.pose(arm.neutral() + 0.4, "tool")
     tracked = arm.track_cartesian_path(lw.motion.line(lw.pose((9, 0, 0)) @ X, lw.pose((3, 0, 0)) @ X), "tool")

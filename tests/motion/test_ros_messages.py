@@ -86,7 +86,7 @@ def test_saved_ros_message_loads_as_the_same_motion(ending, version, tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".yaml"])
-def test_files_at_a_rate_have_steps_of_exactly_one_period_and_a_shorter_last_one(ending, tmp_path):
+def test_trajectory_files_at_a_rate_have_steps_of_exactly_one_period_and_a_shorter_last_step(ending, tmp_path):
     motion = ARM.spline([0.0, 1.0333], [[0.0] * ARM.nq, [0.5] * ARM.nq])
     motion.save(tmp_path / f"motion{ending}", rate=50.0)
     if ending == ".csv":

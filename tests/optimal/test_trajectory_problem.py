@@ -81,7 +81,7 @@ def test_guesses_of_a_trajectory_problem_stop_if_another_guess_is_solved(reachin
         assert (scalars_of_search == result.attempts._state["scalars"]).all()
 
 
-def test_failed_guesses_of_a_trajectory_problem_are_replaced_by_new_ones():
+def test_failed_guesses_of_a_trajectory_problem_are_replaced_by_new_guesses():
     """A free lane takes the next guess; without success the least violated path is reported as infeasible."""
     bar = lw.Robot.build(
         "bar",

@@ -87,7 +87,7 @@ def test_joint_that_obstructs_a_goal_pose_moves_in_a_plan() -> None:
     assert locked.status == "goal_not_found" and "'one'" in locked.message
 
 
-def test_joints_with_equal_positions_at_start_and_goal_configuration_keep_them_along_a_plan(arm: lw.Robot) -> None:
+def test_joints_with_equal_start_and_goal_positions_do_not_move_along_a_plan(arm: lw.Robot) -> None:
     q, end = np.append(Q[:3], [0.05, 0.05]), np.append(END[:3], [0.05, 0.05 - 1e-9])
     gate = SCENE.with_box("gate", (0.02, 0.4, 0.6), (0.62, 0, 0.75)).with_box("lid", (0.8, 0.05, 0.02), (0.45, 0, 0.72))
     for seed in range(6):  # some first paths are free only with closed fingers
@@ -97,7 +97,7 @@ def test_joints_with_equal_positions_at_start_and_goal_configuration_keep_them_a
         assert arm.is_motion_free(plan.path[:-1], plan.path[1:], gate).success.all()
 
 
-def test_blocking_joint_moves_along_a_plan_between_configurations_where_it_is_equal() -> None:
+def test_blocking_joint_moves_along_a_plan_though_its_start_and_goal_are_equal() -> None:
     slide = {"parent": "rail", "lower": -1.0, "upper": 1.0}
     box = lw.shapes.Box((0.1, 0.1, 0.1))
     carts = lw.Robot.build(
@@ -113,7 +113,7 @@ def test_blocking_joint_moves_along_a_plan_between_configurations_where_it_is_eq
 
 
 @pytest.mark.slow(every=3)
-def test_plans_with_limits_of_an_unbounded_joint_do_not_change_plans_without_them() -> None:
+def test_plans_with_limits_of_an_unbounded_joint_do_not_change_plans_without_limits() -> None:
     """Without limits the base turns the short way; limits of half a turn in both directions leave only the long way."""
     posts = lw.Scene().with_box("left", (0.06, 0.06, 1.0), (-0.45, 0, 0.5))
     posts = posts.with_box("right", (0.06, 0.06, 1.0), (0.45, 0, 0.5))

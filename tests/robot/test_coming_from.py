@@ -17,14 +17,14 @@ LINK = """<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
 JOINT = """<joint name="{}" type="continuous"><parent link="base"/><child link="{}"/><axis xyz="0 0 1"/></joint>"""
 
 
-def test_examples_of_the_page_coming_from_run():
+def test_examples_of_the_coming_from_page_run():
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     result = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags, encoding="utf-8")
     assert result.attempted > 30
     assert result.failed == 0
 
 
-def test_every_name_in_the_tables_of_the_page_coming_from_exists():
+def test_every_name_in_the_tables_of_the_coming_from_page_exists():
     """Names of linkwork and Pinocchio in the first two columns of the second table."""
     rows = [
         line.split("|") for line in PAGE.read_text(encoding="utf-8").split("## Names")[1].split("##")[0].splitlines()
@@ -40,7 +40,7 @@ def test_every_name_in_the_tables_of_the_page_coming_from_exists():
         assert hasattr(pin, word) or hasattr(model, word) or word == "data.oMf", word
 
 
-def test_libraries_order_joints_as_the_page_coming_from_states():
+def test_libraries_order_joints_as_the_coming_from_page_states():
     """linkwork and MuJoCo keep the order of the file, Pinocchio sorts by joints' names."""
     pairs = (("j2", "a"), ("j1", "b"), ("j3", "c"))
     links = "".join(LINK.format(link) for _, link in pairs)
@@ -53,7 +53,7 @@ def test_libraries_order_joints_as_the_page_coming_from_states():
     assert not model.jnt_limited.any()
 
 
-def test_libraries_treat_roots_mimics_and_welded_links_as_the_page_coming_from_states():
+def test_libraries_treat_roots_mimics_and_welded_links_as_the_coming_from_page_states():
     path = str(lw.robots.path("arm7_gripper"))
     ours, theirs, model = lw.load(path), pin.buildModelFromUrdf(path), mujoco.MjModel.from_xml_path(path)
     assert (ours.nq, theirs.nq, model.nq) == (9, 9, 9)  # fixed roots, free mimics
@@ -67,7 +67,7 @@ def test_libraries_treat_roots_mimics_and_welded_links_as_the_page_coming_from_s
         assert np.array_equal(gravity, ours.gravity)
 
 
-def test_libraries_treat_damping_and_friction_as_the_page_coming_from_states():
+def test_libraries_treat_damping_and_friction_as_the_coming_from_page_states():
     """Inverse dynamics of linkwork and Pinocchio omit them; MuJoCo has them as passive forces."""
     path = str(lw.robots.path("arm7"))
     ours, theirs, model = lw.load(path), pin.buildModelFromUrdf(path), mujoco.MjModel.from_xml_path(path)

@@ -119,7 +119,7 @@ def test_coriolis_acceleration_is_twice_omega_cross_v() -> None:
     near((position_at(h) - 2 * position_at(0.0) + position_at(-h)) / h**2, np.array([-4.5, 12.0, 0.0]), 1e-6)
 
 
-def test_car_has_velocity_along_its_heading_and_a_normal() -> None:
+def test_velocity_of_a_rolling_car_is_along_its_heading_and_perpendicular_to_its_normal() -> None:
     """Heading (cos φ, sin φ) and normal (−sin φ, cos φ)."""
     planar = lw.Joint.of(lw.joints.Planar(), name="ground", parent="world", child="car")
     car = lw.Robot.build("car", lw.Link("car", mass=1.0), planar)

@@ -40,7 +40,7 @@ def test_recorded_reaction_wrenches_equal_constrained_dynamics():
 
 
 @pytest.mark.slow(every=3)
-def test_reaction_wrenches_of_steps_with_limits_and_servos_converge_to_those_of_the_state():
+def test_recorded_reactions_with_limits_and_servos_converge_to_the_reactions_of_the_state():
     """Held limits and servos are impulses of a step: reactions are of the step, and converge with it."""
     robot = four_bar("C")
     q = by_joints(robot, closed(0.8))

@@ -22,7 +22,7 @@ def run():
 
 
 @pytest.mark.slow(every=3)
-def test_loaded_simulation_result_equals_the_saved_one(run, tmp_path):
+def test_loaded_simulation_result_equals_the_saved_result(run, tmp_path):
     ball, saved = run
     file = tmp_path / "run.npz"
     saved.save(file)

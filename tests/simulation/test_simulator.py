@@ -85,7 +85,7 @@ def test_simulator_steps_are_equal_for_arrays_and_lists(arm):
     assert simulator.step(gain=gain, count=2).steps == 6.0
 
 
-def test_some_environments_of_a_simulator_can_be_reset_and_stopped_ones_state_the_reason(arm):
+def test_single_environments_of_a_simulator_can_be_reset_and_stopped_environments_state_the_reason(arm):
     """Some environments start again, the others continue; a stopped one states its reason, and restarts at a reset."""
 
     def controller(t, q, v, bad):

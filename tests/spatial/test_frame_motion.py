@@ -99,7 +99,7 @@ def test_chained_frame_motions_contain_twice_omega_cross_v() -> None:
 
 
 @every_scalar
-def test_rigid_motion_before_inverts_rigid_motion_through(run: Any) -> None:
+def test_rigid_motion_before_is_the_inverse_of_rigid_motion_through(run: Any) -> None:
     """`RigidMotion.before` inverts `RigidMotion.through`."""
     rng = np.random.default_rng(0)
     poses = [motion_along(path(seed), 0.1)[:12] for seed in range(4)]

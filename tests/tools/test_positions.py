@@ -10,7 +10,7 @@ SPECIAL = {
 }  # fmt: skip
 
 
-def test_vectors_in_special_position_are_listed_by_the_tool():
+def test_search_for_constant_vectors_lists_vectors_in_special_position():
     result = special("f(axis=(0.48, 0.6, 0.64), normal=[0.6, 0.0, 0.8], at=Vec3(-1.0, 1.0, 2.0), size=(x, 0.0, 1.0))")
     assert sorted(result) == [(1, "Vec3(-1.0, 1.0, 2.0)"), (1, "[0.6, 0.0, 0.8]")]
 

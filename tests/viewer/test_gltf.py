@@ -86,7 +86,7 @@ class Read:
         return result
 
 
-def test_documents_that_count_states_are_played_at_their_pace(tmp_path):
+def test_scene_documents_that_count_states_are_played_at_the_stated_states_per_second(tmp_path):
     arm = lw.load("arm6")
     posed = robot_document(arm, wave(arm, 4, 1))
     document = replace(posed, times=np.arange(4.0), is_timed=False, axis="state", pace=5.0)

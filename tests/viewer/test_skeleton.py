@@ -186,7 +186,7 @@ def test_rolling_balls_of_the_skeleton_are_drawn_once_with_their_radius():
 @pytest.mark.parametrize(
     "joint", [lw.joints.Floating(), lw.joints.Planar(), lw.joints.Spherical()], ids=["floating", "planar", "spherical"]
 )
-def test_free_body_without_shapes_is_the_box_of_its_inertia(joint):
+def test_free_body_without_shapes_is_drawn_as_the_box_of_its_inertia(joint):
     center = (0.0, 0.0, 0.0) if isinstance(joint, lw.joints.Spherical) else (0.03, -0.05, 0.08)
     box = Box((0.5, 0.3, 0.2)).at(lw.pose(center, rpy=(0.3, -0.5, 0.9)))
     body = lw.Link("body", box, density=300.0)
@@ -198,7 +198,7 @@ def test_free_body_without_shapes_is_the_box_of_its_inertia(joint):
         assert max(np.linalg.norm(expected - x, axis=1).min() for x in corners) < 1e-6
 
 
-def test_body_balanced_on_its_hinge_is_the_disc_of_its_inertia():
+def test_body_balanced_on_its_hinge_is_drawn_as_the_disc_of_its_inertia():
     wheel = lw.Link("wheel", Cylinder(0.3, 0.05).at((0.0, 0.0, 0.1)), density=500.0)
     turn = lw.Joint.of(lw.joints.Revolute("z"), name="turn", parent="world", child="wheel", placement=(0.1, 0.2, 0.7))
     robot = without_shapes(lw.Robot.build("flywheel", wheel, turn))

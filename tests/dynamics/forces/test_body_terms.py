@@ -70,7 +70,7 @@ def test_newton_euler_terms_at_the_centre_of_mass_are_the_equations_of_a_rigid_b
         assert np.array_equal(M[:, i], np.swapaxes(M[:, i], -1, -2))
 
 
-def test_compiled_newton_euler_terms_equal_interpreted_ones():
+def test_compiled_newton_euler_terms_equal_interpreted_terms():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random_configuration(rng, size=5), rng.normal(size=(2, 5, 7))

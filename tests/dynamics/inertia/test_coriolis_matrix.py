@@ -81,7 +81,7 @@ def test_coriolis_matrix_of_a_double_pendulum_equals_the_textbooks():
     assert_close(Robot.build("double", links, joints).coriolis_matrix(q, v), expected, 1e-15)
 
 
-def test_compiled_coriolis_matrices_equal_interpreted_ones():
+def test_compiled_coriolis_matrices_equal_interpreted_matrices():
     for name in ("mixed_0", "coupled_0"):
         tree = TREES[name]
         q, v, _ = state(tree)

@@ -123,7 +123,7 @@ def test_dependent_velocities_of_one_joint_are_refused_by_mass_matrix_inverse():
         Direct(replace(tree, bodies=(body,)), "floats").mass_matrix_inverse(np.array([0.4, 0.0, 0.0]))
 
 
-def test_compiled_inverse_mass_matrices_equal_interpreted_ones():
+def test_compiled_inverse_mass_matrices_equal_interpreted_matrices():
     for name in ("mixed_1", "rerooted_coupled"):
         tree = TREES[name]
         q, x, _ = state(tree)

@@ -212,7 +212,7 @@ def test_floating_joint_has_the_momentum_of_three_slides_and_a_ball():
 
 
 @pytest.mark.slow(every=3)
-def test_compiled_momentum_functions_equal_interpreted_ones():
+def test_compiled_momentum_functions_equal_interpreted_functions():
     for name in ("mixed_0", "rerooted_coupled"):
         tree = TREES[name]
         q, v, a = state(tree)
