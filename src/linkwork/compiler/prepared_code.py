@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.kernel_code import KernelCode, make_in_background
 from linkwork.compiler.runtime.loop_state import FEW
 
-__all__ = ["make_ready", "make_ready_later"]
+__all__ = ["make_call_ready", "make_ready", "make_ready_later"]
+
+
+def make_call_ready(kernels: Iterable[Kernel], later: Iterable[Callable[[], Kernel]], samples: int) -> None:
+    """Compile what a call that must not wait may need: the code of ``kernels`` here, that of others in the background.
+
+    ``later`` are functions that return the other kernels.  ``samples`` is the largest number of samples in a call.
+    """
+    for kernel in kernels:
+        make_ready(kernel, samples=samples)
+    for function in later:
+        make_ready_later(function, samples=samples)
 
 
 def make_ready(kernel: Kernel, best: bool = False, samples: int | None = None) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from linkwork.compiler.kernel_code import Deadline, compilations, waiting
     from linkwork.compiler.operation_counts import arithmetic, operations_of
     from linkwork.compiler.port import Port
-    from linkwork.compiler.prepared_code import make_ready, make_ready_later
+    from linkwork.compiler.prepared_code import make_call_ready, make_ready
     from linkwork.compiler.runtime.buffer_pool import empty as recycled
     from linkwork.compiler.runtime.code_statistics import CodeStatistics, code_statistics
     from linkwork.compiler.runtime.loop_state import FEW
@@ -46,8 +46,8 @@ __all__ = [
     "get_num_threads",
     "host",
     "levels",
+    "make_call_ready",
     "make_ready",
-    "make_ready_later",
     "make_single_call",
     "operations_of",
     "recycled",
@@ -74,7 +74,7 @@ if not TYPE_CHECKING:
             "linkwork.compiler.kernel_code": "Deadline compilations waiting",
             "linkwork.compiler.operation_counts": "arithmetic operations_of",
             "linkwork.compiler.port": "Port",
-            "linkwork.compiler.prepared_code": "make_ready make_ready_later",
+            "linkwork.compiler.prepared_code": "make_call_ready make_ready",
             "linkwork.compiler.runtime.buffer_pool": "empty",
             "linkwork.compiler.runtime.code_statistics": "CodeStatistics code_statistics",
             "linkwork.compiler.runtime.loop_state": "FEW",

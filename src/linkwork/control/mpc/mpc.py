@@ -31,7 +31,7 @@ from linkwork.control.mpc.mpc_solvers import Planner, Search
 from linkwork.control.mpc.plan_actuation import ParameterValues, PlanActuation, by_environment_mask
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
 from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
-from linkwork.kernels.compiler_api import make_ready, make_ready_later
+from linkwork.kernels.compiler_api import make_call_ready
 from linkwork.optimal.arguments import read_count
 from linkwork.optimal.robot_parameters import own_robot_parameters, parameters_with_batch_axis, updated_parameters
 from linkwork.optimal.schedule import rescheduled
@@ -139,11 +139,8 @@ class ModelPredictiveController:
         `linkwork.wait_for_compiler` waits for it.
         """
         num_environments = integer("prepare", "num_environments", num_environments, least=1)
-        for kernel in self.planner.kernels():
-            make_ready(kernel, samples=num_environments)
-        for later in self.planner.later_kernels():
-            make_ready_later(later, samples=num_environments)
-        make_ready(self._actuation.kernel, samples=num_environments)
+        kernels = [*self.planner.kernels(), self._actuation.kernel]
+        make_call_ready(kernels, self.planner.later_kernels(), num_environments)
         self._actuation.prepare(self.fallback_braking_time, num_environments)
 
     def __repr__(self) -> str:
