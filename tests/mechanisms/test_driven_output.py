@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 
 import numpy as np
 import pytest
@@ -316,3 +317,67 @@ def test_base_prescribed_as_a_function_of_time_needs_the_forces_of_a_driven_base
     base = robot.v_index(["base"])
     np.testing.assert_allclose(np.delete(timed.tau, base, 1), np.delete(driven.tau, base, 1), rtol=0, atol=1e-7)
     assert np.abs(timed.tau).max() > 0.1
+
+
+def crank_with_roller():
+    """Return a slider-crank whose rod ends with a roller on the plane y = 0.02 m, and a gear on the crank."""
+    turn, z = lw.Joint.of, lw.joints.Revolute("z")
+    rod = lw.Link("rod", mass=0.7, com=(0.13, 0.02, 0.0), inertia=(0.01, 0.01, 0.02))
+    robot = lw.Robot.build(
+        "roller",
+        lw.Link("crank", mass=0.4, com=(0.05, 0.0, 0.0), inertia=(0.01, 0.01, 0.01)),
+        rod,
+        lw.Link("wheel", mass=0.2, inertia=(0.002, 0.002, 0.003)),
+        turn(z, name="A", parent="world", child="crank"),
+        turn(z, name="B", parent="crank", child="rod", placement=(0.1, 0.0, 0.0)),
+        turn(z, name="W", parent="world", child="wheel", placement=(0.0, 0.4, 0.0)),
+        gravity=(0.0, -9.81, 0.0),
+    ).with_point("end", "rod", (0.3, 0.0, 0.0))
+    roller = lw.constraints.PointOnPlane("end", "world.y", offset=0.02, name="roller")
+    return robot.with_constraints(roller, lw.constraints.Gear("W", "A", -3.0, name="gear"))
+
+
+def test_forces_of_rollers_and_gears_are_in_results_tables_and_plots_of_driven_motions(tmp_path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    robot, t = crank_with_roller(), np.linspace(0.0, 0.9, 73)
+    motion = robot.drive_mechanism(
+        {"A": 0.8 + 6.0 * t + 2.0 * t**2}, velocity={"A": 6.0 + 4.0 * t}, acceleration={"A": 4.0}
+    )
+    loads = motion.reactions()
+    (crank, rod, _), rate, bend = motion.q.T, motion.v.T, motion.a.T
+    swing, turn, spin = rod + crank, rate[0] + rate[1], bend[0] + bend[1]
+    center = 0.1 * np.exp(1j * crank) * (1j * bend[0] - rate[0] ** 2)  # acceleration, x + i y
+    center += (0.13 + 0.02j) * np.exp(1j * swing) * (1j * spin - turn**2)
+    pin = loads.joint_wrenches[:, 1, 3:] @ [1.0, 1j, 0.0] * np.exp(1j * swing)
+    roller = 0.7 * (center + 9.81j) - pin  # Newton's law of the rod
+    np.testing.assert_allclose(roller, 1j * loads.constraint_forces[:, 0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(loads.constraint_forces[:, 1], 0.003 * -3.0 * 4.0, rtol=0, atol=1e-9)  # on the wheel
+    assert len(loads) == 3 and np.abs(loads.constraint_forces[:, 0]).max() > 1.0
+    table = motion.to_pandas()
+    assert np.array_equal(table["constraint_forces:roller"], loads.constraint_forces[:, 0])
+    assert table.attrs["units"]["constraint_forces:roller"] == "N"
+    assert table.attrs["units"]["constraint_forces:gear"] == "N·m"
+    drawn = {axis.get_ylabel(): axis.lines for axis in np.ravel(motion.plot())}
+    assert np.array_equal(drawn["constraint force [N]"][0].get_ydata(), loads.constraint_forces[:, 0])
+    assert len(drawn["constraint force [N m]"]) == 1 and len(drawn["pin force [N]"]) == 3
+    plots = lw.viewer.scene_document(motion).plots
+    assert [plot.names for plot in plots if plot.title == "constraint force"] == [("roller",), ("gear",)]
+
+
+def test_text_of_reactions_is_a_table_of_the_largest_forces():
+    robot = crank_with_roller()
+    motion = robot.drive_mechanism({"A": ANGLES}, velocity={"A": 6.0})
+    loads = motion.reactions()
+    lines = repr(loads).splitlines()
+    assert [line.split("  ")[0] for line in lines[2:]] == ["motor A", "pin A", "pin B", "pin W", "roller", "gear"]
+    for line, values in zip(lines[2:6], [loads.tau[:, 0], *loads.pin_forces.T], strict=True):
+        _, size, state, unit = line.rsplit(maxsplit=3)
+        assert float(size) == pytest.approx(np.abs(values).max(), rel=1e-4) and unit in ("N", "N·m")
+        assert abs(values[int(state)]) == pytest.approx(np.abs(values).max(), rel=1e-9)
+    assert lines[7].split() == ["gear", "0", "-", "N·m"]  # the wheel turns at a constant speed
+    restored = pickle.loads(pickle.dumps(loads))
+    assert repr(restored) == repr(loads) and np.array_equal(restored.constraint_forces, loads.constraint_forces)
+    batch = robot.drive_mechanism({"A": np.stack([ANGLES[:3], ANGLES[8:11]])}).reactions()
+    assert batch.constraint_forces.shape == (2, 3, 2)
+    assert ", " in repr(batch).splitlines()[2]  # a state is the motion and its state

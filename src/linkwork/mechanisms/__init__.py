@@ -11,7 +11,7 @@ from linkwork._util.lazy_imports import public_names
 if TYPE_CHECKING:
     from linkwork.mechanisms.assembly.assembly_branches import Branches as Branches
     from linkwork.mechanisms.assembly.driven_motion import DrivenMotion as DrivenMotion
-    from linkwork.mechanisms.assembly.driven_output import Reactions as Reactions
+    from linkwork.mechanisms.assembly.reactions import Reactions as Reactions
     from linkwork.mechanisms.assembly.result import Assembly as Assembly
     from linkwork.mechanisms.equilibrium import Equilibrium as Equilibrium
     from linkwork.mechanisms.integrability.frobenius_analysis import Integrability as Integrability
@@ -26,7 +26,7 @@ if not TYPE_CHECKING:
         {
             "linkwork.mechanisms.assembly.assembly_branches": "Branches",
             "linkwork.mechanisms.assembly.driven_motion": "DrivenMotion",
-            "linkwork.mechanisms.assembly.driven_output": "Reactions",
+            "linkwork.mechanisms.assembly.reactions": "Reactions",
             "linkwork.mechanisms.assembly.result": "Assembly",
             "linkwork.mechanisms.equilibrium": "Equilibrium",
             "linkwork.mechanisms.integrability.frobenius_analysis": "Integrability",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from linkwork.errors import UnderactuatedError, UnknownNameError
 from linkwork.kernels.function_request import read_request
 from linkwork.kernels.robot_base import Axes, Wrenches
 from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK
+from linkwork.mechanisms.assembly.reactions import ForceLabels, Reactions
 from linkwork.mechanisms.assembly.state_inputs import VariedRobot
 from linkwork.model.coordinate_names import AXES, units_of
 from linkwork.spatial.arguments import checked_array
@@ -24,28 +25,10 @@ from linkwork.spatial.arguments import checked_array
 if TYPE_CHECKING:
     from linkwork.kinematics.state_tables import StateTable
 
-__all__ = ["DrivenOutput", "Reactions", "driven_rates", "velocity_names"]
+__all__ = ["DrivenOutput", "driven_rates", "velocity_names"]
 
 _MISSING_TOL = 1e-7  # largest missing force, relative to the acting forces, as in `constrained_inverse_dynamics`
 _FIT = 0.02  # deviation of rates of drivers from their positions, relative to the largest step
-
-
-class Reactions(NamedTuple):
-    """Forces of motors and joints in n states: NaN where the drivers do not determine the motion.
-
-    τ are the forces of the motors, w the wrenches (moment; force) across the joints, in the order of `Robot.bodies` and
-    of `Robot.loops`.
-    """
-
-    tau: np.ndarray  # (..., n, nv) [N·m, N]
-    joint_wrenches: np.ndarray  # (..., n, nb, 6) [N·m, N]
-    loop_joint_wrenches: np.ndarray  # (..., n, nl, 6) [N·m, N]
-
-    @property
-    def pin_forces(self) -> np.ndarray:
-        """Sizes of the forces across the joints of the tree, then of the loops: (..., n, nb + nl) [N]."""
-        wrenches = np.concatenate([self.joint_wrenches, self.loop_joint_wrenches], axis=-2)
-        return np.asarray(np.linalg.norm(wrenches[..., 3:], axis=-1))
 
 
 @public
@@ -74,6 +57,11 @@ class DrivenOutput:
     def pin_forces(self) -> np.ndarray:
         """Sizes of the forces across joints, those of the tree and then those of loops: (..., n, nb + nl) [N]."""
         return self._own_reactions.pin_forces
+
+    @property
+    def constraint_forces(self) -> np.ndarray:
+        """Forces of constraints other than joints, such as a roller's on a plane: (..., n, k) [N, N·m]."""
+        return self._own_reactions.constraint_forces
 
     def with_loads(
         self, *, wrenches: Wrenches | None = None, expressed_in: Axes = "world", gravity: ArrayLike | None = None
@@ -116,8 +104,9 @@ class DrivenOutput:
         ``actuators`` names the joints with motors, by default the drivers.  ``wrenches`` (..., n, 6) act on frames, in
         the axes of ``expressed_in``, and ``gravity`` is (3,) [m/s²].  They default to those of `with_loads`, then to
         the robot's gravity.  ``passive`` includes springs, damping, friction and armature of joints.  The result has
-        the forces τ (..., n, nv) of the motors, and the wrenches of `joint_wrenches` and `loop_joint_wrenches`.
-        Parameters of `drive_mechanism` count, also inertias.
+        the forces τ (..., n, nv) of the motors, and the wrenches of `joint_wrenches` and `loop_joint_wrenches`.  Its
+        ``constraint_forces`` are those of other constraints, such as a roller's on a plane.  Parameters of
+        `drive_mechanism` count, also inertias.
 
         Raises UnderactuatedError if the actuators cannot cause the motion; of a batch with parameters, the forces are
         NaN there.
@@ -129,9 +118,12 @@ class DrivenOutput:
         acting = self._drivers.names if actuators is None else names("reactions", "actuators", actuators)
         known = np.isfinite(self.v).all(axis=-1)
         shape = known.shape
+        labels = ForceLabels.of(robot, acting)
+        rows = [row for row, *_ in labels.constraints]
         if not known.any():
-            sizes = (robot.nv,), (len(robot.tree.bodies), 6), (len(robot.loops), 6)
-            return Reactions(*(np.full((*shape, *axes), np.nan) for axes in sizes))
+            sizes = (robot.nv,), (len(robot.tree.bodies), 6), (len(robot.loops), 6), (len(rows),)
+            tau, joints, loops, forces = (np.full((*shape, *axes), np.nan) for axes in sizes)
+            return Reactions(tau, joints, loops, forces, labels)
         example = self.q[tuple(np.argwhere(known)[0])]
         rates = (np.where(known[..., None], x, 0.0) for x in (self.v, self.a))
         q, v, a = np.where(known[..., None], self.q, example), *rates
@@ -149,9 +141,10 @@ class DrivenOutput:
         loops = robot.loop_joint_wrenches(*state, **joint_axes, **options) if robot.loops else np.zeros((*shape, 0, 6))
         largest = np.maximum(np.abs(tau).max(axis=-1), np.abs(forces).max(axis=-1, initial=0.0))
         known &= np.abs(missing).max(axis=-1) <= _MISSING_TOL * np.maximum(largest, np.abs(missing).max(axis=-1))
-        own_axes = ((...,), (..., None), (..., None))
-        each = zip((tau, joints, loops), own_axes, strict=True)
-        return Reactions(*(np.where(known[..., None][at], x, np.nan) for x, at in each))
+        own_axes = ((...,), (..., None), (..., None), (...,))
+        each = zip((tau, joints, loops, forces[..., rows]), own_axes, strict=True)
+        tau, joints, loops, forces = (np.where(known[..., None][at], x, np.nan) for x, at in each)
+        return Reactions(tau, joints, loops, forces, labels)
 
     def trajectory(self, *index: int, times: ArrayLike | None = None) -> Any:
         """Return the motion over time, a `linkwork.motion.Trajectory`.
@@ -206,11 +199,11 @@ class DrivenOutput:
         self._table("to_csv", index, times, frames).to_csv(path)
 
     def plot(self, *index: int, axes: Any = None, times: ArrayLike | None = None) -> Any:
-        """Plot q, v, a, and the forces of the drivers and in the pins with matplotlib, and return the axes.
+        """Plot q, v, a, and the forces of drivers, in pins and of constraints with matplotlib; return the axes.
 
         Each unit has axes of its own.
         ``index`` and ``times`` are those of `to_pandas`. They are over time if it is known, as in `trajectory`, else
-        over the first driver.  Without forces, because the drivers cannot cause the motion, the last two are left out.
+        over the first driver.  Without forces, because the drivers cannot cause the motion, they are left out.
         It needs ``pip install "linkwork[figures]"``.
         """
         robot, t, q, v, a = self._timed("plot", index, times)
@@ -237,18 +230,21 @@ class DrivenOutput:
     def _force_lines(
         self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray
     ) -> list[tuple[str, str, dict[str, np.ndarray]]]:
-        """Return the title, the unit and the lines (n,) of forces of drivers, and of the forces in pins."""
+        """Return the title, the unit and the lines (n,) of forces of drivers, in pins, and of other constraints."""
         loads = self._loaded(index, v, a)
         if loads is None:
             return []
-        robot, units = self._mechanism.robot, units_of(self._mechanism.tree, "v")
-        forces = {"rad/s": "N m", "m/s": "N"}
-        columns = [k for name in self._drivers.names for k in range(robot.nv)[robot.joint(name).v_slice]]
+        labels = ForceLabels.of(self._mechanism.robot, self._drivers.names)
+        motors = [(name, unit, loads.tau[:, k]) for k, name, unit in labels.motors]
+        pins = [(name, "N", forces) for name, forces in zip(labels.pins, loads.pin_forces.T, strict=True)]
+        rows = zip(labels.constraints, loads.constraint_forces.T, strict=True)
+        components = [(name, unit, forces) for (_, name, unit), forces in rows]
         result = []
-        for unit in dict.fromkeys(forces.get(units[k], "N") for k in columns):
-            lines = {robot.v_names[k]: loads.tau[:, k] for k in columns if forces.get(units[k], "N") == unit}
-            result.append(("motor force", unit, lines))
-        return [*result, ("pin force", "N", dict(zip(_pin_names(robot), loads.pin_forces.T, strict=True)))]
+        for title, lines in (("motor force", motors), ("pin force", pins), ("constraint force", components)):
+            for unit in dict.fromkeys(unit for _, unit, _ in lines):
+                of_unit = {name: forces for name, of_line, forces in lines if of_line == unit}
+                result.append((title, unit.replace("·", " "), of_unit))
+        return result
 
     def _loaded(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
         """Return the reactions of one motion with these velocities and accelerations; None if there are none."""
@@ -274,7 +270,12 @@ class DrivenOutput:
         loads = self._loaded(index, v, a)
         if loads is not None:
             variables += [record_variable(robot, name, x, 0) for name, x in loads._asdict().items() if x.shape[1]]
-            variables.append(TimeVariable("pin_forces", loads.pin_forces, ("pin",), (_pin_names(robot),), ("N",)))
+            labels = ForceLabels.of(robot, ())
+            variables.append(TimeVariable("pin_forces", loads.pin_forces, ("pin",), (labels.pins,), ("N",)))
+            if labels.constraints:
+                _, components, units = zip(*labels.constraints, strict=True)
+                forces = loads.constraint_forces
+                variables.append(TimeVariable("constraint_forces", forces, ("constraint",), (components,), units))
         if frames is not None:
             named = names(caller, "frames", frames)
             points = np.stack([robot.pose(q, name)[..., :3, 3] for name in named], axis=-2)
@@ -354,11 +355,6 @@ def _wrenches(caller: str, name: str, wrench: Any, shape: tuple[int, ...]) -> np
         expected = f"finite numbers (moment [N·m]; force [N]) of shape (6,), or that broadcast to {shape}"
         raise ValueError(f"{caller}: wrenches: {name!r}: expected {expected}, got {shown(wrench)}") from None
     return result
-
-
-def _pin_names(robot: Any) -> list[str]:
-    """Return the names of the joints of the tree, and then of those that close loops."""
-    return [*(body.joint_name for body in robot.tree.bodies), *(loop.name for loop in robot.loops)]
 
 
 def _implied_times(caller: str, y: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
