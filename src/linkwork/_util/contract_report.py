@@ -51,6 +51,7 @@ Array = np.ndarray[Any, Any]
 Errors = Callable[[Array], Array]
 Move = Callable[[Array, Array], Array]
 _VANISHED = 1e-9  # [m, rad] errors below it count as zero
+_STATIONARY = 1e-12  # [m, rad] a search ends that smaller steps do not improve
 _MAX_ITERATIONS = 60
 
 
@@ -252,13 +253,19 @@ def central_differences(errors: Errors, move: Move, q: Array, nv: int, step: flo
 def vanishing_point(errors: Errors, move: Move, q: Array, nv: int) -> Array | None:
     """Return a configuration near q where ``errors`` vanish, by damped least squares; None if the search fails."""
     damping = 1e-2
+    e, J = errors(q), None
     for _ in range(_MAX_ITERATIONS):
-        e = errors(q)
         if np.abs(e).max(initial=0.0) < _VANISHED:
             return np.asarray(q)
-        J = central_differences(errors, move, q, nv)
+        J = central_differences(errors, move, q, nv) if J is None else J
         damped = np.vstack([J, np.sqrt(damping) * np.eye(nv)])  # of full rank in exact numbers alone
-        trial = move(q, -np.linalg.lstsq(damped, np.concatenate([e, np.zeros(nv)]), rcond=None)[0])
-        better = np.linalg.norm(errors(trial)) < np.linalg.norm(e)
-        q, damping = (trial, 0.1 * damping) if better else (q, 10.0 * damping)
+        step = np.linalg.lstsq(damped, np.concatenate([e, np.zeros(nv)]), rcond=None)[0]
+        trial = move(q, -step)
+        e_of_trial = errors(trial)
+        if np.linalg.norm(e_of_trial) < np.linalg.norm(e):
+            q, e, J, damping = trial, e_of_trial, None, 0.1 * damping
+        elif np.abs(step).max(initial=0.0) < _STATIONARY:
+            return None
+        else:
+            damping *= 10.0
     return None

@@ -60,6 +60,7 @@ class _Trial:
         self.task_given, self.robot, self.rng = task, robot, rng
         self.target_given = target
         self.q = robot.random_configuration(rng, size=_STATES)
+        self._differences: dict[bytes, np.ndarray] = {}
 
     @cached_property
     def problem(self) -> Any:
@@ -116,8 +117,12 @@ class _Trial:
 
     def differences(self, q: np.ndarray) -> np.ndarray:
         """Return the Jacobian (rows, nv) of the errors at q by central differences."""
-        return central_differences(self.errors, self.robot.integrate, q, self.robot.nv)
+        key = q.tobytes()
+        if key not in self._differences:
+            self._differences[key] = central_differences(self.errors, self.robot.integrate, q, self.robot.nv)
+        return self._differences[key]
 
+    @cached_property
     def solved(self) -> np.ndarray | None:
         """Return a configuration where the errors vanish; None if the search fails."""
         tried = (vanishing_point(self.errors, self.robot.integrate, q, self.robot.nv) for q in self.q)
@@ -179,7 +184,7 @@ def _rows(t: _Trial) -> list[float]:
         return []
     if t.task.exact:
         return [relative_error(t.rows(q)[1].ravel(), t.differences(q).ravel()) for q in t.q]
-    q = t.solved()
+    q = t.solved
     return [] if q is None else [relative_error(t.rows(q)[1].ravel(), t.differences(q).ravel())]
 
 
@@ -190,7 +195,7 @@ def _curved(t: _Trial) -> list[float]:
     """
     if t.task.of_velocity:
         return []
-    q = t.q[0] if t.task.exact else t.solved()
+    q = t.q[0] if t.task.exact else t.solved
     return (
         []
         if q is None
