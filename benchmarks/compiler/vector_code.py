@@ -54,7 +54,14 @@ class Compiled:
 
     functions: dict[int, Callable[..., Arrays]]
     loops: dict[int, Callable[..., None]]
-    assembly: str
+    text: str  # LLVM IR
+    plain: bool  # compiled for the baseline of the architecture
+
+    @functools.cached_property
+    def assembly(self) -> str:
+        """The processor's instructions, which take as long to write as the code."""
+        text: str = _target_machine(self.plain, codemodel="small").emit_assembly(llvm.parse_assembly(self.text))
+        return text
 
 
 def real(bits: int) -> type[np.float64] | type[np.float32]:
@@ -117,17 +124,19 @@ def compile_text(text: str, code: str, bits: int, variant: Variant, lanes: Itera
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(text)
     module.verify()
-    features = str(llvm.get_host_cpu_features().flatten())
-    cpu, features = ("x86-64", "") if variant.plain else (llvm.get_host_cpu_name(), features)
-    target = llvm.Target.from_default_triple()
-    assembly = target.create_target_machine(cpu=cpu, features=features, codemodel="small").emit_assembly(module)
-    engine = llvm.create_mcjit_compiler(module, target.create_target_machine(cpu=cpu, features=features, opt=2))
+    engine = llvm.create_mcjit_compiler(module, _target_machine(variant.plain, opt=2))
     engine.finalize_object()
     pointer = ctypes.c_void_p
     signature = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer, ctypes.c_int64)
     loops = {count: signature(engine.get_function_address(f"run{count}")) for count in lanes}
     functions = {count: _over_arrays(engine, run, code, bits, count) for count, run in loops.items()}
-    return Compiled(functions, loops, assembly)
+    return Compiled(functions, loops, text, variant.plain)
+
+
+def _target_machine(plain: bool, **options: Any) -> Any:
+    features = str(llvm.get_host_cpu_features().flatten())
+    cpu, features = ("x86-64", "") if plain else (llvm.get_host_cpu_name(), features)
+    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, **options)
 
 
 def _over_arrays(engine: Any, run: Callable[..., None], code: str, bits: int, lanes: int) -> Callable[..., Arrays]:
