@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.control import WholeBody
-from linkwork.control.algorithms.sparse_qp import RangedRows, ranged_program
+from linkwork.control.algorithms.sparse_qp import RangedRows, _Program, ranged_program
 from linkwork.ik import JointTask, PoseTask, PostureTask
 from linkwork.simulation import ContactGround, ContactPoint
 
@@ -91,6 +91,29 @@ def test_sparse_qp_of_whole_body_control_equals_another_solver() -> None:
     # what contradicts itself is broken by as little as may be, and said
     result = ranged_program([[1.0]], [0.0], [[1.0]], [0.0], RangedRows([[1.0]], [1.0], [float("inf")]))
     assert result.optimal == 0.0 and np.isfinite(result.x).all()
+
+
+def test_line_search_of_the_sparse_qp_ends_at_the_minimum_of_the_augmented_lagrangian() -> None:
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(40):
+        B, R, delta = rng.normal(size=(3, 4)), rng.normal(size=(6, 4)), 10.0 ** rng.uniform(-3.0, 0.0, 6)
+        H, g, b, low = B.T @ B + 0.1 * np.eye(4), rng.normal(size=4), rng.normal(size=1), rng.normal(size=5)
+        high = low + rng.uniform(0.1, 2.0, 5)
+        low[0], high[1] = -INF, INF
+        ranged, sizes = RangedRows(R[1:].tolist(), low.tolist(), high.tolist()), delta.tolist()
+        program = _Program(H.tolist(), g.tolist(), b.tolist(), ranged, R.tolist(), sizes, (), frozenset(), frozenset())
+        x, d, y = rng.normal(size=4), 2.0 * rng.normal(size=4), rng.normal(size=6)
+
+        def slope(t: float) -> float:
+            value = R @ (x + t * d) + delta * y  # noqa: B023
+            beyond = value - np.clip(value, np.r_[b, low], np.r_[b, high])  # noqa: B023
+            return float(d @ (H @ (x + t * d) + g) + (R @ d) @ (beyond / delta))  # noqa: B023
+
+        d = -d if slope(0.0) > 0.0 else d
+        t = program.step(x.tolist(), y.tolist(), (x + d).tolist())
+        ends += t == 1.0
+        assert slope(t) <= 0.0 if t == 1.0 else abs(slope(t)) < 1e-11 * abs(slope(0.0))
+    assert 2 < ends < 20
 
 
 @pytest.mark.slow(every=3)

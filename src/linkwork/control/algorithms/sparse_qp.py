@@ -173,7 +173,7 @@ class _Program:
             short = le(slope, 0.0)
             low, high = where(short, t, low), where(short, high, t)
             following = t - slope / fmax(curve, 1e-300)
-            inside = and_(lt(low, following), lt(following, high))
+            inside = or_(eq(following, t), and_(lt(low, following), lt(following, high)))  # equal at the minimum
             following = where(inside, following, 0.5 * (low + high))
             t = where(short, 1.0, following) if k == 0 else where(lt(t, 1.0), following, t)
         return t
