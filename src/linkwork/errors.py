@@ -333,6 +333,7 @@ class UnknownNameError(KeyError, ValueError):
 class ModelWarning(UserWarning):
     """The reader repaired, guessed or ignored something in a robot description; ``robot.report`` lists everything.
 
+    A writer issues it for what decides collisions and cannot be in the file, such as a shape.
     Identification issues it, too, where it ignores passive forces of a robot's joints.
     ``warnings.filterwarnings("ignore", category=ModelWarning)`` silences these warnings; ``load(..., strict=True)``
     raises errors instead.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from linkwork._util.messages import letters, listed, quoted
 from linkwork.errors import Findings, Issue, Location
+from linkwork.formats.file_reading import warn_of_repairs
 from linkwork.formats.resource_paths import path_of, resource_paths
 from linkwork.formats.unique_names import Names
 from linkwork.formats.xml_text import number_list_text
@@ -24,10 +26,12 @@ __all__ = [
     "report_mesh_names",
     "report_shape",
     "simple_geometries",
+    "warn_of_collision_losses",
 ]
 
 
 LEAST_MOMENT = 2e-15  # [kg, kg m²] of moving bodies: twice MuJoCo's bound
+_DECIDES_COLLISIONS = re.compile(r"(/collision|\bcollisions|\bcontact)$")  # elements of links and robots
 _NEAR = 1e-9  # distance of moments from a bound, relative to the largest one
 
 
@@ -70,10 +74,17 @@ class WritingLog:
         return Report(tuple(self._findings.warnings))
 
     def _issue(self, code: str, message: str, elements: Sequence[str], hint: str | None) -> Issue:
-        unique = [*dict.fromkeys(elements)]
+        unique = sorted(dict.fromkeys(elements), key=lambda element: _DECIDES_COLLISIONS.search(element) is None)
         count_text = f" (at {len(unique)} places: {listed(unique)})" if len(unique) > 1 else ""
-        where = Location(element=f"robot[{self.robot}]/{elements[0]}".rstrip("/"))
+        where = Location(element=f"robot[{self.robot}]/{unique[0]}".rstrip("/"))
         return Issue(code, message + count_text, where, hint)
+
+
+def warn_of_collision_losses(caller: str, report: Report) -> None:
+    """Issue a `ModelWarning` if a written file has lost what decides collisions: shapes, friction or pairs of links."""
+    lost = [issue for issue in report.warnings if issue.code == "NOT_WRITTEN"]
+    decisive = [issue for issue in lost if _DECIDES_COLLISIONS.search(issue.where.element or "")]
+    warn_of_repairs(caller, decisive, "the returned report")
 
 
 def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = ()) -> None:
@@ -96,7 +107,8 @@ def report_attachments(log: WritingLog, tree: Tree, written: Collection[str] = (
             log.lost(kind, f"{log.format} has no {kind.replace('_', ' ')}: {names}", beside)
     pairs = len(tree.disabled_collisions) + len(tree.enabled_collisions)
     if pairs:
-        log.lost("collisions", f"{log.format} has no disabled or enabled pairs of links: {pairs} pairs")
+        hint = "robot.to_srdf(path) writes them to an SRDF" if log.format == "URDF" else None
+        log.lost("collisions", f"{log.format} has no disabled or enabled pairs of links: {pairs} pairs", hint)
 
 
 def simple_geometries(log: WritingLog, element: str, geometries: Sequence[Geometry]) -> Iterator[Geometry]:

@@ -57,6 +57,7 @@ class WritingMethods(RobotBase):
         Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
         with the code WRITTEN_AS have another form in the file, from which `linkwork.load` reads the same robot, with
         the option that the finding names.  Numbers are exact; poses and inertias are read back to rounding.
+        Lost content that decides collisions, such as a shape, is a `ModelWarning`, too.
 
         ``loops`` is the path of a second file, JSON, with everything that `loops_document` has: frames, points,
         constraints, force elements, actuators and named configurations.  ``meshes`` is a folder for the mesh files of
@@ -79,7 +80,7 @@ class WritingMethods(RobotBase):
         from linkwork.formats import loops_text, urdf_text
         from linkwork.formats.resource_paths import with_names_beside
         from linkwork.formats.urdf.urdf_writer import with_written_joints
-        from linkwork.formats.written_content import MeshFolder
+        from linkwork.formats.written_content import MeshFolder, warn_of_collision_losses
 
         _check_path("to_urdf", path, ".urdf")
         if loops is not None:
@@ -89,14 +90,16 @@ class WritingMethods(RobotBase):
         text, report = urdf_text(tree, strict=strict, with_loops_file=loops is not None, meshes=folder, path=path)
         beside = {} if loops is None else {loops: loops_text(with_written_joints(self._tree))}
         _write("to_urdf", {**({} if folder is None else folder.files()), **beside, path: text})
+        warn_of_collision_losses("to_urdf", report)
         return report
 
     def to_mjcf(self, path: str | os.PathLike[str], *, strict: bool = False) -> Report:
         """Write the robot to an MJCF file for MuJoCo, and return the report of content that MJCF cannot represent.
 
         Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
-        with the code WRITTEN_AS have another form in the file.  Numbers are exact; rotations are quaternions.  Hulls
-        are meshes in the file, which MuJoCo rounds to single precision.  An existing file is replaced.
+        with the code WRITTEN_AS have another form in the file.  Lost content that decides collisions, such as a shape,
+        is a `ModelWarning`, too.  Numbers are exact; rotations are quaternions.  Hulls are meshes in the file, which
+        MuJoCo rounds to single precision.  An existing file is replaced.
 
         >>> import tempfile
         >>> import linkwork as lw
@@ -109,10 +112,12 @@ class WritingMethods(RobotBase):
         that does not end in ".xml" or ".mjcf", and for a name that XML cannot represent.
         """
         from linkwork.formats import mjcf_text
+        from linkwork.formats.written_content import warn_of_collision_losses
 
         _check_path("to_mjcf", path, ".xml", ".mjcf")
         text, report = mjcf_text(self._tree, strict=strict)
         _write("to_mjcf", {path: text})
+        warn_of_collision_losses("to_mjcf", report)
         return report
 
     def to_sdf(
@@ -126,7 +131,8 @@ class WritingMethods(RobotBase):
         """Write the robot to an SDF 1.11 file, and return the report of content that SDF cannot represent.
 
         Findings with the code NOT_WRITTEN are lost; with ``strict`` they are errors, and no file is written.  Findings
-        with the code WRITTEN_AS have another form in the file.  Numbers are exact; rotations are quaternions.  With the
+        with the code WRITTEN_AS have another form in the file.  Lost content that decides collisions, such as a shape,
+        is a `ModelWarning`, too.  Numbers are exact; rotations are quaternions.  With the
         name of a ``world`` the model is in a world of this name, which states the gravity.  ``meshes`` is a folder for
         the mesh files of convex hulls, which SDF has no shape for.  Existing files are replaced.
 
@@ -144,13 +150,14 @@ class WritingMethods(RobotBase):
         """
         from linkwork.formats import sdf_text
         from linkwork.formats.resource_paths import with_names_beside
-        from linkwork.formats.written_content import MeshFolder
+        from linkwork.formats.written_content import MeshFolder, warn_of_collision_losses
 
         _check_path("to_sdf", path, ".sdf", ".world")
         folder = None if meshes is None else MeshFolder(meshes, path)
         tree = with_names_beside(self._tree, path)
         text, report = sdf_text(tree, strict=strict, world=world, meshes=folder, path=path)
         _write("to_sdf", {**({} if folder is None else folder.files()), path: text})
+        warn_of_collision_losses("to_sdf", report)
         return report
 
 

@@ -71,7 +71,9 @@ class LinkContents:
         if material is None:
             return
         if tag == "collision":
-            self.log.lost(element, f"the material {quoted(material.name)} of a collision shape is not written")
+            self.log.lost(
+                f"{element}/material", f"the material {quoted(material.name)} of a collision shape is not written"
+            )
             return
         if material.name:
             self.materials[material.name] = None

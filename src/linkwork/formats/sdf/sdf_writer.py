@@ -183,7 +183,8 @@ class _Writer:
     def _link(self, model: Node, link: LinkDescription) -> None:
         if link.name == "world":
             if link.inertia != Inertia.zero() or link.visuals or link.collisions:
-                self.log.lost("link[world]", "the mass and the shapes of the world are not written")
+                element = "link[world]/collision" if link.collisions else "link[world]"
+                self.log.lost(element, "the mass and the shapes of the world are not written")
             return
         node = model.add("link", name=self.link_names[link.name])
         joint = self.placed.get(link.name)

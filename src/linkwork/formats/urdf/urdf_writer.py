@@ -174,7 +174,8 @@ class _Writer:
             report_shape(self.log, element, geometry)
             return
         if geometry.friction is not None:
-            self.log.lost(element, "the friction of shapes is not written")
+            kind = "shapes" if tag == "visual" else "collision shapes"
+            self.log.lost(element, f"the friction of {kind} is not written")
         node = link.add(tag, **({"name": geometry.name} if geometry.name else {}))
         add_origin(self.log, node, geometry.origin, element)
         node.add("geometry").children.append(shape)
@@ -182,7 +183,7 @@ class _Writer:
         if material is None:
             return
         if tag == "collision" or (material.rgba is None and material.texture is None):
-            self.log.lost(element, f"the material {quoted(material.name)} of {tag}s is not written")
+            self.log.lost(f"{element}/material", f"the material {quoted(material.name)} of {tag}s is not written")
             return
         color = node.add("material", name=material.name)
         if material.rgba is not None:
