@@ -20,7 +20,6 @@ LACKS: dict[str, str] = {
     "tests/compiler/test_trace.py::test_compiled_functions_that_return_other_values_than_floats*": (
         "crealf, by which NumPy converts complex64"
     ),
-    "tests/cli/test_check.py::test_check_reads_mesh_files_relative*": "trimesh, which is not installed",
     "tests/ik/test_subproblems.py::*": ("cexp, the exponential of complex numbers"),
 }
 """Patterns of node ids, with what Wine lacks."""
@@ -29,9 +28,8 @@ LIBRARIES = {
     "scipy": "crealf, which SciPy calls when it is imported; it is not installed",
     "pinocchio": "a wheel of Pinocchio, which Windows has not either",
     "example_robot_data": "a wheel of example_robot_data, which Windows has not either",
-    **dict.fromkeys(("mujoco", "casadi", "ruckig", "pxr", "trimesh", "gymnasium", "dask", "xarray"), _NOT_INSTALLED),
-    "stable-baselines3": _NOT_INSTALLED,
-    **dict.fromkeys(("matplotlib", "viser", "playwright", "joblib", "zarr", "pandas", "xacro"), _NOT_INSTALLED),
+    **dict.fromkeys(("mujoco", "ruckig", "pxr", "dask", "stable-baselines3"), _NOT_INSTALLED),
+    **dict.fromkeys(("matplotlib", "viser", "playwright", "joblib", "zarr"), _NOT_INSTALLED),
 }
 """Libraries that are not installed, with the reasons: tests and files that import them are skipped."""
 
