@@ -57,6 +57,7 @@ CALLABLES = (
 _CONTAINERS = (tuple, list, set, frozenset, deque, Mapping)
 _PLAIN = (bool, int, str, bytes, type(None), type(...), range)
 _DATA = (*_PLAIN, float, complex, bytearray, array, np.generic, np.ndarray, np.dtype)
+_DATA_CLASSES = frozenset(_DATA)  # a class is found in it sooner than by `isinstance`
 
 
 UserState = dict[str, list[object]]
@@ -87,13 +88,18 @@ def _methods_of(reader: Any) -> list[Any]:
     return functions_of(reader if isinstance(reader, type) else type(reader))
 
 
-def readers_in(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield functions and objects of users in values; objects of linkwork are looked through."""
+def readers_in(values: Iterable[Any], known: dict[type, str] | None = None) -> Iterator[Any]:
+    """Yield functions and objects of users in values; objects of linkwork are looked through.
+
+    ``known`` has the result of `_owner` for classes that the search has met before.
+    """
     remaining, visited = list(values)[::-1], set[int]()
+    owners = {} if known is None else known
     alive = []  # temporary objects, whose ids must not be used again
     while remaining:
         value = remaining.pop()
-        if isinstance(value, _DATA) or id(value) in visited:
+        kind = type(value)
+        if kind in _DATA_CLASSES or isinstance(value, _DATA) or id(value) in visited:
             continue
         visited.add(id(value))
         alive.append(value)
@@ -102,13 +108,22 @@ def readers_in(values: Iterable[Any]) -> Iterator[Any]:
                 yield value
             remaining += cells_of(value)
         elif isinstance(value, CALLABLES):
-            yield from [value] if next(readers_in(parts_of(value)), None) is not None else []
-        elif type(value) in (tuple, list, set, frozenset, dict, MappingProxyType):
+            yield from [value] if next(readers_in(parts_of(value), owners), None) is not None else []
+        elif kind in (tuple, list, set, frozenset, dict, MappingProxyType):
             remaining += parts_of(value)[::-1]
-        elif is_of_user(type(value)):
-            yield value
-        elif is_own(type(value)) and not _is_without_code(value):
-            remaining += _content_of(value)[::-1]
+        else:
+            owner = owners.get(kind)
+            if owner is None:
+                owner = owners[kind] = _owner(kind)
+            if owner == "user":
+                yield value
+            elif owner == "linkwork" and not _is_without_code(value, owners):
+                remaining += _content_of(value)[::-1]
+
+
+def _owner(kind: type) -> str:
+    """Return "user", "linkwork" or "other": who wrote a class."""
+    return "user" if is_of_user(kind) else "linkwork" if is_own(kind) else "other"
 
 
 def _content_of(value: Any) -> list[Any]:
@@ -122,13 +137,13 @@ def _content_of(value: Any) -> list[Any]:
         return []
 
 
-def _is_without_code(value: Any) -> bool:
+def _is_without_code(value: Any, owners: dict[type, str]) -> bool:
     """Return True for an object that never changes and contains no code of users."""
     if not (hasattr(value, TRACE_CONTENT) or getattr(type(value), "_stores_content", False)):
         return False
     known = _looked_through.get(id(value))
     if known is None or known[0]() is not value:
-        has_code = next(readers_in(_content_of(value)), None) is not None
+        has_code = next(readers_in(_content_of(value), owners), None) is not None
         known = _looked_through[id(value)] = ref(value, partial(_looked_through.pop, id(value))), not has_code
     return known[1]
 
