@@ -217,6 +217,14 @@ def test_robot_comparison_covers_constraints_actuators_and_configurations():
     comparison = {x.subject: x.absolute for x in a.compare(b).differences}
     assert comparison == {"servo": pytest.approx(10.0), "bent": pytest.approx(0.1)}
     assert a.compare(arm).of("actuators")[0].left == "there"
+    gears = ([("shoulder", 2.0)], [("elbow", 2.0)], [("shoulder", 2.0), ("elbow", 3.0)])
+    one, other, both = (arm.with_actuators(lw.Actuator("drive", joints)) for joints in gears)
+    texts = [(x.left, x.right) for right in (other, both) for x in one.compare(right).of("actuators")]
+    assert texts == [("shoulder", "elbow"), ("None", "elbow")]  # the first text that differs
+    clouds = [lw.shapes.PointCloud(np.random.default_rng(0).normal(size=(n, 3))) for n in (4, 5)]
+    small, large = (lw.Robot.build("scan", lw.Link("seen", collisions=[cloud])) for cloud in clouds)
+    sizes = [(x.left, x.right) for x in small.compare(large).of("collisions")]
+    assert sizes == [("13 values", "16 values")]
 
 
 @pytest.mark.slow(every=3)

@@ -145,28 +145,30 @@ def test_planes_of_any_direction_in_moveit_scenes_are_half_spaces(tmp_path):
             assert abs(separation - (height - 0.1)) < 1e-14
 
 
-BAD = {
-    "2.5 1.25 0.3\n": ("2.5 1.25\n", "expected|color|quaternion"),
-    "box\n": ("bxo\n", r"the type of a shape \(.*got 'bxo'"),
-    "0 0 4.16377e-05 1\n": ("0 0 1 1\n", "expected a unit quaternion"),
-    "cylinder\n0.02 0.1": ("cylinder\n0.02 -0.1", "cylinder: .*positive"),
-    "* can\n2": ("* can\ntwo", "the number of shapes, an integer, got 'two'"),
-    "* can\n2\n": ("* can\n3\n", "expected the type of a shape, and the object ends"),
-    "* can": ("*", "expected the name of an object"),
-    "kitchen (old)\n": ("kitchen\nbox\n", r"expected an object, '\* name', got 'box'"),
-    "0.45 0.5": ("0.45 nan", "expected a position: expected a finite number"),
-    "0.05\n": ("1e30\n", "at most 1e[+]20"),
-    "\n.\n": ("\n", "expected a line '.' at the end"),
-    "* left wall": ("* can[0]", "exists already|two obstacles"),
+BAD = {  # what is replaced: by what, the message, and the line of the error
+    "2.5 1.25 0.3\n": ("2.5 1.25\n", "expected a color: .* 4 numbers, and the object ends", 9),
+    "box\n": ("bxo\n", r"the type of a shape \(.*got 'bxo'", 4),
+    "0 0 4.16377e-05 1\n": ("0 0 1 1\n", "expected a unit quaternion", 7),
+    "cylinder\n0.02 0.1": ("cylinder\n0.02 -0.1", "cylinder: .*positive", 11),
+    "* can\n2": ("* can\ntwo", "the number of shapes, an integer, got 'two'", 10),
+    "* can\n2\n": ("* can\n3\n", "expected the type of a shape, and the object ends", 21),
+    "* can\n2\ncylinder": ("* none\n* can\n2\ncylinder", "expected the number of shapes, and the object ends", 10),
+    "* can\n": ("* none\n0\n* can\n", "object 'none' has no shapes", 10),
+    "* can": ("*", "expected the name of an object", 9),
+    "kitchen (old)\n": ("kitchen\nbox\n", r"expected an object, '\* name', got 'box'", 2),
+    "0.45 0.5": ("0.45 nan", "expected a position: expected a finite number", 13),
+    "0.05\n": ("1e30\n", "at most 1e[+]20", 17),
+    "\n.\n": ("\n", "expected a line '.' at the end", 21),
+    "* left wall": ("* can[0]", "exists already|two obstacles", 9),
 }
 
 
 @pytest.mark.parametrize("old", BAD)
 def test_broken_moveit_scene_files_are_refused(old, tmp_path):
-    new, message = BAD[old]
+    new, message, line = BAD[old]
     with pytest.raises(ModelError, match=message) as caught:
         lw.load_scene(written(tmp_path, OLD.replace(old, new, 1)))
-    assert caught.value.line
+    assert caught.value.line == line
 
 
 CHANGED = ("", "0", "-1", "1e400", "9999999999", "\n", "*", ".", "mesh", "é", "nan")
