@@ -158,7 +158,7 @@ def _with_short_turns(robot: Any, points: Any) -> Any:
     result, angles = [points[0]], unlimited_angles(robot)
     for q in points[1:]:
         result.append(nearer_turns(robot, result[-1], q, angles))
-    return array([[*q] for q in result]) if points.dtype == object else np.array(result)
+    return array(result)
 
 
 def _space(caller: str, robot: Any, kind: str, floating: str | None, points: Any) -> CurveSpace:
@@ -228,6 +228,6 @@ def nearer_turns(robot: Any, before: Any, q: Any, angles: np.ndarray | None = No
     ``angles`` are the indices of `unlimited_angles`, if they are known.
     """
     angles = unlimited_angles(robot) if angles is None else angles
-    result = array(q.copy()) if q.dtype == object else np.array(q)
+    result = array(q)  # a copy
     result[angles] -= math.tau * revolutions(result[angles] - before[angles])
     return result
