@@ -168,15 +168,17 @@ class Encoder:
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:
     """Return the attributes of an object by name, without those of `functools.cached_property`."""
-    kind = type(value)
-    names = [name for base in kind.__mro__ for name in _slots(base)]
-    result = {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
-    return sorted((k, v) for k, v in result.items() if not isinstance(getattr(kind, k, None), cached_property))
-
-
-def _slots(kind: type) -> list[str]:
-    slots = kind.__dict__.get("__slots__", ())
-    return [name for name in ((slots,) if isinstance(slots, str) else slots) if name != "__weakref__"]
+    kind, result = type(value), {}
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            attribute = getattr(value, name, _ABSENT)
+            if name != "__weakref__" and attribute is not _ABSENT:
+                result[name] = attribute
+    for name, attribute in getattr(value, "__dict__", {}).items():
+        if not isinstance(getattr(kind, name, None), cached_property):
+            result[name] = attribute
+    return [(name, result[name]) for name in sorted(result)]
 
 
 def _named(value: Any) -> bytes:
@@ -219,6 +221,7 @@ _CODE = (
     *("co_qualname", "co_firstlineno", "co_code", "co_exceptiontable", "co_flags", "co_consts", "co_names"),
     *("co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
 )
+_ABSENT = object()
 _CACHED_FUNCTION, _ARRAY_FUNCTION = type(cache(len)), type(np.sum)
 
 _BASES = (Mapping, list, set, frozenset, int, float, str, bytes, np.generic)  # of classes with more than attributes
