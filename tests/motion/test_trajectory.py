@@ -437,3 +437,43 @@ def test_times_in_trajectory_files_must_increase(tmp_path):
         file.write_text("\n".join(["t,q:0,v:0,a:0", *lines]))
         with pytest.raises(ValueError, match=rf"way\.csv: {line}"):
             Trajectory.load(file)
+
+
+@pytest.mark.slow(every=9)
+def test_times_of_extremes_are_those_at_which_the_bounds_are_reached():
+    robot = lw.load("arm7")
+    rng = np.random.default_rng(7)
+    smooth = robot.spline([0.0, 0.7, 1.5, 2.0], rng.uniform(-0.5, 0.5, (4, 7)))
+    goal = rng.uniform(0.1, 0.5, 7) * [1, 1, 1, -1, 1, 1, 1]
+    bang = robot.profile(np.zeros(7), goal, velocity=1.0, acceleration=4.0, kind="trapezoid")
+    for curve in (smooth, bang, smooth.concatenate(bang, allow_jump=True)):
+        for order in range(4 if curve is smooth else 3):
+            bounds = curve.extremes(order)
+            for times, bound in ((bounds.lower_times, bounds.lower), (bounds.upper_times, bounds.upper)):
+                sides = ("right", "left")  # a jump has the bound on one side
+                values = [[*curve(times, side=side), curve.jerk(times, side=side)][order] for side in sides]
+                errors = np.min([np.abs(np.diag(x) - bound) for x in values], axis=0)
+                assert errors.max() <= 1e-9 * np.abs(bound).max(), order
+    floating = lw.load("quadruped", floating_base=True)
+    end = floating.integrate(floating.neutral(), rng.uniform(-0.5, 0.5, floating.nv))
+    curve = floating.spline([0.0, 1.0, 2.0], [floating.neutral(), end, floating.neutral()])
+    positions, rates = curve.extremes(0), curve.extremes(1)
+    assert np.isnan(positions.upper_times[:6]).all()  # q has no bound where it is a rotation
+    states = curve(positions.upper_times[6:]).q[:, 7:]
+    np.testing.assert_allclose(np.diag(states), positions.upper[6:], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(np.diag(curve(rates.upper_times).v), rates.upper, rtol=0, atol=1e-5)
+
+
+def test_text_of_extremes_has_names_units_and_times_in_the_order_of_the_tuple():
+    robot = lw.load("arm7")
+    extremes = robot.spline([0.0, 1.0, 2.0], [robot.neutral(), robot.neutral() + 0.3, robot.neutral()]).extremes(2)
+    lower, upper = extremes
+    assert lower is extremes.lower and upper is extremes.upper
+    header, _, *rows = (line.split() for line in repr(extremes).splitlines())
+    assert header == ["a", "lower", "at", "t", "upper", "at", "t", "unit"]
+    assert [row[0] for row in rows] == list(robot.v_names) and {row[-1] for row in rows} == {"rad/s²"}
+    assert [float(row[1]) for row in rows] == pytest.approx(lower, rel=1e-4) and {row[2] for row in rows} == {"1"}
+    assert {row[3] for row in rows} == {"0"}
+    assert repr(pickle.loads(pickle.dumps(extremes))) == repr(extremes)
+    path = lw.motion.Trajectory.polynomial([0.0, 2.0], [[[1.0, 0.5]]])
+    assert repr(path.extremes(0)).splitlines()[-1].split() == ["0", "1", "0", "2", "2"]

@@ -236,14 +236,14 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         return [array(x) for x in result]
 
     def extremes(self, order: int = 1) -> Extremes:
-        """Return bounds of each coordinate over all times, of q (order 0), v (1), a (2) or the jerk (3).
+        """Return the lower and the upper bound of each coordinate: of q (order 0), v (1), a (2) or the jerk (3).
 
         They are exact up to rounding where v is the rate of polynomials of time.  For spherical and floating joints v,
         a and the jerk are certified, not sampled, and exceed the extremes by at most a share 1e-6 (jerk: 1e-3) of the
         joint's largest value.  They are infinite without a known bound: for q that is not plain coordinates, and for
         joints of a squad curve whose two geodesics come to an angle of π, where it may jump.
         """
-        return extremes_of(self._sections, order)
+        return extremes_of(self, order)
 
     def limit_margins(
         self,

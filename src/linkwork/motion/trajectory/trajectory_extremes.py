@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from linkwork._util.messages import label, number, table
 from linkwork.joints.base.plain_coordinates import moved_alone
+from linkwork.model.coordinate_names import units_of
 from linkwork.model.limited_coordinates import limited_coordinates, loop_speeds
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointSlice
@@ -41,14 +43,110 @@ from linkwork.motion.trajectory.trajectory_segment import Section
 __all__ = ["Extremes", "bernstein", "extremes_of", "margins_of", "polynomial_extremes"]
 
 
-class Extremes(NamedTuple):
-    """Lower and upper bounds of coordinates (nv,)."""
+_QUANTITIES: tuple[Literal["q", "v", "a", "jerk"], ...] = ("q", "v", "a", "jerk")
 
+
+class _Bounds(NamedTuple):
     lower: np.ndarray
     upper: np.ndarray
 
 
-def extremes_of(sections: Sequence[Section], order: int) -> Extremes:
+class Extremes(_Bounds):
+    """Lower and upper bounds of coordinates (nv,), in this order; the text is a table with names, units and times."""
+
+    _trajectory: Any = None
+    _order = 1
+
+    @property
+    def lower_times(self) -> np.ndarray:
+        """Times (nv,) [s] at which coordinates have their lower bounds, the first of several; NaN without a bound."""
+        return self._times(self.lower, -1.0)
+
+    @property
+    def upper_times(self) -> np.ndarray:
+        """Times (nv,) [s] at which coordinates have their upper bounds, the first of several; NaN without a bound."""
+        return self._times(self.upper, 1.0)
+
+    def _times(self, bound: np.ndarray, sign: float) -> np.ndarray:
+        known = np.full(len(bound), np.nan)
+        if self._trajectory is not None:
+            known = _times_of_maxima(self._trajectory, self._order, sign)
+        return np.where(np.isfinite(bound), known, np.nan)
+
+    def __repr__(self) -> str:
+        trajectory, quantity = self._trajectory, _QUANTITIES[self._order]
+        robot = None if trajectory is None else trajectory.robot
+        names: Sequence[str] = [str(k) for k in range(len(self.lower))]
+        units: Sequence[str] = [""] * len(names)
+        if robot is not None:
+            units = ["" if unit == "1" else unit for unit in units_of(robot.tree, "v" if quantity == "q" else quantity)]
+            units = [unit.removesuffix("/s") for unit in units] if quantity == "q" else units
+            names = robot.v_names
+        clock = "s" if trajectory is not None and not trajectory.is_timed else "t"
+        columns = (self.lower, self.lower_times, self.upper, self.upper_times)
+        least = _SHOWN_AS_ZERO * np.maximum(np.abs(self.lower), np.abs(self.upper))
+        rows = [
+            [label(name), *(_shown(float(x[k]), float(least[k])) for x in columns), units[k]]
+            for k, name in enumerate(names)
+        ]
+        return "\n".join(table([quantity, "lower", f"at {clock}", "upper", f"at {clock}", "unit"], rows, left=(0, 5)))
+
+
+def extremes_of(trajectory: Any, order: int) -> Extremes:
+    """Return the extremes of q (order 0), v (1), a (2) or the jerk (3) of a trajectory."""
+    result = _extremes_of_sections(trajectory.sections, order)
+    result._trajectory, result._order = trajectory, order
+    return result
+
+
+def _shown(x: float, least: float) -> str:
+    return "-" if np.isnan(x) else "0" if abs(x) < least else number(float(f"{x:.5g}"))
+
+
+def _times_of_maxima(trajectory: Any, order: int, sign: float) -> np.ndarray:
+    """Return the times (nv,) at which the coordinates of a derivative, times ``sign``, are largest.
+
+    Each segment is sampled, and the largest value refined by golden-section search.
+    """
+    columns = _columns_of_v(trajectory) if order == 0 else slice(None)
+
+    def values(t: np.ndarray, side: str) -> np.ndarray:
+        return np.asarray(sign * trajectory._at(t, max(order, 1), "raise", side)[order][..., columns])
+
+    knots = np.unique(trajectory.knots)
+    if len(knots) < 2:
+        return np.full(trajectory.nv, knots[0])
+    t = np.linspace(knots[:-1], knots[1:], _SAMPLES, axis=1)
+    t[:, -1] = knots[1:]
+    x = values(t, "right")
+    x[:, -1] = values(knots[1:], "left")
+    flat, k = x.reshape(-1, x.shape[-1]), np.arange(x.shape[-1])
+    largest = flat.max(axis=0)
+    room = 1e-12 * np.abs(flat).max(axis=0)
+    first = np.argmax(flat >= largest - room, axis=0)
+    segment, sample = np.divmod(first, _SAMPLES)
+    result, value = t[segment, sample], flat[first, k]
+    low, high = t[segment, np.maximum(sample - 1, 0)], t[segment, np.minimum(sample + 1, _SAMPLES - 1)]
+    for _ in range(_GOLDEN_STEPS):
+        inner = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        a, b = (values(at, "right")[k, k] for at in inner)
+        low, high = np.where(a < b, inner[0], low), np.where(a < b, high, inner[1])
+    middle = 0.5 * (low + high)
+    return np.where(values(middle, "right")[k, k] > value + room, middle, result)
+
+
+def _columns_of_v(trajectory: Any) -> np.ndarray:
+    """Return the column of q for each coordinate of v; 0 for joints whose coordinates do not correspond."""
+    space = trajectory.sections[0].space
+    result = np.arange(space.nv) if space.is_plain else np.zeros(space.nv, dtype=np.intp)
+    for coordinates in space.joints:
+        indices = np.arange(space.nq)[coordinates.in_q]
+        if len(indices) == coordinates.joint.nv:
+            result[coordinates.in_v] = indices
+    return result
+
+
+def _extremes_of_sections(sections: Sequence[Section], order: int) -> Extremes:
     """Return bounds of q (order 0) or a derivative over all sections; infinite where no bound is known."""
     if order not in (0, 1, 2, 3):
         raise ValueError(f"extremes: order: expected 0 (q), 1 (v), 2 (a) or 3 (jerk), got {order!r}")
@@ -159,6 +257,9 @@ def _by_velocity(space: Any, limit: np.ndarray, none: float) -> np.ndarray:
     return result
 
 
+_SHOWN_AS_ZERO = 1e-9  # size of a bound, relative to the other bound of the coordinate
+_SAMPLES = 33  # of a segment, among which extremes are searched
+_GOLDEN, _GOLDEN_STEPS = 0.5 * (5.0**0.5 - 1.0), 40
 _TOLERANCES = {1: 1e-6, 2: 1e-6, 3: 1e-3}  # of a joint's largest angular or linear value, by order
 _MAX_INTERVALS = 40_000  # intervals that are evaluated at most
 _ROUNDING = 1e-11
