@@ -134,6 +134,9 @@ def test_nearest_joint_configurations_in_closed_form_equal_searched_configuratio
     X, q = pose(poses(joint, 2)[1]), joint.configuration_from_pose(pose(poses(joint, 2)[1]))
     configuration = nearest_configuration(joint, X)
     assert np.allclose(joint.X(configuration).elements(), X.elements(), atol=1e-12)
+    if kind.configuration_from_pose is not JointType.configuration_from_pose:  # a robot in mm
+        far = joint.X([x * 300.0 if unit == "m" else x for x, unit in zip(q, joint.q_units, strict=True)])
+        assert np.allclose(joint.X(nearest_configuration(joint, far)).elements(), far.elements(), rtol=1e-12, atol=1e-9)
     V = Motion.of(np.random.default_rng(4).normal(size=6).tolist())
     S = [column.elements() for column in joint.S(q).columns]
     assert np.allclose(joint.velocity_from_twist(q, V), least_squares(S, V.elements()), atol=1e-12)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 import linkwork as lw
-from linkwork.optimal.algorithms.shooting.augmented_cost import TermRequest
+from linkwork.optimal.algorithms.shooting.augmented_cost import TermRequest, WeightedRows
 from linkwork.optimal.algorithms.shooting.ilqr import Shooting
 from linkwork.optimal.algorithms.shooting.search_state import RollOut
 from linkwork.optimal.algorithms.shooting.step_dynamics import Stepped
@@ -108,3 +108,22 @@ def test_shooting_problems_of_a_batch_are_not_affected_by_nan_in_others() -> Non
         alone = kernel(starts[k], *arguments)
         assert all(np.array_equal(a, b[k], equal_nan=True) for a, b in zip(alone, together, strict=True))
     assert together.told[:, -1].tolist() == [3.0 if k == 4 else 0.0 for k in range(11)]
+
+
+def test_augmented_cost_equals_its_formulas_with_derivatives_and_next_multipliers():
+    rng, rho, h = np.random.default_rng(3), 7.0, 1e-6
+    kinds = ("cost", "least_squares", "equality", "inequality", "inequality")
+    w, multipliers, r = rng.uniform(0.5, 2.0, 5), np.array([0.0, 0.0, -1.3, 0.4, 0.2]), rng.normal(size=5)
+    r[3:] = 0.7, -0.9  # active, and not
+    rows = WeightedRows(kinds, w.tolist(), multipliers.tolist(), rho)
+    x = w * r
+    shifted = np.maximum(0.0, multipliers + rho * x)
+    terms = [x[0], 0.5 * x[1] ** 2, multipliers[2] * x[2] + 0.5 * rho * x[2] ** 2]
+    terms += ((shifted**2 - multipliers**2) / (2.0 * rho))[3:].tolist()
+    assert abs(rows.cost(r.tolist()) - sum(terms)) < 1e-14 and shifted[3] > 0.0 == shifted[4]
+    ends = [[rows.cost((r + k * step).tolist()) for k in (h, -h)] for step in np.eye(5)]
+    assert np.allclose(rows.derivatives(r.tolist()), np.subtract(*np.transpose(ends)) / (2.0 * h), atol=1e-8)
+    assert np.allclose(rows.new_multipliers(r.tolist()), [0.0, 0.0, multipliers[2] + rho * x[2], *shifted[3:]])
+    assert rows.beyond(r.tolist(), [1.0, 1.0, 0.5, 2.0, 2.0]) == max(abs(r[2]) / 0.5, r[3] / 2.0)
+    absent = WeightedRows(kinds, [0.0] * 5, [0.0] * 5, rho)
+    assert absent.cost([np.nan] * 5) == absent.beyond([np.nan] * 5, [1.0] * 5) == 0.0
