@@ -194,9 +194,9 @@ def touching_margins(
     ends: Sequence[np.ndarray],
     caller: str = "plan",
 ) -> Margins:
-    """Return ``margins`` with an additional one for each pair that may touch.
+    """Return ``margins`` with an additional margin for each pair that may touch.
 
-    It is minus the pair's penetration depth at the configurations ``ends`` (n, nq), minus 0.1 mm.
+    This margin is minus the pair's penetration depth at the configurations ``ends`` (n, nq), minus 0.1 mm.
 
     Raises ValueError and TypeError for invalid pairs and for pairs that are not selected, UnknownNameError.
     """

@@ -39,8 +39,8 @@ class CollisionMethods(DistanceMethods):
     def collision_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of links that `distances` checks.
 
-        Disabled pairs are excluded, and pairs that a joint connects, unless they are enabled.  Of the links that are
-        fixed to the world, a joint connects those that are welded to its parent link.
+        Disabled pairs are excluded, and pairs that a joint connects, unless they are enabled.  Links that are fixed to
+        the world count as connected to a joint only if they are welded to its parent link.
         """
         return collision_pairs(self._tree)
 

@@ -36,7 +36,7 @@ EFFORT = 1e-2  # least-squares weight of forces, relative to the robot's weight
 def with_constraints(problem: Any) -> Any:
     """Return the problem with the errors of the robot's constraints as equalities, lengths in the robot's unit.
 
-    A constraint without components, as of a floating joint that closes a loop, has none.
+    A constraint without components, such as a floating joint that closes a loop, adds no equality.
     """
     length = length_unit(problem.robot.tree)
     for constraint in (x for x in problem.robot.tree.constraints if x.component_names):

@@ -88,7 +88,7 @@ def nominal_parameters(tree: Tree, parameters: Iterable[Parameter]) -> dict[Para
 def updated_parameters(
     caller: str, problem: Any, known: Mapping[Parameter, Array], value: Any
 ) -> dict[Parameter, Array]:
-    """Return the values ``known``, with those replaced that ``value`` has by name.
+    """Return the values ``known``, updated with the values that ``value`` has by name.
 
     Raises ValueError, TypeError, UnknownNameError.
     """

@@ -41,7 +41,7 @@ _MAYBE_INFEASIBLE = (Status.NOT_CONVERGED, Status.STALLED, Status.MAX_ITERATIONS
 
 
 def search_status(result: Any) -> Any:
-    """Return the status of a result, or an array (...) of those of a batch: see `OptimalResult.status`."""
+    """Return the status of a result, or the statuses (...) of a batch: see `OptimalResult.status`."""
     scalars = result._state["scalars"]
     unfinished = Status.TIME_LIMIT if result._late else Status.MAX_ITERATIONS
     unfinished = Status.RUNNING if result._running else unfinished
@@ -72,7 +72,7 @@ def _linear_costs(result: Any) -> list[str]:
 
 
 def conflict_names(result: Any) -> Any:
-    """Return the names of violated constraints, or a list of those of a batch: see `OptimalResult.conflicts`."""
+    """Return the names of violated constraints, for a batch a list of them: see `OptimalResult.conflicts`."""
     program, violations = result._prepared.program, result._violated
     rows = violations.reshape(int(np.prod(violations.shape[:-1])), violations.shape[-1])
     names: list[tuple[str, ...]] = []

@@ -106,7 +106,10 @@ class JointStops:
 
 
 def _rate(coordinate: LimitedCoordinate, tree: Tree, q: Scalars) -> tuple[Any, list[Any]]:
-    """Return the value x of a limited coordinate and the row r (nv) of its rate, a unit vector where one moves it."""
+    """Return the value x of a limited coordinate and the row r (nv) of its rate.
+
+    r is a unit vector if a single velocity moves the coordinate.
+    """
     if coordinate.v is None or coordinate.q is None:
         return coordinate.rate(KinematicState(tree, q))
     return q[coordinate.q], [1.0 if j == coordinate.v else 0.0 for j in range(tree.nv)]

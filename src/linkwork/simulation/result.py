@@ -61,7 +61,7 @@ _SENTENCES = {
 
 
 def status_of_codes(codes: Any, going: Status = Status.COMPLETED) -> Any:
-    """Return the `Status`, or the array of words, of status codes; ``going`` is that of a running simulation."""
+    """Return the `Status`, or the array of words, of status codes; ``going`` is the status of a running simulation."""
     return statuses(np.minimum(codes, GUARD), _STATUSES | {RUNNING: going})
 
 
@@ -353,7 +353,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         return result
 
     def _shown_contacts(self, contacts: Any) -> ContactSet | None:
-        """Return the contacts of a picture: its option, or those of the simulation."""
+        """Return the contacts to show: the argument ``contacts``, by default the contacts of the simulation."""
         return self._contacts if contacts is None else ContactSet.of(contacts, "convex", "show")
 
     def plot(self, *environment: int, axes: Any = None) -> Any:

@@ -282,7 +282,7 @@ def _called(record: Any) -> str:
 
 @dataclass(frozen=True)
 class RecordedFunction:
-    """Recorded function of the robot, which is called with those of q, v and τ that are its arguments.
+    """Recorded function of the robot, which is called with its arguments among q, v and τ.
 
     It has the passive forces and armature of the simulation.
     """

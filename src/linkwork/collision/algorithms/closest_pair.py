@@ -251,7 +251,7 @@ def _over_all(
 
 
 def _over_own(step: Step, near: Near, state: Any, placed: Sequence[PlacedShape], pairs: Pairs) -> Any:
-    """Return the state after a ``step`` of a loop for each pair of the robot's own shapes."""
+    """Apply ``step`` to the state once for each pair of the robot's own shapes; return the final state."""
     if are_many(pairs):
         return over_many_pairs(step, lambda state, a, b, index: near(state, a, b), state, placed, pairs)
     return over_own_pairs(step, state, placed, pairs)[0]

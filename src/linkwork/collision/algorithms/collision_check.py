@@ -143,7 +143,7 @@ def _any_of(
 ) -> Any:
     """Return 1 if ``state`` is 1 or if one of the candidates that are near touches, else 0.
 
-    ``each`` means that candidates have margins of their own.  ``there`` is 0 if the obstacle does not exist.
+    ``each`` means that each candidate has its own margin.  ``exists`` is 0 if the obstacle does not exist.
     """
     # masks are stored as numbers; comparisons would be evaluated again
     marks = [where(c.near, 1.0, 0.0) for c in candidates]

@@ -84,7 +84,7 @@ def length_scale(stack: Stack, beyond: Scalars, weights: Scalars) -> Any:
 
 
 def longest_steps(units: Sequence[float], scale: Mapping[int, Any]) -> list[Any]:
-    """Return the maximum step of each velocity [rad, m]: that of ``units``, but of length coordinates by their s."""
+    """Return the maximum step of each velocity [rad, m]: its unit, or `_LONGEST` times the factor in ``scale``."""
     return [_LONGEST * scale[k] if k in scale else unit for k, unit in enumerate(units)]
 
 

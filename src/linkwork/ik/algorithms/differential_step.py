@@ -73,7 +73,7 @@ class Cost:
     is_linear: bool
 
     def bounded_minimum(self, lower: Scalars, upper: Scalars, guess: Scalars | None = None) -> BoundedSolution:
-        """Return the minimum within bounds, or where its step is not accepted, that with a larger diagonal."""
+        """Return the minimum within bounds; if its step is rejected, the minimum with a larger diagonal."""
 
         def solve(D: Scalars, c: Scalars, guess: Scalars | None) -> tuple[BoundedSolution, Scalars]:
             return boxed_least_squares(self.A, self.r, D, c, lower, upper, guess), ()
@@ -214,7 +214,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     linear = [(row, gain * x) for i, (_, row, x, gain) in counted.items() if i not in curved]
 
     def bends(forces: Forces) -> list[tuple[list[int], Any, list[Any]]]:
-        """Return the errors of each task and unit, the norm of the forces on them, and the bounds of these errors."""
+        """Return, for each task and unit, its error indices, the norm of the forces on them, and `_bends` of them."""
         by_index = dict(forces)
         forces_by_group = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
         return [(group, sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in forces_by_group]
@@ -257,7 +257,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             return result
 
         def actual(delta: Scalars) -> Any:
-            """Return the reduction in truth, less twice the forces of constraints times their deviations."""
+            """Return the actual reduction, minus twice each constraint force times its deviation from the model."""
             errors, result = stack.at(integrate(stack.tree, q, delta)).errors, flat(delta)
             after = stack.beyond(errors)
             for group in groups:
@@ -277,8 +277,8 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
 class _Curved:
     """Errors of one task and unit with a nonlinear Jacobian, and the values to compare a step with.
 
-    A step with the gain g reduces ½ ‖w e‖² with the slope of ½ ‖w (g e + J δ)‖², divided by g.  Norms are compared, not
-    errors: in axes that turn with the frame, a part of an error that a step leaves changes its direction.
+    A step with the gain g reduces ½ ‖w e‖² with the slope of ½ ‖w (g e + J δ)‖², divided by g.  Norms are compared
+    instead of errors, because the remaining error changes its direction in axes that turn with the frame.
     """
 
     rows: list[int]  # indices of the errors

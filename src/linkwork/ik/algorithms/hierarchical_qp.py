@@ -234,7 +234,7 @@ def cascade_step(
 
 
 def _room(distance: Any, gain: Any, change: Any, dt: Any) -> Any:
-    """Return how far a step may go to a bound: a share of the distance, from where the motion can still stop before.
+    """Return how far a step may move towards a bound: a share of the distance that leaves room to stop before it.
 
     ``change`` is the largest change of the rate in a step ``dt``.
     """

@@ -101,9 +101,9 @@ class Changes:
     step: float
 
     def along(self, row: Scalars, horizon: float) -> tuple[Any, Any]:
-        """Return the margins of the limits of a coordinate with the rate r·v, and of the limits of this rate.
+        """Return the margins to the limits of a coordinate with the rate r·v, and to the limits of this rate.
 
-        The room is for one step with this change, and for a share of the change in all steps of the ``horizon``.
+        A margin allows for the full change in one step, and for a fraction of it throughout the ``horizon``.
         """
         change = dot([x if is_zero(x) else fabs(x) for x in row], self.accelerations)
         distance, speed = (_ONE_STEP * self.step**k + _LASTING * horizon**k for k in (2, 1))

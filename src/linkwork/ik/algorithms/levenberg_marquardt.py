@@ -203,7 +203,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         )
 
     def point(number: Any) -> Any:
-        """Return the index of the configuration of a start: with wide tolerances the initial guess is used twice."""
+        """Return the index of a start's configuration; with wide tolerances, starts 0 and 1 are the initial guess."""
         return fmax(number - 1.0, 0.0) if stack.wide else number
 
     at = tuple(start_configuration(tree, q_init, box, point(first), stack.locked_dofs | stack.idle_dofs))

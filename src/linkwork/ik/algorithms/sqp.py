@@ -384,7 +384,10 @@ class _Search:
         )
 
     def _range_sides(self, flags: Scalars, beyond: Scalars) -> list[Any]:
-        """Return the predicted active ends of ranges: an error beyond tolerance is active, or a start has no step."""
+        """Return ``flags`` of active range ends, in which ends that errors violate by more than tolerance are active.
+
+        Otherwise the first step of a search could be zero.
+        """
         result = []
         for flag, row in zip(flags, self.programs.ranges, strict=True):
             x, tolerance = beyond[self.hard[row]], self.stack.tolerances[self.hard[row]]

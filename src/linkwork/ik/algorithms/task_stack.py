@@ -178,9 +178,9 @@ class Stack:
         )
 
     def with_ranges(self) -> Stack:
-        """Return the stack with a range of each error instead of its wide tolerance, for solvers with ranges.
+        """Return the stack with wide tolerances converted to ranges of errors, for solvers that accept ranges.
 
-        A norm is bounded by the tolerance of each of its errors.
+        The tolerance of a norm becomes a range of each of its errors.
         """
         if not self.wide:
             return self

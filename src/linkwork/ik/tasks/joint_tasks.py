@@ -35,7 +35,7 @@ class _JointIndex:
 
 
 class _JointErrorTask(AimedTask):
-    """Base class of tasks whose errors are those of joints.
+    """Base class of tasks whose errors are differences of joint configurations.
 
     For feedback controllers the target's velocity and acceleration are those of the joints, in the target's own axes.
     """

@@ -394,8 +394,9 @@ class AimedTask(WeighedTask):
 def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> list[Any]:
     """Return the divided difference in time of ``rows``, newest first, times the factorial of its order.
 
-    ``steps`` [s] are the times between consecutive states.  They are one less than rows that are values of states.
-    With d more, rows are differences of order d, such as velocities, and the result is of order len(steps).
+    ``steps`` [s] are the times between consecutive states.  If ``rows`` are values of states, there is one more row
+    than steps.  With d rows fewer, they are differences of order d, such as velocities.  The result has the order
+    len(steps).
     """
     result = [list(row) for row in rows]
     for order in range(len(steps) + 2 - len(rows), len(steps) + 1):

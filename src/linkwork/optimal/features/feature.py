@@ -280,7 +280,7 @@ class Feature(ABC):
 
 
 def with_fields(feature: F, **fields: Any) -> F:
-    """Return a copy of a feature, in which fields are replaced that `Feature.bind` sets."""
+    """Return a copy of a feature with other values of ``fields``, such as fields that `Feature.bind` sets."""
     copied: F = object.__new__(type(feature))
     copied.__dict__.update(feature.__dict__ | fields)
     return copied
@@ -291,8 +291,8 @@ def with_fields(feature: F, **fields: Any) -> F:
 class TaskFeature(Feature):
     """The errors of a task at a step, or with order k their k-th finite difference by time.
 
-    For positions these are the point's velocity, acceleration and jerk; for orientations the angular ones, in axes that
-    do not rotate with the frame.
+    For positions these are the point's velocity, acceleration and jerk.  For orientations they are the angular
+    velocity, acceleration and jerk, in axes that do not rotate with the frame.
     """
 
     task: Task

@@ -90,8 +90,9 @@ class FreeBody:
 def free_bodies(tree: Tree, flying: bool = True, armature: bool = False) -> list[FreeBody]:
     """Return the floating bodies of a tree, whose velocities are twists.
 
-    With ``flying=False`` a body that carries no others is treated like one that does.  With ``armature``, this is part
-    of a body's inertia.  A body on which it is not equal in all directions is treated like one that carries others.
+    With ``flying=False``, a body that carries no others is treated like a body that carries others.  With ``armature``,
+    a body's inertia includes its joint's armature.  If the armature is not equal in all directions, the body is treated
+    like a body that carries others.
     """
     carrying = {p for _, p, _ in tree.outward()}
     bodies = {body.joint_name: (i, body) for i, body in tree.stacked() if body.parent == WORLD}

@@ -267,7 +267,7 @@ class PassiveResistance:
         return result, forces
 
     def within(self, q: Scalars, v: Scalars) -> Resistance:
-        """Return the terms that resist a change of the velocity of a step from q and v, of half of a step.
+        """Return the terms of half a step that resist a change of the step's velocity; the step starts at q and v.
 
         Springs follow the midpoint rule.
         """
@@ -284,16 +284,16 @@ class PassiveResistance:
     def slowed(self, q: Scalars, v: Scalars) -> Callable[[Scalars], list[Any]]:
         """Return a function of the step's velocity w (nv): the impulse of dampers and friction in its first half.
 
-        They act with the velocity w, where dry friction is linear around the velocity v at the start.
+        Dampers act with the velocity w.  Dry friction is linearised around the velocity v at the start.
         """
         slopes, pushes = self._halves(q, v)
         resisted, sliding = self._weighed(q, 0.5, 0.0, 0.0, slopes), self._along(q, pushes)
         return lambda w: [a + b for a, b in zip(opposed(resisted, w), sliding, strict=True)]
 
     def after(self, q: Scalars, w: Scalars, end: Scalars) -> tuple[Resistance, list[Any]]:
-        """Return the terms that resist the velocity at the end (nq) of a step from q with velocity w, and an impulse.
+        """Return the terms that resist the velocity at the end of a step, and the impulse that dry friction adds.
 
-        The impulse (nv) is that of dry friction in addition to these terms.
+        The step leads from q to ``end`` (nq) with velocity w.  The impulse is (nv).
         """
         if not self.damped_apart:
             return self._weighed(end, 0.0, 0.0, 1.0), [0.0] * self.tree.nv

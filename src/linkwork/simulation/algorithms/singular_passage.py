@@ -44,7 +44,10 @@ class SingularPassage:
         return SharedImpulses(self.mechanics, False)
 
     def is_near(self, t: Any, q: Scalars) -> Any:
-        """Return True if the constraints are nearly dependent at q, but not to rounding as redundant ones are."""
+        """Return True if the constraints are nearly dependent at q.
+
+        Constraints that are dependent to rounding are redundant, and do not count.
+        """
         rates = rates_of(self.mechanics.tree, q, [0.0] * self.mechanics.tree.nv, t)
         factorization = ConstrainedFactorization(self.mechanics.inverse(q), rates)
         factors, sizes, result = factorization.damped(_ROUNDED), factorization.sizes, False

@@ -71,7 +71,7 @@ class ContactMaterial:
 
     @public
     def beside(self, other: ContactMaterial) -> ContactMaterial:
-        """Return the combined material of this surface and another one, ``other``."""
+        """Return the combined material of this surface and the surface ``other``."""
         k, share = _series(self.stiffness, other.stiffness)
         return ContactMaterial(
             math.sqrt(self.friction * other.friction),
@@ -82,7 +82,7 @@ class ContactMaterial:
 
 
 def _series(a: float | None, b: float | None) -> tuple[float | None, float]:
-    """Return the stiffness of two springs in series, and the first one's share of the deformation."""
+    """Return the stiffness of two springs in series, and the first spring's share of the deformation."""
     if a is None:
         return b, 0.5 if b is None else 0.0
     if b is None:

@@ -63,7 +63,7 @@ class ContactPoint:
             raise ValueError(f"{caller}: {self.frame!r} is fixed to the world; name a frame that a joint moves")
 
     def of(self, material: ContactMaterial) -> ContactMaterial:
-        """Return the material with its friction and restitution replaced by those of the point, where it has them."""
+        """Return the material with the point's friction and restitution, if the point has its own."""
         stated = {"friction": self.friction, "restitution": self.restitution}
         return replace(material, **{name: x for name, x in stated.items() if x is not None})
 

@@ -128,7 +128,7 @@ class CheckedValues:
         self._ranges: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
 
     def grows(self, groups: Mapping[str, Mapping[str, Any]], shapes: Any, leading: tuple[int, ...]) -> bool:
-        """Return True if values are beyond the range by a tenth of it, or the first of their ``shapes``; extend it.
+        """Return True, and extend the range, if values exceed it by a tenth of it or have new ``shapes``.
 
         ``groups`` are inputs and parameters by name, of a batch of shape ``leading``.
         """

@@ -46,7 +46,7 @@ def row_kinds(term: PathTerm) -> tuple[str, ...]:
 def split_terms(
     dynamics: RobotDynamics, terms: Sequence[PathTerm], by_dynamics: Collection[int] = ()
 ) -> tuple[list[int], list[int]]:
-    """Return two lists of indices: of the terms that depend on a step itself, and of those on the reached state only.
+    """Return the indices of terms that depend on a step itself, and of terms that depend on the reached state only.
 
     The terms with an index in ``by_dynamics`` are left out: the dynamics satisfy them.
 

@@ -212,7 +212,7 @@ class LinearStep:
 def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
     """Return FᵀV F for a symmetric V; the result is exactly symmetric.
 
-    Products of the rows of F that are mostly nonzero are large ones, if there are enough of them.
+    The rows of F that are mostly nonzero are multiplied by large matrix products, if there are enough of them.
     """
     dense = [k for k, row in enumerate(F) if 2 * sum(map(is_zero, row)) < len(row)]
     if len(F) * len(dense) * len(F[0]) > _LARGE:

@@ -144,7 +144,7 @@ class Interval:
 
     @property
     def element(self) -> int | None:
-        """Index of the element of w that is the velocity of the row, as of most limits, or None."""
+        """Index in w of the velocity that equals row · w, as for most limits; None if there is no such velocity."""
         used = [k for k, x in enumerate(self.row) if not is_zero(x)]
         return used[0] if len(used) == 1 and self.row[used[0]].__class__ is float and self.row[used[0]] == 1.0 else None
 

@@ -179,7 +179,7 @@ class ContactProgram:
 
     @property
     def _elements(self) -> list[int | None]:
-        """Index of the element of w that is the velocity of each row, as of most limits, or None."""
+        """For each row, the index in w of the velocity that equals row · w (most limits), or None."""
         elements = [interval.element for interval in self.intervals]
         return [*(None for contact in self.contacts for _ in contact.J), *elements]
 
@@ -249,7 +249,7 @@ class ContactProgram:
     def _rounds(
         again: Callable[[ProgramSolution], ProgramSolution], begin: ProgramSolution, most: int
     ) -> ProgramSolution:
-        """Return the state after rounds until the slips no longer change."""
+        """Repeat rounds until the slips no longer change, and return the last state."""
         result: ProgramSolution = while_loop(
             lambda state: lt(0.0, state.moved), again, begin, max_iterations=most
         ).state

@@ -54,8 +54,7 @@ def step_length(
 ) -> Any:
     """Return the length that minimises the function of a program along a direction.
 
-    Its slope is ``begin`` at 0.  The inertial part of the slope is the first of ``masses`` there, and grows by the
-    second.
+    The slope at length 0 is ``begin``.  ``masses`` are the inertial part of this slope, and its increase per length.
     """
     first, second = masses
 
