@@ -58,6 +58,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Escape what no encoding has in the text of a failure, or pytest-xdist would end the run there."""
+    report = yield
+    text = str(report.longrepr) if report.failed else ""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        report.longrepr = text.encode("utf-8", "backslashreplace").decode()
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
