@@ -53,7 +53,7 @@ def test_configurations_are_read_from_files_that_python_and_commands_write(files
     np.testing.assert_array_equal(read(robot, "@ik.csv", option="--start"), [float(x) for x in q.split(",")])
 
 
-def test_object_with_numbers_names_coordinates_also_one_with_the_symbol_of_the_vector(files):
+def test_object_of_values_by_coordinate_may_have_the_symbol_of_the_vector_as_a_name(files):
     (files / "q.json").write_text('{"q": 0.25}')
     joint = lw.Joint.of(lw.joints.Revolute((0, 1, 0)), name="q", parent="world", child="rod")
     robot = lw.Robot.build("pendulum", lw.Link("rod", mass=1.0), joint)

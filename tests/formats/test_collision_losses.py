@@ -64,8 +64,8 @@ def test_writers_warn_of_lost_collision_shapes_and_not_of_visual_ones(name, writ
     for text in shown:
         assert text.startswith(f"{writer}: robot[arm]/link[high]/collision: ") and "[NOT_WRITTEN]" in text
     tree, frame = robot.tree, robot.tree.frame("high")
-    seen = replace(frame, visuals=frame.collisions, collisions=())
-    looks = lw.Robot(replace(tree, frames=tuple(seen if x is frame else x for x in tree.frames)))
+    visible = replace(frame, visuals=frame.collisions, collisions=())
+    looks = lw.Robot(replace(tree, frames=tuple(visible if x is frame else x for x in tree.frames)))
     assert warned(looks, writer, path) == []
 
 

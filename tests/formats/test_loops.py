@@ -106,6 +106,14 @@ def test_written_loops_files_are_read_as_the_same_robot(tmp_path):
     assert PENDULUM.with_loops_document(text, form="yaml") == robot  # JSON is YAML
     robot.save_loops(tmp_path / "loops.json")
     assert lw.load("double_pendulum", loops=tmp_path / "loops.json") == robot
+    (tmp_path / "loops.YAML").write_text(YAML)
+    for path in (tmp_path / "loops.json", str(tmp_path / "loops.json")):
+        assert PENDULUM.with_loops_document(path) == robot
+    from_yaml = PENDULUM.with_loops_document(YAML, form="yaml")
+    assert PENDULUM.with_loops_document(str(tmp_path / "loops.YAML")) == from_yaml
+    assert PENDULUM.with_loops_document("version: 1", form="yaml") == PENDULUM
+    with pytest.raises(FileNotFoundError, match=r"none\.json"):
+        PENDULUM.with_loops_document("none.json")
     with pytest.raises(FileExistsError, match="the file exists already"):
         robot.save_loops(tmp_path / "loops.json")
     robot.save_loops(tmp_path / "loops.json", overwrite=True)

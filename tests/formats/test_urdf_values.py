@@ -98,7 +98,7 @@ def test_urdf_values_that_are_no_floats_are_refused(text: str):
         error(one(inertial(mass=text))),
         error(arm(LIMIT.replace('"2"', f'"{text}"'))),
         error(arm(LIMIT + f'<dynamics damping="{text}"/>')),
-        error(arm(LIMIT + f'<dynamics/><mimic joint="k" multiplier="{text}"/>')),
+        error(arm(LIMIT + f'<dynamics/><mimic joint="j" multiplier="{text}"/>')),
     ):
         assert result.code == "NUMBER" and repr(text) in result.message
         assert result.where.line is not None

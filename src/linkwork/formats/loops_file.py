@@ -33,13 +33,14 @@ from linkwork.formats.constructor_schema import plain
 from linkwork.formats.data_values import Value
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.json_and_yaml import parse_json, parse_yaml
+from linkwork.model.attached_constraints import attached
 from linkwork.model.body import WORLD, Frame
 from linkwork.model.composite_body import compose
 from linkwork.model.description import Attachments, FrameDescription
 from linkwork.model.tree import Tree
 from linkwork.spatial import Pose
 
-__all__ = ["BUDGET", "loops_text", "parse_loops", "read_loops"]
+__all__ = ["BUDGET", "loops_text", "parse_loops", "read_loops", "with_loops", "with_loops_of_file"]
 
 
 VERSION = 1
@@ -53,6 +54,51 @@ def read_loops(path: str | os.PathLike[str], *, budget: Budget = BUDGET) -> Atta
     Raises ModelError with all errors, the operating system's error if it cannot be read, and ImportError for YAML
     without PyYAML.
     """
+    return _correct(_file_content(path, budget))
+
+
+def parse_loops(
+    text: str | bytes, *, source: str | None = None, form: str = "json", budget: Budget = BUDGET
+) -> Attachments:
+    """Return the content of a loops file from its text, in ``form`` "json" or "yaml".  Raises ModelError."""
+    return _correct(_content(text, source, form, budget))
+
+
+def with_loops_of_file(
+    tree: Tree, path: str | os.PathLike[str], *, budget: Budget = BUDGET, strict: bool = False
+) -> Tree:
+    """Return the tree with the content of a loops file.
+
+    Raises ModelError with all errors of the file, those of names that the tree does not have among them, and the errors
+    of `read_loops`.
+    """
+    return attached(tree, _file_content(path, budget), strict=strict)
+
+
+def with_loops(tree: Tree, document: str | bytes | os.PathLike[str], form: str = "json") -> Tree:
+    """Return the tree with the content of a loops file, a text in ``form`` "json" or "yaml" or the path of a file.
+
+    A string in one line, without a brace, whose end is that of a loops file is a path.  Raises the errors of
+    `with_loops_of_file`.
+    """
+    if isinstance(document, os.PathLike):
+        return with_loops_of_file(tree, os.path.expanduser(document))
+    if isinstance(document, str):
+        line = document.strip()
+        if "{" not in line and "\n" not in line and line.lower().endswith((*_YAML, *_JSON)):
+            return with_loops_of_file(tree, os.path.expanduser(document))
+    return attached(tree, _content(document, None, form, BUDGET))
+
+
+def _correct(content: Attachments) -> Attachments:
+    """Return the content of a file without errors.  Raises ModelError."""
+    if content.errors:
+        raise ModelError(content.errors)
+    return content
+
+
+def _file_content(path: str | os.PathLike[str], budget: Budget) -> Attachments:
+    """Return the content of a loops file, with its errors of values.  Raises the other errors of `read_loops`."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"loops: expected the path of a file, got {path!r}")
     text = path_text(path)
@@ -63,21 +109,17 @@ def read_loops(path: str | os.PathLike[str], *, budget: Budget = BUDGET) -> Atta
     if ending not in (*_YAML, *_JSON):
         message = f"expected a loops file (.yaml, .yml or .json), got {quoted(os.path.basename(text))}"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(text)))
-    data = read_regular(path, budget)
-    return parse_loops(data, source=text, form="json" if ending in _JSON else "yaml", budget=budget)
+    return _content(read_regular(path, budget), text, "json" if ending in _JSON else "yaml", budget)
 
 
-def parse_loops(
-    text: str | bytes, *, source: str | None = None, form: str = "json", budget: Budget = BUDGET
-) -> Attachments:
-    """Return the content of a loops file from its text, in ``form`` "json" or "yaml".  Raises ModelError."""
+def _content(text: Any, source: str | None, form: str, budget: Budget) -> Attachments:
+    """Return the content of a text, with its errors of values.  Raises ModelError for another document."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"loops: expected a string, got {text!r}")
     findings = Findings()
     root = (parse_yaml if form == "yaml" else parse_json)(text, source, findings, budget)
     result = _Document(PlainReader(source, findings)).read(root)
-    findings.raise_errors()
-    return result
+    return replace(result, errors=tuple(findings.errors))
 
 
 class _Document:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from linkwork._util.messages import quoted
@@ -30,13 +31,18 @@ def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True,
     MARK_INVALID, CONSTRAINT, FORCE_ELEMENT, ACTUATOR, CONFIGURATION.
     """
     findings, marks = Findings(strict=strict), FrameBuilder(tree)
+    attachments = _without_erroneous(attachments)
     for frame in attachments.frames:
         _try(findings, frame.where, "MARK_INVALID", marks.add_frame, frame.name, frame.link, frame.placement)
     for point in attachments.points:
         _try(findings, point.where, "MARK_INVALID", marks.add_point, point.name, point.on, point.vector)
     for mark in attachments.directions:
         _try(findings, mark.where, "MARK_INVALID", marks.add_direction, mark.name, mark.on, mark.vector)
-    findings.raise_errors()  # errors that follow from a missing frame would only confuse
+    follow = bool(findings.errors) or any(_OF_MARKS.match(x.where.element or "") for x in attachments.errors)
+    for issue in attachments.errors:
+        findings.error(issue)
+    if follow:
+        findings.raise_errors()  # errors that follow from a missing frame would only confuse
     tree = marks.tree()
     constraints = ConstraintBuilder(tree)
     joints, first = {*tree.carried}, dict[str, Location]()
@@ -67,6 +73,22 @@ def attached(tree: Tree, attachments: Attachments, *, with_implied: bool = True,
     if not findings.warnings:
         return tree
     return replace(tree, report=Report((*tree.report.warnings, *findings.warnings)))
+
+
+_OF_MARKS = re.compile(r"(frames|points|directions)\b")  # elements of a file that other elements refer to
+
+
+def _without_erroneous(attachments: Attachments) -> Attachments:
+    """Return attachments without those in which the reader found an error."""
+    if not attachments.errors:
+        return attachments
+    elements = [f"{issue.where.element}/" for issue in attachments.errors]
+
+    def correct(items: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(x for x in items if not any(element.startswith(f"{x.where.element}/") for element in elements))
+
+    kinds = [field.name for field in fields(attachments) if field.name != "errors"]
+    return replace(attachments, **{kind: correct(getattr(attachments, kind)) for kind in kinds})
 
 
 def _report_outside(findings: Findings, tree: Tree, described: NamedStateDescription) -> None:

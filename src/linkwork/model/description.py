@@ -131,7 +131,7 @@ class Attachments:
     """Additions to an existing robot, as a file states them.
 
     They are frames, points and directions, the constraints, force elements and actuators that refer to them, and named
-    configurations.
+    configurations.  ``errors`` are those of the reader, to be reported together with those of `attached`.
     """
 
     frames: tuple[FrameDescription, ...] = ()
@@ -141,6 +141,7 @@ class Attachments:
     force_elements: tuple[ForceElementDescription, ...] = ()
     actuators: tuple[ActuatorDescription, ...] = ()
     named_configurations: tuple[NamedStateDescription, ...] = ()
+    errors: tuple[Issue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ from linkwork.model.value_check import check_values
 from linkwork.spatial import Inertia, Pose, Vec3
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["DEFAULT_GRAVITY", "FLOATING_BASE", "build_tree", "read_gravity"]
+__all__ = ["DEFAULT_GRAVITY", "FLOATING_BASE", "build_tree", "raise_errors_of_file", "read_gravity"]
 
-
+_ABOUT_NAMES = ("DUPLICATE_NAME", "MIMIC_UNKNOWN", "SELF_JOINT", "TWO_PARENTS", "UNKNOWN_LINK")  # codes of errors
 DEFAULT_GRAVITY = Vec3(0.0, 0.0, -9.81)  # [m/s²]
 FLOATING_BASE = "floating_base"  # name of the joint that carries the root link of a floating robot
 
@@ -281,6 +281,28 @@ def check_structure(
         findings.error(Issue("MULTIPLE_ROOTS", message, roots[1].where, hint))
     _check_world(findings, links, roots, floating_base is not None)
     return tuple(root.name for root in roots) if len(findings.errors) == errors else ()
+
+
+def raise_errors_of_file(findings: Findings, description: Description) -> None:
+    """Raise ModelError if a reader found errors: with them, those of names and values that do not follow from them.
+
+    Values of an element in which the reader found an error follow, missing names, and names that links may lack.
+    """
+    if not findings.errors:
+        return
+    further, reported = Findings(strict=findings.strict), [issue.where.element or "" for issue in findings.errors]
+    if check_names(further, description):
+        check_values(further, description)
+        check_structure(further, description, None, True)
+        flatten_mimics(further, description)
+    named = all(link.name.strip() for link in description.links)
+    for issue in further.errors:
+        follows = any(f"{x}/".startswith(f"{issue.where.element or ''}/") for x in reported)
+        if issue.code in _ABOUT_NAMES:
+            follows = quoted("") in issue.message or (issue.code == "UNKNOWN_LINK" and not named)
+        if not follows:
+            findings.error(issue)
+    findings.raise_errors()
 
 
 def _check_names(

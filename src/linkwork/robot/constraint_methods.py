@@ -16,7 +16,6 @@ from linkwork.joints import JointType
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches, edits
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, bind_constraints
-from linkwork.model.attached_constraints import attached
 from linkwork.model.body import FRICTION_VELOCITY
 from linkwork.model.friction_laws import Friction
 from linkwork.model.tree_attachments import (
@@ -253,19 +252,22 @@ class LoopFileMethods(RobotBase):
             file.write(text)
 
     @edits
-    def with_loops_document(self, text: str | bytes, *, form: Literal["json", "yaml"] = "json") -> Self:
-        """Return the robot with the contents of a loops file.
+    def with_loops_document(
+        self, document: str | bytes | os.PathLike[str], *, form: Literal["json", "yaml"] = "json"
+    ) -> Self:
+        """Return the robot with the contents of a loops file, a text or a file's path.
 
         These are frames, points, directions, constraints, force elements, actuators and named configurations.
 
-        ``form`` is that of the text, "json" or "yaml".  Raises ModelError that lists all errors of the text with their
-        lines; ImportError for YAML without PyYAML.
+        ``form`` is that of a text, "json" or "yaml"; a path ends in .json, .yaml or .yml.  Raises ModelError that lists
+        all errors of the document with their lines; ImportError for YAML without PyYAML; FileNotFoundError and
+        PermissionError of the system for a path.
         """
         if form not in ("json", "yaml"):
             raise ValueError(f"with_loops_document: form: expected 'json' or 'yaml', got {form!r}")
-        from linkwork.formats import parse_loops
+        from linkwork.formats.loops_file import with_loops
 
-        return type(self)(attached(self._tree, parse_loops(text, form=form)))
+        return type(self)(with_loops(self._tree, document, form))
 
 
 class ForceElementMethods(RobotBase):

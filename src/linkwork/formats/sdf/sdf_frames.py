@@ -87,6 +87,7 @@ class Frames:
     def __init__(self, world: Node) -> None:
         self.world = world
         self.nodes: list[Node] = []
+        self.is_resolved = True  # False after errors of names: poses are then unknown
 
     def add(self, node: Node) -> Node:
         self.nodes.append(node)
@@ -95,15 +96,19 @@ class Frames:
     def resolve(self) -> None:
         """Find the base and the carrier of each frame, and their poses.
 
-        Raises ModelError.  Errors: UNKNOWN_FRAME, UNKNOWN_LINK, NO_LINKS, FRAME_CYCLE.
+        Errors: UNKNOWN_FRAME, UNKNOWN_LINK, NO_LINKS, FRAME_CYCLE.  The caller raises those of names, after it has read
+        the other content of the document; raises ModelError for others.
         """
         findings = self.world.reader.findings
         for node in self.nodes:
             self._connect(node)
-        findings.raise_errors()
+        self.is_resolved, errors = not findings.errors, len(findings.errors)
         self._refuse_cycles("relative_to", [node.base for node in self.nodes])
         self._refuse_cycles("attached_to", [None if node.is_body else node.carrier for node in self.nodes])
-        findings.raise_errors()
+        if len(findings.errors) > errors:
+            findings.raise_errors()
+        if not self.is_resolved:
+            return
         for node in reversed(self.nodes):  # inner models before outer ones
             if node.placement_name:
                 self._apply_placement(node)
@@ -116,8 +121,10 @@ class Frames:
         """Return the pose X_ab of one frame in another.
 
         It is composed of the poses between both, so that a pose that the file states is returned unchanged; for frames
-        that are far apart, of their poses in the world.
+        that are far apart, of their poses in the world.  It is the identity after errors of names.
         """
+        if not self.is_resolved:
+            return _IDENTITY
         X_a = X_b = Pose.identity()  # poses of a and b in the frames reached
         at_a, at_b = a, b
         for _ in range(_FAR):

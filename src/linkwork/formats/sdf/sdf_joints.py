@@ -92,7 +92,7 @@ def read_joint(frames: Frames, node: Node, continuous: str = "angle") -> SdfJoin
             reader.warn(
                 unused, "UNSUPPORTED", f"<{tag}> of a {kind} joint is ignored: SDF does not define it for this type"
             )
-    if kind in ("universal", "revolute2") and len(reader.findings.errors) == errors:
+    if kind in ("universal", "revolute2") and frames.is_resolved and len(reader.findings.errors) == errors:
         _refuse_parallel(node, axes)
     joint = SdfJoint(node, kind, parent, child, axes, _maker(node, kind, axes, continuous))
     if kind == "gearbox":

@@ -16,6 +16,7 @@ from linkwork.formats.xml_document import Element
 __all__ = ["Models", "read_models"]
 
 _MOST_NESTED = 100  # models inside each other
+_OF_VALUES = ("ARITY", "MAGNITUDE", "NUMBER")  # errors that leave names as they are
 _RESERVED = re.compile(r"__.*__|world", re.DOTALL)
 
 
@@ -59,7 +60,8 @@ def read_models(documents: Documents, document: Document, world: Element) -> Mod
     models = Models(Frames(node), scope)
     tags = ("model", "include", "frame", "joint") if world.tag == "world" else ("model",)
     _Builder(documents, models).read_content(document, world, scope, "", 0, tags)
-    documents.findings.raise_errors()
+    if any(issue.code not in _OF_VALUES for issue in documents.findings.errors):
+        documents.findings.raise_errors()  # further errors may follow
     models.frames.resolve()
     return models
 

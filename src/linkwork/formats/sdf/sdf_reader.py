@@ -131,6 +131,7 @@ def _read(
     names = ModelNames(chosen[0].name + SEPARATOR if len(chosen) == 1 else "", models.frames.nodes)
     links, joints, marks = (_of(models, nodes, chosen, model) for nodes in (models.links, models.joints, models.marks))
     if not links:
+        findings.raise_errors()
         message = "the file has no links" if model is None else f"model {quoted(model)} has no links"
         document.reader.error(world, "NO_LINKS", message, "a robot needs a <model> with a <link>")
         findings.raise_errors()

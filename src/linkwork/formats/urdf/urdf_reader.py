@@ -36,6 +36,7 @@ from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element, parse
 from linkwork.joints import Fixed, JointType, Planar, Prismatic, Revolute, Spherical
 from linkwork.model.description import ConstraintDescription, Description, FrameDescription
+from linkwork.model.tree_builder import raise_errors_of_file
 from linkwork.spatial import Pose
 
 __all__ = ["parse_urdf", "read_urdf"]
@@ -106,7 +107,7 @@ def parse_urdf(
         inertias_ignored=inertia == "ignore",
         constraints=loops.constraints,
     )
-    reader.findings.raise_errors()
+    raise_errors_of_file(reader.findings, description)
     return description
 
 

@@ -129,10 +129,9 @@ class Options:
                 mimic=self.mimic,
             )
         if self.loops is not None:
-            from linkwork.formats import read_loops
-            from linkwork.model.attached_constraints import attached
+            from linkwork.formats.loops_file import with_loops_of_file
 
-            tree = attached(tree, read_loops(self.loops, budget=self.budget or LOOPS), strict=self.strict)
+            tree = with_loops_of_file(tree, self.loops, budget=self.budget or LOOPS, strict=self.strict)
         warn_of_repairs(tree, action)
         return tree
 
