@@ -1,4 +1,4 @@
-"""The list of backends by name. A new one is a class of `linkwork.compiler.backend.Backend` and its entry here."""
+"""Table of backends by name. A new backend is a subclass of `linkwork.compiler.backend.Backend` and an entry here."""
 
 from __future__ import annotations
 

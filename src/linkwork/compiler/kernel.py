@@ -205,7 +205,7 @@ class Kernel(Differentiable):
 
     @property
     def ufunc(self) -> np.ufunc:
-        """The kernel as a NumPy generalized ufunc; an equal call for more arrays than a ufunc has, 64."""
+        """The kernel as a NumPy generalized ufunc; an equivalent callable for more than 64 arrays, a ufunc's limit."""
         if not in_main_interpreter():  # other interpreters cannot compile while NumPy waits for a loop
             for loop in self._general.loops:
                 loop.make()

@@ -72,9 +72,9 @@ class KernelCode:
         return [part for part in parts if not self._has(part, DOUBLE, best=False)]
 
     def make(self, names: Iterable[str], real: FloatType = DOUBLE, best: bool = False) -> None:
-        """Compile together those of the entries that are available and not loaded yet.
+        """Compile the entries ``names`` that are available and not loaded yet, all together.
 
-        With ``best`` they are not quick code, and neither are they afterwards if they were loaded before.
+        With ``best`` the code is optimized code, which also replaces quick code of entries that are loaded.
         """
         backend = self.source.backend
         with waiting(), self._lock, self.source.one_look():

@@ -39,7 +39,7 @@ def state_of_process() -> str:
 
 
 def wait_for_shared_state() -> None:
-    """Wait until other processes have the names of this one too: a second at most, after a change of the files."""
+    """Wait until other processes use the same names as this process: at most a second after a change of the files."""
     remaining = _SETTLED - time.time_ns()
     if 0 < remaining <= _SECOND + _CLOCK_ERROR:
         time.sleep(remaining / _SECOND)

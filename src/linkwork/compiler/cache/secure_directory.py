@@ -36,9 +36,9 @@ class UntrustedError(OSError):
 class OpenFiles(io.IOBase):
     """File descriptors, each of which is closed exactly once: by a `with` statement, or by ``close``.
 
-    A signal handler that raises between two bytecodes leaves no file open and closes none twice, whose number may be
-    that of another thread's file by then.  For one call of C opens a file and notes its number, one call of C closes
-    all of them, and `with` calls methods that are written in C.
+    An exception of a signal handler, which may occur between any two bytecodes, leaves no file open.  It also closes
+    no file twice, which could close another thread's file of the same number.  A single C call opens a file and stores
+    its number, a single C call closes all files, and `with` calls methods that are written in C.
     """
 
     def __init__(self) -> None:

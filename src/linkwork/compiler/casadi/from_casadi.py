@@ -173,7 +173,7 @@ class _Reader:
         self.running: list[Any] = []  # the functions that called each other, outermost first
 
     def run(self, function: Any, arguments: list[list[Any]]) -> list[list[Any]]:
-        """Return the nonzero elements of each output, computed from those of each input.
+        """Return the nonzero elements of each output, computed from the nonzero elements of each input.
 
         Raises ValueError that names the function and the operation that cannot be expressed.
         """
@@ -230,7 +230,7 @@ class _Reader:
             ) from None
 
     def _where(self, function: Any) -> str:
-        """Return the function's name after those of the functions that call it."""
+        """Return the function's name, preceded by the names of the functions that call it."""
         outer = [caller.name() for caller in self.running]
         return " calls ".join(dict.fromkeys([*outer, function.name()]))
 

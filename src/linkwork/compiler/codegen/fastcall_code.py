@@ -29,8 +29,8 @@ __all__ = ["fast_function"]
 def fast_function(text: IrModule, program: Program) -> None:
     """Add ``@fast(self, args, nargs, names)`` to the module.
 
-    ``self`` is a tuple of the Python callable for all other calls, of the type that holds the only result, or None, and
-    of the callable for the call at which the count of calls in the table becomes zero.
+    ``self`` is a tuple of three: the Python callable for all other calls; the type that holds a single result, or None;
+    and the callable that runs when the count of calls in the table becomes zero.
     """
     f = IrFunction("define ptr @.fast(ptr %self, ptr %args, i64 %nargs, ptr %names)", end="ret ptr %answer")
     f.declare(sample_declaration(program))

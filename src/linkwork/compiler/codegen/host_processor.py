@@ -78,7 +78,7 @@ def _from_llvm() -> Processor:
 
 
 def _feature_list(detected: Mapping[str, bool], flags: frozenset[str] | None) -> str:
-    """Return the features as LLVM takes them, without those of registers that Linux does not save.
+    """Return the processor's features in LLVM's notation, without features of registers that Linux does not save.
 
     ``detected`` has LLVM's, by the processor's instruction CPUID.  ``flags`` has those that Linux reports, if known: a
     processor or a virtual machine may report AVX or AVX-512 though the system cannot use it.

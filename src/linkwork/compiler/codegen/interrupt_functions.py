@@ -65,9 +65,9 @@ def begin_function(system: System) -> IrFunction:
 
 
 def attend_function(system: System) -> IrFunction:
-    """Return the LLVM function ``@attend(interrupts)``, which checks for signals if it is time to.
+    """Return the LLVM function ``@attend(interrupts)``, which checks for signals at intervals.
 
-    It also lets other threads have the GIL if it is time to, and returns true if the work has to end.
+    It also lets other threads have the GIL at intervals.  It returns true if the work has to end.
     """
     code = _Code(system, "i1 @.attend", "ret i1 false")
     f = code.f
@@ -194,7 +194,8 @@ def _release_lock(code: _Code, now: str) -> None:
 def ended_function(system: System) -> IrFunction:
     """Return the LLVM function ``@ended(interrupts)``: true if an error has ended the main thread's call.
 
-    Python has yet to raise the error.  It is asked again to do so: another interrupt may have ended the attempt.
+    Python has not raised the error yet.  The function requests it again, because an interrupt may have ended the
+    earlier attempt to raise it.
     """
     code = _Code(system, "i1 @.ended", "ret i1 false")
     code.f.require(code.f.let(f"icmp ne i64 {code.load('pending')}, 0"), "no")

@@ -80,7 +80,7 @@ def effort_of(characters: int, target: Target) -> int:
 def _emit_one(text: str, target: Target, max_effort: int, *, assembly: bool) -> bytes:
     """Compile a module to an object file or assembly text.
 
-    It has an LLVM context of its own, so that others can be compiled in parallel.
+    It has an LLVM context of its own, so that other modules can be compiled in parallel.
     """
     from linkwork.compiler.codegen.llvm_binding import ffi, llvm
 
@@ -137,7 +137,7 @@ def text_bytes(code: bytes) -> int:
 
 
 def link(objects: Sequence[bytes], target: Target, symbols: Sequence[tuple[str, str]]) -> list[MachineCode]:
-    """Load object files and return the addresses of functions, each with those of a table of data unless that is "".
+    """Load object files; return the address of each function and of its table of data, unless the table's name is "".
 
     Objects are loaded in their order. A call of a function in an earlier object is direct; a call of one in a later
     object is indirect.

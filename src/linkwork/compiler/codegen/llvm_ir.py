@@ -51,7 +51,7 @@ class IrModule:
         self.declarations |= dict.fromkeys(declarations)
 
     def add(self, function: IrFunction) -> None:
-        """Add a function, after those that it calls, unless a function of this name exists."""
+        """Add a function, after the functions that it calls, unless a function of this name exists."""
         if self.shared is not None and function.is_shared:
             self.shared[function.name] = function
             self.declare(function.signature.replace("define internal", "declare"))

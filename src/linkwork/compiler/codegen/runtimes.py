@@ -81,7 +81,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def attend(self, f: IrFunction, data: str) -> str:
-        """Emit a look at the caller's signals; return the flag that is true if the work has to end."""
+        """Emit a check of the caller's signals; return the flag that is true if the work has to end."""
 
     @abstractmethod
     def end_batch(self, f: IrFunction, count: str, longest: int) -> None:
@@ -201,7 +201,7 @@ class PlainRuntime(Runtime):
     """Calls by any program, each with a `Call` of its own.
 
     The processor computes with denormal numbers and rounds to nearest inside of ``@loop``, whatever the caller's
-    setting is.  The caller's setting and flags are as before afterwards.
+    setting is.  Afterwards the caller's setting and flags are restored.
     """
 
     result, sample_arguments = "i32", ("%memory",)

@@ -105,7 +105,7 @@ class FloatLanes:
 
 @dataclass(frozen=True, slots=True)
 class IntLanes:
-    """Integer lanes, as wide as the floating-point ones whose bits they are."""
+    """Integer lanes of the same width as floating-point lanes, whose bits they contain."""
 
     code: LaneBuilder
     name: str

@@ -213,7 +213,7 @@ class Base:
         return self.source.recipe.outputs
 
     def program(self, ruled: bool) -> Program:
-        """Return the traced program; if ``ruled``, the one with rules of differentiation if there is one."""
+        """Return the traced program; with ``ruled``, its version with rules of differentiation if that exists."""
         trace = self.source.recipe.ruled if ruled else None
         return self.source.traced if trace is None else trace()
 

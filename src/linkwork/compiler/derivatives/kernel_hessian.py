@@ -251,7 +251,7 @@ def hessian(
 
 
 def _blocks(triangle: Mapping[tuple[int, int], Any], by: Sequence[Tangent]) -> Elements:
-    """Return the elements, row by row, of the Hessian's blocks: each input with itself and the later ones.
+    """Return the elements, row by row, of the Hessian's blocks: each input with itself and with later inputs.
 
     ``triangle`` has the nonzero elements i ≤ j of the whole Hessian.
     """

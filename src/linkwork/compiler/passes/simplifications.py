@@ -300,7 +300,7 @@ def _inputs_of(body: Region) -> list[tuple[int, int]]:
 def _needed_state(
     loop: Loop, inputs: Sequence[tuple[int, int]], results: set[int], outputs: Sequence[int], unchanged: set[int]
 ) -> tuple[list[int], set[int]]:
-    """Return the indices of the carried values that are needed, and those of all inputs that are.
+    """Return the indices of the carried values that are needed, and of the inputs that are needed.
 
     They are needed for results, for the loop's outputs, for its condition, for the check for NaN, and for one another.
     Carried values that never change are left out: they are checked once at the start.
@@ -346,7 +346,7 @@ def merge_loops(program: L) -> L:
 
 
 def _merge(instructions: list[Instruction], at: int, repeated: int) -> None:
-    """Replace the loops at two indices by one that does the work of both, if possible."""
+    """Replace the loops at two indices by a single loop that does the work of both, if possible."""
     first, second = instructions[at].value, instructions[repeated].value
     both = _both(first, second)
     if both is None:

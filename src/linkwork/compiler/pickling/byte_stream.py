@@ -81,7 +81,7 @@ class ByteReader:
         return -(number >> 1) if number & 1 else number >> 1
 
     def count(self, least: int = 1) -> int:
-        """Return a number of items, each of which has at least this number of bytes."""
+        """Read a number of items.  Raises DamagedBytesError if fewer than ``least`` bytes follow for each item."""
         result = self.unsigned()
         if result * least > self.left:
             raise DamagedBytesError(f"the data state {result} items, but only {self.left} bytes follow")

@@ -173,7 +173,7 @@ def _check_ports(ports: Sequence[Port]) -> None:
 
 
 def _fits(nesting: PortTree, program: Program) -> bool:
-    """Return True if the arrays of a nesting are those of a program."""
+    """Return True if the arrays of nested inputs and outputs are the ports of a program, in order."""
     inputs = [port for key, form in nesting.inputs.items() for port in port_names("", key, form)]
     shapes = None if nesting.outputs is None else [leaf.shape for _, leaf in leaf_paths(nesting.outputs)]
     return inputs == [*program.inputs] and shapes in (None, [port.shape for port in program.outputs])

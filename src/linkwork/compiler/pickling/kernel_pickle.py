@@ -1,4 +1,4 @@
-"""Kernels in pickles: a head that describes the kernel, and what its program is made from at the other end.
+"""Pickles of kernels: a head that describes the kernel, and the source from which the reader rebuilds its program.
 
 A pickle has no machine code.  Its head has all that a call needs besides machine code, and the name of that code in the
 cache.  So a process whose cache has the code runs the kernel without its program.  The program is made when something
@@ -235,7 +235,7 @@ def _new(content: Packed) -> Kernel:
 
 
 class _Remade:
-    """The program of an unpickled kernel, and all else that is made when something needs it."""
+    """Program of an unpickled kernel, with other values that are rebuilt when they are first needed."""
 
     def __init__(self, content: Packed, head: Mapping[str, Any]) -> None:
         self._content, self._head = content, head

@@ -1,4 +1,4 @@
-"""The content of a kernel's pickle, and what a pickle may have instead of the program."""
+"""The content of a kernel's pickle, and the sources from which its program can be rebuilt."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def write_values(values: Sequence[Any], with_objects: bool = True) -> tuple[byte
 def read_values(data: bytes, objects: Sequence[Any] = ()) -> tuple[Any, ...]:
     """Return the values that `write_values` wrote, with all programs verified.
 
-    Raises DamagedBytesError for other bytes; those of another version are named so.
+    Raises DamagedBytesError for other bytes; the message says if they are of another version.
     """
     return _Reader(data, objects).read()
 

@@ -38,7 +38,7 @@ _OF_PASSES = (FMA, FMS, FNMA, SINCOS, SIN_OF, COS_OF)
 
 @cache
 def further_operations() -> Mapping[str, Operation]:
-    """Return the operations that are not in the table: those of several results, and those of compiler passes."""
+    """Return the operations that are not in the table: with several results, or added by compiler passes."""
     of_matrices = PRODUCT, FRONT, FACTORS, SOLUTION
     return {row.name: row for row in (*_OF_PASSES, LOOP, CHOICE, CALL, TAKE, PUT, *of_matrices, RULE, PART)}
 
@@ -65,7 +65,7 @@ def name_of_class(kind: type) -> str:
 
 
 def class_of_name(name: str) -> type:
-    """Return the class of this name.  Raises DamagedBytesError for any other than those of `is_record`."""
+    """Return the class of this name.  Raises DamagedBytesError for a class that `is_record` does not accept."""
     module, _, called = name.partition(":")
     module = f"linkwork.{module}"
     kind: Any = None

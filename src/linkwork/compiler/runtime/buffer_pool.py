@@ -62,7 +62,7 @@ class _Pool:
 
     @property
     def most_unused(self) -> int:
-        """The bytes of unused memory that there may be."""
+        """Maximum number of bytes of unused memory in the pool."""
         return sum(size * (unused.maxlen or 0) for size, unused in self._by_size.items())
 
 

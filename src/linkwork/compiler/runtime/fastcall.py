@@ -166,9 +166,9 @@ def make_fast(
 ) -> tuple[Callable[..., Any], Callable[[Any], None]]:
     """Return the entry of compiled code as a Python function, and a function that installs other code in it.
 
-    ``otherwise`` handles calls that the code does not.  Several results are returned as a ``result``, a type of named
-    tuples; a single one in a ``holder``, see `holds`.  CPython reads the code's address in every call, so that the next
-    call runs the other code.  The code counts calls for ``watch``.
+    ``otherwise`` handles calls that the code does not handle.  Several results are returned as a ``result``, a type of
+    named tuples; a single one in a ``holder``, see `holds`.  CPython reads the code's address in every call, so that
+    the next call runs the other code.  The code counts calls for ``watch``.
     """
     definition = _MethodDef(name.encode(), None, _METH_FASTCALL_KEYWORDS, None)
     owners: list[Any] = []  # of all code so far, as another thread may be running it

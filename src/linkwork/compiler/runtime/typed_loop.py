@@ -92,7 +92,7 @@ class TypedLoop:
             self.use(code)
 
     def make(self, best: bool = False) -> int:
-        """Compile the loop if necessary and return its address; with ``best`` it is not quick code."""
+        """Compile the loop if necessary and return its address; ``best`` requests optimized code, not quick code."""
         with self._lock:
             if best:
                 self._code.make(["loop"], self.real, best=True)

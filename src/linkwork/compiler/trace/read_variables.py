@@ -36,7 +36,7 @@ class Variable(NamedTuple):
 
 
 class ReadVariables:
-    """Variables of functions of users in a value, such as a function's closure, and of those that they call by name."""
+    """Variables that users' functions in a value (such as a closure) read, and functions that these call by name."""
 
     def __init__(self, value: Any) -> None:
         self.names: set[str] = set()  # in the code of all functions

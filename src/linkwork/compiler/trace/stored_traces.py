@@ -1,4 +1,4 @@
-"""Traces on disk: what a kernel is before its code, so that a later process neither traces nor optimizes it.
+"""Traces on disk: outputs and program digest of a kernel, so that a later process neither traces nor optimizes it.
 
 The cache stores the outputs of a trace and a digest of its program, by the content of the traced function.  The digest
 is part of the names of the program's machine code.

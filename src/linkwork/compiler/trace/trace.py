@@ -135,7 +135,7 @@ def _lazy_kernel(
 
 
 def _check_inputs(function: Callable[..., Any], shapes: Mapping[str, Shape]) -> None:
-    """Raise TypeError unless the function's arguments are those that have shapes."""
+    """Raise TypeError unless the function has exactly the arguments whose shapes are declared."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a built-in function may have no signature

@@ -96,7 +96,7 @@ def close_over(fresh: Sequence[Symbol], results: Sequence[Any], early: int = 0) 
 
 
 def close_since(mark: int, results: Sequence[Any], early: int = 0) -> tuple[Region, list[Symbol]]:
-    """Return the body that computes ``results`` with the nodes after the first ``mark`` ones, and its inputs.
+    """Return the body that computes ``results`` with the nodes added after the first ``mark`` nodes, and its inputs.
 
     The inputs are the older symbols that the body uses.  The ``early`` first results are computed before the others.
     """

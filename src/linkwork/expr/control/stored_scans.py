@@ -40,9 +40,9 @@ def scan_stored(
 ) -> tuple[Any, Any]:
     """Return the result of a `scan` over rows of `scan_storing`; ``f`` is called with (carry, (row, x)).
 
-    ``stored`` is a tuple of the rows of several scans, or those of one.  Without ``xs``, x is None.  With ``stores``,
-    outputs are those of `scan_storing`.  If ``xs`` have more steps than the rows, the last row is repeated.  The other
-    scans must be in the same function, and not around a loop that contains this one.
+    ``stored`` is a tuple of the rows of several scans, or the rows of one scan.  Without ``xs``, x is None.  With
+    ``stores``, outputs are those of `scan_storing`.  If ``xs`` have more steps than the rows, the last row is repeated.
+    The other scans must be in the same function, and not around a loop that contains this one.
     """
     all_stored = stored if isinstance(stored, tuple) else (stored,)
     if all(isinstance(rows, StoredRows) for rows in all_stored):

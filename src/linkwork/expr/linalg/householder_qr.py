@@ -53,8 +53,8 @@ class QRResult(NamedTuple):
 def qr(A: Any) -> QRResult:
     """Return Q and R of A = Q R, as numpy.linalg.qr does.
 
-    Q has k = min(m, n) orthonormal columns; R is upper triangular.  Where R has a zero on its diagonal, the column of
-    Q is an arbitrary one orthogonal to the others.  Sums of squares are not scaled: elements below 1e-150 or above
+    Q has k = min(m, n) orthonormal columns; R is upper triangular.  Where R has a zero on its diagonal, the column of Q
+    is arbitrary but orthogonal to the other columns.  Sums of squares are not scaled: elements below 1e-150 or above
     1e150 are lost.  Derivatives leave out what a zero on R's diagonal would divide, except the last one of a square Q.
     """
     matrices = matrix("qr", "A", A)

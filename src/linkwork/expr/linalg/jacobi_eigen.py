@@ -161,8 +161,8 @@ Matrices = tuple[list[list[Any]], ...]
 def sweep_pairs(turn: Callable[[Matrices, int, int], None], state: Matrices, n: int, sweeps: Sequence[int]) -> Matrices:
     """Return the matrices of ``state`` after Jacobi sweeps, each of which rotates every pair of rows p, q once.
 
-    ``turn`` rotates one pair of rows in place.  ``sweeps[n]`` is the number of sweeps for n rows, and the last entry
-    that for more rows.  On symbols, sweeps of many rows are a loop with the code of one sweep.
+    ``turn`` rotates one pair of rows in place.  ``sweeps[n]`` is the number of sweeps for n rows; its last entry is for
+    all larger n.  On symbols, sweeps of many rows are a loop with the code of one sweep.
     """
 
     def sweep(inside: Matrices) -> Matrices:

@@ -60,9 +60,9 @@ class SVDResult(NamedTuple):
 def svd(A: Any) -> SVDResult:
     """Return U, s and Vᵀ of A = U diag(s) Vᵀ as numpy.linalg.svd with full_matrices=False; s descends.
 
-    Signs are arbitrary, as in NumPy.  Derivatives are valid for simple nonzero singular values, and for sums over all
-    of some equal ones.  Vectors of equal values, or of zeros, are arbitrary, and their derivatives leave out rotations
-    within their space.
+    Signs are arbitrary, as in NumPy.  Derivatives are valid for simple nonzero singular values, and for sums over a
+    whole group of equal values.  Vectors of equal values, or of zeros, are arbitrary, and their derivatives leave out
+    rotations within their space.
     """
     return SVDResult(*_decompose("svd", A, vectors=True))
 

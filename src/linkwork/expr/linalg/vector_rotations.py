@@ -3,7 +3,7 @@
 Vectors of equal values are an arbitrary basis of their space.  Here a derivative leaves out rotations within such a
 space: its basis remains orthonormal, but no longer diagonalises the matrix, whose derivative gets elements between the
 equal values.  Derivatives of the rotations use these elements.  Thus derivatives of a simple value and of its vector,
-and derivatives of sums over all of some equal values, are valid to any order.
+and derivatives of sums over a whole group of equal values, are valid to any order.
 
 Values that differ by rounding count as equal.
 """

@@ -189,7 +189,7 @@ class Region(InstructionList):
         return Region(len(inputs), tuple(instructions), tuple(results), first)
 
     def taking(self, indices: Sequence[int], takes: int) -> Region:
-        """Return the body with ``takes`` inputs; its own inputs are those of them at ``indices``."""
+        """Return the body with ``takes`` inputs, of which the inputs at ``indices`` are the body's present inputs."""
         moved = [
             Instruction(operation, args, indices[value] if operation is INPUT else value)
             for operation, args, value in self.instructions

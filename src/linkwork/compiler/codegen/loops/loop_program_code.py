@@ -39,7 +39,7 @@ _CACHED = 1 << 18  # [bytes] of frames that should stay in the second-level cach
 
 
 def _is_refilled(step: BasicBlock | Control) -> bool:
-    """Return True for a loop with a condition in which a lane that ends a sample takes the next one.
+    """Return True for a loop with a condition in which a lane that ends a sample takes the next sample.
 
     Its iterations must be long, and longer than the copies of a sample's inputs from outside and of tables.
     """
@@ -106,7 +106,7 @@ def block_texts(layout: ControlLayout, new_text: Callable[[], IrModule]) -> list
 def _together(layout: ControlLayout, inline: bool) -> Iterator[slice]:
     """Yield the slices of steps that run for one vector before the next.
 
-    That is all steps, except loops with refilled lanes, or one at a time if they are long.
+    A slice ends before and after each loop with refilled lanes.  If the steps are not inline, each step is a slice.
     """
     count, start = len(layout.scope.steps), 0
     for k in range(count):

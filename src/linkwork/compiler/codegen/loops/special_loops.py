@@ -136,7 +136,7 @@ class VectorizedLoop:
         f.store(kind, column, f.at(frame, slot * self.width), self.width)
 
     def _spread_all(self, f: Instructions, frame: str, first: int, slots: Sequence[int]) -> None:
-        """Emit copies of numbers of the sample's frame to all lanes of slots; in loops where they are adjacent."""
+        """Emit copies of numbers in the sample's frame to all lanes of slots; adjacent numbers are copied in a loop."""
         k = 0
         while k < len(slots):
             count = 1

@@ -218,7 +218,7 @@ def _atan2(code: LaneBuilder, y: FloatLanes, x: FloatLanes) -> FloatLanes:
 
 
 def _arc(code: LaneBuilder, size: FloatLanes) -> tuple[LaneMask, FloatLanes]:
-    """Return the mask size <= 1/2, and asin(size) there and asin(sqrt((1 - size)/2)) beyond."""
+    """Return the mask size <= 1/2, and asin(size) where it is true, asin(sqrt((1 - size)/2)) elsewhere."""
     small = size <= 0.5
     half = (1.0 - size) * 0.5
     z = small.where(size * size, half)

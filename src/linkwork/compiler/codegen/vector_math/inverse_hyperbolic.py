@@ -29,7 +29,7 @@ _LARGE = 2.0**28  # [1] 1 + x^2 rounds to x^2 beyond
 
 
 def _root(code: LaneBuilder, x: Pair) -> Pair:
-    """Return the square root of a pair; of zero, zero."""
+    """Return the square root of a sum of two numbers (a pair); zero for zero."""
     root = x[0].sqrt()
     return root, remainder(code, root, x, (root, code.number(0.0))) / (root + root + 2.0**-1000)
 

@@ -1,4 +1,4 @@
-"""Steps of a program and their forms: the form is what is equal in steps that differ only in their operands."""
+"""Steps of a program and their forms: steps that differ only in their operands have the same form."""
 
 from __future__ import annotations
 
