@@ -46,8 +46,13 @@ class Setting:
     is_resisted: bool
     gravity: tuple[float, ...] = (0.4, 1.1, -9.3)
 
-    @functools.cached_property
+    @property
     def robot(self) -> lw.Robot:
+        """The robot: one object for equal settings, whose functions are compiled once."""
+        return self._robot()
+
+    @functools.cache  # noqa: B019 - settings are few
+    def _robot(self) -> lw.Robot:
         robot = _arm() if self.name == "arm" else _five_bar(None if self.name == "loop" else self.time)
         rng = np.random.default_rng(7)
         sizes = rng.uniform(0.1, 0.9, (5, robot.nv)) * self.is_resisted
