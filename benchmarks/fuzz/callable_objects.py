@@ -194,12 +194,22 @@ def simulator() -> Any:
 
 
 def _environment() -> Any:
-    environment = environments.VectorEnvironment("pendulum", 2)
+    environment = _new_environment()
     environment.reset(seed=0)
     return environment
 
 
 def _single_environment() -> Any:
-    environment = environments.SingleEnvironment("pendulum")
+    environment = _new_single_environment()
     environment.reset(seed=0)
     return environment
+
+
+@functools.cache
+def _new_environment() -> Any:
+    return environments.VectorEnvironment("pendulum", 2)
+
+
+@functools.cache
+def _new_single_environment() -> Any:
+    return environments.SingleEnvironment("pendulum")
