@@ -86,7 +86,7 @@ def test_kernels_of_points_have_named_inputs_and_results() -> None:
     result = both(Q, V)
     assert result._fields == ("point_position_tip", "point_position_camera", "point_velocity")
     assert result.point_velocity.shape == (4, 1, 3)
-    with pytest.raises(ValueError, match="positions has several sizes"):
+    with pytest.raises(ValueError, match="positions has a different size in each function"):
         ARM.compile(
             [("point_position", ["hand"], {"positions": True}), ("point_velocity", FRAMES, {"positions": True})]
         )

@@ -313,7 +313,7 @@ def test_profile_function_evaluates_batches_of_motions():
         ({"velocity": 0.0}, "coordinate 0 must move from 0 to 1, but one of its limits is 0"),
         ({"velocity": (-1.0, 0.0)}, "must move by 1, but its limit of velocity in this direction is 0"),
         ({"acceleration": (-1.0, 0.0)}, "expected positive limits in both directions"),
-        ({"duration": 0.1}, "no profile within the limits takes 0.1 s; the next longer one takes 1.75"),
+        ({"duration": 0.1}, "no profile within the limits takes 0.1 s; the next longer profile takes 1.75"),
         ({"duration": 0.0}, r"duration: expected a finite number > 0 \[s\]"),
         ({"kind": "quintic", "velocity": None, "acceleration": None, "jerk": None}, "needs a duration or limits"),
         ({"q1": [1.0, 0.1], "v1": 0.1, "synchronize": None}, "coordinate 1 reaches its goal"),

@@ -295,7 +295,7 @@ def test_locking_a_master_joint_locks_its_followers():
     assert gripper.with_locked_joints(["right_finger_slide", "left_finger_slide"]) == free.with_locked_joints(
         ["left_finger_slide", "right_finger_slide"]
     )
-    with pytest.raises(ValueError, match=r"'right_finger_slide' follows another joint, .* = 1 .* lock that one"):
+    with pytest.raises(ValueError, match=r"'right_finger_slide' follows another joint, .* = 1 .* lock that joint"):
         gripper.with_locked_joints({"right_finger_slide": 0.02})
     with pytest.raises(ValueError, match=r"'right_finger_slide' cannot be at 0\.03, because .* is \[0\.02\]"):
         gripper.with_locked_joints({"left_finger_slide": 0.02, "right_finger_slide": 0.03})

@@ -74,7 +74,7 @@ def test_servo_force_limits_are_the_tighter_of_force_range_and_joint_limit():
     [
         ([Actuator("a", frame="hand", wrench=(0, 0, 0, 1, 0, 0))], "acts on frame 'hand'"),
         ([Actuator("a", {"elbow": 1.0, "wrist_roll": 1.0})], "several velocities together"),
-        ([Actuator("a", {"elbow": 1.0}, gain=(1.0, 2.0, 0.0))], "its gain depends on the length"),
+        ([Actuator("a", {"elbow": 1.0}, gain=(1.0, 2.0, 0.0))], "its gain depends on its length"),
         ([Actuator("a", {"elbow": 1.0}, bias=(0.0, 1.0, 0.0))], "stiffness or damping is negative"),
         ([Actuator.motor("a", "elbow", force_range=(-1.0, 2.0))], "expected symmetric bounds"),
         (

@@ -178,7 +178,7 @@ def test_meshes_may_name_as_many_files_as_the_limit_states(tmp_path, monkeypatch
         folder.mkdir()
         result = loaded(folder, "red.png", png())
         assert (result.surfaces[0][0].texture is None) == bool(notes) and len(result.notes) == notes
-    assert "more than 1 files are named" in result.notes[0]
+    assert "it refers to more than 1 material and texture files" in result.notes[0]
 
 
 def test_textures_outside_of_the_allowed_folders_are_left_out(tmp_path):

@@ -46,8 +46,7 @@ class Prescribed(Constraint):
     def __post_init__(self) -> None:
         if (self.joint is None) == (self.point is None):
             raise ValueError(
-                f"Prescribed: joint or point: expected a joint or point, exactly one, got {self.joint!r} "
-                f"and {self.point!r}"
+                f"Prescribed: joint or point: expected either a joint or a point, got {self.joint!r} and {self.point!r}"
             )
         if not callable(self.motion):
             raise TypeError(f"Prescribed: motion: expected a function of time, got {self.motion!r}")

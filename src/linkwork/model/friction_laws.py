@@ -192,8 +192,8 @@ class Stribeck(FrictionLaw):
     def per_friction(self, v: Any, a: Any, friction: DryFriction) -> Any:
         if not same(friction.static, friction.sliding):
             raise ValueError(
-                'friction: law "stribeck": expected static_friction equal to friction, of which joint forces are a '
-                "multiple then; give the joints no static_friction of their own, or choose another law"
+                'friction: law "stribeck": expected static_friction equal to friction, because joint forces '
+                "must be proportional to friction here; leave static_friction out, or choose another law"
             )
         return tanh(v * (4.0 / friction.velocity))
 

@@ -280,7 +280,7 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
                 body = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
                 raise ValueError(
                     f"{_CALLER}: {p}{body}: unphysical inertial parameters: {'; '.join(reasons)}; "
-                    f"linkwork.parameters.from_log_cholesky always returns physical ones"
+                    f"linkwork.parameters.from_log_cholesky always returns physical inertias"
                 )
     return array
 

@@ -313,7 +313,7 @@ def locked_configurations(tree: Tree, joints: Mapping[str, Any] | Iterable[str])
             fixed[i] = _within_limits(body, body.coupling.q(fixed[master]))
         elif i in values:
             raise ValueError(
-                f"with_locked_joints: joint {body.joint_name!r} follows another joint, {equation}; lock that one"
+                f"with_locked_joints: joint {body.joint_name!r} follows another joint, {equation}; lock that joint"
             )
         if (
             values.get(i) is not None

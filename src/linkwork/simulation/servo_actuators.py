@@ -160,9 +160,9 @@ def _on_one_joint(caller: str, actuator: Actuator) -> Any:
     if len(actuator.joints) > 1 or sum(gear != 0.0 for _, gears in actuator.joints for gear in gears) > 1:
         raise ValueError(f"{caller}: it acts on several velocities together, but a servo acts on one")
     if actuator.gain[1:] != (0.0, 0.0):
-        raise ValueError(f"{caller}: its gain depends on the length, but that of a servo is constant")
+        raise ValueError(f"{caller}: its gain depends on its length, but a servo has a constant gain")
     if actuator.bias[1] > 0.0 or actuator.bias[2] > 0.0:
-        raise ValueError(f"{caller}: its stiffness or damping is negative, but those of a servo are >= 0")
+        raise ValueError(f"{caller}: its stiffness or damping is negative, but a servo needs values >= 0")
     low, high = actuator.force_range
     if low != -high:
         raise ValueError(f"{caller}: force_range: expected symmetric bounds, got {(low, high)!r}")

@@ -175,7 +175,7 @@ class _NamedFiles:
         try:
             self.count += 1
             if self.count > _MAX_FILES:
-                raise ValueError(f"more than {_MAX_FILES} files are named")
+                raise ValueError(f"it refers to more than {_MAX_FILES} material and texture files")
             if suffix not in (".mtl", *_IMAGES):
                 raise ValueError(f"{name}: expected a texture of type PNG or JPEG")
             path = Path(self.search.find(str(name).replace("\\", "/"), (str(self.mesh.parent),)))

@@ -93,7 +93,7 @@ class BlockEvaluator:
         job, count = self.job, len(m.manipulability)
         bits = sum_bits(job.samples)
         if m.manipulability.max() / job.manipulability_unit >= 2.0 ** (bits + _HEADROOM_BITS):
-            raise OverflowError(f"{CALLER}: a manipulability of {m.manipulability.max():g} exceeds all expectations")
+            raise OverflowError(f"{CALLER}: a manipulability of {m.manipulability.max():g} is too large to be summed")
 
         def rounded(name: str, values: np.ndarray, unit: float) -> np.ndarray:
             number = np.divide(values, unit, out=memory("number", count))

@@ -116,7 +116,7 @@ def check_bounded(body: Body) -> None:
         return
     result = largest_twist(joint, joint.zero(), [1.0] * joint.nv)
     if not np.isfinite(result).all():
-        raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): the rate of its configuration is unbounded")
+        raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): no bound is known for its points' motion")
 
 
 def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: MotionBound) -> MotionBound:
@@ -268,7 +268,9 @@ def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
         body = tree.bodies[i]
         joint = body.joint
         if joint.nq != joint.nv or not (joint.has_fixed_subspaces or (joint.nv == 1 and constant_twist(joint))):
-            raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): its points' displacement is unbounded")
+            raise TypeError(
+                f"joint {body.joint_name!r} ({joint.type_name()}): no bound is known for its points' displacement"
+            )
         arm = far[i] + _size(body.rotor.translation)  # from the moving frame's origin
         slide = _size(joint.X(joint.zero()).translation)
         ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)

@@ -276,7 +276,7 @@ class _Background:
                 if is_any_paused():
                     quiet = time.monotonic()
             if self.stopped:
-                raise OSError("this process exits")
+                raise OSError("the process is exiting, so its modules are not compiled")
             job.packed  # noqa: B018
         except Exception as reason:  # of the function that is traced, for instance
             raise RuntimeError("the modules could not be written") from reason

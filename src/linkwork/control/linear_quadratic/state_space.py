@@ -100,8 +100,7 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
             result: Array = C @ np.linalg.solve(s[..., None, None] * np.eye(A.shape[-1]) - A, B + 0j) + D
         except np.linalg.LinAlgError:
             raise ValueError(
-                "StateSpace.frequency_response: omega: expected frequencies other than poles, got that of a pole; "
-                "see poles()"
+                "StateSpace.frequency_response: omega: expected frequencies other than poles, got a pole; see poles()"
             ) from None
         return result
 

@@ -51,7 +51,7 @@ class HolonomicFeature(_OfConstraint):
         super().__post_init__()
         if not self.constraint.holonomic:
             raise ValueError(
-                f"HolonomicFeature: constraint: expected a holonomic one, got {self.constraint.name!r}, which is not"
+                f"HolonomicFeature: constraint: expected a holonomic constraint, got {self.constraint.name!r}"
             )
 
     @property

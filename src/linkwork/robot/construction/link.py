@@ -160,7 +160,9 @@ def _weight(
         return None, Vec3.zero(), Symmetric3.zero()
     stated = com is not None or inertia is not None
     if density is not None and (mass is not None or stated or not solids):
-        raise ValueError(f"{caller}: density: expected shapes, and no mass, com or inertia in addition")
+        raise ValueError(
+            f"{caller}: density: expected shapes, and no mass=, com= or inertia=, which follow from density and shapes"
+        )
     if stated and solids and (com is None or inertia is None):
         raise ValueError(
             f"{caller}: com, inertia: expected both, or neither to compute them from the shapes, got one; "

@@ -278,7 +278,7 @@ class ShootingWindow(PathWindow):
                 f"{self._by} dynamics does not provide {quantity}: features can use one step's states and controls"
             )
         if self._before is None:
-            raise ValueError(f"{quantity}: not determined by the state that a step reaches")
+            raise ValueError(f"{quantity}: not available in a window of a reached state, which has no step")
         return self._before
 
 
