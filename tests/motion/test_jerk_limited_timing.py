@@ -7,9 +7,11 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import linkwork as lw
+from linkwork._util import own_code
 from linkwork.motion import Trajectory, profile, time_optimal
 from linkwork.motion.timing.arc_length_clock import fitted_time_law
 from linkwork.motion.timing.arc_length_path import ArcLengthPath
+from linkwork.motion.timing.jerk_newton import SmoothProgram
 from linkwork.motion.timing.length_table import LengthTable
 
 
@@ -276,6 +278,31 @@ def test_jerk_limited_durations_are_at_most_a_known_multiple_of_the_shortest():
     path = robot.spline([0.0, 1.0, 2.0], [robot.random_configuration(seed=k) for k in range(3)], boundary="clamped")
     timed_path = time_optimal(path, velocity=2.0, acceleration=5.0, jerk=50.0, num_points=100)
     assert timed_path.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
+
+
+@pytest.mark.parametrize(
+    ("seed", "velocity", "acceleration", "jerk"),
+    [(3, 0.71, 5.5, 318.6), (11, 0.82, 10.5, 100.9), (34, 0.51, 17.6, 12.8)],
+)
+def test_jerk_limited_durations_do_not_depend_on_the_first_barrier_parameter(
+    monkeypatch: pytest.MonkeyPatch, seed: int, velocity: float, acceleration: float, jerk: float
+) -> None:
+    """Newton steps are finite: where x and u are inconsistent, slopes of limits are those after the correction of x."""
+    steps, direction = [], SmoothProgram._direction
+
+    def recorded(program: SmoothProgram, motion: np.ndarray, mu: float) -> np.ndarray:
+        steps.append(direction(program, motion, mu))
+        return steps[-1]
+
+    monkeypatch.setattr(own_code, "_replaced", {})
+    monkeypatch.setattr(SmoothProgram, "_direction", recorded)
+    durations = []
+    for factor in (1.0, 10.0):
+        monkeypatch.setattr("linkwork.motion.timing.jerk_subproblem._FIRST", (factor, 0.1, 0.01, 1e-3))
+        motion = time_optimal(_cubic(seed, 2, 2), velocity=velocity, acceleration=acceleration, jerk=jerk)
+        durations.append(motion.duration)
+    assert len(steps) > 20 and all(np.isfinite(step).all() for step in steps)
+    assert durations[1] == pytest.approx(durations[0], rel=1e-5)
 
 
 @pytest.mark.slow(every=3)

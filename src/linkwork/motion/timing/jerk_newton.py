@@ -129,10 +129,10 @@ class SmoothProgram:
             none[:, 5], none[:, 9] = _FIXED, 1.0
             stages = np.concatenate([stages, none])
         blocks = stages.reshape(-1, _BLOCK, STAGE)
-        p_xu, p_uu, p_u = self.kernels.end(motion[-1], self.at_end, mu)
+        p_xx, p_xu, p_uu, p_u = self.kernels.end(motion[-1], self.at_end, mu)
         free = self.moving[1]
         carried = np.zeros(CARRIED)
-        carried[1], carried[2], carried[4] = p_xu, p_uu, p_u
+        carried[:3], carried[4] = (p_xx, p_xu, p_uu), p_u
         carried[5], carried[8] = 1.0, 1.0 - free  # of multipliers: equations of x and u
         carried[11] = -free
         gains = np.empty((len(blocks), _BLOCK, 5))

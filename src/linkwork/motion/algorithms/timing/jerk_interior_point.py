@@ -106,7 +106,9 @@ def stage_of(
     q11 = step * slow / w * i1 * i1 * (0.5 / w + 0.25 * i1)
     q01 = step * slow / w * i0 * i1 * (0.5 / w)
     across = q01 + q11 * alpha
-    gx, gu, gd = gx + step * cx, gu + step * cu, step * cd
+    defect = segment.defect  # a full step adds it to x_1: slopes are those with this addition
+    gx, gu = gx + step * cx + across * defect, gu + step * cu + q11 * double * defect
+    gd = step * cd + q11 * beta * defect
     xx, xu, xd = xx + q00 + alpha * (q01 + across), xu + across * double, across * beta
     uu, ud, dd = uu + q11 * double * double, q11 * double * beta, q11 * beta * beta
     # barrier against a speed that falls to zero and rises again within the segment
@@ -115,8 +117,10 @@ def stage_of(
     scale = where(falls, 1.0 / where(falls, room, 1.0), 0.0)
     a_x, a_u, a_d = (a0 + a1 * alpha) * scale, a1 * double * scale, (a1 * beta + ad) * scale
     b_xx, b_x1, b_11 = a00 * scale, a01 * scale, a11 * scale
-    gx, gu, gd = gx - mu * a_x, gu - mu * a_u, gd - mu * a_d
-    mixed = b_x1 + b_11 * alpha
+    mixed, along_defect = b_x1 + b_11 * alpha, 1.0 - a1 * scale * defect
+    gx = gx - mu * (a_x * along_defect + mixed * defect)
+    gu = gu - mu * (a_u * along_defect + b_11 * double * defect)
+    gd = gd - mu * (a_d * along_defect + b_11 * beta * defect)
     xx = xx + mu * (a_x * a_x - (b_xx + alpha * (b_x1 + mixed)))
     xu, xd = xu + mu * (a_x * a_u - mixed * double), xd + mu * (a_x * a_d - mixed * beta)
     uu, ud = uu + mu * (a_u * a_u - b_11 * double * double), ud + mu * (a_u * a_d - b_11 * double * beta)
@@ -126,7 +130,8 @@ def stage_of(
     d = u1 - u0
     # the mean speed is below the cap too: otherwise oscillation between grid points would gain time
     inside = 1.0 / (slow - slowest)
-    gc, cc = -mu * inside, mu * inside * inside
+    c_defect = q1 * defect
+    gc, cc = -mu * inside * (1.0 - inside * c_defect), mu * inside * inside
     zero = 0.0 * mu
     state = gx, gu, gd, gc, xx, xu, xd, uu, ud, dd, zero, zero, zero, cc
     for end, (speed, i, x, u) in enumerate(((w0, i0, x0, u0), (w1, i1, x1, u1))):
@@ -148,12 +153,14 @@ def stage_of(
             bent = third * x + 3.0 * bend * u
             b, c = r * third + 0.5 * slow * bent * i, 3.0 * r * bend
             jx, ju, jd = (b, c, p) if not end else (b * alpha, b * double + c, b * beta + c + p)
+            j_defect = b * defect if end else 0.0
             # distances to both limits: up/w − p δ and p δ − down/w
             up, down, value = most - speed * bent, least - speed * bent, p * d
             above, below = 1.0 / (up * slow - value), 1.0 / (value - down * slow)
             g, gq = mu * (above - below), mu * (down * below - up * above)
             above, below = mu * above * above, mu * below * below
             h, hq, m = above + below, up * above + down * below, up * up * above + down * down * below
+            g, gq = g + h * j_defect - hq * c_defect, gq + m * c_defect - hq * j_defect
             hx, hu = h * jx, h * ju
             first = gx + g * jx, gu + g * ju, gd + g * jd, gc + gq
             second = xx + hx * jx, xu + hx * ju, xd + hx * jd, uu + hu * ju, ud + hu * jd, dd + h * jd * jd
@@ -180,9 +187,13 @@ def stage_of(
 
 
 def last_stage(x: Any, u: Any, along: SmoothValues, limits: SmoothLimits, mu: Any) -> Any:
-    """Return derivatives (xu, uu, u) of the barrier of second-order limits at the end of the last segment."""
-    (_, xu, uu), (_, u) = _second_order_barrier(x, u, along, limits, mu)
-    return array([xu, uu, u])
+    """Return derivatives (xx, xu, uu, u) of the barrier of second-order limits at the end of the last segment.
+
+    x is fixed there, so that xx does not change Newton's step.  Without it the second derivatives would be indefinite,
+    and the backward sweep could divide by a curvature that is zero or negative.
+    """
+    (xx, xu, uu), (_, u) = _second_order_barrier(x, u, along, limits, mu)
+    return array([xx, xu, uu, u])
 
 
 def sweep_gains(stages: Any, carried: Any) -> tuple[Any, Any]:
