@@ -10,7 +10,7 @@ import pytest
 
 import linkwork as lw
 from helpers.linkages import linkage
-from linkwork.control import PD, PID, ComputedTorque, GravityCompensation, JointImpedance
+from linkwork.control import PD, PID, ComputedTorque, GravityCompensation, JointImpedance, OperationalSpace
 from linkwork.errors import UnknownNameError
 from mechanisms.mechanisms import KINDS, mechanism, mechanisms
 from oracles.trees import TREES, robot_of
@@ -25,6 +25,13 @@ def test_computed_torque_control_errors_obey_a_linear_differential_equation() ->
     tau = law(0.0, q, v, target_q=aim, target_v=rate, target_a=ahead)
     a = robot.forward_dynamics(q, v, tau, passive=True)
     assert np.allclose(a, ahead + [7.0, 11.0] * (rate - v) + [30.0, 50.0] * (aim - q), rtol=1e-9, atol=1e-9)
+    # by tasks of operational space, for all joints and for one
+    for task, name, rows in ((lw.ik.PostureTask(), "posture_q", slice(2)), (lw.ik.JointTask("elbow"), "elbow", [1])):
+        inputs = {f"{name.removesuffix('_q')}{key}": x[:, rows] for key, x in (("_v", rate), ("_a", ahead))}
+        inputs[name] = aim[:, rows] if name == "posture_q" else aim[:, 1]
+        tau = OperationalSpace(robot, task, 30.0, 7.0, effort_limits=np.inf)(0.0, q, v, **inputs)
+        a = robot.forward_dynamics(q, v, tau, passive=True)
+        assert np.allclose(a[:, rows], (ahead + 7.0 * (rate - v) + 30.0 * (aim - q))[:, rows], rtol=1e-9, atol=1e-9)
     alone = {"t": 0.0, "q": q[1], "v": v[1], "target_q": aim[1]}
     assert np.array_equal(pickle.loads(pickle.dumps(law))(**alone), law(**alone))
     # with joints that follow others: their masters' motors
