@@ -60,6 +60,10 @@ into `~/.bashrc`, the same with zsh after `compinit` into `~/.zshrc`, and store 
 
 """
 
+ERRORS = """An error goes to standard error. With `--json`, standard output has a document, too: `error` is the message,
+`exit_code` its code, and `issues` the problems of a file with `code`, `message`, `hint`, `file`, `line`, `column` and
+`element`. Other documents have no key `error`."""
+
 
 def rows(parser: argparse.ArgumentParser, omitted: set[str]) -> list[str]:
     lines = []
@@ -86,7 +90,7 @@ def page() -> str:
     lines += [f"| [`{name}`](#{name}) | {about} |" for name, about in COMMANDS.items()]
     lines += ["", "## Exit codes", "", "| code | meaning |", "| --: | :-- |"]
     lines += [f"| {code} | {about} |" for code, about in EXIT_CODES.items()]
-    lines += ["", "With codes 2 and 3, standard output is empty also with `--json`: the error goes to standard error."]
+    lines += ["", ERRORS]
     lines += ["", "## Options of all commands that read a robot", "", *head, *rows(shared, {"FILE"})]
     for name, about in COMMANDS.items():
         parser = CommandParser()

@@ -257,7 +257,7 @@ class TestUsage:
 
 
 class TestBadRobots:
-    @pytest.mark.parametrize("command", [("info",), ("info", "--json"), ("bench",), ("demo", "--robot")])
+    @pytest.mark.parametrize("command", [("info",), ("bench",), ("demo", "--robot")])
     def test_command_prints_a_single_message_for_a_bad_robot_file(self, linkwork, urdf, command):
         path = urdf(NO_LINK)
         ran = linkwork(*command, path)

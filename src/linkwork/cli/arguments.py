@@ -208,13 +208,14 @@ def read_robot(name: str, **options: Any) -> Robot:
             try:
                 return _from_standard_input(read_robot(str(file), **options), str(file))
             except CommandError as error:
-                raise CommandError(error.code, str(error).replace(str(file), _STDIN)) from error
+                message = str(error).replace(str(file), _STDIN)
+                raise CommandError(error.code, message, _of_standard_input(error.issues, str(file))) from error
     try:
         return load(name, **options)
     except ModelError as error:
         texts = [str(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
-        raise CommandError(BAD_MODEL, as_options(text)) from error
+        raise CommandError(BAD_MODEL, as_options(text), error.issues) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     except (TypeError, ValueError) as error:  # an option that the file's format does not have, a folder that is none
@@ -227,15 +228,20 @@ def read_robot(name: str, **options: Any) -> Robot:
 
 def _from_standard_input(robot: Robot, file: str) -> Robot:
     """Return a robot with the name of standard input instead of the temporary file that its text was stored in."""
-    issues = [
+    issues = _of_standard_input(robot.report.warnings, file)
+    return Robot(replace(robot.tree, source=_STDIN, report=type(robot.report)(tuple(issues))))
+
+
+def _of_standard_input(issues: Iterable[Issue], file: str) -> list[Issue]:
+    """Return problems with the name of standard input instead of a temporary file's."""
+    return [
         replace(
             issue,
             message=issue.message.replace(file, _STDIN),
             where=replace(issue.where, file=_STDIN if issue.where.file == file else issue.where.file),
         )
-        for issue in robot.report.warnings
+        for issue in issues
     ]
-    return Robot(replace(robot.tree, source=_STDIN, report=type(robot.report)(tuple(issues))))
 
 
 def random_states(

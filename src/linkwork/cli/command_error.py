@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["BAD_MODEL", "EXIT_CODES", "FAILED", "INTERRUPTED", "NO_READER", "USAGE", "CommandError"]
+from collections.abc import Sequence
+from typing import Any
+
+from linkwork.errors import Issue
+
+__all__ = [
+    "BAD_MODEL",
+    "EXIT_CODES",
+    "FAILED",
+    "INTERRUPTED",
+    "NO_READER",
+    "USAGE",
+    "CommandError",
+    "UsageExit",
+    "issue_data",
+]
 
 FAILED, USAGE, BAD_MODEL, INTERRUPTED, NO_READER = 1, 2, 3, 130, 141
 
@@ -19,8 +34,30 @@ EXIT_CODES: dict[int, str] = {
 
 
 class CommandError(Exception):
-    """An error that ends a command, with its exit code and message."""
+    """An error that ends a command, with its exit code and message, and the problems of a file."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, issues: Sequence[Issue] = ()) -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.issues = code, issues
+
+
+class UsageExit(SystemExit):
+    """The end of a command with wrong arguments, after the message has been printed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(USAGE)
+        self.message = message
+
+
+def issue_data(issue: Issue) -> dict[str, Any]:
+    """Return a problem of a robot's file as plain data for JSON."""
+    where = issue.where
+    return {
+        "code": issue.code,
+        "message": issue.message,
+        "hint": issue.hint,
+        "file": where.file,
+        "line": where.line,
+        "column": where.column,
+        "element": where.element,
+    }

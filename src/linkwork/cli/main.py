@@ -13,7 +13,17 @@ from typing import Any, cast
 
 from linkwork import __version__
 from linkwork._util.messages import nearest
-from linkwork.cli.command_error import BAD_MODEL, EXIT_CODES, FAILED, INTERRUPTED, NO_READER, USAGE, CommandError
+from linkwork.cli.command_error import (
+    BAD_MODEL,
+    EXIT_CODES,
+    FAILED,
+    INTERRUPTED,
+    NO_READER,
+    USAGE,
+    CommandError,
+    UsageExit,
+    issue_data,
+)
 from linkwork.cli.commands import COMMANDS
 from linkwork.cli.output import Stream, Terminal, as_options, escaped
 from linkwork.cli.parser import CommandParser
@@ -42,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except CommandError as error:
         terminal.error(str(error))
-        return error.code
+        return _reported(words, terminal, error)
     except SingularInertiaError as error:
         terminal.error(escaped(str(error)))
-        return BAD_MODEL
+        return _reported(words, terminal, CommandError(BAD_MODEL, escaped(str(error))))
     except KeyboardInterrupt:
         terminal.log.line("linkwork: interrupted")
         return INTERRUPTED
@@ -72,6 +82,8 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
         raise CommandError(USAGE, f"unknown command {escaped(repr(words[0]))}; {nearest(words[0], [*COMMANDS])}")
     try:
         parsed = parser.parse_args(words)
+    except UsageExit as end:
+        return _reported(words, terminal, CommandError(USAGE, end.message))
     except SystemExit as end:  # after help or a version, or for wrong usage
         return end.code if isinstance(end.code, int) else USAGE
     if parsed.run is None:
@@ -79,6 +91,16 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
         return USAGE
     code: int = parsed.run(parsed, terminal)
     return code
+
+
+def _reported(words: Sequence[str], terminal: Terminal, error: CommandError) -> int:
+    """Return the exit code of an error, which with ``--json`` is printed as a document, too."""
+    if "--json" in words:
+        issues = [issue_data(issue) for issue in error.issues]
+        about = {"linkwork": __version__, "error": str(error), "exit_code": error.code, "issues": issues}
+        terminal.out.json(about)
+        terminal.out.flush()
+    return error.code
 
 
 def _parser(command: str) -> argparse.ArgumentParser:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from linkwork._util.messages import did_you_mean, escaped
+from linkwork.cli.command_error import UsageExit
 
 __all__ = ["FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
 
@@ -90,7 +92,8 @@ class CommandParser(argparse.ArgumentParser):
         slots = [action for action in self._actions if not action.option_strings]
         files = "".join(f" {action.metavar or action.dest.upper()}" for action in slots)
         usage = f"usage: {self.prog}{files} [options]; {self.prog} --help lists the options\n"
-        self.exit(2, f"{usage}{self.prog}: error: {message}\n")
+        self._print_message(f"{usage}{self.prog}: error: {message}\n", sys.stderr)
+        raise UsageExit(message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ArgumentError for a value that is not among the choices of an option, with the nearest one."""

@@ -48,7 +48,7 @@ def setup_of(file: str, robot: Robot | None, arguments: argparse.Namespace, code
     except ModelError as error:
         hint = "name the robot after the scene's file"
         issues = [replace(issue, hint=hint) if issue.code == "ROBOT_NEEDED" else issue for issue in error.issues]
-        raise CommandError(code, str(ModelError(issues))) from error
+        raise CommandError(code, str(ModelError(issues)), issues) from error
     except OSError as error:
         name = escaped(str(error.filename or file))
         raise CommandError(code, f"cannot read {name}: {error.strerror or error}") from error

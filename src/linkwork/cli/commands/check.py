@@ -14,13 +14,13 @@ import numpy as np
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
+from linkwork.cli.command_error import issue_data
 from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
-from linkwork.errors import Issue
 from linkwork.mechanisms import Mobility
 from linkwork.model import constraint_rows
 
-__all__ = ["add_arguments", "issue_data", "mobility_data", "mobility_lines", "run"]
+__all__ = ["add_arguments", "mobility_data", "mobility_lines", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,20 +105,6 @@ def _bound(x: float | None) -> str:
 
 
 # -- for programs
-
-
-def issue_data(issue: Issue) -> dict[str, Any]:
-    """Return a problem of a robot's file as plain data for JSON."""
-    where = issue.where
-    return {
-        "code": issue.code,
-        "message": issue.message,
-        "hint": issue.hint,
-        "file": where.file,
-        "line": where.line,
-        "column": where.column,
-        "element": where.element,
-    }
 
 
 def mobility_data(result: Mobility) -> dict[str, Any]:

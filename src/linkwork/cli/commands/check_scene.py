@@ -23,7 +23,7 @@ from linkwork.cli.arguments import (
     robot_of,
     with_meshes,
 )
-from linkwork.cli.commands.check import issue_data
+from linkwork.cli.command_error import issue_data
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
 from linkwork.cli.scenes import setup_of
 from linkwork.cli.states import add_configuration, required_q
