@@ -1,4 +1,4 @@
-"""With --json, errors of all commands are JSON documents, and the exit code and standard error are as without it."""
+"""Errors of all commands with --json: JSON documents, while exit code and standard error stay the same."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_json_of_other_errors_has_the_message_and_the_exit_code(linkwork, urdf, 
         assert ran.code == data["exit_code"] == code and text in data["error"], (words, ran)
         assert data["error"] in ran.err and data["issues"] == []
     ran = linkwork("check-scene", str(scene), "--json")
-    assert [x["file"] for x in json.loads(ran.out)["issues"]] == [str(scene)] and ran.code == 3
+    assert {x["file"] for x in json.loads(ran.out)["issues"]} == {str(scene)} and ran.code == 3
     monkeypatch.setattr(sys, "stdin", type("Pipe", (), {"buffer": io.BytesIO(BROKEN.encode())}))
     data = json.loads(linkwork("info", "-", "--json").out)
     assert {x["file"] for x in data["issues"]} == {"standard input"} and "standard input:3" in data["error"]
