@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -199,32 +200,45 @@ def test_reduced_dynamics_include_losses_in_loop_joints() -> None:
     assert reduced_forward_dynamics(*arguments, (first.name,), passive=True)[0] == pytest.approx(a[0], abs=1e-12)
 
 
-def test_springs_of_angles_that_close_loops_pull_along_the_shorter_direction(drawn) -> None:
-    """A disc on a hinge whose angle a second joint with a spring has, too: energy ½ k d², |d| at most half a turn."""
+_SPRUNG = (
+    (Revolute((0, 0, 1)), 0),
+    (Cylindrical((0, 0, 1)), 0),
+    (Planar(), 2),
+    (Universal((1, 0, 0), (0, 0, 1)), 1),
+    (SphericalEuler("zyx"), 0),
+    (Revolute((0, 0, -1)).reversed(), 0),
+    (Composite((Revolute((0, 0, 1)), Universal((1, 0, 0), (0, 1, 0)))), 0),
+)  # joint types, and the coordinate of each that is an angle about z
+_STIFFNESS, _REST = 0.7, 2.0
+
+
+def _sprung_disc(kind: Any, axis: np.ndarray) -> Any:
+    """Return a disc on a hinge whose angle a second joint with a spring has, too."""
     hinge = lw.Joint.of(Revolute((0, 0, 1)), name="hinge", parent="world", child="disc")
     disc = lw.Robot.build("disc", lw.Link("disc", mass=1.0, inertia=(0.1, 0.1, 0.2)), hinge, gravity=(0, 0, 0))
-    q, k, q_rest = np.linspace(-9.0, 9.0, 61)[:, None], 0.7, 2.0
-    d = np.angle(np.exp(1j * (q[:, 0] - q_rest)))
-    composite = Composite((Revolute((0, 0, 1)), Universal((1, 0, 0), (0, 1, 0))))
-    cases = (
-        (Revolute((0, 0, 1)), 0),
-        (Cylindrical((0, 0, 1)), 0),
-        (Planar(), 2),
-        (Universal((1, 0, 0), (0, 0, 1)), 1),
-        (SphericalEuler("zyx"), 0),
-        (Revolute((0, 0, -1)).reversed(), 0),
-        (composite, 0),
-    )
-    for kind, index in drawn(cases):
-        axis = np.eye(kind.nv)[index]
-        robot = disc.with_loop("pin", "world", "disc", kind, stiffness=k * axis, rest=q_rest * axis, damping=0.1 * axis)
-        name = kind.type_name()
-        assert np.allclose(robot.potential_energy(q, passive=True), 0.5 * k * d**2, rtol=0.0, atol=1e-9), name
+    spring = {"stiffness": _STIFFNESS * axis, "rest": _REST * axis, "damping": 0.1 * axis}
+    return disc.with_loop("pin", "world", "disc", kind, **spring)
+
+
+def test_springs_of_angles_that_close_loops_pull_along_the_shorter_direction(drawn) -> None:
+    """Energy ½ k d², |d| at most half a turn."""
+    q = np.linspace(-9.0, 9.0, 61)[:, None]
+    d = np.angle(np.exp(1j * (q[:, 0] - _REST)))
+    for kind, index in drawn(_SPRUNG):
+        name, robot = kind.type_name(), _sprung_disc(kind, np.eye(kind.nv)[index])
+        energy = 0.5 * _STIFFNESS * d**2
+        assert np.allclose(robot.potential_energy(q, passive=True), energy, rtol=0.0, atol=1e-9), name
         force = robot.loop_passive_force(q, np.ones_like(q))[:, index]
-        assert np.allclose(force, -k * d - 0.1, rtol=0.0, atol=1e-9), name
+        assert np.allclose(force, -_STIFFNESS * d - 0.1, rtol=0.0, atol=1e-9), name
         a = robot.constrained_forward_dynamics(q, np.ones_like(q), [0.0], passive=True)[0][:, 0]
-        assert np.allclose(a, (-k * d - 0.1) / 0.2, rtol=0.0, atol=1e-8), name
-        parameters = {"rest:pin": 1.5 * axis}
-        changed = robot.with_parameters(parameters)
-        run = robot.simulate([0.0], [1.0], duration=0.01, parameters=parameters)
-        assert np.allclose(run.q, changed.simulate([0.0], [1.0], duration=0.01).q, rtol=0.0, atol=1e-14), name
+        assert np.allclose(a, (-_STIFFNESS * d - 0.1) / 0.2, rtol=0.0, atol=1e-8), name
+
+
+@pytest.mark.slow(every=9)
+@pytest.mark.parametrize(("kind", "index"), _SPRUNG, ids=[kind.type_name() for kind, _ in _SPRUNG])
+def test_simulations_take_rest_angles_of_springs_that_close_loops_as_parameters(kind: Any, index: int) -> None:
+    axis = np.eye(kind.nv)[index]
+    robot, parameters = _sprung_disc(kind, axis), {"rest:pin": 1.5 * axis}
+    run = robot.simulate([0.0], [1.0], duration=0.01, parameters=parameters)
+    expected = robot.with_parameters(parameters).simulate([0.0], [1.0], duration=0.01)
+    assert np.allclose(run.q, expected.q, rtol=0.0, atol=1e-14)

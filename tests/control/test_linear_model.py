@@ -16,6 +16,7 @@ from linkwork.control import linear_model, lqr
 from linkwork.errors import UnknownNameError
 from oracles.trees import TREES, robot_of
 
+SELDOM = pytest.mark.slow(every=9)
 CART, POLE, LENGTH, DRAG, GRAVITY = 1.3, 0.4, 0.7, 0.5, 9.81  # kg, kg, m, N·s/m, m/s²
 
 
@@ -286,7 +287,10 @@ def _sensed(robot: Any, state: Any, frame: str, joint: str) -> Any:
     return np.concatenate([turning, force, *rates, *forces, wrench])
 
 
-@pytest.mark.parametrize("name", ["mixed_0", "mixed_star", "spherical_random", "reversed_chain", "mixed_1"])
+_LARGER = ("reversed_chain", "spherical_random", "mixed_0", "mixed_star", "mixed_1")
+
+
+@pytest.mark.parametrize("name", ["universal_random", *(pytest.param(x, marks=SELDOM) for x in _LARGER)])
 def test_sensor_outputs_of_linear_models_equal_central_differences_of_the_readings(name: str) -> None:
     """Central differences of readings that the robot's methods compute, along random deviations of q, v and tau."""
     robot: Any = robot_of(TREES[name])
