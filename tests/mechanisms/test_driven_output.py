@@ -40,7 +40,7 @@ def test_motors_of_a_driven_mechanism_supply_the_power_of_bodies_and_dampers(mot
         motion.reactions(actuators=())
 
 
-def test_loads_count_in_all_forces_of_a_driven_motion(motion, tmp_path):
+def test_loads_affect_all_forces_of_a_driven_motion(motion, tmp_path):
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")
     load = np.linspace([0.1, -0.2, 0.3, 3.0, 0.4, -1.0], [-0.3, 0.5, 0.2, -2.0, 1.0, 4.0], 73)
@@ -176,7 +176,7 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
 
 
-def test_driven_motion_without_a_first_configuration_is_returned_if_it_is_not_checked():
+def test_driven_motion_that_cannot_be_assembled_is_returned_with_check_false():
     robot = four_bar("C")
     short = {"frame:rocker end": np.array([0.0, 0.0, 0.0, -0.39, 0.0, 0.0])}  # of 0.4 m
     with pytest.raises(lw.errors.AssemblyError, match="links may be too short to reach"):
@@ -218,7 +218,7 @@ def test_plots_of_a_slider_crank_have_separate_axes_for_angles_and_lengths():
 
 
 @pytest.mark.slow(every=3)
-def test_driven_motions_with_a_batch_of_parameters_have_the_forces_of_each_one():
+def test_driven_motions_with_a_batch_of_parameters_equal_motions_of_each_mechanism():
     robot, rng = four_bar("C"), np.random.default_rng(1)
     ends = np.zeros((3, 6))
     ends[:, 3] = 0.01, -0.01, 5.0

@@ -100,7 +100,7 @@ class CartesianLaw(ControlLaw):
         ]
 
     def _drift(self, q: Any, v: Any, rows: list[list[Any]], allowed: AllowedMotions | None) -> list[Any]:
-        """Return the frame's acceleration (6) without accelerations of the motions that are allowed."""
+        """Return the frame's acceleration (6) if no allowed motion accelerates."""
         drift = list(self.robot.bias_acceleration(q, v, self.frame, expressed_in=self.axes))
         if allowed is None:
             return drift

@@ -194,7 +194,7 @@ class ControlLaw(ABC):
 
     @cached_property
     def _left_free(self) -> list[int]:
-        """Velocities of a robot with constraints that actuated joints do not determine, as those of a bicycle."""
+        """Indices of velocities that constraints and actuated joints do not determine, such as a bicycle's."""
         robot, left = self.robot, []
         for q in robot.random_configuration(seed=0, size=_SAMPLES):
             G = np.asarray(robot.constraint_jacobian(q, **self._timed(0.0))).reshape(-1, robot.nv)

@@ -344,9 +344,9 @@ def _added(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
 
 
 def read_condition(caller: str, value: Any, robot: Any, rows: Callable[[np.ndarray], Sequence[Any]]) -> float:
-    """Return a condition number > 1; for None ten times the median of that of J M⁻¹ Jᵀ over configurations.
+    """Return ``max_condition`` as a number > 1.  Raises ValueError.
 
-    ``rows`` returns J at a configuration.  Raises ValueError.
+    For None it is ten times the median condition number of J M⁻¹ Jᵀ in random configurations; ``rows`` returns J.
     """
     if value is not None:
         return float(finite_number(caller, "max_condition", value, above=1.0, symbols=False))

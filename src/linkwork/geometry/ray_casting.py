@@ -152,7 +152,7 @@ ALONG = by_type(1e-300)  # smaller values are not divisors
 
 
 class LineInterval(NamedTuple):
-    """Interval of the parameter t of a line; ``there`` is False if it is empty."""
+    """Interval of the parameter t of a line; ``exists`` is False if it is empty."""
 
     begin: Any
     end: Any

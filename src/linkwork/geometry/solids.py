@@ -1,8 +1,8 @@
 """Shapes at poses as solids (a core and a rounding radius), and solids as rows of arrays.
 
-Many solids of a kind form an array: a scene's obstacles, the shapes of a robot.  A row is (there, reach, radius, values
-of the core).  ``there`` is 1, or 0 for an unused row, which is never near anything; it is checked first.  Reach [m] is
-the radius of a sphere about the core's `anchor` that contains the solid.
+Many solids of a kind form an array: a scene's obstacles, the shapes of a robot.  A row is (exists, reach, radius,
+values of the core).  ``exists`` is 1, or 0 for an unused row, which is never near anything; it is checked first.  The
+reach [m] is the radius of a sphere about the core's `anchor` that contains the solid.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ KINDS = tuple(_FIELDS)
 
 @dataclass(frozen=True, slots=True)
 class SolidRow:
-    """Solid from a row of an array, with the flag ``there`` and the reach [m], over any scalar."""
+    """Solid from a row of an array, with the flag ``exists`` and the reach [m], over any scalar."""
 
     exists: Any  # 1, or 0 for an unused row
     reach: Any  # [m]

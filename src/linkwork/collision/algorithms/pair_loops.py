@@ -115,7 +115,7 @@ def over_scene(
         def of_shape(
             state: Any, row: Any, columns: Mapping[SolidKind, Any], kind: SolidKind = kind
         ) -> tuple[Any, list[Any]]:
-            """Run the steps of one shape; ``own`` has its columns (capacity,) of ``each`` by kind of obstacle."""
+            """Run the steps of one shape; ``columns`` has its columns (capacity,) of ``each`` by kind of obstacle."""
             elements = listed(row)
             a, more = kind.solid(elements[: kind.size]), [elements[kind.size :]] if extra is not None else []
             results, first = [], 0

@@ -275,7 +275,7 @@ def _unpacked(name: str, data: bytes) -> Entry | None:
 
 @dataclass(frozen=True, slots=True)
 class CacheLocation:
-    """The cache's directory, its maximum size, and why it is not used, if so."""
+    """The cache's directory, its maximum size, and the reason if it is not used."""
 
     folder: Path | None  # None if the cache is off, or the directory is unknown
     max_bytes: int

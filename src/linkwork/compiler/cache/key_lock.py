@@ -153,7 +153,7 @@ class KeyLock(io.IOBase):
     def _open(self) -> None:
         """Open and lock the file.  Raises _BusyError if another process has the lock.
 
-        The file is removed with the lock, so it may be another one than that which was opened.
+        Who releases the lock removes the file, so a new file may have replaced the one that was opened.
         """
         is_same = False
         while not is_same:

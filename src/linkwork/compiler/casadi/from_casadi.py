@@ -210,7 +210,7 @@ class _Reader:
         return results
 
     def _call(self, function: Any, nonzeros: list[Any]) -> list[Any]:
-        """Call a function inside a function: the nonzeros of all inputs in sequence, and likewise of all outputs."""
+        """Return the nonzeros of all outputs of an inner function, one after another, for those of all inputs."""
         arguments, start = [], 0
         for k in range(function.n_in()):
             arguments.append(nonzeros[start : start + function.nnz_in(k)])
@@ -236,14 +236,14 @@ class _Reader:
 
 
 def _as_number(x: Any) -> Any:
-    """Convert a truth value to 1 or 0; numbers stay."""
+    """Convert a truth value to 1 or 0; return a number unchanged."""
     if isinstance(x, Symbol):
         return f.where(x, 1.0, 0.0) if x.op.logical else x
     return float(x)
 
 
 def _as_truth(x: Any) -> Any:
-    """Convert a number to whether it is not zero; truth values stay."""
+    """Return True for a number that is not zero; return a truth value unchanged."""
     if isinstance(x, Symbol):
         return x if x.op.logical else f.not_(f.eq(x, 0.0))
     return bool(x)

@@ -45,7 +45,7 @@ class FloatType:
         return f"f{self.bits}" if lanes == 1 else f"v{lanes}f{self.bits}"
 
     def rounded(self, value: float) -> Any:
-        """Return a constant as a NumPy scalar of this type; a limit that depends on the type is this type's."""
+        """Return a constant as a NumPy scalar of this type; limits such as the largest number become this type's."""
         if self.bits == 64:
             return np.float64(value)
         with np.errstate(all="ignore"):

@@ -85,7 +85,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def end_batch(self, f: IrFunction, count: str, longest: int) -> None:
-        """Emit a look at the caller's signals after batches of ``longest`` samples together."""
+        """Emit a check for the caller's signals after each ``longest`` samples."""
 
     @abstractmethod
     def add(self, f: IrFunction, address: str, number: str) -> str:
@@ -119,7 +119,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def failed(self, f: IrFunction) -> None:
-        """Emit the note that the results of this call are invalid, once for a call."""
+        """Emit code that records once per call that its results are invalid."""
 
     @abstractmethod
     def clear(self, f: IrFunction, start: str, size: int, width: int) -> None:

@@ -242,5 +242,5 @@ class LaneBuilder(IrFunction):
         return value
 
     def with_sign(self, size: FloatLanes, sign: FloatLanes) -> FloatLanes:
-        """Return the magnitude of a value with the sign of another one."""
+        """Return a number with the magnitude of ``size`` and the sign of ``sign``."""
         return self.intrinsic("copysign", size, sign)

@@ -120,7 +120,7 @@ class StateSpace(ReturnedValue, metaclass=WithForeignNames):
         if delays.shape not in ((), (m,)) or not (delays >= 0.0).all():
             raise ValueError(f"{caller}: input_delay: expected one delay >= 0 [s] or {m} of them, got {input_delay!r}")
         if not np.max(delays, initial=0.0) * max(m, 1) + n < _MOST_STATES:
-            raise ValueError(f"{caller}: input_delay: expected delays of fewer than {_MOST_STATES} states in all")
+            raise ValueError(f"{caller}: input_delay: expected delays that add fewer than {_MOST_STATES} states")
         delays = np.broadcast_to(delays, (m,))
         whole = np.floor(delays + _ROUNDING).astype(int)
         parts = np.where(delays - whole > _ROUNDING, delays - whole, 0.0)

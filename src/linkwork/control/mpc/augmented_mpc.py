@@ -341,7 +341,7 @@ def _where(which: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _merged(search: Search, state: Search, lanes: np.ndarray) -> Search:
-    """Return the state of all environments, with a new state for those of the mask ``some``."""
+    """Return the state of all environments, with the new ``state`` for the environments ``lanes``."""
     result = {name: x.copy() for name, x in search.items()}
     for name, x in state.items():
         result[name][lanes] = x

@@ -78,7 +78,7 @@ def resisting_force(tree: Tree, v: Scalars, friction: str | FrictionLaw = DEFAUL
 
 
 def added_force(tree: Tree, q: Scalars, v: Scalars, friction: str | FrictionLaw = DEFAULT.name) -> list[Any]:
-    """Return τ_p − g (nv), all that ``passive`` adds to joint forces besides the armature's inertia."""
+    """Return τ_p − g (nv): the joint forces that ``passive=True`` adds, apart from the armature's inertia."""
     return _less(passive_force(tree, q, v, friction), gyroscopic_force(tree, q, v))
 
 

@@ -389,7 +389,7 @@ def velocity_names(robot: Any, joints: Sequence[str]) -> tuple[str, ...]:
 def driven_rates(
     robot: Any, named: Sequence[str], q: np.ndarray, known: np.ndarray, rates: Sequence[np.ndarray], options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and accelerations of all joints (..., nv) for those of the named ones, NaN if not ``known``."""
+    """Return velocities and accelerations (..., nv) of all joints from those of named joints; NaN if not ``known``."""
     q = np.where(known[..., None], q, robot.neutral())
     v = robot.explicit_velocity(q, rates[0], independent=named, **options)
     a = robot.explicit_acceleration(q, v, rates[1], independent=named, **options)

@@ -195,7 +195,7 @@ class _Walk(NamedTuple):
 
     ``words`` are the bits of waiting arcs. The current part of an arc is between l and r, with the other body's
     support points ``at_l`` and ``at_r``; the arc ends at ``end``, and belongs to the hull's edge from v to w.
-    ``there`` is 1 if a current part exists, ``last`` 1 if r is the arc's end. ``least`` is the best so far, ``edges``
+    ``active`` is 1 if a current part exists, ``last`` 1 if r is the arc's end. ``least`` is the best so far, ``edges``
     the ends of its two edges, and ``has_edges`` 1 if it is of two edges.
     """
 
