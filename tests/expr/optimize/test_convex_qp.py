@@ -161,6 +161,12 @@ def test_degenerate_quadratic_programs_are_solved():
     for name in ("A", "lower", "upper"):
         program[name][:, 3] = program[name][:, 0] + program[name][:, 1]
     satisfied(program, lw.quadratic_program(**program))
+    for name in ("A", "lower", "upper"):  # these rows contradict each other by rounding errors, and then by more
+        program[name][:, 3] = 0.1 * program[name][:, 0] + 0.3 * program[name][:, 1]
+    assert not lw.quadratic_program(**program, tolerance=1e-15).status.any()
+    for name in ("lower", "upper"):
+        program[name][:, 3] += 1e-10
+    assert (lw.quadratic_program(**program, tolerance=1e-15).status == 3.0).all()
     program = random_program(rng, 4, 9, batch=(100,), box=True, equalities=1)
     free = dict(program)
     for name in ("x_lower", "x_upper"):
