@@ -162,3 +162,17 @@ def test_plots_of_robots_note_content_of_the_file_that_is_not_drawn():
         axes.collections[0].corners.reshape(-1, 3) - robot.pose(robot.neutral(), "cup")[:3, 3], axis=1
     )
     assert np.isclose(ball, 0.03, atol=1e-6).sum() > 100  # the attached object
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("name", ["arm7", "fourbar", "planetary_gear", "quadruped"])
+def test_names_of_ticks_in_plots_in_space_do_not_overlap(name):
+    axes = lw.load(name).plot()
+    axes.figure.canvas.draw()
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        shown = [tick for tick in axis.get_major_ticks() if tick.label1.get_text()]
+        low, high = sorted(axis.get_view_interval())
+        boxes = [tick.label1.get_window_extent() for tick in shown if low <= tick.get_loc() <= high]
+        pairs = [(a, b) for k, a in enumerate(boxes) for b in boxes[:k]]
+        assert not any(a.overlaps(b) for a, b in pairs), (name, axis.axis_name)
+        assert boxes or not len(axis.get_ticklocs())

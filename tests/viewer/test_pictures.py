@@ -15,7 +15,7 @@ import linkwork as lw
 from helpers.browser import executable, is_blank
 from helpers.documents import robot_document, wave
 from linkwork.errors import ArgumentError
-from linkwork.viewer.document import Points
+from linkwork.viewer.document import Lines, Points
 from linkwork.viewer.pictures import write_mp4, write_png
 
 needs_browser = pytest.mark.skipif(executable() is None, reason="pictures need Chromium: apt-get install chromium")
@@ -111,3 +111,23 @@ def test_wrong_arguments_and_missing_tools_of_scene_pictures_are_reported(tmp_pa
     with pytest.raises(ImportError, match=r'needs playwright, .*: pip install "linkwork\[pictures\]"'):
         write_png(scene, path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow(every=3)
+@needs_browser
+def test_paths_behind_surfaces_shine_through_them(tmp_path):
+    pytest.importorskip("playwright")
+    scene = lw.viewer.scene_document(lw.Scene().with_box("wall", (0.1, 1.0, 1.0), (0.0, 0.0, 0.0)))
+    ends = np.array([[-0.5, -1.0, 0.0], [-0.5, 1.0, 0.0]])
+    line = Lines("path", np.linspace(*ends, 9), (1.0, 0.0, 0.0, 1.0), width=6.0)
+    camera = ((3.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    options = {"size": (320, 240), "camera": camera}
+    plain = read(write_png(scene, tmp_path / "plain.png", **options)).astype(int)
+    drawn = read(write_png(replace(scene, lines=(line,)), tmp_path / "line.png", **options)).astype(int)
+    red, of_wall = (x[120, :, 0] - x[120, :, 1:].max(axis=-1) for x in (drawn, plain))
+    middle = red[140:180] - of_wall[140:180]
+    assert (red > 200).sum() > 20 and red[160] < 150  # beside the wall, and behind it
+    assert middle.min() > 20 and middle.max() < 150
+    before = replace(line, points=line.points + np.array([1.0, 0.0, 0.0]))
+    drawn = read(write_png(replace(scene, lines=(before,)), tmp_path / "before.png", **options)).astype(int)
+    assert (drawn[120, 140:180, 0] - drawn[120, 140:180, 1]).min() > 200

@@ -28,6 +28,7 @@ __all__ = [
     "VERMILION",
     "add_legend",
     "add_notes",
+    "equal_scales",
     "label_time",
     "line_style",
     "lines_by_unit",
@@ -55,6 +56,8 @@ _NEAR = 0.25  # limits at most this far from their line are shown, relative to t
 _STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to the axis
 _CHARACTER = 3.7  # [points] mean width of a character of a note
 _NOTES = "linkwork notes"  # name of the text object
+_MAX_INTERVALS = 5  # between ticks of the longest axis in space
+_Z_LABEL = 8.0  # [points] from the ticks of z to its label
 _OWN_LABEL = re.compile(r"_child\d+")  # of artists without a label
 _ROOM = (0.01, 0.02, 0.92, 0.96)  # of axes in space: matplotlib's layout does not count the label of z
 _GRID = {"color": "0.92", "linewidth": 0.6}
@@ -86,6 +89,7 @@ def space_axes() -> Any:
     axes = figure.add_subplot(projection="3d")
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     axes.tick_params(labelsize="small")
+    axes.zaxis.labelpad = _Z_LABEL
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
         axis.set_pane_color((0.97, 0.97, 0.97, 1.0))
         axis._axinfo["grid"].update(color="0.88", linewidth=0.6)
@@ -220,6 +224,19 @@ def label_time(axes: Any, label: str = "t [s]") -> None:
     """Label the time axis of the lowest axes of a column."""
     for axis in np.atleast_1d(np.atleast_1d(axes)[-1]):
         axis.set_xlabel(label)
+
+
+def equal_scales(axes: Any) -> None:
+    """Set equal scales of three-dimensional axes, with as many ticks on each axis as there is room for."""
+    pyplot()
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_aspect("equal")
+    extents = [high - low for low, high in (getattr(axes, f"get_{x}lim")() for x in "xyz")]
+    for axis, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), extents, strict=True):
+        if len(axis.get_ticklocs()):  # an axis along the view has none
+            count = max(round(_MAX_INTERVALS * extent / max(extents)), 1)
+            axis.set_major_locator(MaxNLocator(count, steps=[1, 2, 5, 10]))
 
 
 def share_scale(axes: Any) -> None:

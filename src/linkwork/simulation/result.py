@@ -336,7 +336,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         """Return the name, the unit and the lines (n,) of recorded quantities of one environment.
 
         Contact forces, which are drawn by their sizes, the energies, which have a plot of their own, and quantities of
-        more than `_MOST_LINES` numbers are left out.
+        more than `_MOST_LINES` numbers are left out.  So are forces of one unit that are all zero, such as those of the
+        unactuated hinge of a cart-pole, beside others of the same quantity.
         """
         result = []
         robot = self.robot_of(environment)
@@ -349,7 +350,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
                     unit = {"rad/s": "N m", "m/s": "N"}.get(of_velocity.get(label, ""), "")
                 groups.setdefault(unit, {})[label] = values[environment]
             if variable.name not in _DRAWN_BY_ITSELF and sum(map(len, groups.values())) <= _MOST_LINES:
-                result += [(variable.name, unit, lines) for unit, lines in groups.items()]
+                acting = {unit: lines for unit, lines in groups.items() if any(x.any() for x in lines.values())}
+                result += [(variable.name, unit, lines) for unit, lines in (acting or groups).items()]
         return result
 
     def _shown_contacts(self, contacts: Any) -> ContactSet | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.plotting import ORANGE, SKY, plot_text, space_axes
+from linkwork._util.plotting import ORANGE, SKY, equal_scales, plot_text, space_axes
 from linkwork.viewer.figures.robot_figures import draw_robot, draw_scene, frames_to_draw
 
 __all__ = ["plot_plan"]
@@ -38,7 +38,7 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
     if result.success:
         for q in result.path[np.round(np.linspace(0, len(result.path) - 1, shapes)).astype(int)]:
             draw_robot(axes, robot, q)
-    axes.set_aspect("equal")
+    equal_scales(axes)
     axes.set_title(plot_text(f"{result.status}: path of {frame}"), fontsize="medium")
     return axes
 

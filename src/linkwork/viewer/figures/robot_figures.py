@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_imports import LazyModule
 from linkwork._util.messages import listed
-from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, plot_text, space_axes
+from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, equal_scales, plot_text, space_axes
 from linkwork._util.validation import finite_array, integer, positive
 from linkwork._util.validation import name as checked_name
 from linkwork.errors import UnknownNameError
@@ -88,7 +88,7 @@ def plot_paths(
             draw_robot(axes, robot, q)
     for k, name in enumerate(names):
         draw_paths(axes, robot, paths, name, color=COLORS[k % len(COLORS)])
-    axes.set_aspect("equal")
+    equal_scales(axes)
     return axes
 
 
@@ -149,7 +149,7 @@ def plot_robot(
     for q_of_robot in flat:
         draw_poses(axes, {name: np.asarray(robot.pose(q_of_robot, name)) for name in names})
     _widen(axes)
-    axes.set_aspect("equal")
+    equal_scales(axes)
     return axes
 
 
@@ -242,7 +242,7 @@ def plot_poses(poses: Mapping[str, ArrayLike], *, length: float | None = None, a
     axes = space_axes() if axes is None else axes
     draw_poses(axes, read, size)
     _widen(axes)
-    axes.set_aspect("equal")
+    equal_scales(axes)
     return axes
 
 

@@ -1,6 +1,7 @@
 // A small renderer in WebGL 2: lit surfaces with instances and shadows, lines, points, and the ground.
 
 const SHADOW_SIZE = 2048; // [pixels]
+const HIDDEN_LINE = 0.35; // opacity of lines behind surfaces, relative to their own
 const INSTANCE_FLOATS = 17; // pose (12), colour (4), identity
 
 class Renderer {
@@ -190,9 +191,12 @@ class Renderer {
     this.drawBatches(this.use(this.programs.mesh, common), scene.opaque);
     gl.enable(gl.BLEND);
     this.drawGround(common, view, 1);
-    this.drawLines(view);
+    this.drawLines(view, 1);
     this.drawPoints(view);
     this.drawTranslucent(common, scene.translucent);
+    gl.depthFunc(gl.GREATER); // where surfaces hide them
+    this.drawLines(view, HIDDEN_LINE);
+    gl.depthFunc(gl.LESS);
   }
 
   // Draw the colour of the ground (`veil` = 0), or its lines and shadows (1).
@@ -208,10 +212,10 @@ class Renderer {
     gl.depthMask(true);
   }
 
-  drawLines(view) {
+  drawLines(view, opacity) {
     const gl = this.gl, { array, count } = this.lineArray;
     if (!count) return;
-    this.use(this.programs.line, { camera: view.camera, viewport: [this.canvas.width, this.canvas.height] });
+    this.use(this.programs.line, { camera: view.camera, viewport: [this.canvas.width, this.canvas.height], opacity });
     gl.bindVertexArray(array);
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, count);
   }

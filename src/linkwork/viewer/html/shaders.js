@@ -132,6 +132,7 @@ layout(location = 2) in vec4 lineColor;
 layout(location = 3) in float width;
 uniform mat4 camera;
 uniform vec2 viewport;
+uniform float opacity;
 out vec4 color;
 void main() {
   vec4 a = camera * vec4(start, 1.0), b = camera * vec4(end, 1.0);
@@ -145,7 +146,7 @@ void main() {
   vec2 offset = vec2(-along.y, along.x) * side + along * (last ? 0.5 : -0.5);
   p.xy += offset * width / viewport * p.w;
   p.z -= 1e-4 * p.w;
-  color = lineColor;
+  color = vec4(lineColor.rgb, lineColor.a * opacity);
   gl_Position = p;
 }`;
 
