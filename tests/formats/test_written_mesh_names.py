@@ -85,7 +85,7 @@ def test_meshes_outside_of_all_searched_folders_are_reported_and_read_by_an_opti
         path = tmp_path / "other" / f"arm.{ending}"
         (issue,) = [x for x in WRITERS[ending](robot, path).warnings if "mesh" in x.message]
         assert "outside of the folders" in issue.message and "../project/arm/meshes/part a.obj" in issue.message
-        assert str(tmp_path / "project" / "arm" / "meshes") in str(issue.hint)
+        assert f"meshes=[{str(tmp_path / 'project' / 'arm' / 'meshes')!r}]" in str(issue.hint)
     robot.save(tmp_path / "other" / "arm.json")
     for ending in WRITERS:
         path = tmp_path / "other" / f"arm.{ending}"

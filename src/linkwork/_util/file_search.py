@@ -121,7 +121,8 @@ class FileSearch:
         elif scheme.lower() == "file":
             path = location.removeprefix("localhost") if location.startswith("localhost/") else location
             for text in dict.fromkeys((unquote(path), path)):
-                yield from self._of_path(text, name, near)
+                has_drive = os.name == "nt" and text.startswith("/") and _DRIVE.match(text, 1)
+                yield from self._of_path(text[1:] if has_drive else text, name, near)  # file:///C:/...
         else:
             message = f"{quoted(name)}: expected package://, model://, file:// or a path"
             raise FileSearchError(

@@ -240,7 +240,7 @@ class _MeshNames:
 
     def __call__(self, uri: str, reader: SdfReader) -> str:
         path = uri.removeprefix("file://")
-        if reader is self.main or reader.file is None or "://" in path or os.path.isabs(path):
+        if reader is self.main or reader.file is None or "://" in path or os.path.isabs(path) or path.startswith("/"):
             return uri
         full = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(reader.file)), path))
         inside = self.home is not None and full.startswith(os.path.join(self.home, ""))
