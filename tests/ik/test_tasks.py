@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from linkwork import ik
 from linkwork.errors import UnknownNameError
-from linkwork.ik.algorithms.task_stack import TaskState
+from linkwork.ik.algorithms.task_stack import Stack, TaskState
 from linkwork.ik.arguments import check_tasks
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from oracles.trees import TREES, robot_of
@@ -245,3 +245,37 @@ def test_invalid_arguments_of_ik_tasks_are_refused():
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+def test_joints_that_change_no_error_of_a_task_are_those_with_zero_columns():
+    """They are the joints with zeros in the Jacobian in several configurations."""
+    robot = lw.load("humanoid")
+    gap = ik.DistanceTask("left_hand", "right_hand", name="gap")
+    height = lw.constraints.Distance("left_hand", "left_foot", 0.8)
+    examples = (
+        (ik.AlignTask("left_forearm.x", relative_to="pelvis"), (0.0, 0.6, 0.8)),
+        (ik.LookAtTask("left_forearm.x", point="right_hand"), ()),
+        (ik.BoxTask("left_foot", lower=-0.1, upper=0.1, relative_to="torso"), ()),
+        (gap, 0.3),
+        (ik.Within(gap, -0.1, 0.1), 0.3),
+        (ik.JointTask("left_elbow"), 0.2),
+        (ik.PostureTask(("left_elbow", "right_knee")), robot.neutral()),
+        (ik.ConstraintTask(height), ()),
+    )
+    for example, target in examples:
+        (task,) = on(robot, example)
+        idle = Stack(robot.tree, (task,), ((),), (), ()).idle_dofs
+        columns = [rows_of(robot, task, robot.random_configuration(seed=k), target)[1] for k in range(3)]
+        zeros = ~np.abs(np.concatenate(columns)).any(axis=0)
+        assert idle == {*np.flatnonzero(zeros)} and 5 < len(idle) < robot.nv, example
+    (com,) = on(robot, ik.CenterOfMassTask())
+    assert not Stack(robot.tree, (task, com), ((), ()), (), ()).idle_dofs
+
+
+def test_other_starts_keep_joints_that_change_no_error():
+    robot = lw.load("arm7_gripper")
+    problem = robot.ik_problem([ik.AlignTask("hand.x", name="a"), ik.BoxTask("hand", lower=(0.3, 0.1, 0.1), upper=0.5)])
+    q = robot.random_configuration(seed=1, size=40)
+    result = problem.solve(q, a=np.array([0.0, 0.6, 0.8]))
+    moved = np.abs(robot.difference(q, result.q)).max(axis=0)
+    assert result.restarts.max() > 0 and moved[:7].min() > 0.1 and moved[7:].max() < 1e-12

@@ -154,9 +154,8 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
     """
     spec = ResidualSpec.of(stack)
     if not any(spec.hard):
-        minimum = descend(
-            stack, spec, start_configuration(stack.tree, q_init, box, first, stack.locked_dofs), box, budget
-        )
+        begin = start_configuration(stack.tree, q_init, box, first, stack.locked_dofs | stack.idle_dofs)
+        minimum = descend(stack, spec, begin, box, budget)
         return SearchResult(minimum.q, _is_minimum(minimum), minimum.iterations, 0.0, 1.0, minimum.multipliers)
     reached = search_hard(stack.only(hard=True), q_init, box, budget, first)
     if all(spec.hard):

@@ -52,7 +52,8 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
     """Search for a configuration at which no level can improve without worsening an earlier one."""
     stages = sorted({_stage(task) for task in stack.tasks})
     spec = ResidualSpec.of(stack)
-    q, iterations, starts = start_configuration(stack.tree, q_init, box, first, stack.locked_dofs), 0.0, 0.0
+    fixed_dofs = stack.locked_dofs | stack.idle_dofs
+    q, iterations, starts = start_configuration(stack.tree, q_init, box, first, fixed_dofs), 0.0, 0.0
     multipliers, preserved = [0.0] * len(spec.hard), _preserved(stack)
     succeeded: Any = 1.0
     for stage in stages:

@@ -70,20 +70,22 @@ class Stack:
 
     @property
     def idle_dofs(self) -> frozenset[int]:
-        """Indices in v of joints that move no frame of the problem's tasks; other starts keep them at q_init.
+        """Indices in v of joints that change no error of the problem's tasks; other starts keep them at q_init.
 
-        It is empty if a task depends on other quantities than poses of frames.
+        It is empty if a task depends on other quantities than joints and relative poses of frames.
         """
         if self.unmoved is not None:
             return self.unmoved
         tree, moving = self.tree, set[int]()
-        points = {point.name: point.frame for point in tree.points}
-        for frames in (task._pose_frames for task in self.tasks):
-            if frames is None:
+        for names in (task._depends_on for task in self.tasks):
+            if names is None:
                 return frozenset()
-            reference, *ends = [tree.frame(points.get(name, name)).body for name in frames]
-            for i in (i for body in ends for path in fork(tree, reference, body)[1:] for i in path):
-                moving |= {*range(tree.nv)[tree.v_slices[i]]}
+            points, directions = map(tree.point, names.points), map(tree.direction, names.directions)
+            frames = [*names.frames, *(x.frame for x in points), *(x.frame for x in directions)]
+            bodies = [tree.frame(name).body for name in frames]
+            joints = {tree.joint_index(name) for name in names.joints}
+            joints |= {i for body in bodies[1:] for path in fork(tree, bodies[0], body)[1:] for i in path}
+            moving |= {k for i in joints for k in range(tree.nv)[tree.v_slices[i]]}
         return frozenset(range(tree.nv)) - moving
 
     @property

@@ -74,9 +74,10 @@ class _FrameTask(AimedTask):
         return References(frames=(self.frame, self.relative_to))
 
     @property
-    def _pose_frames(self) -> tuple[str, ...]:
+    def _depends_on(self) -> References:
+        references = self.references
         axes = () if self.axes in self._named_axes else (self.axes,)
-        return self.relative_to, self.frame, *axes
+        return replace(references, frames=(*references.frames, *axes))
 
     @property
     def between(self) -> tuple[str, str]:

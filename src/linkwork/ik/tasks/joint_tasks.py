@@ -149,6 +149,10 @@ class PostureTask(_JointErrorTask):
         return References(joints=tuple(joint for joint, _ in self.joints or ()))
 
     @property
+    def _depends_on(self) -> References | None:
+        return None if self.joints is None else self.references
+
+    @property
     def known(self) -> bool:
         return bool(self.indices)
 
@@ -222,6 +226,10 @@ class JointTask(_JointErrorTask):
     @property
     def references(self) -> References:
         return References(joints=(self.joint,))
+
+    @property
+    def _depends_on(self) -> References:
+        return self.references
 
     @property
     def known(self) -> bool:

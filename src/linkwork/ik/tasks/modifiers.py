@@ -46,6 +46,13 @@ class ConstraintTask(AimedTask):
         return self.constraint.references
 
     @property
+    def _depends_on(self) -> References | None:
+        names = self.references
+        if self.constraint.uses_inertia or names == References():
+            return None
+        return replace(names, frames=("world", *names.frames))  # functions of users have it as the default
+
+    @property
     def known(self) -> bool:
         try:
             return bool(self.constraint.component_names)
@@ -122,6 +129,10 @@ class LimitRange(WeighedTask):
         return References(joints=(coordinate.joint,)) if coordinate.loop is None else coordinate.loop.references
 
     @property
+    def _depends_on(self) -> References:
+        return self.references
+
+    @property
     def component_names(self) -> tuple[str, ...]:
         return tuple(coordinate.name for coordinate in self.coordinates)
 
@@ -176,8 +187,8 @@ class _ModifiedTask(Task):
         return self.task.references
 
     @property
-    def _pose_frames(self) -> tuple[str, ...] | None:
-        return self.task._pose_frames
+    def _depends_on(self) -> References | None:
+        return self.task._depends_on
 
     @property
     def between(self) -> tuple[str, str] | None:

@@ -52,6 +52,10 @@ class _DirectionTask(AimedTask):
         self.settle(default)
 
     @property
+    def _depends_on(self) -> References:
+        return self.references
+
+    @property
     def component_names(self) -> tuple[str, ...]:
         if self.cone is not None:
             return (f"{self.name}: angle",)
@@ -233,6 +237,10 @@ class BoxTask(WeighedTask):
         return References(frames=(self.relative_to,), points=(self.point,))
 
     @property
+    def _depends_on(self) -> References:
+        return self.references
+
+    @property
     def between(self) -> tuple[str, str]:
         return self.point, self.relative_to
 
@@ -276,6 +284,10 @@ class DistanceTask(AimedTask):
     @property
     def references(self) -> References:
         return References(points=(self.a, self.b))
+
+    @property
+    def _depends_on(self) -> References:
+        return self.references
 
     @property
     def target_of(self) -> TaskTarget:

@@ -181,8 +181,8 @@ class Task(ABC):
         return References()
 
     @property
-    def _pose_frames(self) -> tuple[str, ...] | None:
-        """Frame A, and frames or points whose poses relative to A determine the errors; None if other quantities do."""
+    def _depends_on(self) -> References | None:
+        """Joints, and frames, points and directions whose relative poses determine the errors; None for others."""
         return None
 
     @property
