@@ -38,7 +38,7 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["StoredRows", "WhileResult", "fori_loop", "map_rows", "scan", "scan_traced", "while_loop"]
+__all__ = ["StoredRows", "WhileResult", "fori_loop", "map_rows", "scan", "scan_rows", "while_loop"]
 
 
 class WhileResult(NamedTuple):
@@ -159,14 +159,7 @@ def scan(
         _check_segments(segments, steps)
         if segments > 1:
             return _in_segments(f, init, xs, steps, reverse, segments)
-    start = FlatValue(init, "scan: init")
-    graph = graph_of([*start.elements, *inputs])
-    if graph is None:
-        result = numeric_scan(f, init, xs, start, steps, reverse)
-        if not isinstance(result, Graph):
-            return result
-        graph = result
-    return scan_traced(graph, f, start, inputs, form, steps, reverse)
+    return scan_rows(f, init, xs, inputs, form, steps, reverse)
 
 
 @public(lower=unchecked, upper=unchecked)
@@ -211,7 +204,32 @@ class StoredRows:
         self.values, self.row, self.steps = values, row, steps
 
 
-def scan_traced(
+def scan_rows(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    inputs: list[Any],
+    form: Any,
+    steps: int,
+    reverse: bool,
+    stores: bool = False,
+    stored: Sequence[StoredRows] = (),
+) -> tuple[Any, Any]:
+    """Return the result of a scan: by steps of Python on numbers, by one instruction on symbols.
+
+    ``inputs`` and ``form`` are ``xs``, flattened.  ``stores`` and ``stored`` are those of `scan_stored`.
+    """
+    start = FlatValue(init, "scan: init")
+    graph = stored[0].values.graph if stored else graph_of([*start.elements, *inputs])
+    if graph is None:
+        result = numeric_scan(f, init, xs, start, steps, reverse)
+        if not isinstance(result, Graph):
+            return result
+        graph = result
+    return _scan_traced(graph, f, start, inputs, form, steps, reverse, stores, stored)
+
+
+def _scan_traced(
     graph: Graph,
     step: Callable[..., Any],
     start: FlatValue,
@@ -219,8 +237,8 @@ def scan_traced(
     form: Any,
     steps: int,
     backward: bool,
-    stores: bool = False,
-    stored: Sequence[StoredRows] = (),
+    stores: bool,
+    stored: Sequence[StoredRows],
 ) -> tuple[Any, Any]:
     element: FlatValue | None = None
     rows: list[list[Any]] = []

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.pytree import flatten, tree_map
-from linkwork.expr.control.closure_conversion import FlatValue, graph_of
-from linkwork.expr.control.loops import StoredRows, scan, scan_traced
-from linkwork.expr.control.numeric_loops import number_of_steps, numeric_scan
-from linkwork.expr.scalar.symbol import Graph
+from linkwork.expr.control.loops import StoredRows, scan, scan_rows
+from linkwork.expr.control.numeric_loops import number_of_steps
 
 __all__ = ["scan_stored", "scan_storing"]
 
@@ -65,17 +63,10 @@ def _scan(
     init: Any,
     xs: Any,
     *,
+    stores: bool,
     reverse: bool = False,
-    stores: bool = False,
     stored: Sequence[StoredRows] = (),
 ) -> tuple[Any, Any]:
     inputs, form = flatten(xs, "scan: xs") if xs is not None else ([], None)
     steps = stored[0].steps if stored and form is None else number_of_steps(form, None)
-    start = FlatValue(init, "scan: init")
-    graph = graph_of([*start.elements, *inputs]) if not stored else stored[0].values.graph
-    if graph is None:
-        result = numeric_scan(f, init, xs, start, steps, reverse)
-        if not isinstance(result, Graph):
-            return result
-        graph = result
-    return scan_traced(graph, f, start, inputs, form, steps, reverse, stores, stored)
+    return scan_rows(f, init, xs, inputs, form, steps, reverse, stores, stored)

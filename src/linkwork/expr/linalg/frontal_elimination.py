@@ -11,14 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from linkwork._util.cached_properties import cached_property
-from linkwork.expr.control.branch_and_call_instructions import Subroutine
-from linkwork.expr.linalg.matrix_product import MatrixInstruction
-from linkwork.expr.scalar.block import Region
+from linkwork.expr.linalg.matrix_product import WrittenOutInstruction
 from linkwork.expr.scalar.functions import lt, sqrt, where
-from linkwork.expr.scalar.multi_result import SparseRow, bundle_operation
+from linkwork.expr.scalar.multi_result import bundle_operation
 from linkwork.expr.scalar.operations import Operation
-from linkwork.expr.scalar.symbol import Graph
 
 __all__ = ["FRONT", "AddedRow", "Front", "FrontElimination", "eliminate_front"]
 
@@ -42,7 +38,7 @@ class Front(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FrontElimination(MatrixInstruction):
+class FrontElimination(WrittenOutInstruction):
     """Instruction that adds least-squares rows to equations A x = b and eliminates the first ``pivots`` unknowns.
 
     A has ``size`` unknowns, and there are ``added`` rows.  The arguments are ``counts`` and ``stretch`` of
@@ -72,6 +68,10 @@ class FrontElimination(MatrixInstruction):
     def offset(self) -> int:
         """Number of arguments before the elements of A and b."""
         return 2 + self.added * (self.size + 2)
+
+    @property
+    def taken(self) -> int:
+        return self.offset + self.triangle
 
     @property
     def count(self) -> int:
@@ -109,20 +109,6 @@ class FrontElimination(MatrixInstruction):
                 pull = row[i - p]
                 U[i] = [x - pull * y for x, y in zip(U[i], row[i - p :], strict=True)]
         return [*(x for row in U for x in row), positive]
-
-    @cached_property
-    def _body(self) -> Subroutine:
-        """Body with the written-out operations, called once; it defines the instruction's derivatives."""
-        inputs = Graph().inputs("x", (self.offset + self.triangle,))
-        return Subroutine(Region.of(self.written_out(inputs), inputs))
-
-    def push_forward(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
-    ) -> list[SparseRow]:
-        return self._body.push_forward(arguments, results, rows)
-
-    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
-        return self._body.pull_back(arguments, results, weights)
 
 
 def eliminate_front(

@@ -12,10 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from linkwork._util.cached_properties import cached_property
+from linkwork.expr.control.branch_and_call_instructions import Subroutine
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, product, rows_of, transposed
+from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
-from linkwork.expr.scalar.symbol import Symbol
+from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["PRODUCT", "MatrixInstruction", "MatrixProduct", "large_product"]
 
@@ -39,6 +42,29 @@ class MatrixInstruction(MultiResult):
 
     def evaluate(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return self.written_out(arguments)
+
+
+class WrittenOutInstruction(MatrixInstruction):
+    """Instruction on matrices whose derivatives are those of its written-out operations."""
+
+    @property
+    @abstractmethod
+    def taken(self) -> int:
+        """Number of arguments."""
+
+    @cached_property
+    def _body(self) -> Subroutine:
+        """Body with the written-out operations, called once."""
+        inputs = Graph().inputs("x", (self.taken,))
+        return Subroutine(Region.of(self.written_out(inputs), inputs))
+
+    def push_forward(
+        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
+    ) -> Sequence[SparseRow]:
+        return self._body.push_forward(arguments, results, rows)
+
+    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
+        return self._body.pull_back(arguments, results, weights)
 
 
 @dataclass(frozen=True)

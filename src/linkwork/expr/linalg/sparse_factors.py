@@ -9,7 +9,6 @@ Source: Davis, Direct Methods for Sparse Linear Systems, 2006, chapters 3 and 4 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,11 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.expr.control.branch_and_call_instructions import Subroutine
-from linkwork.expr.linalg.matrix_product import MatrixInstruction
+from linkwork.expr.linalg.matrix_product import WrittenOutInstruction
 from linkwork.expr.linalg.sparse_dot import reciprocal_or_zero
-from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import eq
-from linkwork.expr.scalar.multi_result import SparseRow, bundle_operation
+from linkwork.expr.scalar.multi_result import bundle_operation
 from linkwork.expr.scalar.operations import Operation
-from linkwork.expr.scalar.symbol import Graph
 
 __all__ = [
     "FACTORS",
@@ -43,7 +39,7 @@ FACTORS, SOLUTION = bundle_operation("sparse_factors"), bundle_operation("sparse
 
 
 @dataclass(frozen=True)
-class SparseInstruction(MatrixInstruction):
+class SparseInstruction(WrittenOutInstruction):
     """Instruction on a sparse matrix L, unit lower triangular in the order of elimination, that is stored by columns.
 
     ``order`` are the unknowns in this order: column k eliminates unknown ``order[k]``.  ``rows`` are the unknowns of
@@ -82,28 +78,9 @@ class SparseInstruction(MatrixInstruction):
                 return False
         return True
 
-    @property
-    @abstractmethod
-    def taken(self) -> int:
-        """Number of arguments."""
-
     def columns(self) -> Iterator[tuple[int, range]]:
         """Yield the index of each column, and the indices of its elements below the diagonal."""
         return ((k, range(*ends)) for k, ends in enumerate(pairwise(self.starts)))
-
-    @cached_property
-    def _body(self) -> Subroutine:
-        """Body with the written-out operations, called once; it defines the instruction's derivatives."""
-        inputs = Graph().inputs("x", (self.taken,))
-        return Subroutine(Region.of(self.written_out(inputs), inputs))
-
-    def push_forward(
-        self, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
-    ) -> Sequence[SparseRow]:
-        return self._body.push_forward(arguments, results, rows)
-
-    def pull_back(self, arguments: Sequence[Any], results: Sequence[Any], weights: Sequence[Any]) -> Sequence[Any]:
-        return self._body.pull_back(arguments, results, weights)
 
 
 class Change(NamedTuple):

@@ -36,7 +36,6 @@ from typing import Any
 
 from linkwork._util.cached_properties import cached_property
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, joint_force_of_wrench
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from linkwork.dynamics.algorithms.derivatives.linearize import INTEGRATOR, System, linear_system
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
@@ -51,7 +50,7 @@ from linkwork.expr.linalg.semidefinite_solve import MORE, Semidefinite
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, mirrored, negated, transposed
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import constraint_derivatives
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, constraint_error, rates_of
-from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
+from linkwork.mechanisms.algorithms.loop_joint_functions import required_force_derivatives, with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, read_smooth_friction
 from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -307,10 +306,7 @@ def solution_derivatives(
     forces = system.forces(y, [-x for x in system.rates.bias], least=True)
     a = system.moved(y, forces)
     rows = constraint_derivatives(tree, q, v, a, forces, time)
-    by_q, by_v, _ = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
-    if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
-        by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
+    by_q, by_v, _ = required_force_derivatives(tree, q, v, a, wrenches, passive, friction)
     varied = [[*add_matrices(rows.pulled_by_q, negated(by_q)), *negated(rows.by_q)], negated([*by_v, *rows.by_v])]
     if wrenches:
         split = tree.split_q(q), tree.split_v(v), tree.split_v(a)

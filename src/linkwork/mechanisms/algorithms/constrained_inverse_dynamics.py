@@ -37,7 +37,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
@@ -46,12 +45,10 @@ from linkwork.expr.control.shared_structures import SharedStructure
 from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import (
-    add_matrices,
     dot,
     is_zero,
     lower_of,
     mirrored,
-    negated,
     reciprocal_or_zero,
     transposed,
 )
@@ -60,7 +57,7 @@ from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constraint_jacobian_derivative import constraint_derivatives
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates, rates_of
-from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of, with_loop_forces
+from linkwork.mechanisms.algorithms.loop_joint_functions import required_force_derivatives, with_loop_forces
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import ACTUATORS, PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
@@ -138,10 +135,7 @@ def constrained_inverse_dynamics_derivatives(
     pulled = constraint_derivatives(tree, q, v, a, forces, now, of=("pulled_by_q",)).pulled_by_q
     turned = constraint_derivatives(tree, q, zeros, y, [0.0] * len(forces), now, of=("by_q",)).by_q
     turns = transposed(turned) or [[] for _ in range(n)]
-    by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
-    if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
-        by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
+    by_q, by_v, by_a = required_force_derivatives(tree, q, v, a, wrenches, passive, friction)
 
     def split(varied: Scalars) -> list[Any]:
         tau, forces, _ = acting.split(varied)

@@ -14,9 +14,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.constraints import LoopJoint
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import force_derivatives
+from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import (
+    force_derivatives,
+    inverse_dynamics_derivatives,
+)
+from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.force_element_forces import ResistingRow
 from linkwork.dynamics.algorithms.passive_joint_forces import exerted, has_curved_springs, spring_rows
+from linkwork.expr.linalg.sparse_dot import add_matrices, negated
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.body import Drive
@@ -34,6 +39,7 @@ __all__ = [
     "loop_rows",
     "loop_wrenches",
     "loops_of",
+    "required_force_derivatives",
     "with_loop_forces",
 ]
 
@@ -170,6 +176,26 @@ def loop_force_derivatives(
     """Return the derivatives of the passive forces of loop joints by q (in the tangent space) and v."""
     none = [0.0] * tree.nv
     return force_derivatives(tree, q, v, lambda q, v: with_loop_forces(tree, q, v, none, None, True, friction))
+
+
+def required_force_derivatives(
+    tree: Tree,
+    q: Scalars,
+    v: Scalars,
+    a: Scalars,
+    wrenches: Wrenches,
+    passive: bool,
+    friction: str | FrictionLaw,
+) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
+    """Return the derivatives of M a + h by q (in the tangent space), v and a.
+
+    The passive forces of loop joints are subtracted if ``passive``.
+    """
+    by_q, by_v, by_a = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
+    if passive and any(loop.resists for loop in loops_of(tree)):
+        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
+        by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
+    return by_q, by_v, by_a
 
 
 ROWS = (

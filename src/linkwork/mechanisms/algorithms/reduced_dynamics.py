@@ -31,17 +31,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import bracket, tangent_rates
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
-from linkwork.expr.linalg.sparse_dot import add_matrices, dot, mirrored, negated, transposed
+from linkwork.expr.linalg.sparse_dot import dot, mirrored, transposed
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import required_forces
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
-from linkwork.mechanisms.algorithms.loop_joint_functions import loop_force_derivatives, loops_of
+from linkwork.mechanisms.algorithms.loop_joint_functions import required_force_derivatives
 from linkwork.mechanisms.algorithms.velocity_embedding import INDEPENDENT, Names, VelocityEmbedding, velocity_indices
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import (
@@ -170,10 +169,7 @@ def reduced_linearize(
     u_dot = reduced_forward_dynamics(tree, q, v, tau, independent, wrenches, time, passive, friction)
 
     a = embedding.whole(u_dot, rates_of(tree, q, v, t).bias)
-    by_q, by_v, M = inverse_dynamics_derivatives(tree, q, v, a, wrenches, passive, friction)
-    if passive and any(loop.resists for loop in loops_of(tree)):
-        loops_by_q, loops_by_v = loop_force_derivatives(tree, q, v, friction)
-        by_q, by_v = add_matrices(by_q, negated(loops_by_q)), add_matrices(by_v, negated(loops_by_v))
+    by_q, by_v, M = required_force_derivatives(tree, q, v, a, wrenches, passive, friction)
     required = required_forces(tree, q, v, a, wrenches, passive, friction=friction)
     forces = embedding.forces([x - y for x, y in zip(required, tau, strict=True)])
 
