@@ -61,7 +61,7 @@ def read_limits(
         if limit is None and default is None and 2 <= order <= kind.order:
             raise ValueError(
                 f'{caller}: {quantity}: kind="{kind.name}" needs limits of {quantity}; pass {quantity}=, '
-                f"a number or an array of shape ({len(names)},)"
+                f'a number or an array of shape ({len(names)},), or kind="quintic" and the duration alone'
             )
         limit = limit if limit is not None else np.inf if default is None else default
         up, down = read_limit(caller, quantity, limit, names, robot, default)
