@@ -72,7 +72,7 @@ def test_refused_combination_of_two_traces_symbols_leaves_both_traces_unchanged(
     assert b * b is b * b
 
 
-def test_known_sines_of_a_symbol_replace_those_that_are_traced_later() -> None:
+def test_sine_and_cosine_set_for_a_symbol_replace_later_operations() -> None:
     graph = Graph()
     a, s, c = graph.inputs("x", (3,))
     assert graph.sines(a) is None

@@ -109,7 +109,7 @@ def test_derivatives_of_the_distance_normals_wrench_equal_finite_differences() -
             assert np.array_equal(np.broadcast_to(known, n) > 0.5, valid)
 
 
-def test_derivatives_of_the_distance_wrench_by_either_shape_agree() -> None:
+def test_unit_contact_force_changes_equally_whichever_body_moves() -> None:
     """The bodies exchanged, A moves: both by the twist V, and B back, so −F varies by K V − V ×* F."""
     rng = np.random.default_rng(9)
     for kind, kind_b in (("segment", "box"), ("box", "box"), ("point", "ellipsoid"), ("half_space", "cone")):

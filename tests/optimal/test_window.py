@@ -101,7 +101,7 @@ def test_finite_differences_of_polynomial_paths_in_windows_are_exact():
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_rates_of_tasks_in_windows_have_errors_of_second_order(order):
+def test_finite_difference_rates_of_tasks_have_errors_of_second_order(order):
     """A point on a curve in joint space: inside, at a border of unequal steps, and at the end."""
     robot, rates = lw.load("double_pendulum"), np.array([1.3, -0.9])
     point = TaskFeature(lw.ik.PositionTask("tip"), order)

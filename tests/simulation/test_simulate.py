@@ -373,7 +373,7 @@ def test_invalid_arguments_of_simulate_are_refused(arm):
         (ValueError, r"duration: expected a finite number >= 0 \[s\], got -0.01", {"duration": -0.01}),
         (
             ValueError,
-            "record_every: expected a divisor of the number of steps, .* got 3; duration=0.012 ends at a record",
+            "record_every: expected a divisor of the number of steps, .* got 3; change it, or use duration=0.012",
             {"record_every": 3},
         ),
         (UnknownNameError, "did you mean 'rk4'", {"method": "rk5"}),

@@ -111,7 +111,7 @@ def _forwarded(caller: str, options: list[str], unknown: list[str], error: Excep
 
 
 def _public_function(error: Exception, name: str) -> types.FunctionType | None:
-    """Return the public function of a name that was called, as the traceback of an error has it."""
+    """Return the public function with this name that an error's traceback contains; None if there is none."""
     traceback = error.__traceback__
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next

@@ -323,8 +323,8 @@ class PoseRegion:
         self.lower, self.upper = _six("lower", lower), _six("upper", upper)
         if (np.isinf(self.lower) & (self.upper < -np.pi) | np.isinf(self.upper) & (self.lower > np.pi)).any():
             raise ValueError(
-                f"PoseRegion: upper: expected bounds in [-π, π] beside infinite ones, got {lower!r} and {upper!r}; "
-                f"an infinite bound stands for -π or π"
+                f"PoseRegion: upper: expected an angle in [-π, π] where the other bound is infinite, got "
+                f"lower={lower!r} and upper={upper!r}; infinite bounds mean -π and π"
             )
         if (self.lower > self.upper).any():
             k = int(np.flatnonzero(self.lower > self.upper)[0])

@@ -109,7 +109,7 @@ def simulated(
         longer = (steps // record_every + 1) * record_every * h
         raise ValueError(
             f"simulate: record_every: expected a divisor of the number of steps, {steps} of {h:g} s, got "
-            f"{record_every}; duration={longer:.10g} ends at a record"
+            f"{record_every}; change it, or use duration={longer:.10g}"
         )
     if segments is not None:
         segments = integer("simulate", "segments", segments, least=1, description="None or an integer")

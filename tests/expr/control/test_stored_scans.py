@@ -56,7 +56,7 @@ def test_rows_stored_by_a_scan_equal_passed_arrays_in_all_kinds_of_calls():
         assert all(np.allclose(a, b, rtol=0.0, atol=1e-14) for a, b in zip(single_result, known, strict=True))
 
 
-def test_rows_stored_by_a_scan_are_one_value_of_the_trace():
+def test_scan_stores_rows_only_if_another_scan_reads_them():
     def sums(x, c):
         c, (rows, _) = scan_storing(lambda c, row: (c + row[0], (row * c, ())), c, x)
         return scan_stored(lambda c, row: (c + (row[0] * row[0]).sum(), None), c, rows)[0]

@@ -222,7 +222,7 @@ class AugmentedPlanner:
     # -- the result of a search
 
     def _diagnostics(self, search: Search) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scalars (n, count) of each environment's search, and its constraint violations (n,)."""
+        """Return the diagnostics (n, count) of each environment's search, and the constraint violations (n,)."""
         count = self._bounded_count(search)
         if self._bounded is None or count == 0:
             return self._plain.diagnostics(search["scalars"])

@@ -64,14 +64,13 @@ class ModelPredictiveController:
     - ``solver``: "augmented", "ilqr", a `Planner`, which has to handle motors itself, or a function that returns a
       `Planner`.  It receives the problem, the names of joints that have motors, their largest forces (nv,) or None for
       the robot's, ``passive``, and ``parameters`` if there are any.
-    - ``parameters``: the robot's parameters, by name as in `Robot.parameters`, that come with each step: names, or a
-      dict with the values of steps that pass none, (*shape,) or (..., *shape) by environment.  Names have the robot's
-      own values.
+    - ``parameters``: names of robot parameters, as in `Robot.parameters`, whose values ``step`` accepts, or a dict of
+      names to default values, (*shape,) or (..., *shape) by environment.  Without a dict, defaults are the robot's own.
 
     Contacts of the problem and the robot's own constraints bear their share of the forces, and gains are those of the
-    constrained robot.  All code is compiled by the constructor and by `prepare`,
-    that of the search within effort limits in the background: `linkwork.wait_for_compiler` waits for it.
-    Raises ValueError, TypeError and UnknownNameError, also for contacts that may slide, whose forces are unknown.
+    constrained robot.  All code is compiled by the constructor and by `prepare`.  Code of the search within effort
+    limits is compiled in the background: `linkwork.wait_for_compiler` waits for it.  Raises ValueError, TypeError and
+    UnknownNameError, also for contacts that may slide, whose forces are unknown.
     """
 
     def __init__(

@@ -131,7 +131,7 @@ class SdfReader(Reader):
     def bound(self, parent: Element | None, tag: str, default: float, positive: bool = False) -> float:
         """Return a limit in a child's text, which may be infinite; 1e16, as SDF writes it, is infinite.
 
-        A ``positive`` limit below zero means none.  Errors: NUMBER, and LIMIT_FINITE for nan.
+        If ``positive``, a negative value means that there is no limit.  Errors: NUMBER, and LIMIT_FINITE for nan.
         """
         child = None if parent is None else parent.first(tag)
         if child is None:

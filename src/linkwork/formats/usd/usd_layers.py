@@ -198,7 +198,8 @@ class _Layers:
                 for k, entry in enumerate(entries):
                     name = posixpath.normpath(entry.filename)
                     if name.startswith(("..", "/")) or "\\" in name:
-                        raise self._error(file, "PATH_ESCAPE", f"the archive has the member {quoted(entry.filename)}")
+                        message = f"a member's path is outside the archive: {quoted(entry.filename)}"
+                        raise self._error(file, "PATH_ESCAPE", message)
                     is_layer = os.path.splitext(name)[1].lower() in _SUFFIXES[:3]
                     if k == 0 and not is_layer:
                         raise self._error(file, "DATA_SYNTAX", "the first member of the archive is not a USD layer")

@@ -392,11 +392,10 @@ class AimedTask(WeighedTask):
 
 
 def time_differences(rows: Sequence[Iterable[Any]], steps: Sequence[Any]) -> list[Any]:
-    """Return the divided difference in time of ``rows``, newest first, times the factorial of its order.
+    """Return the newest time derivative of order len(steps), approximated by divided differences of ``rows``.
 
-    ``steps`` [s] are the times between consecutive states.  If ``rows`` are values of states, there is one more row
-    than steps.  With d rows fewer, they are differences of order d, such as velocities.  The result has the order
-    len(steps).
+    ``rows`` are newest first.  ``steps`` [s] are the times between consecutive states.  If ``rows`` are values at the
+    states, there is one more row than steps.  With d rows fewer, they are derivatives of order d, such as velocities.
     """
     result = [list(row) for row in rows]
     for order in range(len(steps) + 2 - len(rows), len(steps) + 1):

@@ -77,7 +77,7 @@ class _Least(NamedTuple):
 
     @property
     def most(self) -> Any:
-        """Square of |h| plus the tolerance: directions with a smaller square may have an equal or lesser h."""
+        """(|h| + level)²: only directions with a smaller h² may replace the best one or tie with it."""
         size = fabs(self.best.h) + self.level
         return size * size
 
