@@ -159,7 +159,7 @@ def test_depth_searches_of_shapes_with_parallel_symmetry_axes_need_few_steps() -
     def searched(X: object, Y: object, x: object, y: object) -> tuple[object, object]:
         rod, cone = core("segment", Pose.of(X), x), core("cone", Pose.of(Y), y)
         difference = Difference.of(rod, cone)
-        result = search_depth(difference, [], True, gap=1e-6, symmetry=rotational_symmetry(difference))
+        result = search_depth(difference, [], gap=1e-6, symmetry=rotational_symmetry(difference))
         return result.depth, result.steps
 
     function = lw.compile(searched, X=(4, 4), Y=(4, 4), x=1, y=2)

@@ -50,6 +50,7 @@ _STEM = 4  # least length of a common beginning of words
 Array = np.ndarray[Any, Any]
 Errors = Callable[[Array], Array]
 Move = Callable[[Array, Array], Array]
+_STEP = 1e-5  # of central differences
 _VANISHED = 1e-9  # [m, rad] errors below it count as zero
 _STATIONARY = 1e-12  # [m, rad] a search ends that smaller steps do not improve
 _MAX_ITERATIONS = 60
@@ -240,14 +241,14 @@ def require_value(value: Any, description: str) -> None:
         raise ValueError(f"two {description} of the same fields are not equal: make the class a frozen dataclass")
 
 
-def central_differences(errors: Errors, move: Move, q: Array, nv: int, step: float = 1e-5) -> Array:
+def central_differences(errors: Errors, move: Move, q: Array, nv: int) -> Array:
     """Return the Jacobian (errors, nv) of ``errors`` at q in the tangent space, by central differences.
 
     ``move(q, steps)`` returns the configurations that tangent vectors (n, nv) lead to from q.
     """
-    steps = step * np.eye(nv)
+    steps = _STEP * np.eye(nv)
     ahead, behind = (np.array([errors(x) for x in move(q, sign * steps)]) for sign in (1.0, -1.0))
-    return np.asarray((ahead - behind).T / (2.0 * step))
+    return np.asarray((ahead - behind).T / (2.0 * _STEP))
 
 
 def vanishing_point(errors: Errors, move: Move, q: Array, nv: int) -> Array | None:

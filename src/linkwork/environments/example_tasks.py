@@ -102,21 +102,21 @@ def _cart_pole() -> ControlTask:
     return ControlTask(robot, start, observe, reward, ("rail",), (10.0,), failed, dt=5e-3, steps_per_action=4)
 
 
-def _two_rods(name: str, first: float, second: float, damping: float, tip: str) -> Robot:
+def _two_rods(name: str, length: float, damping: float) -> Robot:
     return Robot.build(
         name,
         Link("post", mass=1.0),
         _hinge("shoulder", "post", "upper", 0.0, damping),
-        _rod("upper", first, 1.0),
-        _hinge("elbow", "upper", "lower", first, damping),
-        _rod("lower", second, 1.0, tip),
+        _rod("upper", length, 1.0),
+        _hinge("elbow", "upper", "lower", length, damping),
+        _rod("lower", length, 1.0, "tip"),
     )
 
 
 @cache
 def _acrobot() -> ControlTask:
     """Return the task to swing up two rods with a motor only between them."""
-    robot: Any = _two_rods("acrobot", 0.5, 0.5, 0.01, "tip")
+    robot: Any = _two_rods("acrobot", 0.5, 0.01)
 
     def observe(q: Any, v: Any, goal: Any) -> list[Any]:
         return [*_sin_cos(q[0]), *_sin_cos(q[1]), 0.1 * v[0], 0.1 * v[1]]
@@ -134,7 +134,7 @@ def _acrobot() -> ControlTask:
 @cache
 def _reacher() -> ControlTask:
     """Return the task to reach and stay at a point with a planar arm of two joints, without gravity."""
-    robot: Any = _two_rods("reacher", 0.5 * _LENGTH, 0.5 * _LENGTH, 0.1, "tip").with_gravity((0.0, 0.0, 0.0))
+    robot: Any = _two_rods("reacher", 0.5 * _LENGTH, 0.1).with_gravity((0.0, 0.0, 0.0))
 
     def off(q: Any, goal: Any) -> tuple[Any, Any]:
         X = robot.pose(q, "tip")

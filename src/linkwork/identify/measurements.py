@@ -28,6 +28,7 @@ __all__ = [
 
 _LARGEST_WEIGHT = 1e100  # squares of larger weighted values overflow
 _CHUNK = 2**22  # values of a regressor that are computed together
+_LISTED = 6  # names in a message
 _NOT_MEASURED = object()  # distinguishes a missing argument from None
 
 
@@ -207,11 +208,11 @@ def rms(errors: np.ndarray) -> np.ndarray:
     return result
 
 
-def name_list(names: Any, limit: int = 6) -> str:
-    """Return the names as a text for a message; of more than ``limit``, only the first ones."""
+def name_list(names: Any) -> str:
+    """Return the names as a text for a message; of many names only the first ones."""
     names = list(names)
-    shown = ", ".join(repr(x) for x in names[:limit])
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+    shown = ", ".join(repr(x) for x in names[:_LISTED])
+    return shown + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 def _wrench(caller: str, frame: str, w: Any, leading: tuple[int, ...]) -> np.ndarray:

@@ -42,6 +42,7 @@ _MIN_SAVING, _MIN_PROGRESS = (
     2e-2,
 )  # relative to the path's length: minimum saving of a shortcut, and progress that ends the rounds
 _GOLDEN = 0.6180339887498949
+_ROUNDS = 10  # maximum
 
 
 def shorten_path(
@@ -50,7 +51,6 @@ def shorten_path(
     *,
     seed: int,
     spacing: float,
-    rounds: int = 10,
     continues: Callable[[], bool] = lambda: True,
 ) -> np.ndarray:
     """Return a path with the same ends and free edges that is shorter than ``path``, or ``path`` itself.
@@ -58,7 +58,7 @@ def shorten_path(
     ``continues`` is called before each round and ends the process by False.
     """
     try:
-        result = _shorten(space, path, seed, spacing, rounds, continues)
+        result = _shorten(space, path, seed, spacing, continues)
     except OutOfTimeError:
         return path
     return steady_path(space, result)
@@ -86,10 +86,10 @@ def steady_path(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
 
 
 def _shorten(
-    space: PlanningSpace, path: np.ndarray, seed: int, spacing: float, rounds: int, continues: Callable[[], bool]
+    space: PlanningSpace, path: np.ndarray, seed: int, spacing: float, continues: Callable[[], bool]
 ) -> np.ndarray:
     result, cost, spacing = remove_straight_nodes(space, path), np.inf, spacing * space.unit
-    for k in range(rounds):
+    for k in range(_ROUNDS):
         if len(result) <= 2 or not continues():
             break
         result = shortest_visible(

@@ -49,12 +49,10 @@ def has_free_rotation(body: Body) -> bool:
     return "rad/s" in body.joint.v_units and not all(map(math.isfinite, body.limits.positions[1]))
 
 
-def added_by_spins(
-    moving: Any, q: Scalars, rates: Scalars, h: Any, flown: bool = True, armature: bool = False
-) -> Matrix:
+def added_by_spins(moving: Any, q: Scalars, rates: Scalars, h: Any, armature: bool) -> Matrix:
     """Return h B/2 (nv × nv) at q and the velocities ``rates``, with gyroscopic forces of ``armature``.
 
-    If the steps are ``flown``, accelerations of bodies that carry others do not depend on their linear velocities.
+    Accelerations of bodies that carry others do not depend on their linear velocities, as steps are flown.
     """
     n, state = len(rates), (array(list(q)), array(list(rates)))
     if CurveSpace.of(moving.tree).is_plain:  # the elements of C are Christoffel symbols times v
@@ -64,9 +62,8 @@ def added_by_spins(
         tree = moving.tree
         rotors = force_derivatives(tree, q, list(rates), lambda q, v: gyroscopic_force(tree, q, v))[1]
         B = [[a if is_zero(b) else a + b for a, b in zip(*rows, strict=True)] for rows in zip(B, rotors, strict=True)]
-    without_spin = {
-        k for body in free_bodies(moving.tree) for k in range(body.joint_slice.v + 3, body.joint_slice.v + 6) if flown
-    }
+    free = free_bodies(moving.tree)
+    without_spin = {k for body in free for k in range(body.joint_slice.v + 3, body.joint_slice.v + 6)}
     return [[0.0 if k in without_spin else 0.5 * h * x for k, x in enumerate(row)] for row in B]
 
 

@@ -166,7 +166,7 @@ def _overlap(difference: Difference, apart: Estimate, scale: Any) -> Estimate:
     known = [apart.normal, direction(difference.between())]
     if isinstance(difference.a, EllipsoidCore):
         valleys = _valleys(difference, apart.simplex, [*difference.sides(), *known])
-        result = search_depth(difference, valleys, True, gap=_DEPTH_GAP_SMOOTH, valleys=valleys)
+        result = search_depth(difference, valleys, gap=_DEPTH_GAP_SMOOTH, valleys=valleys)
         g, n, _, _ = refine(difference, apart.simplex, result.m)
         less = lt(-result.depth, g)
         g, n = where(less, g, -result.depth), choose(less, n, result.n)
@@ -186,7 +186,7 @@ def _depth_estimate(difference: Difference, apart: Estimate) -> Estimate:
     curved = isinstance(difference.a, CURVED) or isinstance(difference.b, CURVED)
     ellipsoids = isinstance(difference.a, EllipsoidCore) + isinstance(difference.b, EllipsoidCore)
     symmetry = rotational_symmetry(difference)
-    result = search_depth(difference, known, True, gap=_DEPTH_GAP[ellipsoids] if curved else 0.0, symmetry=symmetry)
+    result = search_depth(difference, known, gap=_DEPTH_GAP[ellipsoids] if curved else 0.0, symmetry=symmetry)
     most = result.depth * (1.0 + _RIVAL) + ROUNDING * length(difference.between())
     contested = lt(result.rival, most * fabs(most))
     if symmetry is not None:

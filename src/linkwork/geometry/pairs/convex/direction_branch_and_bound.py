@@ -113,17 +113,15 @@ class RotationalSymmetry(NamedTuple):
 def search_depth(
     difference: Difference,
     known: Sequence[Vec3],
-    active: Any,
     gap: float = 0.0,
     valleys: Sequence[Vec3] = (),
     symmetry: RotationalSymmetry | None = None,
 ) -> DepthSearch:
     """Return the least h(n) of a Minkowski difference A − B that contains 0, its direction n, and a rival direction.
 
-    Unless ``active``, only the initial directions are evaluated. Directions that are better by less than the relative
-    ``gap`` are not searched for. With ``valleys``, the rival is the best direction far from them among those
-    evaluated. Otherwise it is the best far from n, so that two equal minima far from each other give a rival that is
-    equal within the gap.
+    Directions that are better by less than the relative ``gap`` are not searched for. With ``valleys``, the rival is
+    the best direction far from them among those evaluated. Otherwise it is the best far from n, so that two equal
+    minima far from each other give a rival that is equal within the gap.
 
     For bodies of revolution about parallel axes, only a lune of directions around the plane of both axes is searched:
     in h(n) = f(n · axis) − n · c, only the last term depends on the angle about the axis, so h is least in the half
@@ -154,7 +152,6 @@ def search_depth(
     num_cells: Any = float(len(first))
     if symmetry is not None:
         num_cells = where(symmetry.parallel, float(_IN_LUNE), num_cells)
-    num_cells = where(active, num_cells, 0.0)
     start = DepthSearch(depth, n, rival + 0.0 * depth, m, points, waiting, num_cells, 0.0 * depth)
     result: DepthSearch = while_loop(
         lambda s: lt(0.5, s.num_cells),
