@@ -12,7 +12,6 @@ from typing import Any
 
 from linkwork._util.lazy_imports import optional_module
 from linkwork.compiler.operation_counts import counted
-from linkwork.compiler.outlined_calls import OutlinedCalls
 from linkwork.compiler.passes import ALL, optimize
 from linkwork.compiler.program import Instruction, Program
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
@@ -111,8 +110,6 @@ class ControlWriter:
 
         def apply(instruction: Instruction, arguments: list[Any]) -> Any:
             operation, bundle = instruction.operation, instruction.value
-            if isinstance(bundle, OutlinedCalls):
-                return bundle.run(arguments, apply, symbols)
             if isinstance(bundle, MultiResult):
                 return self._results(bundle, arguments, symbols)
             called = operation.casadi
