@@ -235,6 +235,8 @@ def test_mimic_joints_of_usd_are_read(tmp_path: Path) -> None:
     )
     mimic = load(tmp_path, text).joint("k").mimic
     assert (mimic.joint, mimic.ratio) == ("j", -2.0) and math.isclose(mimic.offset, math.pi / 2)
+    with pytest.raises(ModelError, match="joint 'k' mimics joint '/r/nowhere', which does not exist"):
+        load(tmp_path, text.replace("</r/j>", "</r/nowhere>"))
 
 
 @pytest.mark.parametrize("length", [1.0, 0.01])
