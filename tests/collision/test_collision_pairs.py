@@ -221,6 +221,8 @@ def test_attached_shapes_are_checked_for_collisions() -> None:
         loaded.with_attached("stick", "tip", Box((1, 1, 1)))
     with pytest.raises(TypeError, match="shape"):
         robot.with_attached("stick", "tip", "box")
+    with pytest.raises(ValueError, match="'can': color: expected three or four numbers between 0 and 1"):
+        robot.with_attached("can", "tip", Box((1, 1, 1)), color=(0.0, 2.0, 0.0))
     with pytest.raises(UnknownNameError, match="upper"):
         robot.with_attached("stick", "tip", Sphere(0.1), touching=["uper"])
 

@@ -109,8 +109,15 @@ def test_moveit_scene_files_without_object_poses_are_read(tmp_path):
     assert np.abs(X["can[0]"] - matrix(0.5, 0.5, 0.5, 0.5, (0.45, 0.5, 0.35))).max() < 1e-15
     assert [str(issue).partition(": ")[2] for issue in scene.issues] == [
         "line 1: the scene's name [IGNORED]",
-        "lines 8, 15, 20: colors [IGNORED]",
     ]
+    assert scene["left wall"].color == (0.0, 0.0, 1.0, 0.3) and scene["can[1]"].color == (1.0, 0.0, 0.0, 1.0)
+    assert scene["can[0]"].color is None  # four zeros are MoveIt's default
+    saved = scene.with_color("can", (0.2, 0.4, 0.6))
+    saved.save(tmp_path / "again.scene")
+    again = lw.load_scene(tmp_path / "again.scene")
+    assert [x.color for x in again.obstacles] == [(0.0, 0.0, 1.0, 0.3), (0.2, 0.4, 0.6, 1.0), (0.2, 0.4, 0.6, 1.0)]
+    bright = lw.load_scene(written(tmp_path, OLD.replace("1 0 0 1\n.", "255 0 0 255\n.")))
+    assert bright["can[1]"].color is None and "line 20: colors outside of 0 to 1" in str(bright.issues[-1])
     assert lw.load_scene(written(tmp_path, OLD.replace("\n", "\r\n") + "more\n")) == scene
     assert lw.load_scene(written(tmp_path, "empty\n.\n")) == lw.Scene()
 

@@ -128,6 +128,7 @@ def everything() -> lw.Scene:
         "cloud", rng.normal(size=(7, 3)), 0.01
     )
     scene = scene.with_shape("pad", lw.shapes.Rounded(box, 0.02), (0, 0, 1)).with_compound("two", [box, box])
+    scene = scene.with_color("pad", (0.1, 0.25, 0.7)).with_color("two[1]", (1.0, 0.0, 0.3, 0.5))
     return scene.with_distance_field("field", lw.shapes.DistanceField(rng.normal(size=(2, 3, 4)), 0.1))
 
 
@@ -157,9 +158,10 @@ $schema: ../docs/scene.schema.json
 version: 1
 units: {length: mm, angle: deg}
 obstacles:
-  - {name: table, shape: {type: box, size: [500, 1000, 40]}, pose: {xyz: [700, 0, -180], rpy: [0, 0, 90]}}
+  - {name: table, shape: {type: box, size: [500, 1000, 40]}, pose: {xyz: [700, 0, -180], rpy: [0, 0, 90]},
+     color: [0.6, 0.4, 0.2]}
   - {name: cup, shape: {type: cylinder, radius: 30, length: 80}, pose: [0, 0, 60],
-     attached_to: hand, touching: [flange]}
+     attached_to: hand, touching: [flange], color: [0, 0.5, 1, 0.8]}
 touching:
   - [cup, table]
 margin: {scene: 20, pairs: [[cup, table, 0]]}
@@ -177,6 +179,9 @@ def test_objects_on_frames_pairs_and_margins_of_a_file_equal_those_set_in_python
     expected, result = carrying.distances(q, table), setup.robot.distances(q, setup.scene)
     assert result.pairs == expected.pairs
     assert np.abs(result.distance - expected.distance).max() < 1e-14
+    assert setup.scene["table"].color == (0.6, 0.4, 0.2, 1.0) and setup.attached[0].color == (0.0, 0.5, 1.0, 0.8)
+    drawn = lw.viewer.scene_document(setup.robot, scene=setup.scene)
+    assert next(part.color for part in drawn.actors[0].parts if part.link == "cup") == (0.0, 0.5, 1.0, 0.8)
     assert setup.touching == (("cup", "table"),) and setup.margin == {"scene": 0.02, ("cup", "table"): 0.0}
     start, goal = np.zeros(7), np.array([0.6, 0.3, 0, -1.2, 0, 0.6, 0])
     plan = setup.robot.plan(start, goal, setup.scene, touching=setup.touching, margin=setup.margin)
@@ -192,7 +197,7 @@ def test_objects_on_frames_pairs_and_margins_of_a_file_equal_those_set_in_python
         setup.save(tmp_path / "again.scene")
     with pytest.raises(ModelError, match="has no frame named 'hand'") as caught:
         lw.load_scene(tmp_path / "cell.yaml", lw.load("quadruped"))
-    assert caught.value.line == 7
+    assert caught.value.line == 8
     (tmp_path / "cell.yaml").write_text(CELL.replace("[cup, table]", "[cop, table]"))
     with pytest.raises(ModelError, match=r"no link or obstacle named 'cop'.*\n.*did you mean 'cup'"):
         lw.load_scene(tmp_path / "cell.yaml", arm)
@@ -211,6 +216,8 @@ WRONG = (
     ({"obstacles": [BOX, BOX]}, "DUPLICATE_NAME", "two obstacles are named 'a'"),
     ({"obstacles": [{**BOX, "colour": 1}]}, "UNKNOWN_KEY", "unknown key 'colour'"),
     ({"obstacles": [{"name": "a"}]}, "KEY_MISSING", "'shape' is missing"),
+    ({"obstacles": [{**BOX, "color": [255, 0, 0]}]}, "COLOR", "color: expected three or four numbers between 0 and 1"),
+    ({"obstacles": [{**BOX, "color": "red"}]}, "COLOR", "color: expected three or four numbers"),
     ({"obstacles": [{"shape": BOX["shape"]}]}, "KEY_MISSING", "'name' is missing"),
     ({"obstacles": [{**BOX, "shape": {"type": "bx"}}]}, "SHAPE_TYPE", "did you mean 'box'"),
     ({"obstacles": [{**BOX, "shape": {"type": "box"}}]}, "KEY_MISSING", "'size' is missing"),

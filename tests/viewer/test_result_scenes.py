@@ -344,6 +344,31 @@ def test_scene_of_obstacles_can_be_shown():
     assert checked(lw.Scene()).title == "0 obstacles"
 
 
+def test_colors_of_obstacles_are_those_of_pages_models_and_plots(tmp_path):
+    red, glass = (1.0, 0.0, 0.0, 1.0), (0.2, 0.6, 1.0, 0.3)
+    scene = lw.Scene().with_box("table", (1.0, 1.0, 0.1)).with_compound("shelf", [lw.shapes.Sphere(0.1)] * 2)
+    scene = scene.with_box("wall", (0.1, 1.0, 1.0)).with_point_cloud("scan", [[0.0, 0.0, 1.0]])
+    colored = scene.with_color("table", red[:3]).with_color("shelf", glass).with_color("scan", red)
+    assert colored != scene and colored.with_color("table", None)["table"] == scene["table"]
+    document = checked(colored)
+    colors = {prop.name: prop.color for prop in document.props}
+    assert colors["table"] == red and colors["shelf[0]"] == colors["shelf[1]"] == glass
+    assert colors["wall"] == checked(scene).props[0].color
+    assert document.points[0].colors.tolist() == [[255, 0, 0, 255]]
+    moved = colored.with_pose("table", (1.0, 0.0, 0.0))
+    assert moved["table"].color == red and pickle.loads(pickle.dumps(moved)) == moved
+    (surfaces,) = lw.load("arm7").plot(scene=colored.only(["table"]), color="0.5").collections
+    is_red = surfaces.colors[:, 0] > surfaces.colors[:, 1] + 0.2
+    assert is_red.sum() == 12 and not np.ptp(surfaces.colors[~is_red], axis=1).any()
+    for name, color, error, message in (
+        ("tabel", red, lw.errors.UnknownNameError, "did you mean 'table'"),
+        ("table", (255, 0, 0), ValueError, "'table': color: expected three or four numbers between 0 and 1"),
+        ("table", (1.0, 0.0), ValueError, "color: expected three or four numbers"),
+    ):
+        with pytest.raises(error, match=message):
+            scene.with_color(name, color)
+
+
 def showing():
     """Return all classes of the library with a method show."""
     modules = [getattr(lw, name) for name in lw.__all__ if inspect.ismodule(getattr(lw, name))]

@@ -145,19 +145,26 @@ class CollisionMethods(DistanceMethods):
 
     @edits
     def with_attached(
-        self, name: str, frame: str, shape: Shape, pose: Any = None, *, touching: Sequence[str] = ()
+        self,
+        name: str,
+        frame: str,
+        shape: Shape,
+        pose: Any = None,
+        *,
+        touching: Sequence[str] = (),
+        color: Sequence[float] | None = None,
     ) -> Self:
         """Return the robot with an object on a frame, which distances treat as a link, for example a grasped box.
 
         ``pose`` is the shape's pose in ``frame``, (4, 4) or a position (3,) [m].  ``touching`` are links that the
         object may touch, in addition to those that a joint connects to its body.  Obstacles that it may touch are an
         argument of `plan`: ``plan(..., touching=[(name, "table")])``.  The object adds a frame called ``name``.  It has
-        no mass; `with_payload` adds one.
+        no mass; `with_payload` adds one.  ``color`` has red, green, blue, and alpha if it is not 1, in [0, 1].
 
         Raises UnknownNameError for an unknown frame or link, ValueError for a name that exists already and an invalid
         pose, TypeError for an argument that is not a shape.
         """
-        return type(self)(with_attached(self._tree, name, frame, shape, pose, touching))
+        return type(self)(with_attached(self._tree, name, frame, shape, pose, touching, color))
 
     @edits
     def without_attached(self, name: str) -> Self:

@@ -31,8 +31,8 @@ AnyRobot = TypeVar("AnyRobot", bound=RobotBase)
 class AttachedObject:
     """Object of a scene file on a frame of a robot, as `Robot.with_attached` takes it.
 
-    ``name`` is unique.  ``pose`` is that of the ``shape`` in the ``frame``, and ``touching`` are links that the object
-    may touch.
+    ``name`` is unique.  ``pose`` is that of the ``shape`` in the ``frame``, ``touching`` are links that the object may
+    touch, and ``color`` is its red, green, blue and alpha, or None.
     """
 
     name: str
@@ -40,6 +40,7 @@ class AttachedObject:
     shape: Shape
     pose: Pose
     touching: tuple[str, ...] = ()
+    color: tuple[float, float, float, float] | None = None
 
 
 @published_in("linkwork.collision")
@@ -151,7 +152,12 @@ def _setup(content: SceneContent, scene: Scene, robot: Any) -> SceneSetup:
     for entry in content.attached:
         try:
             robot = robot.with_attached(
-                entry.name, entry.frame, entry.shape, [*_rows(entry.pose)], touching=entry.touching
+                entry.name,
+                entry.frame,
+                entry.shape,
+                [*_rows(entry.pose)],
+                touching=entry.touching,
+                color=entry.color,
             )
         except (KeyError, TypeError, ValueError) as error:
             issues.append(Issue("ATTACHED", str(error), entry.where))
@@ -164,7 +170,9 @@ def _setup(content: SceneContent, scene: Scene, robot: Any) -> SceneSetup:
                 issues.append(Issue("UNKNOWN_NAME", message, content.locations[pair], hint))
     if issues:
         raise ModelError(issues)
-    attached = tuple(AttachedObject(x.name, str(x.frame), x.shape, x.pose, x.touching) for x in content.attached)
+    attached = tuple(
+        AttachedObject(x.name, str(x.frame), x.shape, x.pose, x.touching, x.color) for x in content.attached
+    )
     return SceneSetup(robot, scene, content.touching, content.margin, attached)
 
 

@@ -22,7 +22,8 @@ from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.data_values import decoded
 from linkwork.formats.file_reading import path_text, read_regular
 from linkwork.formats.number_text import BadNumber, parse_number
-from linkwork.shapes import Box, Compound, Cone, Cylinder, HalfSpace, Polytope, Shape, Sphere
+from linkwork.shapes import Box, Compound, Cone, Cylinder, HalfSpace, Material, Polytope, Shape, Sphere
+from linkwork.shapes.shape import checked_color
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3
 from linkwork.spatial.arguments import LARGEST
 
@@ -37,13 +38,15 @@ _UNIT = 1e-3  # largest deviation of a quaternion's length from 1; files have si
 _CONVEX = 1e-3  # of a hull's volume: a mesh that fills less of it is not convex
 _COLOR = 4  # numbers of a color
 
-Entry = tuple[str, Shape, Pose, Location]
+RGBA = tuple[float, float, float, float]
+Entry = tuple[str, Shape, Pose, Location, RGBA | None]
 
 
 def read_moveit_scene(path: str | os.PathLike[str], findings: Findings, budget: Budget) -> list[Entry]:
-    """Return the objects of a file: name, shape, pose in the world, and location.
+    """Return the objects of a file: name, shape, pose in the world, location and colour.
 
-    Several shapes of an object are a `Compound`.  Findings report all lines that are ignored.  Raises ModelError.
+    Several shapes of an object are a `Compound`, whose shapes have their colours.  Findings report all lines that are
+    ignored.  Raises ModelError.
     """
     file = path_text(path)
     return [*_Reader(decoded(read_regular(path, budget), file, budget), file, findings, budget).objects()]
@@ -102,11 +105,13 @@ class _Reader:
             )
         where = Location(self.file, start + 1)
         if len(shapes) == 1:
-            return name, shapes[0][0], X @ shapes[0][1], where
-        return name, Compound([shape.at(pose) for shape, pose in shapes]), X, where
+            return name, shapes[0][0], X @ shapes[0][1], where, shapes[0][2]
+        materials = [None if color is None else Material(rgba=color) for *_, color in shapes]
+        parts = [shape.at(pose, material=x) for (shape, pose, _), x in zip(shapes, materials, strict=True)]
+        return name, Compound(parts), X, where, None
 
-    def shape(self) -> tuple[Shape, Pose]:
-        """Return the next shape, and its pose relative to the object."""
+    def shape(self) -> tuple[Shape, Pose, RGBA | None]:
+        """Return the next shape, its pose relative to the object, and its colour, or None for alpha 0: MoveIt's own."""
         word = self.word("the type of a shape")
         at = self.line
         if word not in _TYPES:
@@ -126,10 +131,11 @@ class _Reader:
                 raise
             self.fail(at, f"{word}: {error}")
         X = self.pose()
-        self.ignored.setdefault("colors", []).append(self.line + 1)
-        self.read_floats(_COLOR, "a color: red, green, blue and alpha")
-        self.ignored["colors"][-1] = self.line
-        return shape, X @ inner
+        color = self.read_floats(_COLOR, "a color: red, green, blue and alpha")
+        if not all(0.0 <= x <= 1.0 for x in color):
+            self.ignored.setdefault("colors outside of 0 to 1", []).append(self.line)
+            color = [0.0]
+        return shape, X @ inner, checked_color(color, "a color") if color[-1] else None
 
     def mesh(self) -> Polytope:
         """Read a mesh (the numbers of vertices and triangles, then both lists), and return its convex hull."""
@@ -258,7 +264,8 @@ def moveit_scene_text(scene: Scene, name: str) -> str:
             )
         shape = _written_shape(obstacle.name, obstacle.shape)
         X = obstacle.pose
-        lines += [f"* {obstacle.name}", *_pose_lines(X), "1", *shape, *_pose_lines(Pose.identity()), "0 0 0 0", "0"]
+        color = _row(obstacle.color or (0.0, 0.0, 0.0, 0.0))
+        lines += [f"* {obstacle.name}", *_pose_lines(X), "1", *shape, *_pose_lines(Pose.identity()), color, "0"]
     return "\n".join([*lines, ".", ""])
 
 

@@ -28,6 +28,7 @@ from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.scene import Obstacle, Scene, obstacles_of
 from linkwork.geometry.solids import SOLIDS
 from linkwork.shapes import Compound, Geometry, Shape, load_mesh
+from linkwork.shapes.shape import checked_color
 from linkwork.spatial import Pose, Rotation, Vec3
 from linkwork.spatial.arguments import checked_pose
 
@@ -45,7 +46,7 @@ __all__ = [
 
 VERSION = 1
 KEYS = ("$schema", "version", "units", "obstacles", "touching", "margin")
-ENTRY_KEYS = ("name", "shape", "pose", "attached_to", "touching")
+ENTRY_KEYS = ("name", "shape", "pose", "color", "attached_to", "touching")
 MESH_KEYS = ("type", "file", "scale", "decompose", "max_vertices")
 UNITS: Mapping[str, Mapping[str, tuple[float, float]]] = {  # each is a quotient of m or rad: 1400 mm are 1.4 m exactly
     "length": {"m": (1.0, 1.0), "cm": (1.0, 100.0), "mm": (1.0, 1e3), "in": (254.0, 1e4), "ft": (3048.0, 1e4)},
@@ -65,6 +66,7 @@ class SceneEntry:
     where: Location
     frame: str | None = None  # of the robot
     touching: tuple[str, ...] = ()  # links that an attached object may touch
+    color: tuple[float, float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def read_scene(
     if ending == ".scene":
         entries = read_moveit_scene(path, findings, budget)
         findings.raise_errors()
-        result = _content([SceneEntry(*entry) for entry in entries], findings)
+        result = _content([SceneEntry(*entry[:4], color=entry[4]) for entry in entries], findings)
     elif ending in (*YAML, ".json"):
         reader = _SceneReader(file, findings, package_dirs, trusted)
         result = reader.read(read_document(path, findings, budget, trusted=trusted))
@@ -211,6 +213,7 @@ class _SceneReader(PlainReader):
         name, item = self.text(value, "name"), None if kinds else self.required(value, "shape")
         shape = None if item is None else self._shape(item)
         pose = self._pose(content["pose"]) if "pose" in content else Pose.identity()
+        color = self._color(content["color"]) if "color" in content else None
         frame = self.text(value, "attached_to") if "attached_to" in content else None
         links = self._list(content.get("touching"))
         if links and frame is None:
@@ -219,7 +222,14 @@ class _SceneReader(PlainReader):
         touching = tuple(str(self._name(link)) for link in links)
         if len(self.findings.errors) > errors or shape is None:
             return None
-        return SceneEntry(name, shape, pose, self.where(value), frame, touching)
+        return SceneEntry(name, shape, pose, self.where(value), frame, touching, color)
+
+    def _color(self, value: Value) -> tuple[float, float, float, float] | None:
+        try:
+            return checked_color(plain_value(value), "color")
+        except (TypeError, ValueError) as error:
+            self.error(value, "COLOR", str(error))
+            return None
 
     def _name(self, value: Value) -> str:
         if not isinstance(value.content, str) or not value.content.strip():
@@ -345,7 +355,8 @@ def _content(entries: Sequence[SceneEntry], findings: Findings) -> SceneContent:
         if entry.frame is not None:
             continue
         try:
-            result |= {item.name: item for item in obstacles_of(entry.name, entry.shape, entry.pose, result)}
+            added = obstacles_of(entry.name, entry.shape, entry.pose, result)
+            result |= {item.name: replace(item, color=entry.color or item.color) for item in added}
         except (TypeError, ValueError) as error:
             findings.error(Issue("OBSTACLE", str(error), entry.where))
     return SceneContent(tuple(result.values()), attached)

@@ -42,7 +42,7 @@ def save_scene(
     elif ending in (*YAML, ".json"):
         document = scene.to_dict()
         document["obstacles"] += [
-            entry_document(item.name, item.shape, item.pose)
+            entry_document(item.name, item.shape, item.pose, item.color)
             | {"attached_to": item.frame}
             | ({"touching": [*item.touching]} if item.touching else {})
             for item in objects

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ from linkwork.shapes import (
     Shape,
     Sphere,
 )
+from linkwork.shapes.shape import checked_color
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import LARGEST, checked_pose, checked_string
 
@@ -52,12 +54,18 @@ _save_scene = ImportedFunction("linkwork.formats.scene_writing.save_scene")
 class Obstacle:
     """Named convex shape or field at a pose in the world.
 
-    ``name`` is unique in its scene, and ``pose`` is (4, 4) [1, m].
+    ``name`` is unique in its scene, and ``pose`` is (4, 4) [1, m].  ``color`` has red, green, blue and alpha in [0, 1];
+    None stands for the grey of pictures.
     """
 
     name: str
     shape: Shape
     pose: Pose
+    color: tuple[float, float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.color is not None:
+            object.__setattr__(self, "color", checked_color(self.color, f"Scene: {self.name!r}: color"))
 
 
 @public
@@ -235,9 +243,22 @@ class Scene(Shown, metaclass=WithForeignNames):
         Raises UnknownNameError for an unknown obstacle, ValueError for an invalid pose.
         """
         old = self[name]
-        new = Obstacle(name, old.shape, checked_pose(pose, f"Scene: {name!r}: pose"))
+        new = replace(old, pose=checked_pose(pose, f"Scene: {name!r}: pose"))
         _check(new, "Scene")
         return self._of(tuple(new if obstacle is old else obstacle for obstacle in self._obstacles))
+
+    def with_color(self, name: str, color: Sequence[float] | None) -> Self:
+        """Return the scene with a colour of the obstacle ``name``, or of all components of this compound.
+
+        ``color`` has red, green and blue, or also alpha, in [0, 1].  None is the default grey.  Pages, pictures and GLB
+        files show it, and scene files keep it.
+
+        Raises UnknownNameError for an unknown obstacle, ValueError for other numbers.
+        """
+        names = [x.name for x in self._obstacles if re.fullmatch(re.escape(name) + r"\[\d+\]", x.name)]
+        chosen = names or [self[name].name]
+        rgba = None if color is None else checked_color(color, f"Scene: {name!r}: color")
+        return self._of(tuple(replace(x, color=rgba) if x.name in chosen else x for x in self._obstacles))
 
     def only(self, names: Iterable[str]) -> Self:
         """Return the scene with only the obstacles ``names``, in the order of this scene.  Raises UnknownNameError."""
@@ -418,15 +439,18 @@ def obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -
     """
     caller = f"Scene: {checked_string(name, 'Scene: name')!r}"
     X = checked_pose(pose, f"{caller}: pose")
-    parts = [(name, shape, X)]
+    added = [Obstacle(name, shape, X)]
     if isinstance(shape, Compound):
-        parts = [(f"{name}[{k}]", part.shape, X @ part.origin) for k, part in enumerate(shape.parts)]
-    for label in (name, *(part[0] for part in parts)):
+        colors = [None if part.material is None else part.material.rgba for part in shape.parts]
+        added = [
+            Obstacle(f"{name}[{k}]", part.shape, X @ part.origin, color)
+            for k, (part, color) in enumerate(zip(shape.parts, colors, strict=True))
+        ]
+    for label in (name, *(obstacle.name for obstacle in added)):
         if label in existing:
             raise ValueError(
                 f"Scene: an obstacle {label!r} exists already: use another name, or remove it by without({label!r})"
             )
-    added = [Obstacle(*part) for part in parts]
     for obstacle in added:
         _check(obstacle, "Scene")
     return added

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, cast
 
@@ -16,17 +17,18 @@ __all__ = ["entry_document", "obstacle_document"]
 
 def obstacle_document(obstacle: Any) -> dict[str, Any]:
     """Return an obstacle as JSON values."""
-    return entry_document(obstacle.name, obstacle.shape, obstacle.pose)
+    return entry_document(obstacle.name, obstacle.shape, obstacle.pose, obstacle.color)
 
 
-def entry_document(name: str, shape: Shape, pose: Pose) -> dict[str, Any]:
-    """Return a named shape at a pose as JSON values."""
+def entry_document(name: str, shape: Shape, pose: Pose, color: Sequence[float] | None = None) -> dict[str, Any]:
+    """Return a named shape at a pose, and its colour if it has one, as JSON values."""
     X = pose.elements()
-    return {
+    result = {
         "name": name,
         "shape": _plain(shape),
         "pose": [[float(x) for x in X[4 * k : 4 * k + 4]] for k in range(4)],
     }
+    return result if color is None else {**result, "color": [*color]}
 
 
 def _plain(value: Any) -> Any:

@@ -21,7 +21,8 @@ from linkwork.model.body import WORLD, Direction, DisabledPair, Frame, Point
 from linkwork.model.composite_body import compose
 from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import check_new_name
-from linkwork.shapes import Compound, Geometry, Shape
+from linkwork.shapes import Compound, Geometry, Material, Shape
+from linkwork.shapes.shape import checked_color
 from linkwork.spatial import Pose
 from linkwork.spatial.arguments import checked_pose, checked_string
 
@@ -210,8 +211,10 @@ def with_disabled(tree: Tree, pairs: Sequence[DisabledPair]) -> Tree:
     return replace(tree, disabled_collisions=(*earlier, *added.values()), enabled_collisions=enabled)
 
 
-def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str]) -> Tree:
-    """Return the tree with an object, a frame with a collision shape, attached to a frame.
+def with_attached(
+    tree: Tree, name: str, frame: str, shape: Shape, pose: Any, touching: Sequence[str], color: Any = None
+) -> Tree:
+    """Return the tree with an object, a frame with a collision shape of a ``color``, attached to a frame.
 
     Pairs of the object and the links in ``touching`` are not checked.  Raises UnknownNameError, ValueError and
     TypeError.
@@ -228,11 +231,12 @@ def with_attached(tree: Tree, name: str, frame: str, shape: Shape, pose: Any, to
     for link in touching:
         if link not in links:
             raise UnknownNameError("link with a collision shape", link, links, _touching_hint(caller, link, links))
+    material = None if color is None else Material(rgba=checked_color(color, f"{caller}: color"))
     added = Frame(
         name,
         carrier.body,
         compose(carrier.placement, X),
-        collisions=(Geometry(shape, Pose.identity()),),
+        collisions=(Geometry(shape, Pose.identity(), material=material),),
         welded_to=carrier.name,
     )
     result = replace(tree, frames=(*tree.frames, added))

@@ -134,13 +134,18 @@ class Material:
     texture: str | None = None
 
     def __post_init__(self) -> None:
-        if self.rgba is None:
-            return
-        expected = "material: rgba: expected three or four numbers between 0 and 1"
-        rgba = checked_array(self.rgba, expected, (3,), (4,)).tolist()
-        if min(rgba) < 0.0 or max(rgba) > 1.0:
-            raise ValueError(f"{expected}, got {self.rgba!r}")
-        object.__setattr__(self, "rgba", (*rgba, 1.0)[:4])
+        if self.rgba is not None:
+            object.__setattr__(self, "rgba", checked_color(self.rgba, "material: rgba"))
+
+
+def checked_color(value: Any, caller: str) -> tuple[float, float, float, float]:
+    """Return red, green, blue and alpha in [0, 1]; alpha is 1 by default.  Raises ValueError."""
+    expected = f"{caller}: expected three or four numbers between 0 and 1"
+    rgba = checked_array(value, expected, (3,), (4,)).tolist()
+    if min(rgba) < 0.0 or max(rgba) > 1.0:
+        raise ValueError(f"{expected}, got {value!r}")
+    red, green, blue, alpha = (*rgba, 1.0)[:4]
+    return red, green, blue, alpha
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from linkwork.viewer.document import Color, Part, Surface
 from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface, rod_surface
 from linkwork.viewer.skeleton import inertia_box, lone_extent, skeleton, stems
 from linkwork.viewer.skeleton_joints import along, axes_of, tree_joints
-from linkwork.viewer.surfaces import SurfaceSet, shape_surface
+from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 
 __all__ = ["MissingFile", "robot_parts", "robot_size", "shape_parts", "skeleton_parts", "undrawn_content"]
 
@@ -138,10 +138,12 @@ def shape_parts(
     of_links = not parts or bool(undrawn_content(tree))
     bare = {frame.name for frame in tree.frames if not frame.visuals and (of_links or not frame.is_link)}
     if "collision" in layers or bare:
-        collision = list(_shape_parts(tree, surfaces, search, "collision", None, missing if of_links else []))
-        parts += [replace(part, color=color or _VISUAL, layer="visual") for part in collision if part.link in bare]
+        collision = list(_shape_parts(tree, surfaces, search, "collision", color, missing if of_links else []))
+        parts += [part for part in collision if part.link in bare]
         if "collision" in layers:
-            parts += collision
+            for part in collision:
+                is_missing = is_placeholder(surfaces.surfaces[part.surface])
+                parts.append(replace(part, color=part.color if is_missing else _COLLISION, layer="collision"))
     return parts, missing
 
 
@@ -149,23 +151,22 @@ def _shape_parts(
     tree: Tree,
     surfaces: SurfaceSet,
     search: FileSearch,
-    layer: str,
+    kind: str,
     color: Color | None,
     missing: list[MissingFile],
 ) -> Iterator[Part]:
+    """Yield the shapes of a ``kind``, "visual" or "collision", as visual ones; see `shape_parts`."""
     for frame in tree.frames:
-        for geometry in frame.visuals if layer == "visual" else frame.collisions:
+        for geometry in frame.visuals if kind == "visual" else frame.collisions:
             pose = compose(frame.placement, geometry.origin).matrix()
             for placed in surfaces.of_shape(geometry.shape, search):
                 placement = pose @ placed.pose
                 if placed.missing is not None:
                     missing.append(MissingFile(placed.missing, frame.body, placement[:3, 3]))
                     chosen = placed.color or _VISUAL
-                elif layer == "collision":
-                    chosen = _COLLISION
                 else:
                     chosen = color or _color_of(geometry, placed.color)
-                yield Part(placed.index, frame.body, placement, chosen, layer, frame.name)
+                yield Part(placed.index, frame.body, placement, chosen, "visual", frame.name)
 
 
 def _color_of(geometry: Geometry, of_file: Color | None) -> Color:

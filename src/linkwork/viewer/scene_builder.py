@@ -156,15 +156,15 @@ class SceneBuilder:
         self.obstacles = scene
         search = self.meshes or FileSearch(())
         for obstacle in scene.obstacles:
-            pose = obstacle.pose.matrix()
+            pose, rgba = obstacle.pose.matrix(), obstacle.color or color
             if isinstance(obstacle.shape, PointCloud):
                 points = cloud_points(obstacle.shape) @ pose[:3, :3].T + pose[:3, 3]
-                colors = np.round(255.0 * np.array([color])).astype(np.uint8)
+                colors = np.round(255.0 * np.array([rgba])).astype(np.uint8)
                 size = 2.0 * obstacle.shape.radius or 0.01
                 self.points.append(Points(obstacle.name, points, colors, size, "obstacle"))
                 continue
             for placed in self.surfaces.of_shape(obstacle.shape, search):
-                prop = Prop(obstacle.name, placed.index, pose @ placed.pose, placed.color or color)
+                prop = Prop(obstacle.name, placed.index, pose @ placed.pose, placed.color or rgba)
                 self.props.append(replace(prop, is_unbounded=isinstance(obstacle.shape, HalfSpace)))
 
     # -- lines and markers

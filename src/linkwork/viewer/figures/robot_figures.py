@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 
+_PALE = 0.5  # of the colour of obstacles without one
 _AXIS = 0.1  # [m] largest length of a frame's axes
 _SHARE = 0.15  # the same relative to the picture
 _RIGID = 1e-6  # largest error of a rotation
@@ -121,9 +122,10 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
 def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
     """Draw all obstacles."""
     for obstacle in scene.obstacles:
-        X = obstacle.pose.matrix()
-        shaded_surfaces.draw_triangles(axes, shaded_surfaces.shape_triangles(obstacle.shape, X), color, 0.5)
-        shaded_surfaces.draw_points(axes, obstacle.shape, X, color)
+        X, rgba = obstacle.pose.matrix(), obstacle.color
+        shade, alpha = (color, _PALE) if rgba is None else (rgba[:3], rgba[3])
+        shaded_surfaces.draw_triangles(axes, shaded_surfaces.shape_triangles(obstacle.shape, X), shade, alpha)
+        shaded_surfaces.draw_points(axes, obstacle.shape, X, shade)
 
 
 def plot_robot(

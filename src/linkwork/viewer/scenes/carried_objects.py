@@ -68,8 +68,9 @@ def add_carried_objects(
     for name in carried_names(trajectory):
         carrying = [name in _frames(robot) for robot in robots]
         first = carrying.index(True)
+        color = _COLOR
         if scene is not None and name in scene.names:
-            at_rest = scene[name].pose.matrix()
+            at_rest, color = scene[name].pose.matrix(), scene[name].color or _COLOR
         else:
             at_rest = robots[first].pose(trajectory(sections[first].start).q, name)
         poses = np.zeros((len(times), 4, 4))
@@ -82,7 +83,8 @@ def add_carried_objects(
         for geometry in _geometries(_frames(carrier)[name]):
             for surface in builder.surfaces.of_shape(geometry.shape, mesh_search(carrier, builder.meshes)):
                 placement = geometry.origin.matrix() @ surface.pose
-                prop = Prop(name, surface.index, poses @ placement, surface.color or _COLOR, layer="objects")
+                rgba = geometry.material and geometry.material.rgba
+                prop = Prop(name, surface.index, poses @ placement, rgba or surface.color or color, layer="objects")
                 builder.props.append(prop)
 
 
