@@ -128,7 +128,7 @@ def dimensions_of(shape: Shape) -> tuple[str, ...]:
 
 
 def labels_of(tree: Tree, dimension: str) -> tuple[str, ...] | None:
-    """Return the labels of a dimension of a robot's quantities; None for one whose labels the robot does not have."""
+    """Return the labels of a dimension of a robot's quantities; None if the dimension has no labels."""
     name = dimension.rstrip("0123456789").rstrip("_")
     if name == "coordinate":
         return names_of(tree, "q")
@@ -151,7 +151,7 @@ _FIXED = {"axis": AXES, "component": _SIX, "row": (*AXES, "w"), "column": (*AXES
 
 
 def units_for(tree: Tree, output: Output) -> str:
-    """Return the units of a result: of a vector by joint those of its joints, if all are angles or all are lengths."""
+    """Return the units of a result; a vector of joint values has one unit if all joints have angles, or all lengths."""
     units = output.units.split(", ")
     kinds = {unit.startswith("rad") for unit in units_of(tree, "v")}
     if output.shape in (("nv",), ("nq",)) and len(units) > 1 and len(kinds) == 1 and tree.nq == tree.nv:

@@ -84,7 +84,7 @@ def _slope(cases: list[_Case]) -> list[float]:
 
 
 def _stops(cases: list[_Case]) -> list[float]:
-    """Return the velocity relative to v of steps that only friction resists, where it is beyond rest."""
+    """Return how far steps of the velocity, resisted only by friction, overshoot rest or exceed v, relative to v."""
     after = []
     for case in cases:
         for mass in 10.0 ** np.arange(-6.0, 3.0) * case.F / case.v:  # times 1/h

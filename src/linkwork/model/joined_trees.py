@@ -81,9 +81,9 @@ def mounted(tree: Tree, part: Tree, at: str, X: Pose, prefix: str) -> Tree:
 
 
 def joined(name: str, parts: Mapping[str, Tree]) -> Tree:
-    """Return one tree of several, which share the world, each with its key and "_" before its names.
+    """Return one tree of several trees on a shared world; names of each get its key and "_" as prefix.
 
-    Raises ValueError for other gravities, and for a part with a constraint of its centre of mass.
+    Raises ValueError for different gravities, and for a part with a constraint of its centre of mass.
     """
     first, *_ = parts.values()
     result = empty_world(name, first.gravity)
@@ -188,7 +188,7 @@ def _without_content(tree: Tree) -> Tree:
 
 
 def _grounded(tree: Tree) -> tuple[Tree, Frame]:
-    """Return the tree with the root link, fixed to the world, in all references to the world, and this link's name.
+    """Return the tree with all references to "world" replaced by the root link that is fixed to it, and this link.
 
     Without such a link, a link "base" without mass is added.
     """

@@ -284,9 +284,9 @@ def check_structure(
 
 
 def raise_errors_of_file(findings: Findings, description: Description) -> None:
-    """Raise ModelError if a reader found errors: with them, those of names and values that do not follow from them.
+    """Raise ModelError if a reader found errors: these, and independent errors of names and values.
 
-    Values of an element in which the reader found an error follow, missing names, and names that links may lack.
+    Left out as consequences are errors of an element in which the reader found an error, and of missing names.
     """
     if not findings.errors:
         return

@@ -69,7 +69,7 @@ def arrow_surface(length: float, radius: float) -> Surface:
 
 
 def prism_surface(rim: np.ndarray, center: np.ndarray, half: np.ndarray) -> Surface:
-    """Return a plate between the closed curves ``rim`` (n, 3) + ``half`` and − ``half`` [m], which ``center`` sees."""
+    """Return a plate between the closed curves ``rim`` ± ``half`` (n, 3) [m]; ``center`` sees all of the rim."""
     n = len(rim)
     k = np.arange(n)
     after = np.roll(k, -1)

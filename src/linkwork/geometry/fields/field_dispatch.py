@@ -206,7 +206,7 @@ class FieldKind(SolidKind):
         return SolidRow(values[0], values[1], Solid(core, values[2]))
 
     def data(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Return those of the values that describe a field which belong to its arrays, without pose and radii."""
+        """Return the values of a field's arrays from ``row``, which also has pose and radii."""
         return row[_HEAD:]
 
     def placed(self, X: Pose, radius: Any, data: Sequence[Any]) -> Solid:

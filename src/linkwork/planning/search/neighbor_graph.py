@@ -33,7 +33,7 @@ _MAX_DISTANCES = 1 << 21  # maximum size of a distance table
 
 
 def needed_neighbours(count: int, dimension: int) -> int:
-    """Return k = e (1 + 1/d) log n: with k neighbours per node, shortest paths in a graph converge to the shortest.
+    """Return k = e (1 + 1/d) log n: with k neighbours per node, paths in a growing graph converge to the optimum.
 
     n is ``count`` and d is ``dimension``.
     """

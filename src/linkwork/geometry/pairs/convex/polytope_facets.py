@@ -285,7 +285,7 @@ def _search_arcs(
 
 
 def _with_contact(sides: Sides, farthest: Callable[[Vec3], Vec3], index: Any, of_other: Any, walk: _Walk) -> Facet:
-    """Return the facet with its contact point: a vertex of one in a face of the other, or where edges cross."""
+    """Return the facet with its contact point: a vertex of one body on a face of the other, or a crossing of edges."""
     n, second = walk.least.best.n, sides.second
     on_h, on_o = support(PolytopeCore(Pose.identity(), sides.hull.vertices), n), farthest(-n)
     h = n.dot(on_h - on_o)

@@ -114,7 +114,7 @@ class _Trial(NamedTuple):
 def _repeat(difference: Difference, known: Estimate, overlaps: Any, scale: Any) -> Estimate:
     """Return the estimate after the rounds of `prove_witnesses`.
 
-    For overlaps with a rival, it is that of the better one of both normals.
+    If bodies overlap and a rival normal exists, the estimate is that of the better normal.
     """
     none = 0.0 * scale
     rounds = where(overlaps, 0.0, math.ceil(_FEW))
