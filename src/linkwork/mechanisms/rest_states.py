@@ -34,7 +34,7 @@ class RestStates:
     M: Array
 
     def some(self, index: Array) -> RestStates:
-        """Return the states of an index, which is in order: a copy, or these if it is all of them."""
+        """Return the states at an ascending index: a copy, or this object if the index selects all states."""
         return self if len(index) == len(self.q) else self.copy(index)
 
     def copy(self, index: Any = slice(None)) -> RestStates:

@@ -138,7 +138,7 @@ def bases(caller: str, space: CurveSpace, base: Any, shape: tuple[int, ...], rob
 
 
 def own_limits(robot: Any, quantity: str) -> np.ndarray | None:
-    """Return a robot's own limits (nv,) of "velocity", "acceleration" or "jerk"; None without any of a, or of jerk."""
+    """Return a robot's own limits (nv,) of "velocity", "acceleration" or "jerk"; the last two may be None."""
     every = quantity == "velocity"
     if robot is None or not (every or any(getattr(body.limits, quantity) for body in robot.tree.bodies)):
         return None

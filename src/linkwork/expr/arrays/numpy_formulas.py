@@ -67,13 +67,13 @@ def _variance(
 def _standard_deviation(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **named: Any
 ) -> Any:
-    """Return the norm of the deviations, which has the derivative 0 for equal elements, by the root of their count."""
+    """Return the norm of the deviations divided by the root of their count; its derivative is 0 for equal elements."""
     away, count = _deviations(a, axis, ddof, **named)
     return _vector_norm(away, axis=axis, keepdims=keepdims) / f.sqrt(count)
 
 
 def _deviations(a: Any, axis: Any, ddof: float, correction: float | None = None, **named: Any) -> tuple[Any, float]:
-    """Return the differences from the mean, and the number of elements of a mean less ``ddof``."""
+    """Return the differences from the mean, and the number of elements of each mean minus ``ddof``."""
     a = as_object_array(a)
     mean = _mean(a, axis=axis, keepdims=True)
     return a - mean, np.size(a) // max(np.size(mean), 1) - (ddof if correction is None else correction)

@@ -65,7 +65,7 @@ class SymbolArray(np.ndarray):
         raise TypeError("in: the values of an array of symbols are not known during tracing: compare elements")
 
     def astype(self, dtype: Any, *arguments: Any, **how: Any) -> Any:
-        """Convert to a type, as any array; an object array stays an array of symbols.
+        """Convert to a type, as NumPy's arrays do; an object array stays an array of symbols.
 
         Truth values become 0 and 1 of a floating-point type.
         """

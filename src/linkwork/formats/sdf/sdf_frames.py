@@ -96,8 +96,8 @@ class Frames:
     def resolve(self) -> None:
         """Find the base and the carrier of each frame, and their poses.
 
-        Errors: UNKNOWN_FRAME, UNKNOWN_LINK, NO_LINKS, FRAME_CYCLE.  The caller raises those of names, after it has read
-        the other content of the document; raises ModelError for others.
+        Errors: UNKNOWN_FRAME, UNKNOWN_LINK, NO_LINKS, FRAME_CYCLE.  The caller raises errors of names after it has read
+        the other content of the document.  Raises ModelError for other errors.
         """
         findings = self.world.reader.findings
         for node in self.nodes:

@@ -67,7 +67,7 @@ class StateInputs:
         return self._mapped(lambda x, dims: x[index])
 
     def some(self, indices: np.ndarray, count: int) -> StateInputs:
-        """Return the inputs of states of a flat batch of ``count`` states; it is not copied for all of them."""
+        """Return the inputs of the states ``indices`` of a flat batch of ``count`` states, without copying all."""
         return self if len(indices) == count else self[indices]
 
     def _mapped(self, change: Callable[[np.ndarray, tuple[int, ...]], np.ndarray]) -> StateInputs:

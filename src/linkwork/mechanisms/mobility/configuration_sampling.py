@@ -154,7 +154,8 @@ class Mechanism:
     ) -> Iterator[tuple[np.ndarray, np.ndarray, Decomposed]]:
         """Yield constraint Jacobians on random feasible motions from q, at increasing distances.
 
-        ``G`` are those at q.  Each item is of some mechanisms: their indices, scaled Jacobians, and these decomposed.
+        ``G`` are those at q.  Each item has the indices of some mechanisms, their scaled Jacobians, and the
+        decompositions of these.
         """
         nv = len(self.scales.velocities)
         for _ in range(walks):
