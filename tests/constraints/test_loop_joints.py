@@ -209,21 +209,21 @@ _SPRUNG = (
     (Revolute((0, 0, -1)).reversed(), 0),
     (Composite((Revolute((0, 0, 1)), Universal((1, 0, 0), (0, 1, 0)))), 0),
 )  # joint types, and the coordinate of each that is an angle about z
-_STIFFNESS, _REST = 0.7, 2.0
+_STIFFNESS, _REST_ANGLE = 0.7, 2.0
 
 
 def _sprung_disc(kind: Any, axis: np.ndarray) -> Any:
     """Return a disc on a hinge whose angle a second joint with a spring has, too."""
     hinge = lw.Joint.of(Revolute((0, 0, 1)), name="hinge", parent="world", child="disc")
     disc = lw.Robot.build("disc", lw.Link("disc", mass=1.0, inertia=(0.1, 0.1, 0.2)), hinge, gravity=(0, 0, 0))
-    spring = {"stiffness": _STIFFNESS * axis, "rest": _REST * axis, "damping": 0.1 * axis}
+    spring = {"stiffness": _STIFFNESS * axis, "rest": _REST_ANGLE * axis, "damping": 0.1 * axis}
     return disc.with_loop("pin", "world", "disc", kind, **spring)
 
 
 def test_springs_of_angles_that_close_loops_pull_along_the_shorter_direction(drawn) -> None:
     """Energy ½ k d², |d| at most half a turn."""
     q = np.linspace(-9.0, 9.0, 61)[:, None]
-    d = np.angle(np.exp(1j * (q[:, 0] - _REST)))
+    d = np.angle(np.exp(1j * (q[:, 0] - _REST_ANGLE)))
     for kind, index in drawn(_SPRUNG):
         name, robot = kind.type_name(), _sprung_disc(kind, np.eye(kind.nv)[index])
         energy = 0.5 * _STIFFNESS * d**2
