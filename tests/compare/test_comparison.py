@@ -218,8 +218,8 @@ def test_robot_comparison_covers_constraints_actuators_and_configurations():
     assert comparison == {"servo": pytest.approx(10.0), "bent": pytest.approx(0.1)}
     assert a.compare(arm).of("actuators")[0].left == "there"
     gears = ([("shoulder", 2.0)], [("elbow", 2.0)], [("shoulder", 2.0), ("elbow", 3.0)])
-    one, other, both = (arm.with_actuators(lw.Actuator("drive", joints)) for joints in gears)
-    texts = [(x.left, x.right) for right in (other, both) for x in one.compare(right).of("actuators")]
+    at_shoulder, at_elbow, at_both = (arm.with_actuators(lw.Actuator("drive", joints)) for joints in gears)
+    texts = [(x.left, x.right) for right in (at_elbow, at_both) for x in at_shoulder.compare(right).of("actuators")]
     assert texts == [("shoulder", "elbow"), ("None", "elbow")]  # the first text that differs
     clouds = [lw.shapes.PointCloud(np.random.default_rng(0).normal(size=(n, 3))) for n in (4, 5)]
     small, large = (lw.Robot.build("scan", lw.Link("seen", collisions=[cloud])) for cloud in clouds)

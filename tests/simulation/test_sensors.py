@@ -291,8 +291,8 @@ def test_sensor_noise_is_normal_and_independent_for_each_environment():
     assert np.abs(np.corrcoef(z) - np.eye(5)).max() < 0.1
     assert abs(np.corrcoef(z[:, 1:].ravel(), z[:, :-1].ravel())[0, 1]) < 0.05
     assert np.array_equal(many.records["both"][:, 3:, 0], many.q[:, :-3, 0])
-    other = robot.simulate([0.7], controller=controller, duration=0.1, sensors=sensors, seed=43)
-    noise = other.records["noisy"] - other.q
+    moved = robot.simulate([0.7], controller=controller, duration=0.1, sensors=sensors, seed=43)
+    noise = moved.records["noisy"] - moved.q
     assert np.allclose(noise, (many.records["noisy"] - many.q)[3, :101], rtol=0.0, atol=1e-14)  # of any motion
 
     simulator = lw.Simulator(robot, controller=controller, batch=5, sensors=sensors, seed=40)
