@@ -9,6 +9,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
@@ -262,3 +263,10 @@ def test_selfcheck_table_of_exact_values_equals_mpmath() -> None:
         assert len({*points[:, 0]}) == elementary_table.POINTS and (signed or points.min() > 0.0)
         assert lower <= np.abs(points).min() and np.abs(points).max() <= upper
         assert [elementary_table.digits(name, *point) for point in points.tolist()] == [row[2] for row in rows]
+    x, y, exact = (
+        np.array(
+            [[float.fromhex(row[k]) if k < 2 else float(Fraction(row[k])) for row in rows] for rows in table.values()]
+        )
+        for k in range(3)
+    )
+    np.testing.assert_allclose(number_checks._values(x, y), exact, rtol=1e-14, atol=0.0)
