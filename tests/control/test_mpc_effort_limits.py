@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import linkwork as lw
 from helpers.constant_forces import constant_force_step
 from linkwork.compiler import kernel_code
+from linkwork.control.mpc.shooting_mpc import ShootingPlanner
 
 STEP = 0.05
 SLIDE = lw.joints.Prismatic((1, 0, 0))
@@ -180,16 +182,30 @@ def test_mpc_accepts_problems_that_constrain_motorless_joints_themselves() -> No
         turning.controller(actuators=["ball.wy"])
 
 
-@pytest.mark.slow(every=3)
-@pytest.mark.parametrize("friction", [0.0, 0.5])
-def test_mpc_torques_of_strongly_damped_joints_do_not_chatter(friction: float) -> None:
-    """A light sled with damping stops in 10 ms, and plans have steps of 50 ms."""
+def _sled(friction: float) -> tuple[Any, lw.TrajectoryProblem]:
     rail = lw.Joint.of(
         lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="sled", damping=5.0, friction=friction
     )
     robot: Any = lw.Robot.build("sled", rail, lw.Link("sled", mass=0.05))
     problem = lw.TrajectoryProblem(robot, num_steps=8, duration=0.4).add("torque", "least_squares", scale=1e-3)
     problem = problem.add("configuration", "least_squares", scale=10.0, target=[0.3], name="goal")
+    return robot, problem
+
+
+def test_mpc_plans_of_damped_joints_begin_where_half_a_step_ends_as_the_resistances_slow_it() -> None:
+    planner: Any = SimpleNamespace(robot=_sled(0.5)[0], step=0.05, _options={"passive": True})
+    q, half = np.array([[0.1], [0.2], [0.3]]), 0.025
+    for v, resistance in ((0.7, 5.0 * 0.7 + 0.5), (-0.02, 5.0 * 0.02 + 0.5), (0.0, 0.0)):
+        slowed = v / (1.0 + half * resistance / (0.05 * abs(v))) if v else 0.0
+        first = ShootingPlanner._first(planner, q, np.full((3, 1), v))
+        assert np.allclose(first + half * v, q + half * slowed, rtol=0.0, atol=1e-15)
+
+
+@pytest.mark.slow(every=3)
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_mpc_torques_of_strongly_damped_joints_do_not_chatter(friction: float) -> None:
+    """A light sled with damping stops in 10 ms, and plans have steps of 50 ms."""
+    robot, problem = _sled(friction)
     controller, state = problem.controller(solver="ilqr", period=0.05), (np.array([0.0]), np.array([0.0]))
     speeds = []
     for _ in range(24):
