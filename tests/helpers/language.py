@@ -153,13 +153,26 @@ def is_pronoun(name: str) -> bool:
     return all(word in PRONOUNS for word in name.lower().strip("_").split("_"))
 
 
+def nodes_of(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a tree, a body before its statements; faster than `ast.walk`, without operators."""
+    nodes = [tree]
+    for node in nodes:  # which grow
+        yield node
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if value.__class__ is list:
+                nodes += [x for x in value if isinstance(x, ast.AST)]
+            elif field not in ("ctx", "op") and isinstance(value, ast.AST):
+                nodes.append(value)
+
+
 def findings_in_module(path: Path) -> Iterator[str]:
     """Yield a line for each finding in a module's docstrings, names and messages."""
     where = path.relative_to(ROOT)
     for word in retired_words(path.stem):
         yield f"{where}: file: {word!r}"
     docstrings = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # a body comes before its statements
+    for node in nodes_of(ast.parse(path.read_text(encoding="utf-8"))):
         kind = KINDS.get(type(node))
         name = variable(node) if isinstance(node, ASSIGNED) else ""
         if name and is_pronoun(name):
