@@ -225,7 +225,7 @@ def test_meshes_of_included_sdf_models_are_named_relative_to_the_main_file(tmp_p
     assert [geometry.shape.uri for geometry in result] == ["parts/meshes/a.stl", "model://hand/b.stl"]  # type: ignore[attr-defined]
     write(tmp_path, home__main_sdf=include("model://hand"))
     result = read_sdf(tmp_path / "home" / "main.sdf", package_dirs=[tmp_path / "models"]).links[1].collisions
-    assert result[0].shape.uri == str(tmp_path / "models" / "hand" / "meshes" / "a.stl")  # type: ignore[attr-defined]
+    assert result[0].shape.uri == (tmp_path / "models/hand/meshes/a.stl").as_posix()  # type: ignore[attr-defined]
     mesh_name = first(one(INERTIAL + mesh.format("meshes/a.stl"))).collisions
     assert mesh_name[0].shape.uri == "meshes/a.stl"  # type: ignore[attr-defined]
 

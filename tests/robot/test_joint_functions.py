@@ -182,7 +182,7 @@ def test_constraint_wrenches_do_no_work_on_the_joints_motion(joint: lw.Joint) ->
     S, T = joint.motion_subspace(q), joint.constraint_wrench_subspace(q)
     assert T.shape == (SAMPLES, 6, 6 - joint.nv)
     near(np.swapaxes(T, -1, -2) @ S, np.zeros((SAMPLES, 6 - joint.nv, joint.nv)), within=1e-12)
-    for T_sample in T:
+    for T_sample in T if joint.nv < 6 else ():  # NumPy before 2.2 has no rank of an empty matrix
         assert np.linalg.matrix_rank(T_sample) == 6 - joint.nv
 
 
