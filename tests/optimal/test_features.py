@@ -144,7 +144,7 @@ def windows(robot, rng, contacts=(), variables=None):
     return PathWindow(robot.tree, lists, [TAU] * 4, 0.7, step_variables, contacts=contacts), path
 
 
-def test_dynamics_of_a_feature_window_equal_the_robots_functions():
+def test_torques_and_energies_in_features_equal_those_of_the_robot():
     """Torque, energy and momentum, with velocities by `Robot.difference`."""
     rng = np.random.default_rng(3)
     robot = lw.Robot(random_tree(rng, 6))

@@ -60,7 +60,7 @@ def slider():
     return lw.load("double_pendulum")
 
 
-def test_path_of_least_squares_of_accelerations_equals_the_normal_equations(slider):
+def test_path_of_least_acceleration_equals_the_solution_of_normal_equations(slider):
     """The reference is NumPy."""
     steps, tau = 10, 0.1
     problem = lw.TrajectoryProblem(slider, num_steps=steps, duration=steps * tau)

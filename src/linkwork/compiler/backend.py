@@ -41,9 +41,9 @@ class Lowered(Protocol):
         """
 
     def quick_texts(self, parts: Iterable[str]) -> list[Module]:
-        """Return modules of the same results for `Backend.quick`: texts, and functions that return objects.
+        """Return modules for `Backend.quick` with the same results, each a text or a function that returns objects.
 
-        It is called only for backends that are quick, or have a quick one.
+        It is called only for a backend that is quick, or that has a quick backend.
         """
 
 

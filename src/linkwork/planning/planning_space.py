@@ -183,7 +183,7 @@ class PlanningSpace(ConfigurationGeometry):
     def _edge_name(self, block: PairBlock) -> str:
         """Return the name of the kernel that checks edges for a block of pairs.
 
-        Other kernels than those of `Robot.is_motion_free` serve pairs that may not overlap.
+        Pairs that may not overlap have kernels without depths, other than those of `Robot.is_motion_free`.
         """
         name = f"is_motion_free {self.method}" if block.is_deep else f"is_motion_free {self.method} without depths"
         return name if block.each is None else f"{name} {EACH}"

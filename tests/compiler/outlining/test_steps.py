@@ -53,7 +53,7 @@ def test_outlining_splits_long_program_steps() -> None:
     assert len(parts) == 3 and max(len(step.values) for step in parts) <= steps._MAX_LENGTH
 
 
-def test_step_marks_without_instructions_in_between_define_no_steps() -> None:
+def test_consecutive_step_marks_without_instructions_define_no_step() -> None:
     assert steps_of(inputs(3), [0, 1, 3]) == []
     (step,) = steps_of([*inputs(1), Instruction(ADD, (0, 0))], [0, 0, 1, 1, 2])
     assert step.values == [1] and np.array_equal(step.operands, [0, 0])

@@ -113,8 +113,7 @@ def scene_array(caller: str, scene: Scene, capacities: tuple[tuple[SolidKind, in
     if scene.capacities != capacities:
         raise ValueError(
             f"{caller}: expected a scene of capacities {_describe(capacities)}, got "
-            f"{_describe(scene.capacities)}: make another "
-            f"of it"
+            f"{_describe(scene.capacities)}; create a new {caller.split()[0]} with this scene"
         )
     return np.concatenate([rows.ravel() for rows in scene.rows.values()]) if capacities else np.zeros(0)
 

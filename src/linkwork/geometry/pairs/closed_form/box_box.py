@@ -245,7 +245,7 @@ def _chosen(p: _Placed, code: Any) -> _Chosen:
 
 
 def _nearest(p: _Placed, axis: _Chosen) -> tuple[Vec3, Vec3]:
-    """Return the vector between the nearest points of separate boxes, and that on A."""
+    """Return the vector between the nearest points of separate boxes, and the nearest point of A."""
     # B's vertices against A
     corner = _nearest_corner(p.t, p.edges, p.h)
     inner = Vec3(*(clamp(x, most) for x, most in zip(corner, p.h, strict=True)))
