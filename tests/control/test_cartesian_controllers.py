@@ -215,6 +215,7 @@ def test_admittance_control_yields_to_a_measured_force_as_stated() -> None:
     assert np.allclose(carried[6:], h / (1.0 + h)) and np.allclose(carried[:6], h * carried[6:])
 
 
+@pytest.mark.slow(every=3)
 def test_hybrid_control_applies_the_desired_force_to_a_wall() -> None:
     """12 N along x while the tip moves up along the wall, without a measurement."""
     robot, h = _planar(), 1e-3

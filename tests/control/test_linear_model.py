@@ -64,6 +64,7 @@ def test_linear_model_of_a_cart_pole_has_the_textbooks_matrices_poles_and_freque
         model.frequency_response([0.0])
 
 
+@pytest.mark.slow(every=3)
 def test_lqr_of_the_cart_pole_satisfies_kalmans_identity() -> None:
     """|1 + K (iω − A)⁻¹ B|² = 1 + |G(iω)|², where the outputs y = G u have the cost yᵀy and u the cost u²."""
     model = _model()
@@ -76,6 +77,7 @@ def test_lqr_of_the_cart_pole_satisfies_kalmans_identity() -> None:
     assert np.allclose(np.abs(loop) ** 2, 1.0 + np.abs(cart) ** 2 + np.abs(angle) ** 2, rtol=1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_linear_models_can_be_converted_to_python_control_and_scipy() -> None:
     ct = pytest.importorskip("control", reason="python-control is not installed")
     model, omega = _model(outputs=["q"]), np.array([0.5, 3.0])

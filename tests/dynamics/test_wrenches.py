@@ -48,6 +48,7 @@ def pulled(tree, q, wrenches, axes):
     return sum(np.einsum("nij,ni->nj", J[frame], w) for frame, w in wrenches.items())
 
 
+@pytest.mark.slow(every=3)
 @every_moving_tree
 def test_external_wrenches_act_as_joint_forces_of_the_transposed_jacobian(tree):
     q, v, a = state(tree)

@@ -100,6 +100,7 @@ def test_observation_delay_shifts_all_entries_except_the_goal_and_the_last_actio
         assert np.array_equal(shown[..., 6:8], true[..., 6:8]) and np.array_equal(shown[..., 10:], true[..., 10:])
 
 
+@pytest.mark.slow(every=3)
 def test_a_random_push_equals_an_external_wrench_of_a_simulation() -> None:
     task = _endless(replace(TASKS["cart_pole"](), horizon=30))
     robot: Any = task.robot
@@ -285,6 +286,7 @@ def test_random_values_have_the_stated_distributions() -> None:
     assert stats.kstest(samples, "norm").pvalue > 1e-4 and len(set(samples.round(9))) == samples.size
 
 
+@pytest.mark.slow(every=3)
 def test_sensor_readings_of_environments_equal_those_of_simulations() -> None:
     """Without noise readings equal those of one long simulation; noise, bias, delay and resolution act on them."""
     base = TASKS["cart_pole"]()

@@ -82,6 +82,7 @@ def coal_shape(shape: dict, scale: float):
     return coal.Convex.convexHull(points, False, "Qt")
 
 
+@pytest.mark.slow(every=9)
 def test_distances_from_loaded_obstacles_equal_those_of_coal(tmp_path):
     rng = np.random.default_rng(64)
     for k, (unit, angle) in enumerate((u, a) for u in UNITS for a in ("rad", "deg")):
@@ -168,6 +169,7 @@ margin: {scene: 20, pairs: [[cup, table, 0]]}
 """
 
 
+@pytest.mark.slow(every=3)
 def test_objects_on_frames_pairs_and_margins_of_a_file_equal_those_set_in_python(tmp_path):
     arm = lw.load("arm7")
     (tmp_path / "cell.yaml").write_text(CELL)

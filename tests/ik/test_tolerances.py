@@ -55,6 +55,7 @@ def test_ik_reaches_poses_rotated_by_less_than_the_orientation_tolerance(locked:
         assert (np.abs(turns) < tolerance).all() and np.abs(turns).max() > 0.1, tolerance
 
 
+@pytest.mark.slow(every=3)
 def test_every_ik_solver_uses_the_tolerance() -> None:
     """Nearest configurations, postures, paths, several solutions, tasks, and calls in compiled functions."""
     locked = (JOINTS[-1],)

@@ -158,6 +158,7 @@ def test_residuals_of_unreachable_joint_poses_are_not_zero() -> None:
             assert np.max(np.abs(residuals), initial=0.0) >= 0.3 * missed - 1e-12, name
 
 
+@pytest.mark.slow(every=3)
 def test_residuals_after_an_unsuccessful_search_of_a_joint_configuration_are_not_zero() -> None:
     for name in ("composite-0", "helical"):
         joint = SEARCHED[name]
@@ -168,6 +169,7 @@ def test_residuals_after_an_unsuccessful_search_of_a_joint_configuration_are_not
         assert missed > 0.01 and np.max(np.abs(residuals)) >= 0.3 * missed, name
 
 
+@pytest.mark.slow(every=3)
 def test_nearest_joint_configurations_do_not_jump_between_revolutions() -> None:
     """Chains of hinges and slides at poses 1e-3 out of reach, 1e-6 apart: angles are close, and within half turns."""
     rng = np.random.default_rng(1)

@@ -97,6 +97,7 @@ def test_derivatives_of_constrained_inverse_dynamics_equal_finite_differences(ca
         np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-7 * size)
 
 
+@pytest.mark.slow(every=3)
 def test_directional_derivatives_of_constrained_inverse_dynamics_of_a_delta_robot_equal_differences():
     """Its matrices are so large that their code is loops and calls."""
     robot, rng = lw.load("delta"), np.random.default_rng(2)

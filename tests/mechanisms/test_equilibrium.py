@@ -10,6 +10,7 @@ from helpers.chains import chain, sagging
 from helpers.linkages import linkage
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("count", [6, 8])
 @pytest.mark.parametrize("is_hung", [True, False])
 def test_hanging_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, drawn):

@@ -20,6 +20,7 @@ def parts(robot, q):
     return M_inv, G, np.linalg.pinv(G @ M_inv @ G.T, rcond=1e-9)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("case", CASES)
 def test_impacts_project_velocities_onto_the_constraints(case):
     robot, q, v = CASES[case]()

@@ -66,6 +66,7 @@ def test_positions_at_known_arc_lengths_are_exact():
     assert np.abs(2.0**0.5 * (s + 0.3 * s * s) - length * (0.75 * t**2 - 0.25 * t**3)).max() < 3e-9
 
 
+@pytest.mark.slow(every=3)
 def test_jerk_limited_timing_of_straight_lines_has_the_duration_of_a_profile():
     cases = [
         (2.0, 1.0, 2.0, 8.0),  # all of seven phases

@@ -174,6 +174,7 @@ def test_resistance_of_joints_on_a_path_segment_equals_that_of_their_damping(rat
         assert np.isclose(fitting_share(tree, rates, [[at_rest]] * 3, limits, 1.0, 4.0), share**2, rtol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_friction_beyond_the_torque_limit_is_refused_by_timing():
     robot = _slider(friction=1.2 * LIMIT)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")

@@ -33,6 +33,7 @@ def _riccati(mass: float, steps: int, duration: float, weights: tuple[float, flo
     return 0.5 * float(P[0, 0])
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("steps", [20, 50])
 def test_linear_quadratic_problems_have_the_cost_of_the_riccati_equation(steps: int) -> None:
     for mass, weights, terminal in (

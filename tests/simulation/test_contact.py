@@ -162,6 +162,7 @@ def test_sticking_points_creep_at_a_thousandth_of_the_velocity_that_gravity_adds
         assert abs(v[2]) < 1e-9 * G
 
 
+@pytest.mark.slow(every=3)
 def test_simulated_ball_slides_until_it_rolls_at_five_sevenths_of_its_speed():
     """A ball that is thrown along the ground slides until it rolls, then at 5/7 of its speed, whatever the friction."""
     ball = thing(lw.shapes.Sphere(0.1))

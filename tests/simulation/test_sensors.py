@@ -162,6 +162,7 @@ def test_encoders_of_coupled_and_loop_joints_read_their_own_joint():
             robot.simulate(start, duration=0.01, sensors={"s": Encoder(joint, of=of)})
 
 
+@pytest.mark.slow(every=3)
 def test_forces_read_by_sensors_have_errors_of_second_order_at_the_middle_of_a_step():
     robot, errors = pendulum(), []
     for h in (0.01, 0.005):

@@ -86,6 +86,7 @@ def test_simulated_tops_conserve_energy_with_and_without_joint_friction():
     assert energy_error(robot, q, v, duration=4.0, record_every=10, controller=lambda t, q, v: none) < 1e-5
 
 
+@pytest.mark.slow(every=3)
 def test_rotations_too_large_for_a_simulation_method_are_reported():
     """MuJoCo's steps have inertial forces of their start; an unbalanced rotor needs shorter steps."""
     robot, q, v = top(300.0)

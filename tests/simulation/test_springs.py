@@ -159,6 +159,7 @@ def test_springs_that_parameters_make_too_stiff_cause_a_warning():
     assert simulator.step().q.shape == (0, 7)
 
 
+@pytest.mark.slow(every=3)
 def test_springs_of_joints_that_turn_past_half_a_revolution_cause_a_warning():
     """A body that turns at 6 rad/s about z: in a tree, as its values are parameters, and with a joint as a loop."""
     link = lw.Link("body", mass=1.0, inertia=(0.1, 0.2, 0.3))

@@ -26,6 +26,7 @@ def _frame(tab):
     return frame
 
 
+@pytest.mark.slow(every=9)
 def test_notebook_shows_a_robot_as_a_picture(browser):
     robot = lw.load("arm7")
     tab = browser.open(NOTEBOOK.format(robot._repr_html_()))
@@ -109,6 +110,7 @@ def test_notebook_shows_missing_meshes_as_placeholders_without_a_warning(tmp_pat
     assert re.search(r"<iframe srcdoc=", html) and "missing.stl" in html
 
 
+@pytest.mark.slow(every=3)
 def test_notebook_shows_results(browser):
     robot = lw.load("double_pendulum")
     motion = robot.spline([0.0, 0.5, 1.0], [[0.0, 0.0], [1.0, -0.5], [0.4, 0.3]])

@@ -77,6 +77,7 @@ def test_slider_of_the_html_page_moves_its_links(browser, tmp_path):
         np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q), atol=1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_sliders_of_the_html_page_for_quaternions_move_along_a_velocity(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(2), 1, types=[Floating]))
     q = wave(robot, 1)
@@ -154,6 +155,7 @@ def test_motors_move_less_than_other_joints_when_the_html_page_closes_loops(brow
         assert np.abs(robot.constraint_error(q)).max() < 1e-7
 
 
+@pytest.mark.slow(every=3)
 def test_html_page_offers_named_configurations(browser, tmp_path):
     robot = lw.load("double_pendulum").with_named_configuration("<b>up</b>", [3.0, 0.25])
     tab = opened(browser, robot_document(robot, np.zeros((1, 1, 2))), tmp_path)
@@ -164,6 +166,7 @@ def test_html_page_offers_named_configurations(browser, tmp_path):
     assert tab.evaluate("window.linkwork.q()") == [3.0, -0.5]
 
 
+@pytest.mark.slow(every=3)
 def test_html_page_draws_textures_upright(browser, tmp_path):
     image = pytest.importorskip("PIL.Image")
     colors = np.array([[[255, 0, 0], [0, 160, 0]], [[0, 0, 255], [250, 250, 0]]], dtype="u1")
@@ -181,6 +184,7 @@ def test_html_page_draws_textures_upright(browser, tmp_path):
     assert dominant == [[True, False, False], [False, True, False], [False, False, True], [True, True, False]]
 
 
+@pytest.mark.slow(every=3)
 def test_slider_of_the_html_page_stops_where_the_loop_cannot_close(browser, tmp_path):
     robot = lw.load("fourbar")
     start = np.asarray(robot.neutral())
@@ -243,6 +247,7 @@ def test_time_bar_of_the_html_page_plays_and_pauses(browser, tmp_path):
     assert not tab.evaluate("window.linkwork.playing")
 
 
+@pytest.mark.slow(every=3)
 def test_step_buttons_of_the_html_page_pass_frames_of_equal_times(browser, tmp_path):
     robot = lw.load("double_pendulum")
     document = replace(robot_document(robot, wave(robot, 4)), times=np.array([0.0, 1.0, 1.0, 2.0]))
@@ -255,6 +260,7 @@ def test_step_buttons_of_the_html_page_pass_frames_of_equal_times(browser, tmp_p
     assert frames == [2, 1, 0, 0, 1, 2, 3, 3]
 
 
+@pytest.mark.slow(every=9)
 def test_html_page_shows_layers_labels_plots_and_notes(browser, tmp_path):
     document = everything(lw.load("arm6"))
     tab = opened(browser, document, tmp_path, size=(1100, 800))
@@ -292,6 +298,7 @@ def test_html_page_shows_layers_labels_plots_and_notes(browser, tmp_path):
     assert page.locator(".joint .unit").first.text_content() == "°"
 
 
+@pytest.mark.slow(every=3)
 def test_camera_of_the_html_page_rotates_and_clicks_select_links(browser, tmp_path):
     robot = lw.load("arm7")
     tab = opened(browser, robot_document(robot, np.zeros((1, 1, robot.nq))), tmp_path)
@@ -349,6 +356,7 @@ def test_html_page_shows_names_with_markup_as_text(browser, tmp_path):
     tab.console_errors.clear()
 
 
+@pytest.mark.slow(every=3)
 def test_html_page_draws_empty_scenes_in_narrow_windows(browser, tmp_path):
     empty = SceneDocument("nothing", np.zeros(1))
     tab = opened(browser, empty, tmp_path, size=(360, 400), color_scheme="dark")
