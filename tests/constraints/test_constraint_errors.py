@@ -59,8 +59,8 @@ BAD = (
     (lambda: lw.constraints.PolynomialCoupling("a", "b", (0.0, 1.0), unit="deg"), ValueError, "unit: expected"),
     (lambda: lw.constraints.Coupling(("elbow",), 3.0), TypeError, "a function of them"),
     (lambda: lw.constraints.Prescribed("elbow"), TypeError, "Prescribed: motion"),
-    (lambda: lw.constraints.Prescribed(motion=lambda t: t), ValueError, "expected a joint or point"),
-    (lambda: lw.constraints.Prescribed("elbow", lambda t: t, point="p"), ValueError, "expected a joint or point"),
+    (lambda: lw.constraints.Prescribed(motion=lambda t: t), ValueError, "expected either a joint or a point"),
+    (lambda: lw.constraints.Prescribed("elbow", lambda t: t, point="p"), ValueError, "expected either a joint or a point"),
     (lambda: lw.constraints.Prescribed(point="p", motion=lambda t: t, axes="xx"), ValueError, "axes"),
     (lambda: lw.constraints.Prescribed(point="p", motion=lambda t: t), ValueError, "expected 3 numbers, got 1"),
 )

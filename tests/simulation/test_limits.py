@@ -11,7 +11,8 @@ import linkwork as lw
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.model.limited_coordinates import limited_coordinates, limited_values
 from linkwork.simulation import JointStops
-from linkwork.simulation.rollout import simulated_dynamics
+from linkwork.simulation.rollout import step_program
+from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 
 G = 9.81
 
@@ -199,20 +200,20 @@ def test_joint_limits_hold_in_simulations_with_loops():
 
 def test_time_steps_of_a_mechanism_far_from_its_limits_solve_no_program(monkeypatch):
     """A rocker that turns towards its limit, in steps from where it is far to where it is beyond."""
-    robot, solved, contact_velocities = lw.load("fourbar"), [], simulated_dynamics.contact_velocities
+    robot, solved, contact_velocities = lw.load("fourbar"), [], step_program.contact_velocities
 
     def counted(*arguments):
         solved.append(arguments)
         return contact_velocities(*arguments)
 
-    monkeypatch.setattr(simulated_dynamics, "contact_velocities", counted)
+    monkeypatch.setattr(step_program, "contact_velocities", counted)
     rocker, start = robot.v_names.index("rocker_hinge"), robot.assemble(robot.neutral()).q
     unit = robot.project_velocity(start, np.eye(robot.nv)[rocker])
-    dynamics = simulated_dynamics.SimulatedDynamics(robot, {}, "semi_implicit_euler", True, 1e-3)
+    dynamics = SimulatedDynamics(robot, {}, "semi_implicit_euler", True, 1e-3)
     counts, ends = [], []
     for speed in (1.0, 100.0, -1000.0, 2000.0):
         v = (speed / unit[rocker] * unit).tolist()
-        ends.append(dynamics.touching(None, 0.0, start.tolist(), v, [0.0] * robot.nv)[0][rocker])
+        ends.append(step_program.program_step(dynamics, None, 0.0, start.tolist(), v, [0.0] * robot.nv)[0][rocker])
         counts.append(len(solved))
     assert counts == [0, 0, 1, 2]
     assert np.abs(ends).max() < robot.upper[rocker] + 1e-6 < 2.0

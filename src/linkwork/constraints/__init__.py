@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from linkwork.constraints.frame_constraints import CenterOfMass as CenterOfMass
     from linkwork.constraints.frame_constraints import Parallel as Parallel
     from linkwork.constraints.frame_constraints import Weld as Weld
+    from linkwork.constraints.function_constraints import Holonomic as Holonomic
+    from linkwork.constraints.function_constraints import Pfaffian as Pfaffian
+    from linkwork.constraints.function_constraints import StateQuery as StateQuery
     from linkwork.constraints.loop_joint import LoopJoint as LoopJoint
     from linkwork.constraints.nonholonomic import BallRolling as BallRolling
     from linkwork.constraints.nonholonomic import KnifeEdge as KnifeEdge
@@ -37,9 +40,6 @@ if TYPE_CHECKING:
     from linkwork.constraints.point_constraints import PointOnPlane as PointOnPlane
     from linkwork.constraints.point_constraints import PointOnSurface as PointOnSurface
     from linkwork.constraints.prescribed_motion import Prescribed as Prescribed
-    from linkwork.constraints.user_functions import Holonomic as Holonomic
-    from linkwork.constraints.user_functions import Pfaffian as Pfaffian
-    from linkwork.constraints.user_functions import StateQuery as StateQuery
 
 
 if not TYPE_CHECKING:
@@ -53,10 +53,10 @@ if not TYPE_CHECKING:
             "linkwork.constraints.curve": "Curve",
             "linkwork.constraints.curve_couplings": "CurveCoupling PolynomialCoupling",
             "linkwork.constraints.frame_constraints": "Angle Ball CenterOfMass Parallel Weld",
+            "linkwork.constraints.function_constraints": "Holonomic Pfaffian StateQuery",
             "linkwork.constraints.loop_joint": "LoopJoint",
             "linkwork.constraints.nonholonomic": "BallRolling KnifeEdge NoSlip Rolling RollingContact",
             "linkwork.constraints.point_constraints": "Distance PointOnCurve PointOnLine PointOnPlane PointOnSurface",
             "linkwork.constraints.prescribed_motion": "Prescribed",
-            "linkwork.constraints.user_functions": "Holonomic Pfaffian StateQuery",
         },
     )

@@ -6,11 +6,11 @@ from linkwork.constraints.constraint import Constraint
 from linkwork.constraints.couplings import Belt, Coupling, Gear, Rack, Screw
 from linkwork.constraints.curve_couplings import CurveCoupling, PolynomialCoupling
 from linkwork.constraints.frame_constraints import Angle, Ball, CenterOfMass, Parallel, Weld
+from linkwork.constraints.function_constraints import Holonomic, Pfaffian
 from linkwork.constraints.loop_joint import LoopJoint
 from linkwork.constraints.nonholonomic import BallRolling, KnifeEdge, NoSlip, Rolling, RollingContact
 from linkwork.constraints.point_constraints import Distance, PointOnCurve, PointOnLine, PointOnPlane, PointOnSurface
 from linkwork.constraints.prescribed_motion import Prescribed
-from linkwork.constraints.user_functions import Holonomic, Pfaffian
 
 __all__ = ["ALL"]
 

@@ -18,14 +18,8 @@ from linkwork.expr.arrays.pytree import (
     tree_map,
 )
 from linkwork.expr.control.branch_and_call_instructions import Choice, Subroutine
-from linkwork.expr.control.closure_conversion import (
-    FlatValue,
-    close_over,
-    close_since,
-    function_label,
-    graph_of,
-    inner_symbols,
-)
+from linkwork.expr.control.closure_conversion import close_over, close_since, function_label, graph_of, inner_symbols
+from linkwork.expr.control.flat_values import FlatValue
 from linkwork.expr.control.numeric_loops import call_argument, is_element_batch, select_samples, truth_of_condition
 from linkwork.expr.scalar.symbol import Graph, Symbol
 

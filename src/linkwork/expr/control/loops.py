@@ -22,7 +22,8 @@ from linkwork.expr.arrays.pytree import (
     unflatten,
 )
 from linkwork.expr.arrays.symbol_array import object_array
-from linkwork.expr.control.closure_conversion import FlatValue, close_over, function_label, graph_of, inner_symbols
+from linkwork.expr.control.closure_conversion import close_over, function_label, graph_of, inner_symbols
+from linkwork.expr.control.flat_values import FlatValue
 from linkwork.expr.control.loop_instruction import Loop
 from linkwork.expr.control.numeric_loops import (
     call_argument,

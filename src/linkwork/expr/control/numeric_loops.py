@@ -24,7 +24,8 @@ from linkwork.expr.arrays.pytree import (
     tree_map,
 )
 from linkwork.expr.arrays.symbol_array import object_array
-from linkwork.expr.control.closure_conversion import FlatValue, function_label, graph_of, is_truth
+from linkwork.expr.control.closure_conversion import function_label, graph_of
+from linkwork.expr.control.flat_values import FlatValue, is_truth
 from linkwork.expr.control.loop_instruction import DONE, NOT_A_NUMBER, OUT_OF_ITERATIONS
 from linkwork.expr.scalar.functions import where
 from linkwork.expr.scalar.symbol import Graph, Symbol

@@ -13,7 +13,8 @@ from linkwork.expr.arrays.pytree import Leaf, flatten, unflatten
 from linkwork.expr.arrays.symbol_array import floats, object_array
 from linkwork.expr.autodiff.graph_derivative import is_zero
 from linkwork.expr.autodiff.masked_terms import flagged, is_conditional, masked, terms_of_body
-from linkwork.expr.control.closure_conversion import graph_of, is_truth
+from linkwork.expr.control.closure_conversion import graph_of
+from linkwork.expr.control.flat_values import is_truth
 from linkwork.expr.scalar.functions import and_, eq, floor, fmax, fmin, le, lt
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation

@@ -12,7 +12,8 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import source_of
 from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
-from linkwork.constraints.user_functions import StateQuery, refuse_pickling
+from linkwork.constraints.function_constraints import StateQuery
+from linkwork.constraints.user_functions import refuse_pickling
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.algorithms.defaults import TOLERANCE
 from linkwork.ik.tasks.task import Scalars, Task, TaskKinematics, TaskTarget

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import source_of
 from linkwork._util.validation import as_float_array, integer, names
-from linkwork.constraints.user_functions import StateQuery
+from linkwork.constraints.function_constraints import StateQuery
 from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent

@@ -34,6 +34,7 @@ from linkwork.simulation.rollout.event_derivatives import replayed
 from linkwork.simulation.rollout.plausible_values import PlausibleValues, total
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
 from linkwork.simulation.rollout.step_division import PartOfStep, divided, is_solved
+from linkwork.simulation.rollout.step_program import program_step
 from linkwork.simulation.sensors.sensor_readings import sensed
 from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 from linkwork.simulation.simulation_spec import (
@@ -164,8 +165,8 @@ def rolled(
         def part_of(t: Any, q: Any, v: Any, part: Any, passes: Any = True) -> tuple[Any, Any, Any]:
             moving = replace(acting, h=part, span=width, passes=passes)
             if bounded:
-                q, v, pushed, pressed, residual, limit_forces, gaps = moving.touching(
-                    contacts, t, list(q), list(v), tau
+                q, v, pushed, pressed, residual, limit_forces, gaps = program_step(
+                    moving, contacts, t, list(q), list(v), tau
                 )
                 return q, v, (array(pushed), pressed, residual, limit_forces, array(gaps) if watching else ())
             end, rates = method.step(moving.system(tau), t, list(q), list(v), part)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,23 +14,15 @@ from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_ene
 from linkwork.dynamics.algorithms.passive_joint_forces import armature, gyroscopic_force
 from linkwork.dynamics.singular_inertia import SINGULAR_INERTIA
 from linkwork.expr.arrays.symbol_array import array
-from linkwork.expr.control import cond
-from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.expr.scalar.functions import and_, fabs, lt, not_, or_, where
+from linkwork.expr.linalg.sparse_dot import is_zero
+from linkwork.expr.scalar.functions import and_, fabs, lt, not_, where
 from linkwork.kernels.function_request import read_request
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
 from linkwork.simulation.algorithms import METHODS, MotionSystem
-from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
-from linkwork.simulation.algorithms.contact.contact_terms import (
-    ContactAt,
-    Interval,
-    StepScale,
-    with_free_normal,
-)
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
-from linkwork.simulation.algorithms.inertial_forces import added_by_spins, coasted, rotates_freely, spin_solve
+from linkwork.simulation.algorithms.inertial_forces import added_by_spins, rotates_freely, spin_solve
 from linkwork.simulation.algorithms.ode_system import StepForces
 from linkwork.simulation.algorithms.passive_resistance import (
     PassiveResistance,
@@ -39,12 +30,9 @@ from linkwork.simulation.algorithms.passive_resistance import (
     has_friction,
     joint_resistances,
 )
-from linkwork.simulation.algorithms.rattle_step import RattleStep
 from linkwork.simulation.algorithms.singular_passage import SingularPassage
-from linkwork.simulation.algorithms.step_energy import ProgramEnergy
-from linkwork.simulation.contacts.contact_set import ContactSet, in_world
-from linkwork.simulation.contacts.penetration_depth import rigid_gaps
-from linkwork.simulation.joint_limits import JointStops, dry_intervals, joint_limits, servo_intervals
+from linkwork.simulation.contacts.contact_set import ContactSet
+from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.rollout.spring_steps import (
     IndependentInertias,
     SpringRates,
@@ -54,7 +42,6 @@ from linkwork.simulation.rollout.spring_steps import (
     sampled_rates,
     spring_shares,
 )
-from linkwork.simulation.rollout.step_program import SolvedStep, changes, is_near, reaches, unloaded
 from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
@@ -136,7 +123,7 @@ class SimulatedDynamics:
         acting = {"passive": self.passive, "friction": self.friction}
 
         def pushed(q: Scalars, v: Scalars, tau: Scalars = tau) -> Any:
-            result = self._stopped(tau, q, v)
+            result = self.acting_forces(tau, q, v)
             if self.contacts is None:
                 return array(result)
             more, _ = self.contacts.compliant(moving, array(list(q)), v)
@@ -201,7 +188,7 @@ class SimulatedDynamics:
         damping = [0.0 if is_zero(d) else where(lt(fabs(f), most), d, 0.0) for f, d, most in each]
         return replace(self, servos=replace(servos, damping=damping)), tau
 
-    def _stopped(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
+    def acting_forces(self, tau: Scalars, q: Scalars, v: Scalars) -> list[Any]:
         """Return the joint forces τ (nv) plus those of external wrenches and of compliant stops."""
         result = list(tau)
         if self.wrenches:
@@ -279,7 +266,7 @@ class SimulatedDynamics:
                 return list(moving.forward_dynamics(at, rates, constant_forces))
             (extra, rows), passive_forces = self._resisting(moving, q, v)
             forces = array(
-                self._less_rotors([a + b for a, b in zip(constant_forces, passive_forces, strict=True)], q, v)
+                self.less_rotors([a + b for a, b in zip(constant_forces, passive_forces, strict=True)], q, v)
             )
             if not rows and added is None and not tree.has_couplings:
                 joints = self.robot.without_force_elements() if self.robot.force_elements else self.robot
@@ -291,7 +278,7 @@ class SimulatedDynamics:
                 return list(
                     alone.forward_dynamics(at, rates, forces, passive=True)
                 )  # other passive forces are in `forces`
-            self._refuse_singular(moving, extra or zeros, rows)
+            self.refuse_singular(moving, extra or zeros, rows)
             M = with_resistance([list(row) for row in moving.mass_matrix(at, passive=self.passive)], rows, extra)
             accelerating = list(forces - moving.bias_force(at, rates))
             if added is None:
@@ -300,7 +287,7 @@ class SimulatedDynamics:
 
         return acceleration
 
-    def _refuse_singular(self, moving: Any, extra: Scalars = (), rows: Sequence[Any] = ()) -> None:
+    def refuse_singular(self, moving: Any, extra: Scalars = (), rows: Sequence[Any] = ()) -> None:
         """Raise SingularInertiaError if M is singular everywhere for joints without the resistance ``extra`` (nv)."""
         if not rows:
             tree = self.robot.tree
@@ -323,145 +310,12 @@ class SimulatedDynamics:
         ]
         return Resistance(extra, []), resistance.forces(q, v)
 
-    def _less_rotors(self, forces: Scalars, q: Scalars, v: Scalars) -> list[Any]:
+    def less_rotors(self, forces: Scalars, q: Scalars, v: Scalars) -> list[Any]:
         """Return forces (nv) less the gyroscopic forces of armature."""
         if not self.passive:
             return list(forces)
         rotors = rotor_force(self.moving.tree, q, v, not METHODS[self.method].as_mujoco)
         return [a if is_zero(b) else a - b for a, b in zip(forces, rotors, strict=True)]
-
-    def touching(
-        self, contacts: ContactSet | None, t: Any, q: Scalars, v: Scalars, tau: Scalars | ServoForces
-    ) -> tuple[list[Any], list[Any], list[Any], Any, Any, Any, list[Any]]:
-        """Return the result of a step that solves one program, with contacts, joint limits, servos and constraints.
-
-        The program also has dry friction that sticks.  The result is q, v, the joint forces, each point's force in the
-        world's axes (points, 3), the residual, the forces of the rows of constraints (nc), and the gaps [m] of
-        contacts at the start of the step, inf for soft ones.
-        """
-        moving, h = self.moving, self.h
-        at = array(list(q))
-        scale = StepScale.of(self.robot.tree, moving.tree.gravity, h)  # lengths without parameters
-        pushed = [0.0] * self.robot.nv if isinstance(tau, ServoForces) else list(tau)
-        candidates = [] if contacts is None else contacts.candidates(moving, at)
-        touching = [candidate.at(moving, at) for candidate in candidates]
-        step = RattleStep(self.system(pushed), t, q, v, h) if self.robot.constraints else None
-        solved = partial(self._bounded_step, step, q, v, tau, touching, scale)
-        if step is None or isinstance(tau, ServoForces) or self.sticks or self.closely:
-            result = solved()
-        else:
-            near = is_near(step, self._stops(np.eye(self.robot.nv).tolist(), q, scale), touching)
-            result = cond(near, solved, partial(unloaded, step, pushed, touching))
-        w, end = list(result.w), list(result.end)
-        pressed = [
-            in_world(candidate.axes, list(force)) for candidate, force in zip(candidates, result.pressed, strict=True)
-        ]
-        tied = list(result.tied)
-        if step is None:
-            rates = w
-        else:
-            end, rates, impulses = step.bounded(w, end, result.energy)
-            tied = [where(result.energy.acts, a, 0.0) + b * (1.0 / h) for a, b in zip(tied, impulses, strict=True)]
-        forces = array(pressed) if pressed else (), result.residual, array(tied) if tied else ()
-        return end, rates, list(result.tau), *forces, rigid_gaps(candidates)
-
-    def _stops(self, A: Sequence[Scalars], q: Scalars, scale: StepScale) -> list[Interval]:
-        """Return the bounded impulses of position limits that the step's program has; A is the mass matrix."""
-        is_held = self.limits is None or self.limits == "held"
-        return joint_limits(self.moving, A, q, self.h, scale) if is_held else []
-
-    def _bounded_step(
-        self,
-        step: RattleStep | None,
-        q: Scalars,
-        v: Scalars,
-        tau: Scalars | ServoForces,
-        touching: Sequence[ContactAt],
-        scale: StepScale,
-    ) -> SolvedStep:
-        """Return the solution of the step's program; ``step`` is that of a robot with constraints."""
-        moving, h, n = self.moving, self.h, self.robot.nv
-        M = moving.mass_matrix(array(list(q)), passive=self.passive)
-        A = [[M[i, j] for j in range(i + 1)] for i in range(n)]
-        joint_forces = [0.0] * n if isinstance(tau, ServoForces) else list(tau)
-        resistance = self.resistance(moving)
-        if step is not None:  # constraints may determine velocities that move no inertia
-            A = with_resistance(A, step.resisted[0].rows, step.resisted[0].diagonal)
-            apart = [a - b for a, b in zip(step.driven, v, strict=True)]
-            push = [dot([A[max(i, k)][min(i, k)] for k in range(n)], apart) for i in range(n)]
-            change: Callable[[Scalars], list[Any]] = step.change
-        else:
-            v, A, push, change = self._coasting(moving, resistance, q, v, A, joint_forces)
-        intervals = servo_intervals(moving, tau, A, q, h) if isinstance(tau, ServoForces) else []
-        driven = [interval.row.index(1.0) for interval in intervals]
-        stops = self._stops(A, q, scale)
-        intervals += stops
-        if self.sticks:
-            intervals += dry_intervals(resistance.dry_rows(q, v), self.law, A, h)
-        closing, before = [] if step is None else step.intervals(A), len(intervals)
-        intervals += [interval for joint in closing for interval in joint.intervals]
-        if step is not None:
-            touching = [with_free_normal(contact, step.mobilities(contact.J[2]), scale) for contact in touching]
-        else:  # a floating body moves freely with its limbs
-            touching = [
-                with_free_normal(contact, (), scale) if contact.limb is None else contact for contact in touching
-            ]
-        result = contact_velocities(A, v, push, touching, intervals, h, scale, change, self.closely)
-        w = [where(lt(result.residual, 1.0), x, math.inf) for x in result.v]  # an unsolved step becomes non-finite
-        per = 1.0 / h
-        for k, impulse in zip(driven, result.pushes, strict=False):
-            joint_forces[k] = impulse / h  # the exact quotient, so forces are within their limits to the bit
-        pressed = [[x * per for x in gamma] for gamma in result.impulses]
-        pulls = iter(result.pushes[before:])
-        tied = [x * per for rows in closing for x in rows.impulses([next(pulls) for _ in rows.intervals])]
-        energy = ProgramEnergy(False, False, [])
-        if step is None:
-            end, w = flown(moving.tree, q, w, h, armature=self.passive)
-        else:
-            rows = [
-                *(interval.row for interval in intervals[:before]),
-                *(row for contact in touching for row in contact.J),
-            ]
-            bounded = [*result.pushes[:before], *(x for gamma in result.impulses for x in gamma)]
-            acts = changes(rows, bounded, [row[k] for k, row in enumerate(A)], v)
-            acts = or_(acts, reaches(self.robot.tree, stops, touching, step.unbounded.w, h))
-            w, end, energy = step.moved(w, acts)
-        return SolvedStep(w, end, energy, joint_forces, pressed, tied, result.residual).arrays
-
-    def _coasting(
-        self, moving: Any, resistance: PassiveResistance, q: Scalars, v: Scalars, M: list[list[Any]], tau: Scalars
-    ) -> tuple[Scalars, list[list[Any]], list[Any], Callable[[Scalars], list[Any]]]:
-        """Return the data of a tree's program: the velocity v, the matrix A, and the impulse p of all forces.
-
-        The last result is a function of w that computes A (w − v) − p.
-        """
-        h, at, rates = self.h, array(list(q)), array(pushed_rates(moving.tree, v, armature=self.passive))
-        (diagonal, rows), passive_forces = resistance.semi_implicit(q, v)
-        extra = diagonal or [0.0] * self.robot.nv
-        A = with_resistance(M, rows, extra)
-        pushed = self._less_rotors([a + b for a, b in zip(self._stopped(tau, q, v), passive_forces, strict=True)], q, v)
-        self._refuse_singular(moving, extra, rows)
-        if self.spins:
-            if self.passive:
-                coasting = gyroscopic_force(moving.tree, q, list(rates))
-                pushed = [a if is_zero(b) else a + b for a, b in zip(pushed, coasting, strict=True)]
-            v, rates = coasted(moving, A, q, v, rates, h, self.passive), array([0.0] * self.robot.nv)
-        more = extra
-        if self.passive:
-            more = [m + e for m, e in zip(armature(moving.tree), extra, strict=True)]
-
-        def change(w: Scalars) -> list[Any]:
-            """Return A (w − v) − p by inverse dynamics, whose derivative costs less than that of the mass matrix."""
-            apart = [x - y for x, y in zip(w, v, strict=True)]
-            moved = moving.inverse_dynamics(at, rates, array([x / h for x in apart]))
-            result = [h * (f - p) + m * x for f, m, x, p in zip(moved, more, apart, pushed, strict=True)]
-            for row, c in rows:
-                push = c * dot(row, apart)
-                result = [a if is_zero(r) else a + push * r for a, r in zip(result, row, strict=True)]
-            return result
-
-        bias = moving.bias_force(at, rates)
-        return v, A, [h * (a - b) for a, b in zip(pushed, bias, strict=True)], change
 
     def _by_action(self, moving: Any, acceleration: Any, pushed: Callable[..., Any]) -> MotionSystem:
         """Return the equations for variational methods: discrete momenta, and all forces except gravity."""
