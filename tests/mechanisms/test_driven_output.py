@@ -10,6 +10,7 @@ import pytest
 
 import linkwork as lw
 from helpers.cut_four_bar import four_bar
+from linkwork.mechanisms.assembly.reactions import undetermined_pins
 
 ANGLES = np.linspace(0.8, 0.8 + 2 * np.pi, 73)
 
@@ -381,3 +382,48 @@ def test_text_of_reactions_is_a_table_of_the_largest_forces():
     batch = robot.drive_mechanism({"A": np.stack([ANGLES[:3], ANGLES[8:11]])}).reactions()
     assert batch.constraint_forces.shape == (2, 3, 2)
     assert ", " in repr(batch).splitlines()[2]  # a state is the motion and its state
+
+
+def parallel_cranks(count):
+    """Return a plate on parallel cranks A0, A1, ... with pins B0, B1, ..., which carries an arm on a pin E."""
+    joint, z = lw.Joint.of, lw.joints.Revolute("z")
+
+    def bar(name):
+        return lw.Link(name, mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.01, 0.01, 0.01))
+
+    parts = [bar("b0"), bar("plate"), joint(z, name="A0", parent="world", child="b0")]
+    parts += [joint(z, name="B0", parent="b0", child="plate", placement=(0.3, 0.0, 0.0))]
+    for k in range(1, count):
+        parts += [bar(f"b{k}")]
+        parts += [joint(z, name=f"A{k}", parent="world", child=f"b{k}", placement=(0.2 * k, 0.0, 0.0))]
+    parts += [bar("arm"), joint(z, name="E", parent="plate", child="arm", placement=(0.5, 0.0, 0.0))]
+    robot = lw.Robot.build("parallel", *parts, gravity=(0.0, -9.81, 0.0))
+    for k in range(1, count):
+        robot = robot.with_frame(f"t{k}", f"b{k}", (0.3, 0.0, 0.0)).with_frame(f"p{k}", "plate", (0.2 * k, 0.0, 0.0))
+        robot = robot.with_constraints(lw.constraints.LoopJoint(f"B{k}", z, f"p{k}", f"t{k}"))
+    return robot
+
+
+def test_pins_of_overconstrained_mechanisms_are_named_in_the_text_of_their_forces():
+    named = {}
+    for count in (2, 3):
+        robot = parallel_cranks(count)
+        motion = robot.drive_mechanism({"A0": np.linspace(0.8, 1.2, 4), "E": np.zeros(4)})
+        named[count] = motion.undetermined_pins
+        loads = motion.reactions()
+        assert loads.undetermined_pins == named[count]
+        assert ("depend on tolerances" in repr(loads)) == bool(named[count])
+        # the sizes of the in-plane components that are arbitrary, by an independent kernel
+        arbitrary = robot.joint_wrench_indeterminacy(motion.q[1])[:, 3:5].max(axis=1) > 1e-6
+        names = [joint.name for joint in robot.joints]
+        assert {name for name, x in zip(names, arbitrary, strict=True) if x} == set(names) & set(named[count])
+    assert named[2] == () and set(named[3]) == {"A0", "B0", "A1", "A2", "B1", "B2"}
+    restored = pickle.loads(pickle.dumps(loads))
+    assert restored.undetermined_pins == named[3] and repr(restored) == repr(loads)
+
+
+@pytest.mark.slow(every=9)
+@pytest.mark.parametrize("name", ["fourbar", "delta", "jansen_leg", "double_wishbone", "leg"])
+def test_pins_of_bundled_mechanisms_are_determined_in_the_plane_of_each_loop(name):
+    robot = lw.load(name)
+    assert undetermined_pins(robot, robot.assemble().q) == ()

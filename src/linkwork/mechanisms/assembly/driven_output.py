@@ -12,13 +12,18 @@ from numpy.typing import ArrayLike
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.plotting import label_time, lines_by_unit, new_axes, plot_lines, quantity_label
-from linkwork._util.validation import finite_array, floats, names, shown
-from linkwork.errors import UnderactuatedError, UnknownNameError
-from linkwork.kernels.function_request import read_request
+from linkwork._util.validation import finite_array, names, shown
+from linkwork.errors import UnderactuatedError
 from linkwork.kernels.robot_base import Axes, Wrenches
 from linkwork.mechanisms.assembly.continuation import SINGULAR_SLACK
-from linkwork.mechanisms.assembly.reactions import ForceLabels, Reactions
-from linkwork.mechanisms.assembly.state_inputs import VariedRobot
+from linkwork.mechanisms.assembly.reactions import (
+    ForceLabels,
+    Reactions,
+    frames_of_wrenches,
+    read_wrenches,
+    undetermined_pins,
+)
+from linkwork.mechanisms.assembly.state_inputs import VariedRobot, robot_with
 from linkwork.model.coordinate_names import AXES, units_of
 from linkwork.spatial.arguments import checked_array
 
@@ -63,6 +68,21 @@ class DrivenOutput:
         """Forces of constraints other than joints, such as a roller's on a plane: (..., n, k) [N, N·m]."""
         return self._own_reactions.constraint_forces
 
+    @cached_property
+    def undetermined_pins(self) -> tuple[str, ...]:
+        """Names of joints whose force the loads do not determine, as the mechanism is overconstrained.
+
+        The force in such a pin depends on tolerances and stiffness; `pin_forces` has the smallest forces.  Of loops
+        that move in a plane only forces in the plane count.  `determinate_joint_wrenches` has all components.
+        """
+        known = np.isfinite(self.v).all(axis=-1)
+        if not known.any():
+            return ()
+        at = np.unravel_index(int(np.argmax(np.where(known, self.slack, -1.0))), known.shape)
+        inputs = self._inputs_of(tuple(int(k) for k in at[:-1]))
+        robot = robot_with(self._mechanism.robot, inputs)
+        return undetermined_pins(robot, self.q[at], float(inputs.options.get("time", 0.0)))
+
     def with_loads(
         self, *, wrenches: Wrenches | None = None, expressed_in: Axes = "world", gravity: ArrayLike | None = None
     ) -> Self:
@@ -79,9 +99,9 @@ class DrivenOutput:
         if gravity is not None:
             loads["gravity"] = finite_array(caller, "gravity", gravity, shape=(3,), unit="m/s²")
         if wrenches is not None:
-            frames = _frames_of_wrenches(caller, self._mechanism.robot, wrenches, expressed_in)
+            frames = frames_of_wrenches(caller, self._mechanism.robot, wrenches, expressed_in)
             shape = (*self.v.shape[:-1], 6)
-            loads["wrenches"] = {name: _wrenches(caller, name, wrench, shape) for name, wrench in wrenches.items()}
+            loads["wrenches"] = {name: read_wrenches(caller, name, wrench, shape) for name, wrench in wrenches.items()}
             loads["expressed_in"] = frames
         result: Self = self._replaced(_loads=loads)  # type: ignore[attr-defined]
         return result
@@ -144,7 +164,7 @@ class DrivenOutput:
         own_axes = ((...,), (..., None), (..., None), (...,))
         each = zip((tau, joints, loops, forces[..., rows]), own_axes, strict=True)
         tau, joints, loops, forces = (np.where(known[..., None][at], x, np.nan) for x, at in each)
-        return Reactions(tau, joints, loops, forces, labels)
+        return Reactions(tau, joints, loops, forces, labels, lambda: self.undetermined_pins)
 
     def trajectory(self, *index: int, times: ArrayLike | None = None) -> Any:
         """Return the motion over time, a `linkwork.motion.Trajectory`.
@@ -326,35 +346,6 @@ class DrivenOutput:
         if isinstance(robot, VariedRobot):
             robot = robot.varied(inputs)
         return robot, t, q, v, a
-
-
-def _frames_of_wrenches(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> dict[str, str]:
-    """Return the frames on which wrenches act, each with the frame of its axes.  Raises TypeError and ValueError."""
-    if not isinstance(wrenches, Mapping):
-        example = '{"tool": (0, 0, 0, 0, 0, -100)}, moment first [N·m, N]'
-        raise TypeError(f"{caller}: wrenches: expected a dict by frame, as in {example}, got {shown(wrenches)}")
-    axes = expressed_in if isinstance(expressed_in, Mapping) else dict.fromkeys(wrenches, expressed_in)
-    for name in axes:
-        if name not in wrenches:
-            raise UnknownNameError("wrench", name, wrenches, where=f"{caller}: expressed_in")
-    frames = {name: axes.get(name, "world") for name in wrenches}
-    try:
-        read_request(robot._subject, ("inverse_dynamics", {"wrenches": frames}))
-    except UnknownNameError as error:
-        raise error.at(f"{caller}: wrenches") from None
-    return frames
-
-
-def _wrenches(caller: str, name: str, wrench: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the wrenches on a frame in all states.  Raises ValueError."""
-    try:
-        result = np.broadcast_to(floats(wrench), shape)
-        if not np.isfinite(result).all():
-            raise ValueError(name)
-    except (TypeError, ValueError):
-        expected = f"finite numbers (moment [N·m]; force [N]) of shape (6,), or that broadcast to {shape}"
-        raise ValueError(f"{caller}: wrenches: {name!r}: expected {expected}, got {shown(wrench)}") from None
-    return result
 
 
 def _implied_times(caller: str, y: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
