@@ -8,6 +8,7 @@ import pytest
 
 import linkwork as lw
 from helpers.live_pages import PageClient, small_document
+from linkwork.viewer.document import Arrows
 from linkwork.viewer.html.page import page_text
 from linkwork.viewer.live.dragging import pose_error
 from linkwork.viewer.rotations import pose_of, quaternions
@@ -15,6 +16,7 @@ from linkwork.viewer.rotations import pose_of, quaternions
 pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
 
 from linkwork.viewer.live import open_view
+from linkwork.viewer.live.recording import Recorder
 
 
 @pytest.fixture
@@ -261,6 +263,25 @@ def test_live_page_records_two_robots_of_equal_names(opened):
     assert recorded.actors[0].poses.shape == (len(recorded.times), 1, 2, 4, 4)
     client.click(page.save_button)
     assert client.downloaded() == ("recording.html", page_text(recorded).encode())
+
+
+def test_recordings_repeat_the_robots_and_arrows_of_a_page_that_do_not_move():
+    robot = lw.load("double_pendulum")
+    starts, vectors = np.random.default_rng(0).normal(size=(2, 2, 3, 3))  # of two times: a recording has the first one
+    load = Arrows("load", starts, vectors, np.array([[True, False, True], [True, True, True]]), (1.0, 0.0, 0.0, 1.0))
+    document = small_document(robot, [0.2, -0.3])
+    shown = replace(document, actors=document.actors * 2, arrows=(load,))
+    recorder, moved = Recorder(0.01), np.array([[[0.1 * k, 0.3]] for k in range(4)])
+    for k, q in enumerate(moved):
+        recorder.add(5.0 + 0.02 * k, [q], {})
+    recorded = recorder.document(shown, [1], {})
+    still, moving = recorded.actors
+    (arrows,) = recorded.arrows
+    np.testing.assert_allclose(recorded.times, 0.02 * np.arange(4), atol=1e-14)
+    np.testing.assert_array_equal(moving.q, moved)
+    np.testing.assert_array_equal(still.q, np.tile(document.actors[0].q, (4, 1, 1)))
+    for x, first in ((arrows.starts, starts[0]), (arrows.vectors, vectors[0]), (arrows.visible, load.visible[0])):
+        np.testing.assert_array_equal(x, [first] * 4)
 
 
 def test_rotation_matrices_are_converted_to_quaternions_for_the_live_page():
