@@ -22,6 +22,8 @@ from linkwork.kernels import Array, real_array
 
 __all__ = ["Signals", "differentiate", "low_pass", "scipy_module"]
 
+_LEAST_CUTOFF = 1e-6  # of the sampling rate: coefficients near (2π r)² are differences from 1, rounded by 6e-6 of them
+
 
 class Signals(NamedTuple):
     """Configurations, velocities and accelerations of a motion at equal time steps."""
@@ -91,7 +93,7 @@ def low_pass(t: ArrayLike, x: ArrayLike, *, cutoff: float, order: int = 4) -> np
     ``order``, run forward and backward.
 
     Needs SciPy: ``pip install "linkwork[identify]"``. Raises ValueError for unequal time steps, for values that are
-    not finite, and for a cutoff that is not below half the sampling rate.
+    not finite, and for a cutoff that is not below half the sampling rate, or below a millionth of it.
     """
     caller = "low_pass"
     values = real_array(f"{caller}: x: expected an array of measurements, (n, ...)", x).astype(np.float64)
@@ -133,9 +135,9 @@ def _refuse_wrapped_angles(caller: str, robot: Robot, q: np.ndarray) -> None:
 
 
 def _filtered(caller: str, x: np.ndarray, rate: float, cutoff: float, order: int) -> np.ndarray:
-    below = f"a positive frequency below half the sampling rate, {0.5 * rate:.6g} Hz"
-    most = float(np.nextafter(0.5 * rate, 0.0))
-    frequency = finite_number(caller, "cutoff", cutoff, above=0.0, most=most, symbols=False, description=below)
+    least, most = _LEAST_CUTOFF * rate, float(np.nextafter(0.5 * rate, 0.0))
+    between = f"a frequency from {least:.6g} Hz to below half the sampling rate, {0.5 * rate:.6g} Hz"
+    frequency = finite_number(caller, "cutoff", cutoff, least=least, most=most, symbols=False, description=between)
     count = integer(caller, "order", order, least=1)
     signal = scipy_module(caller, "signal")
     sections = signal.butter(count, frequency, fs=rate, output="sos")
