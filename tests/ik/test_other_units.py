@@ -53,6 +53,30 @@ def test_ik_solutions_do_not_depend_on_the_unit_of_length(case):
 
 
 @pytest.mark.slow(every=3)
+@pytest.mark.parametrize("name", ["cart", "fourbar"])
+def test_velocities_within_hard_ranges_do_not_depend_on_the_unit_of_length(name):
+    """Ranges, equations of loops and levels, near and far from targets, in and outside of the range."""
+    robot, frame, n, L = cart(), "tip", 30, 1024.0
+    q = robot.random_configuration(seed=1, size=n)
+    if name == "fourbar":
+        robot, frame, L = lw.load(name), "rocker_tip", 1.0 / 1024.0
+        q = robot.assemble(robot.assemble().q + np.random.default_rng(0).normal(scale=0.2, size=(n, 3))).q
+    rng = np.random.default_rng(2)
+    targets = robot.pose(q, frame)[:, :3, 3] + rng.normal(size=(n, 3)) * 10.0 ** rng.uniform(-3.0, 1.0, (n, 1))
+
+    def velocities(robot, unit, s_q):
+        box = lw.ik.BoxTask(frame, lower=-0.2 * unit, upper=0.3 * unit, name="box")
+        tasks = [lw.ik.PositionTask(frame, name="hand", weight=1.0 / unit), box]
+        turned = lw.ik.OrientationTask(frame, target=np.eye(3), weight=1.0, level=1)
+        return robot.ik_problem([*tasks, turned]).differential(0.01).velocity(q * s_q, hand=targets * unit).v
+
+    tree, s_q, s_v = in_other_units(robot.tree, L, 8.0)
+    expected, v = velocities(robot, 1.0, np.ones(robot.nq)), velocities(lw.Robot(tree), L, s_q)
+    assert np.abs(expected).max(axis=1).min() > 1e-3
+    np.testing.assert_array_equal(v / s_v, expected)
+
+
+@pytest.mark.slow(every=3)
 def test_ik_approaches_unreachable_targets_until_the_gradient_vanishes():
     """The gradient Jᵀe vanishes, also where costs of neighbouring configurations differ by rounding only."""
     robot, rng = lw.load("arm6"), np.random.default_rng(1)

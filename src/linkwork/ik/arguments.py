@@ -281,9 +281,8 @@ def read_target(
         if kind == "length" and not (result >= 0.0).all():
             raise ValueError(f"{name}, got {result[result < 0.0].flat[0]}")
         for index in np.ndindex(result.shape[: result.ndim - len(shape)]) if kind in ("pose", "rotation") else ():
-            _check_rotation(
-                f"{caller}: {task.name}" + (f"[{', '.join(map(str, index))}]" if index else ""), kind, result[index]
-            )
+            where = f"[{', '.join(map(str, index))}]" if index else ""
+            _check_rotation(f"{caller}: {task.name}{where}", result[index])
     return result
 
 
@@ -341,7 +340,7 @@ _WORDS = {
 }
 
 
-def _check_rotation(name: str, kind: str, matrix: np.ndarray) -> None:
+def _check_rotation(name: str, matrix: np.ndarray) -> None:
     X = np.eye(4)
     X[: len(matrix), : len(matrix)] = matrix
     checked_pose(X, name)

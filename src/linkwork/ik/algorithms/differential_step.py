@@ -31,7 +31,7 @@ from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, eq, fmax, fmin, le, lt, sqrt, where
 from linkwork.ik.algorithms.bounded_least_squares import BoundedSolution, boxed_least_squares
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, in_balls, nearest, scaled_bound
+from linkwork.ik.algorithms.joint_bounds import MotionLimits, in_balls, nearest, scaled_bound, times
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.kinematics.algorithms.coordinates import unit_steps
@@ -209,7 +209,8 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
             r.append(reduced)
             size = size if stack.hard[i] else size + w * w * e * e
     D = [d + (damping * size + _FLOOR) * s * s for d, s in zip(D, sizes(stack), strict=True)]
-    groups = [_Curved.of(at, group, counted) for group in _curved(stack, at, [*counted])]
+    steps = unit_steps(stack.tree)
+    groups = [_Curved.of(at, group, counted, steps) for group in _curved(stack, at, [*counted])]
     scales, curved = stack.scales, {i for group in groups for i in group.rows}
     linear = [(row, gain * x) for i, (_, row, x, gain) in counted.items() if i not in curved]
 
@@ -217,7 +218,10 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
         """Return, for each task and unit, its error indices, the norm of the forces on them, and `_bends` of them."""
         by_index = dict(forces)
         forces_by_group = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
-        return [(group, sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group])) for group, pull in forces_by_group]
+        return [
+            (group, sqrt(dot(pull, pull)), _bends([at.rows[i] for i in group], steps))
+            for group, pull in forces_by_group
+        ]
 
     def model(forces: Forces) -> StepModel:
         weighted = [w * gain * x / scales[i] for i, (w, _, x, gain) in counted.items()]
@@ -289,9 +293,9 @@ class _Curved:
     bends: list[Any]  # b (nv) with ‖ë‖ ≤ Σ b_k v_k²
 
     @classmethod
-    def of(cls, at: Stacked, rows: list[int], counted: Mapping[int, Weighted]) -> _Curved:
+    def of(cls, at: Stacked, rows: list[int], counted: Mapping[int, Weighted], steps: Sequence[float]) -> _Curved:
         weights, jacobian, errors, gains = (list(x) for x in zip(*(counted[i] for i in rows), strict=True))
-        return cls(rows, gains[0], weights, errors, jacobian, _bends([at.rows[i] for i in rows]))
+        return cls(rows, gains[0], weights, errors, jacobian, _bends([at.rows[i] for i in rows], steps))
 
     def pull(self, errors: Scalars) -> Any:
         """Return g times the norm of the gradient by e of half the sum of squares of weighted errors."""
@@ -317,19 +321,19 @@ def _curved(stack: Stack, at: Stacked, rows: Collection[int]) -> list[list[int]]
     return list(groups.values())
 
 
-def _bends(rows: Sequence[Scalars]) -> list[Any]:
+def _bends(rows: Sequence[Scalars], steps: Sequence[float]) -> list[Any]:
     """Return numbers b (nv) with |ë| ≤ Σ b_k v_k² for the errors of a frame with this Jacobian.
 
     The derivative of column j of the Jacobian by a joint i that carries joint j is a cross product of unit vectors with
-    column j, so it is at most as long.
+    column j, so it is at most as long; it is zero for a length i.  ``steps`` make angles and lengths comparable.
     """
     squares = [dot(column, column) for column in transposed(rows)]
     moving = [k for k, x in enumerate(squares) if not is_zero(x)]
-    sizes = [x if is_zero(x) else sqrt(x + _TINY) for x in squares]  # differentiable also at 0
+    sizes = [times(x if is_zero(x) else sqrt(x + _TINY), u) for x, u in zip(squares, steps, strict=True)]  # smooth at 0
     result, carried = [0.0] * len(sizes), 0.0
     for rank, k in reversed([*enumerate(moving)]):
         carried = carried + sizes[k]
-        result[k] = carried + float(rank) * sizes[k]
+        result[k] = times(carried + float(rank) * sizes[k], steps[k] ** -2)
     return result
 
 

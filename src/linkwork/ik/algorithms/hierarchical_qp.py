@@ -35,8 +35,18 @@ from linkwork.ik.algorithms.differential_step import (
     velocity_step,
     with_errors,
 )
-from linkwork.ik.algorithms.joint_bounds import MotionLimits, braking_speed, in_balls, is_infinite, most_along, nearest
+from linkwork.ik.algorithms.joint_bounds import (
+    MotionLimits,
+    braking_speed,
+    in_balls,
+    is_infinite,
+    most_along,
+    nearest,
+    scaled_bound,
+    times,
+)
 from linkwork.ik.algorithms.task_stack import Stack, TaskState
+from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.mechanisms.algorithms.constraint_rows import AllRates
 from linkwork.mechanisms.algorithms.weighted_projection import DiagonalMetric
 
@@ -60,6 +70,7 @@ class _Cascade:
     """Step δ after the levels of a hierarchy that are already solved, with constraints that preserve their result."""
 
     n: int
+    units: list[float]  # steps of each coordinate that are comparable; programs have δ in these units
     lower: list[Any]  # bounds of δ
     upper: list[Any]
     step: list[Any]
@@ -71,11 +82,11 @@ class _Cascade:
     high: list[Any] = field(default_factory=list)
     sources: list[Source | None] = field(default_factory=list)  # errors of the rows; None for linear ones
 
-    def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars, indices: Sequence[int]) -> None:
+    def add_equations(self, rows: list[list[Any]], target: Scalars, floor: Scalars, sources: Sequence[Source]) -> None:
         """Solve the robot's own equations G δ = target as far as the box allows, and fix the result by constraints."""
         small = [_REGULARISATION * x for x in floor]
         self._take(boxed_least_squares(rows, [-x for x in target], small, [0.0] * self.n, self.lower, self.upper))
-        self._constrain(rows, [(i, 1.0) for i in indices])
+        self._constrain(rows, sources)
 
     def _constrain(self, rows: list[list[Any]], sources: Sequence[Source | None]) -> None:
         """Add constraints that keep each product of a row with δ at its value in the current step."""
@@ -154,10 +165,18 @@ class _Cascade:
     def _solved(
         self, H: Any, g: Any, A: Any, low: Any, high: Any, lower: Any, upper: Any, tolerance: float = _TOLERANCE
     ) -> tuple[BoundedSolution, Scalars]:
+        units = self.units + [1.0] * (len(g) - self.n)  # slack has none
+        H = [_in_units(_scaled(row, u), units) for row, u in zip(H, units, strict=True)]
+        g, A = _in_units(g, units), [_in_units(row, units) for row in A]
+        lower, upper = (
+            [scaled_bound(x, 1.0 / u) if u != 1.0 else x for x, u in zip(bounds, units, strict=True)]
+            for bounds in (lower, upper)
+        )
         H, g, A, low, high, lower, upper = (array(x) for x in (H, g, A, low, high, lower, upper))
         result = quadratic_program(H, g, A, low, high, x_lower=lower, x_upper=upper, tolerance=tolerance)
         solved = eq(result.status, 0.0)
-        x = [where(solved, a, b) for a, b in zip(list(result.x)[: self.n], self.step, strict=True)]
+        minimum = _in_units(list(result.x)[: self.n], self.units)
+        x = [where(solved, a, b) for a, b in zip(minimum, self.step, strict=True)]
         step = [nearest(a, b, c) for a, b, c in zip(x, self.lower, self.upper, strict=True)]
         sides = list(result.active)[len(list(low)) :][: self.n]
         multipliers = [where(solved, x, 0.0) for x in result.multipliers]
@@ -194,15 +213,19 @@ def cascade_step(
     lower, upper = ([x if _is_float(x) else x * dt for x in bounds] for bounds in (low, high))
     n = stack.tree.nv
     step = [nearest(0.0, a, b) for a, b in zip(lower, upper, strict=True)]
-    cascade = _Cascade(n, lower, upper, step, [0.0] * n)
+    cascade = _Cascade(n, unit_steps(stack.tree), lower, upper, step, [0.0] * n)
     floor = [s * s for s in sizes(stack)]
-    equations = [at.rows[i] for i in stack.robot_equations]
-    target = [-at.errors[i] for i in stack.robot_equations]
+    scales = stack.scales  # rows of all programs are comparable, so that tolerances do not depend on units
+    sources = [(i, scales[i]) for i in stack.robot_equations]
+    equations = [_scaled(at.rows[i], scale) for i, scale in sources]
+    target = [-scale * at.errors[i] for i, scale in sources]
     if equations:
-        cascade.add_equations(equations, target, floor, stack.robot_equations)
+        cascade.add_equations(equations, target, floor, sources)
     if limits.loops:
-        state, most = TaskState(stack.tree, q), [dt * loop.bound for loop in limits.loops]
-        loop_rows = [loop.row(state) for loop in limits.loops]
+        state, units = TaskState(stack.tree, q), [loop.loop.joint.v_units[loop.index] for loop in limits.loops]
+        sizes_of = [1.0 if unit.startswith("rad") else stack.length_scale for unit in units]
+        most = [dt * (size * loop.bound) for loop, size in zip(limits.loops, sizes_of, strict=True)]
+        loop_rows = [_scaled(loop.row(state), size) for loop, size in zip(limits.loops, sizes_of, strict=True)]
         speeds = [[0.0 if k in stack.locked_dofs else x for k, x in enumerate(row)] for row in loop_rows]
         cascade.add_barriers(speeds, [-x for x in most], most, floor, [None] * len(most))
     barriers = [
@@ -217,11 +240,10 @@ def cascade_step(
             low_end, high_end = stack.ranges[i]
             below = _INF if is_infinite(low_end) else at.errors[i] - low_end
             above = _INF if is_infinite(high_end) else high_end - at.errors[i]
-            rooms.append([_room(x, gains[i], change, dt) for x in (below, above)])
+            rooms.append([scaled_bound(_room(x, gains[i], change, dt), scales[i]) for x in (below, above)])
         below_room, above_room = [-a for a, _ in rooms], [b for _, b in rooms]
-        cascade.add_barriers(
-            [at.rows[i] for i in barriers], below_room, above_room, floor, [(i, 1.0) for i in barriers]
-        )
+        barrier_rows = [_scaled(at.rows[i], scales[i]) for i in barriers]
+        cascade.add_barriers(barrier_rows, below_room, above_room, floor, [(i, scales[i]) for i in barriers])
     stages = _stages(stack)
     for stage, rows in enumerate(stages):
         cascade.add_level(costs(stack, q, at, rows, gains, damping), stage == len(stages) - 1)
@@ -253,6 +275,15 @@ def _stages(stack: Stack) -> list[list[int]]:
     counted = [(i, level) for i, (level, barrier) in enumerate(ranks) if not barrier and i not in equations]
     levels = sorted({level for _, level in counted})
     return [[i for i, error_level in counted if error_level == level] for level in levels]
+
+
+def _scaled(row: Scalars, scale: float) -> list[Any]:
+    return _in_units(row, [scale] * len(row))
+
+
+def _in_units(row: Scalars, units: Sequence[float]) -> list[Any]:
+    """Return the products of elements and their units."""
+    return [times(x, u) for x, u in zip(row, units, strict=True)]
 
 
 def _is_float(x: Any) -> bool:

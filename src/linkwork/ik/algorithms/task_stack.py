@@ -120,8 +120,12 @@ class Stack:
     @property
     def scales(self) -> list[float]:
         """Weights that make errors comparable: 1 for angles, 2 / characteristic length for lengths."""
-        length = 0.5 * characteristic_length(self.tree)
-        return [1.0 / length if unit == "m" else 1.0 for unit in self.units]
+        return [self.length_scale if unit == "m" else 1.0 for unit in self.units]
+
+    @property
+    def length_scale(self) -> float:
+        """Weight of a length [1/m] that makes it comparable with an angle."""
+        return 2.0 / characteristic_length(self.tree)
 
     def at(self, q: Scalars, *, exact: bool = False, curved: bool = False) -> Stacked:
         """Compute the errors of all tasks and their Jacobian at q; columns of locked joints are zero.
