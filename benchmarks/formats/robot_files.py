@@ -101,7 +101,7 @@ def _format_of(path: Path) -> registry.Format | None:
 def row(path: Path, folder: Path, states: int, read: registry.Format | None = None) -> Row:
     """Read one file, which may use files of the whole folder, and compare."""
     read = read or registry.find_format(path)
-    known = Row(str(path.relative_to(folder.parent)), read.name, "loads")
+    known = Row(path.relative_to(folder.parent).as_posix(), read.name, "loads")
     model = None
     if read.name == "mjcf" and importlib.util.find_spec("mujoco"):
         import mujoco

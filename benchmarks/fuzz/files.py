@@ -10,7 +10,6 @@ import math
 import multiprocessing
 import random
 import re
-import resource
 import sys
 import tempfile
 import time
@@ -149,6 +148,8 @@ def scalars_of(tree: Tree) -> Iterator[float]:
 
 def _serve(connection: Any) -> None:
     """Read the files whose paths arrive, and send back the outcome, processor seconds and peak memory of each."""
+    import resource  # Windows has none
+
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
     while True:
         path = connection.recv()
@@ -164,6 +165,8 @@ def _peak_megabytes() -> float:
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
+    import resource
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -65,14 +65,15 @@ def test_tilde_in_paths_of_robot_files_is_expanded(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     for path in ("~/arm.urdf", Path("~/arm.urdf")):
         assert lw.load(path) == lw.Robot.from_urdf(path) == loaded(arm())
-        assert lw.load(path).tree.source == str(tmp_path / "arm.urdf")
+        assert Path(lw.load(path).tree.source) == tmp_path / "arm.urdf"
     assert lw.load("./~").name == "tilde"
     with pytest.raises(ModelError, match="directory"):
         lw.load("~")
 
 
 def test_robot_file_paths_with_invalid_characters_are_refused():
-    for path in ("a\ud800.urdf", "\ud800", "arm\0.urdf", Path("a\ud800")):
+    surrogates = () if os.name == "nt" else ("a\ud800.urdf", "\ud800", Path("a\ud800"))  # Windows has such names
+    for path in (*surrogates, "arm\0.urdf"):
         for read in (lw.load, lw.Robot.from_urdf):
             with pytest.raises(ModelError, match="a path cannot contain") as caught:
                 read(path)

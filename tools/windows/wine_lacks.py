@@ -1,6 +1,6 @@
 """Tests that do not run under Wine, each with the reason: a pytest plugin of `tools/windows/run`.
 
-A test that fails on Windows itself has no place here.
+A test that fails on Windows itself has no place here, but one that needs a library that Windows has not.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ LIBRARIES = {
     "scipy": "crealf, which SciPy calls when it is imported; it is not installed",
     "pinocchio": "a wheel of Pinocchio, which Windows has not either",
     "example_robot_data": "a wheel of example_robot_data, which Windows has not either",
+    "resource": "limits of memory of a process, which Windows has not by this module either",
     **dict.fromkeys(("mujoco", "ruckig", "pxr", "dask", "stable-baselines3"), _NOT_INSTALLED),
     **dict.fromkeys(("matplotlib", "viser", "playwright", "joblib", "zarr"), _NOT_INSTALLED),
 }
