@@ -1,11 +1,15 @@
-"""Arcs of Cartesian paths: poses along them by the rotation about their axis."""
+"""Cartesian paths: poses along arcs by the rotation about their axis, and derivatives at waypoints."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.motion.cartesian.waypoint_refinement import _accelerations, _CurvePoints, _parabola_velocities
 
 
 @pytest.mark.parametrize("orientation", ["carried", "decoupled"])
@@ -22,3 +26,22 @@ def test_poses_on_an_arc_are_rotated_about_its_axis(orientation: str) -> None:
         assert np.allclose(X[:3, 3], center + R @ arm, rtol=0.0, atol=1e-12)
         expected = R @ start[:3, :3] if orientation == "carried" else start[:3, :3]
         assert np.allclose(X[:3, :3], expected, rtol=0.0, atol=1e-12)
+
+
+def test_derivatives_of_configurations_at_waypoints_are_exact_for_polynomials() -> None:
+    """Velocities of parabolas; accelerations of quintics inside of a part, and of cubics at its ends."""
+    rng = np.random.default_rng(0)
+    request: Any = SimpleNamespace(difference=lambda start, end: end - start, is_plain=True)
+    for count in (2, 5):
+        s = np.cumsum(rng.uniform(0.2, 1.0, count))
+
+        def at(degree: int, s: np.ndarray = s) -> list[np.ndarray]:
+            """Return q, v and a (k, 2) of a polynomial."""
+            c = rng.normal(size=(degree + 1, 2))
+            return [np.polynomial.polynomial.polyval(s, np.polynomial.polynomial.polyder(c, k)).T for k in range(3)]
+
+        q, v, _ = at(2 if count > 2 else 1)
+        assert np.allclose(_parabola_velocities(request, _CurvePoints(s, q, v)), v, rtol=1e-12, atol=1e-12)
+        for degree, rows in ((3, slice(None)), (5, slice(1, -1))):
+            q, v, a = at(degree)
+            assert np.allclose(_accelerations(request, [_CurvePoints(s, q, v)], v)[rows], a[rows], rtol=0.0, atol=1e-9)
