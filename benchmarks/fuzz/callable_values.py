@@ -90,7 +90,13 @@ def _path(subject: str) -> Any:
     return Path("own").with_suffix(_ENDINGS.get(subject, ".npz"))
 
 
-_ENDINGS = {"Robot.save": ".json", "Robot.to_mjcf": ".xml", "Robot.to_sdf": ".sdf", "Robot.to_urdf": ".urdf"}
+_ENDINGS = {
+    "Robot.save": ".json",
+    "Robot.to_mjcf": ".xml",
+    "Robot.to_sdf": ".sdf",
+    "Robot.to_urdf": ".urdf",
+    "Robot.to_srdf": ".srdf",
+}
 
 
 def _text(subject: str) -> Any:

@@ -65,6 +65,7 @@ OWN_VALUES: dict[str, Any] = {
     "Robot.without_constraints.*names": [],
     "Robot.configuration.joints": {"shoulder": 0.3},
     "Robot.with_srdf_document.document": lambda _: arm().srdf_document(),
+    "Robot.with_joint_limits_document.document": lambda _: "joint_limits: {shoulder: {max_velocity: 1.0}}",
     "spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],
     "Robot.spline.q": lambda _: [[0.0, 0.0], [0.1, 0.2], [0.2, 0.1]],
     "Trajectory.retimed.times": 2.0,

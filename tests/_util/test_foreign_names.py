@@ -126,7 +126,7 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         (lw, "trplot", "linkwork.viewer.plot_poses"),
         (lw, "load_srdf", "use linkwork.Robot.with_srdf_document"),
         (robot, "with_velocity_limits", "with_velocity_limit"),
-        (robot, "to_srdf", "Robot.srdf_document"),
+        (robot, "save_srdf", "Robot.to_srdf"),
         (lw.control, "trim", "descend=False"),
         (lw.control, "c2d", "discretized"),
         (robot, "with_srdf", "use robot.with_srdf_document"),

@@ -38,6 +38,7 @@ SRDF = (
   <enable_collisions link1="hand" link2="left_finger" reason="User"/>
   <disable_default_collisions link="tool"/>
   <group_state name="home" group="arm"><joint name="elbow" value="-1.2"/></group_state>
+  <rotor_params><joint name="elbow" mass="1.5e-4" gear_ratio="50"/></rotor_params>
 </robot>""",
     """<robot name="arm7_gripper">
   <group_state name="x" group="arm"><joint name="elbow" value="-1.2"/></group_state>
@@ -106,7 +107,9 @@ Documents = Callable[[Sequence[str]], Iterable[str]]
 def srdf_read(text: str) -> tuple[object, Sequence[Issue]]:
     tree = lw.load("arm7_gripper").with_couplings({"right_finger_slide": ("left_finger_slide", 1.0)}).tree
     result = srdf.parse_srdf(tree, text)
-    return (result.named_configurations, result.disabled_collisions, result.enabled_collisions), result.report.warnings
+    drives = [body.drive for body in result.bodies]
+    content = result.named_configurations, result.disabled_collisions, result.enabled_collisions, drives
+    return content, result.report.warnings
 
 
 def urdf_read(text: str) -> tuple[object, Sequence[Issue]]:

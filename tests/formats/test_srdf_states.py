@@ -78,7 +78,6 @@ def test_invalid_srdf_states_are_errors_with_a_line(more, others_text, code):
 UNUSED = [
     ('<joint name="elbo" value="0"/>', "", "UNKNOWN_JOINT", "did you mean 'elbow'"),
     ("<link/>", "", "UNKNOWN_TAG", "<link> in <group_state>"),
-    ("", "<rotor_params/>", "UNSUPPORTED", "<rotor_params> in <robot> is not supported yet"),
     ("", '<grpup name="a"/>', "UNKNOWN_TAG", "did you mean 'group'"),
     ("", '<group name="a" nmae="b"/>', "UNKNOWN_TAG", "did you mean 'name'"),
     ("", '<disable_collisions link1="base" link2="hnad" reason="Never"/>', "UNKNOWN_LINK", "did you mean 'hand'"),

@@ -105,19 +105,23 @@ class CollisionMethods(DistanceMethods):
             return classify_pairs(self._tree, measured, drawn, configurations.neutral(), prove, report)
 
     def srdf_document(self) -> str:
-        """Return the text of an SRDF whose <disable_collisions> list the pairs that are not checked."""
-        from linkwork.formats.srdf import srdf_text
+        """Return the text of an SRDF with the pairs of links that are not checked, and named configurations.
 
-        return srdf_text(self._tree)
+        `to_srdf` writes it to a file, and reports what an SRDF cannot represent.
+        """
+        from linkwork.formats.srdf_writing import srdf_text
+
+        return srdf_text(self._tree)[0]
 
     @edits
     def with_srdf_document(self, document: str | bytes | os.PathLike[str], *, strict: bool = False) -> Self:
-        """Return the robot with the collision pairs and named configurations of an SRDF, a text or a file's path.
+        """Return the robot with the collision pairs, named configurations and rotors of an SRDF, a text or a path.
 
         Pairs in <disable_collisions> are not checked, nor pairs that a joint connects, except those in
         <enable_collisions>.  Earlier settings of pairs are discarded.  Each <group_state> becomes one of
         `named_configurations`, called by its name, or "group/name" if several groups have a state of that name.  A
-        value of a virtual joint such as "root_joint", x y z qx qy qz qw, is that of the floating base.
+        value of a virtual joint such as "root_joint", x y z qx qy qz qw, is that of the floating base.  Joints in
+        Pinocchio's <rotor_params> get the gear ratio N and the armature N² · mass, the rotor's inertia [kg·m², kg].
 
         `report` notes what is ignored: groups, end effectors, virtual and passive joints.  Unknown elements, links and
         joints are ignored with a `ModelWarning`; with ``strict`` they are errors.

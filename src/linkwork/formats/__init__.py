@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from linkwork.formats.sdf.sdf_reader import read_sdf as read_sdf
     from linkwork.formats.sdf.sdf_writer import sdf_text as sdf_text
     from linkwork.formats.srdf import parse_srdf as parse_srdf
-    from linkwork.formats.srdf import srdf_text as srdf_text
+    from linkwork.formats.srdf_writing import srdf_text as srdf_text
     from linkwork.formats.urdf.urdf_reader import parse_urdf as parse_urdf
     from linkwork.formats.urdf.urdf_reader import read_urdf as read_urdf
     from linkwork.formats.urdf.urdf_writer import urdf_text as urdf_text
@@ -40,7 +40,8 @@ if not TYPE_CHECKING:
             "linkwork.formats.linkwork_json.robot_writer": "robot_text",
             "linkwork.formats.sdf.sdf_reader": "parse_sdf read_sdf",
             "linkwork.formats.sdf.sdf_writer": "sdf_text",
-            "linkwork.formats.srdf": "parse_srdf srdf_text",
+            "linkwork.formats.srdf": "parse_srdf",
+            "linkwork.formats.srdf_writing": "srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
             "linkwork.formats.urdf.urdf_writer": "urdf_text",
             "linkwork._util.file_budget": "Budget",

@@ -1,9 +1,8 @@
-"""SRDF reader and writer: disabled collision pairs are read and written, named configurations are read.
+"""SRDF reader: pairs of links, named configurations and rotors.
 
-Sources: http://wiki.ros.org/srdf; <disable_default_collisions> as in MoveIt's AllowedCollisionMatrix.  The elements
-<disable_collisions>, <enable_collisions>, <disable_default_collisions> and <group_state> are read.  The report of the
-robot notes what is ignored: groups, end effectors, virtual and passive joints.  Unknown content, links and joints are
-ignored with a warning, as MoveIt does.
+Sources: http://wiki.ros.org/srdf; <disable_default_collisions> as in MoveIt's AllowedCollisionMatrix; <rotor_params> as
+in Pinocchio's loadRotorParameters.  The report of the robot notes what is ignored: groups, end effectors, virtual and
+passive joints.  Unknown content, links and joints are ignored with a warning, as MoveIt does.
 """
 
 from __future__ import annotations
@@ -24,30 +23,30 @@ from linkwork.formats.xml_document import Element, parse
 from linkwork.joints.planar import Planar
 from linkwork.joints.quaternion_joints import Floating, Spherical, quaternion_coordinates
 from linkwork.model.body import WORLD, Body, DisabledPair
-from linkwork.model.collision_pairs import adjacency, collision_links, unmoving_pairs
+from linkwork.model.collision_pairs import adjacency, collision_links
 from linkwork.model.description import NamedState
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import with_named_configurations, without_named_configurations
 from linkwork.spatial import Quaternion
 from linkwork.spatial.arguments import LARGEST
 
-__all__ = ["parse_srdf", "read_srdf", "srdf_text"]
+__all__ = ["parse_srdf", "read_srdf"]
 
-MAX_PAIRS = 200_000  # pairs that are written: some 15 MB
 _PAIRS = ("disable_collisions", "enable_collisions")
 _DEFAULT = "disable_default_collisions"
 _SCHEMA: dict[str, Kind] = {
     "robot": kind(
         "name version",
         many=f"{' '.join(_PAIRS)} {_DEFAULT} group_state group end_effector virtual_joint passive_joint joint_property "
-        "link_sphere_approximation",
+        "link_sphere_approximation rotor_params",
         ignored="gripper handle contact specificities",  # of the Humanoid Path Planner
-        unsupported="rotor_params",  # of Pinocchio
     ),
     **dict.fromkeys(_PAIRS, kind("link1 link2 reason")),
     _DEFAULT: kind("link"),
     "group_state": Kind(frozenset(("name", "group")), many={"joint": "joint of a state"}),
     "joint of a state": kind("name value"),
+    "rotor_params": Kind(frozenset(), many={"joint": "joint of rotors"}),
+    "joint of rotors": kind("name mass gear_ratio"),
     "group": kind("name", many="link joint chain group"),
     "link": kind("name"),
     "joint": kind("name"),
@@ -63,7 +62,8 @@ _UNUSED_VALUE = "<joint> in <group_state> for a joint that is fixed, follows ano
 _FIXED_BASE = "<joint> in <group_state> for a moving base that the robot does not have"
 _BASE_SIZES = {Floating: (7,), Planar: (3, 4)}  # numbers of a state of a moving base
 _UNUSED_PAIR = "<{}> for a link without collision shapes"
-_READ = (*_PAIRS, _DEFAULT, "group_state")
+_UNUSED_ROTOR = "<joint> in <rotor_params> for a joint that does not have one coordinate"
+_READ = (*_PAIRS, _DEFAULT, "group_state", "rotor_params")
 
 
 def read_srdf(
@@ -102,9 +102,13 @@ def parse_srdf(
     x y cos sin) of a planar joint. Values of a virtual joint, or of an unknown joint with seven values, are those of
     the moving base.
 
+    Joints in <rotor_params> get the gear ratio N, and the armature N² I of the rotor's inertia I, which Pinocchio's
+    attribute ``mass`` states [kg·m², kg].
+
     The report of the tree has what is ignored: notes IGNORED, and warnings UNKNOWN_TAG, UNSUPPORTED, UNKNOWN_LINK and
     UNKNOWN_JOINT, which are errors if ``strict``. Raises ModelError with all errors: WRONG_FORMAT, ATTRIBUTE_MISSING,
-    BAD_NAME, SAME_LINK, DUPLICATE_PAIR, DUPLICATE_NAME, NUMBER, ARITY, MAGNITUDE, CONFIGURATION, and those of XML.
+    BAD_NAME, SAME_LINK, DUPLICATE_PAIR, DUPLICATE_NAME, NUMBER, ARITY, MAGNITUDE, NEGATIVE, ZERO_VALUE, CONFIGURATION,
+    and those of XML.
     """
     hint, expected = "pass the path to read_srdf", "srdf: expected the text of an SRDF, or the path of a file"
     require_text(text, source, "an SRDF", hint=hint, expected=expected)
@@ -152,7 +156,7 @@ def parse_srdf(
             enabled.append((a, b))
         else:
             disabled.append(DisabledPair(a, b, element.attributes.get("reason", "User")))
-    states = _group_states(log, root, tree)
+    states, rotors = _group_states(log, root, tree), _rotors(log, root, tree)
     log.report()
     reader.findings.raise_errors()
     for link in free:
@@ -163,37 +167,17 @@ def parse_srdf(
                 disabled.append(DisabledPair(link, name, "Default"))
     replaced = [state.name for state in tree.named_configurations if any(x.name == state.name for x in states)]
     tree = with_named_configurations(without_named_configurations(tree, replaced), states)
+    if rotors:
+        driven = [
+            replace(body, drive=replace(body.drive, armature=(ratio * ratio * inertia,), gear_ratio=(ratio,)))
+            for body, (inertia, ratio) in ((tree.bodies[k], rotor) for k, rotor in rotors.items())
+        ]
+        bodies = dict(enumerate(tree.bodies)) | dict(zip(rotors, driven, strict=True))
+        tree = replace(tree, bodies=tuple(bodies.values()))
     adjacent = adjacency(tree)
     used = [x for x in disabled if x.reason != "Adjacent" or not adjacent(tree.frame(x.a), tree.frame(x.b))]
     report = Report(tuple(dict.fromkeys((*tree.report.warnings, *reader.findings.warnings))))
     return replace(tree, disabled_collisions=tuple(used), enabled_collisions=tuple(enabled), report=report)
-
-
-def srdf_text(tree: Tree) -> str:
-    """Return the SRDF of a tree's disabled collision pairs, including those that a joint connects.
-
-    Raises ValueError if more than `MAX_PAIRS` pairs never move: all pairs of links that are welded together.
-    """
-    from xml.sax.saxutils import quoteattr  # imports urllib and all of email
-
-    disabled = {frozenset((pair.a, pair.b)): pair for pair in tree.disabled_collisions}
-    enabled = {frozenset(pair) for pair in tree.enabled_collisions}
-    adjacent = []
-    for a, b in unmoving_pairs(tree):
-        if frozenset((a, b)) not in disabled and frozenset((a, b)) not in enabled:
-            adjacent.append(DisabledPair(a, b, "Adjacent"))
-            if len(adjacent) > MAX_PAIRS:
-                raise ValueError(
-                    f"srdf_document: more than {MAX_PAIRS} pairs of links that never move relative to each other; "
-                    f"move the shapes of welded links to one of them, by with_collisions"
-                )
-    lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(tree.name)}>"]
-    for pair in (*adjacent, *tree.disabled_collisions):
-        a, b, reason = map(quoteattr, (pair.a, pair.b, pair.reason))
-        lines.append(f"  <disable_collisions link1={a} link2={b} reason={reason}/>")
-    for a, b in tree.enabled_collisions:
-        lines.append(f"  <enable_collisions link1={quoteattr(a)} link2={quoteattr(b)}/>")
-    return "\n".join([*lines, "</robot>"]) + "\n"
 
 
 def _check(log: Unused, root: Element, tree: Tree) -> None:
@@ -260,6 +244,34 @@ def _group_states(log: Unused, root: Element, tree: Tree) -> list[NamedState]:
             stated[body.joint_name] = q
         states.append(NamedState(name, tuple(stated.items())))
     return states
+
+
+def _rotors(log: Unused, root: Element, tree: Tree) -> dict[int, tuple[float, float]]:
+    """Return the inertia [kg·m², kg] and the gear ratio of rotors, by the index of the body that the joint moves."""
+    reader, result = log.reader, dict[int, tuple[float, float]]()
+    for element in (child for group in root.all("rotor_params") for child in group.all("joint")):
+        name = reader.name(element)
+        inertia, ratio = reader.number(element, "mass"), reader.number(element, "gear_ratio")
+        if inertia < 0.0:
+            reader.error(element, "NEGATIVE", f"mass must not be negative, got {inertia!r}")
+        if ratio == 0.0 and "gear_ratio" in element.attributes:
+            reader.error(element, "ZERO_VALUE", "gear_ratio: expected another number than zero")
+        if ratio * ratio * inertia > LARGEST:
+            reader.error(element, "MAGNITUDE", f"mass · gear_ratio²: expected at most {LARGEST:.0e}")
+        if name is None:
+            continue
+        try:
+            k = None if name in tree.fixed_joints else tree.joint_index(name)
+        except UnknownNameError as error:
+            log.add_unknown_name(element, "UNKNOWN_JOINT", "<joint> in <rotor_params>", name, error.known)
+            continue
+        if k is None or tree.bodies[k].joint.nv != 1:
+            log.add(("rotor_params", "joint"), element, "IGNORED", _UNUSED_ROTOR)
+        elif k in result:
+            reader.error(element, "DUPLICATE_NAME", f"joint {quoted(name)} comes twice in <rotor_params>")
+        else:
+            result[k] = inertia, ratio
+    return result
 
 
 def _stated_body(

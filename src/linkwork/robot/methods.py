@@ -6,19 +6,21 @@ functions.  Notebooks show a robot as its tree and a table of its joints, with a
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
 from linkwork._util.console import Stream
 from linkwork._util.named_tuple_list import Named
+from linkwork._util.validation import boolean
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import Kernel, make_single_call
 from linkwork.kernels.function_request import read_requests
-from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.coordinate_names import index_of, names_of
 from linkwork.model.kernel_parameters import read_parameters
 from linkwork.model.limited_coordinates import position_limits
@@ -243,6 +245,35 @@ class LimitMethods(RobotBase):
                 damping[columns] += ratio * ratio * np.array(body.damping)
                 friction[columns] += abs(ratio) * np.array(body.friction)
         return resistance(self._subject, v, damping, friction)
+
+    @edits
+    def with_joint_limits_document(self, document: str | bytes | os.PathLike[str], *, strict: bool = False) -> Self:
+        """Return the robot with the limits of MoveIt's joint_limits.yaml, a text or a file's path.
+
+        ``max_velocity`` of a joint sets its limit, unless ``has_velocity_limits`` is false, which removes the limit.
+        So do the keys of accelerations, jerks, efforts and positions.  Limits that are not stated do not change.
+
+        `report` notes what has no effect, such as scaling factors.  Unknown joints and keys are ignored with a
+        `ModelWarning`; with ``strict`` they are errors.
+
+        >>> import linkwork as lw
+        >>> text = "joint_limits: {elbow: {has_velocity_limits: true, max_velocity: 2.5, max_acceleration: 4.0}}"
+        >>> arm = lw.load("arm6").with_joint_limits_document(text)
+        >>> arm.joint("elbow").velocity.tolist(), arm.joint("elbow").acceleration.tolist()
+        ([2.5], [4.0])
+
+        Raises ModelError that lists all errors of the document with their lines; ImportError for YAML without PyYAML;
+        FileNotFoundError and PermissionError of the system for a path.
+        """
+        from linkwork.formats.file_reading import warn_of_repairs
+        from linkwork.formats.joint_limits_file import with_joint_limits
+
+        boolean("with_joint_limits_document", "strict", strict)
+        tree = with_joint_limits(self._tree, document, strict=strict)
+        known = self._tree.report.repairs
+        repairs = [issue for issue in tree.report.repairs if issue not in known]
+        warn_of_repairs("with_joint_limits_document", repairs, "robot.report")
+        return type(self)(tree)
 
     def _positions(self, side: int) -> np.ndarray:
         return np.array(position_limits(self._tree)[side], dtype=float)

@@ -149,10 +149,10 @@ METHODS = {
     ),
     "linkwork.robot.methods.LimitMethods": (
         "lower upper position_limits velocity_limits acceleration_limits jerk_limits effort_limits passive_torque "
-        "_positions _rate_limits"
+        "with_joint_limits_document _positions _rate_limits"
     ),
     "linkwork.interop.labelled_functions.LabelledMethods": "xarray",
-    "linkwork.robot.writing_methods.WritingMethods": "save to_urdf to_mjcf to_sdf",
+    "linkwork.robot.writing_methods.WritingMethods": "save to_urdf to_mjcf to_sdf to_srdf",
 }
 
 if TYPE_CHECKING:

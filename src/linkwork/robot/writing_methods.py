@@ -160,10 +160,38 @@ class WritingMethods(RobotBase):
         warn_of_collision_losses("to_sdf", report)
         return report
 
+    def to_srdf(self, path: str | os.PathLike[str], *, strict: bool = False) -> Report:
+        """Write an SRDF file for MoveIt and Pinocchio, and return the report of content that it cannot represent.
+
+        It has the pairs of links that are not checked, with all pairs that a joint connects, and the named
+        configurations as states of a group "all", which has all joints.  A floating base is a virtual joint.
+        Velocities and controls of named configurations are lost (NOT_WRITTEN), and with ``strict`` are errors.
+        `with_srdf_document` reads the same pairs and configurations.  An existing file is replaced.
+
+        >>> import tempfile
+        >>> import linkwork as lw
+        >>> robot = lw.load("arm6").with_named_configuration("home", {"elbow": 1.2})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = robot.to_srdf(f"{folder}/arm6.srdf")
+        ...     back = lw.load("arm6").with_srdf_document(f"{folder}/arm6.srdf")
+        >>> back.named_configurations == robot.named_configurations
+        True
+
+        Raises ValueError for a path that does not end in ".srdf", and for a name that XML cannot represent; ModelError
+        for any loss with ``strict``.
+        """
+        from linkwork.formats import srdf_text
+
+        _check_path("to_srdf", path, ".srdf")
+        text, report = srdf_text(self._tree, strict=strict)
+        _write("to_srdf", {path: text})
+        return report
+
 
 _WRITERS = {
     ".json": "save",
     ".urdf": "to_urdf",
+    ".srdf": "to_srdf",
     ".xml": "to_mjcf",
     ".mjcf": "to_mjcf",
     ".sdf": "to_sdf",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import tempfile
 from pathlib import Path
@@ -68,11 +69,30 @@ def files_of_loops(kind: Kind) -> None:
     assert all(constraint.name.partition(":")[0] in text for constraint in kind.robot.constraints)
 
 
-@verb("srdf_document", "with_srdf_document")
+@verb("srdf_document", "with_srdf_document", "to_srdf")
 def srdf(kind: Kind) -> None:
-    """Pairs of the written document are those of the robot."""
-    text = kind.shaped.srdf_document()
+    """Pairs and configurations of the written document are those of the robot."""
+    robot = kind.shaped.with_named_configuration("home", kind.q)
+    text = robot.srdf_document()
     assert kind.robot.name in text
+    with tempfile.TemporaryDirectory() as folder:
+        report = robot.to_srdf(Path(folder) / "robot.srdf")
+        again = robot.without_named_configurations().with_srdf_document(Path(folder) / "robot.srdf")
+    assert not report.warnings and again.collision_pairs == robot.collision_pairs
+    close(again.named_configurations["home"].q, robot.named_configurations["home"].q, 1e-12, "q")
+
+
+@verb("with_joint_limits_document")
+def files_of_limits(kind: Kind) -> None:
+    """A document of limits changes those of the joints with one coordinate that it names."""
+    names = [joint.name for joint in kind.robot.joints if joint.type.nv == 1]
+    limits = {name: {"max_velocity": 1.0 + k, "max_effort": 2.0 + k} for k, name in enumerate(names)}
+    robot = kind.robot.with_joint_limits_document(json.dumps({"joint_limits": limits}))
+    for name, stated in limits.items():
+        joint = robot.joint(name)
+        assert (joint.velocity[0], joint.effort[0]) == (stated["max_velocity"], stated["max_effort"]), name
+    others = [(a, b) for a, b in zip(robot.joints, kind.robot.joints, strict=True) if a.name not in limits]
+    assert all(a == b for a, b in others)
 
 
 @verb("Robot.__reduce__")
