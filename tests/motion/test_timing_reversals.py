@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.motion import Trajectory, time_optimal
+from linkwork.motion.timing.path_geometry import _is_uneven
 
 
 def _shortest_time(path: Trajectory, v: float, a: float) -> float:
@@ -67,3 +70,18 @@ def test_time_optimal_timing_of_random_paths_takes_nearly_the_shortest_time() ->
         timed_path = time_optimal(path, **limits)
         finest = time_optimal(path, num_points=25_000, **limits)
         assert timed_path.duration < 1.004 * finest.duration, seed
+
+
+def test_rates_of_polynomials_are_uneven_on_both_sides_of_a_twentieth_of_the_greatest() -> None:
+    for low, is_slow in ((0.0499, True), (0.0501, False)):
+        more = 1.0 - low
+        for rate, end in (([low, more], "at_start"), ([1.0, -more], "at_end"), ([1.0, -4.0 * more, 4.0 * more], None)):
+            f = np.append(0.0, np.array(rate) / np.arange(1.0, len(rate) + 1.0))
+            for ends in itertools.product((False, True), repeat=2):
+                flags = dict(zip(("at_start", "at_end"), ends, strict=True))
+                expected = is_slow and not (end is not None and flags[end])
+                assert _is_uneven(f, **flags, smooth=True) is expected, (low, end, flags)
+                assert _is_uneven(f, **flags, smooth=False)
+    turning, even = np.array([0.0, -0.4, 0.5]), np.array([0.0, 2.0])
+    assert not _is_uneven(turning, at_start=False, at_end=False, smooth=True)  # the rate changes sign inside
+    assert not any(_is_uneven(even, at_start=False, at_end=False, smooth=smooth) for smooth in (False, True))
