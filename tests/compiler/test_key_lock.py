@@ -249,9 +249,9 @@ def emitting(source, backend, texts, stored):
     emitted.extend(f"{source.recipe.name} {part} {backend.target}" for part in texts)
     return emit(source, backend, texts, stored)
 
-def storing(to, backend, code):
+def storing(to, code):
     improved.append(to.name)
-    store(to, backend, code)
+    store(to, code)
 
 code_parts._emitted, kernel_code.store_best = emitting, storing
 robot = lw.load(sys.argv[1])

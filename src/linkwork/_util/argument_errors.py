@@ -80,7 +80,7 @@ def named_error(
     except TypeError:
         return None  # Python's own error names what is missing
     caller, text, is_deep = caller_of(function, arguments, method), str(error), _is_deep(below, code)
-    values = _values(function, bound, method)
+    values = _values(bound, method)
     passed = [entry for entry in values if entry[2] is not entry[1].default]
     if isinstance(error, UnknownNameError):
         return unknown_name_error(error, function, caller, values)
@@ -318,7 +318,7 @@ def _is_deep(traceback: types.TracebackType | None, entry: Any) -> bool:
     return not op.startswith(("RAISE", "RERAISE"))
 
 
-def _values(function: Any, bound: inspect.BoundArguments, method: bool) -> list[tuple[str, inspect.Parameter, Any]]:
+def _values(bound: inspect.BoundArguments, method: bool) -> list[tuple[str, inspect.Parameter, Any]]:
     """Return the name, parameter and value of each argument."""
     result = []
     for k, (name, value) in enumerate(bound.arguments.items()):

@@ -146,7 +146,7 @@ def load_scene(
 
 def _setup(content: SceneContent, scene: Scene, robot: Any) -> SceneSetup:
     """Return the robot with the attached objects, and pairs and margins with known names.  Raises ModelError."""
-    issues = [*_attached_issues(content.attached, scene, robot)]
+    issues = [*_attached_issues(content.attached, robot)]
     if issues:
         raise ModelError(issues)
     for entry in content.attached:
@@ -176,7 +176,7 @@ def _setup(content: SceneContent, scene: Scene, robot: Any) -> SceneSetup:
     return SceneSetup(robot, scene, content.touching, content.margin, attached)
 
 
-def _attached_issues(entries: Iterable[SceneEntry], scene: Scene, robot: Any) -> Iterator[Issue]:
+def _attached_issues(entries: Iterable[SceneEntry], robot: Any) -> Iterator[Issue]:
     names = [entry.name for entry in entries]
     for entry in entries:
         frame = str(entry.frame)

@@ -111,7 +111,7 @@ def _compiled_and_stored(
     is_unchanged = source.is_unchanged()
     for part, code in new.items():
         if cache is not None and part in keys and is_unchanged:
-            cache.store(keys[part], _cache_entry(backend, _facts(source, part, real), code))
+            cache.store(keys[part], _cache_entry(_facts(source, part, real), code))
     return result | new
 
 
@@ -201,10 +201,10 @@ class SharedWork:
         return result if len(result) == len(self._parts) else {}
 
 
-def store_best(to: ImprovablePart, backend: Backend[Any], code: CompiledPart) -> None:
+def store_best(to: ImprovablePart, code: CompiledPart) -> None:
     """Store the optimized code of a part in the cache, replacing the quick code."""
     if to.cache is not None:
-        to.cache.store(to.name, _cache_entry(backend, to.facts, code))
+        to.cache.store(to.name, _cache_entry(to.facts, code))
         for name in (to.quick_name, _source_name(to.quick_name)):
             to.cache.remove(name)
 
@@ -232,7 +232,7 @@ def _quick(
         result[part] = CompiledPart(code.objects, code.cached, code.seconds, True, packed, characters)
         if cache is not None and part in keys and source.is_unchanged():
             facts = {**_facts(source, part, real), "tier": "quick"}
-            cache.store(keys[part], _cache_entry(quick, facts, code))
+            cache.store(keys[part], _cache_entry(facts, code))
             if packed is not None:
                 _store_source(cache, keys[part], facts, packed, characters)
     return result
@@ -312,7 +312,7 @@ def _facts(source: Source, part: str, real: FloatType) -> dict[str, Any]:
     }
 
 
-def _cache_entry(backend: Backend[Any], facts: Mapping[str, Any], code: CompiledPart) -> Entry:
+def _cache_entry(facts: Mapping[str, Any], code: CompiledPart) -> Entry:
     more = {"seconds": round(code.seconds, 3), "sizes": [*map(len, code.objects)]}
     return Entry({**facts, **more}, b"".join(code.objects))
 

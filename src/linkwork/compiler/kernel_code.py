@@ -182,7 +182,7 @@ class KernelCode:
             best = {}
             for part, (first, end) in zip(parts, pairwise(ends), strict=True):
                 best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(parts))
-                store_best(to[part], backend, best[part])
+                store_best(to[part], best[part])
             use(best)
 
         written = all(code.packed is not None for code in quick.values())
@@ -248,7 +248,7 @@ def make_in_background(code_and_entries: Callable[[], tuple[KernelCode, Sequence
         seconds, best = time.perf_counter() - start, {}
         for part, (first, end) in zip(missing, pairwise(ends), strict=True):
             best[part] = CompiledPart(tuple(objects[first:end]), False, seconds / len(missing))
-            store_best(improvable(part, code.source, DOUBLE), backend, best[part])
+            store_best(improvable(part, code.source, DOUBLE), best[part])
         release()
         code._replace(best, DOUBLE, is_first=True)
         code.make(entries)

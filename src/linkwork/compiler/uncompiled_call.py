@@ -38,7 +38,7 @@ def run_uncompiled(
         start += count
     with np.errstate(all="ignore"):
         returned = function(**named)
-    parts = _parts(returned, nesting, len(outputs))
+    parts = _parts(returned, nesting)
     return [_output(part, port, batch) for part, port in zip(parts, outputs, strict=True)]
 
 
@@ -66,7 +66,7 @@ def _all_arrays(form: TreeDef | Leaf) -> TreeDef | Leaf:
     return TreeDef(form.kind, form.keys, tuple(_all_arrays(part) for part in form.parts))
 
 
-def _parts(returned: Any, nesting: PortTree, count: int) -> list[Any]:
+def _parts(returned: Any, nesting: PortTree) -> list[Any]:
     """Return the arrays that a function returned, one for each output."""
     if nesting.outputs is not None:
         elements, form = flatten(returned, "output")

@@ -52,7 +52,7 @@ def _fraction(x: float) -> str:
 
 
 def body_lines(
-    names: Sequence[str], values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, divergence: dict[str, float]
+    values: np.ndarray, deviations: np.ndarray, nominal: np.ndarray, divergence: dict[str, float]
 ) -> list[str]:
     """Return the lines of a table of bodies: mass and first moments with deviations, and the divergence."""
     rows = []

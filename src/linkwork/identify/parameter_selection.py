@@ -70,7 +70,7 @@ def columns_of(
             f"{caller}: robot {robot.name!r} has force elements, whose forces are not measured; identify "
             f"robot.without_force_elements(), from motions without them"
         )
-    kinds = _kinds(caller, passive)
+    kinds = _kinds(passive)
     law = read_friction(caller, friction)
     is_included = passive is not None and not (isinstance(passive, (bool, np.bool_)) and not passive)
     names = robot.parameter_names(passive=is_included)
@@ -108,7 +108,7 @@ def structural(robot: Robot, columns: Columns, measured: np.ndarray) -> tuple[Ba
     return BaseParameters.of_regressor(Y, columns.chosen, apart=_DEPENDENT), np.sqrt((Y * Y).mean(axis=0))
 
 
-def _kinds(caller: str, passive: Any) -> tuple[str, ...]:
+def _kinds(passive: Any) -> tuple[str, ...]:
     if passive is None or isinstance(passive, (bool, np.bool_)):
         return JOINT_NAMES if passive else ()
     kinds = (passive,) if isinstance(passive, str) else tuple(passive)

@@ -105,7 +105,7 @@ class InertiaFit(Result):
             f"{len(self.values)} parameters from {self.samples} samples, {how}",
             f"the measurements determine {identified_count} of {count} base parameters{note}",
             "",
-            *body_lines(self.names, self.values, self.standard_deviations, self.nominal, self.inertia_divergence),
+            *body_lines(self.values, self.standard_deviations, self.nominal, self.inertia_divergence),
         ]
         lines += joint_lines(self.names, self.values, self.standard_deviations, self.nominal, self.at_bound)
         followers = [name for name in self.unchanged if name in self._columns.names]

@@ -27,7 +27,7 @@ def named_pairs(
     self_pairs, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
     with_scene = [(k, name) for name in scene.names for k in moving]
     if pairs is not None:
-        self_pairs, with_scene = _by_names(tree, caller, shapes, scene, pairs)
+        self_pairs, with_scene = _by_names(caller, shapes, scene, pairs)
     if link is not None:
         links = _links(tree, shapes, link)
         self_pairs = [pair for pair in self_pairs if links & {shapes[pair[0]].link, shapes[pair[1]].link}]
@@ -90,7 +90,7 @@ def _check_fields(caller: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -
 
 
 def _by_names(
-    tree: Tree, caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
+    caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
     """Return the pairs that names select: pairs of the robot's shapes, and pairs of a shape and an obstacle.
 

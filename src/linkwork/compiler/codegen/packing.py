@@ -59,7 +59,7 @@ def packing_functions(text: IrModule, layout: Packed) -> None:
         table = ", ".join(f"i64 {layout.width * s}" for s in layout.slot_of[start : start + port.size])
         text.declare(f"@.slots{j} = internal constant [{port.size} x i64] [{table}]")
         start += port.size
-        text.add(_unpack_slowly(port, real, lanes))
+        text.add(_unpack_slowly(port, real))
         if lanes == 1:
             continue
         text.add(_unpack(port, real, lanes))
@@ -282,7 +282,7 @@ def _pack_slowly(port: Port, real: FloatType, lanes: int) -> IrFunction:
     return f
 
 
-def _unpack_slowly(port: Port, real: FloatType, lanes: int) -> IrFunction:
+def _unpack_slowly(port: Port, real: FloatType) -> IrFunction:
     """Return the function that unpacks to ``count`` samples of any strides, one element at a time."""
     f = _slow_function(packing("unpack_slowly", port), "%slots")
     with f.loop(port.size) as element:

@@ -64,7 +64,7 @@ def mobility_of(
         robot.difference(np.broadcast_to(start, result.q.shape), result.q) * scales.velocities, axis=-1
     )
     samples = _Sampled(result, moved, G, drift, rank_here)
-    moving = np.flatnonzero(result.closed & (rank_here.rank < tree.nv) & ~samples.contradicting_velocities(scales))
+    moving = np.flatnonzero(result.closed & (rank_here.rank < tree.nv) & ~samples.contradicting_velocities())
     if len(moving) and rows:
         walks, steps = (2, 4) if tree.nv > 30 else (4, 8)
         rng, first = np.random.default_rng(seed), rank_here.some(moving)
@@ -99,7 +99,7 @@ class _Sampled:
         self.constrained, self.moving = np.abs(G).max(axis=-2, initial=0.0), decomposition.moving
         self._least = np.full(len(G), np.inf)  # smallest nonzero singular value of the best one
 
-    def contradicting_velocities(self, scales: Scales) -> np.ndarray:
+    def contradicting_velocities(self) -> np.ndarray:
         """Return True for mechanisms without a velocity that satisfies all constraints, (n)."""
         result = np.zeros(len(self.G), dtype=bool)
         for k in np.flatnonzero(self.drift.any(axis=-1)):
@@ -165,7 +165,7 @@ class Mobilities(ReturnedValue):
     @property
     def assembled(self) -> np.ndarray:
         """True where a configuration and a velocity satisfy all constraints, (...)."""
-        result = self._sampled.result.closed & ~self._sampled.contradicting_velocities(self._scales)
+        result = self._sampled.result.closed & ~self._sampled.contradicting_velocities()
         return np.asarray(result.reshape(self.shape))
 
     def __len__(self) -> int:

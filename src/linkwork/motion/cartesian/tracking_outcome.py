@@ -185,7 +185,7 @@ def missing_neighbor_ending(
     X = request.path(missed)
     unlimited, done = request.solve(q[None], X[None], limits=False)
     if done[0] and (np.abs(request.difference(q, unlimited[0])) <= 2.0 * max_step).all():
-        limit = _limit_message(request, q, unlimited[0])
+        limit = _limit_message(request, unlimited[0])
         if limit is not None:
             return Ending(Status.AT_LIMITS, f"{at} {limit}")
     result = request.problem.solve(q, X_path=X)
@@ -211,7 +211,7 @@ def missing_neighbor_ending(
     return Ending(Status.JOINT_JUMP, f"{at} no configuration found is near the one before: {jump}")
 
 
-def _limit_message(request: PathRequest, q: np.ndarray, unlimited: np.ndarray) -> str | None:
+def _limit_message(request: PathRequest, unlimited: np.ndarray) -> str | None:
     """Return a text that names the joint that would have to exceed its limit; None if no joint would.
 
     ``unlimited`` (nq,) is the next configuration without limits.

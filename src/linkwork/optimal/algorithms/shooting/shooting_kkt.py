@@ -256,7 +256,7 @@ def solve_stages(sizes: Sequence[int], rows: Sequence[StageRows]) -> list[Array]
     result = _eliminated(sizes, rows)
     scale = 1.0 + max((np.abs(row.b).max(initial=0.0) for row in rows), default=0.0)
     square = sum(len(row.A) for row in rows) == sum(sizes)
-    if square and not _residual(sizes, rows, result) <= _FINE * scale:
+    if square and not _residual(rows, result) <= _FINE * scale:
         result = _least_squares(sizes, rows)
     return result
 
@@ -291,7 +291,7 @@ def _wide(rows: Array, width: int, count: int) -> Array:
     return result
 
 
-def _residual(sizes: Sequence[int], rows: Sequence[StageRows], result: Sequence[Array]) -> float:
+def _residual(rows: Sequence[StageRows], result: Sequence[Array]) -> float:
     """Return the largest residual of the equations; infinite if an unknown is not finite."""
     largest = 0.0
     for first, A, b in rows:
