@@ -16,6 +16,7 @@ from formats.written_robots import drawn_configuration, frame_poses, ordered_tre
 from linkwork import constraints, joints
 from linkwork.errors import ModelError
 from linkwork.formats import parse_sdf, sdf_text, urdf_text
+from linkwork.model import WORLD
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree
@@ -261,6 +262,58 @@ def test_loops_read_from_sdf_are_written_with_the_frames_that_readers_add() -> N
     again = build_tree(parse_sdf(sdf_text(tree, world="room")[0]))
     assert {frame.name for frame in again.frames} == {frame.name for frame in tree.frames}
     assert [loop.name for loop in again.constraints] == [loop.name for loop in tree.constraints] == ["d"]
+
+
+AXIS = (0.6, 0.0, 0.8)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        joints.Revolute(AXIS),
+        joints.Prismatic(AXIS),
+        joints.Helical(AXIS, 0.1),
+        joints.Fixed(),
+        joints.Spherical(scalar_last=True),
+        joints.SphericalMRP(),
+    ],
+    ids=lambda kind: kind.type_name(),
+)
+@pytest.mark.parametrize("to_world", [True, False])
+def test_loops_between_a_link_and_the_world_are_read_with_equal_constraints(
+    kind: joints.JointType, to_world: bool
+) -> None:
+    """Errors and directions of forces are equal, and the joint has the same limits and the opposite direction."""
+    parts: list[lw.Link | lw.Joint] = []
+    for k in range(6):
+        parts.append(lw.Link(f"l{k}", mass=1.0, inertia=(0.1, 0.2, 0.25)))
+        turning = joints.Revolute(np.roll((0.0, 0.6, 0.8), k))
+        position = lw.pose((0.1 * k, 0.2, 0.3))
+        parts.append(
+            lw.Joint.of(turning, name=f"j{k}", parent=f"l{k - 1}" if k else "world", child=f"l{k}", placement=position)
+        )
+    arm = lw.Robot.build("arm", *parts).with_frame("F", "l5", lw.pose((0.1, 0.2, 0.3), axis=(0, 0.6, 0.8), angle=0.7))
+    arm = arm.with_frame("M", "world", arm.pose(arm.neutral(), "F"))
+    ends = ("M", "F") if to_world else ("F", "M")
+    limits = {"lower": (-1.0,), "upper": (0.5,)} if kind.nq == 1 else {}
+    robot = arm.with_constraints(constraints.LoopJoint("closing", kind, *ends, **limits))
+    text, report = sdf_text(robot.tree)
+    lost = [issue.message for issue in report.warnings if issue.code == "NOT_WRITTEN"]
+    assert lost == ["a frame on the world is not written: no link is there"]
+    assert ("ends exchanged" in str(report)) is to_world
+    read = lw.Robot(build_tree(parse_sdf(text)))
+    (loop,) = read.constraints
+    assert isinstance(loop, constraints.LoopJoint) and read.tree.frame(loop.relative_to).body == WORLD
+    if kind.nq == 1:
+        assert loop.lower == (-1.0,) and loop.upper == (0.5,)
+        opposite = kind.reversed() if to_world else kind
+        assert np.allclose(np.array([*loop.joint.axis]), np.array([*opposite.axis]), atol=1e-15)
+    assert read.v_names == robot.v_names
+    closed = robot.neutral()
+    G = [np.asarray(x.constraint_jacobian(closed)) for x in (robot, read)]
+    projectors = [np.linalg.pinv(x, rcond=1e-9) @ x for x in G]
+    np.testing.assert_allclose(*projectors, atol=1e-12)
+    assert len(G[0]) == len(G[1]) == 6 - kind.nv and np.trace(projectors[0]) > 5.9 - kind.nv
 
 
 def test_joint_bounds_that_sdf_treats_as_infinite_are_reported_when_written() -> None:

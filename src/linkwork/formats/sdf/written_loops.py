@@ -12,7 +12,7 @@ from linkwork.formats.simple_joints import IMMOBILE, immobile, own_ends
 from linkwork.formats.tree_description import WORLD_LINK, DescribedTree
 from linkwork.formats.written_content import WritingLog
 from linkwork.formats.xml_text import Node
-from linkwork.joints import Fixed, Helical, Prismatic, Revolute, Spherical, Universal
+from linkwork.joints import Fixed, Helical, Prismatic, Revolute, Spherical, SphericalMRP, Universal
 from linkwork.model import WORLD, Frame, Tree
 from linkwork.spatial import Pose
 
@@ -35,22 +35,31 @@ class LoopWriter:
         self.tree, self.described, self.log, self.links, self.joints = tree, described, log, links, joints
         self.written: dict[str, tuple[str, str]] = {}
         self.reported: set[str] = set()  # loops that the report names
+        self.exchanged: set[str] = set()  # loops whose ends are exchanged in the file
 
     def add(self, model: Node, loop: LoopJoint) -> None:
         """Write a loop as a joint, or list why the file cannot have it."""
         kind, element = loop.joint, f"joint[{loop.name}]"
-        known = type(kind) in (Fixed, Revolute, Prismatic, Universal, Helical) or kind == Spherical()
         if loop in immobile(self.tree):
             self._lost(loop, IMMOBILE)
             return
-        (parent, _), (child, pose) = self.carrier(loop.relative_to), self.carrier(loop.frame)
-        if not known:
+        (parent, parent_pose), (child, pose) = self.carrier(loop.relative_to), self.carrier(loop.frame)
+        is_ball = type(kind) in (Spherical, SphericalMRP)
+        if child == ROOT:  # SDF has no joint whose child is the world: its ends are exchanged
+            (parent, child), pose, kind = (child, parent), parent_pose, kind if is_ball else kind.reversed()
+        if type(kind) not in (Fixed, Revolute, Prismatic, Universal, Helical) and not is_ball:
             return
         if self._gap(loop) > _CLOSED:
             self._lost(loop, "the loop is not written: it is open where q is zero, and SDF needs it closed there")
             return
-        if child == ROOT:
-            return
+        if parent == ROOT == self.carrier(loop.frame)[0]:
+            inverse = ", and with the inverse rotation as its coordinates" if is_ball else ""
+            self.log.changed(element, f"the loop is written with its ends exchanged, the world first{inverse}")
+            self.exchanged.add(loop.name)
+        if is_ball:
+            if kind != Spherical():
+                self.log.changed(element, "a ball joint is written with a quaternion, its scalar first")
+            kind = Spherical()
         self.written[loop.name] = ("world" if parent == ROOT else parent), child
         node = model.add("joint", name=self.joints[loop.name], type=type_of(kind))
         add_pose(node, pose, child)
@@ -102,7 +111,7 @@ class LoopWriter:
         same = [
             constraint
             for constraint in loops
-            if constraint.name not in as_loops and self.joints[constraint.name] == constraint.name
+            if constraint.name not in as_loops | self.exchanged and self.joints[constraint.name] == constraint.name
         ]
         return {name for constraint in same for name in own_ends(constraint)}
 
