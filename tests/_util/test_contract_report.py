@@ -6,9 +6,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
-from linkwork._util.contract_report import Requirement, check_requirements, misspelt_names, relative_error
+from linkwork._util.contract_report import (
+    Requirement,
+    check_requirements,
+    misspelt_names,
+    relative_error,
+    vanishing_point,
+)
 from linkwork.errors import ContractError
 
 
@@ -129,3 +136,29 @@ def test_misspelt_attribute_names_of_an_extension_class_are_reported() -> None:
 
 def test_extension_class_may_define_helper_methods_of_any_name() -> None:
     assert misspelt_names(Helpers, Contract) == {}
+
+
+def test_search_for_a_state_without_error_computes_each_derivative_once() -> None:
+    """A root is found; beside a minimum above zero, steps are tried with one Jacobian until one reduces the error."""
+    visited: list[tuple[float, ...]] = []
+
+    def error(x: np.ndarray) -> np.ndarray:
+        visited.append(tuple(x))
+        return np.array([x[0] ** 2 - 2.0, x[0] * x[1] - 3.0])
+
+    def offset_error(x: np.ndarray) -> np.ndarray:
+        visited.append(tuple(x))
+        return np.array([x @ x + 1.0, x[0] - x[1]])
+
+    def move(q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return q + step
+
+    root = vanishing_point(error, move, np.array([0.3, 0.7]), 2)
+    assert root is not None and np.allclose(root, [np.sqrt(2.0), 1.5 * np.sqrt(2.0)], rtol=0.0, atol=1e-8)
+    assert len(visited) == len({*visited})
+    visited.clear()
+    assert vanishing_point(offset_error, move, np.array([0.3, 0.7]), 2) is None
+    assert len(visited) < 200  # 360 with a Jacobian for each step that is tried
+    visited.clear()
+    assert vanishing_point(lambda x: error(np.append(x, 1.0))[:1] ** 2 + 1.0, move, np.zeros(1), 1) is None
+    assert len(visited) < 30  # no step from a stationary point is longer than 1e-12

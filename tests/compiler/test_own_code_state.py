@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,29 @@ def test_replaced_functions_of_linkwork_are_detected_even_if_they_compare_equal(
     monkeypatch.setattr(lw.spatial.Vec3, "dot", _Wrapper(lw.spatial.Vec3.dot))
     monkeypatch.setattr(own_code, "_looked_at", -1)  # as after an import of a module of linkwork
     assert own_code.state_of_attributes() not in ("", before)
+
+
+def test_addresses_of_the_elements_of_a_tuple_are_their_ids() -> None:
+    elements = (object(), "text", None, lw.Robot, 1.5, lw.spatial.Vec3.dot)
+    assert own_code._addresses()(elements) == array("Q", map(id, elements)).tobytes()
+    assert own_code._addresses()(()) == b""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"),
+    [
+        (lw.spatial.Vec3, "dot", lambda self, operand: 0.0),
+        (lw.spatial.Pose, "inverse", property(lambda self: self)),
+        (lw.spatial.Rotation, "about", staticmethod(lambda axis, angle: None)),
+        (lw.joints.Revolute, "nq", 2),
+    ],
+)
+def test_each_replaced_attribute_of_a_class_is_detected_until_it_is_restored(
+    owner: type, name: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = own_code.state_of_attributes()
+    with monkeypatch.context() as replaced:
+        replaced.setattr(owner, name, value)
+        state = own_code.state_of_attributes()
+        assert state not in ("", before) and own_code.state_of_attributes() == state
+    assert own_code.state_of_attributes() == before
