@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 
 import numpy as np
@@ -464,6 +465,30 @@ def test_cube_on_a_tool_is_lifted_off_and_lowered_onto_a_table_that_it_may_touch
         robot.with_collision_pairs([("cube", "base")]).track_cartesian_path(
             lift, "tool", touching=[("cube", "wrist_3_link")], **options
         )
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("touching", [("a", "b")]),
+        ("margin", 0.01),
+        ("margin", {"scene": 0.01}),
+        ("collision_check", "sampled"),
+        ("resolution", 0.01),
+    ],
+)
+def test_options_of_collision_checks_without_a_scene_are_refused(option, value):
+    line = lw.motion.line(ARM.pose(Q, "tool"), lw.pose((0.0, 0.0, 0.01)) @ ARM.pose(Q, "tool"))
+    expected = (
+        rf"^track_cartesian_path: {option}: expected no such option without a scene.*pass scene=linkwork\.Scene\(\)"
+    )
+    with pytest.raises(ValueError, match=expected):
+        ARM.track_cartesian_path(line, "tool", q_init=Q, **{option: value})
+    defaults = {"touching": [], "margin": 0.0, "collision_check": "certified", "resolution": 0.05}
+    assert inspect.signature(ARM.track_cartesian_path).parameters["resolution"].default == defaults["resolution"]
+    if option == "touching":
+        assert ARM.track_cartesian_path(line, "tool", q_init=Q, **defaults).success
 
 
 def test_cartesian_paths_start_from_numerical_ik_if_no_closed_form_branch_exists(monkeypatch):

@@ -65,8 +65,9 @@ class CartesianMethods(RobotBase):
 
         With a ``scene`` collisions are checked, including self-collisions: pairs stay farther apart than ``margin``
         [m], by ``collision_check`` "certified" for the whole curve, or "sampled" at a ``resolution`` [rad, m].
-        ``margin`` may be a dict as in `plan`.  Pairs in ``touching`` may overlap as at the path's beginning, and 0.1 mm
-        more: a held part is lifted off a table, or lowered onto it, with ``touching=[("part", "table")]``.
+        Without a ``scene`` these options are refused.  ``margin`` may be a dict as in `plan`.  Pairs in ``touching``
+        may overlap as at the path's beginning, and 0.1 mm more: a held part is lifted off a table, or lowered onto it,
+        with ``touching=[("part", "table")]``.
 
         Returns a `linkwork.motion.TrackedPath`: the followed fraction with the reason for its end, ``trajectory()`` and
         ``timed()``.

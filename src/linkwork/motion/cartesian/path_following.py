@@ -27,6 +27,7 @@ _STEP = 0.05  # [m] initial distance of waypoints
 _NEAR = 1e-3  # [m, rad] a start that is nearer to the path's beginning is moved onto it
 _EXACT_SHARE = 0.1  # of the tolerances: a start that is nearer is left exactly as it is
 _COLLISION_CHECKS = ("certified", "sampled")
+_RESOLUTION = 0.05  # [rad, m] default of `Robot.track_cartesian_path`
 
 
 def followed_path(
@@ -69,9 +70,11 @@ def followed_path(
     max_step = _max_step(robot, max_joint_step)
     num_starts = integer(CALLER, "num_starts", num_starts, least=1)
     min_step = positive(CALLER, "min_path_step", min_path_step, unit="m", symbols=False)
-    margins = read_margins(margin, CALLER)
+    margins, resolution = read_margins(margin, CALLER), positive(CALLER, "resolution", resolution, unit="rad, m")
     if scene is not None and not isinstance(scene, Scene):
         raise TypeError(f"{CALLER}: scene: expected a Scene, got {type(scene).__name__}")
+    if scene is None:
+        _refuse_checks(collision_check, margin, touching, resolution)
     begin = None if q_init is None else _start_configuration(robot, q_init)
     request = PathRequest(
         robot, path, frame, relative_to, orientation, position_limits, locked, begin, min_step, CALLER
@@ -103,6 +106,21 @@ def followed_path(
     return TrackedPath._make(
         robot, path, frame, relative_to, *outcome.ending, fraction, deviation, outcome.curves, outcome.begins
     )
+
+
+def _refuse_checks(collision_check: str, margin: Any, touching: Any, resolution: float) -> None:
+    """Raise ValueError for an option of collision checks other than its default: without a scene none is made."""
+    for name, value, is_default in (
+        ("collision_check", collision_check, collision_check == _COLLISION_CHECKS[0]),
+        ("margin", margin, not margin),
+        ("touching", touching, isinstance(touching, (tuple, list)) and not touching),
+        ("resolution", resolution, resolution == _RESOLUTION),
+    ):
+        if not is_default:
+            raise ValueError(
+                f"{CALLER}: {name}: expected no such option without a scene, which alone has collisions checked, got "
+                f"{value!r}; pass scene=linkwork.Scene() to check the robot against itself"
+            )
 
 
 def _candidates(
