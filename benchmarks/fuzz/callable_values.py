@@ -234,6 +234,7 @@ _VALUES: dict[str, Any] = {
     "kind": "least_squares",
     "contact": None,
     "trajectory": lambda _: trajectory(),
+    "sequence.steps": lambda _: {"move": trajectory()},
     "by": "start",
     "cutoff": 2.0,
     "samples": 10,
