@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 import linkwork as lw
-from linkwork.optimal.algorithms.shooting.augmented_cost import TermRequest, WeightedRows
+from linkwork.optimal.algorithms.shooting.augmented_cost import TermRequest, WeightedRows, quadratic
 from linkwork.optimal.algorithms.shooting.ilqr import Shooting
 from linkwork.optimal.algorithms.shooting.search_state import RollOut
 from linkwork.optimal.algorithms.shooting.step_dynamics import Stepped
@@ -127,3 +127,27 @@ def test_augmented_cost_equals_its_formulas_with_derivatives_and_next_multiplier
     assert rows.beyond(r.tolist(), [1.0, 1.0, 0.5, 2.0, 2.0]) == max(abs(r[2]) / 0.5, r[3] / 2.0)
     absent = WeightedRows(kinds, [0.0] * 5, [0.0] * 5, rho)
     assert absent.cost([np.nan] * 5) == absent.beyond([np.nan] * 5, [1.0] * 5) == 0.0
+
+
+def test_quadratic_models_of_terms_of_a_step_are_exact_for_costs_and_gauss_newton_for_others():
+    """The terms depend on state, control and the next state; second derivatives are differences of gradients."""
+    rng, h = np.random.default_rng(5), 1e-5
+    step = Stepped(lambda x, u: [x[0] * u[0] + x[1] ** 2, x[1] * (1.0 + x[0]) + u[0] ** 3], 2, 1)
+    z, w = rng.normal(size=3), rng.uniform(0.5, 2.0, 2)
+
+    def terms(x, u, y):
+        return [x[0] * u[0] * y[1] + y[0] ** 2, x[1] + y[0] * y[1]]
+
+    def model(kind, z):
+        rows = WeightedRows((kind, kind), w.tolist(), [0.0, 0.0], 1.0)
+        x, u = z[:2].tolist(), z[2:].tolist()
+        values, g, H = quadratic(terms, step, x, u, rows, step.linear(x, u))
+        return rows.cost(terms(x, u, step.step(x, u))), np.array(values), np.array(g), np.array(H)
+
+    for kind in ("cost", "least_squares"):
+        _, _, g, H = model(kind, z)
+        near = [[model(kind, z + k * d) for k in (h, -h)] for d in np.eye(3)]
+        assert np.allclose(g, [(a[0] - b[0]) / (2.0 * h) for a, b in near], atol=1e-7)
+        J = np.array([(a[1] - b[1]) / (2.0 * h) for a, b in near]).T * w[:, None]
+        exact = np.array([(a[2] - b[2]) / (2.0 * h) for a, b in near])
+        assert np.allclose(H, exact if kind == "cost" else J.T @ J, atol=1e-6) and not np.allclose(exact, J.T @ J)
