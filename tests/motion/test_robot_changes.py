@@ -77,6 +77,33 @@ def test_dynamics_of_carrying_motions_and_motions_of_other_robots_are_refused(fi
         film.for_robot(ARM)
 
 
+def test_object_is_picked_up_where_it_lies(film):
+    """Poses at the second pick-up and at a change of the grip are those at the end of the motion before."""
+    to_place, from_place = between(ARM, Q[0], Q[2]), between(LOADED, Q[2], Q[1])
+    again = film.concatenate(to_place).concatenate(from_place)
+    assert again.robot_at(again.duration) == LOADED
+    assert film.concatenate(to_place.concatenate(from_place)) == again
+    elsewhere = between(ARM, Q[0], Q[1]), between(LOADED, Q[1], Q[2])
+    distance = np.linalg.norm((LOADED.pose(Q[2], "cube") - LOADED.pose(Q[1], "cube"))[:3, 3])
+    message = (
+        rf"concatenate: object 'cube': expected the other .* where it lies, at \[.*\] m, got .*, {distance:.3g} m and"
+    )
+    moved = film.concatenate(elsewhere[0])
+    for first, second in ((moved, elsewhere[1]), (film, elsewhere[0].concatenate(elsewhere[1]))):
+        with pytest.raises(ValueError, match=message):
+            first.concatenate(second)
+    assert moved.concatenate(elsewhere[1], allow_jump=True).robot_at(6.0) == LOADED
+    for angle, refused in ((5e-4, False), (2e-3, True)):
+        grip = ARM.with_attached("cube", "tool", CUBE, lw.pose((0, 0, 0.05), axis=(0.6, 0.0, 0.8), angle=angle))
+        carry, on = between(LOADED, Q[1], Q[2]), between(grip, Q[2], Q[1])
+        if refused:
+            with pytest.raises(ValueError, match=r"0 m and 0\.002 rad away"):
+                carry.concatenate(on)
+            assert carry.concatenate(on, tolerance=3e-3).robot_at(2.0) == grip
+        else:
+            assert carry.concatenate(on).robot_at(2.0) == grip
+
+
 def test_limit_margins_of_a_motion_that_carries_an_object_use_the_limits_of_the_loaded_robot(film):
     slow = LOADED
     for name in ARM.v_names:

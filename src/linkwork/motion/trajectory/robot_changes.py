@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Self
@@ -11,13 +12,16 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_base import Array, RobotBase
+from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace, TimeScaling
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
 from linkwork.motion.arguments import times_within
 from linkwork.motion.trajectory.trajectory_segment import Section
 
-__all__ = ["RobotChanges", "by_robot", "have_same_joints", "refuse_changes", "with_robot"]
+__all__ = ["RobotChanges", "by_robot", "have_same_joints", "refuse_changes", "refuse_displaced_objects", "with_robot"]
+
+_SAME_POSE = 1e-3  # [m, rad] an object is picked up where it lies, up to this error of inverse kinematics
 
 
 @public
@@ -92,6 +96,43 @@ def refuse_changes(caller: str, trajectory: Any) -> None:
             f"{caller}: expected a motion of one robot, got one that picks up or puts down objects; pass its "
             "parts, and join the results by concatenate"
         )
+
+
+def refuse_displaced_objects(first: Any, second: Any, tolerance: float) -> None:
+    """Raise ValueError if ``second`` picks up an object elsewhere than where ``first`` holds it last.
+
+    Objects are attached objects and links of mounted robots, with shapes.  Their poses in the world may differ by
+    ``tolerance`` [m, rad], and at least by 1e-3.
+    """
+    before, after = _shapes_by_section(first), _shapes_by_section(second)
+    if all(robot is before[0][0] for robot, _ in (*before, *after)):
+        return
+    for name in dict.fromkeys(name for _, objects in after for name in objects):
+        last = next((k for k in reversed(range(len(before))) if name in before[k][1]), None)
+        if last is None:
+            continue
+        begin = next(k for k, (_, objects) in enumerate(after) if name in objects)
+        adjacent = last == len(before) - 1 and begin == 0
+        if adjacent and before[last][1][name] == after[begin][1][name]:
+            continue
+        lies = before[last][0].pose(first(first.sections[last].end, side="left").q, name)
+        taken = after[begin][0].pose(second(second.sections[begin].start).q, name)
+        distance, chord = (float(np.linalg.norm((taken - lies)[:3, columns])) for columns in (3, slice(3)))
+        angle = 2.0 * math.asin(min(chord / math.sqrt(8.0), 1.0))
+        if max(angle, distance) > max(tolerance, _SAME_POSE):
+            raise ValueError(
+                f"concatenate: object {name!r}: expected the other trajectory to pick it up where it lies, at "
+                f"{np.round(lies[:3, 3], 6).tolist()} m, got {np.round(taken[:3, 3], 6).tolist()} m, {distance:.3g} m "
+                f"and {angle:.3g} rad away; a larger tolerance= permits small jumps, allow_jump=True all of them"
+            )
+
+
+def _shapes_by_section(trajectory: Any) -> list[tuple[Any, dict[str, Frame]]]:
+    """Return the robot of each section, and its frames with shapes by name."""
+    robots = [trajectory.robot if section.robot is None else section.robot for section in trajectory.sections]
+    if any(robot is None for robot in robots):
+        return [(None, {}) for _ in robots]
+    return [(robot, {f.name: f for f in robot.tree.frames if f.visuals or f.collisions}) for robot in robots]
 
 
 def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any) -> list[Section]:

@@ -19,7 +19,13 @@ from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import le, where
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.motion.arguments import Limit, Outside, Side, sample_count, times_within
-from linkwork.motion.trajectory.robot_changes import RobotChanges, by_robot, have_same_joints, with_robot
+from linkwork.motion.trajectory.robot_changes import (
+    RobotChanges,
+    by_robot,
+    have_same_joints,
+    refuse_displaced_objects,
+    with_robot,
+)
 from linkwork.motion.trajectory.time_scaling import length_of, speed_of
 from linkwork.motion.trajectory.trajectory_construction import (
     at_one_speed,
@@ -326,8 +332,9 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         `Robot.with_payload`): a pick and place is approach, carry and return.  `robot_at` returns the robot at a time,
         and pictures show an object at rest before and after it is held.
 
-        Raises ValueError if q or v differs by more than ``tolerance`` [rad, m, rad/s, m/s] where they meet, unless
-        ``allow_jump``, and for a robot with other joints.
+        Raises ValueError if q or v differs by more than ``tolerance`` [rad, m, rad/s, m/s] where they meet, and for an
+        object that the other picks up elsewhere than where it lies, by more than ``tolerance`` and 1e-3 [m, rad],
+        unless ``allow_jump``; and for a robot with other joints.
         """
         if not isinstance(other, Trajectory):
             raise TypeError(f"concatenate: expected a trajectory, got {other!r}")
@@ -338,6 +345,7 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
             raise ValueError(untimed("concatenate", self if other._timed else other))
         if not allow_jump:
             refuse_jumps(self, other, self._name, tolerance)
+            refuse_displaced_objects(self, other, tolerance)
         more = with_robot(other._sections, other._robot, self._robot)
         return self._along(chained([*self._sections, *more], self.start_time))
 
