@@ -275,11 +275,11 @@ def test_recordings_repeat_the_robots_and_arrows_of_a_page_that_do_not_move():
     for k, q in enumerate(moved):
         recorder.add(5.0 + 0.02 * k, [q], {})
     recorded = recorder.document(shown, [1], {})
-    still, moving = recorded.actors
+    resting, moving = recorded.actors
     (arrows,) = recorded.arrows
     np.testing.assert_allclose(recorded.times, 0.02 * np.arange(4), atol=1e-14)
     np.testing.assert_array_equal(moving.q, moved)
-    np.testing.assert_array_equal(still.q, np.tile(document.actors[0].q, (4, 1, 1)))
+    np.testing.assert_array_equal(resting.q, np.tile(document.actors[0].q, (4, 1, 1)))
     for x, first in ((arrows.starts, starts[0]), (arrows.vectors, vectors[0]), (arrows.visible, load.visible[0])):
         np.testing.assert_array_equal(x, [first] * 4)
 
