@@ -82,6 +82,30 @@ def test_error_of_missing_coordinates_of_a_floating_base_names_them() -> None:
     assert "floating_base" not in message(lambda: dog.pose(np.zeros(11), "trunk"))
 
 
+def test_error_of_a_position_instead_of_a_frame_names_the_methods_for_points() -> None:
+    text = message(lambda: ARM.jacobian(ARM.neutral(), ARM.frames[-1], point=(0, 0, 1)))  # type: ignore[arg-type]
+    assert text.startswith("jacobian: point: no frame named (0, 0, 1); expected a frame's name, a string; ")
+    assert "point_jacobian take positions in a frame, and robot.with_frame adds a frame" in text
+    assert "positions" not in message(lambda: ARM.pose(ARM.neutral(), 3.5))  # type: ignore[arg-type]
+
+
+def test_error_of_a_name_in_another_case_suggests_the_name() -> None:
+    q = ARM.neutral()
+    assert message(lambda: ARM.simulate(q, duration=0.1, method="RK4")).endswith("did you mean 'rk4'?")  # type: ignore[arg-type]
+    text = message(lambda: ARM.simulate(q, duration=0.1, method="Implicit-Euler"))  # type: ignore[arg-type]
+    assert text.endswith("did you mean 'implicit_euler'?")
+
+
+def test_error_of_missing_last_coordinates_names_their_joints() -> None:
+    gripper = lw.load("arm7_gripper")
+    fingers = "2 are missing, those of 'left_finger_slide', 'right_finger_slide'"
+    text = message(lambda: gripper.pose(np.zeros((5, 7)), "hand"))
+    assert text.endswith(f"; {fingers}; robot.configuration({{...}}) returns q of a dict, which may leave joints out")
+    assert message(lambda: gripper.inverse_dynamics(gripper.neutral(), np.zeros(7), np.zeros(9))).endswith(fingers)
+    for count in (1, 4, 10):  # many are missing, or none
+        assert "missing" not in message(lambda count=count: gripper.pose(np.zeros(count), "hand"))
+
+
 def test_number_passed_as_a_vector_is_refused_with_brackets_as_the_remedy() -> None:
     elbow = ARM.joint("elbow")
     assert message(lambda: elbow.transform(0.25)).endswith("; use brackets for a single element: [0.25]")

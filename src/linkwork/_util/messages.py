@@ -79,24 +79,30 @@ def close_names(name: str, names: Iterable[str], min_similarity: float | None = 
     """Return up to three names that resemble a name, the most similar first.
 
     The similarity of two names is twice the length of their longest common subsequence over the sum of their lengths.
-    It is at least ``min_similarity``, by default 0.65 for names that begin alike or contain one another, and 0.75 for
-    others.
+    It is 1 for names that differ in case and in "-" for "_" only.  It is at least ``min_similarity``, by default 0.65
+    for names that begin alike or contain one another, and 0.75 for others.
     """
     similar = [k for k in names if 3 * max(len(k), len(name)) <= 7 * min(len(k), len(name))]
     similar.sort(key=lambda k: abs(len(k) - len(name)))
     positions: dict[str, int] = {}  # by character: one bit for each position in the name
     for i, character in enumerate(name):
         positions[character] = positions.get(character, 0) | 1 << i
-    work, result = 0, []
+    work, result, folded = 0, [], _folded(name)
     for k in similar:
         work += len(k)
         if work > _MOST_WORK:
             break
         similarity = 2.0 * _common(k, positions, len(name)) / (len(k) + len(name))
+        if _folded(k) == folded:
+            similarity = 1.0
         alike = k[:1] == name[:1] or name in k or k in name
         if similarity >= (min_similarity or (_ALIKE if alike else _SIMILAR)):
             result.append((-similarity, k))
     return [k for _, k in sorted(result)[:3]]
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def _common(text: str, positions: dict[str, int], length: int) -> int:

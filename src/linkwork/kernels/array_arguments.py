@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import listed
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import is_masked, shown
 from linkwork.compiler.port import Port
@@ -38,6 +39,8 @@ __all__ = [
     "stacked",
 ]
 
+_FEW = 4  # joints that a message names
+_OF_DICT = "; robot.configuration({...}) returns q of a dict, which may leave joints out"
 POSE_REMEDY = "inverse_kinematics computes configurations for the pose of a frame"
 
 Arrays = Sequence[Any]
@@ -120,6 +123,10 @@ class ArgumentReader:
         parts = self.subject.parts(quantity_of(port.name))
         if len(parts) > 1 and parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].indices.stop:
             return f"; the first {parts[0].indices.stop} elements are those of joint {parts[0].joint!r}"
+        left = [part for part in parts if part.indices.start >= array.shape[-1]]
+        if 0 < len(left) <= min(_FEW, len(parts) - 1) and left[0].indices.start == array.shape[-1]:
+            end = _OF_DICT if quantity_of(port.name).configuration else ""
+            return f"; {port.size - array.shape[-1]} are missing, those of {listed(part.joint for part in left)}{end}"
         return ""
 
     def _broadcast(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:

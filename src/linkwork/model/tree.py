@@ -420,7 +420,9 @@ def kind_hint(kind: str, name: object, joints: Mapping[str, str]) -> str:
     if isinstance(name, int):
         return "" if kind == "frame" else f"it is robot.{kind}s[{name}], by its index in the list"
     if not isinstance(name, str):
-        return f"expected a {kind}'s name, a string"
+        positions = "point_position and point_jacobian take positions in a frame, and robot.with_frame adds a frame"
+        is_point = kind == "frame" and isinstance(name, (tuple, list)) and len(name) == 3
+        return f"expected a {kind}'s name, a string{f'; {positions}' if is_point else ''}"
     if kind == "joint":
         carrying = [joint for joint, link in joints.items() if link == name]
         return f"it is a link, carried by joint {carrying[0]!r}" if carrying else ""
