@@ -66,6 +66,40 @@ def test_wrong_shapes_in_a_saved_simulation_are_refused_by_name(run, tmp_path):
 
 
 @pytest.mark.slow(every=9)
+def test_plots_of_simulations_draw_a_reference_and_have_a_figure(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    ball, result = run
+    q = result.q[1][[0, -1]]
+    target = ball.spline([0.0, 0.5 * result.t[-1]], q)
+    plain, panels = result.plot(1), result.plot(1, reference=target)
+    assert panels.figure is panels[0].figure and panels[:2].figure is panels.figure
+    panels.figure.savefig(tmp_path / "run.png")
+    state = target(result.t, outside="hold")
+    for k, (values, columns) in enumerate(((state.q, range(4)), (state.q, range(4, 7)), (state.v, range(3)))):
+        lines = panels[k].lines[len(plain[k].lines) :] if k else panels[k].lines[len(columns) :]
+        dotted = [line for line in lines if line.get_linestyle() == ":"]
+        assert len(dotted) == len(columns)
+        assert all(np.allclose(line.get_ydata(), values[:, c]) for line, c in zip(dotted, columns, strict=True))
+    assert all(line.get_linestyle() != ":" for line in plain[0].lines)
+    for wrong, error, message in (
+        (state.q, TypeError, "plot: reference: expected a linkwork.motion.Trajectory"),
+        (lw.motion.spline([0.0, 1.0], [[0.0], [1.0]]), ValueError, "plot: reference: expected a trajectory of 7"),
+        (lw.motion.Trajectory(target.sections, ball, is_timed=False), ValueError, "expected a trajectory over time"),
+    ):
+        with pytest.raises(error, match=message):
+            result.plot(1, reference=wrong)
+    for call, message in (
+        (lambda: result.animation("run.gif"), r"animation: environment: expected an integer, .*save\('run.gif'\)"),
+        (lambda: result.plot(["q", "tau"]), r"plot: environment: expected an integer, .*simulate\(record="),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    for option, message in (("video", 'mp4="film.mp4"'), ("picture", 'png="picture.png"'), ("gif", "save")):
+        with pytest.raises(TypeError, match=message):
+            result.show(**{option: "run"})
+
+
+@pytest.mark.slow(every=9)
 def test_plots_of_simulations_omit_forces_of_joints_without_motors():
     pytest.importorskip("matplotlib")
     slide = lw.Joint.of(lw.joints.Prismatic("x"), name="slide", parent="world", child="cart")

@@ -26,6 +26,7 @@ __all__ = [
     "GREY",
     "ORANGE",
     "VERMILION",
+    "Panels",
     "add_legend",
     "add_notes",
     "equal_scales",
@@ -68,6 +69,20 @@ def pyplot() -> Any:
     return optional_module("matplotlib.pyplot", "plot needs matplotlib", "figures")
 
 
+class Panels(np.ndarray):
+    """Array of the axes of one figure: ``panels.figure.savefig("run.png")`` writes it, as for single axes."""
+
+    @staticmethod
+    def of(axes: Any) -> Any:
+        """Return an array or a list of axes as panels, and single axes unchanged."""
+        return np.asarray(axes, dtype=object).view(Panels) if np.ndim(axes) else axes
+
+    @property
+    def figure(self) -> Any:
+        """The figure of the axes."""
+        return self.flat[0].get_figure()
+
+
 def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
     """Return the axes of a new figure, one below the other: (rows,), or (rows, columns)."""
     shape = {"sharex": True, "figsize": size, "layout": "constrained"}
@@ -79,7 +94,7 @@ def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:
         axis.grid(axis="y", **_GRID)
         axis.set_axisbelow(True)
         axis.margins(x=0.01)
-    return axes
+    return Panels.of(axes)
 
 
 def space_axes() -> Any:

@@ -30,6 +30,11 @@ from linkwork.simulation.rollout.rollout import CONTROLLER, ENDED, GUARD, PILED,
 __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
 
+_REMEDIES = {  # for arguments of these methods that are no indices
+    "plot": "simulate(record=[...]) records quantities, which plot draws",
+    "animation": "animation().save('run.gif') writes a file",
+    "strip": "strip().figure.savefig('run.png') writes a file",
+}
 _DRAWN_BY_ITSELF = ("contact_forces", "kinetic_energy", "potential_energy")  # records
 _MOST_LINES = 48  # of a recorded quantity in a plot
 _NAMED = 3  # largest number of saturated joints that a message names
@@ -206,6 +211,10 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
     def _index(self, caller: str, environment: tuple[int, ...]) -> tuple[int, ...]:
         """Return the index of an environment, from 0 on.  Raises ValueError."""
         shape = self.q.shape[:-2]
+        wrong = next((k for k in environment if not isinstance(k, (int, np.integer))), None)
+        if wrong is not None:
+            remedy = f"; {_REMEDIES[caller]}" if caller in _REMEDIES else ""
+            raise TypeError(f"{caller}: environment: expected an integer, got {wrong!r}{remedy}")
         if len(environment) != len(shape) or not all(-n <= k < n for n, k in zip(shape, environment, strict=True)):
             raise ValueError(
                 f"{caller}: environment: expected {len(shape)} indices within the batch {shape}, got {environment}"
@@ -351,12 +360,16 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         """Return the contacts to show: the argument ``contacts``, by default the contacts of the simulation."""
         return self._contacts if contacts is None else ContactSet.of(contacts, "convex", "show")
 
-    def plot(self, *environment: int, axes: Any = None) -> Any:
+    def plot(self, *environment: int, reference: Any = None, axes: Any = None) -> Any:
         """Plot q, v, energies, contact forces and the other records over time with matplotlib (extra ``figures``).
 
-        Returns the axes, one below the other.
+        ``reference`` is a `linkwork.motion.Trajectory`, such as the target of a controller, whose q and v are dotted.
+        Returns the axes, one below the other: ``run.plot().figure.savefig("run.png")`` writes the figure.
+
+        Raises TypeError for a reference of another type, and ValueError for one of other joints.
         """
-        return figure("simulation_figures", "plot_simulation", self, self._index("plot", environment), axes)
+        chosen = self._index("plot", environment)
+        return figure("simulation_figures", "plot_simulation", self, chosen, axes, reference)
 
     def strip(self, *environment: int, num_frames: int = 6, axes: Any = None) -> Any:
         """Draw the robot at ``num_frames`` times from start to end, side by side, with matplotlib; return the axes."""

@@ -16,7 +16,7 @@ from linkwork._util.file_budget import MODEL, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import number
 from linkwork._util.pictures import Output, Shown, show
-from linkwork._util.plotting import pyplot
+from linkwork._util.plotting import Panels, pyplot
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
 from linkwork.kernels import Array, RobotBase
@@ -342,7 +342,7 @@ def _plot_slices(
     """
     plt = pyplot()
     if axes is None:
-        axes = plt.figure(figsize=_SIZE, layout="constrained").subplots(1, 3)
+        axes = Panels.of(plt.figure(figsize=_SIZE, layout="constrained").subplots(1, 3))
     middle = corner + 0.5 * size * np.array(values.shape)
     at = middle if point is None else point
     cells = np.floor(at * (1.0 / size)).astype(int) - np.rint(corner / size).astype(int)

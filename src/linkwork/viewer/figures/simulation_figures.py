@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import untimed
 from linkwork._util.plotting import (
+    Panels,
     label_time,
+    line_style,
     lines_by_unit,
     mark_times,
     new_axes,
@@ -23,16 +26,18 @@ from linkwork.viewer.figures.robot_figures import draw_robot
 __all__ = ["moving_picture", "plot_simulation", "strip_of"]
 
 
-def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any:
+def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any, reference: Any = None) -> Any:
     """Plot joints, velocities, energies, contact forces and other records over time, one below the other.
 
-    Limits of positions and velocities are shaded; vertical lines are events.
+    Limits of positions and velocities are shaded; vertical lines are events; dotted lines are those of a ``reference``.
     """
     robot, t = result.robot_of(environment), result.t
+    targets = None if reference is None else _targets(robot, t, reference)
     q, v = result.q[environment], result.v[environment]
     positions = lines_by_unit("q", robot.q_names, units_of(robot.tree, "q"), q)
     velocities = lines_by_unit("v", robot.v_names, units_of(robot.tree, "v"), v)
     bounds = (robot.lower, robot.upper), (-robot.velocity_limits, robot.velocity_limits)
+    targeted = [(order, columns) for order, group in enumerate((positions, velocities)) for *_, columns in group]
     sides = zip((positions, velocities), bounds, strict=True)
     limits = [tuple(side[columns] for side in pair) for group, pair in sides for _, _, columns in group]
     rows = [(label, lines) for label, lines, _ in (*positions, *velocities)]
@@ -49,10 +54,30 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any) -> Any
         # velocities have the colours of the configurations above them
         is_named = len(positions) <= k < len(limits) and [*lines] in known
         plot_lines(axis, t, lines, legend=not is_named, lower=lower, upper=upper)
+        if targets is not None and k < len(targeted):
+            order, columns = targeted[k]
+            for line, column in enumerate(columns):
+                style = line_style(line) | {"linestyle": ":", "label": "_reference"}
+                axis.plot(t, targets[order][:, column], **style)
         mark_times(axis, times)
         axis.set_ylabel(label)
     label_time(axes)
     return axes
+
+
+def _targets(robot: Any, t: np.ndarray, reference: Any) -> Any:
+    """Return q and v of a reference at times t, at rest outside of its own.  Raises TypeError and ValueError."""
+    from linkwork.motion import Trajectory
+
+    if not isinstance(reference, Trajectory):
+        expected = "plot: reference: expected a linkwork.motion.Trajectory, such as the target of a controller"
+        raise TypeError(f"{expected}, got {reference!r}")
+    if not reference.is_timed:
+        raise ValueError(untimed("plot: reference", reference))
+    if (reference.nq, reference.nv) != (robot.nq, robot.nv):
+        expected = f"a trajectory of {robot.nq} coordinates, as robot {robot.name!r} has"
+        raise ValueError(f"plot: reference: expected {expected}, got {reference!r} of {reference.nq}")
+    return reference(t, outside="hold")
 
 
 def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -> Any:
@@ -61,7 +86,7 @@ def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -
     chosen = _records(result, environment, count)
     if axes is None:
         figure = pyplot().figure(figsize=(2.2 * len(chosen), 2.6), layout="constrained")
-        axes = [figure.add_subplot(1, len(chosen), k + 1, projection="3d") for k in range(len(chosen))]
+        axes = Panels.of([figure.add_subplot(1, len(chosen), k + 1, projection="3d") for k in range(len(chosen))])
     robot = result.robot_of(environment)
     for axis, k in zip(axes, chosen, strict=False):
         draw_robot(axis, robot, result.q[environment][k], alpha=1.0)
