@@ -10,7 +10,7 @@ import linkwork as lw
 from helpers.live_pages import PageClient, small_document
 from linkwork.viewer.document import Arrows
 from linkwork.viewer.html.page import page_text
-from linkwork.viewer.live.dragging import pose_error
+from linkwork.viewer.live.live_robot import pose_error
 from linkwork.viewer.rotations import pose_of, quaternions
 
 pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
