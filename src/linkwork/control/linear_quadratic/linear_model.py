@@ -76,7 +76,7 @@ def linear_model(
     For a robot with constraints the states are those of its ``independent`` coordinates, by default those that
     `Robot.minimal_coordinates` chooses at the first operating point.  An operating point with v ≠ 0 then needs ``tau``.
     ``time`` (...,) [s] is that of constraints that depend on it: the model is that of deviations from the prescribed
-    motion at this time.
+    motion at this time, δẋ = A(t) δx + B(t) δu.  Poles of A(t) at one time do not decide the stability of a motion.
 
     >>> import linkwork as lw
     >>> model = lw.control.linear_model(lw.load("double_pendulum"), [0.0, 0.0], inputs="shoulder", outputs="q:elbow")
