@@ -66,6 +66,7 @@ DERIVED = [
     pytest.param(3, 2, {"box": True}, marks=SLOW),
     pytest.param(4, 5, {"box": True, "equalities": 1}, marks=SLOW),
     pytest.param(4, 6, {"rank": 0, "definite": False, "box": True}, marks=SLOW),
+    pytest.param(12, 3, {"box": True, "equalities": 1}, marks=SLOW),  # rows in loops
 ]
 
 
