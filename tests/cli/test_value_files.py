@@ -136,7 +136,7 @@ def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):
         "@cell.csv": "could not convert string to float: 'x'",
         "@object.npz": "cannot read object.npz as .npz",
         "@bad.npz": "cannot read bad.npz as .npz",
-        "@none.json": "--q: cannot read none.json: No such file",
+        "@none.json": "--q: cannot read none.json: ",
         "@robot.urdf": "expected @FILE or @FILE:NAME:ROW, FILE a .json, .csv, .npz or .npy, got '@robot.urdf'",
     }.items():
         ran = linkwork("pose", "arm6", "--frame", "tool", "--q", word)
