@@ -121,11 +121,13 @@ class Trials:
 
 
 def names_argument(text: str, name: str) -> bool:
-    """Return True if the text of an error names the argument, and the function or the class that has it."""
+    """Return True if the text of an error names the function or the class, and the argument, which is not before it."""
     *path, argument = name.split(".")
+    argument = re.escape(argument.lstrip("*"))
     words = {re.sub("(?<=[a-z])(?=[A-Z])", " ", x).lower() for x in path[-2:]} | {x.lower() for x in path[-2:]}
-    is_function_named = any(re.search(rf"(?<!\w){re.escape(x)}(?!\w)", text.lower()) for x in words)
-    return is_function_named and bool(re.search(rf"(?<!\w){re.escape(argument.lstrip('*'))}(?!\w)", text))
+    functions = "|".join(map(re.escape, sorted(words)))
+    is_named = re.search(rf"(?<!\w)({functions})(?!\w)", text.lower()) and re.search(rf"(?<!\w){argument}(?!\w)", text)
+    return bool(is_named) and not re.search(rf"(?<!\w){argument}: ({functions}): ", text)
 
 
 def _intervals(accepts: Callable[[Any], bool], points: Sequence[Any], said: set[float]) -> str:
