@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
@@ -22,8 +22,6 @@ from linkwork.shapes import Shape
 from linkwork.spatial import Pose
 
 __all__ = ["AttachedObject", "SceneSetup", "load_scene"]
-
-AnyRobot = TypeVar("AnyRobot", bound=RobotBase)
 
 
 @published_in("linkwork.collision")

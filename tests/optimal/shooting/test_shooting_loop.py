@@ -10,15 +10,29 @@ import linkwork as lw
 from linkwork.optimal.algorithms.shooting.augmented_cost import TermRequest, WeightedRows, quadratic
 from linkwork.optimal.algorithms.shooting.ilqr import Shooting
 from linkwork.optimal.algorithms.shooting.search_state import RollOut
-from linkwork.optimal.algorithms.shooting.step_dynamics import Stepped
+from linkwork.optimal.algorithms.shooting.step_dynamics import Dynamics
 
 T, H = 30, 0.05
 A = np.array([[1.0, H], [0.0, 1.0]])
 B = np.array([[0.5 * H * H], [H]])
 SCALARS = ("cost", "violation", "gap", "decrement", "iterations", "status")
-CART = Stepped(lambda x, u: [x[0] + H * x[1] + 0.5 * H * H * u[0], x[1] + H * u[0]], 2, 1)
 FREE = np.zeros((T, 2))
 MOTION = np.stack([np.linspace(0.0, 1.0, T), np.full(T, 0.3)], axis=1)
+
+
+class VectorDynamics(Dynamics):
+    """Dynamics of a state of two values by a function of state and control (1) that returns the next state."""
+
+    state_size, size, controls = 2, 2, 1
+
+    def __init__(self, function):
+        self.function = function
+
+    def step(self, x, u):
+        return self.function(x, u)
+
+
+CART = VectorDynamics(lambda x, u: [x[0] + H * x[1] + 0.5 * H * H * u[0], x[1] + H * u[0]])
 
 
 @cache
@@ -132,7 +146,7 @@ def test_augmented_cost_equals_its_formulas_with_derivatives_and_next_multiplier
 def test_quadratic_models_of_terms_of_a_step_are_exact_for_costs_and_gauss_newton_for_others():
     """The terms depend on state, control and the next state; second derivatives are differences of gradients."""
     rng, h = np.random.default_rng(5), 1e-5
-    step = Stepped(lambda x, u: [x[0] * u[0] + x[1] ** 2, x[1] * (1.0 + x[0]) + u[0] ** 3], 2, 1)
+    step = VectorDynamics(lambda x, u: [x[0] * u[0] + x[1] ** 2, x[1] * (1.0 + x[0]) + u[0] ** 3])
     z, w = rng.normal(size=3), rng.uniform(0.5, 2.0, 2)
 
     def terms(x, u, y):

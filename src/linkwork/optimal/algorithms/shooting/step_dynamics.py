@@ -26,7 +26,7 @@ from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, mirrored, product, transposed
 from linkwork.expr.scalar.functions import fabs
 
-__all__ = ["Dynamics", "LinearStep", "Stepped", "congruent", "second_derivatives", "value_and_jacobian"]
+__all__ = ["Dynamics", "LinearStep", "congruent", "second_derivatives", "value_and_jacobian"]
 
 
 Scalars = Sequence[Any]
@@ -106,22 +106,6 @@ class Dynamics(ABC):
             return total
 
         return second_derivatives(weighted_step, n + m)
-
-
-@dataclass(frozen=True)
-class Stepped(Dynamics):
-    """Dynamics of a vector state by a user's own function: ``of(x, u)`` returns the next state."""
-
-    of: Callable[[Any, Any], Any]
-    state_size: int
-    controls: int
-
-    @property
-    def size(self) -> int:  # type: ignore[override]
-        return self.state_size
-
-    def step(self, x: Scalars, u: Scalars) -> list[Any]:
-        return list(self.of(list(x), list(u)))
 
 
 def value_and_jacobian(
