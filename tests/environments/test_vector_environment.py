@@ -12,6 +12,8 @@ import linkwork as lw
 pytest.importorskip("gymnasium")
 
 from linkwork.environments import TASKS, ControlTask, VectorEnvironment
+from linkwork.environments.vector_environment import robot_frames
+from linkwork.simulation import ContactGround, ContactScene
 
 
 @pytest.mark.slow(every=3)
@@ -163,6 +165,37 @@ def test_gymnasium_make_vec_creates_and_renders_the_environments():
     frames = envs.render()
     assert len(frames) == 2 and all(x.shape == (320, 320, 3) and x.dtype == np.uint8 for x in frames)
     assert (frames[0] != 255).any() and (frames[0] != frames[1]).any()
+
+
+@pytest.mark.slow(every=3)
+def test_pictures_of_environments_show_ground_obstacles_and_goals():
+    pytest.importorskip("matplotlib")
+    robot = lw.load("quadruped", floating_base=True)
+    q, vermilion = robot.neutral()[None], np.array([0xD5, 0x5E, 0x00])
+
+    def close_to(image, color):
+        return (np.abs(image.astype(int) - color).max(axis=-1) < 25).sum()
+
+    (plain,) = robot_frames(robot, q)
+    ground = ContactGround([name for name in robot.frames if name.endswith("foot")], height=-0.4)
+    (grid,) = robot_frames(robot, q, ground)
+    grey, before = ((np.ptp(x, axis=-1) == 0) & (x[..., 0] < 250) for x in (grid, plain))
+    assert grey.sum() > 500 + before.sum()  # lines of a light grey
+    rows = np.nonzero(grey)[0]
+    assert rows.min() > 120 and np.ptp(rows) > 60  # below the body, and seen from above
+    (marked,) = robot_frames(robot, q, None, [np.array([0.5, 0.0, 0.3])])
+    assert close_to(marked, vermilion) > 10 and not close_to(plain, vermilion)
+    red = lw.Scene().with_box("step", (0.4, 0.4, 0.1), (1.0, 0.0, -0.4)).with_color("step", (1.0, 0.0, 0.0))
+    (step,) = robot_frames(robot, q, (ground, ContactScene(red)))
+    assert (step[..., 0].astype(int) - step[..., 1] > 100).sum() > 50
+
+    envs = VectorEnvironment("reacher", num_envs=2, render_mode="rgb_array")
+    envs.reset(seed=1)
+    assert all(close_to(image, vermilion) > 10 for image in envs.render())
+    wrong = VectorEnvironment(replace(TASKS["reacher"](), marker=lambda goal: goal), render_mode="rgb_array")
+    wrong.reset(seed=1)
+    with pytest.raises(ValueError, match=r"ControlTask: marker: expected .*\(3,\)"):
+        wrong.render()
 
 
 @pytest.mark.slow(every=3)

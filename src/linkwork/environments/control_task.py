@@ -50,6 +50,8 @@ class ControlTask:
     ``sensors`` are those of `Robot.simulate` by name, read once for each observation. Their delay is a whole number of
     actions. ``observation_bounds`` are the lower and upper bounds (k,) of observations, infinite by default.
 
+    ``marker(goal)`` is the position (3,) of the goal in the world [m], which pictures show.
+
     Functions get further values by the names of their arguments: ``observe`` the ``last_action`` (m,) and readings by
     the sensors' names; ``reward`` the ``previous_action`` and exact readings; ``failed`` exact readings; all of these
     and ``start`` the ``robot`` with the parameters of the episode.
@@ -74,6 +76,7 @@ class ControlTask:
     action_size: int | None = None
     sensors: Mapping[str, Sensor] = field(default_factory=dict)
     observation_bounds: tuple[Any, Any] | None = None
+    marker: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
         robot: Any = self.robot

@@ -155,7 +155,11 @@ def _reacher() -> ControlTask:
         return [radius * math.cos(angle), radius * math.sin(angle)]
 
     bounds = _bounds(1, 1, 1, 1, _FREE, _FREE, _FAR, _FAR, _LENGTH + _FAR, _LENGTH + _FAR)
-    how = {"goal": goal, "dt": 5e-3, "steps_per_action": 4, "horizon": 150, **bounds}
+
+    def marker(goal: Any) -> Any:
+        return goal[0], 0.0, goal[1]
+
+    how = {"goal": goal, "marker": marker, "dt": 5e-3, "steps_per_action": 4, "horizon": 150, **bounds}
     return ControlTask(robot, start, observe, reward, ("shoulder", "elbow"), (2.0, 1.0), **how)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Shown, show
-from linkwork._util.plotting import pyplot, share_scale
-from linkwork._util.validation import integer
+from linkwork._util.plotting import VERMILION, pyplot, share_scale
+from linkwork._util.validation import finite_array, integer
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.environment_kernels import (
     EnvironmentKernel,
@@ -25,7 +25,8 @@ from linkwork.environments.example_tasks import TASKS
 from linkwork.environments.randomization import Randomization, RandomizedTask
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
-from linkwork.viewer.figures.robot_figures import draw_robot
+from linkwork.simulation import ContactGround, ContactScene
+from linkwork.viewer.figures.robot_figures import draw_robot, draw_scene
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 
@@ -199,13 +200,19 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def render(self) -> tuple[np.ndarray, ...]:
         """Draw every environment; return images (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
 
+        They show the robot, the ground and obstacles of `ControlTask.contacts`, and the goal at its ``marker``.
+
         Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
         """
         if self.render_mode is None:
             raise RuntimeError(
                 'VectorEnvironment.render: render_mode: expected "rgb_array", got None: pass it to the constructor'
             )
-        return robot_frames(self.task.robot, self._q)
+        marks: list[np.ndarray | None] = [None] * len(self._q)
+        if self.task.marker is not None:
+            positions = (self.task.marker(goal) for goal in self._goal)
+            marks = [finite_array("ControlTask", "marker", x, shape=(3,), unit="m") for x in positions]
+        return robot_frames(self.task.robot, self._q, self.task.contacts, marks)
 
     def show(
         self, *, spacing: float | None = None, meshes: Folders | None = None, title: str | None = None, **output: Any
@@ -296,20 +303,51 @@ MODES = ("rgb_array",)
 _SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
 
 
-def robot_frames(robot: Any, q: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return images (height, width, 3) of uint8, one of the robot at each of the configurations q (n, nq)."""
+def robot_frames(
+    robot: Any, q: np.ndarray, contacts: Any = None, marks: Sequence[np.ndarray | None] | None = None
+) -> tuple[np.ndarray, ...]:
+    """Return images (height, width, 3) of uint8, one of the robot at each of the configurations q (n, nq).
+
+    They show the ground and the obstacles of contacts, and a mark at each position (3,) of ``marks`` (n) [m].
+    """
     pyplot()  # raises ImportError with the install command if matplotlib is missing
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     frames = []
-    for configuration in q:
+    parts = contacts if isinstance(contacts, (tuple, list)) else (contacts,)
+    for configuration, mark in zip(q, marks or [None] * len(q), strict=True):
         figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
         canvas: Any = FigureCanvasAgg(figure)
         axes = figure.add_subplot(projection="3d")
         draw_robot(axes, robot, configuration, alpha=0.5)
+        for part in parts:
+            if isinstance(part, ContactScene):
+                draw_scene(axes, part.scene)
+        if mark is not None:
+            axes.plot(*mark[:, None], linestyle="", marker="o", markersize=7.0, color=VERMILION, zorder=4.0)
+        for part in parts:
+            if isinstance(part, ContactGround):
+                _draw_ground(axes, np.array(part.normal), part.height)
         axes.set_axis_off()
         share_scale([axes])
         canvas.draw()
         frames.append(np.array(canvas.buffer_rgba())[..., :3])
     return tuple(frames)
+
+
+_GROUND_LINES = 7  # in each direction
+
+
+def _draw_ground(axes: Any, normal: np.ndarray, height: float) -> None:
+    """Draw a grid in the plane normal · x = height [m] below all that the axes show, behind it."""
+    limits = np.array([getattr(axes, f"get_{x}lim")() for x in "xyz"])
+    middle, half = limits.mean(axis=1), 0.6 * float(np.ptp(limits, axis=1).max())
+    center = middle - (normal @ middle - height) * normal
+    x = np.cross(np.eye(3)[int(np.abs(normal).argmin())], normal)
+    x /= np.linalg.norm(x)
+    y = np.cross(normal, x)
+    for along, across in ((x, y), (y, x)):
+        for offset in np.linspace(-half, half, _GROUND_LINES):
+            ends = center + offset * across + np.outer((-half, half), along)
+            axes.plot(*ends.T, color="0.75", linewidth=0.8, zorder=0.1)
