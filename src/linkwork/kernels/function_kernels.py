@@ -40,16 +40,7 @@ from linkwork.model.tree import Report, Tree
 if TYPE_CHECKING:
     from linkwork.compiler.program import Program
 
-__all__ = [
-    "CACHED",
-    "RequestOrigin",
-    "compile_requests",
-    "configuration_space",
-    "data_of",
-    "joint_kernel",
-    "kernel_of_pickle",
-    "read_origin",
-]
+__all__ = ["CACHED", "compile_requests", "configuration_space", "data_of", "joint_kernel", "kernel_of_pickle"]
 
 CACHED = 512  # kernels that are stored for joints of equal types
 
