@@ -87,14 +87,21 @@ def test_joint_that_obstructs_a_goal_pose_moves_in_a_plan() -> None:
     assert locked.status == "goal_not_found" and "'one'" in locked.message
 
 
-def test_joints_with_equal_start_and_goal_positions_do_not_move_along_a_plan(arm: lw.Robot) -> None:
+@pytest.mark.parametrize("constrained", [False, True])
+def test_joints_with_equal_start_and_goal_positions_do_not_move_along_a_plan(arm: lw.Robot, constrained: bool) -> None:
     q, end = np.append(Q[:3], [0.05, 0.05]), np.append(END[:3], [0.05, 0.05 - 1e-9])
     gate = SCENE.with_box("gate", (0.02, 0.4, 0.6), (0.62, 0, 0.75)).with_box("lid", (0.8, 0.05, 0.02), (0.45, 0, 0.72))
+    turned = lw.ik.FunctionTask("turned", lambda state: 3.0 - state.q()[0])
+    options = {"path_constraints": lw.ik.Within(turned, 0.0, np.inf)} if constrained else {}
     for seed in range(6):  # some first paths are free only with closed fingers
-        plan = arm.plan(q, end, gate, seed=seed)
+        plan = arm.plan(q, end, gate, seed=seed, time_limit=60.0, **options)
         assert plan.success and np.abs(plan.path[:, 3:] - q[3:]).max() <= 1e-9
         np.testing.assert_array_equal(plan.path[[0, -1], 1:], [q[1:], end[1:]])
-        assert arm.is_motion_free(plan.path[:-1], plan.path[1:], gate).success.all()
+        if constrained:  # edges are proved free in shorter parts
+            points = plan.path[:-1] + np.linspace(0.0, 1.0, 101)[:, None, None] * np.diff(plan.path, axis=0)
+            assert not arm.in_collision(points, gate).any()
+        else:
+            assert arm.is_motion_free(plan.path[:-1], plan.path[1:], gate).success.all()
 
 
 def test_blocking_joint_moves_along_a_plan_though_its_start_and_goal_are_equal() -> None:

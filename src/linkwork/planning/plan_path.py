@@ -24,7 +24,7 @@ from linkwork.planning.planning_space import PlanningSpace
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improve_path
 from linkwork.planning.search.kernel_planner import KernelSearch, compile_first_search, is_supported
-from linkwork.planning.search.path_smoothing import shorten_path, steady_path
+from linkwork.planning.search.path_smoothing import path_with_joints_at_rest, shorten_path, steady_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions, rrt_connect
 from linkwork.planning.search.search_tree import GrownTree
 
@@ -32,6 +32,7 @@ __all__ = ["PLANNERS", "PlanQuery", "QueryBegin", "plan_path", "read_space"]
 
 PLANNERS = ("connect", "optimal")
 _NODES = 200_000  # maximum nodes of both trees
+_MAX_LOCKED_ROUNDS = 50  # of each search of a path with joints at rest
 
 
 def plan_path(
@@ -104,6 +105,21 @@ def plan_path(
             space, path, seed=int(seed), spacing=SearchOptions().spacing, continues=lambda: clock.has_time
         )
 
+    def search_again(locked: PlanningSpace, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:
+        """Return a path in a space with locked joints, by a limited search, or None."""
+        rounds = 0
+
+        def limited(nodes: int) -> bool:
+            nonlocal rounds
+            rounds += 1
+            return rounds <= _MAX_LOCKED_ROUNDS and clock.continues(nodes)
+
+        result, _ = rrt_connect(locked, start[None], end[None], seed=int(seed), continues=limited)
+        if result is None:
+            return None
+        spacing = SearchOptions().spacing
+        return shorten_path(locked, result, seed=int(seed), spacing=spacing, continues=lambda: clock.has_time)
+
     kernel_search = (
         KernelSearch(space, starts, goals.q, seed=int(seed), searches=int(max_searches), simplify=simplify)
         if is_supported(space, len(starts) + len(goals.q))
@@ -131,6 +147,8 @@ def plan_path(
             if kernel_search is None or path is not None or _node_count(more) > _node_count(trees):
                 trees = more
             path = None if path is None else shorten(path)
+            if path is not None and simplify and method != "optimal":
+                path = path_with_joints_at_rest(space, path, search_again)
         if path is not None and method == "optimal":
             path, history = improve_path(
                 space,

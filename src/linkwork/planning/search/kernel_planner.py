@@ -23,7 +23,7 @@ import numpy as np
 from linkwork.kernels.compiler_api import batch_call
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search.halton_samples import within_a_revolution
-from linkwork.planning.search.path_smoothing import remove_straight_nodes, steady_path
+from linkwork.planning.search.path_smoothing import path_with_joints_at_rest, remove_straight_nodes
 from linkwork.planning.search.search_kernel import LARGE, SMALL, VALUES, SearchTables, search_kernel
 from linkwork.planning.search.search_tree import GrownTree, PlanningTree, TableTree
 
@@ -169,11 +169,8 @@ class KernelSearch:
     ) -> np.ndarray:
         """Return a path between the ends of ``path`` (k, nq), with joints at rest that are equal at both ends.
 
-        If ``path`` is not free with those of them at rest that are at the end of the robot, such as fingers, further
-        searches hold these, for a limited number of iterations.  If they find nothing, as many joints rest as
-        `steady_path` permits.
+        See `path_with_joints_at_rest`; further searches have a limited number of iterations.
         """
-        space, path = self.space, steady_path(self.space, path)
         parts = 0
 
         def limited(nodes: int) -> bool:
@@ -181,26 +178,15 @@ class KernelSearch:
             parts += 1
             return parts <= _MAX_LOCKED_PARTS and continues(nodes)
 
-        _, outer, last = space.resting_joints(path[0], path[-1])
-        for columns in (outer, last) if len(last) < len(outer) else (outer,):
-            if (path[1:-1, columns] == path[0, columns]).all():
-                break
-            locked, end = space.with_locked(columns, path[0]), path[-1:].copy()
-            end[:, columns] = path[0, columns]
-            search = KernelSearch(locked, path[:1], end, seed=self.seed, searches=self.searches, options=self.options)
-            parts, result = 0, search.path(limited, compiling)
-            space.checked = locked.checked
-            if result is not None:
-                result[-1] = path[-1]
-                return steady_path(space, result) if self._are_free(result) else path
-        return path
+        def search(locked: PlanningSpace, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:
+            nonlocal parts
+            parts, options = 0, self.options
+            again = KernelSearch(
+                locked, start[None], end[None], seed=self.seed, searches=self.searches, options=options
+            )
+            return again.path(limited, compiling)
 
-    def _are_free(self, path: np.ndarray) -> bool:
-        """Return True if all edges of a path (k, nq) are free; False if the time ends before."""
-        try:
-            return bool(self.space.edges_are_free(path[:-1], path[1:]).all())
-        except OutOfTimeError:
-            return False
+        return path_with_joints_at_rest(self.space, path, search)
 
     def _search(
         self, spacing: float, continues: Callable[[int], bool], compiling: Callable[[], AbstractContextManager[None]]

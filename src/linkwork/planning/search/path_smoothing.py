@@ -31,7 +31,15 @@ from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.planning.configuration_geometry import HALF_TURN
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 
-__all__ = ["appear_free", "blend_corners", "remove_straight_nodes", "shorten_path", "shortest_visible", "steady_path"]
+__all__ = [
+    "appear_free",
+    "blend_corners",
+    "path_with_joints_at_rest",
+    "remove_straight_nodes",
+    "shorten_path",
+    "shortest_visible",
+    "steady_path",
+]
 
 
 _MAX_POINTS = 14  # points of a path among which all segments are considered
@@ -82,6 +90,36 @@ def steady_path(space: PlanningSpace, path: np.ndarray) -> np.ndarray:
                 path = steady
     except OutOfTimeError:
         pass
+    return path
+
+
+def path_with_joints_at_rest(
+    space: PlanningSpace,
+    path: np.ndarray,
+    search: Callable[[PlanningSpace, np.ndarray, np.ndarray], np.ndarray | None],
+) -> np.ndarray:
+    """Return a path between the ends of ``path`` (k, nq), with joints at rest that are equal at both ends.
+
+    If ``path`` is not free with those of them at rest that are at the end of the robot, such as fingers, further
+    searches hold these: ``search(locked_space, start, end)`` returns a path or None.  If they find nothing, as many
+    joints rest as `steady_path` permits.
+    """
+    path = steady_path(space, path)
+    _, outer, last = space.resting_joints(path[0], path[-1])
+    for columns in (outer, last) if len(last) < len(outer) else (outer,):
+        if (path[1:-1, columns] == path[0, columns]).all():
+            break
+        locked, end = space.with_locked(columns, path[0]), path[-1].copy()
+        end[columns] = path[0, columns]
+        result = search(locked, path[0], end)
+        space.checked = locked.checked
+        if result is not None:
+            result[-1] = path[-1]
+            try:
+                is_free = bool(space.edges_are_free(result[:-1], result[1:]).all())
+            except OutOfTimeError:
+                is_free = False
+            return steady_path(space, result) if is_free else path
     return path
 
 
