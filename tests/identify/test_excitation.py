@@ -193,8 +193,8 @@ def test_invalid_measured_signals_are_refused() -> None:
         with pytest.raises(ValueError, match=f"low_pass: cutoff: expected a frequency from 0.0001 Hz .*got {cutoff}"):
             identify.low_pass(t, q, cutoff=cutoff)
     for order in (1, 2, 4, 8):  # constant signals pass, with the rounding of the coefficients
-        still = identify.low_pass(t, np.full(100, 2.0), cutoff=1.01e-4, order=order)
-        assert np.abs(still - 2.0).max() < 2e-5 * 2.0
+        filtered = identify.low_pass(t, np.full(100, 2.0), cutoff=1.01e-4, order=order)
+        assert np.abs(filtered - 2.0).max() < 2e-5 * 2.0
     for order in (0, 2.5):
         with pytest.raises(ValueError, match=f"low_pass: order: expected an integer >= 1, got {order}"):
             identify.low_pass(t, q, cutoff=5.0, order=order)
