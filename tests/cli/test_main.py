@@ -19,7 +19,8 @@ import pytest
 
 import linkwork as lw
 from helpers.row_format import ROWS
-from linkwork.cli.commands import COMMANDS, demo
+from linkwork.cli.commands import COMMANDS, OTHER_NAMES, demo
+from linkwork.cli.files import written_lines
 from linkwork.cli.parser import CommandParser, WordForm
 from linkwork.formats import registry
 
@@ -39,6 +40,45 @@ VIEW_OPTIONS = {"html", "glb", "png", "mp4", "configuration", "no_browser", "por
 
 
 class TestUsage:
+    @pytest.mark.parametrize(
+        ("line", "hint"),
+        [
+            ("fk arm6", "unknown command 'fk'; the command is pose"),
+            ("sim arm6", "the command is simulate"),
+            ("to-mjcf arm6", "the command is convert"),
+            ("psoe arm6", "did you mean 'pose'?"),
+            ("convert arm6 --to mjcf", "the suffix of the output selects its format"),
+            ("simulate arm6 --time 5", "its name is --duration"),
+            ("plan arm6 --time 5", "its name is --time-limit"),
+            ("simulate arm6 --png a.png", "its name is --output"),
+            ("simulate arm6 --steps 100", "--duration states seconds, --dt the time step"),
+            ("simulate arm6 --gif a.gif", "--output writes .mp4, .png and .html"),
+            ("pose arm6 --frame tool --q 0deg -90deg", "unknown option '-90deg'; angles are in rad"),
+            ("pose arm6 --frame tool --q elbow=60deg", "got '60deg'; angles are in rad: 90° is 1.5708"),
+            ("dynamics double_pendulum --q 60° 1", "got '60°'; angles are in rad"),
+        ],
+    )
+    @pytest.mark.light
+    def test_usual_words_for_commands_options_and_degrees_get_a_hint(self, linkwork, line, hint):
+        ran = linkwork(*line.split())
+        assert ran.code == 2 and hint in ran.err and ran.out == "", ran.err
+
+    def test_other_names_of_commands_are_no_commands_and_lead_to_commands(self):
+        for name, hint in OTHER_NAMES.items():
+            assert name not in COMMANDS and hint.partition(",")[0].partition(";")[0] in COMMANDS, (name, hint)
+
+    def test_lines_of_written_files_name_the_output_and_the_plot(self):
+        both = argparse.Namespace(output="a.csv", plot="b.png")
+        assert written_lines(both) == ["", "written to a.csv and b.png"]
+        assert written_lines(both, written=False) == ["", "written to b.png"]
+        assert written_lines(argparse.Namespace(output="a.csv")) == ["", "written to a.csv"]
+        assert written_lines(argparse.Namespace(output=None, plot=None)) == []
+
+    def test_help_lists_the_options_of_a_command_before_those_of_the_robot_file(self, linkwork):
+        text = linkwork("pose", "--help").out
+        assert text.startswith("usage: linkwork pose FILE --frame FRAME [options]\n")
+        assert 0 < text.index("--relative-to") < text.index("options of the robot's file:") < text.index("--base")
+
     def test_option_version_prints_the_version_of_linkwork(self, linkwork):
         assert linkwork("--version").out == f"linkwork {lw.__version__}\n"
 

@@ -49,45 +49,46 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         metavar="FILE",
         help="a robot file, - for standard input, or the name of a built-in robot (see `robots`)",
     )
-    parser.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
-    parser.add_argument(
+    group = parser.add_argument_group("options of the robot's file")
+    group.add_argument("--format", metavar="NAME", help="the file's format (default: by its suffix or content)")
+    group.add_argument(
         "--base",
         metavar="X",
         nargs="+",
         type=NUMERIC,
         help="the pose of the root link: X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad]; or @FILE",
     )
-    parser.add_argument(
+    group.add_argument(
         "--floating-base",
         action=argparse.BooleanOptionalAction,
         default=None,
         help="free the base, or fix it (default: as the file says)",
     )
-    parser.add_argument("--strict", action="store_true", help="report repairable problems as errors")
-    parser.add_argument("--quiet", action="store_true", help="print no warnings, notes and progress")
-    parser.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
-    parser.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
-    parser.add_argument(
+    group.add_argument("--strict", action="store_true", help="report repairable problems as errors")
+    group.add_argument("--quiet", action="store_true", help="print no warnings, notes and progress")
+    group.add_argument("--multi-root", action="store_true", help="fix every root link to the world")
+    group.add_argument("--loops", metavar="FILE", help="a JSON or YAML file that closes the robot's loops")
+    group.add_argument(
         "--xacro", action="store_true", help="expand a xacro file; it can run code, so use only files that you trust"
     )
-    parser.add_argument(
+    group.add_argument(
         "--argument", metavar="NAME=VALUE", action="append", type=_pair, help="the value of an argument of a xacro file"
     )
-    parser.add_argument(
+    group.add_argument(
         "--package-dirs",
         metavar="FOLDER",
         nargs="+",
         help="folders with the files of packages and models that the file names",
     )
-    parser.add_argument(
+    group.add_argument(
         "--untrusted",
         dest="trusted",
         action="store_false",
         help="read an untrusted file: libraries parse it in a process without access to other files and the network",
     )
-    parser.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
+    group.add_argument("--model", metavar="NAME", help="read one model of an SDF file")
     for name, (about, choices) in _CHOICES.items():
-        parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
+        group.add_argument(f"--{name}", choices=choices, default=choices[0], help=f"{about} (default: {choices[0]})")
 
 
 _MAX_STDIN = 1 << 28  # [bytes]

@@ -12,7 +12,7 @@ from linkwork._util.file_access import kind_of_file, replaced
 from linkwork.cli.command_error import FAILED, USAGE, CommandError
 from linkwork.cli.output import escaped
 
-__all__ = ["PICTURES", "Writers", "add_files", "check_files", "check_tools", "pictures", "write_files"]
+__all__ = ["PICTURES", "Writers", "add_files", "check_files", "check_tools", "pictures", "write_files", "written_lines"]
 
 PICTURES = (".html", ".glb", ".png", ".mp4")  # pages, models, pictures and films of ``show``
 _DRAWN = (".png", ".mp4")  # by a browser
@@ -79,6 +79,13 @@ def check_tools(option: str, ending: str) -> None:
             encoder(f"{option}: {ending}")
         except RuntimeError as error:
             raise CommandError(FAILED, str(error)) from None
+
+
+def written_lines(arguments: argparse.Namespace, written: bool = True) -> list[str]:
+    """Return the lines that name the files of ``--plot`` and, if it is ``written``, of ``--output``."""
+    files = [arguments.output if written else None, getattr(arguments, "plot", None)]
+    names = [escaped(file) for file in files if file is not None]
+    return ["", f"written to {' and '.join(names)}"] if names else []
 
 
 def write_files(arguments: argparse.Namespace, writers: Writers, draw: Callable[[], Any] | None = None) -> bool:

@@ -24,7 +24,7 @@ from linkwork.cli.command_error import (
     UsageExit,
     issue_data,
 )
-from linkwork.cli.commands import COMMANDS
+from linkwork.cli.commands import COMMANDS, OTHER_NAMES
 from linkwork.cli.output import Stream, Terminal, as_options, escaped
 from linkwork.cli.parser import CommandParser
 from linkwork.errors import (
@@ -79,7 +79,9 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
     parser = _parser(next((word for word in words if not word.startswith("-")), ""))
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         terminal.log.write(parser.format_usage())
-        raise CommandError(USAGE, f"unknown command {escaped(repr(words[0]))}; {nearest(words[0], [*COMMANDS])}")
+        known = OTHER_NAMES.get(words[0].lower())
+        hint = f"the command is {known}" if known else nearest(words[0], [*COMMANDS])
+        raise CommandError(USAGE, f"unknown command {escaped(repr(words[0]))}; {hint}")
     try:
         parsed = parser.parse_args(words)
     except UsageExit as end:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from linkwork._util.messages import did_you_mean, escaped
 from linkwork.cli.command_error import UsageExit
 
-__all__ = ["FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
+__all__ = ["DEGREES", "FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
 
 # Python before 3.14 takes -1e-3 and -1. for options, and every version -0,1, whose comma has its own message.
 _NEGATIVE_NUMBER = re.compile(r"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?|inf(inity)?|nan)$", re.IGNORECASE)
@@ -40,7 +40,27 @@ _OTHER_NAMES = {  # names by former ones and by usual words; a command has at mo
     "--film": ("--output",),
     "--video": ("--output",),
     "--out": ("--output",),
+    "--csv": ("--output",),
+    "--npz": ("--output",),
+    "--save": ("--output",),
+    "--time": ("--duration", "--time-limit"),
+    "--t": ("--duration",),
+    "--seconds": ("--duration", "--time-limit"),
+    **dict.fromkeys(("--png", "--html", "--glb", "--mp4"), ("--output",)),
+    "--timestep": ("--dt",),
+    "--step": ("--dt", "--resolution"),
+    "--integrator": ("--method",),
+    "--link": ("--frame",),
+    "--configuration": ("--q",),
+    "--joints": ("--q",),
 }
+_INSTEAD = {  # of options that no command has
+    "--steps": "--duration states seconds, --dt the time step",
+    "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',
+    "--degrees": "angles are in rad: 90° is 1.5708",
+    "--deg": "angles are in rad: 90° is 1.5708",
+}
+DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +106,17 @@ class CommandParser(argparse.ArgumentParser):
         if unread:
             self.error(f"unexpected argument {escaped(repr(unread[0]))}")
         return parsed, unread
+
+    def format_help(self) -> str:
+        """Return the help: a short line of usage, and the options of the command before those of the robot's file."""
+        self.usage = self._short_usage()
+        return super().format_help()
+
+    def _short_usage(self) -> str:
+        slots = [action for action in self._actions if not action.option_strings]
+        required = [action for action in self._actions if action.option_strings and action.required]
+        words = [f"{x.option_strings[0]} {x.metavar or x.dest.upper()}" for x in required]
+        return " ".join([self.prog, *(str(x.metavar or x.dest.upper()) for x in slots), *words, "[options]"])
 
     def error(self, message: str) -> NoReturn:
         """Print a line of usage and the error, and end with code 2; ``--help`` lists the options."""
@@ -141,9 +172,15 @@ class CommandParser(argparse.ArgumentParser):
 
     def _option_hint(self, name: str) -> str:
         """Return the name of an option with a former or another usual name, or the nearest name, for a message."""
+        if DEGREES.fullmatch(name):
+            return _INSTEAD["--degrees"]
+        if name in ("--to", "--output-format", "--to-format") and self.prog.endswith("convert"):
+            return "the suffix of the output selects its format: linkwork convert robot.urdf robot.xml"
         present = [new for new in _OTHER_NAMES.get(name, ()) if new in self._option_string_actions]
         if present:
             return f"its name is {present[0]}"
+        if name in _INSTEAD:
+            return _INSTEAD[name]
         return did_you_mean(name, [text for text in self._option_string_actions if text.startswith("--")])
 
     def _is_option(self, word: str) -> bool:

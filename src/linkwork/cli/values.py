@@ -21,7 +21,7 @@ import numpy as np
 from linkwork import Robot, pose
 from linkwork.cli.command_error import USAGE, CommandError
 from linkwork.cli.output import escaped
-from linkwork.cli.parser import NUMERIC
+from linkwork.cli.parser import DEGREES, NUMERIC
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.formats import Budget
 from linkwork.formats.description import read_regular
@@ -146,7 +146,9 @@ def words_of(option: str, texts: Sequence[str]) -> list[str]:
 def not_a_number(expected: str, text: str) -> str:
     """Return the message for a text that is not the expected number; it explains a comma before a digit."""
     message = f"expected {expected}, got {text!r}"
-    if _DECIMAL_COMMA.search(text):
+    if DEGREES.fullmatch(text):
+        message += "; angles are in rad: 90° is 1.5708"
+    elif _DECIMAL_COMMA.search(text):
         message += "; write a decimal point (0.1 instead of 0,1), and blanks between several numbers"
     return message
 

@@ -4,7 +4,7 @@ A file has the functions ``add_arguments(parser)`` and ``run(arguments, terminal
 runs.
 """
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "OTHER_NAMES"]
 
 COMMANDS: dict[str, str] = {
     "demo": "pose a robot, check its dynamics and time it over a million states",
@@ -35,3 +35,25 @@ COMMANDS: dict[str, str] = {
     "cache": "show or clear the disk cache of machine code",
 }
 """Commands with their descriptions, in the order of the help."""
+
+OTHER_NAMES: dict[str, str] = {
+    **dict.fromkeys(("fk", "forward-kinematics", "kinematics", "forward"), "pose"),
+    **dict.fromkeys(("inverse-kinematics", "inverse", "solve"), "ik"),
+    **dict.fromkeys(("jac", "jacobians"), "jacobian"),
+    **dict.fromkeys(("inertia", "mass", "mass-matrix", "id", "fd", "rnea", "crba", "aba", "torque"), "dynamics"),
+    **dict.fromkeys(("sim", "run", "rollout"), "simulate"),
+    **dict.fromkeys(("show", "draw", "visualize", "display", "viewer", "gui", "picture", "render"), "view"),
+    **dict.fromkeys(("plot",), "view; plan and simulate have --plot"),
+    **dict.fromkeys(("export", "save", "write", "to-mjcf", "to-urdf", "to-sdf", "to-srdf", "translate"), "convert"),
+    **dict.fromkeys(("collisions", "collision", "distance", "clearance"), "distances"),
+    **dict.fromkeys(("validate", "lint", "verify", "doctor"), "check, and selfcheck for this machine"),
+    **dict.fromkeys(("test",), "selfcheck, and check for a robot"),
+    **dict.fromkeys(("tree", "print", "summary", "joints", "links"), "info"),
+    **dict.fromkeys(("list", "ls", "models"), "robots"),
+    **dict.fromkeys(("path", "motion", "planner"), "plan"),
+    **dict.fromkeys(("workspace", "reach", "reachability"), "map"),
+    **dict.fromkeys(("diff",), "compare"),
+    **dict.fromkeys(("benchmark", "time", "speed"), "bench"),
+    **dict.fromkeys(("compile", "warm"), "precompile"),
+}
+"""Commands by other words that users try for them."""

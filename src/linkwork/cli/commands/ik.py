@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork._util.file_access import replaced
 from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.files import add_files, check_files, pictures, write_files
+from linkwork.cli.files import add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.states import add_frames, configuration_data
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         lines = [f"{label(robot.name)}: {escaped(status)}", "", *table(["coordinate", "q"], rows), ""]
         q = " ".join(repr(float(x)) for x in result.q)
         lines += [f"as an option: --q {q}", *(() if result.success else ["", escaped(str(result))])]
-        terminal.out.lines([*lines, *(["", f"written to {escaped(arguments.output)}"] if written else [])])
+        terminal.out.lines([*lines, *written_lines(arguments, written)])
     return 0 if result.success else FAILED
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from linkwork import Robot, __version__
 from linkwork._util.file_access import replaced
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
-from linkwork.cli.files import add_files, check_files, pictures, write_files
+from linkwork.cli.files import add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
 from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.values import add_limits, from_zero, limits_of, not_a_number, number_from, positive
@@ -191,8 +191,7 @@ def _text(robot: Robot, result: WorkspaceMap, seconds: float, arguments: argpars
     if statistics := _statistics(result):
         rows = [[VALUES[name], *(f"{x:.4g}" for x in row)] for name, row in statistics.items()]
         lines += ["", *table(["by voxel", *_NAMES], rows)]
-    if arguments.output is not None:
-        lines += ["", f"written to {escaped(arguments.output)}"]
+    lines += written_lines(arguments)
     each = 1e9 * seconds / result.samples
     return [
         *lines,

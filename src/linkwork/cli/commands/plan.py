@@ -20,7 +20,7 @@ from linkwork.cli.arguments import (
     robot_of,
     with_meshes,
 )
-from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files
+from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, as_options, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
 from linkwork.cli.scenes import add_scene, scene_setup
@@ -269,8 +269,7 @@ def _text(
         ]
         unit = "length" if arguments.acceleration is None else "t [s]"
         lines += ["", *folded(["", unit, *map(escaped, robot.q_names)], rows, columns, left=())]
-    if written:
-        lines += ["", f"written to {escaped(arguments.output)}"]
+    lines += written_lines(arguments, written)
     return [*lines, "", f"linkwork {__version__}; float64; seed {arguments.seed}"]
 
 

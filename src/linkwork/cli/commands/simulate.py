@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files
+from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.values import configuration_of, from_zero, named_values, number_from, positive
@@ -227,8 +227,7 @@ def _text(
     chosen = np.unique(np.linspace(0, len(result.t) - 1, _ROWS + 1).astype(int))
     rows = [[f"{result.t[k]:.4g}", *(f"{round(x, 4) + 0.0:.4f}" for x in result.q[k])] for k in chosen]
     lines += ["", *folded(["t [s]", *map(escaped, robot.q_names)], rows, columns, left=())]
-    if arguments.output is not None:
-        lines += ["", f"written to {escaped(arguments.output)}"]
+    lines += written_lines(arguments)
     return [*lines, "", f"linkwork {__version__}; float64"]
 
 
