@@ -91,8 +91,8 @@ def files_of_limits(kind: Kind) -> None:
     for name, stated in limits.items():
         joint = robot.joint(name)
         assert (joint.velocity[0], joint.effort[0]) == (stated["max_velocity"], stated["max_effort"]), name
-    others = [(a, b) for a, b in zip(robot.joints, kind.robot.joints, strict=True) if a.name not in limits]
-    assert all(a == b for a, b in others)
+    unnamed = [(a, b) for a, b in zip(robot.joints, kind.robot.joints, strict=True) if a.name not in limits]
+    assert all(a == b for a, b in unnamed)
 
 
 @verb("Robot.__reduce__")
