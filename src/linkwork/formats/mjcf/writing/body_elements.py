@@ -1,4 +1,9 @@
-"""Links, joints, further frames and points of a robot as bodies, joints and sites of MJCF."""
+"""Links, joints, further frames and points of a robot as bodies, joints and sites of MJCF.
+
+Inertias are within the bounds that MuJoCo's compiler checks.  It refuses a principal moment that exceeds the sum of the
+others by one rounding, and a moving body whose mass or least moment is below 1e-15.  The inertias of thin rods, flat
+plates and points are at these bounds.  They are written by their principal moments, which MuJoCo does not compute anew.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from linkwork.formats.mjcf.writing.inertial_elements import add_inertial
+import numpy as np
+
+from linkwork.formats.description import mass_properties, moments_possible
 from linkwork.formats.mjcf.writing.joint_coordinates import JointMap
 from linkwork.formats.mjcf.writing.joint_elements import (
     BALL,
@@ -17,14 +24,16 @@ from linkwork.formats.mjcf.writing.joint_elements import (
     placed_parts,
     zero_pose,
 )
-from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, bounds, placed
+from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, bounds, placed, quaternion_text
 from linkwork.formats.mjcf.writing.shape_elements import add_shapes
+from linkwork.formats.written_content import LEAST_MOMENT, is_at_bounds
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model import WORLD, Body, Frame, Tree, names_in
-from linkwork.spatial import Pose, Rotation
+from linkwork.spatial import Pose, Rotation, Symmetric3, Vec3
 
 __all__ = ["add_bodies"]
 
+_EXACT = 1e-13  # relative change of a moment that is rounding of float64
 _FIXED = "a fixed joint is written as a body without a joint, and its name is lost"
 
 
@@ -164,7 +173,7 @@ def _add_link(document: MjcfDocument, link: Frame, body: Body | None, before: _B
             _add_joints(document, node, moving, names, parts)
     moves = body is not None and bool(before.joints or mujoco_parts(body.joint))
     if not link.inertia.is_zero:
-        add_inertial(document, node, link, moves=moves)
+        _add_inertial(document, node, link, moves=moves)
         return node
     node.add("inertial", pos="0 0 0", mass="0", diaginertia="0 0 0")  # else some readers compute it from shapes
     if body is not None:
@@ -270,3 +279,53 @@ def _add_joint(
         **bounds(document.log, element, "actuatorfrc", -effort, effort),
         **passive,
     )
+
+
+# -- inertias
+
+
+def _add_inertial(document: MjcfDocument, node: Node, link: Frame, *, moves: bool) -> None:
+    """Add the mass, the centre of mass and the rotational inertia of a link to its <body>."""
+    mass, center, about = mass_properties(link.inertia)
+    element = f"link[{link.name}]"
+    if moves and mass < LEAST_MOMENT:
+        document.log.lost(element, f"MuJoCo refuses a moving link with a mass below {0.5 * LEAST_MOMENT:g} kg")
+    moments, axes = _principal(about)
+    low, middle, high = moments
+    if not moments_possible(mass, moments)[1]:
+        message = f"MuJoCo refuses the principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m², which no body has"
+        document.log.lost(element, message, 'load the robot with inertia="nearest"')
+    elif is_at_bounds(moments):
+        written = _admissible(moments, LEAST_MOMENT if moves else 0.0)
+        if any(abs(a - b) > _EXACT * high for a, b in zip(written, moments, strict=True)):
+            message = (
+                f"moments of inertia at MuJoCo's bounds (A + B >= C, {LEAST_MOMENT:g} kg m²) are written within them"
+            )
+            document.log.changed(element, message)
+        node.add(
+            "inertial",
+            pos=number_list_text(center),
+            mass=number_text(mass),
+            quat=None if axes == Rotation.identity() else quaternion_text(axes),
+            diaginertia=number_list_text(written),
+        )
+        return
+    full = (about.xx, about.yy, about.zz, about.xy, about.xz, about.yz)
+    node.add("inertial", pos=number_list_text(center), mass=number_text(mass), fullinertia=number_list_text(full))
+
+
+def _principal(about: Symmetric3) -> tuple[tuple[float, float, float], Rotation]:
+    """Return the principal moments in ascending order, and the rotation of the principal axes."""
+    scale = max(map(abs, about.elements())) or 1.0
+    xx, xy, xz, yy, yz, zz = (x / scale for x in about.elements())
+    moments, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] *= -1.0
+    low, middle, high = (float(x) * scale for x in moments)
+    return (low, middle, high), Rotation(*(Vec3.of(row) for row in axes.tolist()))
+
+
+def _admissible(moments: tuple[float, float, float], least: float) -> tuple[float, float, float]:
+    """Return moments of at least a bound, each at most the sum of the other two in float64."""
+    low, middle, high = (max(x, least) for x in moments)
+    return low, middle, min(high, low + middle)
