@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util.plotting import new_axes, plot_lines
 from linkwork.viewer.scenes.robot_scenes import robot_document
 
 pytest.importorskip("matplotlib")
@@ -176,3 +177,15 @@ def test_names_of_ticks_in_plots_in_space_do_not_overlap(name):
         pairs = [(a, b) for k, a in enumerate(boxes) for b in boxes[:k]]
         assert not any(a.overlaps(b) for a, b in pairs), (name, axis.axis_name)
         assert boxes or not len(axis.get_ticklocs())
+
+
+@pytest.mark.parametrize("length", [3, 16, 28, 45, 60])
+def test_legends_with_long_names_fit_their_figure(length):
+    axes = new_axes(2, (8.0, 4.0))
+    t = np.linspace(0.0, 1.0, 5)
+    text = "front left foot and the ground of the long corridor behind the house"
+    plot_lines(axes[0], t, {f"{k}" + text[: length - 1]: t for k in range(4)})
+    axes[0].figure.canvas.draw()
+    box, legend = axes.figure.bbox, axes[0].get_legend()
+    assert axes[0].get_window_extent().width > 0.85 * box.width and legend.get_window_extent().x1 <= box.x1
+    assert legend._ncols == {3: 4, 16: 4, 28: 3}.get(length, legend._ncols)

@@ -52,6 +52,8 @@ FRAME_COLORS = (VERMILION, GREEN, BLUE)  # axes x, y, z
 _DASHES: tuple[Any, ...] = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # "--" is the style of limits
 _LINE_WIDTH = 1.5  # [points]
 _MAX_LEGEND = 12  # lines above which there is no legend
+_LEGEND_CHARACTER, _HANDLE = 4.6, 34.0  # [points] mean width of a character, and width of a handle with its gaps
+_BESIDE_LEGEND = 60.0  # [points] width of a figure beside its legend
 _MARGIN = 1.05  # extent of a shared scale, relative to the data
 _NEAR = 0.25  # limits at most this far from their line are shown, relative to the range of the axis
 _STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to the axis
@@ -187,7 +189,15 @@ def add_legend(axis: Any, columns: int = 4) -> None:
         return
     above = {"loc": "lower left", "bbox_to_anchor": (0.05, 1.0), "borderaxespad": 0.3}
     position = above if axis.figure.get_layout_engine() is not None else {"loc": "best"}
-    shape = {"ncols": min(columns, len(handles)), "fontsize": "small", "frameon": False, "handlelength": 1.8}
+    spec = axis.get_subplotspec()
+    room = 72.0 * axis.figure.get_figwidth() / (1 if spec is None else spec.get_gridspec().ncols) - _BESIDE_LEGEND
+    fitting = int(room / (_HANDLE + _LEGEND_CHARACTER * max(map(len, labels))))  # long names need wide columns
+    shape = {
+        "ncols": max(min(columns, len(handles), fitting), 1),
+        "fontsize": "small",
+        "frameon": False,
+        "handlelength": 1.8,
+    }
     with warnings.catch_warnings():  # labels that begin with an underscore are names, too
         warnings.filterwarnings("ignore", "An artist whose label starts with an underscore")
         axis.legend(handles, labels, **shape, **position)
