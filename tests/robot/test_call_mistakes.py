@@ -89,6 +89,11 @@ def test_error_of_a_position_instead_of_a_frame_names_the_methods_for_points() -
     assert "positions" not in message(lambda: ARM.pose(ARM.neutral(), 3.5))  # type: ignore[arg-type]
 
 
+def test_error_of_the_name_of_a_configuration_says_where_named_ones_are() -> None:
+    text = message(lambda: ARM.configuration("home"))  # type: ignore[arg-type]
+    assert text.endswith("got 'home'; robot.named_configurations[name].q is a named one")
+
+
 def test_error_of_a_name_in_another_case_suggests_the_name() -> None:
     q = ARM.neutral()
     assert message(lambda: ARM.simulate(q, duration=0.1, method="RK4")).endswith("did you mean 'rk4'?")  # type: ignore[arg-type]

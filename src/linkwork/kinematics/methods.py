@@ -125,7 +125,8 @@ class ConfigurationMethods(RobotBase):
         """
         caller = "configuration"
         if not isinstance(joints, Mapping):
-            raise TypeError(f"{caller}: joints: expected a dict of values by joint, got {joints!r:.80}")
+            named = "; robot.named_configurations[name].q is a named one" if isinstance(joints, str) else ""
+            raise TypeError(f"{caller}: joints: expected a dict of values by joint, got {joints!r:.80}{named}")
         values = read_configuration(self, caller, "joints", joints)
         if base is None:
             return values
