@@ -189,3 +189,13 @@ def test_legends_with_long_names_fit_their_figure(length):
     box, legend = axes.figure.bbox, axes[0].get_legend()
     assert axes[0].get_window_extent().width > 0.85 * box.width and legend.get_window_extent().x1 <= box.x1
     assert legend._ncols == {3: 4, 16: 4, 28: 3}.get(length, legend._ncols)
+
+
+def test_robots_along_a_path_are_darker_towards_its_end():
+    robot = lw.load("fourbar")
+    motion = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 2.0, 5)}, velocity={"crank_hinge": 1.0})
+    (surfaces,) = motion.trajectory().plot_path("coupler", shapes=3).collections
+    corners = np.unique(surfaces.corners.round(9), axis=0)
+    assert len(corners) == len(surfaces.corners)  # the base is drawn once
+    shades = [part.mean() for part in np.array_split(surfaces.colors, 3)]
+    assert shades[0] + 0.05 < shades[1] < shades[2] - 0.05  # the end is drawn first

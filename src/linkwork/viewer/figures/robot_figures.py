@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 
+_ALONG_PATH = (0.1, 0.8)  # alpha of a robot at the start and at the end of a path
 _PALE = 0.5  # of the colour of obstacles without one
 _AXIS = 0.1  # [m] largest length of a frame's axes
 _SHARE = 0.15  # the same relative to the picture
@@ -74,7 +75,7 @@ def plot_paths(
 ) -> Any:
     """Plot the paths of frames' origins, obstacles, and the robot along the paths; return the axes.
 
-    ``paths`` are arrays (n, nq) of configurations.  The robot is drawn ``shapes`` times.
+    ``paths`` are arrays (n, nq) of configurations.  The robot is drawn ``shapes`` times, darker towards the end.
     """
     if robot is None:
         raise ValueError("plot_path: expected a trajectory of a robot; plain coordinates have no frames")
@@ -85,8 +86,10 @@ def plot_paths(
         draw_scene(axes, scene)
     every = np.concatenate([np.empty((0, robot.nq)), *paths])
     if len(every):
-        for q in every[np.round(np.linspace(0, len(every) - 1, int(shapes))).astype(int)]:
-            draw_robot(axes, robot, q)
+        chosen = every[np.round(np.linspace(0, len(every) - 1, int(shapes))).astype(int)]
+        drawn: set[bytes] = set()
+        for q, alpha in [*zip(chosen, np.linspace(*_ALONG_PATH, len(chosen)), strict=True)][::-1]:
+            draw_robot(axes, robot, q, alpha=float(alpha), drawn=drawn)
     for k, name in enumerate(names):
         draw_paths(axes, robot, paths, name, color=COLORS[k % len(COLORS)])
     equal_scales(axes)
@@ -172,8 +175,11 @@ def draw_robot(
     alpha: float = 0.25,
     *,
     meshes: Folders | None = None,
+    drawn: set[bytes] | None = None,
 ) -> None:
     """Draw the shapes in a configuration; mesh files are searched in the folders ``meshes``, too.
+
+    Triangles among those ``drawn`` already, such as those of the base, are left out, and the others added to them.
 
     If there are no shapes, or some cannot be drawn, the robot's skeleton is drawn in addition, and a note names what is
     not drawn.
@@ -181,7 +187,12 @@ def draw_robot(
     X = np.asarray(robot.forward_kinematics(q))
     surfaces, missing, notes = shaded_surfaces.body_triangles(robot, X, meshes)
     placed = [corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3] for i, corners in surfaces]
-    shaded_surfaces.draw_triangles(axes, np.concatenate([np.empty((0, 3, 3)), *placed]), color, alpha)
+    triangles = np.concatenate([np.empty((0, 3, 3)), *placed])
+    if drawn is not None:
+        keys = [key.tobytes() for key in np.round(triangles, 9) + 0.0]
+        triangles = triangles[[key not in drawn for key in keys]]
+        drawn.update(keys)
+    shaded_surfaces.draw_triangles(axes, triangles, color, alpha)
     if missing:
         names, reason = listed([*missing][:_MOST_NAMES]), next(iter(missing.values()))
         more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
