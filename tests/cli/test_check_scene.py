@@ -73,7 +73,7 @@ def test_check_scene_command_checks_a_scene_without_a_robot(linkwork, scene):
     moveit = scene.with_name("a.scene")
     moveit.write_text("kitchen\n* ball\n1\nsphere\n0.1\n1 0 0\n0 0 0 1\n0 0 0 0\n.\n")
     ran = linkwork("check-scene", str(moveit))
-    assert ran.code == 0 and "line 8: colors [IGNORED]" in ran.out
+    assert ran.code == 0 and "line 1: the scene's name [IGNORED]" in ran.out
     assert linkwork("check-scene", str(scene.with_name("none.yaml"))).code == 3
 
 
