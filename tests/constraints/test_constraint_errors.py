@@ -60,7 +60,11 @@ BAD = (
     (lambda: lw.constraints.Coupling(("elbow",), 3.0), TypeError, "a function of them"),
     (lambda: lw.constraints.Prescribed("elbow"), TypeError, "Prescribed: motion"),
     (lambda: lw.constraints.Prescribed(motion=lambda t: t), ValueError, "expected either a joint or a point"),
-    (lambda: lw.constraints.Prescribed("elbow", lambda t: t, point="p"), ValueError, "expected either a joint or a point"),
+    (
+        lambda: lw.constraints.Prescribed("elbow", lambda t: t, point="p"),
+        ValueError,
+        "expected either a joint or a point",
+    ),
     (lambda: lw.constraints.Prescribed(point="p", motion=lambda t: t, axes="xx"), ValueError, "axes"),
     (lambda: lw.constraints.Prescribed(point="p", motion=lambda t: t), ValueError, "expected 3 numbers, got 1"),
 )

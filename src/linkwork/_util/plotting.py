@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -83,6 +83,10 @@ class Panels(np.ndarray):
     def figure(self) -> Any:
         """The figure of the axes."""
         return self.flat[0].get_figure()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        message = f"an array of axes has no attribute {name!r}; its figure has: panels.figure.savefig('run.png')"
+        raise AttributeError(message, name=name)
 
 
 def new_axes(rows: int, size: tuple[float, float], columns: int = 1) -> Any:

@@ -31,7 +31,7 @@ __all__ = ["Simulation", "sentence_of", "status_of_codes", "within_step"]
 
 
 _REMEDIES = {  # for arguments of these methods that are no indices
-    "plot": "simulate(record=[...]) records quantities, which plot draws",
+    "plot": "simulate(record=[...]) records what plot draws, and plot().figure.savefig('run.png') writes a file",
     "animation": "animation().save('run.gif') writes a file",
     "strip": "strip().figure.savefig('run.png') writes a file",
 }
