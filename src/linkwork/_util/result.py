@@ -106,12 +106,16 @@ class Result(ReturnedValue):
     def explain(self, index: int | tuple[int, ...] = ()) -> str:
         """Return status, message and advice of one entry of a batch, or a summary of the whole batch without ``index``.
 
+        The summary lists the indices of failed entries by status.
+
         Raises ValueError for an index of another length than the batch shape, IndexError for an index out of range.
         """
         words = np.asarray(self.status)
         if words.ndim and isinstance(index, tuple) and not index:
-            failed = [Status(word) for word in np.unique(words[~np.asarray(self.success, dtype=bool)])]
-            return "\n".join([self.message, *(f"{status}: {status.advice}" for status in failed if status.advice)])
+            failed = ~np.asarray(self.success, dtype=bool)
+            places = {Status(word): np.argwhere(failed & (words == word)) for word in np.unique(words[failed])}
+            lines = [f"{status} at {_listed(at)}: {status.advice}".rstrip(": ") for status, at in places.items()]
+            return "\n".join([self.message, *lines])
         entry = _checked_index(index, words.shape)
         status = Status(words[entry])
         advice = "" if np.asarray(self.success)[entry] or not status.advice else f". {status.advice}"
@@ -125,6 +129,12 @@ class Result(ReturnedValue):
         raise TypeError(
             f"{type(self).__name__}: a result has no truth value; use .success, and .success.all() of a batch"
         )
+
+
+def _listed(indices: np.ndarray) -> str:
+    """Return indices (n, axes) as a text with the first three: "4, 7, 9 and 12 more"."""
+    shown = [str(int(at[0]) if at.size == 1 else (*at.tolist(),)) for at in indices[:3]]
+    return ", ".join(shown) + (f" and {len(indices) - 3} more" if len(indices) > 3 else "")
 
 
 def counted(words: np.ndarray) -> str:

@@ -215,8 +215,9 @@ def optional_arguments(
     try:
         inspect.signature(called).bind(*positional, **dict.fromkeys(taken))
     except TypeError as error:
+        no_goal = "; the goal of a task without goal= is an array (0,)" if "goal" in positional else ""
         raise TypeError(
             f"ControlTask: {argument}: expected a function called as ({', '.join(positional)}), and by name with any "
-            f"of {', '.join(optional)}: {error}"
+            f"of {', '.join(optional)}: {error}{no_goal}"
         ) from None
     return taken

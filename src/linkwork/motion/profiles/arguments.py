@@ -59,9 +59,10 @@ def read_limits(
     for order, (quantity, limit) in enumerate(values.items(), start=1):
         default = own_limits(robot, quantity)
         if limit is None and default is None and 2 <= order <= kind.order:
+            simpler = "" if quantity == "acceleration" else 'kind="trapezoid" has no limit of jerk, and '
             raise ValueError(
                 f'{caller}: {quantity}: kind="{kind.name}" needs limits of {quantity}; pass {quantity}=, '
-                f'a number or an array of shape ({len(names)},), or kind="quintic" and the duration alone'
+                f'a number or an array of shape ({len(names)},); {simpler}kind="quintic" needs a duration alone'
             )
         limit = limit if limit is not None else np.inf if default is None else default
         up, down = read_limit(caller, quantity, limit, names, robot, default)

@@ -340,6 +340,8 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
             raise TypeError(f"concatenate: expected a trajectory, got {other!r}")
         if other._space != self._space or not have_same_joints(self._robot, other._robot):
             differ = "" if self._of() != other._of() else ", whose joints differ"
+            if (self._robot is None) != (other._robot is None):
+                differ = "; Robot.profile, Robot.spline and PlanResult.timed make trajectories of a robot"
             raise ValueError(f"concatenate: expected a trajectory of {self._of()}, got one of {other._of()}{differ}")
         if other._timed != self._timed:
             raise ValueError(untimed("concatenate", self if other._timed else other))
