@@ -416,6 +416,7 @@ def test_invalid_randomizations_are_refused() -> None:
             ValueError,
             r"scales\['inertia:pole'\]: the robot does not accept",
         ),
+        (cart(scales={"friction": (0.5, 2.0)}), ValueError, "are 0, which factors do not change; use parameters="),
         (cart(scales={"inertia:pole": "x"}), TypeError, r"expected a number, an array of shape \(10,\), a pair"),
         (
             cart(parameters={"damping": ([0.0] * 3, [1.0] * 3)}),
@@ -432,7 +433,11 @@ def test_invalid_randomizations_are_refused() -> None:
             ValueError,
             "expected a function that returns finite numbers",
         ),
-        (cart(scales={"damping": 2.0}, parameters={"damping": 1.0}), ValueError, "damping also has another range"),
+        (
+            cart(scales={"inertia:pole": 2.0}, parameters={"inertia:pole": lambda rng: np.ones(10)}),
+            ValueError,
+            "inertia_pole also has another range",
+        ),
         (cart(parameters={"contact_friction": 0.5}), ValueError, "expected a task with contacts"),
         (cart(noise=-1.0), ValueError, "noise: expected standard deviations >= 0"),
         (cart(noise=[1.0, 2.0]), ValueError, r"noise: expected a number or shape \(4,\)"),

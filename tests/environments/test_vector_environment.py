@@ -229,3 +229,6 @@ def test_environments_of_mechanisms_start_assembled_and_move_as_in_simulations()
     master, follower = (joint.name for joint in coupled.joints)
     with pytest.raises(ValueError, match=f"'{follower}' follows joint '{master}': name that joint"):
         replace(task, robot=coupled.with_couplings({follower: (master, 2.0)}), joints=(follower,))
+    driven = coupled.with_actuators(lw.Actuator.motor("winch", master))
+    with pytest.raises(ValueError, match=f"'winch' is an actuator: name its joint '{master}'"):
+        replace(task, robot=driven, joints=("winch",))

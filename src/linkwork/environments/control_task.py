@@ -106,7 +106,10 @@ class ControlTask:
     def _check_joints(self) -> None:
         robot: Any = self.robot
         masters = {body.joint_name: body.coupling.joint for body in robot.tree.bodies if body.coupling is not None}
+        driven = {actuator.name: ", ".join(joint for joint, _ in actuator.joints) for actuator in robot.actuators}
         for name in self.joints:
+            if driven.get(name) and name not in robot.joints:
+                raise ValueError(f"ControlTask: joints: {name!r} is an actuator: name its joint {driven[name]!r}")
             if name in masters:
                 raise ValueError(f"ControlTask: joints: {name!r} follows joint {masters[name]!r}: name that joint")
             if robot.joint(name).nv != 1:

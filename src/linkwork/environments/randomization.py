@@ -323,6 +323,11 @@ class RandomizedTask:
                 raise ValueError(f"{caller}: {argument}: expected values >= 0, got {value!r:.80}")
             if nominal is not None and spread.is_always(1.0 if scaled else nominal):
                 continue
+            if scaled and not any(x.any() for x in entries.values()):
+                raise ValueError(
+                    f"{caller}: {argument}: the values of {robot.name!r} are 0, which factors do not change; use "
+                    f"parameters={{{pattern!r}: (low, high)}}"
+                )
             self.parameters[key] = _Varied(argument, spread, nominal if scaled else None, shape)
 
     def _check_extremes(self) -> None:
