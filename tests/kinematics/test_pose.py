@@ -46,6 +46,9 @@ def test_rotations_by_quarter_turns_in_pose_are_exact() -> None:
         assert np.array_equal(lw.pose(axis=(0, 0, 2), angle=turns * math.pi / 2)[:3, :3], R)
         assert np.array_equal(lw.pose(rpy=(0, 0, turns * math.pi / 2))[:3, :3], R)
     assert lw.pose(rpy=(0, 0, 1.5708))[0, 0] != 0.0
+    with pytest.warns(UserWarning, match="pose: rpy: angles are in rad, and 180 rad are 28.6 revolutions"):
+        lw.pose(rpy=[(0.0, 0.0, 0.0), (0.0, 180.0, 0.0)])
+    lw.pose(rpy=(0, 0, 4.0 * np.pi))
     assert np.array_equal(lw.pose(), np.eye(4))
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -233,7 +234,8 @@ def select_pairs(
     Without a scene there are no obstacles.  Raises ValueError, TypeError, UnknownNameError.
     """
     if scene is not None and not isinstance(scene, Scene):
-        raise TypeError(f"{caller}: scene: expected a linkwork.Scene, got {scene!r}")
+        remedy = "; linkwork.load_scene(path) reads a file" if isinstance(scene, (str, os.PathLike)) else ""
+        raise TypeError(f"{caller}: scene: expected a linkwork.Scene, got {scene!r}{remedy}")
     scene = _NO_OBSTACLES if scene is None else scene
     shapes, self_pairs, with_scene = named_pairs(tree, caller, scene, pairs, link)
     obstacles: dict[int, set[str]] = {}

@@ -335,6 +335,7 @@ def _is_position(target: Any) -> bool:
     if shape[-1:] == (3,) and is_like_rotation(target):
         raise ValueError(f"{expected}, got rotation matrices; ik.OrientationTask has such targets")
     if shape and shape[-1:] != (3,) and shape[-2:] != (4, 4):
-        remedy = "; the third coordinate of a position may be 0" if shape[-1] == 2 else ""
+        remedies = {2: "the third coordinate of a position may be 0", 6: "use linkwork.pose((x, y, z), rpy=(r, p, y))"}
+        remedy = f"; {remedies[shape[-1]]}" if shape[-1] in remedies else ""
         raise ValueError(f"{expected}, got shape {shape}{remedy}")
     return shape[-1:] == (3,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -67,6 +68,8 @@ def pose(
         )
     if (axis is None) != (angle is None):
         raise ValueError("pose: axis, angle: expected both or neither, got one")
+    if rpy is not None:
+        _warn_of_degrees(rpy)
     turns = {name: value for name, value in {**rotations, "angle": angle}.items() if value is not None}
     lead = _batch_shape("xyz", xyz)
     leads = {name: _batch_shape(name, value) for name, value in turns.items()}
@@ -85,6 +88,17 @@ def pose(
         R[index] = _rotation(**{name: x if isinstance(x, str) else x[index] for name, x in each.items()}).rows()
     result[..., :3, :3] = R
     return result
+
+
+def _warn_of_degrees(rpy: Any) -> None:
+    """Warn of roll, pitch and yaw of more than two revolutions, which are probably degrees."""
+    try:
+        most = float(np.abs(np.asarray(rpy, float)).max(initial=0.0))
+    except (TypeError, ValueError):  # symbols, and values that are refused later
+        return
+    if most > 4.0 * np.pi and np.isfinite(most):
+        text = f"pose: rpy: angles are in rad, and {most:.6g} rad are {most / (2.0 * np.pi):.3g} revolutions; "
+        warnings.warn(f"{text}numpy.radians converts degrees", UserWarning, stacklevel=4)
 
 
 _RANKS = {"xyz": 1, "rpy": 1, "axis": 1, "angle": 0, "quaternion_wxyz": 1, "rotation": 2}
