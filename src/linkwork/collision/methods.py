@@ -108,7 +108,8 @@ class DistanceMethods(RobotBase):
     def minimum_distance(self, q: Array, scene: geometry.Scene | None = None, *, pairs: Pairs | None = None) -> Any:
         """Compute the minimum signed distance [m] over all pairs: q (..., nq) -> (...).
 
-        ``scene`` has the obstacles, and ``pairs`` selects pairs, as in `distances`.
+        Pairs of two links count with a scene, too.  ``scene`` has the obstacles, and ``pairs`` selects pairs, as in
+        `distances`; `nearest_pair` names the pair of the minimum.
         """
         selection = self._pair_selection("minimum_distance", scene, pairs)
         return kernels.minimum_of(
