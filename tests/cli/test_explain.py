@@ -142,7 +142,7 @@ class TestWrongUsage:
         assert ran.err == "linkwork: error: no function named 'gravity_forc'; did you mean 'gravity_force'?\n"
 
     def test_explain_refuses_an_unknown_frame(self, linkwork):
-        ran = linkwork("explain", "arm7", "pose", "--frame", "hnd", "--json")
+        ran = linkwork("explain", "arm7", "pose", "--frame", "hnd")
         assert (ran.code, ran.out) == (2, "")
         assert ran.err == "linkwork: error: no frame named 'hnd'; did you mean 'hand'?\n"
 

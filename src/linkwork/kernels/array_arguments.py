@@ -121,7 +121,9 @@ class ArgumentReader:
         if array.ndim > 1 and array.shape[0] == port.shape[0]:
             return f"; samples are rows here: transpose it, {port.name}.T"
         parts = self.subject.parts(quantity_of(port.name))
-        if len(parts) > 1 and parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].indices.stop:
+        if len(parts) < 2:
+            return ""
+        if parts[0].type.is_floating and array.shape[-1] == port.size - parts[0].indices.stop:
             return f"; the first {parts[0].indices.stop} elements are those of joint {parts[0].joint!r}"
         left = [part for part in parts if part.indices.start >= array.shape[-1]]
         if 0 < len(left) <= min(_FEW, len(parts) - 1) and left[0].indices.start == array.shape[-1]:
