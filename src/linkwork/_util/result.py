@@ -113,8 +113,8 @@ class Result(ReturnedValue):
         words = np.asarray(self.status)
         if words.ndim and isinstance(index, tuple) and not index:
             failed = ~np.asarray(self.success, dtype=bool)
-            places = {Status(word): np.argwhere(failed & (words == word)) for word in np.unique(words[failed])}
-            lines = [f"{status} at {_listed(at)}: {status.advice}".rstrip(": ") for status, at in places.items()]
+            indices = {Status(word): np.argwhere(failed & (words == word)) for word in np.unique(words[failed])}
+            lines = [f"{status} at {_listed(at)}: {status.advice}".rstrip(": ") for status, at in indices.items()]
             return "\n".join([self.message, *lines])
         entry = _checked_index(index, words.shape)
         status = Status(words[entry])

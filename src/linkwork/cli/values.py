@@ -316,7 +316,7 @@ class _Table:
             expected = f"a column {missing!r}" if names else "rows of numbers"
             got = ", ".join(map(repr, self.header[:8]))
             raise ValueError(f"{option}: {word}: expected {expected}, got {got}{' ...' * (len(self.header) > 8)}")
-        (cells,) = (self.rows[k] for k in [_row_index(option, word, len(self.rows), row)])
+        cells = self.rows[_row_index(option, word, len(self.rows), row)]
         return {
             name: number_of(f"{option}: {word}: {name}", cells[self.header.index(column)])
             for name, column in columns.items()
