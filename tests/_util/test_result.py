@@ -53,7 +53,10 @@ def test_result_of_a_batch_has_arrays_of_statuses_and_messages():
         ["solved"] * 2 + ["max_iterations"],
     ]
     assert result.message == "3 of 6 max_iterations, 3 solved"
-    assert result.explain() == f"{result.message}\nmax_iterations at (0, 1), (0, 2), (1, 2): {Status.MAX_ITERATIONS.advice}"
+    assert (
+        result.explain()
+        == f"{result.message}\nmax_iterations at (0, 1), (0, 2), (1, 2): {Status.MAX_ITERATIONS.advice}"
+    )
     assert result.explain((0, 0)) == "solved: 1 steps" == result.explain((-2, -3))
     assert result.explain((1, 2)).startswith("max_iterations: 9 steps. ")
     assert Sample._make(np.zeros((0, 2), int)).message == "an empty batch"

@@ -68,8 +68,8 @@ def _supported_shapes(tree: Tree, caller: str) -> tuple[LinkShape, ...]:
     for shape in shapes:
         if type(shape.shape) not in SOLIDS and type(shape.shape) not in FIELDS:
             remedy = (
-                "convert meshes to convex hulls by with_collision_hulls, which contain them: the report says by how much "
-                "they are larger, and max_vertices=None makes exact ones"
+                "convert meshes to convex hulls by with_collision_hulls, which contain them: the report says by how "
+                "much they are larger, and max_vertices=None makes exact ones"
                 if isinstance(shape.shape, Mesh)
                 else "replace it by with_collisions"
             )
