@@ -55,7 +55,8 @@ def pose(
     >>> lw.pose([(0, 0, 0.3), (0, 0, 0.5)], axis="x", angle=math.pi).shape
     (2, 4, 4)
 
-    Raises ValueError for invalid values, and for more than one rotation.
+    Raises ValueError for invalid values, and for more than one rotation.  Warns of ``rpy`` beyond two revolutions,
+    which are probably degrees.
     """
     matrix: Any = rotation
     if hasattr(matrix, "as_matrix"):
