@@ -18,6 +18,7 @@ __all__ = [
     "cut",
     "did_you_mean",
     "escaped",
+    "first_of",
     "label",
     "letters",
     "listed",
@@ -135,6 +136,12 @@ def listed(names: Iterable[str], between: str = ", ") -> str:
     remaining = len(shown) - _SHOWN_NAMES
     text = between.join(quoted(name) for name in shown[:_SHOWN_NAMES])
     return f"{text}{between}... and {remaining} more" if remaining > 0 else text
+
+
+def first_of(texts: Sequence[str], most: int) -> str:
+    """Return the first texts, and how many more there are: "4, 7, 9 and 12 more"."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 _SIMILAR, _ALIKE = 0.75, 0.65  # least similarity of names in a hint; of those that begin alike or contain another

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
+from linkwork._util.messages import first_of
 from linkwork._util.status import Status
 
 __all__ = ["Result", "ReturnedValue"]
@@ -132,9 +133,8 @@ class Result(ReturnedValue):
 
 
 def _listed(indices: np.ndarray) -> str:
-    """Return indices (n, axes) as a text with the first three: "4, 7, 9 and 12 more"."""
-    shown = [str(int(at[0]) if at.size == 1 else (*at.tolist(),)) for at in indices[:3]]
-    return ", ".join(shown) + (f" and {len(indices) - 3} more" if len(indices) > 3 else "")
+    """Return indices (n, axes) as a text with the first three."""
+    return first_of([str(int(at[0]) if at.size == 1 else (*at.tolist(),)) for at in indices], 3)
 
 
 def counted(words: np.ndarray) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork import Robot
+from linkwork._util.messages import first_of
 from linkwork.kernels import by_joint, real_array, stacked_by_joint
 from linkwork.model import FrictionLaw, quantity_of
 
@@ -210,9 +211,7 @@ def rms(errors: np.ndarray) -> np.ndarray:
 
 def name_list(names: Any) -> str:
     """Return the names as a text for a message; of many names only the first ones."""
-    names = list(names)
-    shown = ", ".join(repr(x) for x in names[:_LISTED])
-    return shown + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+    return first_of([*map(repr, names)], _LISTED)
 
 
 def _wrench(caller: str, frame: str, w: Any, leading: tuple[int, ...]) -> np.ndarray:

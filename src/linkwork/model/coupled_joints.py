@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from linkwork._util.messages import listed, nearest, quoted
+from linkwork._util.messages import first_of, listed, nearest, quoted
 from linkwork.errors import Findings, Issue
 from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.model.body import Following
@@ -158,9 +158,8 @@ def _flattened(couplings: Mapping[str, Following]) -> dict[str, Following]:
     """
 
     def refuse(cycle: list[str]) -> None:
-        equations = ", ".join(coupling_text(name, couplings[name]) for name in cycle[:_SHOWN])
-        more = f" and {len(cycle) - _SHOWN} more" if len(cycle) > _SHOWN else ""
-        raise ValueError(f"joints follow each other in a cycle: {equations}{more}")
+        equations = first_of([coupling_text(name, couplings[name]) for name in cycle], _SHOWN)
+        raise ValueError(f"joints follow each other in a cycle: {equations}")
 
     result = resolve_chains(couplings, refuse)
     for name, coupling in result.items():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linkwork._util.messages import first_of
 from linkwork.model.coordinate_names import names_of
 from linkwork.model.tree import Tree
 
@@ -167,4 +168,4 @@ def motions_of(tree: Tree, null: np.ndarray, scales: Scales) -> tuple[list[int],
 def motion_text(motion: Mapping[str, float]) -> str:
     """Return the text of a motion by its velocities: ``"crank 1, coupler -0.5"``."""
     parts = [f"{name} {x:.4g}" for name, x in motion.items()]
-    return ", ".join(parts[:_MOST]) + (f" and {len(parts) - _MOST} more" if len(parts) > _MOST else "")
+    return first_of(parts, _MOST)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork._util.messages import escaped
+from linkwork._util.messages import escaped, first_of
 from linkwork._util.result import ReturnedValue
 from linkwork.mechanisms.mobility.length_scaling import motion_text
 
@@ -142,9 +142,9 @@ class Mobility(ReturnedValue):
         singular = ", in a singular configuration" if self.is_singular else ""
         lines = [f"{self.name}: {degrees(self.dof)} of velocity{singular}", *self._counts()]
         if self.redundant:
-            lines.append(f"  redundant (dependent everywhere): {_listed(self.redundant)}")
+            lines.append(f"  redundant (dependent everywhere): {first_of(self.redundant, MOST)}")
         if self.singular:
-            lines.append(f"  singular (dependent only here): {_listed(self.singular)}")
+            lines.append(f"  singular (dependent only here): {first_of(self.singular, MOST)}")
             lines.append(f"  in generic configurations: {degrees(self.mobility)}")
         free = [motion for motion in self.motions if not {*motion} <= {*self.untouched}]
         lines += [f"  free: {motion_text(motion)}" for motion in free[:MOST]]
@@ -156,7 +156,7 @@ class Mobility(ReturnedValue):
             ("unconstrained", self.untouched),
         ):
             if names:
-                lines.append(f"  {group}: {_listed(names)}")
+                lines.append(f"  {group}: {first_of(names, MOST)}")
         return "\n".join(map(escaped, lines))
 
     def _counts(self) -> list[str]:
@@ -190,7 +190,3 @@ def degrees(count: int) -> str:
 
 def _many(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _listed(names: tuple[str, ...], most: int = MOST) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -13,7 +13,7 @@ from linkwork import Scene
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.lazy_imports import LazyModule
-from linkwork._util.messages import listed
+from linkwork._util.messages import first_of, quoted
 from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, equal_scales, plot_text, space_axes
 from linkwork._util.validation import finite_array, integer, positive
 from linkwork._util.validation import name as checked_name
@@ -194,9 +194,8 @@ def draw_robot(
         drawn.update(keys)
     shaded_surfaces.draw_triangles(axes, triangles, color, alpha)
     if missing:
-        names, reason = listed([*missing][:_MOST_NAMES]), next(iter(missing.values()))
-        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
-        notes.append(f"not drawn: {names}{more}; {reason}; meshes=... names folders of mesh files")
+        names, reason = first_of([*map(quoted, missing)], _MOST_NAMES), next(iter(missing.values()))
+        notes.append(f"not drawn: {names}; {reason}; meshes=... names folders of mesh files")
     add_notes(axes, notes)
 
 
