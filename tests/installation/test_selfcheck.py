@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import multiprocessing
 import os
 import platform
 import sys
@@ -133,6 +134,17 @@ def broken_interpreter(patch: Patch) -> None:
     patch.setattr(sys, "executable", "/bin/false")
 
 
+def hanging_process(patch: Patch) -> None:
+    patch.setattr(process_checks, "_PROGRAM", "import time; time.sleep(1000.0)")
+    patch.setattr(process_checks, "_SECONDS", 0.2)
+
+
+def hanging_fork(patch: Patch) -> None:
+    process_checks.dynamics_kernel()  # the limit of time is that of the process alone
+    patch.setattr(process_checks, "_forked", lambda connection: time.sleep(1000.0))
+    patch.setattr(process_checks, "_SECONDS", 0.2)
+
+
 def one_thread(patch: Patch) -> None:
     patch.setattr(process_checks, "get_num_threads", lambda: 1)
     patch.setattr(process_checks, "available_processors", lambda: 8)
@@ -163,6 +175,8 @@ FAULTS: dict[str, tuple[str, Callable[[Patch], None], Verdict, str]] = {
     "a read-only cache": ("cache", read_only_cache, Verdict.DIFFERS, "/proc: "),
     "no cache": ("cache", no_cache, Verdict.DIFFERS, "switched off"),
     "a broken interpreter": ("second process", broken_interpreter, Verdict.FAILED, "exit code 1"),
+    "a process that hangs": ("second process", hanging_process, Verdict.FAILED, "not ended after 0.2 s"),
+    "a forked process that hangs": ("fork", hanging_fork, Verdict.FAILED, "not ended after 0.2 s"),
     "one thread": ("threads", one_thread, Verdict.DIFFERS, "1 for 8 processors"),
     "an old library": ("versions", old_library, Verdict.FAILED, "numpy 1.26.4"),
     "a changed file": ("files", changed_file, Verdict.FAILED, "1 of "),
@@ -175,6 +189,8 @@ def test_selfcheck_reports_a_planted_fault(fault: str, monkeypatch: Patch) -> No
     name, plant, verdict, text = FAULTS[fault]
     if sys.platform == "win32" and fault in ("a read-only cache", "a broken interpreter"):
         pytest.skip("the fault has paths of Linux")
+    if fault == "a forked process that hangs" and "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
     monkeypatch.setattr(own_code, "_replaced", {})
     plant(monkeypatch)
     outcome = CHECKS[name].run()
