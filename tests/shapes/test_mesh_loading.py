@@ -8,6 +8,7 @@ import os
 import struct
 import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,7 +207,7 @@ def test_meshes_are_searched_in_the_same_folders_for_hulls_and_pictures(tmp_path
     assert [issue.code for issue in hulled.report.warnings] == ["MESH_HULL", "MESH_HULL", "MESH_EMPTY"]
     assert hulled.with_collision_hulls(tmp_path) == hulled and robot.with_collision_hulls(tmp_path / "urdf") == hulled
     search = mesh_search(robot, None)
-    assert [*map(search.find, names.values())] == [str(tmp_path / "urdf" / "../meshes" / name) for name in names]
+    assert [Path(search.find(name)) for name in names.values()] == [path.parent / "../meshes" / name for name in names]
     (tmp_path / "meshes" / "box.stl").write_text("version https://git-lfs.github.com/spec/v1\nsize 84\n")
     with pytest.raises(ValueError, match=r"a pointer of Git LFS.*git lfs pull"):
         robot.with_collision_hulls()
