@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from linkwork._util import reader_process
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.reader_process import Answer, ReaderEnded, ReaderError, read_isolated
 
 TASKS = """

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from linkwork._util import worker_process
-from linkwork._util.worker_process import worker_of
+from linkwork.compiler.runtime import threads as runtime_threads
+from linkwork.compiler.runtime.threads import worker_of
 
 SCRIPT = """
 import json, logging, multiprocessing, sys
@@ -148,5 +148,5 @@ def test_worker_processes_are_recognized_by_their_modules(monkeypatch: pytest.Mo
         ("Ray", {"ray._private.worker": SimpleNamespace(global_worker=SimpleNamespace(mode=1))}),
     ]
     for expected, modules in cases:
-        monkeypatch.setattr(worker_process, "sys", SimpleNamespace(modules=modules))
+        monkeypatch.setattr(runtime_threads, "sys", SimpleNamespace(modules=modules))
         assert worker_of() == expected

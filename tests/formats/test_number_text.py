@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import printable, quoted
 from linkwork.errors import Findings, ModelError
 from linkwork.formats.json_and_yaml import parse_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork.errors import MOST_ISSUES, ModelError
 from linkwork.formats import parse_sdf, read_sdf
 from sdf_texts import INERTIAL, arm, axis, error, errors, joint, link, model, one, read, sdf, warning, warnings, world

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import linkwork as lw
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.formats import parse_sdf, read_sdf
 from linkwork.model.description import LinkDescription

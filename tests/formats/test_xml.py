@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork.errors import Issue, ModelError
 from linkwork.formats.xml_document import Element, parse
 

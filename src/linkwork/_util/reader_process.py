@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import printable
 
 __all__ = ["Answer", "ReaderEnded", "ReaderError", "end_waiting", "read_isolated", "start_reader"]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork._util.file_budget import Budget as Budget
+    from linkwork._util.file_access import Budget as Budget
     from linkwork.formats import description as description
     from linkwork.formats.linkwork_json.robot_reader import parse_robot as parse_robot
     from linkwork.formats.linkwork_json.robot_reader import read_robot as read_robot
@@ -44,7 +44,7 @@ if not TYPE_CHECKING:
             "linkwork.formats.srdf_writing": "srdf_text",
             "linkwork.formats.urdf.urdf_reader": "parse_urdf read_urdf",
             "linkwork.formats.urdf.urdf_writer": "urdf_text",
-            "linkwork._util.file_budget": "Budget",
+            "linkwork._util.file_access": "Budget",
         },
         modules="description",
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.data_values import Value, values_of

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import printable, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.number_text import BadNumber, parse_number

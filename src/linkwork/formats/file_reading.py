@@ -6,8 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 
-from linkwork._util.file_access import NotRegularError, opened_regular
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget, NotRegularError, opened_regular
 from linkwork._util.messages import quoted
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import Issue, Location, ModelError, ModelWarning

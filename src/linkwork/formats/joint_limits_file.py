@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from linkwork._util.file_budget import LOOPS, Budget
+from linkwork._util.file_access import LOOPS, Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue
 from linkwork.formats.constructor_reader import PlainReader

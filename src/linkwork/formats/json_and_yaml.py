@@ -11,7 +11,7 @@ import re
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import printable
 from linkwork.errors import Findings, Location
 from linkwork.formats.data_values import NUMBER, Builder, Value, decoded, fail

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from linkwork._util.file_budget import LOOPS, Budget
+from linkwork._util.file_access import LOOPS, Budget
 from linkwork._util.messages import quoted
 from linkwork.constraints import Constraint, LoopJoint
 from linkwork.errors import Findings, Issue, Location, ModelError

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.data_values import decoded

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linkwork._util.file_budget import MESH, SCENE, Budget
+from linkwork._util.file_access import MESH, SCENE, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import quoted, repeated
 from linkwork.errors import Findings, Issue, Location, ModelError

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import printable, quoted
 from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
 from linkwork.formats.file_reading import path_text, read_regular, require_text

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NoReturn
 from xml.parsers import expat
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.messages import printable
 from linkwork.errors import Issue, Location, ModelError
 

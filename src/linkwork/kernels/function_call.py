@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.array_collections import LazyFunction, has_collections
-from linkwork._util.result_tuples import result_tuple
+from linkwork._util.named_tuples import result_tuple
 from linkwork.compiler.kernel import Kernel, batch_call, call_state, general_call, result_type, single_call
 from linkwork.compiler.runtime.typed_loop import takes_single
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples

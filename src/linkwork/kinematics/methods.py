@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.named_tuple_list import Named
+from linkwork._util.named_tuples import Named
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kernels.array_arguments import Size, generator_of, leading_of
 from linkwork.kernels.compiled_method import computed

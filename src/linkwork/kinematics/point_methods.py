@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.messages import number_list
-from linkwork._util.named_tuple_list import Named
+from linkwork._util.named_tuples import Named
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.body import Direction, Point

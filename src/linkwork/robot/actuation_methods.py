@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.lazy_imports import published_in
-from linkwork._util.named_tuple_list import Named
+from linkwork._util.named_tuples import Named
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.actuator import Actuator

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.file_access import replaced
-from linkwork._util.named_tuple_list import Named
+from linkwork._util.named_tuples import Named
 from linkwork.constraints import Constraint
 from linkwork.force_elements import ForceElement
 from linkwork.joints import JointType

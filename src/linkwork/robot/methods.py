@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from linkwork._util.console import Stream
-from linkwork._util.named_tuple_list import Named
+from linkwork._util.named_tuples import Named
 from linkwork._util.validation import boolean
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import Kernel, make_single_call

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public, public_methods
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork.formats import Format

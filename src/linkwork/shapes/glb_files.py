@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from linkwork._util.file_budget import MESH
+from linkwork._util.file_access import MESH
 
 __all__ = ["CheckImage", "checked_glb"]
 

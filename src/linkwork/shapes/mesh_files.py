@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork._util.file_access import NotRegularError, opened_regular
-from linkwork._util.file_budget import MESH, Budget
+from linkwork._util.file_access import MESH, Budget, NotRegularError, opened_regular
 from linkwork._util.file_search import FileSearch, FileSearchError, Folders, read_folders
 from linkwork.shapes.bounding_shapes import convex_hull
 from linkwork.shapes.glb_files import CheckImage, checked_glb

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linkwork._util.file_budget import MESH, Budget
+from linkwork._util.file_access import MESH, Budget
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
 
 __all__ = ["checked_dae", "extra", "parsed_triangles", "triangles_of_request"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.color_spaces import LinearColors, srgb_from_linear
-from linkwork._util.file_budget import MESH
+from linkwork._util.file_access import MESH
 from linkwork._util.file_search import FileSearch, FileSearchError
 from linkwork._util.lazy_imports import optional_module
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.lazy_imports import optional_module
 from linkwork._util.npz_archive import open_archive, write_archive
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import number
 from linkwork._util.pictures import Output, Shown, show

@@ -21,7 +21,7 @@ from linkwork._util.array_collections import (
     is_collection,
     refuse_collections,
 )
-from linkwork._util.result_tuples import result_tuple
+from linkwork._util.named_tuples import result_tuple
 from linkwork._util.validation import has_masked
 from linkwork.compiler.build import Source
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE

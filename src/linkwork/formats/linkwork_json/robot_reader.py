@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from linkwork._util.collection_pauses import without_collections
-from linkwork._util.file_budget import ROBOT, Budget
+from linkwork._util.file_access import ROBOT, Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError, UnknownNameError
 from linkwork.formats.actuation_entries import read_actuator, read_named_configuration

@@ -13,7 +13,7 @@ import re
 import threading
 from typing import Any
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NoReturn
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.messages import listed, nearest, quoted
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.description import Findings

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork.errors import Issue, Location
 from linkwork.formats.description import Findings
 from linkwork.formats.xml_document import Element

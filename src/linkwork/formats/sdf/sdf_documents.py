@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Issue, ModelError
 from linkwork.formats.description import Findings

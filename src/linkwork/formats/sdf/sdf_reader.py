@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.file_search import FileSearch, Folders
 from linkwork._util.messages import quoted
 from linkwork.constraints import Coupling, Gear

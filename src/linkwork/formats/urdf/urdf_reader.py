@@ -21,7 +21,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import did_you_mean, nearest, quoted
 from linkwork.errors import Findings, Issue, ModelError

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.reader_process import ReaderEnded, read_isolated
 from linkwork._util.sandbox import is_restricted
 from linkwork.formats.usd.stage_size import MAX_DEPTH

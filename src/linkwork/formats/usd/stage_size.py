@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 

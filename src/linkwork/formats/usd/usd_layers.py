@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.file_search import FileSearchError
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.file_search import Folders
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.description import ActuatorDescription, Description, Findings, FrameDescription, LinkDescription

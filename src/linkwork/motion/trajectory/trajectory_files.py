@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_access import NotRegularError, opened_regular, replaced
-from linkwork._util.file_budget import SCENE
+from linkwork._util.file_access import SCENE, NotRegularError, opened_regular, replaced
 from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import ArchiveReader, OtherFileError, open_archive, write_archive
 from linkwork._util.validation import integer, one_of, shown

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from linkwork import robots
-from linkwork._util.file_budget import LOOPS, Budget
+from linkwork._util.file_access import LOOPS, Budget
 from linkwork._util.file_search import FileSearchError, Folders
 from linkwork._util.messages import did_you_mean
 from linkwork.errors import Findings, Issue, ModelError

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from linkwork._util.file_budget import MODEL, Budget
+from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.file_search import read_folders
 from linkwork._util.reader_process import Answer, ReaderEnded, ReaderError, read_isolated, start_reader
 from linkwork.errors import Issue, Location, ModelError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.file_budget import Budget
+from linkwork._util.file_access import Budget
 from linkwork.formats.linkwork_json.robot_writer import unchecked_robot_text
 from linkwork.model.joined_trees import with_shapes
 from linkwork.model.tree import Tree

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork import robots
-from linkwork._util.file_budget import LOOPS, Budget
+from linkwork._util.file_access import LOOPS, Budget
 from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped, nearest

@@ -1,13 +1,15 @@
-"""Tuples whose members can also be accessed by name, with completion of the names in editors."""
+"""Tuples whose members can also be accessed by name: lists of named members, and results."""
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable
-from typing import Any, SupportsIndex, TypeVar, overload
+from functools import lru_cache
+from typing import Any, SupportsIndex, TypeVar, cast, overload
 
 from linkwork.errors import UnknownNameError
 
-__all__ = ["Named"]
+__all__ = ["Named", "result_tuple"]
 
 T = TypeVar("T")
 
@@ -53,3 +55,19 @@ class Named(tuple[T, ...]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return self._names()
+
+
+@lru_cache(maxsize=1024)
+def result_tuple(name: str, fields: tuple[str, ...]) -> Any:
+    """Return the class of named tuples with these fields; the same class for the same name and fields."""
+    kind = cast(Any, namedtuple)(name, fields)
+    kind.__reduce__ = _reduce
+    return kind
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    return _restored, (type(self).__name__, self._fields, tuple(self))
+
+
+def _restored(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return result_tuple(name, fields)._make(values)
