@@ -26,7 +26,7 @@ from linkwork.environments.randomization import Randomization, RandomizedTask
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
 from linkwork.simulation import ContactGround, ContactScene
-from linkwork.viewer.figures.robot_figures import draw_robot, draw_scene
+from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 
@@ -323,7 +323,7 @@ def robot_frames(
         draw_robot(axes, robot, configuration, alpha=0.5)
         for part in parts:
             if isinstance(part, ContactScene):
-                draw_scene(axes, part.scene)
+                draw_surroundings(axes, part.scene, is_new=True)
         if mark is not None:
             axes.plot(*mark[:, None], linestyle="", marker="o", markersize=7.0, color=VERMILION, zorder=4.0)
         for part in parts:

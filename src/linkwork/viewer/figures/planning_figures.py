@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.plotting import ORANGE, SKY, equal_scales, plot_text, space_axes
-from linkwork.viewer.figures.robot_figures import draw_robot, draw_scene, frames_to_draw
+from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, frames_to_draw
 
 __all__ = ["plot_plan"]
 
@@ -22,7 +22,8 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
     """
     robot = result.robot
     (frame,) = frames_to_draw(robot, frame)
-    axes = space_axes() if axes is None else axes
+    is_new = axes is None
+    axes = space_axes() if is_new else axes
     for tree, color in zip(result.trees, (SKY, ORANGE), strict=False):
         child = np.flatnonzero(tree.parent >= 0)[:_MAX_EDGES]
         _, q0, q1 = result._space.straight_parts(tree.q[tree.parent[child]], tree.q[child])
@@ -33,11 +34,10 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
     if result.success and len(result.path) > 1:
         for points in _frame_positions(result, frame, result.path[:-1], result.path[1:]):
             axes.plot(*points.T, color="0.2", linewidth=2.0)
-    if result.scene is not None:
-        draw_scene(axes, result.scene)
     if result.success:
         for q in result.path[np.round(np.linspace(0, len(result.path) - 1, shapes)).astype(int)]:
             draw_robot(axes, robot, q)
+    draw_surroundings(axes, result.scene, is_new=is_new)
     equal_scales(axes)
     axes.set_title(plot_text(f"{result.status}: path of {frame}"), fontsize="medium")
     return axes

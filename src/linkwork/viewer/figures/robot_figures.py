@@ -20,6 +20,7 @@ from linkwork._util.validation import name as checked_name
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.model import WORLD
+from linkwork.viewer.clear_view import clear_view
 from linkwork.viewer.figures.tree_figure import plot_tree
 from linkwork.viewer.front_view import plane_normal, view_along
 from linkwork.viewer.start_configuration import start_configuration
@@ -34,7 +35,7 @@ __all__ = [
     "draw_paths",
     "draw_poses",
     "draw_robot",
-    "draw_scene",
+    "draw_surroundings",
     "frames_to_draw",
     "new_picture",
     "plot_paths",
@@ -43,7 +44,7 @@ __all__ = [
 
 
 _ALONG_PATH = (0.1, 0.8)  # alpha of a robot at the start and at the end of a path
-_PALE = 0.5  # of the colour of obstacles without one
+_OBSTACLE, _PALE = "0.6", 0.5  # colour of obstacles without one, and alpha
 _AXIS = 0.1  # [m] largest length of a frame's axes
 _SHARE = 0.15  # the same relative to the picture
 _RIGID = 1e-6  # largest error of a rotation
@@ -81,15 +82,15 @@ def plot_paths(
         raise ValueError("plot_path: expected a trajectory of a robot; plain coordinates have no frames")
     shapes = integer("plot_path", "shapes", shapes, least=0)
     names = frames_to_draw(robot, frame)
-    axes = new_picture(robot, scene) if axes is None else axes
-    if scene is not None:
-        draw_scene(axes, scene)
+    is_new = axes is None
+    axes = new_picture(robot, scene) if is_new else axes
     every = np.concatenate([np.empty((0, robot.nq)), *paths])
     if len(every):
         chosen = every[np.round(np.linspace(0, len(every) - 1, int(shapes))).astype(int)]
         drawn: set[bytes] = set()
         for q, alpha in [*zip(chosen, np.linspace(*_ALONG_PATH, len(chosen)), strict=True)][::-1]:
             draw_robot(axes, robot, q, alpha=float(alpha), drawn=drawn)
+    draw_surroundings(axes, scene, is_new=is_new)
     for k, name in enumerate(names):
         draw_paths(axes, robot, paths, name, color=COLORS[k % len(COLORS)])
     equal_scales(axes)
@@ -122,13 +123,26 @@ def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, *
     return lines
 
 
-def draw_scene(axes: Any, scene: Scene, color: Any = "0.6") -> None:
-    """Draw all obstacles."""
-    for obstacle in scene.obstacles:
-        X, rgba = obstacle.pose.matrix(), obstacle.color
-        shade, alpha = (color, _PALE) if rgba is None else (rgba[:3], rgba[3])
-        shaded_surfaces.draw_triangles(axes, shaded_surfaces.shape_triangles(obstacle.shape, X), shade, alpha)
-        shaded_surfaces.draw_points(axes, obstacle.shape, X, shade)
+def draw_surroundings(axes: Any, scene: Scene | None, *, is_new: bool) -> None:
+    """Draw all obstacles of a scene around robots that are drawn already.
+
+    If the axes are new, they are seen from a side where obstacles do not hide the robots.  Obstacles that hide them
+    from all sides are transparent.
+    """
+    if scene is None:
+        return
+    obstacles = scene.obstacles
+    triangles = [shaded_surfaces.shape_triangles(x.shape, x.pose.matrix()) for x in obstacles]
+    hiding: list[int] = []
+    if is_new:
+        before = math.radians(axes.azim), math.radians(axes.elev)
+        angles, hiding = clear_view(shaded_surfaces.drawn_points(axes), triangles, before)
+        if angles != before:
+            axes.view_init(azim=math.degrees(angles[0]), elev=math.degrees(angles[1]))
+    for k, (obstacle, corners) in enumerate(zip(obstacles, triangles, strict=True)):
+        shade, alpha = (_OBSTACLE, _PALE) if obstacle.color is None else (obstacle.color[:3], obstacle.color[3])
+        shaded_surfaces.draw_triangles(axes, corners, shade, alpha, is_veil=k in hiding)
+        shaded_surfaces.draw_points(axes, obstacle.shape, obstacle.pose.matrix(), shade)
 
 
 def plot_robot(
@@ -145,12 +159,12 @@ def plot_robot(
     """Draw a robot: see `Robot.plot`."""
     configurations = start_configuration(robot) if q is None else read_configuration(robot, "plot", "q", q)
     names = () if frames is None else frames_to_draw(robot, frames)
-    axes = new_picture(robot, scene) if axes is None else axes
-    if scene is not None:
-        draw_scene(axes, scene)
+    is_new = axes is None
+    axes = new_picture(robot, scene) if is_new else axes
     flat = configurations.reshape(math.prod(configurations.shape[:-1]), robot.nq)
     for q_of_robot in flat:
         draw_robot(axes, robot, q_of_robot, color, alpha, meshes=meshes)
+    draw_surroundings(axes, scene, is_new=is_new)
     for q_of_robot in flat:
         draw_poses(axes, {name: np.asarray(robot.pose(q_of_robot, name)) for name in names})
     _widen(axes)

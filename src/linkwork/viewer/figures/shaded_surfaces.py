@@ -12,13 +12,14 @@ from linkwork._util.plotting import pyplot
 from linkwork.model import WORLD
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.viewer.bounds import part_poses
+from linkwork.viewer.clear_view import VEIL
 from linkwork.viewer.document import Surface
 from linkwork.viewer.robot_parts import shape_parts, skeleton_parts, undrawn_content
 from linkwork.viewer.scene_builder import mesh_search
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 from linkwork.viewer.triangles import decimated
 
-__all__ = ["body_triangles", "draw_points", "draw_triangles", "shape_triangles"]
+__all__ = ["body_triangles", "draw_points", "draw_triangles", "drawn_points", "shape_triangles"]
 
 _MAX_POINTS = 2000  # of a cloud
 _FLOOR = 1.0  # [m] half width of the drawn section of a plane
@@ -94,11 +95,11 @@ def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
     return bool((np.cross(a, b) * c).sum() > 0.0)  # six times the volume
 
 
-def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float) -> None:
+def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float, *, is_veil: bool = False) -> None:
     """Draw triangles (n, 3, 3) [m] in shades of a colour; with ``alpha`` below 1 the colour is paler.
 
     All triangles of the axes are one collection, which matplotlib sorts by depth.  They are opaque: edges of
-    transparent triangles would be visible.
+    transparent triangles would be visible.  A veil is transparent, in a second collection before the first.
     """
     if not len(corners):
         return
@@ -109,13 +110,25 @@ def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float) -> 
     base = 1.0 - (0.3 + 0.7 * alpha) * (1.0 - np.array(to_rgb(color)))
     shaded = np.clip(brightness[:, None] * (_GLOSS + (1.0 - _GLOSS) * base), 0.0, 1.0)
     has_data = axes.has_data()
-    surfaces = next((collection for collection in axes.collections if isinstance(collection, _surfaces_class())), None)
+    surfaces = _surfaces(axes, is_veil)
     if surfaces is None:
-        surfaces = _surfaces_class()()
+        surfaces = _surfaces_class()(is_veil)
         axes.add_collection3d(surfaces, autolim=False)
         axes.computed_zorder = False  # lines and names are drawn above the surfaces
     surfaces.extend(corners, shaded)
     axes.auto_scale_xyz(*corners.reshape(-1, 3).T, had_data=has_data)
+
+
+def _surfaces(axes: Any, is_veil: bool) -> Any:
+    """Return the collection of all triangles of the axes, or of their veils; None without one."""
+    known = (collection for collection in axes.collections if isinstance(collection, _surfaces_class()))
+    return next((surfaces for surfaces in known if surfaces.is_veil == is_veil), None)
+
+
+def drawn_points(axes: Any) -> np.ndarray:
+    """Return the middles (n, 3) of the triangles that are drawn in axes [m]."""
+    surfaces = _surfaces(axes, False)
+    return np.empty((0, 3)) if surfaces is None else np.asarray(surfaces.corners.mean(axis=1))
 
 
 @cache
@@ -126,15 +139,18 @@ def _surfaces_class() -> Any:
     class Surfaces(Poly3DCollection):  # type: ignore[misc]
         """Triangles with their colours; `extend` adds triangles."""
 
-        def __init__(self) -> None:
-            super().__init__([], edgecolors="none", linewidths=0.0, antialiaseds=False, zorder=0.5)
+        def __init__(self, is_veil: bool) -> None:
+            zorder, self._opacity = (0.7, VEIL) if is_veil else (0.5, 1.0)
+            super().__init__([], edgecolors="none", linewidths=0.0, antialiaseds=False, zorder=zorder)
+            self.is_veil = is_veil
             self.corners, self.colors = np.empty((0, 3, 3)), np.empty((0, 3))
             self._fine = self.corners, self.colors, np.empty((0, 3))
 
         def extend(self, corners: np.ndarray, colors: np.ndarray) -> None:
             self.corners = np.concatenate([self.corners, corners])
             self.colors = np.concatenate([self.colors, colors])
-            fine, index = _divided(self.corners)
+            undivided = self.corners, np.arange(len(self.corners))  # edges of veils are visible
+            fine, index = undivided if self.is_veil else _divided(self.corners)
             self._fine = fine, self.colors[index], _unit_normals(fine)
 
         def do_3d_projection(self) -> Any:
@@ -145,7 +161,7 @@ def _surfaces_class() -> Any:
             viewer = np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
             is_visible = normals @ viewer > _TURNED_AWAY
             self.set_verts(corners[is_visible])
-            self.set_facecolor(colors[is_visible])
+            self.set_facecolor(np.insert(colors[is_visible], 3, self._opacity, axis=1))
             return super().do_3d_projection()
 
     return Surfaces

@@ -1,8 +1,8 @@
 // A camera that orbits a target: the mouse, fingers and keys turn, move and zoom it. The world's z axis points up.
 
 const HALF_ANGLE = 0.29; // [rad] half of the vertical field of view
-const VIEWS = {
-  Perspective: [-0.75, 0.36], Front: [0, 0], Back: [Math.PI, 0], Left: [Math.PI / 2, 0], Right: [-Math.PI / 2, 0],
+const VIEWS = { // azimuth and elevation [rad]; those of the view in perspective are data of the document
+  Perspective: [0, 0], Front: [0, 0], Back: [Math.PI, 0], Left: [Math.PI / 2, 0], Right: [-Math.PI / 2, 0],
   Top: [-Math.PI / 2, Math.PI / 2],
 };
 

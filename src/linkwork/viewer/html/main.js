@@ -10,6 +10,7 @@ class App {
     this.renderer = renderer;
     this.canvas = document.getElementById("view");
     this.scene = new Scene(data, read, renderer);
+    VIEWS.Perspective = data.perspective;
     setFront(data.front);
     this.camera = new Camera(this.canvas, () => this.request());
     this.hovered = -1;

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.viewer.clear_view import clear_document
 from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument, Surface
 from linkwork.viewer.front_view import front_view
 from linkwork.viewer.html.arrays import Arrays
@@ -23,6 +24,7 @@ _LARGE = 100.0  # [rad, m] coordinates beyond are always stored in float64
 def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) -> dict[str, Any]:
     """Return the document as data for JSON; its arrays and the functions of its robots are added to the last two."""
     notes = list(document.notes)
+    document, perspective = clear_document(document)
     return {
         "title": document.title,
         "frames": len(document.times),
@@ -63,6 +65,7 @@ def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) ->
         ],
         "plots": [_plot(plot, arrays) for plot in document.plots],
         "hidden": sorted(document.hidden),
+        "perspective": perspective,
         "front": front_view(document),
         "notes": notes,
     }

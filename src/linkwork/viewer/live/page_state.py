@@ -15,6 +15,7 @@ import numpy as np
 
 from linkwork._util.messages import escaped
 from linkwork.viewer.bounds import document_bounds, extent, round_length
+from linkwork.viewer.clear_view import clear_document
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.far_scenes import near_origin
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
@@ -34,6 +35,7 @@ __all__ = ["LivePage"]
 _GRACE = 5.0  # [s] after the last page was closed, in which it may be loaded again
 _LAMPS = (("key", (3.0, -2.0, 3.0), 2.2), ("fill", (1.0, 3.0, 1.0), 0.8), ("back", (-3.0, 1.0, 2.0), 1.0))
 """Name, direction from the scene and intensity of each; viser's own lights stay, and cast shadows."""
+_DISTANCE = 2.17  # of the camera at first, in radii of the robots
 _OPEN = 1e-6  # [m, rad] errors of constraints above which loops count as open
 _EXPECTED = (ValueError, KeyError, ImportError, OSError, RuntimeError)  # errors that the page shows, and nothing else
 
@@ -43,7 +45,8 @@ class LivePage:
 
     def __init__(self, document: SceneDocument, port: int | None) -> None:
         self.document = document
-        self.local, self.origin = near_origin(document)
+        near, self.origin = near_origin(document)
+        self.local, self._angles = clear_document(near)
         """Document relative to an origin in the world (3,) [m], which is that of the scene in the browser."""
         self.center, self.size = extent(self.local)
         self.robots: list[LiveRobot] = []
@@ -238,7 +241,10 @@ class LivePage:
             shadow_opacity=0.25,
             position=(0.0, 0.0, lowest - 2e-3 * self.size),
         )
-        camera.position = tuple(self.center + self.size * np.array([1.35, -1.5, 0.8]))
+        azimuth, elevation = self._angles
+        level = math.cos(elevation)
+        back = np.array([level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)])
+        camera.position = tuple(self.center + _DISTANCE * self.size * back)
         camera.look_at = tuple(self.center)
         camera.up = (0.0, 0.0, 1.0)
         camera.near, camera.far = 0.005 * self.size, 200.0 * self.size
