@@ -24,10 +24,37 @@ def with_a_table(q, scene):
 """
 
 
+INNER = """
+from linkwork.errors import UnknownNameError
+
+def inner(speed=None, knots=None):
+    if speed is not None:
+        raise ValueError(f"inner: speed: expected a number, got {speed}")
+    if knots is not None:
+        raise ValueError(f"inner: knots: expected an array, got {knots}")
+    raise ValueError("inner: expected limits")
+
+def outer(q, speed=None):
+    inner(speed)
+
+def passing(times):
+    inner(knots=times)
+
+def of_another(q, speed):
+    raise ValueError(f"simulate: speed: expected a number, got {speed}")
+
+def typed(q: float, name: str):
+    raise TypeError(f"typed: expected a name, got {name!r}")
+
+def unknown(q, names):
+    raise UnknownNameError("joint", "no" + names[0], ["elbow"], where="unknown")
+"""
+
+
 def functions() -> dict[str, Any]:
     """Return functions whose code counts as linkwork's own."""
     space: dict[str, Any] = {"__name__": "linkwork.example"}
-    exec(compile(SOURCE, "<linkwork>", "exec"), space)
+    exec(compile(SOURCE + INNER, "<linkwork>", "exec"), space)
     return {name: public(value) for name, value in space.items() if callable(value)}
 
 
@@ -60,3 +87,21 @@ def test_missing_argument_messages_are_rewritten_only_for_the_called_function() 
         assert [argument_errors._calls_of(x, text) for x in (two, one, "two", 3)] == [True, False, False, False]
     for text in (missing.replace("'b'", "'c'"), counted.replace("takes 2", "takes 4"), "b: expected a number"):
         assert not argument_errors._calls_of(two, text), text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("outer", (np.zeros(2), -1), "outer: speed: expected a number, got -1"),
+        ("outer", (np.zeros(2),), "outer: expected limits"),
+        ("passing", (3,), "passing: times: inner: knots: expected an array, got 3"),  # passing has no argument knots
+        ("of_another", (np.zeros(2), -1), "of_another: speed: expected a number, got -1"),
+        ("typed", (1.0, None), "typed: name: expected a name, got None"),
+        ("unknown", (1.0, ["x"]), "unknown: no joint named 'nox'; there are 'elbow'"),
+        ("inner", (3,), "inner: speed: expected a number, got 3"),
+    ],
+)
+def test_errors_name_the_called_function_and_no_inner_function(name: str, arguments: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        functions()[name](*arguments)
+    assert str(caught.value) == message

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.declared_kinds import declared, fits, is_meaningless, kind_text
-from linkwork._util.messages import did_you_mean
+from linkwork._util.messages import did_you_mean, without_inner_functions
 from linkwork._util.unknown_names import unknown_name_error
 from linkwork._util.validation import MOST_COUNT, is_integer, is_real, shown
 from linkwork.errors import ArgumentError, UnknownNameError
@@ -30,6 +30,7 @@ ABOUT_ARGUMENTS = (
 _KNOWN = ("builtins", "linkwork", "numpy")  # packages that define the usual types of arguments
 _OBJECT = re.compile(r"(?!expected )[a-zA-Z ]+ '[^']*'")  # beginning of a message about an object: joint 'elbow'
 _GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # actual values
+_LOCATION = re.compile(r"[A-Za-z_][\w.]*(\[[^\]]*\])*: ")  # beginning of a message that names an object or argument
 _HUGE = 1e100  # numbers whose products overflow
 _SEVERAL = 10_000  # items of an argument that are searched for a name
 _USERS_LINE = ("\n    in ", "\n    at ")  # text before the user's line, as tracing adds it to errors
@@ -91,11 +92,17 @@ def named_error(
     if is_deep and isinstance(error, KeyError) and not any(_concerns(value, error) for _, _, value in passed):
         return None  # a table of linkwork's own lacks the key
     is_plain = isinstance(error, (TypeError, ValueError, IndexError)) and not is_deep
+    is_direct = False
+    if is_plain:
+        detail = _without_caller(text, caller)
+        direct = without_inner_functions(detail, [*bound.signature.parameters], error.__traceback__)
+        is_direct = direct != detail
+        text = direct if is_direct else text
     if is_plain and any(_names_argument(text, name) for name, _, _ in values):
         return (
             None if _names_caller(text, caller) else _again(type(error), f"{caller}: {_without_caller(text, caller)}")
         )
-    result = _of_a_kind(function, caller, values, error, text if is_plain else "")
+    result = _of_a_kind(function, caller, values, error, _without_caller(text, caller) if is_plain else "")
     if result is not None:
         return result
     detail = _without_caller(text, caller)
@@ -107,6 +114,10 @@ def named_error(
             return None
         if detail != text:
             return _again(type(error), f"{caller}: {detail}")
+    head, located, remaining = text.partition(": ") if is_plain and _LOCATION.match(text) else ("", "", text)
+    objects = [name for name, _, value in passed if type(value).__name__ == head]
+    if len(objects) == 1:  # the error is about what the object contains
+        return _again(type(error), f"{caller}: {objects[0]}: {remaining}")
     culprit = _culprit(passed, text, is_plain) or _passed_on(passed, text, below)
     if culprit is not None:
         name, value = culprit
@@ -122,8 +133,8 @@ def named_error(
         return _again(type(error), f"{caller}: {text}")
     if is_plain or (is_deep and not isinstance(error, (AssertionError, AttributeError, ZeroDivisionError))):
         kind = ArgumentError if isinstance(error, TypeError) else ValueError
-        if not passed:
-            return kind(f"{caller}: {text[:300]}")
+        if not passed or located or is_direct:
+            return kind(f"{caller}: {f'{passed[0][0]}: ' if located and len(passed) == 1 else ''}{text[:300]}")
         listed = ", ".join(f"{name} {_summary(value)}" for name, _, value in passed)
         return kind(f"{caller}: these arguments do not fit together: {listed}: {text[:300]}")
     return None
@@ -138,6 +149,10 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
         kind = declared(function, parameter)
         if value is not parameter.default and not fits(kind, value):
             misfit = misfit_error(caller, name, kind, value)
+            union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+            if not union and text.startswith("expected ") and f"got {shown(value)}" in text:
+                return type(misfit)(f"{caller}: {name}: {text}")  # the function knows what it expects
+            text = text.replace(f", got {shown(value)}", "")
             return type(misfit)(f"{misfit}; {text}") if text else misfit
     for name, _, value in values:
         if isinstance(error, AttributeError) and error.obj is value:
@@ -149,7 +164,7 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
             return ArgumentError(f"{caller}: {name}: expected another value, got {shown(value)}; see its documentation")
     for name, parameter, value in values:
         if value is not parameter.default and is_meaningless(value):
-            more = _without_caller(text, caller) or "see its documentation"
+            more = text or "see its documentation"
             return TypeError(f"{caller}: {name}: expected another kind of value, got {shown(value)}; {more}")
     return None
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import types
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -33,6 +35,7 @@ __all__ = [
     "table",
     "untimed",
     "width",
+    "without_inner_functions",
 ]
 
 _TIMING = "time it with linkwork.motion.time_optimal, retimed or at_constant_speed, or pass plan.timed(...).trajectory"
@@ -142,6 +145,38 @@ def first_of(texts: Sequence[str], most: int) -> str:
     """Return the first texts, and how many more there are: "4, 7, 9 and 12 more"."""
     more = len(texts) - most
     return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def without_inner_functions(text: str, parameters: Collection[str], traceback: types.TracebackType | None) -> str:
+    """Return an error's message without names of inner functions at its beginning, which the user did not call.
+
+    Such a name is one before a parameter of the user's call, or one of a function in the traceback.  It is kept before
+    an argument that the user's call does not have.
+    """
+    while True:
+        head, colon, remaining = text.partition(": ")
+        if not colon or head in parameters or not _FUNCTION.fullmatch(head):
+            return text
+        argument = _ARGUMENT.match(remaining)
+        if argument is None or argument[1] not in parameters:
+            named = argument is not None and argument[0].endswith(":")
+            if named or head not in _functions_of(traceback):
+                return text
+        text = remaining
+
+
+_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
+_ARGUMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])*(?::|(?![\w.]))")
+
+
+def _functions_of(traceback: types.TracebackType | None) -> set[str]:
+    """Return the names of the functions in a traceback; a constructor has the name of its class."""
+    names = set()
+    while traceback is not None:
+        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
+        owner, _, name = code.co_qualname.rpartition(".")
+        names |= {owner.rpartition(".")[2]} if name in ("__init__", "__post_init__") else {name, code.co_qualname}
+    return names
 
 
 _SIMILAR, _ALIKE = 0.75, 0.65  # least similarity of names in a hint; of those that begin alike or contain another

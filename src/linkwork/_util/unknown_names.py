@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.declared_kinds import declared, fits
+from linkwork._util.messages import without_inner_functions
 from linkwork.errors import UnknownNameError
 
 __all__ = ["unknown_name_error"]
@@ -34,15 +35,19 @@ def unknown_name_error(
     Returns None if the error has both already.
     """
     begin, _, path = error.where.partition(": ")
+    inner = path if begin == caller else error.where
+    direct = without_inner_functions(inner, [key for key, _, _ in values], error.__traceback__)
+    result = None if direct == inner else error.at(f"{caller}: {direct}")
+    begin, path = (begin, path) if result is None else (caller, direct)
     argument = path.partition("[")[0]
     if begin == caller and any(argument == name for name, _, _ in values):
-        return None
+        return result
     passed = [entry for entry in values if entry[2] is not entry[1].default]
     name = _argument_of(error.name, function, passed)
     if name:
         return error.at(f"{caller}: {name}")
     if begin == caller:
-        return None
+        return result
     return error.at(f"{caller}: {error.where}" if error.where else caller)
 
 
