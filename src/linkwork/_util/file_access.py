@@ -7,10 +7,12 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final
 
 from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.messages import close_names, quoted
 
 __all__ = [
     "LOOPS",
@@ -23,6 +25,7 @@ __all__ = [
     "kind_of_file",
     "opened_regular",
     "replaced",
+    "similar_files",
 ]
 
 
@@ -34,9 +37,21 @@ class NotRegularError(ValueError):
 def opened_regular(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
     """Open a regular file, following symbolic links, and yield it with its size in bytes.
 
-    Raises NotRegularError, and FileNotFoundError, PermissionError and other errors of the system.
+    Raises NotRegularError, and FileNotFoundError, PermissionError and other errors of the system.  A FileNotFoundError
+    names similar files of the folder.
     """
-    _refuse_others(os.stat(path))  # first, since opening a pipe blocks and opening a device may have side effects
+    try:
+        status = os.stat(path)
+    except FileNotFoundError as error:
+        text = os.fsdecode(path)
+        folder, name = os.path.split(text)
+        hint = ", ".join(map(quoted, similar_files(folder, name)))
+        if not os.path.isdir(folder or "."):
+            hint = f"there is no folder {quoted(folder)}"
+        elif hint:
+            hint = f"did you mean {hint}?"
+        raise FileNotFoundError(error.errno, f"{error.strerror}{hint and f' ({hint})'}", text) from None
+    _refuse_others(status)  # first, since opening a pipe blocks and opening a device may have side effects
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     with open(os.open(path, flags), "rb") as file:
         status = os.fstat(file.fileno())
@@ -84,6 +99,18 @@ def replaced(path: str | os.PathLike[str], *, text: bool = False, overwrite: boo
         raise
 
 
+def similar_files(folder: str, name: str) -> list[str]:
+    """Return up to three paths of files in a folder whose names resemble a name, or equal it up to the suffix."""
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = [entry.name for entry in islice(entries, _MOST_FILES) if entry.is_file()]
+    except OSError:
+        return []
+    stem = os.path.splitext(name)[0]
+    similar = [x for x in sorted(names) if x != name and os.path.splitext(x)[0] == stem]
+    return [os.path.join(folder, x) for x in [*dict.fromkeys((*similar, *close_names(name, sorted(names))))][:3]]
+
+
 def _rename_exclusively(name: Path, target: Path) -> None:
     """Rename a file.  Raises FileExistsError if another program has created the target in the meantime."""
     try:
@@ -106,6 +133,7 @@ def _refuse_others(status: os.stat_result) -> None:
         raise NotRegularError(f"expected a regular file, got {kind_of_file(status.st_mode)}")
 
 
+_MOST_FILES = 10_000  # files of a folder whose names are compared with a missing one
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _KINDS = (
     (stat.S_ISDIR, "a directory"),

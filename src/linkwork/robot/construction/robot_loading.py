@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork import robots
-from linkwork._util.file_access import LOOPS, Budget
+from linkwork._util.file_access import LOOPS, Budget, similar_files
 from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped, nearest
@@ -175,7 +175,9 @@ def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | F
     elif isinstance(robot, (str, os.PathLike)):
         path = os.path.expanduser(robot)
         if isinstance(robot, str) and robot.isidentifier() and not os.path.exists(robot):
-            choices = nearest(robot, robots.names())
+            choices, files = nearest(robot, robots.names()), similar_files("", robot)
+            if files:
+                choices = f"did you mean the file {' or '.join(map(repr, files))}? {choices}"
             remedy = f'{choices}; load_description("panda_description") loads robots of the package robot_descriptions'
             raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names(), remedy)
     if options.arguments is not None and not options.xacro:
