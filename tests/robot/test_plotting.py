@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork._util.plotting import new_axes, plot_lines
+from linkwork.viewer.figures.robot_figures import _spread
 from linkwork.viewer.scenes.robot_scenes import robot_document
 
 pytest.importorskip("matplotlib")
@@ -191,11 +192,54 @@ def test_legends_with_long_names_fit_their_figure(length):
     assert legend._ncols == {3: 4, 16: 4, 28: 3}.get(length, legend._ncols)
 
 
-def test_robots_along_a_path_are_darker_towards_its_end():
+def hues(colors):
+    """Return the number of different hues among shades (n, 3) of saturated colours."""
+    spread = np.ptp(colors, axis=1)
+    saturated = colors[spread > 0.05]
+    signs = np.sign(saturated - saturated.mean(axis=1, keepdims=True))
+    return len(np.unique(np.concatenate([signs, saturated.argsort(axis=1)], axis=1), axis=0))
+
+
+def test_robot_at_the_end_of_a_path_is_drawn_before_paler_ones():
     robot = lw.load("fourbar")
     motion = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, 2.0, 5)}, velocity={"crank_hinge": 1.0})
-    (surfaces,) = motion.trajectory().plot_path("coupler", shapes=3).collections
+    axes = motion.trajectory().plot_path("coupler", shapes=3)
+    (surfaces,) = axes.collections
     corners = np.unique(surfaces.corners.round(9), axis=0)
     assert len(corners) == len(surfaces.corners)  # the base is drawn once
-    shades = [part.mean() for part in np.array_split(surfaces.colors, 3)]
-    assert shades[0] + 0.05 < shades[1] < shades[2] - 0.05  # the end is drawn first
+    saturation = [np.ptp(part, axis=1).mean() for part in np.array_split(surfaces.colors, 3)]
+    assert saturation[0] > 1.5 * saturation[1] > 1.6 * saturation[2] > 0.0
+    moved = []
+    surfaces.set_verts = lambda corners: moved.append(np.array(corners))
+    surfaces.do_3d_projection()
+    fine = surfaces._fine[0]
+    ghosts = fine[surfaces._fine[3] > 0.0]
+    visible = surfaces._fine[2] @ (0.0, -1.0, 0.0) > -0.12  # the view is from −y
+    backwards = (moved[0] - fine[visible])[:, 0]
+    extent = np.ptp(fine, axis=(0, 1)).max()
+    assert backwards[:, [0, 2]] == pytest.approx(0.0) and 0.0 < len(ghosts) < len(fine)
+    assert {*np.round(backwards[:, 1] / extent, 4)} == {0.0, 0.014, 0.0184}  # 2 % times 1 − alpha
+    (line,) = axes.lines
+    assert line.get_markevery() == [-1] and line.get_marker() == "o"
+    end = np.array(line.get_data_3d())[:, -1]
+    assert end == pytest.approx(robot.pose(motion.q[-1], "coupler")[:3, 3])
+
+
+def test_closed_paths_are_divided_evenly_by_the_drawn_robots():
+    robot = lw.load("fourbar")
+    for end, expected in ((2.0 * np.pi, [4, 8, 12]), (np.pi, [0, 6, 12])):
+        q = robot.drive_mechanism({"crank_hinge": np.linspace(0.0, end, 13)}).q
+        assert np.array_equal(_spread(robot, q, 3), q[expected])
+    assert np.array_equal(_spread(robot, q, 1), q[-1:]) and len(_spread(robot, q, 0)) == 0
+
+
+def test_links_that_move_in_a_plane_have_colors_of_their_own_and_those_of_arms_a_common_one():
+    for name, expected in (("fourbar", 3), ("double_pendulum", 2), ("arm7", 1)):
+        (surfaces,) = lw.load(name).plot().collections
+        assert hues(surfaces.colors) >= expected if expected > 1 else hues(surfaces.colors) == 1, name
+        (red,) = lw.load(name).plot(color=np.array([1.0, 0.0, 0.0])).collections
+        assert hues(red.colors) == 1
+    bare = lw.load("fourbar")
+    frames = tuple(replace(frame, visuals=(), collisions=()) for frame in bare.tree.frames)
+    (skeleton,) = lw.Robot(replace(bare.tree, frames=frames)).plot().collections
+    assert hues(skeleton.colors) >= 3

@@ -134,7 +134,7 @@ def test_rods_of_plots_join_their_points_in_any_pose():
                 length = np.linalg.norm(end - start)
                 axis = (end - start) / length
                 hits = 0
-                for body, corners in triangles:
+                for body, corners, _ in triangles:
                     if body == -1:
                         offsets = corners.reshape(-1, 3) - start
                         along, across = offsets @ axis, np.linalg.norm(offsets - np.outer(offsets @ axis, axis), axis=1)

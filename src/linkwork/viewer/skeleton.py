@@ -29,7 +29,7 @@ from linkwork.viewer.skeleton_joints import (
     tree_joints,
 )
 
-__all__ = ["SkeletonSolid", "inertia_box", "lone_extent", "skeleton", "stems"]
+__all__ = ["SkeletonSolid", "inertia_box", "link_color", "lone_extent", "skeleton", "stems"]
 
 _THICKNESS = 0.012  # radius of a bar, relative to the robot's size
 _BOB = 3.0  # sizes relative to the radius of a bar: radius of the ball at a centre of mass,
@@ -95,11 +95,11 @@ def skeleton(
 
     for k in sorted(chosen - {WORLD}):
         for shape, placement in _bar(*points[k], radius):
-            yield solid(shape, placement, k, _BARS[k % len(_BARS)])
+            yield solid(shape, placement, k, link_color(k))
         for lone, placement in alone.get(k, ()):
-            yield solid(lone, placement, k, _BARS[k % len(_BARS)])
+            yield solid(lone, placement, k, link_color(k))
     for k, (start, end, is_bob) in hung.items():
-        bar = _BARS[k % len(_BARS)]
+        bar = link_color(k)
         yield solid(*_rod(start, end, radius), k, bar)
         if is_bob and not alone.get(k):
             yield solid(Sphere(_BOB * radius), at_position(end), k, bar)
@@ -117,13 +117,18 @@ def skeleton(
                 yield solid(Box((4.0 * radius,) * 3), along(placement[:3, 2], end), body, _GROUND)
     for body, shape, placement in wheels:
         if body in without_shapes:
-            yield solid(shape, placement, body, _BARS[body % len(_BARS)])
+            yield solid(shape, placement, body, link_color(body))
     for k, (name, first, placement, second) in enumerate(_rods(tree, poses[0])):
-        bar = color or _BARS[(len(tree.bodies) + k) % len(_BARS)]
+        bar = color or link_color(len(tree.bodies) + k)
         yield SkeletonSolid(Cylinder(radius, 1.0), first, placement, bar, name, second)
     if WORLD in chosen:
         for shape, placement in _ground(joints, radius, size):
             yield solid(shape, placement, WORLD, _GROUND)
+
+
+def link_color(body: int) -> Color:
+    """Return the colour of a body's bars; grey for the world."""
+    return _GROUND if body == WORLD else _BARS[body % len(_BARS)]
 
 
 def stems(tree: Tree) -> dict[int, tuple[np.ndarray, np.ndarray, bool]]:

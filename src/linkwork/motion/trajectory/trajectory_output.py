@@ -138,7 +138,7 @@ class TrajectoryOutput(Shown):
         """Plot the paths of frame origins in space with matplotlib, and return the axes.
 
         The default frame is the robot's last.  Paths have ``num_samples`` points.  With a ``scene`` its obstacles are
-        drawn, and the robot at ``shapes`` configurations.
+        drawn.  The robot is drawn ``shapes`` times: at the end, where a dot marks the frame, and paler before.
         """
         trajectory: Any = self
         q = trajectory.sampled(num_samples=num_samples)[1].q

@@ -43,10 +43,11 @@ __all__ = [
 ]
 
 
-_ALONG_PATH = (0.1, 0.8)  # alpha of a robot at the start and at the end of a path
+_GHOSTS = (0.08, 0.3)  # alpha of robots along a path, from the first to the last but one
 _OBSTACLE, _PALE = "0.6", 0.5  # colour of obstacles without one, and alpha
 _AXIS = 0.1  # [m] largest length of a frame's axes
 _SHARE = 0.15  # the same relative to the picture
+_PATHS = (COLORS[-1], *COLORS[1:-1], COLORS[0])  # colours of paths: black first, that of robots last
 _RIGID = 1e-6  # largest error of a rotation
 _SAME = 1e-6  # [m] distance of origins of frames with a common label
 _MOST_NAMES = 5  # mesh files in a note
@@ -76,7 +77,8 @@ def plot_paths(
 ) -> Any:
     """Plot the paths of frames' origins, obstacles, and the robot along the paths; return the axes.
 
-    ``paths`` are arrays (n, nq) of configurations.  The robot is drawn ``shapes`` times, darker towards the end.
+    ``paths`` are arrays (n, nq) of configurations.  The robot is drawn at the end, where a dot marks the origins, and
+    ``shapes`` − 1 times paler before.
     """
     if robot is None:
         raise ValueError("plot_path: expected a trajectory of a robot; plain coordinates have no frames")
@@ -86,15 +88,32 @@ def plot_paths(
     axes = new_picture(robot, scene) if is_new else axes
     every = np.concatenate([np.empty((0, robot.nq)), *paths])
     if len(every):
-        chosen = every[np.round(np.linspace(0, len(every) - 1, int(shapes))).astype(int)]
         drawn: set[bytes] = set()
-        for q, alpha in [*zip(chosen, np.linspace(*_ALONG_PATH, len(chosen)), strict=True)][::-1]:
+        chosen = _spread(robot, every, shapes)
+        alphas = [*np.linspace(*_GHOSTS, max(len(chosen) - 1, 0)), 1.0][-len(chosen) :]
+        for q, alpha in [*zip(chosen, alphas, strict=False)][::-1]:
             draw_robot(axes, robot, q, alpha=float(alpha), drawn=drawn)
     draw_surroundings(axes, scene, is_new=is_new)
     for k, name in enumerate(names):
-        draw_paths(axes, robot, paths, name, color=COLORS[k % len(COLORS)])
+        lines = draw_paths(axes, robot, paths, name, color=_PATHS[k % len(_PATHS)])
+        for line in lines[-1:]:
+            line.set(marker="o", markevery=[-1])
     equal_scales(axes)
     return axes
+
+
+def _spread(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
+    """Return ``count`` of the configurations q (n, nq), evenly spread up to the last.
+
+    The first is the start, unless the robot is at the end where it was at the start.
+    """
+    if not count:
+        return q[:0]
+    ends = np.asarray(robot.forward_kinematics(q[[0, -1]]))
+    is_closed = count > 1 and bool(np.abs(ends[1] - ends[0]).max(initial=0.0) < _RIGID)
+    steps = np.linspace(0, len(q) - 1, count + is_closed)[is_closed:] if count > 1 else np.array([len(q) - 1])
+    result: np.ndarray = q[np.round(steps).astype(int)]
+    return result
 
 
 def new_picture(robot: Any, scene: Scene | None = None) -> Any:
@@ -185,7 +204,7 @@ def draw_robot(
     axes: Any,
     robot: Any,
     q: np.ndarray,
-    color: Any = BLUE,
+    color: Any = None,
     alpha: float = 0.25,
     *,
     meshes: Folders | None = None,
@@ -200,13 +219,18 @@ def draw_robot(
     """
     X = np.asarray(robot.forward_kinematics(q))
     surfaces, missing, notes = shaded_surfaces.body_triangles(robot, X, meshes)
-    placed = [corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3] for i, corners in surfaces]
-    triangles = np.concatenate([np.empty((0, 3, 3)), *placed])
+    placed, colors = [np.empty((0, 3, 3))], [np.empty((0, 3))]
+    for i, corners, link_color in surfaces:
+        placed.append(corners if i < 0 else corners @ X[i, :3, :3].T + X[i, :3, 3])
+        chosen = next(x for x in (color, link_color, BLUE) if x is not None)
+        colors.append(np.tile(shaded_surfaces.rgb(chosen), (len(corners), 1)))
+    triangles, shades = np.concatenate(placed), np.concatenate(colors)
     if drawn is not None:
         keys = [key.tobytes() for key in np.round(triangles, 9) + 0.0]
-        triangles = triangles[[key not in drawn for key in keys]]
+        is_new = np.array([key not in drawn for key in keys], dtype=bool)
+        triangles, shades = triangles[is_new], shades[is_new]
         drawn.update(keys)
-    shaded_surfaces.draw_triangles(axes, triangles, color, alpha)
+    shaded_surfaces.draw_triangles(axes, triangles, shades, alpha, behind=1.0 - alpha)
     if missing:
         names, reason = first_of([*map(quoted, missing)], _MOST_NAMES), next(iter(missing.values()))
         notes.append(f"not drawn: {names}; {reason}; meshes=... names folders of mesh files")
@@ -285,17 +309,18 @@ class PlottingMethods(RobotBase):
         frames: str | Sequence[str] | None = None,
         meshes: Folders | None = None,
         axes: Any = None,
-        color: Any = BLUE,
+        color: Any = None,
         alpha: float = 1.0,
     ) -> Any:
         """Draw the robot in a configuration with matplotlib, and return the 3D axes [m].
 
         ``q`` (nq,), or (..., nq) for several configurations in one plot, is the neutral configuration by default.
-        The default is within the limits if neutral is not.  The shapes are those of `Robot.show`, in one colour and
-        with fewer triangles.  Mesh files (the `mesh` extra) are searched as `linkwork.load` does, and in the folders
+        The default is within the limits if neutral is not.  The shapes are those of `Robot.show`, with fewer triangles,
+        in one ``color``.  By default it is blue, but links of skeletons and of robots that move in a plane have colours
+        of their own.  Mesh files (the `mesh` extra) are searched as `linkwork.load` does, and in the folders
         ``meshes``.  If some are missing, or there are no shapes, the robot's skeleton is drawn, and a note names the
-        files.  ``frames`` are drawn as axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.
-        ``alpha`` below 1 makes the ``color`` paler.
+        files.  ``frames`` are axes, x red, y green, z blue, with their names; ``scene`` by its obstacles.  ``alpha``
+        below 1 makes the colours paler.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm7")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.viewer.bounds import part_poses
 from linkwork.viewer.clear_view import VEIL
 from linkwork.viewer.document import Surface
+from linkwork.viewer.front_view import plane_normal
 from linkwork.viewer.robot_parts import shape_parts, skeleton_parts, undrawn_content
 from linkwork.viewer.scene_builder import mesh_search
+from linkwork.viewer.skeleton import link_color
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 from linkwork.viewer.triangles import decimated
 
@@ -27,6 +29,7 @@ _LIGHT = np.array([0.35, -0.5, 0.8]) / np.linalg.norm([0.35, -0.5, 0.8])
 _AMBIENT = 0.3  # brightness of faces turned away from the light
 _GLOSS = 0.12  # share of white in all colours
 _TURNED_AWAY = -0.12  # cosine of normal and view below which a face is not seen, in spite of perspective
+_BEHIND = 0.02  # shift of ghosts away from the viewer, relative to the whole picture
 _MAX_EDGE = 0.12  # of a triangle, relative to the whole picture
 _MAX_DIVISIONS, _MAX_TRIANGLES = 6, 30_000
 _MAX_TRIANGLES_OF_ROBOT, _MIN_TRIANGLES = 12_000, 100  # before open surfaces are doubled; the latter of a large mesh
@@ -46,10 +49,21 @@ def shape_triangles(shape: Shape, X: np.ndarray) -> np.ndarray:
     return np.asarray(_drawn_triangles(surface, _MAX_TRIANGLES) @ X[:3, :3].T + X[:3, 3])
 
 
+class BodyTriangles(NamedTuple):
+    """Triangles on a body of a robot."""
+
+    body: int
+    """Index of the body, or -1 for the world."""
+    corners: np.ndarray
+    """(n, 3, 3) on the body [m]."""
+    color: tuple[float, ...] | None
+    """Colour of its link in the skeleton and in robots that move in a plane; None for other shapes."""
+
+
 def body_triangles(
     robot: Any, poses: np.ndarray, meshes: Folders | None
-) -> tuple[list[tuple[int, np.ndarray]], dict[str, str], list[str]]:
-    """Return pairs of a body and the triangles (n, 3, 3) on it [m], reasons by mesh file not read, and notes.
+) -> tuple[list[BodyTriangles], dict[str, str], list[str]]:
+    """Return triangles on bodies, reasons by mesh file not read, and notes.
 
     Rods between two bodies are on the world, where they are for these poses.
     The shapes are those of `Robot.show` with bodies at ``poses`` (nb, 4, 4): the visual ones, the collision shapes of a
@@ -60,15 +74,19 @@ def body_triangles(
     surfaces = SurfaceSet()
     folders = None if meshes is None else read_folders("plot: meshes", meshes)
     parts, missing = shape_parts(robot.tree, surfaces, mesh_search(robot, folders))
+    is_planar = plane_normal(robot, poses) is not None
+    colors: list[Any] = [link_color(part.body)[:3] if is_planar else None for part in parts]
     parts += skeleton_parts(robot.tree, surfaces, poses[None], is_incomplete=bool(missing))
-    drawn = [(part, surfaces.surfaces[part.surface]) for part in parts]
-    drawn = [(part, surface) for part, surface in drawn if not is_placeholder(surface)]
+    colors += [part.color[:3] for part in parts[len(colors) :]]
+    drawn = [(part, surfaces.surfaces[part.surface], color) for part, color in zip(parts, colors, strict=True)]
+    drawn = [entry for entry in drawn if not is_placeholder(entry[1])]
     limit = max(_MAX_TRIANGLES_OF_ROBOT // max(len(drawn), 1), _MIN_TRIANGLES)
     with_world = np.concatenate([poses, np.eye(4)[None]])
     surfaces_by_body = []
-    for part, surface in drawn:
+    for part, surface, color in drawn:
         body, X = (WORLD, part_poses(part, with_world)) if part.end is not None else (part.body, part.placement)
-        surfaces_by_body.append((body, _drawn_triangles(surface, limit) @ X[:3, :3].T + X[:3, 3]))
+        corners = _drawn_triangles(surface, limit) @ X[:3, :3].T + X[:3, 3]
+        surfaces_by_body.append(BodyTriangles(body, corners, color))
     return surfaces_by_body, surfaces.missing, undrawn_content(robot.tree)
 
 
@@ -95,19 +113,22 @@ def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
     return bool((np.cross(a, b) * c).sum() > 0.0)  # six times the volume
 
 
-def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float, *, is_veil: bool = False) -> None:
-    """Draw triangles (n, 3, 3) [m] in shades of a colour; with ``alpha`` below 1 the colour is paler.
+def draw_triangles(
+    axes: Any, corners: np.ndarray, color: Any, alpha: float, *, behind: float = 0.0, is_veil: bool = False
+) -> None:
+    """Draw triangles (n, 3, 3) [m] in shades of a colour, or of a colour (n, 3) for each.
 
-    All triangles of the axes are one collection, which matplotlib sorts by depth.  They are opaque: edges of
-    transparent triangles would be visible.  A veil is transparent, in a second collection before the first.
+    With ``alpha`` below 1 the colours are paler.  All triangles of the axes are one collection, which matplotlib sorts
+    by depth.  They are opaque: edges of transparent triangles would be visible.  With ``behind`` up to 1 they are
+    sorted as if they were farther away.  A veil is transparent, in a second collection before the first.
     """
     if not len(corners):
         return
     pyplot()
-    from matplotlib.colors import to_rgb
+    from matplotlib.colors import to_rgba_array
 
     brightness = _AMBIENT + (1.0 - _AMBIENT) * 0.5 * (1.0 + _unit_normals(corners) @ _LIGHT)
-    base = 1.0 - (0.3 + 0.7 * alpha) * (1.0 - np.array(to_rgb(color)))
+    base = 1.0 - (0.3 + 0.7 * alpha) * (1.0 - to_rgba_array(color)[:, :3])
     shaded = np.clip(brightness[:, None] * (_GLOSS + (1.0 - _GLOSS) * base), 0.0, 1.0)
     has_data = axes.has_data()
     surfaces = _surfaces(axes, is_veil)
@@ -115,7 +136,7 @@ def draw_triangles(axes: Any, corners: np.ndarray, color: Any, alpha: float, *, 
         surfaces = _surfaces_class()(is_veil)
         axes.add_collection3d(surfaces, autolim=False)
         axes.computed_zorder = False  # lines and names are drawn above the surfaces
-    surfaces.extend(corners, shaded)
+    surfaces.extend(corners, shaded, behind)
     axes.auto_scale_xyz(*corners.reshape(-1, 3).T, had_data=has_data)
 
 
@@ -123,6 +144,15 @@ def _surfaces(axes: Any, is_veil: bool) -> Any:
     """Return the collection of all triangles of the axes, or of their veils; None without one."""
     known = (collection for collection in axes.collections if isinstance(collection, _surfaces_class()))
     return next((surfaces for surfaces in known if surfaces.is_veil == is_veil), None)
+
+
+def rgb(color: Any) -> tuple[float, ...]:
+    """Return red, green and blue of a colour that matplotlib knows."""
+    pyplot()
+    from matplotlib.colors import to_rgb
+
+    result: tuple[float, ...] = to_rgb(color)
+    return result
 
 
 def drawn_points(axes: Any) -> np.ndarray:
@@ -144,23 +174,26 @@ def _surfaces_class() -> Any:
             super().__init__([], edgecolors="none", linewidths=0.0, antialiaseds=False, zorder=zorder)
             self.is_veil = is_veil
             self.corners, self.colors = np.empty((0, 3, 3)), np.empty((0, 3))
-            self._fine = self.corners, self.colors, np.empty((0, 3))
+            self._behind = np.empty(0)
+            self._fine = self.corners, self.colors, np.empty((0, 3)), np.empty(0)
 
-        def extend(self, corners: np.ndarray, colors: np.ndarray) -> None:
+        def extend(self, corners: np.ndarray, colors: np.ndarray, behind: float) -> None:
             self.corners = np.concatenate([self.corners, corners])
             self.colors = np.concatenate([self.colors, colors])
+            self._behind = np.concatenate([self._behind, np.full(len(corners), behind)])
             undivided = self.corners, np.arange(len(self.corners))  # edges of veils are visible
             fine, index = undivided if self.is_veil else _divided(self.corners)
-            self._fine = fine, self.colors[index], _unit_normals(fine)
+            shift = _BEHIND * float(np.ptp(fine, axis=(0, 1)).max())
+            self._fine = fine, self.colors[index], _unit_normals(fine), shift * self._behind[index]
 
         def do_3d_projection(self) -> Any:
             """Omit the faces that are turned away from the viewer, and project the others."""
-            corners, colors, normals = self._fine
+            corners, colors, normals, shifts = self._fine
             azimuth, elevation = np.deg2rad([self.axes.azim, self.axes.elev])
             level = np.cos(elevation)
             viewer = np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
             is_visible = normals @ viewer > _TURNED_AWAY
-            self.set_verts(corners[is_visible])
+            self.set_verts((corners - shifts[:, None, None] * viewer)[is_visible])
             self.set_facecolor(np.insert(colors[is_visible], 3, self._opacity, axis=1))
             return super().do_3d_projection()
 
