@@ -18,7 +18,7 @@ from linkwork.compiler.codegen import register_loop as direct
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.target import levels
 from linkwork.compiler.passes import optimize
-from linkwork.compiler.passes.verifier import verify
+from linkwork.compiler.program import verify
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from compiler.support import programs
 from helpers.examples import examples
-from linkwork.compiler.passes.verifier import InvalidProgramError, verify
+from linkwork.compiler.instruction_rules import InvalidProgramError
 from linkwork.compiler.program import (
     CONSTANT,
     COS_OF,
@@ -18,6 +18,7 @@ from linkwork.compiler.program import (
     Instruction,
     Port,
     Program,
+    verify,
 )
 from linkwork.expr.scalar.operations import BY_NAME
 

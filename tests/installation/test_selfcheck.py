@@ -22,7 +22,8 @@ import linkwork as lw
 from installation import elementary_table
 from linkwork._util import own_code
 from linkwork.compiler.cache import disk_cache
-from linkwork.compiler.codegen.vector_math import exponential, vector_function
+from linkwork.compiler.codegen.vector_math import exponential_and_logarithm as powers
+from linkwork.compiler.codegen.vector_math import vector_function
 from linkwork.installation import (
     Verdict,
     number_checks,
@@ -71,7 +72,7 @@ def test_invalid_progress_option_of_selfcheck_is_refused() -> None:
 def wrong_constant(patch: Patch) -> None:
     patch.setenv("LINKWORK_CACHE", "off")  # code with the wrong constant is not stored
     vector_function.cache_clear()
-    patch.setattr(exponential, "SINH", (exponential.SINH[0] * (1.0 + 1e-12), *exponential.SINH[1:]))
+    patch.setattr(powers, "SINH", (powers.SINH[0] * (1.0 + 1e-12), *powers.SINH[1:]))
     functions = {"sinh": number_checks.FUNCTIONS["sinh"]}  # a new program, which is compiled with the constant
     patch.setattr(number_checks, "FUNCTIONS", functions)
 

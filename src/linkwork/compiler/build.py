@@ -1,4 +1,4 @@
-"""Recipes of kernels, and the source of their code: traced, optimized, and laid out for a backend."""
+"""Recipes of kernels, their origins in pickles, and the source of their code: traced, optimized and laid out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from linkwork._util.collection_pauses import without_collections
 from linkwork._util.fork_safe_lock import Lock
@@ -16,15 +16,38 @@ from linkwork._util.lazy_dataclass import dataclass
 from linkwork.compiler.backend import Backend, Lowered, Module, symbol_prefix
 from linkwork.compiler.cache.disk_cache import digest, own_state
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
-from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, FunctionOrigin
 from linkwork.compiler.port import Port
 
 if TYPE_CHECKING:
     from linkwork.compiler.program import Program
 
-__all__ = ["DEBUG", "Recipe", "Source", "is_debugging"]
+__all__ = ["DEBUG", "DerivativeOrigin", "FunctionOrigin", "Packed", "Recipe", "Source", "is_debugging"]
 
 DEBUG = "LINKWORK_DEBUG"
+
+
+class Packed(NamedTuple):
+    """The content of a kernel's pickle."""
+
+    digest: bytes  # equal for equal kernels, whatever the process
+    head: bytes
+    body: bytes
+    objects: tuple[Any, ...]  # pickled by the caller's pickle: classes of nested values, and rules of the user
+
+
+class FunctionOrigin(Protocol):
+    """Robot or joint with a function request, from which a kernel can be rebuilt."""
+
+    def packed(self) -> bytes | None:
+        """Return the origin as bytes; None if the other process could not make the kernel from them."""
+
+
+@dataclass(frozen=True, eq=False)
+class DerivativeOrigin:
+    """The kernel that was differentiated, and the request: the method's name, ``by``, ``of`` and the options."""
+
+    base: Any  # a `Kernel`
+    request: tuple[str, tuple[str, ...], Any, tuple[Any, ...]]
 
 
 def is_debugging() -> bool:

@@ -15,13 +15,12 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.lazy_imports import LazyModule
 from linkwork.compiler.backend import Backend
 from linkwork.compiler.backends import default_backend
-from linkwork.compiler.build import Recipe, Source
+from linkwork.compiler.build import DerivativeOrigin, Packed, Recipe, Source
 from linkwork.compiler.cache.function_content import UnknownContentError
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.derivatives.differentiable import Differentiable, MethodCall
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
 from linkwork.compiler.kernel_code import KernelCode
-from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
 from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast

@@ -40,6 +40,7 @@ __all__ = [
     "Program",
     "WhileLoop",
     "arithmetic",
+    "verify",
 ]
 
 
@@ -230,3 +231,13 @@ def _unknown(symbol: str) -> str:
     if isinstance(symbol, InnerName):
         return f"{symbol} is used outside of its loop or call, where it has no value: return it from the loop or call"
     return f"the symbol {symbol!r} is used but is not among the inputs"
+
+
+def verify(program: Program) -> None:
+    """Raise InvalidProgramError unless every value is defined before use, with the right arity and kind.
+
+    Kinds are number, truth value and the pair that `sincos` gives. Bodies of loops, choices and calls are verified too.
+    """
+    verify_instructions(program, program.name, set())
+    if len(program.results) != sum(port.size for port in program.outputs) + program.guards:
+        raise InvalidProgramError(f"{program.name}: the results do not fill the outputs and {program.guards} guards")

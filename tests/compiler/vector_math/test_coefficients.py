@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from linkwork.compiler.codegen.vector_math import argument_reduction as reduction
-from linkwork.compiler.codegen.vector_math import exponential, piecewise
+from linkwork.compiler.codegen.vector_math import exponential_and_logarithm as powers
 from linkwork.compiler.codegen.vector_math import float32_functions as single
-from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
-from linkwork.compiler.codegen.vector_math import logarithm_and_power as logarithm
-from linkwork.compiler.codegen.vector_math import logarithm_and_power as power
+from linkwork.compiler.codegen.vector_math import inverse_functions as inverse
+from linkwork.compiler.codegen.vector_math import piecewise
 from linkwork.compiler.codegen.vector_math import sincos as circular
 from linkwork.compiler.codegen.vector_math import sincos_float32 as circular32
 
@@ -40,15 +39,21 @@ CASES: dict[str, tuple[Sequence[float], float, Function, Callable[[mpmath.mpf], 
     "cos32": (circular32.COS, EIGHTH_32, lambda z, p: 1 - z / 2 + z * z * p, lambda z: mpmath.cos(root(z)), -32.9),
     "sin of tan32": (single.SIN, EIGHTH_32, lambda z, p: 1 + z * p, lambda z: mpmath.sin(root(z)) / root(z), -37.4),
     "cos of tan32": (single.COS, EIGHTH_32, lambda z, p: 1 + z * p, lambda z: mpmath.cos(root(z)), -33.8),
-    "log": (logarithm.R, ARTANH, lambda z, p: 2 + z * p, artanh, -59.4),
+    "log": (powers.R, ARTANH, lambda z, p: 2 + z * p, artanh, -59.4),
     "log32": (single.R, ARTANH, lambda z, p: 2 + z * p, artanh, -44.9),
-    "pow": (power.P, ARTANH, lambda z, p: 2 + 2 * z / 3 + 2 * z**2 / 5 + z**3 * p, artanh, -80.0),
+    "pow": (powers.P, ARTANH, lambda z, p: 2 + 2 * z / 3 + 2 * z**2 / 5 + z**3 * p, artanh, -80.0),
     "atan": (inverse.ATAN, TAN, lambda z, p: 1 + z * p, lambda z: mpmath.atan(root(z)) / root(z), -59.2),
     "atan32": (single.ATAN, TAN, lambda z, p: 1 + z * p, lambda z: mpmath.atan(root(z)) / root(z), -40.1),
     "asin": (inverse.ASIN, 0.25, lambda z, p: 1 + z * p, lambda z: mpmath.asin(root(z)) / root(z), -59.3),
     "asin32": (single.ASIN, 0.25, lambda z, p: 1 + z * p, lambda z: mpmath.asin(root(z)) / root(z), -39.8),
-    "sinh": (exponential.SINH, 1.0, lambda z, p: 1 + z * p, lambda z: mpmath.sinh(root(z)) / root(z), -61.7),
-    "exp": (exponential.Q, HALF_LOG, lambda r, p: 1 + r * p, lambda r: mpmath.expm1(r) / r, -60.5),
+    "sinh": (
+        powers.SINH,
+        1.0,
+        lambda z, p: 1 + z * p,
+        lambda z: mpmath.sinh(root(z)) / root(z),
+        -61.7,
+    ),
+    "exp": (powers.Q, HALF_LOG, lambda r, p: 1 + r * p, lambda r: mpmath.expm1(r) / r, -60.5),
     "exp32": (single.Q, HALF_LOG, lambda r, p: 1 + r * p, lambda r: mpmath.expm1(r) / r, -37.4),
 }
 
@@ -77,14 +82,14 @@ def test_initial_guess_of_the_cube_root_has_the_stated_error() -> None:
 
 def test_constants_split_into_several_floats_sum_to_their_value() -> None:
     with mpmath.workprec(300):
-        third, fifth = map(mpmath.mpf, power._TWO_THIRDS), map(mpmath.mpf, power._TWO_FIFTHS)
+        third, fifth = map(mpmath.mpf, powers._TWO_THIRDS), map(mpmath.mpf, powers._TWO_FIFTHS)
         sums = {
-            (exponential.LN2_HIGH, exponential.LN2_LOW): mpmath.log(2),
-            exponential.LN2: mpmath.log(2),
+            (powers.LN2_HIGH, powers.LN2_LOW): mpmath.log(2),
+            powers.LN2: mpmath.log(2),
             circular.PI: mpmath.pi,
-            logarithm.BASE_2[1]: 1 / mpmath.log(2),
-            logarithm.BASE_10[0]: mpmath.log10(2),
-            logarithm.BASE_10[1]: 1 / mpmath.log(10),
+            powers.BASE_2[1]: 1 / mpmath.log(2),
+            powers.BASE_10[0]: mpmath.log10(2),
+            powers.BASE_10[1]: 1 / mpmath.log(10),
             inverse._EIGHTH: mpmath.pi / 4,
             inverse._QUARTER: mpmath.pi / 2,
             inverse._HALF: mpmath.pi,
@@ -93,7 +98,7 @@ def test_constants_split_into_several_floats_sum_to_their_value() -> None:
             assert abs(sum(map(mpmath.mpf, parts)) - true) < mpmath.ldexp(true, -95)
         assert abs(sum(third) - mpmath.mpf(2) / 3) < mpmath.ldexp(1, -106)
         assert abs(sum(fifth) - mpmath.mpf(2) / 5) < mpmath.ldexp(1, -106)
-    for high in (exponential.LN2_HIGH, logarithm.BASE_10[0][0]):
+    for high in (powers.LN2_HIGH, powers.BASE_10[0][0]):
         assert math.ldexp(high, 42).is_integer()  # its products with 11 bits are exact
     assert 3 * inverse._EIGHTH[0] == math.fsum([inverse._EIGHTH[0]] * 3)
     assert (math.ldexp(inverse._EIGHTH[0], 51)).is_integer()

@@ -12,7 +12,7 @@ from linkwork.compiler.trace.trace import trace
 from linkwork.errors import TraceWarning
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.control.branch_and_call_instructions import Subroutine
-from linkwork.expr.control.shared_structures import SharedStructure
+from linkwork.expr.control.conditional import SharedStructure
 from linkwork.expr.scalar.block import bodies_of
 
 

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from linkwork._util.collection_pauses import without_collections
 from linkwork.compiler.casadi.to_casadi import import_casadi
 from linkwork.compiler.kernel import Kernel
-from linkwork.compiler.passes.verifier import verify
 from linkwork.compiler.port import Port
-from linkwork.compiler.program import CONSTANT, Program
+from linkwork.compiler.program import CONSTANT, Program, verify
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.operations import BY_NAME
 from linkwork.expr.scalar.symbol import Graph, Symbol

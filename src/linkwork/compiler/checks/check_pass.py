@@ -15,8 +15,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.contract_report import ContractReport, Requirement, check_requirements
 from linkwork.compiler.checks.sample_programs import programs, samples
 from linkwork.compiler.passes import ALL, everywhere
-from linkwork.compiler.passes.verifier import verify
-from linkwork.compiler.program import Program
+from linkwork.compiler.program import Program, verify
 from linkwork.expr.scalar.block import InstructionList
 
 __all__ = ["REQUIREMENTS", "check_pass"]

@@ -18,8 +18,7 @@ from linkwork.compiler.passes.simplifications import (
     trim_loops,
 )
 from linkwork.compiler.passes.store_forwarding import look_through_puts
-from linkwork.compiler.passes.verifier import verify
-from linkwork.compiler.program import Instruction, Program
+from linkwork.compiler.program import Instruction, Program, verify
 from linkwork.expr.scalar.block import InstructionList, Region
 
 __all__ = ["ALL", "ORDERING", "QUICK_ORDERING", "SIMPLIFYING", "everywhere", "optimize"]

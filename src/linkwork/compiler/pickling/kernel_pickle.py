@@ -23,12 +23,11 @@ from weakref import ref
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.fork_safe_lock import Lock
 from linkwork.compiler.backends import default_backend
-from linkwork.compiler.build import Recipe
+from linkwork.compiler.build import DerivativeOrigin, Packed, Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError, compressed, decompressed
 from linkwork.compiler.pickling.nesting_data import described_nesting, nesting_of
-from linkwork.compiler.pickling.packed_kernel import DerivativeOrigin, Packed
 from linkwork.compiler.port import Port
 from linkwork.compiler.program import Program
 

@@ -25,8 +25,11 @@ from linkwork.compiler.pickling.program_checks import (
     check_program,
     check_size,
     check_stored_results,
+    class_of_name,
+    further_operations,
+    is_record,
+    name_of_class,
 )
-from linkwork.compiler.pickling.record_classes import class_of_name, further_operations, is_record, name_of_class
 from linkwork.compiler.port import Port
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
 from linkwork.expr.scalar.block import Region

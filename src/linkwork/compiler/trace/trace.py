@@ -190,7 +190,7 @@ def traced_function(
         count = num_elements(nesting)
         arguments[key] = unflatten(nesting, symbols[start : start + count])
         start += count
-    from linkwork.compiler.passes.verifier import verify
+    from linkwork.compiler.program import verify
 
     effects = SideEffects(function)
     with effects.noted():

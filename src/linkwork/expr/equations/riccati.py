@@ -7,7 +7,7 @@ The solution returned is the stabilizing one, or X = 0 for A = 0 and Q = 0 in co
 K = (R + BᵀXB)⁻¹(AᵀXB + N)ᵀ or R⁻¹(XB + N)ᵀ.
 
 N is eliminated: A − B R⁻¹Nᵀ replaces A, and Q − N R⁻¹Nᵀ replaces Q.  With G = B R⁻¹Bᵀ and H = Q, doublings
-(`riccati_doubling.py`) lead from one time step to twice as many, and H to X.  In continuous time a Cayley transform
+(`doubling.py`) lead from one time step to twice as many, and H to X.  In continuous time a Cayley transform
 with a γ > 0 comes first.  If the residual exceeds rounding, steps of Newton's method follow, each a Lyapunov equation.
 
 Doubling fails in two cases.  If a fast-growing motion costs little or nothing, Q is lost in rounding beside the growth.
@@ -32,8 +32,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
 from linkwork.expr.control.loops import while_loop
+from linkwork.expr.equations.doubling import cayley_transform, lyapunov, solve_by_doubling, solve_lyapunov
 from linkwork.expr.equations.linear_quadratic import LinearQuadratic
-from linkwork.expr.equations.lyapunov import lyapunov, solve_lyapunov
 from linkwork.expr.equations.matmul_lists import (
     Matrix,
     add_to_diagonal,
@@ -44,7 +44,6 @@ from linkwork.expr.equations.matmul_lists import (
     squared_norm,
     symmetric_part,
 )
-from linkwork.expr.equations.riccati_doubling import cayley_transform, solve_by_doubling
 from linkwork.expr.linalg.sparse_dot import add_matrices, flat, identity, mirrored, negated, rows_of, transposed
 from linkwork.expr.scalar.functions import and_, fmax, le, lt, not_, or_, sqrt, where
 from linkwork.expr.scalar.precision import require_float64

@@ -2,7 +2,7 @@
 
 Code written out operation by operation grows with the number of products, and takes long to compile for matrices of
 more than some ten rows.  Here a product of any size is the same few loops
-(`compiler/codegen/loops/matrix_product_code.py`).
+(`compiler/codegen/loops/dense_code.py`).
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
+from linkwork.expr.control.conditional import SharedStructure
 from linkwork.expr.control.loops import map_rows
-from linkwork.expr.control.shared_structures import SharedStructure
 from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import (

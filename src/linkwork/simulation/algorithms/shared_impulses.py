@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.expr.control.shared_structures import SharedStructure
+from linkwork.expr.control.conditional import SharedStructure
 from linkwork.expr.linalg.semidefinite_solve import MORE
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import cos, sin

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.expr.control.shared_structures import SharedStructure
+from linkwork.expr.control.conditional import SharedStructure
 from linkwork.expr.scalar.functions import and_, lt, or_
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import project_configuration

@@ -15,12 +15,12 @@ from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.llvm_instructions import Instructions
 from linkwork.compiler.codegen.llvm_ir import IrModule
 from linkwork.compiler.codegen.loops.basic_blocks import MANY, BlockCode, Pointers, copy_values, long_runs
+from linkwork.compiler.codegen.loops.dense_code import product_driver
 from linkwork.compiler.codegen.loops.execution_plan import FRAME, BasicBlock, Column, Control, Scope
 from linkwork.compiler.codegen.loops.frame_layout import plan_program
 from linkwork.compiler.codegen.loops.frontal_elimination_code import front_driver
 from linkwork.compiler.codegen.loops.in_place_tables import nan_values, store, written_rows
 from linkwork.compiler.codegen.loops.interrupt_checks import end_if_interrupted, period_of
-from linkwork.compiler.codegen.loops.matrix_product_code import product_driver
 from linkwork.compiler.codegen.loops.outlined_calls_code import calls_driver
 from linkwork.compiler.codegen.loops.sparse_factors_code import factors_driver, solution_driver
 from linkwork.compiler.codegen.loops.special_loops import (

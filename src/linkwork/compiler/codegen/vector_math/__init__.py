@@ -15,13 +15,10 @@ from functools import cache
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE
 from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
 from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder
-from linkwork.compiler.codegen.vector_math import exponential, piecewise
+from linkwork.compiler.codegen.vector_math import exponential_and_logarithm as powers
 from linkwork.compiler.codegen.vector_math import float32_functions as single
-from linkwork.compiler.codegen.vector_math import inverse_hyperbolic as hyperbolic
-from linkwork.compiler.codegen.vector_math import inverse_trigonometric as inverse
-from linkwork.compiler.codegen.vector_math import inverse_trigonometric as root
-from linkwork.compiler.codegen.vector_math import logarithm_and_power as logarithm
-from linkwork.compiler.codegen.vector_math import logarithm_and_power as power
+from linkwork.compiler.codegen.vector_math import inverse_functions as inverse
+from linkwork.compiler.codegen.vector_math import piecewise
 from linkwork.compiler.codegen.vector_math import sincos as circular
 from linkwork.compiler.codegen.vector_math import sincos as tangent
 from linkwork.compiler.codegen.vector_math import sincos_float32 as circular32
@@ -39,22 +36,22 @@ _BODIES: dict[str, tuple[Body, str]] = {  # the writer of the float64 function, 
     "acos": (inverse.acos, "x"),
     "atan": (inverse.atan, "x"),
     "atan2": (inverse.atan2, "yx"),
-    "exp": (exponential.exp, "x"),
-    "exp2": (exponential.exp2, "x"),
-    "expm1": (exponential.expm1, "x"),
-    "log": (logarithm.log, "x"),
-    "log1p": (logarithm.log1p, "x"),
-    "log2": (logarithm.log2, "x"),
-    "log10": (logarithm.log10, "x"),
-    "pow": (power.pow, "xy"),
+    "exp": (powers.exp, "x"),
+    "exp2": (powers.exp2, "x"),
+    "expm1": (powers.expm1, "x"),
+    "log": (powers.log, "x"),
+    "log1p": (powers.log1p, "x"),
+    "log2": (powers.log2, "x"),
+    "log10": (powers.log10, "x"),
+    "pow": (powers.pow, "xy"),
     "cbrt": (piecewise.cbrt, "x"),
-    "hypot": (root.hypot, "xy"),
-    "sinh": (exponential.sinh, "x"),
-    "cosh": (exponential.cosh, "x"),
-    "tanh": (exponential.tanh, "x"),
-    "asinh": (hyperbolic.asinh, "x"),
-    "acosh": (hyperbolic.acosh, "x"),
-    "atanh": (hyperbolic.atanh, "x"),
+    "hypot": (inverse.hypot, "xy"),
+    "sinh": (powers.sinh, "x"),
+    "cosh": (powers.cosh, "x"),
+    "tanh": (powers.tanh, "x"),
+    "asinh": (inverse.asinh, "x"),
+    "acosh": (inverse.acosh, "x"),
+    "atanh": (inverse.atanh, "x"),
     "sinc": (circular.sinc, "x"),
     "fmod": (piecewise.fmod, "xy"),
     "mod": (piecewise.mod, "xy"),

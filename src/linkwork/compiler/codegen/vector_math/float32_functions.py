@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 from linkwork.compiler.codegen.simd_values import FloatLanes, IntLanes, LaneBuilder, LaneMask
-from linkwork.compiler.codegen.vector_math.logarithm_and_power import decomposed, with_edges, with_special_cases
+from linkwork.compiler.codegen.vector_math.exponential_and_logarithm import decomposed, with_edges, with_special_cases
 from linkwork.compiler.codegen.vector_math.sincos_float32 import reduce32
 
 __all__ = ["ASIN", "ATAN", "BODIES", "COS", "SIN", "Q", "R"]

@@ -19,7 +19,7 @@ from linkwork.compiler.codegen.llvm_ir import IrFunction, structure
 from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder
 from linkwork.compiler.codegen.vector_math.argument_reduction import each_lane
 from linkwork.compiler.codegen.vector_math.double_double import multiply, split
-from linkwork.compiler.codegen.vector_math.logarithm_and_power import decomposed
+from linkwork.compiler.codegen.vector_math.exponential_and_logarithm import decomposed
 
 __all__ = ["CBRT", "cbrt", "fmod", "mod", "nan_to_num"]
 

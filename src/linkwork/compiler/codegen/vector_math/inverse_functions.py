@@ -1,4 +1,4 @@
-"""Inverse circular functions and the length of a vector of two components (hypot), in float64.
+"""Inverse circular and hyperbolic functions, and the length of a vector of two components (hypot), in float64.
 
 atan(a/b) for 0 <= a <= b: either of a/b itself or, if that exceeds tan(pi/8), pi/4 plus that of (a - b)/(a + b); a
 minimax polynomial for arguments below tan(pi/8) in magnitude, with a correction for the rounding of the quotient.
@@ -8,6 +8,9 @@ asin and acos: a minimax polynomial up to 1/2, and beyond it asin x = pi/2 - 2 a
 hypot: the components are scaled by a power of two if their squares could overflow or underflow; the sum of the squares
 is computed with its rounding error, and the root corrected for that and for its own rounding.
 
+With a = |x|: asinh a = log(1 + a + a^2 / (1 + sqrt(1 + a^2))), acosh x = log(1 + t + sqrt(t (t + 2))) with t = x - 1,
+and atanh a = log(1 + 2 a / (1 - a)) / 2. Beyond 2^28 the first two are log(2 x).
+
 Special cases are those of C99, Annex F; `docs/mathematics.md` has the errors.
 """
 
@@ -16,10 +19,19 @@ from __future__ import annotations
 import math
 
 from linkwork.compiler.codegen.simd_values import FloatLanes, LaneBuilder, LaneMask
-from linkwork.compiler.codegen.vector_math.double_double import add_fast, divide, multiply, remainder, two_sum
+from linkwork.compiler.codegen.vector_math.double_double import (
+    Pair,
+    add_fast,
+    add_pairs,
+    divide,
+    multiply,
+    multiply_pairs,
+    remainder,
+    two_sum,
+)
+from linkwork.compiler.codegen.vector_math.exponential_and_logarithm import log_above_one
 
-__all__ = ["ASIN", "ATAN", "acos", "asin", "atan", "atan2"]
-
+__all__ = ["ASIN", "ATAN", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh"]
 
 # atan q = q + q^3 (A0 + A1 z + ...), z = q^2 up to tan(pi/8)^2 (1 + 2^-20), and asin q = q + q^3 (B0 + B1 z + ...),
 # z up to (1 + 2^-20)/4.  Found with the Remez exchange algorithm in 300-bit arithmetic, the error taken relative to q.
@@ -157,3 +169,45 @@ def hypot(code: LaneBuilder, x: FloatLanes, y: FloatLanes) -> FloatLanes:
     length = a.equals(0.0).where(b, length)
     infinite = a.equals(math.inf) | b.equals(math.inf)
     return infinite.where(math.inf, length)
+
+
+_LARGE = 2.0**28  # [1] 1 + x^2 rounds to x^2 beyond
+
+
+def _root(code: LaneBuilder, x: Pair) -> Pair:
+    """Return the square root of a sum of two numbers (a pair); zero for zero."""
+    root = x[0].sqrt()
+    return root, remainder(code, root, x, (root, code.number(0.0))) / (root + root + 2.0**-1000)
+
+
+def asinh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return asinh x."""
+    size = abs(x)
+    large = size > _LARGE
+    a = large.where(1.0, size)
+    square = multiply(code, a, a)
+    total, low = two_sum(1.0, square[0])
+    root = _root(code, (total, low + square[1]))
+    below, below_low = add_fast(root[0], code.number(1.0))
+    quotient, correction = divide(code, square, (below, below_low + root[1]))
+    more, low = add_fast(a, quotient)
+    u = large.where(size, more), large.where(-1.0, low + correction)
+    return code.with_sign(log_above_one(code, u, large), x)
+
+
+def acosh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return acosh x; NaN below 1."""
+    large = x > _LARGE
+    a = large.where(2.0, x)
+    t = two_sum(-1.0, a)
+    more, low = add_pairs(_root(code, multiply_pairs(code, t, two_sum(1.0, a))), t)
+    result = log_above_one(code, (large.where(x, more), large.where(-1.0, low)), large)
+    return (x >= 1.0).where(result, math.nan)
+
+
+def atanh(code: LaneBuilder, x: FloatLanes) -> FloatLanes:
+    """Return atanh x; NaN beyond 1."""
+    size = abs(x)
+    quotient, correction = divide(code, (size + size, code.number(0.0)), two_sum(1.0, -size))
+    inside = log_above_one(code, (quotient, correction)) * 0.5
+    return code.with_sign(size.equals(1.0).where(math.inf, inside), x)
