@@ -67,6 +67,27 @@ def test_result_of_a_batch_has_arrays_of_statuses_and_messages():
         result.explain((0, 3))
 
 
+@dataclass(frozen=True, init=False)
+class Tolerant(Sample):
+    """The result of a search with soft tasks: each is a success, also a local minimum."""
+
+    @property
+    def success(self):
+        return np.full(np.shape(self.iterations), True) if np.ndim(self.iterations) else True
+
+    @property
+    def status(self):
+        return statuses(np.where(np.asarray(self.iterations) < 3, 0, 1), (Status.SOLVED, Status.LOCAL_MINIMUM))
+
+
+def test_success_with_a_status_that_has_advice_is_explained_as_a_success():
+    assert Tolerant._make(2).explain() == "solved: 2 steps"
+    assert Tolerant._make(5).explain() == "success, local_minimum: 5 steps"
+    batch = Tolerant._make(np.array([5, 1, 6]))
+    assert batch.explain() == "2 of 3 local_minimum, 1 solved\nsuccess: 3 of 3"
+    assert batch.explain(0) == "success, local_minimum: 5 steps" and batch.explain(1) == "solved: 1 steps"
+
+
 def test_truth_value_of_a_result_raises_an_error():
     for result in (Sample._make(2), Sample._make(np.array([1, 5]))):
         with pytest.raises(

@@ -93,7 +93,7 @@ def test_effort_limits_of_mpc_apply_to_actuator_forces() -> None:
         else:
             assert command.status == "saturated"
             assert np.abs(first).max() > 50.0 * (1.0 + 1e-2) and np.abs(command.torque).max() == 50.0
-            assert command.explain() == f"saturated: {command.iterations} iterations"
+            assert command.explain() == f"success, saturated: {command.iterations} iterations"
         q, v = _moved(TWO, q, v, command.torque)
     assert status[0] == ("planned", True) and status[-1] == ("planned", False)
 

@@ -22,7 +22,7 @@ ARM = lw.load("arm7")
 class Proof(str):
     """A proof of a kind of its own, which prints as its text."""
 
-    kind = "far"
+    kind, joint = "far", ""
 
 
 def test_every_reason_of_an_ik_failure_has_an_explaining_sentence():
@@ -98,6 +98,12 @@ def test_ik_targets_beyond_a_planar_arms_reach_have_status_out_of_reach():
     assert beyond.status == "solved" and beyond.proof is None
     assert turned.status == "out_of_reach" and abs(turned.proof.distance - 2.5) < 1e-9
     assert abs(turned.proof.bound - 1.8) < 1e-9 and turned.proof.frame == tip
+    joint = robot.joints[-1].name  # its position follows from the target's position and orientation
+    assert turned.proof.joint == joint and f"with its orientation, the target needs joint {joint!r}" in turned.message
+    assert "orientation_tolerance=np.inf leaves its orientation free" in turned.message
+    far = robot.inverse_kinematics(lw.pose((3.0, 0.0, 0.0), rpy=(0.0, 0.0, math.pi)), tip)  # in any orientation
+    assert far.proof.joint == "" and abs(far.proof.distance - 3.0) < 1e-9 and abs(far.proof.bound - 2.3) < 1e-9
+    assert "orientation_tolerance" not in far.message
 
 
 def test_ik_targets_in_the_unreachable_hole_about_the_base_have_status_out_of_reach():

@@ -107,7 +107,8 @@ class Result(ReturnedValue):
     def explain(self, index: int | tuple[int, ...] = ()) -> str:
         """Return status, message and advice of one entry of a batch, or a summary of the whole batch without ``index``.
 
-        The summary lists the indices of failed entries by status.
+        The summary lists the indices of failed entries by status.  The text of an entry with ``success`` and a status
+        that has advice, as a local minimum of soft tasks, begins with "success".
 
         Raises ValueError for an index of another length than the batch shape, IndexError for an index out of range.
         """
@@ -116,11 +117,14 @@ class Result(ReturnedValue):
             failed = ~np.asarray(self.success, dtype=bool)
             indices = {Status(word): np.argwhere(failed & (words == word)) for word in np.unique(words[failed])}
             lines = [f"{status} at {_listed(at)}: {status.advice}".rstrip(": ") for status, at in indices.items()]
+            if any(Status(word).advice for word in np.unique(words[~failed])):
+                lines.insert(0, f"success: {np.sum(~failed)} of {failed.size}")
             return "\n".join([self.message, *lines])
         entry = _checked_index(index, words.shape)
         status = Status(words[entry])
-        advice = "" if np.asarray(self.success)[entry] or not status.advice else f". {status.advice}"
-        return f"{status}: {self._sentence(entry)}{advice}"
+        if np.asarray(self.success)[entry]:
+            return f"{'success, ' if status.advice else ''}{status}: {self._sentence(entry)}"
+        return f"{status}: {self._sentence(entry)}{status.advice and f'. {status.advice}'}"
 
     def _sentence(self, entry: tuple[int, ...]) -> str:
         """Return the message of one entry; its index has one integer per axis of the batch."""

@@ -45,9 +45,10 @@ class UnreachableCertificate(ReturnedValue):
     ``kind`` is "far", "near" (too near to a point, which lies in a hole of the workspace), "aside" (off along the
     common direction of all axes, along which no joint moves the frame) or "turned" (a direction that no joint
     rotates).  ``distance`` is the value that the target requires, and ``bound`` the largest or smallest attainable
-    one [m, rad]; lengths are those of the last rotating joint for a target with an orientation, which determines
-    its position, else those of the frame.  ``point`` is the point from which it is measured, or the direction, in
-    the frame that the target is relative to.  ``within_limits`` is True if the bound depends on joint limits.
+    one [m, rad].  Lengths are those of the frame; if its position alone could be reached, they are those of the last
+    rotating ``joint``, whose position follows from the target's position and orientation.  ``point`` is the point from
+    which it is measured, or the direction, in the frame that the target is relative to.  ``within_limits`` is True if
+    the bound depends on joint limits.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class UnreachableCertificate(ReturnedValue):
     frame: str
     relative_to: str
     within_limits: bool
+    joint: str = ""
     proved: bool = True
 
     @property
@@ -69,10 +71,11 @@ class UnreachableCertificate(ReturnedValue):
         condition = " within the joint limits" if self.within_limits else " for any joint positions"
         limit = f"{attainable} m{condition}"
         at = f"({', '.join(f'{x:.4g}' for x in self.point)}) of {self.relative_to!r}"
+        needs = f"with its orientation, the target needs joint {self.joint!r} at" if self.joint else "the target needs"
         if self.kind == "far":
-            return f"too far: the target needs a reach of {required} m from {at}, the maximum is {limit}"
+            return f"too far: {needs} a reach of {required} m from {at}, the maximum is {limit}"
         if self.kind == "near":
-            return f"too near: the target needs a distance of {required} m from {at}, the minimum is {limit}"
+            return f"too near: {needs} a distance of {required} m from {at}, the minimum is {limit}"
         if self.kind == "aside":
             return f"it needs {required} m along {at}, parallel to all axes, only {attainable} m is possible{condition}"
         return f"it needs to rotate {at} by {required} rad, whose direction in {self.frame!r} is constant{condition}"
@@ -126,6 +129,7 @@ class Chain:
     turns: tuple[_RotatingJoint, ...]
     links: tuple[_Link, ...]  # between consecutive points, from the first frame's to the last frame's
     limited: bool  # True if a joint has limits
+    last_joint: str  # name of the last rotating joint
 
     def proofs(
         self, X: np.ndarray, position: Any, rotation: Any, with_rotation: bool
@@ -152,12 +156,16 @@ class Chain:
             ("near", hole, distance < hole - slack),
         ):
             for k in np.flatnonzero(wrong):
-                result[k] = self._proof(kind, float(distance[k]), bound, start)
+                joint = self.last_joint if with_rotation else ""
+                result[k] = self._proof(kind, float(distance[k]), bound, start, joint)
         self._add_parallel_axis_certificates(result, X, position, rotation, with_rotation)
         return result
 
-    def _proof(self, kind: str, distance: float, bound: float, point: np.ndarray) -> UnreachableCertificate:
-        return UnreachableCertificate._make(kind, distance, bound, point, self.frame, self.relative_to, self.limited)
+    def _proof(
+        self, kind: str, distance: float, bound: float, point: np.ndarray, joint: str = ""
+    ) -> UnreachableCertificate:
+        where = (self.frame, self.relative_to)
+        return UnreachableCertificate._make(kind, distance, bound, point, *where, self.limited, joint)
 
     def _add_parallel_axis_certificates(
         self,
@@ -248,6 +256,7 @@ def chain_between(
     X = robot.pose(q, frame, relative_to=relative_to)
     J = robot.jacobian(q, frame, relative_to=relative_to, expressed_in=relative_to)
     turns: list[_RotatingJoint] = []
+    last_joint = ""
     slides: list[list[tuple[np.ndarray, float, float]]] = [[]]
     limited = False
     for i in (*reversed(to_A), *to_B):
@@ -269,6 +278,7 @@ def chain_between(
                 _rotating_joint(columns, X[:3, 3], -high if low == math.inf else low, high, kind in _ONE_AXIS_JOINTS)
             )
             slides.append([])
+            last_joint = body.joint_name
         else:
             return None
     if not turns:
@@ -276,7 +286,7 @@ def chain_between(
     turns = _shortened_chain(turns)
     points = [turns[0].point, *(turn.point for turn in turns), turns[-1].point]
     links = tuple(_Link(b - a, tuple(s)) for (a, b), s in zip(itertools.pairwise(points), slides, strict=True))
-    return Chain(frame, relative_to, X, tuple(turns), links, limited)
+    return Chain(frame, relative_to, X, tuple(turns), links, limited, last_joint)
 
 
 def _rotating_joint(columns: np.ndarray, p: np.ndarray, low: float, high: float, single_axis: bool) -> _RotatingJoint:
@@ -333,7 +343,7 @@ def task_proofs(chain: Chain, task: Any, targets: np.ndarray, left: np.ndarray) 
         X = targets
         rotation, position = np.linalg.norm(left[:, :3], axis=-1), np.linalg.norm(left[:, 3:], axis=-1)
     result: list[UnreachableCertificate | None] = [None] * len(targets)
-    for with_rotation in (True, False):  # a target with free rotation is bounded by its position alone
+    for with_rotation in (False, True):  # the position alone first: its proof is easier to understand
         use = np.flatnonzero(np.isfinite(position) & (np.isfinite(rotation) if with_rotation else True))
         bounds = chain.proofs(
             X[use], position[use], rotation[use] if with_rotation else 0.0 * position[use], with_rotation

@@ -399,7 +399,10 @@ def _reason_sentence(reason: Reason, problem: ProblemView, facts: Mapping[str, A
         return f"solutions exist only without position limits, in one {joints}; within limits {left}"
     prefix = f"{reason.tasks[0]!r}: " if len(problem.tasks) > 1 and reason.tasks else ""
     if status is Status.OUT_OF_REACH:
-        return f"{prefix}{reason.proof}; {left}{_too_few_joints(reason, problem)}"
+        free = ""
+        if reason.proof is not None and (reason.proof.joint or reason.proof.kind == "turned"):
+            free = _too_few_joints(reason, problem) or "; orientation_tolerance=np.inf leaves the orientation free"
+        return f"{prefix}{reason.proof}; {left}{free}"
     if status is Status.NOT_FOUND:
         locked = f", with {' and '.join(map(repr, problem.locked))} locked" if problem.locked else ""
         few = _too_few_joints(reason, problem)
