@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +81,37 @@ def test_replaced_functions_of_linkwork_are_detected_even_if_they_compare_equal(
     assert own_code.state_of_attributes() not in ("", before)
 
 
-def test_addresses_of_the_elements_of_a_tuple_are_their_ids() -> None:
-    elements = (object(), "text", None, lw.Robot, 1.5, lw.spatial.Vec3.dot)
-    assert own_code._addresses()(elements) == array("Q", map(id, elements)).tobytes()
-    assert own_code._addresses()(()) == b""
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="other implementations have no versions of classes")
+def test_versions_of_classes_are_read_and_those_that_miss_a_change_are_refused() -> None:
+    read = own_code._version_of()
+    assert own_code._are_versions(read) and read(lw.Robot).value != read(lw.spatial.Vec3).value
+    numbers: dict[type, int] = {}
+
+    class Constant:  # never new: as of another field of the class
+        def __init__(self, kind: type) -> None:
+            self.value = numbers.setdefault(kind, len(numbers) + 1)
+
+    class Late:  # 0 after each change, and then the number from before
+        def __init__(self, kind: type) -> None:
+            self.value = numbers.setdefault(kind, len(numbers) + 1) if read(kind).value else 0
+
+    assert not own_code._are_versions(Constant) and not own_code._are_versions(Late)
 
 
+def test_attributes_of_classes_are_compared_only_if_a_version_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):  # modules that were imported since the last check
+        own_code.state_of_attributes()
+    comparisons: list[Any] = []
+    compare = own_code.is_
+    monkeypatch.setattr(own_code, "is_", lambda a, b: comparisons.append(a) or compare(a, b))
+    own_code.state_of_attributes()
+    assert not comparisons
+    monkeypatch.setattr(own_code, "_versions_then", [])
+    own_code.state_of_attributes()
+    assert len(comparisons) == len(own_code._values) > 1000
+
+
+@pytest.mark.parametrize("has_versions", [True, False])
 @pytest.mark.parametrize(
     ("owner", "name", "value"),
     [
@@ -97,8 +122,10 @@ def test_addresses_of_the_elements_of_a_tuple_are_their_ids() -> None:
     ],
 )
 def test_each_replaced_attribute_of_a_class_is_detected_until_it_is_restored(
-    owner: type, name: str, value: Any, monkeypatch: pytest.MonkeyPatch
+    owner: type, name: str, value: Any, has_versions: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if not has_versions:  # as in other implementations of Python
+        monkeypatch.setattr(own_code, "_present_versions", list)
     before = own_code.state_of_attributes()
     with monkeypatch.context() as replaced:
         replaced.setattr(owner, name, value)
