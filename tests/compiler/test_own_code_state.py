@@ -85,15 +85,15 @@ def test_replaced_functions_of_linkwork_are_detected_even_if_they_compare_equal(
 def test_versions_of_classes_are_read_and_those_that_miss_a_change_are_refused() -> None:
     read = own_code._version_of()
     assert own_code._are_versions(read) and read(lw.Robot).value != read(lw.spatial.Vec3).value
-    numbers: dict[type, int] = {}
+    versions: dict[type, int] = {}
 
     class Constant:  # never new: as of another field of the class
         def __init__(self, kind: type) -> None:
-            self.value = numbers.setdefault(kind, len(numbers) + 1)
+            self.value = versions.setdefault(kind, len(versions) + 1)
 
     class Late:  # 0 after each change, and then the number from before
         def __init__(self, kind: type) -> None:
-            self.value = numbers.setdefault(kind, len(numbers) + 1) if read(kind).value else 0
+            self.value = versions.setdefault(kind, len(versions) + 1) if read(kind).value else 0
 
     assert not own_code._are_versions(Constant) and not own_code._are_versions(Late)
 

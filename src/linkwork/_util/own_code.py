@@ -206,15 +206,19 @@ def _are_versions(read: Callable[[type], Any]) -> bool:
     base = type("base", (), {"a": 1})
     kinds = [base, type("kind", (base,), {})]
     _have_versions(kinds)
-    seen = [read(kind).value for kind in kinds]
+    versions = [read(kind).value for kind in kinds]
     for change, arguments in ((setattr, ("a", 2)), (setattr, ("b", 2)), (delattr, ("a",))):
         change(base, *arguments)
         if any(read(kind).value for kind in kinds):
             return False
         _have_versions(kinds)
-        seen += [read(kind).value for kind in kinds]
+        versions += [read(kind).value for kind in kinds]
     _have_versions(kinds)
-    return 0 not in seen and len({*seen}) == len(seen) and seen[-2:] == [read(kind).value for kind in kinds]
+    return (
+        0 not in versions
+        and len({*versions}) == len(versions)
+        and versions[-2:] == [read(kind).value for kind in kinds]
+    )
 
 
 def _look_at_classes() -> None:
