@@ -169,11 +169,11 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     motion_at_rest = robot.drive_mechanism({"A": ANGLES})
     assert motion_at_rest.to_pandas().index.name == "state" and motion_at_rest.to_xarray().sizes["state"] == 73
     axes = motion.plot()
-    assert [axis.get_ylabel() for axis in axes][3:] == ["motor force [N m]", "pin force [N]"]
+    assert [axis.get_ylabel() for axis in axes][3:] == ["motor force [N·m]", "pin force [N]"]
     assert [line.get_label() for line in axes[4].lines] == ["A", "B", "D", "C"]
     assert axes[-1].get_xlabel() == "t [s]" and motion_at_rest.plot()[-1].get_xlabel() == "A [rad]"
     plots = lw.viewer.scene_document(motion).plots
-    assert [(plot.title, plot.unit) for plot in plots[-2:]] == [("motor force", "N m"), ("pin force", "N")]
+    assert [(plot.title, plot.unit) for plot in plots[-2:]] == [("motor force", "N·m"), ("pin force", "N")]
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])
 
 
@@ -361,7 +361,7 @@ def test_forces_of_rollers_and_gears_are_in_results_tables_and_plots_of_driven_m
     assert table.attrs["units"]["constraint_forces:gear"] == "N·m"
     drawn = {axis.get_ylabel(): axis.lines for axis in np.ravel(motion.plot())}
     assert np.array_equal(drawn["constraint force [N]"][0].get_ydata(), loads.constraint_forces[:, 0])
-    assert len(drawn["constraint force [N m]"]) == 1 and len(drawn["pin force [N]"]) == 3
+    assert len(drawn["constraint force [N·m]"]) == 1 and len(drawn["pin force [N]"]) == 3
     plots = lw.viewer.scene_document(motion).plots
     assert [plot.names for plot in plots if plot.title == "constraint force"] == [("roller",), ("gear",)]
 

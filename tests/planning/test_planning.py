@@ -512,4 +512,15 @@ def test_plots_of_plans_show_the_obstacles(arm: lw.Robot) -> None:
     assert len(axes.collections) >= len(SCENE.obstacles) and axes.get_title() == "solved: path of tip"
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}
     spent = arm.plan(START, GOAL, SCENE, position_limits=apart, time_limit=0.05)
-    assert spent.plot("tip").get_title() == "time_limit: path of tip"
+    axes = spent.plot("tip")
+    assert axes.get_title() == "time_limit: path of tip"
+
+    def tips(axes: Any, q: Any) -> int:
+        """Return the number of drawn points near the middle of the last link."""
+        (surfaces,) = (x for x in axes.collections if hasattr(x, "corners"))
+        near = np.linalg.norm(surfaces.corners.reshape(-1, 3) - arm.pose(q, "tip")[:3, 3], axis=1) < 0.15
+        return int(near.sum())
+
+    goal = spent.trees[1].q[0]
+    assert tips(axes, START) > 0 < tips(axes, goal), "the robot is drawn at the start and at the goal"
+    assert tips(spent.plot("tip", shapes=1), goal) == 0 == tips(spent.plot("tip", shapes=0), START)

@@ -243,3 +243,21 @@ def test_links_that_move_in_a_plane_have_colors_of_their_own_and_those_of_arms_a
     frames = tuple(replace(frame, visuals=(), collisions=()) for frame in bare.tree.frames)
     (skeleton,) = lw.Robot(replace(bare.tree, frames=frames)).plot().collections
     assert hues(skeleton.colors) >= 3
+
+
+def test_table_does_not_cover_the_boxes_that_stand_on_it_in_plots():
+    arm = lw.load("arm7")
+    counts = []
+    for size in (1.0, 1e-3):  # the table, and a crumb of it
+        scene = lw.Scene().with_box("table", (0.9 * size, 1.2 * size, 0.05 * size), lw.pose((0.65, 0.0, 0.1)))
+        for k, (x, y) in enumerate(((0.3, 0.3), (0.5, -0.2), (0.8, 0.2), (0.95, -0.45))):
+            scene = scene.with_box(f"box{k}", (0.12, 0.12, 0.1), lw.pose((x, y, 0.175)))
+            scene = scene.with_color(f"box{k}", (1.0, 0.0, 0.0, 1.0))
+        axes = arm.plot(scene=scene)
+        axes.set(xlim=(-0.2, 1.2), ylim=(-0.7, 0.7), zlim=(0.0, 1.4))
+        axes.set_box_aspect((1.0, 1.0, 1.0))
+        axes.figure.set_dpi(50)
+        axes.figure.canvas.draw()
+        pixels = np.asarray(axes.figure.canvas.buffer_rgba()).astype(int)
+        counts.append((pixels[..., 0] - pixels[..., 1] > 60).sum())
+    assert counts[1] > 1000 and counts[0] == pytest.approx(counts[1], rel=0.01)

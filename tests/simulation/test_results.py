@@ -106,7 +106,7 @@ def test_plots_of_simulations_omit_forces_of_joints_without_motors():
     hinge = lw.Joint.of(lw.joints.Revolute("y"), name="hinge", parent="cart", child="pole")
     pole = lw.Link("pole", mass=0.1, com=(0.0, 0.0, 0.5), inertia=(0.01, 0.01, 0.01))
     robot = lw.Robot.build("cart_pole", lw.Link("cart", mass=1.0), slide, pole, hinge)
-    for law, expected in ((lambda t, q, v: [-q[0], 0.0], ["tau [N]"]), (None, ["tau [N]", "tau [N m]"])):
+    for law, expected in ((lambda t, q, v: [-q[0], 0.0], ["tau [N]"]), (None, ["tau [N]", "tau [N·m]"])):
         result = robot.simulate([0.1, 0.2], duration=0.02, dt=1e-3, controller=law, record=["tau"])
         assert [axis.get_ylabel() for axis in result.plot()][-len(expected) :] == expected
         assert len(result.plot()) == 5 + len(expected)

@@ -317,14 +317,14 @@ def test_scene_of_a_simulation_plots_records_over_time():
         np.full((2, 2), 0.3), duration=0.02, dt=0.005, record=["tau", ("pose", "tip")], sensors=sensors
     )
     lines = {title: (unit, drawn) for title, unit, drawn in run._record_lines((1,))}
-    assert {*lines} == {"tau", "pose_tip", "imu"} and lines["tau"][0] == "N m"
+    assert {*lines} == {"tau", "pose_tip", "imu"} and lines["tau"][0] == "N·m"
     assert [*lines["tau"][1]] == [*robot.v_names] and len(lines["imu"][1]) == 6
     for k, values in enumerate(lines["imu"][1].values()):
         assert np.array_equal(values, run.records["imu"][1, :, k])
     plots = {plot.title: plot for plot in document_of(run, (1,)).plots}
     assert {*lines} < {*plots} and plots["imu"].values.shape == (len(plots["energy"].values), 6)
     axes = run.plot(1)
-    assert [axis.get_ylabel() for axis in axes[3:]] == ["tau [N m]", "pose_tip [1, m]", "imu"]
+    assert [axis.get_ylabel() for axis in axes[3:]] == ["tau [N·m]", "pose_tip [1, m]", "imu"]
     assert [len(axis.lines) for axis in axes[3:]] == [2, 16, 6]
 
 

@@ -138,10 +138,11 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
         result: TimedPath = time_optimal(self.trajectory(smooth=smooth), **limits)
         return result
 
-    def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 0) -> Any:
+    def plot(self, frame: str | None = None, axes: Any = None, *, shapes: int = 2) -> Any:
         """Draw a frame's path among the obstacles, and the search trees, with matplotlib; return the axes.
 
-        ``frame`` is the robot's last frame that moves by default; ``shapes`` is the number of times the robot is drawn.
+        ``frame`` is the robot's last frame that moves by default.  The robot is drawn ``shapes`` times: at the end,
+        and paler before, first at the start.  Without a path these are the start and a goal.
         """
         return figure("planning_figures", "plot_plan", self, frame, axes, shapes)
 

@@ -349,7 +349,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
             for column, unit, values in variable.columns(self.q.ndim - 2):
                 label = column.partition(":")[2] or column
                 if variable.name == "tau" and not unit:
-                    unit = {"rad/s": "N m", "m/s": "N"}.get(of_velocity.get(label, ""), "")
+                    unit = {"rad/s": "N·m", "m/s": "N"}.get(of_velocity.get(label, ""), "")
                 groups.setdefault(unit, {})[label] = values[environment]
             if variable.name not in _DRAWN_BY_ITSELF and sum(map(len, groups.values())) <= _MOST_LINES:
                 acting = {unit: lines for unit, lines in groups.items() if any(x.any() for x in lines.values())}

@@ -263,7 +263,7 @@ class DrivenOutput:
         for title, lines in (("motor force", motors), ("pin force", pins), ("constraint force", components)):
             for unit in dict.fromkeys(unit for _, unit, _ in lines):
                 of_unit = {name: forces for name, of_line, forces in lines if of_line == unit}
-                result.append((title, unit.replace("·", " "), of_unit))
+                result.append((title, unit, of_unit))
         return result
 
     def _loaded(self, index: tuple[int, ...], v: np.ndarray, a: np.ndarray) -> Reactions | None:
@@ -313,7 +313,10 @@ class DrivenOutput:
         """
         lead, n = self.q.shape[:-2], self.q.shape[-2]
         if len(index) != len(lead):
-            raise ValueError(f"{caller}: index: expected {len(lead)} integers for a batch {lead}, got {index}")
+            text = f"{caller}: index: expected {len(lead)} integers for a batch {lead}, got {index}"
+            if any(isinstance(k, str) for k in index):
+                text += "; motion.q[:, robot.q_index([name])] has the coordinates of a joint"
+            raise ValueError(text)
         robot, inputs = self._mechanism.robot, self._inputs_of(index)
         q, v, a = (x[index] for x in (self.q, self.v, self.a))
         y = np.concatenate(

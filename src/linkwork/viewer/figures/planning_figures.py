@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.plotting import ORANGE, SKY, equal_scales, plot_text, space_axes
-from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, frames_to_draw
+from linkwork._util.validation import integer
+from linkwork.viewer.figures.robot_figures import draw_robots_along, draw_surroundings, frames_to_draw
+from linkwork.viewer.scenes.planning_scenes import plan_ends
 
 __all__ = ["plot_plan"]
 
@@ -18,9 +20,10 @@ _MAX_EDGES = 2000  # maximum edges of a tree in a plot
 def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
     """Draw a plan and return the axes: thin search trees, a thick path, obstacles, and the robot.
 
-    The robot is drawn ``shapes`` times along the path.
+    The robot is drawn ``shapes`` times along the path, paler before its end; without a path at the start and the first
+    goal.
     """
-    robot = result.robot
+    robot, shapes = result.robot, integer("plot", "shapes", shapes, least=0)
     (frame,) = frames_to_draw(robot, frame)
     is_new = axes is None
     axes = space_axes() if is_new else axes
@@ -35,8 +38,10 @@ def plot_plan(result: Any, frame: str | None, axes: Any, shapes: int) -> Any:
         for points in _frame_positions(result, frame, result.path[:-1], result.path[1:]):
             axes.plot(*points.T, color="0.2", linewidth=2.0)
     if result.success:
-        for q in result.path[np.round(np.linspace(0, len(result.path) - 1, shapes)).astype(int)]:
-            draw_robot(axes, robot, q)
+        chosen = result.path[np.round(np.linspace(len(result.path) - 1, 0, shapes)[::-1]).astype(int)]
+    else:
+        chosen = np.concatenate([ends[:1] for ends in plan_ends(result)])[:shapes]
+    draw_robots_along(axes, robot, chosen)
     draw_surroundings(axes, result.scene, is_new=is_new)
     equal_scales(axes)
     axes.set_title(plot_text(f"{result.status}: path of {frame}"), fontsize="medium")

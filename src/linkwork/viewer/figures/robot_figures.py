@@ -35,6 +35,7 @@ __all__ = [
     "draw_paths",
     "draw_poses",
     "draw_robot",
+    "draw_robots_along",
     "draw_surroundings",
     "frames_to_draw",
     "new_picture",
@@ -88,11 +89,7 @@ def plot_paths(
     axes = new_picture(robot, scene) if is_new else axes
     every = np.concatenate([np.empty((0, robot.nq)), *paths])
     if len(every):
-        drawn: set[bytes] = set()
-        chosen = _spread(robot, every, shapes)
-        alphas = [*np.linspace(*_GHOSTS, max(len(chosen) - 1, 0)), 1.0][-len(chosen) :]
-        for q, alpha in [*zip(chosen, alphas, strict=False)][::-1]:
-            draw_robot(axes, robot, q, alpha=float(alpha), drawn=drawn)
+        draw_robots_along(axes, robot, _spread(robot, every, shapes))
     draw_surroundings(axes, scene, is_new=is_new)
     for k, name in enumerate(names):
         lines = draw_paths(axes, robot, paths, name, color=_PATHS[k % len(_PATHS)])
@@ -100,6 +97,14 @@ def plot_paths(
             line.set(marker="o", markevery=[-1])
     equal_scales(axes)
     return axes
+
+
+def draw_robots_along(axes: Any, robot: Any, q: np.ndarray) -> None:
+    """Draw a robot in the configurations q (n, nq) of a path: in the last one, and paler in those before."""
+    drawn: set[bytes] = set()
+    alphas = [*np.linspace(*_GHOSTS, max(len(q) - 1, 0)), 1.0]
+    for q_of_robot, alpha in [*zip(q, alphas[-len(q) :], strict=False)][::-1]:
+        draw_robot(axes, robot, q_of_robot, alpha=float(alpha), drawn=drawn)
 
 
 def _spread(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
@@ -160,7 +165,8 @@ def draw_surroundings(axes: Any, scene: Scene | None, *, is_new: bool) -> None:
             axes.view_init(azim=math.degrees(angles[0]), elev=math.degrees(angles[1]))
     for k, (obstacle, corners) in enumerate(zip(obstacles, triangles, strict=True)):
         shade, alpha = (_OBSTACLE, _PALE) if obstacle.color is None else (obstacle.color[:3], obstacle.color[3])
-        shaded_surfaces.draw_triangles(axes, corners, shade, alpha, is_veil=k in hiding)
+        behind = shaded_surfaces.rests_below(corners)
+        shaded_surfaces.draw_triangles(axes, corners, shade, alpha, behind=behind, is_veil=k in hiding)
         shaded_surfaces.draw_points(axes, obstacle.shape, obstacle.pose.matrix(), shade)
 
 

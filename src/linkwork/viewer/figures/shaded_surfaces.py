@@ -21,7 +21,7 @@ from linkwork.viewer.skeleton import link_color
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 from linkwork.viewer.triangles import decimated
 
-__all__ = ["body_triangles", "draw_points", "draw_triangles", "drawn_points", "shape_triangles"]
+__all__ = ["body_triangles", "draw_points", "draw_triangles", "drawn_points", "rests_below", "rgb", "shape_triangles"]
 
 _MAX_POINTS = 2000  # of a cloud
 _FLOOR = 1.0  # [m] half width of the drawn section of a plane
@@ -30,7 +30,9 @@ _AMBIENT = 0.3  # brightness of faces turned away from the light
 _GLOSS = 0.12  # share of white in all colours
 _TURNED_AWAY = -0.12  # cosine of normal and view below which a face is not seen, in spite of perspective
 _BEHIND = 0.02  # shift of ghosts away from the viewer, relative to the whole picture
-_MAX_EDGE = 0.12  # of a triangle, relative to the whole picture
+_UNDER = 3.0  # shift of horizontal faces of obstacles, relative to that of ghosts
+_LEVEL = 1e-3  # 1 − cosine of the slope up to which faces count as horizontal
+_MAX_EDGE = 0.08  # of a triangle, relative to the whole picture
 _MAX_DIVISIONS, _MAX_TRIANGLES = 6, 30_000
 _MAX_TRIANGLES_OF_ROBOT, _MIN_TRIANGLES = 12_000, 100  # before open surfaces are doubled; the latter of a large mesh
 
@@ -114,13 +116,13 @@ def _is_closed(triangles: np.ndarray, corners: np.ndarray) -> bool:
 
 
 def draw_triangles(
-    axes: Any, corners: np.ndarray, color: Any, alpha: float, *, behind: float = 0.0, is_veil: bool = False
+    axes: Any, corners: np.ndarray, color: Any, alpha: float, *, behind: float | np.ndarray = 0.0, is_veil: bool = False
 ) -> None:
     """Draw triangles (n, 3, 3) [m] in shades of a colour, or of a colour (n, 3) for each.
 
     With ``alpha`` below 1 the colours are paler.  All triangles of the axes are one collection, which matplotlib sorts
-    by depth.  They are opaque: edges of transparent triangles would be visible.  With ``behind`` up to 1 they are
-    sorted as if they were farther away.  A veil is transparent, in a second collection before the first.
+    by depth.  They are opaque: edges of transparent triangles would be visible.  With ``behind``, a number or (n,),
+    they are sorted as if they were farther away.  A veil is transparent, in a second collection before the first.
     """
     if not len(corners):
         return
@@ -155,6 +157,11 @@ def rgb(color: Any) -> tuple[float, ...]:
     return result
 
 
+def rests_below(corners: np.ndarray) -> np.ndarray:
+    """Return (n,) shifts of triangles: those of horizontal faces are behind what stands on them."""
+    return np.where(_unit_normals(corners)[:, 2] > 1.0 - _LEVEL, _UNDER, 0.0)
+
+
 def drawn_points(axes: Any) -> np.ndarray:
     """Return the middles (n, 3) of the triangles that are drawn in axes [m]."""
     surfaces = _surfaces(axes, False)
@@ -177,10 +184,10 @@ def _surfaces_class() -> Any:
             self._behind = np.empty(0)
             self._fine = self.corners, self.colors, np.empty((0, 3)), np.empty(0)
 
-        def extend(self, corners: np.ndarray, colors: np.ndarray, behind: float) -> None:
+        def extend(self, corners: np.ndarray, colors: np.ndarray, behind: Any) -> None:
             self.corners = np.concatenate([self.corners, corners])
             self.colors = np.concatenate([self.colors, colors])
-            self._behind = np.concatenate([self._behind, np.full(len(corners), behind)])
+            self._behind = np.concatenate([self._behind, np.broadcast_to(behind, len(corners))])
             undivided = self.corners, np.arange(len(self.corners))  # edges of veils are visible
             fine, index = undivided if self.is_veil else _divided(self.corners)
             shift = _BEHIND * float(np.ptp(fine, axis=(0, 1)).max())

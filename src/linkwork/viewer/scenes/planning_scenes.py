@@ -17,7 +17,7 @@ from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene, segments_between
 
-__all__ = ["plan_document", "roadmap_document"]
+__all__ = ["plan_document", "plan_ends", "roadmap_document"]
 
 _TREE_COLORS: tuple[Color, ...] = ((0.34, 0.71, 0.91, 0.8), (0.90, 0.62, 0.00, 0.8))  # from the starts, from the goals
 _EDGE_COLOR: Color = (0.5, 0.5, 0.5, 0.6)
@@ -48,7 +48,7 @@ def plan_document(
         times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
         q = np.asarray(trajectory(times).q)
     else:
-        starts, goals = _ends(result)
+        starts, goals = plan_ends(result)
         times, q, ghosts = np.zeros(1), starts[:1], 0
         title = f"{robot.name}: {result.status}" if title is None else title
     builder = moving_scene(robot, times, q, title=title, frames=names, scene=result.scene, ghosts=ghosts, meshes=meshes)
@@ -75,7 +75,7 @@ def plan_document(
     return builder.document()
 
 
-def _ends(result: Any) -> tuple[np.ndarray, np.ndarray]:
+def plan_ends(result: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the configurations (n, nq) of the starts and of the goals of a plan without a path."""
     roots = [tree.q[tree.parent < 0] for tree in result.trees] or [*result._ends[:2]]
     if not roots or not len(roots[0]):
