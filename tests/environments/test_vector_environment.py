@@ -140,13 +140,13 @@ def test_invalid_start_states_of_environments_are_refused():
     task = TASKS["reacher"]()
     nq, nv = task.robot.nq, task.robot.nv
     for start, message in (
-        ((np.full(nq, np.nan), np.zeros(nv)), "ControlTask: start: q: expected .*, got nan at 0"),
-        ((np.zeros(nq), np.zeros(nv + 1)), "ControlTask: start: v: expected"),
-        (np.zeros(nq), "ControlTask: start: expected a pair"),
+        ((np.full(nq, np.nan), np.zeros(nv)), "VectorEnvironment: task: start: q: expected .*, got nan at 0"),
+        ((np.zeros(nq), np.zeros(nv + 1)), "VectorEnvironment: task: start: v: expected"),
+        (np.zeros(nq), "VectorEnvironment: task: start: expected a pair"),
     ):
         with pytest.raises(ValueError, match=message):
             VectorEnvironment(replace(task, start=lambda rng, start=start: start))
-    with pytest.raises(ValueError, match="ControlTask: goal: expected finite numbers"):
+    with pytest.raises(ValueError, match="VectorEnvironment: task: goal: expected finite numbers"):
         VectorEnvironment(replace(task, goal=lambda rng: [np.inf, 0.0]))
 
 

@@ -89,9 +89,26 @@ def test_error_of_a_position_instead_of_a_frame_names_the_methods_for_points() -
     assert "positions" not in message(lambda: ARM.pose(ARM.neutral(), 3.5))  # type: ignore[arg-type]
 
 
-def test_error_of_the_name_of_a_configuration_says_where_named_ones_are() -> None:
-    text = message(lambda: ARM.configuration("home"))  # type: ignore[arg-type]
-    assert text.endswith("got 'home'; robot.named_configurations[name].q is a named one")
+def test_name_of_a_configuration_passed_as_q_is_refused_with_the_function_that_returns_it() -> None:
+    name: Any = "home"
+    assert message(lambda: ARM.pose(name, "hand")).endswith(
+        "; robot.configuration('home') returns a named configuration"
+    )
+    assert "named configuration" not in message(lambda: ARM.inverse_dynamics(Q, name, Q))
+
+
+def test_named_configuration_is_returned_as_a_copy_and_others_are_refused() -> None:
+    bent = {"elbow": 0.5, "wrist_flex": -0.25}
+    robot = ARM.with_named_configuration("bent", bent)
+    q = robot.configuration("bent")
+    assert np.array_equal(q, ARM.configuration(bent)) and q.flags.writeable
+    q[0] = 1.0
+    assert np.array_equal(robot.configuration("bent"), ARM.configuration(bent))
+    assert "named 'home'; the robot has none; Robot.with_named_configuration" in message(
+        lambda: ARM.configuration("home")
+    )
+    assert "named 'bend'; did you mean 'bent'?" in message(lambda: robot.configuration("bend"))
+    assert "base: expected None beside a name" in message(lambda: robot.configuration("bent", base=Q))
 
 
 def test_error_of_a_name_in_another_case_suggests_the_name() -> None:

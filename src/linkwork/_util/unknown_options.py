@@ -85,8 +85,8 @@ def _without_arguments(caller: str, missing: list[str], arguments: tuple[Any, ..
     remedies = MISSING_REMEDIES.get(caller.rpartition(".")[2], {})
     remedy = next((remedies[name] for name in missing if name in remedies), "")
     frames = getattr(arguments[0], "frames", None) if arguments and "frame" in missing else None
-    if not remedy and frames:
-        remedy = f"the robot's frames are {listed([*frames])}"
+    if frames:
+        remedy = f"{remedy and f'{remedy}; '}the robot's frames are {listed([*frames])}"
     values = "a value" if len(missing) == 1 else "values"
     return TypeError(f"{caller}: {', '.join(missing)}: expected {values}, got none{remedy and f'; {remedy}'}")
 

@@ -172,6 +172,9 @@ class Randomization:
             values = getattr(self, argument)
             if not isinstance(values, Mapping):
                 raise TypeError(f"{caller}: {argument}: expected a dict of ranges by name, got {values!r:.80}")
+            for key, value in values.items():
+                if isinstance(value, (tuple, list)) and len(value) == 2:
+                    _read_range(caller, f"{argument}[{key!r}]", value)
         noise = finite_array(caller, "noise", self.noise)
         if noise.ndim > 1 or noise.min(initial=0.0) < 0.0:
             raise ValueError(f"{caller}: noise: expected standard deviations >= 0, got {self.noise!r:.80}")

@@ -8,17 +8,18 @@ import gymnasium
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.validation import finite_array
 from linkwork._util.validation import seed as check_seed
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.randomization import Randomization
-from linkwork.environments.vector_environment import MODES, VectorEnvironment
+from linkwork.environments.vector_environment import MODES, NO_OPTIONS, VectorEnvironment
 
 __all__ = ["SingleEnvironment"]
 
 
 @public
-class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
+class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithForeignNames):
     """One environment of a `ControlTask`, or of one of `TASKS` by name, for tools that take a `gymnasium.Env`.
 
     Its steps equal those of a `VectorEnvironment` with ``num_envs=1``: actions (m,) are limited to −1 and 1, and
@@ -65,7 +66,7 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         that is not an integer >= 0.
         """
         if options:
-            raise ValueError(f"SingleEnvironment.reset: options: expected none, got {options!r}")
+            raise ValueError(f"SingleEnvironment.reset: options: expected none, got {options!r}; {NO_OPTIONS}")
         seed = None if seed is None else check_seed("SingleEnvironment.reset", "seed", seed, generator=False)
         super().reset(seed=seed)
         observations, info = self._vector.reset(seed=seed)
@@ -92,3 +93,6 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
         """
         return self._vector.render()[0]
+
+
+add_foreign_names(SingleEnvironment, "environments.SingleEnvironment")

@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.pictures import Shown, show
 from linkwork._util.plotting import VERMILION, pyplot, share_scale
 from linkwork._util.validation import finite_array, integer
@@ -28,7 +29,7 @@ from linkwork.kernels import real_array
 from linkwork.simulation import ContactGround, ContactScene
 from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings
 
-__all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
+__all__ = ["NAMESPACE", "NO_OPTIONS", "VectorEnvironment", "register_tasks"]
 
 
 try:
@@ -40,10 +41,11 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
         'linkwork.environments needs gymnasium, which is not installed: pip install "linkwork[environments]"'
     ) from error
 NAMESPACE = "linkwork"  # of the names registered with gymnasium
+NO_OPTIONS = "ControlTask.start(rng) returns the initial state of an episode"
 
 
 @public
-class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], metaclass=WithForeignNames):
     """A batch of environments of a `ControlTask`, or of one of `TASKS` by name, in one kernel.
 
     Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  ``autoreset_mode`` is gymnasium's.  With
@@ -136,7 +138,7 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         integers from 0 on, another number of seeds than of environments, and options.
         """
         if options:
-            raise ValueError(f"VectorEnvironment.reset: options: expected none, got {options!r}")
+            raise ValueError(f"VectorEnvironment.reset: options: expected none, got {options!r}; {NO_OPTIONS}")
         if seed is not None or not self._generators:
             expected = f"VectorEnvironment.reset: seed: expected an integer from 0 on, or {self.num_envs} of them"
             whole = np.asarray(int(np.random.default_rng().integers(2**63)) if seed is None else seed)
@@ -288,6 +290,9 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _info(self, which: np.ndarray) -> dict[str, Any]:
         return self._memory.shown(which) if self.randomization is not None and which.any() else {}
+
+
+add_foreign_names(VectorEnvironment, "environments.VectorEnvironment")
 
 
 def register_tasks() -> None:

@@ -82,7 +82,7 @@ class InverseKinematicsMethods(RobotBase):
             and orientation_tolerance.__class__ is float
         )
         key: tuple[Any, ...] = ()
-        if plain and time_limit is None and num_solutions is None and posture is None:
+        if plain and time_limit is None and num_solutions is None and posture is None and frame.__class__ is str:
             key = (
                 "inverse_kinematics",
                 frame,

@@ -273,7 +273,9 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     symbols.
     """
     if isinstance(x, (str, bytes, bool, np.bool_)):
-        raise ValueError(f"{expected}; got {x!r}")
+        named = isinstance(x, str) and ", the configuration" in expected
+        remedy = f"; robot.configuration({x!r:.80}) returns a named configuration" if named else ""
+        raise ValueError(f"{expected}; got {x!r}{remedy}")
     if is_masked(x):
         raise ValueError(f"{expected}; got a masked array: {FILL_MASKED}")
     try:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import nearest
 from linkwork._util.named_tuples import Named
+from linkwork.errors import UnknownNameError
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kernels.array_arguments import Size, generator_of, leading_of
 from linkwork.kernels.compiled_method import computed
@@ -110,23 +112,28 @@ class ConfigurationMethods(RobotBase):
         """
         return np.array([x for _, body in self._tree.stacked() for x in body.call_joint("zero")], dtype=float)
 
-    def configuration(self, joints: Mapping[str, Any], *, base: Any = None) -> np.ndarray:
-        """Return the configuration (..., nq) in which joints have the values of a dict by joint.
+    def configuration(self, joints: Mapping[str, Any] | str, *, base: Any = None) -> np.ndarray:
+        """Return the configuration (..., nq) in which joints have the values of a dict by joint, or a named one.
 
         A joint with one coordinate has a number, or an array (...) for a batch; a joint with n coordinates has an array
-        (..., n) [rad, m].  The other joints are as in ``base`` (..., nq), which is `neutral` by default.
+        (..., n) [rad, m].  The other joints are as in ``base`` (..., nq), which is `neutral` by default.  A string is
+        the name of one of `Robot.named_configurations`, of which a copy (nq,) is returned.
 
         >>> import linkwork as lw
         >>> robot = lw.load("double_pendulum")
         >>> robot.configuration({"elbow": 0.5}, base=[1.0, 2.0]).tolist()
         [1.0, 0.5]
+        >>> robot.with_named_configuration("bent", {"elbow": 0.5}).configuration("bent").tolist()
+        [0.0, 0.5]
 
-        Raises UnknownNameError for an unknown joint, ValueError for values of a wrong number or that are not finite.
+        Raises UnknownNameError for an unknown joint or named configuration, ValueError for values of a wrong number or
+        that are not finite.
         """
         caller = "configuration"
+        if isinstance(joints, str):
+            return _named_configuration(self, joints, base)
         if not isinstance(joints, Mapping):
-            named = "; robot.named_configurations[name].q is a named one" if isinstance(joints, str) else ""
-            raise TypeError(f"{caller}: joints: expected a dict of values by joint, got {joints!r:.80}{named}")
+            raise TypeError(f"{caller}: joints: expected a dict of values by joint, or a name, got {joints!r:.80}")
         values = read_configuration(self, caller, "joints", joints)
         if base is None:
             return values
@@ -417,3 +424,15 @@ def _random(
 
 
 _MOST_DRAWS = 20_000
+
+
+def _named_configuration(robot: Any, name: str, base: Any) -> np.ndarray:
+    """Return a copy of a named configuration (nq,).  Raises UnknownNameError for an unknown name."""
+    if base is not None:
+        raise TypeError("configuration: base: expected None beside a name, which determines all joints")
+    known = {state.name: state.q for state in robot.named_configurations}
+    if name not in known:
+        remedy = "Robot.with_named_configuration and with_srdf_document add some; joints have values in a dict"
+        remedy = f"{nearest(name, known)}; {remedy}" if known else f"the robot has none; {remedy}"
+        raise UnknownNameError("named configuration", name, known, remedy, "configuration: joints")
+    return np.array(known[name])

@@ -169,7 +169,9 @@ def _checked_paths(caller: str, value: Any) -> list[Trajectory]:
     for k, path in enumerate(paths):
         if not isinstance(path, Trajectory):
             where = f" {k}" if len(paths) > 1 else ""
-            raise TypeError(f"{caller}: path{where}: expected a trajectory, got {path!r}")
+            remedy = "; Robot.spline([0.0, 1.0], [q0, q1]) is a path through configurations"
+            remedy = remedy if isinstance(path, (np.ndarray, float, int)) else ""
+            raise TypeError(f"{caller}: path{where}: expected a trajectory, got {path!r}{remedy}")
         if path.robot != paths[0].robot or (path.nq, path.nv) != (paths[0].nq, paths[0].nv):
             raise ValueError(
                 f"{caller}: path {k}: expected the robot and coordinates of path 0, {paths[0]!r}, got {path!r}"
