@@ -112,7 +112,8 @@ def pytest_collection_modifyitems(config, items):
     marks = {} if slow_too else {item.nodeid: item.get_closest_marker("slow") for item in items}
     slow = {test: mark.kwargs.get("every", rotation.ROUNDS) for test, mark in marks.items() if mark is not None}
     fast = [item.nodeid for item in items if item.nodeid not in slow]
-    selected = rotation.selected(fast, slow, config.stash[SEED], _named(config))
+    costly = {rotation.test_of(item.nodeid) for item in items if item.get_closest_marker("costly")}
+    selected = rotation.selected(fast, slow, config.stash[SEED], _named(config), costly)
     light = [x.nodeid for x in items if x.get_closest_marker("light") or REFUSALS.search(rotation.test_of(x.name))]
     selected |= {test: 1 for test in light if test not in slow}
     config.stash[ROUNDS] = selected

@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from helpers.examples import examples, load_profile
 from helpers.rotation import ROUNDS, SHORT, drawn, is_drawn, selected
+from helpers.rotation import test_of as name_of
 
 LENGTHS = (1, SHORT, SHORT + 1, 7, 9, ROUNDS + 1, ROUNDS + 2, ROUNDS + 3, 100)
 
@@ -45,6 +46,17 @@ def test_rotation_selects_few_cases_for_a_daily_run(length):
     for seed in range(ROUNDS):
         n = len(chosen(cases_of(length), {}, seed))
         assert n == length if length <= SHORT else n <= 2 + max(2, -(-length // ROUNDS))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_each_case_of_a_costly_test_runs_once_in_as_many_days_as_it_has_cases(length):
+    cases = cases_of(length)
+    rounds = min(length, ROUNDS) if length != 7 else 6
+    for first in (0, 5, 738_000):
+        runs = [selected(cases, {}, seed, (), {name_of(cases[0])}) for seed in range(first, first + rounds)]
+        assert sorted(case for run in runs for case in run) == sorted(cases)
+        assert all(set(run.values()) <= {rounds} and len(run) <= -(-length // rounds) for run in runs)
+        assert min(map(len, runs)) >= 1
 
 
 def test_rotation_selects_cases_of_each_test_independently():
@@ -84,12 +96,14 @@ def test_slow_test_cases_run_in_turn_on_successive_days():
     assert {*slow} <= chosen(cases, slow, 0, ["tests/test_x.py::test_large"])
 
 
-def test_rotation_runs_each_case_on_a_working_day_within_four_weeks():
+@pytest.mark.parametrize("are_costly", [False, True])
+def test_rotation_runs_each_case_on_a_working_day_within_four_weeks(are_costly):
     cases = [case for length in range(1, 3 * ROUNDS) for case in cases_of(length)]
-    slow = {f"tests/test_x.py::test_large_{every}[{k}]": every for every in (3, 9, ROUNDS) for k in range(100)}
+    costly = {name_of(case) for case in cases if are_costly}
+    slow = {f"tests/test_x.py::test_large_{every}[{k}]": every for every in (3, 5, 9, ROUNDS) for k in range(100)}
     for first in range(7):  # the day of the week of the first of 28 days
         days = [day for day in range(738_000, 738_028) if (day - first) % 7 < 5]
-        assert set.union(*(chosen(cases, slow, day) for day in days)) == {*cases, *slow}
+        assert set.union(*(chosen(cases, slow, day, (), costly) for day in days)) == {*cases, *slow}
 
 
 def test_periods_of_slow_tests_are_not_multiples_of_seven_days():
@@ -127,6 +141,11 @@ def test_numbers(number):
 def test_large():
     pass
 
+@pytest.mark.costly
+@pytest.mark.parametrize("number", range(3))
+def test_costly(number):
+    pass
+
 @pytest.mark.light
 @pytest.mark.parametrize("number", range(9))
 def test_light(number):
@@ -138,13 +157,14 @@ def test_values_are_refused(number):
 """
 VALUES = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
 LARGE = "test_cases.py::test_large"
+COSTLY = [f"test_cases.py::test_costly[{number}]" for number in range(3)]
 LIGHT = {f"test_cases.py::test_{name}[{number}]" for name in ("light", "values_are_refused") for number in range(9)}
 
 
 def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
     """Run the tests above with the options of this run, and return the output and the node ids that passed."""
     (folder / "test_cases.py").write_text(TESTS, encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow:\n  light:\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow:\n  light:\n  costly:\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-rA", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
@@ -155,14 +175,15 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
 def test_parallel_test_processes_run_the_same_selection_of_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
-    assert passed == LIGHT | chosen(VALUES, {LARGE: ROUNDS}, 3)
+    assert passed == LIGHT | chosen(VALUES + COSTLY, {LARGE: ROUNDS}, 3, (), {"test_cases.py::test_costly"})
+    assert len(passed & {*COSTLY}) == 1
 
 
 @pytest.mark.slow(every=3)
 def test_pytest_option_all_runs_all_cases_and_slow_tests(tmp_path):
     output, passed = run(tmp_path, "--all")
     assert "--rotate" not in output
-    assert passed == {*VALUES, LARGE, *LIGHT}
+    assert passed == {*VALUES, *COSTLY, LARGE, *LIGHT}
 
 
 @pytest.mark.slow(every=3)

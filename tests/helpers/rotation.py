@@ -23,17 +23,26 @@ def test_of(case: str) -> str:
     return case.partition("[")[0]
 
 
-def selected(cases: Iterable[str], slow: Mapping[str, int], seed: int, named: Collection[str] = ()) -> dict[str, int]:
+def selected(
+    cases: Iterable[str],
+    slow: Mapping[str, int],
+    seed: int,
+    named: Collection[str] = (),
+    costly: Collection[str] = (),
+) -> dict[str, int]:
     """Select node ids: the first and the last case of each test, and those drawn by the seed.
 
-    A ``slow`` case is selected once in so many consecutive seeds.  Cases below a node id in ``named`` all are.  The
-    result says of each selected case in how many consecutive seeds it is selected once.
+    Of a test in ``costly`` the first and the last case are drawn as the others are.  A ``slow`` case is selected once
+    in so many consecutive seeds.  Cases below a node id in ``named`` all are.  The result says of each selected case
+    in how many consecutive seeds it is selected once.
     """
     cases = [*cases]
     tests: dict[str, list[str]] = {}
     for case in cases:
         tests.setdefault(test_of(case), []).append(case)
-    result = {case: rounds for cases_ in tests.values() for case, rounds in _drawn(cases_, seed).items()}
+    result: dict[str, int] = {}
+    for test, cases_ in tests.items():
+        result |= _dealt(cases_, seed) if test in costly else _drawn(cases_, seed)
     result |= {case: rounds for case, rounds in slow.items() if is_drawn(case, seed, rounds)}
     return result | {case: 1 for case in (*cases, *slow) if is_below(case, named)}
 
@@ -59,9 +68,13 @@ def _drawn(cases: Sequence[str], seed: int) -> dict[str, int]:
     """
     if len(cases) <= SHORT:
         return dict.fromkeys(cases, 1)
-    middle = sorted(cases[1:-1], key=_shuffled)
-    rounds = min(len(middle), ROUNDS) if len(middle) != 7 else 6
-    return {cases[0]: 1, **dict.fromkeys(middle[seed % rounds :: rounds], rounds), cases[-1]: 1}
+    return {cases[0]: 1, **_dealt(cases[1:-1], seed), cases[-1]: 1}
+
+
+def _dealt(cases: Sequence[str], seed: int) -> dict[str, int]:
+    """Select a share of cases; return in how many seeds each is selected once."""
+    rounds = min(len(cases), ROUNDS) if len(cases) != 7 else 6
+    return dict.fromkeys(sorted(cases, key=_shuffled)[seed % rounds :: rounds], rounds)
 
 
 def _shuffled(case: str) -> bytes:
