@@ -18,8 +18,7 @@ from linkwork.collision.algorithms.path_bounds import bound_between, path_sums
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.joints import Revolute
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
-from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork, forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import collision_pairs
 from linkwork.model.random_tree import random_tree

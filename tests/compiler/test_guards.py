@@ -15,10 +15,9 @@ from linkwork.compiler.cache.program_digest import content
 from linkwork.compiler.codegen.code_segments import plan
 from linkwork.compiler.codegen.cpu_backend import CPUBackend
 from linkwork.compiler.codegen.target import Target
-from linkwork.compiler.instruction_rules import InvalidProgramError
 from linkwork.compiler.kernel import Kernel, call_state, single_call
 from linkwork.compiler.passes import optimize
-from linkwork.compiler.program import Port, Program, verify
+from linkwork.compiler.program import InvalidProgramError, Port, Program, verify
 from linkwork.compiler.runtime import fastcall
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.symbol import Graph

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from linkwork.compiler.codegen import host_processor, target
-from linkwork.compiler.codegen.host_processor import Processor, _feature_list
+from linkwork.compiler.codegen import target
+from linkwork.compiler.codegen.target import Processor, _feature_list
 
 DETECTED = dict.fromkeys(("avx", "avx2", "avx512bw", "avx512f", "bmi", "f16c", "fma", "sse4.2"), True)
 SAVED = {  # features that Linux reports -> those that remain, lanes, fused multiply-add
@@ -56,15 +56,15 @@ def test_processor_features_are_those_of_llvm_if_linux_does_not_list_them() -> N
 @pytest.mark.parametrize("text", ["", "processor: 0\n\nflags: avx\n", "Features: asimd\n"])
 def test_processor_flags_are_unknown_if_linux_lists_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(host_processor, "open", lambda *args, **kwargs: io.StringIO(text), raising=False)
-    assert host_processor._flags_of_linux() is None
+    monkeypatch.setattr(target, "open", lambda *args, **kwargs: io.StringIO(text), raising=False)
+    assert target._flags_of_linux() is None
 
 
 @pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="the list of processors is that of x86 on Linux"
 )
 def test_linux_and_llvm_report_equal_vector_registers_on_this_machine() -> None:
-    flags = host_processor._flags_of_linux()
+    flags = target._flags_of_linux()
     assert flags is not None and "sse2" in flags
-    machine = host_processor.processor()
+    machine = target.processor()
     assert ("avx512f" in machine.has, "avx" in machine.has) == ("avx512f" in flags, "avx" in flags)

@@ -111,7 +111,7 @@ def test_result_digests_are_equal_in_every_process(tmp_path: Path) -> None:
     code = """
 import linkwork as lw
 from of_a_user import VALUES
-from linkwork.collision.geometry_fingerprint import fingerprint
+from linkwork.collision.fingerprints import fingerprint
 from linkwork.compiler.trace.result_digest import result_digest
 scene = lw.Scene().with_box("wall", (0.2, 3.0, 1.0))
 print([*map(result_digest, VALUES.values())], fingerprint(lw.load("arm7"), scene, masses=True))

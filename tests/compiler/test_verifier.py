@@ -7,7 +7,6 @@ from hypothesis import given, settings
 
 from compiler.support import programs
 from helpers.examples import examples
-from linkwork.compiler.instruction_rules import InvalidProgramError
 from linkwork.compiler.program import (
     CONSTANT,
     COS_OF,
@@ -16,6 +15,7 @@ from linkwork.compiler.program import (
     SIN_OF,
     SINCOS,
     Instruction,
+    InvalidProgramError,
     Port,
     Program,
     verify,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.expr.autodiff.custom_derivative import apply_rule
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.autodiff.custom_derivative import ImplicitDerivative, Solution, apply_rule
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.functions import fabs, lt
 

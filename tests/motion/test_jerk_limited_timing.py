@@ -12,7 +12,7 @@ from linkwork.motion import Trajectory, profile, time_optimal
 from linkwork.motion.timing.arc_length_clock import fitted_time_law
 from linkwork.motion.timing.arc_length_path import ArcLengthPath
 from linkwork.motion.timing.jerk_newton import SmoothProgram
-from linkwork.motion.timing.length_table import LengthTable
+from linkwork.motion.timing.path_grid import LengthTable
 
 
 def _line(length: float) -> Trajectory:

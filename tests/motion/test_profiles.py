@@ -19,8 +19,7 @@ from linkwork.motion.algorithms.profiles.jerk_limited_profile import (
 )
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, jerk_limited
 from linkwork.motion.algorithms.profiles.trapezoidal_profile import trapezoid
-from linkwork.motion.profiles.profile_kinds import KINDS, ProfileArrays, profile_kernel
-from linkwork.motion.profiles.slow_motions import with_slow_motions
+from linkwork.motion.profiles.profile_kinds import KINDS, ProfileArrays, profile_kernel, with_slow_motions
 
 LIMITS = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0}
 

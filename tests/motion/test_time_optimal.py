@@ -12,10 +12,10 @@ from scipy.interpolate import CubicSpline
 import linkwork as lw
 from linkwork.motion import MotionLimit, Trajectory, time_optimal
 from linkwork.motion.timing import toppra as sweeps
-from linkwork.motion.timing import toppra_blocks as kernels
+from linkwork.motion.timing import toppra_kernels as kernels
 from linkwork.motion.timing.limits import LimitSet
-from linkwork.motion.timing.segment_grid import coarse_count
-from linkwork.motion.timing.toppra_single_kernel import motions_by_single_kernel
+from linkwork.motion.timing.path_grid import coarse_count
+from linkwork.motion.timing.toppra_kernels import motions_by_single_kernel
 
 
 def _cubic(seed: int, n: int, many: int = 5, **how: object) -> Trajectory:

@@ -8,7 +8,7 @@ import numpy as np
 
 from helpers.rigid import random_pose, skew
 from linkwork.spatial import Inertia, Matrix3, Motion, Pose, Symmetric3, Vec3
-from linkwork.spatial.moving_inertia import MovingInertia
+from linkwork.spatial.rigid_motion import MovingInertia
 
 
 def of_points(m: Any, r: Any, r_dot: Any) -> MovingInertia:

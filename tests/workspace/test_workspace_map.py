@@ -13,9 +13,16 @@ import linkwork as lw
 from linkwork.errors import UnknownNameError
 from linkwork.workspace import WorkspaceMap
 from linkwork.workspace.block_evaluation import BlockEvaluator, with_unit
-from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers, direction_bin
 from linkwork.workspace.map_job import BLOCK, JACOBIAN_ROWS, read_job
-from linkwork.workspace.voxel_counts import FIELDS, BoxTooLargeError, SparseCounts, VoxelCounts
+from linkwork.workspace.voxel_counts import (
+    FIELDS,
+    NUM_DIRECTIONS,
+    BoxTooLargeError,
+    SparseCounts,
+    VoxelCounts,
+    bin_centers,
+    direction_bin,
+)
 
 DEFAULTS = {
     "seed": 0,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.collision.geometry_fingerprint import fingerprint as fingerprint
+    from linkwork.collision.fingerprints import fingerprint as fingerprint
     from linkwork.collision.motion_validity import MotionCheck as MotionCheck
     from linkwork.collision.pair_classification import CollisionPairs as CollisionPairs
     from linkwork.collision.pair_classification import PairClassification as PairClassification
@@ -26,7 +26,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = public_names(
         __name__,
         {
-            "linkwork.collision.geometry_fingerprint": "fingerprint",
+            "linkwork.collision.fingerprints": "fingerprint",
             "linkwork.collision.motion_validity": "MotionCheck",
             "linkwork.collision.pair_classification": "CollisionPairs PairClassification",
             "linkwork.collision.result": "DistanceDerivatives DistanceHessian DistanceResult RobotDistances",

@@ -29,7 +29,7 @@ from linkwork.collision.separation_proof import is_simple, never_touch, prove_on
 from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form
 from linkwork.geometry.solids import SOLIDS, anchor, reach_of, solid
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 from linkwork.model.body import DisabledPair
 from linkwork.model.collision_pairs import LinkShape, adjacency, link_shapes, pairs_of_links
 from linkwork.model.coupled_joints import bounds

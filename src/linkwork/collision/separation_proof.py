@@ -41,7 +41,7 @@ from linkwork.geometry.cores import (
 from linkwork.geometry.pairs import signed_distance
 from linkwork.geometry.pairs.closed_form.box_box import box_box_gap
 from linkwork.geometry.solids import SOLIDS, anchor, reach_of, solid
-from linkwork.kinematics.algorithms.relative_kinematics import chain_pose, fork
+from linkwork.kinematics.algorithms.forward_kinematics import chain_pose, fork
 from linkwork.model.body import Body
 from linkwork.model.collision_pairs import LinkShape, link_shapes
 from linkwork.model.coupled_joints import bounds

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.checked_arguments import public
+from linkwork._util.fork_safe_lock import BoundedCache
 from linkwork._util.result import ReturnedValue
 from linkwork.collision.algorithms.pairwise_distances import pair_values
 from linkwork.collision.result import DistanceResult

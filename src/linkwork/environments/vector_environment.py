@@ -20,14 +20,14 @@ from linkwork.environments.environment_kernels import (
     observation_kernel,
     reading_kernel,
 )
-from linkwork.environments.episode_memory import EpisodeMemory
-from linkwork.environments.episode_starts import EpisodeStarts
+from linkwork.environments.episodes import EpisodeMemory, EpisodeStarts
 from linkwork.environments.example_tasks import TASKS
 from linkwork.environments.randomization import Randomization, RandomizedTask
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
+from linkwork.model import compose
 from linkwork.simulation import ContactGround, ContactScene
-from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings
+from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, view_in_plane
 
 __all__ = ["NAMESPACE", "NO_OPTIONS", "VectorEnvironment", "register_tasks"]
 
@@ -324,7 +324,8 @@ def robot_frames(
     for configuration, mark in zip(q, marks or [None] * len(q), strict=True):
         figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
         canvas: Any = FigureCanvasAgg(figure)
-        axes = figure.add_subplot(projection="3d")
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
+        view_in_plane(axes, robot)
         draw_robot(axes, robot, configuration, alpha=0.5)
         for part in parts:
             if isinstance(part, ContactScene):
@@ -335,10 +336,37 @@ def robot_frames(
             if isinstance(part, ContactGround):
                 _draw_ground(axes, np.array(part.normal), part.height)
         axes.set_axis_off()
+        axes.auto_scale_xyz(*_reached_box(robot, configuration).T, had_data=True)
         share_scale([axes])
         canvas.draw()
         frames.append(np.array(canvas.buffer_rgba())[..., :3])
     return tuple(frames)
+
+
+_SAMPLES = 64  # configurations that give the size of a picture
+
+
+def _reached_box(robot: Any, q: np.ndarray) -> np.ndarray:
+    """Return the corners (2, 3) of a box around the robot with its hinges at any angles [m].
+
+    So all frames of an episode have one scale.  Slides and joints with several coordinates keep their values in q.
+    """
+    rng, tree = np.random.default_rng(0), robot.tree
+    samples = np.tile(q, (1 if tree.constraints else _SAMPLES, 1))
+    for body, part in zip(tree.bodies, tree.q_slices, strict=True):
+        if body.joint.q_units == ("rad",) and not tree.constraints:
+            low, high = np.clip([robot.lower[part], robot.upper[part]], q[part] - np.pi, q[part] + np.pi)
+            samples[:, part] = rng.uniform(low, high, (_SAMPLES, 1))
+    X = np.concatenate([robot.forward_kinematics(samples), np.tile(np.eye(4), (len(samples), 1, 1, 1))], axis=1)
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for frame in tree.frames:
+        balls = [g.shape.bounding_sphere for g in (*frame.visuals, *frame.collisions)]
+        placements = [compose(frame.placement, g.origin) for g in (*frame.visuals, *frame.collisions)]
+        known = [(P.point(ball[0]), ball[1]) for P, ball in zip(placements, balls, strict=True) if ball is not None]
+        for center, radius in (*known, (frame.placement.translation, 0.0)):
+            points = X[:, frame.body, :3, :3] @ np.array([*center], dtype=float) + X[:, frame.body, :3, 3]
+            low, high = np.minimum(low, points.min(axis=0) - radius), np.maximum(high, points.max(axis=0) + radius)
+    return np.stack([low, high])
 
 
 _GROUND_LINES = 7  # in each direction

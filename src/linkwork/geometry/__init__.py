@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
+    from linkwork.geometry.cores import BOUNDS as BOUNDS
+    from linkwork.geometry.cores import BoundingSphere as BoundingSphere
     from linkwork.geometry.cores import BoxCore as BoxCore
     from linkwork.geometry.cores import ConeCore as ConeCore
     from linkwork.geometry.cores import Core as Core
@@ -16,13 +18,11 @@ if TYPE_CHECKING:
     from linkwork.geometry.cores import SegmentCore as SegmentCore
     from linkwork.geometry.cores import SignedDistance as SignedDistance
     from linkwork.geometry.cores import Solid as Solid
+    from linkwork.geometry.cores import bounding_sphere as bounding_sphere
     from linkwork.geometry.pairs import PAIRS as PAIRS
     from linkwork.geometry.pairs import signed_distance as signed_distance
     from linkwork.geometry.scene import Obstacle as Obstacle
     from linkwork.geometry.scene import Scene as Scene
-    from linkwork.geometry.separation_bounds import BOUNDS as BOUNDS
-    from linkwork.geometry.separation_bounds import BoundingSphere as BoundingSphere
-    from linkwork.geometry.separation_bounds import bounding_sphere as bounding_sphere
     from linkwork.geometry.solids import SOLIDS as SOLIDS
     from linkwork.geometry.solids import solid as solid
     from linkwork.geometry.support_points import SUPPORTS as SUPPORTS
@@ -35,12 +35,11 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.geometry.cores": (
-                "BoxCore ConeCore Core CylinderCore EllipsoidCore HalfSpaceCore PointCore PolytopeCore "
-                "SegmentCore SignedDistance Solid"
+                "BOUNDS BoundingSphere BoxCore ConeCore Core CylinderCore EllipsoidCore HalfSpaceCore "
+                "PointCore PolytopeCore SegmentCore SignedDistance Solid bounding_sphere"
             ),
             "linkwork.geometry.pairs": "PAIRS signed_distance",
             "linkwork.geometry.scene": "Obstacle Scene",
-            "linkwork.geometry.separation_bounds": "BOUNDS BoundingSphere bounding_sphere",
             "linkwork.geometry.solids": "SOLIDS solid",
             "linkwork.geometry.support_points": "SUPPORTS support support_is_one",
         },

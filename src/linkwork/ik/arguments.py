@@ -21,7 +21,7 @@ from linkwork.ik.tasks.modifiers import ConstraintTask, LimitRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import check_references

@@ -29,7 +29,7 @@ from linkwork import joints
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.result import ReturnedValue
 from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 
 __all__ = ["Chain", "UnreachableCertificate", "chain_between", "task_chain", "task_proofs"]
 

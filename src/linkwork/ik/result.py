@@ -21,7 +21,7 @@ from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 
 __all__ = ["IKResult"]
 

@@ -17,7 +17,7 @@ from linkwork.kernels.function_request import read_requests
 from linkwork.kernels.function_trace import traced
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 from linkwork.model.body import Body
 from linkwork.model.coordinate_names import index_of
 from linkwork.model.coupled_joints import bounds

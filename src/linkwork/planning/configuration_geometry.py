@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.joints import FloatingMRP, JointType, SphericalMRP
-from linkwork.kinematics.algorithms.relative_kinematics import ancestors
+from linkwork.kinematics.algorithms.forward_kinematics import ancestors
 from linkwork.model.periodic_coordinates import (
     PeriodicCoordinates,
     counting_angles,

@@ -20,7 +20,7 @@ from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.progress import Progress
 from linkwork._util.validation import integer
-from linkwork.collision.geometry_fingerprint import fingerprint
+from linkwork.collision.fingerprints import fingerprint
 from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
 from linkwork.planning.path_constraints import ConstrainedSpace

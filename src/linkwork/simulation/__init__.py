@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
-    from linkwork.simulation.actuator_forces import actuator_torque as actuator_torque
+    from linkwork.simulation.actuators import ServoActuators as ServoActuators
+    from linkwork.simulation.actuators import ServoForces as ServoForces
+    from linkwork.simulation.actuators import actuator_servos as actuator_servos
+    from linkwork.simulation.actuators import actuator_torque as actuator_torque
     from linkwork.simulation.algorithms.step_methods import STEP_METHODS as STEP_METHODS
     from linkwork.simulation.contacts.collision_shape_contacts import ContactPair as ContactPair
     from linkwork.simulation.contacts.collision_shape_contacts import ContactScene as ContactScene
@@ -27,9 +30,6 @@ if TYPE_CHECKING:
     from linkwork.simulation.sensors.mujoco_sensors import sensors_of_mujoco as sensors_of_mujoco
     from linkwork.simulation.sensors.sensor import Sensor as Sensor
     from linkwork.simulation.sensors.sensor import SensorInput as SensorInput
-    from linkwork.simulation.servo_actuators import ServoActuators as ServoActuators
-    from linkwork.simulation.servo_actuators import ServoForces as ServoForces
-    from linkwork.simulation.servo_actuators import actuator_servos as actuator_servos
     from linkwork.simulation.simulator_state import SimulatorState as SimulatorState
 
 
@@ -37,6 +37,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = public_names(
         __name__,
         {
+            "linkwork.simulation.actuators": "ServoActuators ServoForces actuator_servos actuator_torque",
             "linkwork.simulation.algorithms.step_methods": "STEP_METHODS",
             "linkwork.simulation.contacts.collision_shape_contacts": "ContactPair ContactScene",
             "linkwork.simulation.contacts.contact_materials": "ContactMaterial",
@@ -51,8 +52,6 @@ if not TYPE_CHECKING:
             "linkwork.simulation.sensors.joint_sensors": "Encoder ForceTorqueSensor",
             "linkwork.simulation.sensors.mujoco_sensors": "sensors_of_mujoco",
             "linkwork.simulation.sensors.sensor": "Sensor SensorInput",
-            "linkwork.simulation.actuator_forces": "actuator_torque",
-            "linkwork.simulation.servo_actuators": "ServoActuators ServoForces actuator_servos",
             "linkwork.simulation.simulator_state": "SimulatorState",
         },
     )

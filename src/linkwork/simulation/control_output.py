@@ -18,7 +18,7 @@ from linkwork.expr.control import cond
 from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, where
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.model.body import WORLD
-from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
+from linkwork.simulation.actuators import ServoActuators, ServoForces
 
 __all__ = [
     "ControlOutput",

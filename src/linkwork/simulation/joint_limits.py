@@ -25,11 +25,11 @@ from linkwork.mechanisms.algorithms.constraint_rows import KinematicState
 from linkwork.model.friction_laws import FrictionLaw, same
 from linkwork.model.limited_coordinates import LimitedCoordinate, limited_coordinates, limited_values
 from linkwork.model.tree import Tree
+from linkwork.simulation.actuators import ServoForces
 from linkwork.simulation.algorithms.compliant_forces import stop_force
 from linkwork.simulation.algorithms.contact.contact_terms import Interval, StepScale, dry_friction, limit, servo
 from linkwork.simulation.algorithms.passive_resistance import DryRow
 from linkwork.simulation.rollout.spring_steps import WEIGHTS, least_inertias
-from linkwork.simulation.servo_actuators import ServoForces
 
 __all__ = [
     "LIMITS",

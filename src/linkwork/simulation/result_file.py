@@ -14,7 +14,7 @@ from linkwork._util.npz_archive import (
     open_archive,
     write_archive,
 )
-from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
+from linkwork.collision.fingerprints import check_same_dynamics, dynamics_fingerprint
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.events import EventRecord
 from linkwork.simulation.rollout.rollout import RUNNING, UNSOLVED

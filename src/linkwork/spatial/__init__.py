@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from linkwork.spatial.inertia import Inertia as Inertia
     from linkwork.spatial.matrix3 import Matrix3 as Matrix3
     from linkwork.spatial.matrix3 import Symmetric3 as Symmetric3
+    from linkwork.spatial.matrix3 import Vec3 as Vec3
     from linkwork.spatial.motion_and_force import Force as Force
     from linkwork.spatial.motion_and_force import Motion as Motion
     from linkwork.spatial.motion_and_force import Subspace as Subspace
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from linkwork.spatial.rigid_motion import FrameMotion as FrameMotion
     from linkwork.spatial.rigid_motion import RigidMotion as RigidMotion
     from linkwork.spatial.rotation import Rotation as Rotation
-    from linkwork.spatial.vec3 import Vec3 as Vec3
 
 
 if not TYPE_CHECKING:
@@ -55,12 +55,11 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.spatial.inertia": "ArticulatedInertia Inertia",
-            "linkwork.spatial.matrix3": "Matrix3 Symmetric3",
+            "linkwork.spatial.matrix3": "Matrix3 Symmetric3 Vec3",
             "linkwork.spatial.motion_and_force": "Force Motion Subspace by_rows cross cross_star",
             "linkwork.spatial.pose": "InversePose Pose",
             "linkwork.spatial.quaternion": "MRP Quaternion",
             "linkwork.spatial.rigid_motion": "FrameMotion RigidMotion",
             "linkwork.spatial.rotation": "Rotation",
-            "linkwork.spatial.vec3": "Vec3",
         },
     )

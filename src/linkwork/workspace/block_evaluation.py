@@ -17,7 +17,6 @@ import numpy as np
 from linkwork import Kernel
 from linkwork.expr import fabs, floor, fmax, fmin, linalg
 from linkwork.kernels import LazyCache, compile
-from linkwork.workspace.direction_bins import direction_bin
 from linkwork.workspace.map_job import AXES, CALLER, JACOBIAN_ROWS, MapJob
 from linkwork.workspace.voxel_counts import (
     MAX_CELLS,
@@ -25,6 +24,7 @@ from linkwork.workspace.voxel_counts import (
     ReusedArrays,
     SparseCounts,
     VoxelCounts,
+    direction_bin,
     sum_bits,
 )
 

@@ -19,16 +19,18 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
+from linkwork import set_num_threads
 from linkwork._util.own_thread import start_thread
+from linkwork.workspace.block_evaluation import compute_chunk
 from linkwork.workspace.map_job import CALLER
 from linkwork.workspace.voxel_counts import SparseCounts
 
-__all__ = ["Chunk", "receive", "run_on_processes", "send"]
+__all__ = ["Chunk", "main", "receive", "run_on_processes", "send"]
 
 Chunk = tuple[int, int]
 _MAX_ATTEMPTS = 3
 _POLL = 1e-3  # [s] between two looks for threads that have ended
-_START = "import sys; sys.path[:] = sys.argv[1:]; from linkwork.workspace.worker_process import main; main()"
+_START = "import sys; sys.path[:] = sys.argv[1:]; from linkwork.workspace.local_workers import main; main()"
 
 
 def run_on_processes(job: bytes, chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, SparseCounts]]:
@@ -178,3 +180,29 @@ def receive(pipe: IO[bytes]) -> Any:
     if len(data) < size:
         raise EOFError
     return pickle.loads(data)
+
+
+def main() -> None:
+    """Compute chunks until standard input ends."""
+    requests = sys.stdin.buffer
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what other code prints does not get between the replies
+    set_num_threads(1)
+    with contextlib.suppress(EOFError, OSError):  # the other process ended
+        job = receive(requests)
+        while True:
+            begin, end = receive(requests)
+            send(replies, _answer(job, begin, end))
+
+
+def _answer(job: bytes, begin: int, end: int) -> object:
+    """Return the counts of a chunk, or the error that ended their computation."""
+    try:
+        return compute_chunk(job, begin, end)
+    except (AttributeError, ImportError) as error:
+        text = f"{CALLER}: a worker process cannot load the robot or the scene ({error})"
+        return ValueError(f"{text}; define their classes in a module that it can import, or pass workers=1")
+    except Exception as error:
+        if isinstance(error, (ValueError, OverflowError, MemoryError)):
+            return type(error)(str(error))
+        return RuntimeError(f"{CALLER}: {type(error).__name__} in a worker process: {error}")

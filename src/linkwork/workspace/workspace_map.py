@@ -21,9 +21,8 @@ from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, one_of
 from linkwork.kernels import Array, RobotBase
 from linkwork.workspace.chunk_ledger import about_path
-from linkwork.workspace.direction_bins import NUM_DIRECTIONS, bin_centers
 from linkwork.workspace.map_files import map_path, read_map, write_map
-from linkwork.workspace.voxel_counts import SparseCounts, sum_bits
+from linkwork.workspace.voxel_counts import NUM_DIRECTIONS, SparseCounts, bin_centers, sum_bits
 
 __all__ = ["VALUES", "WorkspaceMap"]
 

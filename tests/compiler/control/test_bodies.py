@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from expr.control.cases import CASES
-from linkwork.compiler.instruction_rules import InvalidProgramError
 from linkwork.compiler.passes import optimize
-from linkwork.compiler.program import CONSTANT, Instruction, Program, verify
+from linkwork.compiler.program import CONSTANT, Instruction, InvalidProgramError, Program, verify
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.scalar.multi_result import MultiResult
 

@@ -12,9 +12,8 @@ from compiler.passes.samples import SAMPLES, sample
 from compiler.support import all_bits_equal, arrays_for, programs
 from helpers.examples import examples
 from linkwork.compiler import passes
-from linkwork.compiler.instruction_rules import InvalidProgramError
 from linkwork.compiler.passes import ALL, QUICK_ORDERING, optimize
-from linkwork.compiler.program import Instruction, Program, verify
+from linkwork.compiler.program import Instruction, InvalidProgramError, Program, verify
 
 Pass = Callable[[Program], Program]
 every_pass = pytest.mark.parametrize("one_pass", [*ALL, *QUICK_ORDERING], ids=lambda one_pass: one_pass.__name__)

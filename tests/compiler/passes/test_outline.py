@@ -16,11 +16,10 @@ from compiler.knobs import outlining
 from compiler.outlining.test_signs import OPERATIONS
 from compiler.support import programs
 from helpers.examples import examples
-from linkwork.compiler.instruction_rules import InvalidProgramError
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize, outline
 from linkwork.compiler.passes.outlining.step_table import fewest_instructions
-from linkwork.compiler.program import Program, verify
+from linkwork.compiler.program import InvalidProgramError, Program, verify
 from linkwork.compiler.trace.trace import trace
 from linkwork.errors import NotDifferentiableError
 from linkwork.expr.scalar import functions as f

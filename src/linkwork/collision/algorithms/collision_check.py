@@ -18,9 +18,8 @@ from linkwork.collision.algorithms.shape_placement import PlacedShape, by_kinds,
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, scan, take
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, where
-from linkwork.geometry.cores import FieldCore, HalfSpaceCore, Solid
+from linkwork.geometry.cores import EXTENTS, FieldCore, HalfSpaceCore, Solid
 from linkwork.geometry.pairs import distance_once, within_called
-from linkwork.geometry.separation_bounds import EXTENTS
 from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3

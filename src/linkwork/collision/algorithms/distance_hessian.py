@@ -31,8 +31,7 @@ from linkwork.expr.scalar.functions import lt
 from linkwork.geometry.pairs import motion_response, signed_distance_once
 from linkwork.geometry.solids import SolidKind, SolidRow
 from linkwork.joints.base.from_transform import unit_vectors
-from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork, forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion

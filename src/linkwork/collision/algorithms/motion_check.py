@@ -47,8 +47,7 @@ from linkwork.geometry.pairs.collision_query import with_planes_once
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form
 from linkwork.geometry.solids import SolidKind, SolidRow, anchor
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
-from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork, forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree

@@ -31,8 +31,7 @@ from linkwork.expr.scalar.functions import and_, le, lt, sqrt, where
 from linkwork.geometry.cores import SignedDistance
 from linkwork.geometry.pairs import signed_distance_once
 from linkwork.geometry.solids import SolidKind, SolidRow
-from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
-from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
+from linkwork.kinematics.algorithms.forward_kinematics import ancestors, fork, forward_kinematics
 from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, Vec3

@@ -33,9 +33,8 @@ from linkwork._util.own_thread import in_main_interpreter, start_thread
 from linkwork._util.thread_pool import available_processors
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.backend import Claim
-from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.jit import effort_of, emit
-from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.codegen.target import Target, processor
 
 __all__ = ["Job", "is_available", "submit", "wait_for_compiler"]
 

@@ -16,9 +16,8 @@ from linkwork.compiler.codegen import background_emit, entry_points
 from linkwork.compiler.codegen.background_emit import Job
 from linkwork.compiler.codegen.background_emit import wait_for_compiler as wait_for_compiler
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.jit import MachineCode, assembly, emit, link, text_bytes
-from linkwork.compiler.codegen.target import EFFORT, Target, host
+from linkwork.compiler.codegen.target import EFFORT, Target, host, processor
 from linkwork.compiler.codegen.target_system import is_object_file
 from linkwork.compiler.runtime import fastcall
 from linkwork.compiler.runtime.interrupts import interrupts_address

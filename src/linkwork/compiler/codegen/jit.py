@@ -18,9 +18,8 @@ from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
-from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.object_loader import loaded
-from linkwork.compiler.codegen.target import Target
+from linkwork.compiler.codegen.target import Target, processor
 from linkwork.compiler.codegen.target_system import is_object_file, sections_of_elf
 from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.interrupts import ADDRESS, SYMBOL, interrupts_address

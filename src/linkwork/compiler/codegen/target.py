@@ -1,22 +1,157 @@
-"""The target of code: its SIMD lanes, its features, and LLVM's view of it."""
+"""The target of code: the processor as LLVM names it, SIMD lanes, features, and LLVM's view of them.
+
+The cache has what LLVM found, by what the system says of the processor and by LLVM's library, so that code from the
+cache is found without LLVM.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
+
+import llvmlite
+import numpy as np
 
 from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.own_thread import on_own_thread
+from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.float_type import FloatType
-from linkwork.compiler.codegen.host_processor import processor
 from linkwork.compiler.codegen.target_system import System, system_of
 
-__all__ = ["EFFORT", "VARIABLE", "Target", "host", "levels"]
+__all__ = ["EFFORT", "VARIABLE", "Processor", "Target", "host", "levels", "processor"]
 
 VARIABLE, EFFORT = "LINKWORK_SIMD", "LINKWORK_EFFORT"
 _EFFORTS = {"0": 0, "1": 1, "2": 2}
 _MAX_EFFORT = 2
+
+
+_X86 = "vendor_id", "cpu family", "model", "model name", "stepping", "flags"  # lines of a processor of x86
+_ARM = "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"  # of ARM
+_ABOUT = {"x86_64": _X86, "aarch64": _ARM}  # by the name of the architecture
+# Features of Linux for registers of vectors, with the beginnings of LLVM's names of the features that need them.
+_OF_REGISTERS = {
+    "avx": ("avx", "fma", "f16c", "xop", "vaes", "vpclmulqdq", "sha512", "sm3", "sm4"),
+    "avx512f": ("avx512", "avx10"),
+}
+_REGISTRY = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
+_OF_REGISTRY = "VendorIdentifier", "ProcessorNameString", "Identifier", "FeatureSet"
+_FEATURES_OF_WINDOWS = 64  # numbers of features that Windows defines, or may define
+_MOST_READ = 1 << 14  # [bytes] of the list of processors, more than what is said of one
+
+
+class Processor(NamedTuple):
+    """A processor, its features as LLVM takes them ("+avx,-sse4a"), and the versions of llvmlite and LLVM."""
+
+    triple: str
+    name: str
+    features: str
+    llvmlite: str
+    llvm: str
+
+    @property
+    def has(self) -> frozenset[str]:
+        """Names of the features that the processor has."""
+        return frozenset(feature[1:] for feature in self.features.split(",") if feature[:1] == "+")
+
+
+@cache
+def processor() -> Processor:
+    """Return this machine's processor, from the cache if it has it."""
+    about, cache = _about(), shared()
+    if about is None or cache is None:
+        return on_own_thread(_from_llvm)
+    name = f"{digest(['processor'], about)}-processor"
+    entry = cache.load(name)
+    stored = None if entry is None else entry.facts.get("processor")
+    if isinstance(stored, list) and len(stored) == len(Processor._fields) and all(type(x) is str for x in stored):
+        return Processor(*stored)
+    detected = on_own_thread(_from_llvm)
+    cache.store(name, Entry({"kernel": "processor", "processor": [*detected]}, b""))
+    return detected
+
+
+def _from_llvm() -> Processor:
+    """Return the processor as LLVM detects it."""
+    from linkwork.compiler.codegen.llvm_binding import initialize, llvm
+    from linkwork.compiler.runtime.threads import LLVM_LOCK
+
+    with LLVM_LOCK:
+        initialize()
+        features = _feature_list(llvm.get_host_cpu_features(), _flags_of_linux())
+        versions = llvmlite.__version__, repr(llvm.llvm_version_info)
+        return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features, *versions)
+
+
+def _feature_list(detected: Mapping[str, bool], flags: frozenset[str] | None) -> str:
+    """Return the processor's features in LLVM's notation, without features of registers that Linux does not save.
+
+    ``detected`` has LLVM's, by the processor's instruction CPUID.  ``flags`` has those that Linux reports, if known: a
+    processor or a virtual machine may report AVX or AVX-512 though the system cannot use it.
+    """
+    missing = () if flags is None else tuple(x for name, x in _OF_REGISTERS.items() if name not in flags)
+    unsaved = {name for name in detected if any(name.startswith(prefixes) for prefixes in missing)}
+    return ",".join(("+" if on and name not in unsaved else "-") + name for name, on in sorted(detected.items()))
+
+
+def _about() -> list[str] | None:
+    """Return the system's description of the processor and LLVM's library; None if either is unknown."""
+    folder = os.path.join(os.path.dirname(llvmlite.__file__ or ""), "binding")
+    library = "llvmlite.dll" if sys.platform == "win32" else "libllvmlite.so"
+    try:
+        words = _words_of_windows() if sys.platform == "win32" else _words_of_linux()
+        state = os.stat(os.path.join(folder, library))
+    except OSError:
+        return None
+    features = _features_of_numpy()
+    if words is None or features is None:
+        return None
+    return [*words, *features, llvmlite.__version__, folder, str(state.st_size), str(state.st_mtime_ns)]
+
+
+def _words_of_linux() -> list[str] | None:
+    """Return the description of the first processor by Linux; None if it is incomplete.  Raises OSError."""
+    machine = os.uname().machine
+    names = _ABOUT.get(machine, ())
+    words = {key: value for key, value in _lines_of_linux() if key in names}
+    return [machine, *words.values()] if names and words.keys() == {*names} else None
+
+
+def _lines_of_linux() -> list[tuple[str, str]]:
+    """Return the names and the values that Linux reports of the first processor.  Raises OSError."""
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        first = file.read(_MOST_READ).partition("\n\n")[0]
+    return [(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in first.split("\n"))]
+
+
+def _flags_of_linux() -> frozenset[str] | None:
+    """Return the features of an x86 processor by Linux; None if unknown, as on other systems."""
+    try:
+        flags = dict(_lines_of_linux() if sys.platform == "linux" else ()).get("flags")
+    except OSError:
+        return None
+    return None if flags is None else frozenset(flags.split())
+
+
+def _words_of_windows() -> list[str]:
+    """Return the description of the first processor by Windows, with each reported feature.  Raises OSError."""
+    import ctypes
+    import winreg
+
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _REGISTRY) as key:  # type: ignore[attr-defined,unused-ignore]
+        words = [str(winreg.QueryValueEx(key, name)[0]) for name in _OF_REGISTRY]  # type: ignore[attr-defined,unused-ignore]
+    has = ctypes.CDLL("kernel32").IsProcessorFeaturePresent
+    return [*words, *(str(k) for k in range(_FEATURES_OF_WINDOWS) if has(k))]
+
+
+def _features_of_numpy() -> list[str] | None:
+    """Return the features that NumPy read by CPUID, which Valgrind and emulators change; None if unknown."""
+    core: Any = getattr(np, "_core", None)
+    features = getattr(getattr(core, "_multiarray_umath", None), "__cpu_features__", None)
+    return None if features is None else sorted(name for name, on in features.items() if on)
 
 
 @dataclass(frozen=True, slots=True)

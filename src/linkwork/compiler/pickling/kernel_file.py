@@ -23,12 +23,11 @@ from linkwork._util.file_access import NotRegularError, opened_regular, replaced
 from linkwork.compiler.build import Recipe
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError, compressed, decompressed
-from linkwork.compiler.pickling.nesting_data import described_nesting, nesting_of
 from linkwork.compiler.pickling.program_bytes import read_values, write_values
 from linkwork.compiler.pickling.space_values import spaces_of_values, values_of_spaces
 from linkwork.compiler.port import Port
 from linkwork.compiler.program import Program
-from linkwork.compiler.trace.pytree_ports import PortTree, port_names
+from linkwork.compiler.trace.pytree_ports import PortTree, described_nesting, nesting_of, port_names
 from linkwork.errors import ArgumentError
 from linkwork.expr.arrays.pytree import leaf_paths
 

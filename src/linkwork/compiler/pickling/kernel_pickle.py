@@ -27,9 +27,9 @@ from linkwork.compiler.build import DerivativeOrigin, Packed, Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError, compressed, decompressed
-from linkwork.compiler.pickling.nesting_data import described_nesting, nesting_of
 from linkwork.compiler.port import Port
 from linkwork.compiler.program import Program
+from linkwork.compiler.trace.pytree_ports import described_nesting, nesting_of
 
 __all__ = ["ClassByName", "kernel_from", "packed", "pickled", "program_values"]
 

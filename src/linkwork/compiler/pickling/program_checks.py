@@ -17,9 +17,19 @@ from importlib import import_module
 from typing import Any
 
 from linkwork._util.lazy_imports import defining_module
-from linkwork.compiler.instruction_rules import InvalidProgramError
 from linkwork.compiler.pickling.byte_stream import DamagedBytesError
-from linkwork.compiler.program import COS_OF, FMA, FMS, FNMA, SIN_OF, SINCOS, Instruction, Program, verify
+from linkwork.compiler.program import (
+    COS_OF,
+    FMA,
+    FMS,
+    FNMA,
+    SIN_OF,
+    SINCOS,
+    Instruction,
+    InvalidProgramError,
+    Program,
+    verify,
+)
 from linkwork.expr.autodiff.custom_derivative import RULE, CustomDerivative, RuleResult
 from linkwork.expr.control.branch_and_call_instructions import CALL, CHOICE, Choice, Subroutine
 from linkwork.expr.control.loop_instruction import LOOP, Loop

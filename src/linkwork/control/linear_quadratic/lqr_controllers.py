@@ -18,6 +18,7 @@ from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
 from linkwork._util.validation import finite_array, optional, positive
+from linkwork.collision.fingerprints import check_same_dynamics, dynamics_fingerprint
 from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.linear_quadratic.arguments import (
     actuated_forces,
@@ -31,7 +32,6 @@ from linkwork.control.linear_quadratic.arguments import (
 from linkwork.control.linear_quadratic.constrained_states import assembled, permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized
 from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr, lqr
-from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.control import take
 from linkwork.expr.linalg.sparse_dot import dot

@@ -16,6 +16,7 @@ from linkwork._util.messages import number
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.status import status_of
 from linkwork._util.validation import finite_array, integer, positive
+from linkwork.collision.fingerprints import check_same_dynamics, dynamics_fingerprint
 from linkwork.control.linear_quadratic.arguments import (
     actuated_indices,
     actuated_joints,
@@ -30,7 +31,6 @@ from linkwork.control.mpc.mpc_plan import FAILED, LATE, PLANNED, SHORT, MPCComma
 from linkwork.control.mpc.mpc_solvers import Planner, Search
 from linkwork.control.mpc.plan_actuation import ParameterValues, PlanActuation, by_environment_mask
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
-from linkwork.dynamics.dynamics_fingerprint import check_same_dynamics, dynamics_fingerprint
 from linkwork.kernels.compiler_api import make_call_ready
 from linkwork.optimal.arguments import read_count
 from linkwork.optimal.robot_parameters import own_robot_parameters, parameters_with_batch_axis, updated_parameters

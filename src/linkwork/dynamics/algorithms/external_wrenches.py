@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Vec3

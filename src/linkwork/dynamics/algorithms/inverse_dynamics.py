@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from linkwork.dynamics.algorithms.coulomb_friction import starting_friction
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.passive_joint_forces import added_force, armature
-from linkwork.kinematics.algorithms.relative_kinematics import rotated, twist_at
+from linkwork.kinematics.algorithms.forward_kinematics import rotated, twist_at
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, PASSIVE, FunctionSpec, Option, Output

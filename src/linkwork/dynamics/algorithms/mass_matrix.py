@@ -36,7 +36,7 @@ from linkwork.model.body import WORLD
 from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import ArticulatedInertia, Inertia, Motion, Pose, Subspace, Vec3
-from linkwork.spatial.moving_inertia import MovingInertia
+from linkwork.spatial.rigid_motion import MovingInertia
 
 __all__ = ["ROWS", "joint_motions", "mass_matrix", "mass_pivots", "mass_sizes", "mass_solved", "owners", "yielding"]
 

@@ -1,10 +1,15 @@
-"""Functions with custom derivatives: a rule defines the values and their derivatives.
+"""Functions with custom derivatives: a rule or an equation defines the values and their derivatives.
 
 `apply_rule` applies a rule to scalars of any type.  On symbols the results are stored with their rule, so `tangent`,
 `jacobian` and `adjoint` use the rule instead of the operations; the rule is dropped when code is generated.  A linear
 solve is thus differentiated with the existing factors, and a root without its iterations.
 
 `stop_gradient` and `with_derivative_of` give scalars no derivative, or that of other scalars.
+
+`ImplicitDerivative` differentiates the solution of an equation, independent of the solver: r(x, p) = 0 implies J dx =
+−∂r/∂p dp, with J = ∂r/∂x at the solution.  In reverse, with Jᵀλ = x̄, p̄ = −(∂r/∂p)ᵀλ.
+
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 15.
 """
 
 from __future__ import annotations
@@ -12,14 +17,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from linkwork.expr.autodiff.masked_terms import pull_back
 from linkwork.expr.scalar.multi_result import MultiResult, SparseRow, bundle_operation
 from linkwork.expr.scalar.operations import Operation
 
-__all__ = ["RULE", "CustomDerivative", "RuleResult", "apply_rule", "stop_gradient", "with_derivative_of"]
-
+__all__ = [
+    "RULE",
+    "CustomDerivative",
+    "ImplicitDerivative",
+    "RuleResult",
+    "Solution",
+    "apply_rule",
+    "stop_gradient",
+    "with_derivative_of",
+]
 
 RULE = bundle_operation("ruled")
 
@@ -207,3 +220,66 @@ def stop_gradient(values: Scalars) -> list[Any]:
 def with_derivative_of(values: Scalars, source: Scalars) -> list[Any]:
     """Return ``values`` with the derivatives of ``source``, which has the same length."""
     return apply_rule(_WithDerivativeOf(), [*values, *source])
+
+
+class Solution(NamedTuple):
+    """Point at which an implicit function is differentiated: the rule's inputs, results and intermediate values."""
+
+    inputs: Scalars
+    results: Scalars
+    extra: Scalars
+
+
+class ImplicitDerivative(CustomDerivative):
+    """Function that returns the solution x of an equation r(x, p) = 0, differentiated without its solver.
+
+    The first results are x; further results, such as a status, have no derivative.  With J = ∂r/∂x, a subclass defines
+    the products −∂r/∂p dp and −(∂r/∂p)ᵀλ, and the solution of linear systems with J and Jᵀ.
+    """
+
+    __slots__ = ()
+
+    separable: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of elements of the solution x; they are the first of the function's results."""
+
+    @property
+    def ignored(self) -> int:
+        """Number of leading inputs that are not p: x itself as an input, or an initial guess."""
+        return 0
+
+    @abstractmethod
+    def residual_jvp(self, at: Solution, direction: Scalars) -> Scalars:
+        """Return −∂r/∂p dp, the change of −r at constant x.
+
+        ``direction`` has an element for every input of the function; dp are its elements for p.
+        """
+
+    @abstractmethod
+    def residual_vjp(self, at: Solution, multipliers: Scalars) -> Scalars:
+        """Return −(∂r/∂p)ᵀλ with an element for every input of the function; λ are the ``multipliers``."""
+
+    @abstractmethod
+    def solve_jacobian(self, at: Solution, right: Scalars, transpose: bool) -> Scalars:
+        """Return J⁻¹ · right, or J⁻ᵀ · right with ``transpose``, where J = ∂r/∂x."""
+
+    def tangent(self, inputs: Scalars, results: Scalars, extra: Scalars, direction: Scalars) -> Scalars:
+        if _are_zero(direction[self.ignored :]):
+            return [0.0] * len(results)
+        at = Solution(inputs, results, extra)
+        result = self.solve_jacobian(at, self.residual_jvp(at, direction), False)
+        return [*result, *[0.0] * (len(results) - self.size)]
+
+    def cotangent(self, inputs: Scalars, results: Scalars, extra: Scalars, weights: Scalars) -> Scalars:
+        if _are_zero(weights[: self.size]):
+            return [0.0] * len(inputs)
+        at = Solution(inputs, results, extra)
+        return self.residual_vjp(at, self.solve_jacobian(at, weights[: self.size], True))
+
+
+def _are_zero(values: Scalars) -> bool:
+    """Return True if all values are known to be zero at trace time."""
+    return all(x.__class__ is float and x == 0.0 for x in values)

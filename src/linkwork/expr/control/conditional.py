@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork._util.bounded_cache import BoundedCache
 from linkwork._util.checked_arguments import public
+from linkwork._util.fork_safe_lock import BoundedCache
 from linkwork.expr.arrays.pytree import (
     Leaf,
     TreeDef,

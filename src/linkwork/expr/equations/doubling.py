@@ -31,8 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import apply_rule
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.autodiff.custom_derivative import ImplicitDerivative, Solution, apply_rule
 from linkwork.expr.control.loops import while_loop
 from linkwork.expr.equations.linear_quadratic import TINY, BoundedCholesky
 from linkwork.expr.equations.matmul_lists import (

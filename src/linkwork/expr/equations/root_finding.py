@@ -25,9 +25,8 @@ from linkwork.expr.arrays.pytree import (
     unflatten,
 )
 from linkwork.expr.arrays.symbol_array import floats
-from linkwork.expr.autodiff.custom_derivative import apply_rule
+from linkwork.expr.autodiff.custom_derivative import ImplicitDerivative, Solution, apply_rule
 from linkwork.expr.autodiff.dual_numbers import Dual, order_of, parts, seeded, value_of
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.control.closure_conversion import Residual, close_over, function_label, graph_of, inner_symbols
 from linkwork.expr.control.flat_values import is_truth
 from linkwork.expr.control.loop_instruction import NOT_A_NUMBER

@@ -17,8 +17,7 @@ from functools import lru_cache, reduce
 from typing import Any, ClassVar, NamedTuple
 
 from linkwork._util.checked_arguments import public
-from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.autodiff.custom_derivative import CustomDerivative, ImplicitDerivative, Solution, apply_rule
 from linkwork.expr.control.closure_conversion import Residual
 from linkwork.expr.linalg.array_conversion import Computed, right_side, run_on_arrays, square
 from linkwork.expr.linalg.factorizations import Method, Triangular, method

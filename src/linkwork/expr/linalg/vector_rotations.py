@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.autodiff.custom_derivative import apply_rule
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.autodiff.custom_derivative import ImplicitDerivative, Solution, apply_rule
 from linkwork.expr.linalg.factorizations import METHODS
 from linkwork.expr.linalg.sparse_dot import (
     Matrix,

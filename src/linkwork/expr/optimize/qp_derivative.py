@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.arrays.symbol_array import object_array
-from linkwork.expr.autodiff.custom_derivative import apply_rule
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
+from linkwork.expr.autodiff.custom_derivative import ImplicitDerivative, Solution, apply_rule
 from linkwork.expr.control import fori_loop
 from linkwork.expr.linalg.sparse_dot import dot, mirrored, rows_of, subtract_dot, transposed
 from linkwork.expr.optimize.dual_active_set import packed_index

@@ -30,8 +30,15 @@ from typing import Any, NamedTuple
 
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, sqrt, where
-from linkwork.geometry.contacts.contact_manifold import CORNERS, Contact, Touching, chosen, corners_along, some_of
-from linkwork.geometry.contacts.half_space_contacts import lowest_of_rim
+from linkwork.geometry.contacts.contact_manifold import (
+    CORNERS,
+    Contact,
+    Touching,
+    chosen,
+    corners_along,
+    lowest_of_rim,
+    some_of,
+)
 from linkwork.geometry.cores import BoxCore, Core, CylinderCore, HalfSpaceCore, SegmentCore, SignedDistance
 from linkwork.geometry.unit_vectors import choose
 from linkwork.spatial import Vec3

@@ -24,9 +24,8 @@ from typing import Any
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import scan
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
-from linkwork.geometry.contacts.contact_manifold import Contact, Touching, one_point
+from linkwork.geometry.contacts.contact_manifold import ON_HALF_SPACES, Contact, Touching, one_point
 from linkwork.geometry.contacts.face_clipping import box_box, box_cylinder, outlines, segment_box
-from linkwork.geometry.contacts.half_space_contacts import ON_HALF_SPACES
 from linkwork.geometry.cores import (
     BoxCore,
     ConeCore,
@@ -38,12 +37,12 @@ from linkwork.geometry.cores import (
     SegmentCore,
     SignedDistance,
     Solid,
+    bounding_sphere,
     core_in,
 )
 from linkwork.geometry.fields.field_dispatch import FIELDS, distance_of_shapes
 from linkwork.geometry.fields.height_field import Ground, corner_at, ground_arrays, surface_under
 from linkwork.geometry.pairs import signed_distance
-from linkwork.geometry.separation_bounds import bounding_sphere
 from linkwork.geometry.solids import solid
 from linkwork.shapes import HeightField, Shape
 from linkwork.spatial import Pose, Vec3

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from linkwork.geometry.fields.height_field import Ground as Ground
     from linkwork.geometry.fields.height_field import ground_arrays as ground_arrays
     from linkwork.geometry.fields.height_field import ground_distance as ground_distance
-    from linkwork.geometry.fields.height_field_ray import ground_ray as ground_ray
     from linkwork.geometry.fields.point_cloud import Cloud as Cloud
     from linkwork.geometry.fields.point_cloud import cloud_arrays as cloud_arrays
     from linkwork.geometry.fields.point_cloud import cloud_distance as cloud_distance
     from linkwork.geometry.fields.point_cloud import least_of_points as least_of_points
+    from linkwork.geometry.ray_casting import ground_ray as ground_ray
 
 
 if not TYPE_CHECKING:
@@ -41,7 +41,7 @@ if not TYPE_CHECKING:
                 "is_bounded is_measured minimum_of"
             ),
             "linkwork.geometry.fields.height_field": "Ground ground_arrays ground_distance",
-            "linkwork.geometry.fields.height_field_ray": "ground_ray",
             "linkwork.geometry.fields.point_cloud": "Cloud cloud_arrays cloud_distance least_of_points",
+            "linkwork.geometry.ray_casting": "ground_ray",
         },
     )

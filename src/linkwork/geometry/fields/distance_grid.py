@@ -21,8 +21,8 @@ from linkwork.geometry.cores import (
     SegmentCore,
     SignedDistance,
     Solid,
+    bounding_sphere,
 )
-from linkwork.geometry.separation_bounds import bounding_sphere
 from linkwork.geometry.unit_vectors import TINY
 from linkwork.shapes import DistanceField
 from linkwork.spatial import Pose, Vec3

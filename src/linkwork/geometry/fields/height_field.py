@@ -17,7 +17,17 @@ import numpy as np
 from linkwork.expr.control import cond, scan, take
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, floor, fmax, fmin, le, lt, sqrt, where
-from linkwork.geometry.cores import BoxCore, Core, PointCore, PolytopeCore, SegmentCore, SignedDistance, Solid, chosen
+from linkwork.geometry.cores import (
+    BoxCore,
+    Core,
+    PointCore,
+    PolytopeCore,
+    SegmentCore,
+    SignedDistance,
+    Solid,
+    bounding_sphere,
+    chosen,
+)
 from linkwork.geometry.fields.bvh import (
     NOWHERE,
     NearestItem,
@@ -29,7 +39,6 @@ from linkwork.geometry.fields.bvh import (
 )
 from linkwork.geometry.pairs import segment_segment, signed_distance
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import towards
-from linkwork.geometry.separation_bounds import bounding_sphere
 from linkwork.geometry.support_points import support
 from linkwork.geometry.unit_vectors import TINY, choose
 from linkwork.shapes import HeightField

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.expr.control import scan, take
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
-from linkwork.geometry.cores import PointCore, SignedDistance, Solid
+from linkwork.geometry.cores import PointCore, SignedDistance, Solid, bounding_sphere
 from linkwork.geometry.fields.bvh import (
     FAR,
     NOWHERE,
@@ -22,7 +22,6 @@ from linkwork.geometry.fields.bvh import (
     nearest,
 )
 from linkwork.geometry.pairs import signed_distance
-from linkwork.geometry.separation_bounds import bounding_sphere
 from linkwork.shapes import PointCloud
 from linkwork.spatial import Pose, Vec3
 

@@ -25,7 +25,7 @@ from linkwork.ik.tasks.task import PairSelection, Task, TaskKinematics, TaskRows
 from linkwork.joints import JointType
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
-from linkwork.kinematics.algorithms.relative_kinematics import fork
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import NOISE
 from linkwork.mechanisms.algorithms.constrained_manipulability import log_manipulability
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState, derived

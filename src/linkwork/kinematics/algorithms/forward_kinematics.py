@@ -1,8 +1,8 @@
-"""Forward kinematics: poses of all bodies; pose, twist and acceleration of a frame.
+"""Forward kinematics: poses of all bodies; pose, twist and acceleration of a frame relative to another.
 
 The motion of a frame B relative to a frame A is expressed in a frame E, at a point P of B.  Only the joints between A
-and B matter: see `relative_kinematics`.  Twists are at the origin of P as a point of B; the default P is B's own
-origin.
+and B matter: the motion is that of B relative to L minus that of A relative to L, where L is the last body that both
+chains from the world share.  Twists are at the origin of P as a point of B; the default P is B's own origin.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapters 2 and 4; composition of accelerations with the
 Coriolis term: any text of mechanics, e.g. Kane and Levinson, Dynamics, 1985, section 2.8.
@@ -13,21 +13,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.kinematics.algorithms.relative_kinematics import (
-    ZERO_MOTION,
-    FrameQuery,
-    chain_motion,
-    chain_twist,
-    pose_between,
-    rotated,
-    twist_at,
-)
-from linkwork.model.body import WORLD
+from linkwork.model.body import WORLD, Frame
 from linkwork.model.function_spec import FunctionSpec, Output, frame_options
 from linkwork.model.tree import Tree
-from linkwork.spatial import Motion, Pose
+from linkwork.spatial import Motion, Pose, RigidMotion, Rotation, Vec3
 
-__all__ = ["ROWS", "VIEW", "acceleration", "forward_kinematics", "pose", "twist"]
+__all__ = [
+    "ROWS",
+    "VIEW",
+    "ZERO_MOTION",
+    "FrameQuery",
+    "acceleration",
+    "ancestors",
+    "chain_motion",
+    "chain_pose",
+    "chain_twist",
+    "fork",
+    "forward_kinematics",
+    "pose",
+    "pose_between",
+    "pose_of_body",
+    "rotated",
+    "twist",
+    "twist_at",
+]
 
 
 def forward_kinematics(tree: Tree, q: Sequence[Any]) -> list[Pose]:
@@ -130,3 +139,85 @@ ROWS = (
         options=VIEW,
     ),
 )
+
+
+class FrameQuery:
+    """Poses that the motion of a frame B relative to a frame A needs, in the axes of E, at a point."""
+
+    def __init__(self, tree: Tree, q: Scalars, frame: str, relative_to: str, expressed_in: str, at: str | None) -> None:
+        self.B, self.A, E = tree.frame(frame), tree.frame(relative_to), tree.frame(expressed_in)
+        _, to_B, to_A = fork(tree, self.B.body, self.A.body)
+        self.chains = to_B, to_A
+        self.X_EB, self.X_EA = pose_between(tree, q, E, self.B), pose_between(tree, q, E, self.A)
+        self.point = self.X_EB.translation if at is None else pose_between(tree, q, E, tree.frame(at)).translation
+
+
+ZERO_MOTION = Motion.zero()
+
+
+def ancestors(tree: Tree, body: int) -> list[int]:
+    """Return the bodies from the world's child down to this one."""
+    path = []
+    while body != WORLD:
+        path.append(body)
+        body = tree.bodies[body].parent
+    return path[::-1]
+
+
+def fork(tree: Tree, first: int, second: int) -> tuple[int, list[int], list[int]]:
+    """Return L, the last body shared by the chains to two bodies, and the bodies from L (excluded) to each."""
+    to_one, to_other = ancestors(tree, first), ancestors(tree, second)
+    shared = 0
+    while shared < min(len(to_one), len(to_other)) and to_one[shared] == to_other[shared]:
+        shared += 1
+    return (to_one[shared - 1] if shared else WORLD), to_one[shared:], to_other[shared:]
+
+
+def chain_pose(tree: Tree, q: Scalars, chain: Sequence[int]) -> Pose:
+    X = Pose.identity()
+    for i in chain:
+        X = X @ tree.bodies[i].X(q[i])
+    return X
+
+
+def pose_of_body(tree: Tree, q: Scalars, A: Frame, body: int) -> Pose:
+    """Return the pose of a body in the frame A, computed only from the joints between them."""
+    _, to_A, to_body = fork(tree, A.body, body)
+    X_LA = chain_pose(tree, q, to_A) @ A.placement
+    X: Pose = X_LA.inv() @ chain_pose(tree, q, to_body)
+    return X
+
+
+def pose_between(tree: Tree, q: Scalars, A: Frame, B: Frame) -> Pose:
+    if A == B:
+        return Pose.identity()
+    X: Pose = pose_of_body(tree, q, A, B.body) @ B.placement
+    return X
+
+
+def chain_twist(tree: Tree, q: Scalars, v: Scalars, chain: Sequence[int]) -> Motion:
+    """Return the twist of a chain's last body relative to the parent of its first, in the last body's axes."""
+    V = Motion.zero()
+    for i in chain:
+        body = tree.bodies[i]
+        V = body.X(q[i]).inv() @ V + body.S(q[i]) @ v[i]
+    return V
+
+
+def chain_motion(tree: Tree, q: Scalars, v: Scalars, a: Scalars, chain: Sequence[int]) -> RigidMotion:
+    """Return the motion of a chain's last body relative to the parent of its first, with acceleration."""
+    motion = RigidMotion.spinning(Vec3.zero())
+    for i in chain:
+        body = tree.bodies[i]
+        S = body.S(q[i])
+        motion = motion.through(body.X(q[i]), S @ v[i], S @ a[i] + body.bias(q[i], v[i]))
+    return motion
+
+
+def rotated(R: Rotation, V: Motion) -> Motion:
+    return Motion(R @ V.angular, R @ V.linear)
+
+
+def twist_at(V: Motion, point: Vec3) -> Motion:
+    """Return a twist with its linear part at a point instead of the origin."""
+    return Motion(V.angular, V.linear + V.angular.cross(point))

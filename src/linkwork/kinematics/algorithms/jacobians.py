@@ -38,9 +38,8 @@ from linkwork.expr.linalg.householder_qr import orthogonal_factors, upper_factor
 from linkwork.expr.linalg.sparse_dot import dot, product, reciprocal_or_zero, subtract_dot, transposed
 from linkwork.expr.scalar.functions import eq, fabs, where
 from linkwork.joints.base.from_transform import unit_vectors
-from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration
+from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration, fork, twist_at
 from linkwork.kinematics.algorithms.joint_path import PathJoint, columns_of, joint_path, poses_in
-from linkwork.kinematics.algorithms.relative_kinematics import fork, twist_at
 from linkwork.model.function_spec import ACTUATORS, FunctionSpec, Option, Output, frame_options
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Subspace, Vec3, by_rows, cross

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
+from linkwork.kinematics.algorithms.forward_kinematics import ancestors, fork
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Subspace, cross

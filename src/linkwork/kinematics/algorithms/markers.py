@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from linkwork.kinematics.algorithms.relative_kinematics import ZERO_MOTION, ancestors, fork
+from linkwork.kinematics.algorithms.forward_kinematics import ZERO_MOTION, ancestors, fork
 from linkwork.model.body import WORLD, Body, Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Matrix3, Motion, Pose, RigidMotion, Rotation, Vec3

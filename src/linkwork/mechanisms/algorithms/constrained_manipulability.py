@@ -52,8 +52,8 @@ from linkwork.expr.linalg.sparse_dot import (
     transposed,
 )
 from linkwork.expr.scalar.functions import eq, log, lt, or_, where
+from linkwork.kinematics.algorithms.forward_kinematics import fork
 from linkwork.kinematics.algorithms.jacobians import jacobian
-from linkwork.kinematics.algorithms.relative_kinematics import fork
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import Actuation, Names
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of
 from linkwork.model.tree import Tree

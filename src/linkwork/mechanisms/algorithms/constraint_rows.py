@@ -28,8 +28,8 @@ from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
+from linkwork.kinematics.algorithms.forward_kinematics import pose_between
 from linkwork.kinematics.algorithms.joint_path import BetweenFrames
-from linkwork.kinematics.algorithms.relative_kinematics import pose_between
 from linkwork.model.body import WORLD
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree

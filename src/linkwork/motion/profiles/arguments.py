@@ -12,8 +12,14 @@ from linkwork.errors import UnknownNameError
 from linkwork.motion.algorithms.profiles.jerk_limited_profile import Ends, JointBounds
 from linkwork.motion.algorithms.profiles.synchronized_profiles import JointRequest, resting_displacement
 from linkwork.motion.arguments import own_limits, read_limit
-from linkwork.motion.profiles.profile_kinds import ProfileArrays, ProfileKind, ProfileLimits, kind_of, profile_kernel
-from linkwork.motion.profiles.slow_motions import with_slow_motions
+from linkwork.motion.profiles.profile_kinds import (
+    ProfileArrays,
+    ProfileKind,
+    ProfileLimits,
+    kind_of,
+    profile_kernel,
+    with_slow_motions,
+)
 
 __all__ = ["SYNCHRONIZE", "ProfileRequest", "along_lines", "locked_coordinates", "read_limits", "read_options", "solve"]
 

@@ -12,8 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from linkwork.motion.timing.length_table import LengthTable
 from linkwork.motion.timing.limits import LimitSet, PathSamples
+from linkwork.motion.timing.path_grid import LengthTable
 from linkwork.motion.trajectory.time_scaling import lengths_of
 from linkwork.motion.trajectory.trajectory import Trajectory, state_and_jerk
 

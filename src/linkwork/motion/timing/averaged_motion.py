@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.motion.timing.segment_grid import apportioned
+from linkwork.motion.timing.path_grid import apportioned
 
 __all__ = ["AveragedMotion"]
 

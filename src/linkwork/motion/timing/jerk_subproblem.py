@@ -12,7 +12,7 @@ from linkwork.motion.timing.averaged_motion import AveragedMotion
 from linkwork.motion.timing.jerk_newton import SmoothProgram
 from linkwork.motion.timing.limit_violations import LimitMargin
 from linkwork.motion.timing.limits import PathConstraints, PathSamples
-from linkwork.motion.timing.segment_grid import apportioned
+from linkwork.motion.timing.path_grid import apportioned
 
 __all__ = [
     "MIN_SEGMENTS_PER_CURVE",

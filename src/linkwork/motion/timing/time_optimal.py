@@ -34,7 +34,7 @@ from linkwork.motion.timing.toppra import (
     solve_on_grid,
     solve_refined,
 )
-from linkwork.motion.timing.toppra_single_kernel import KernelMotion, fits_single_kernel, motions_by_single_kernel
+from linkwork.motion.timing.toppra_kernels import KernelMotion, fits_single_kernel, motions_by_single_kernel
 from linkwork.motion.trajectory.time_scaling import clocked
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_segment import frozen

@@ -21,8 +21,8 @@ from linkwork.motion.timing.limit_violations import (
     required_slowdown,
 )
 from linkwork.motion.timing.limits import LimitSet, PathConstraints, PathSamples, never_zero
-from linkwork.motion.timing.segment_grid import grid, halved, redistributed, segment_count
-from linkwork.motion.timing.toppra_blocks import sweep_blocks
+from linkwork.motion.timing.path_grid import grid, halved, redistributed, segment_count
+from linkwork.motion.timing.toppra_kernels import sweep_blocks
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = [

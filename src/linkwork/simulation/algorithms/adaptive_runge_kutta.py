@@ -3,7 +3,7 @@
 Each step is in local coordinates at its start.  Its width limits the difference of the solutions of fifth and fourth
 order to a tolerance.  States at requested times follow from a continuous extension of fourth order.
 
-With constraints, each substep starts from the nearest state that satisfies them.  `singular_passage` leads past their
+With constraints, each substep starts from the nearest state that satisfies them.  `SingularPassage` leads past their
 singular configurations.
 
 Source: Dormand and Prince, A family of embedded Runge-Kutta formulae, 1980; Hairer, Norsett and Wanner, Solving

@@ -33,10 +33,17 @@ from linkwork.simulation.contacts.contact_materials import (
 )
 from linkwork.simulation.contacts.ground_contact import ContactGround, ContactPoint
 from linkwork.simulation.contacts.penetration_depth import AT_START, allowed_depth
-from linkwork.simulation.environment_values import over_environments
 
-__all__ = ["DIAGNOSTICS", "MODELS", "ContactDiagnostics", "ContactSet", "contact_data", "in_world", "with_data"]
-
+__all__ = [
+    "DIAGNOSTICS",
+    "MODELS",
+    "ContactDiagnostics",
+    "ContactSet",
+    "contact_data",
+    "in_world",
+    "over_environments",
+    "with_data",
+]
 
 MODELS = ("convex", "compliant")
 DIAGNOSTICS = ("contact_gap", "contact_slip", "contact_residual")  # records in addition to forces
@@ -46,6 +53,18 @@ _OWNERS = LazyCache[tuple[str, ...]](64)
 _GAPS = LazyCache[Kernel](16)
 _PLACING = ("placement", "frame")  # kinds of parameters that change gaps
 _HEAVY = 10.0  # initial force of soft contacts, relative to the weight, above which a warning is issued
+
+
+def over_environments(x: Any, size: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:
+    """Return an array of shape ``size`` of the values (..., *size); its elements are arrays over all environments.
+
+    ``leading`` is the shape of the batch.
+    """
+    values = np.broadcast_to(x, (*leading, *size)).reshape(-1, *size)
+    result = np.empty(size, object)
+    for index in np.ndindex(*size):
+        result[index] = values[(slice(None), *index)]
+    return result
 
 
 @dataclass(frozen=True)

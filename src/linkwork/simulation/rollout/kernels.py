@@ -13,10 +13,9 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
-from linkwork.simulation.contacts.contact_set import contact_data, with_data
+from linkwork.simulation.contacts.contact_set import contact_data, over_environments, with_data
 from linkwork.simulation.contacts.penetration_depth import deepened, depth_state, rigid_gaps
 from linkwork.simulation.control_output import reached_limits
-from linkwork.simulation.environment_values import over_environments
 from linkwork.simulation.rollout.rollout import EVENTS, RUNNING, SimulationState, commanded, recorded, rolled
 from linkwork.simulation.rollout.simulated_dynamics import sampled_bounds
 from linkwork.simulation.rollout.spring_steps import WEIGHTS, SpringRates, warn_of_implicit_springs

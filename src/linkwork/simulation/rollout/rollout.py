@@ -18,6 +18,7 @@ from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import cond, scan
 from linkwork.expr.control.loops import watching_while_loop
 from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, lt, not_, or_, where
+from linkwork.simulation.actuators import ServoActuators, ServoForces
 from linkwork.simulation.algorithms import (
     METHODS,
     StepSegments,
@@ -28,15 +29,12 @@ from linkwork.simulation.algorithms import (
 from linkwork.simulation.contacts.contact_set import ContactDiagnostics
 from linkwork.simulation.contacts.penetration_depth import deepened
 from linkwork.simulation.control_output import command_form, is_saturated, reached_limits, split_command, taken_readings
-from linkwork.simulation.events import SLOTS, EventSlots, no_slots, watched
+from linkwork.simulation.events import SLOTS, EventSlots, no_slots, replayed, watched
 from linkwork.simulation.reaction_records import RecordedReaction
-from linkwork.simulation.rollout.event_derivatives import replayed
-from linkwork.simulation.rollout.plausible_values import PlausibleValues, total
 from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics
-from linkwork.simulation.rollout.step_division import PartOfStep, divided, is_solved
+from linkwork.simulation.rollout.step_division import PartOfStep, PlausibleValues, divided, is_solved, total
 from linkwork.simulation.rollout.step_program import program_step
 from linkwork.simulation.sensors.sensor_readings import sensed
-from linkwork.simulation.servo_actuators import ServoActuators, ServoForces
 from linkwork.simulation.simulation_spec import (
     CONTROLLER_STATE,
     SENSORS,

@@ -19,18 +19,18 @@ from linkwork.expr.scalar.functions import and_, fabs, lt, not_, where
 from linkwork.kernels.function_request import read_request
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.model.friction_laws import DEFAULT, NO_FRICTION, FrictionLaw, friction_law
+from linkwork.simulation.actuators import ServoForces
 from linkwork.simulation.algorithms import METHODS, MotionSystem
 from linkwork.simulation.algorithms.discrete_mechanics import DiscreteMechanics, with_resistance
 from linkwork.simulation.algorithms.free_body import flown, pushed_rates, rotor_force
 from linkwork.simulation.algorithms.inertial_forces import added_by_spins, rotates_freely, spin_solve
-from linkwork.simulation.algorithms.ode_system import StepForces
+from linkwork.simulation.algorithms.ode_system import SingularPassage, StepForces
 from linkwork.simulation.algorithms.passive_resistance import (
     PassiveResistance,
     Resistance,
     has_friction,
     joint_resistances,
 )
-from linkwork.simulation.algorithms.singular_passage import SingularPassage
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.joint_limits import JointStops
 from linkwork.simulation.rollout.spring_steps import (
@@ -42,7 +42,6 @@ from linkwork.simulation.rollout.spring_steps import (
     sampled_rates,
     spring_shares,
 )
-from linkwork.simulation.servo_actuators import ServoForces
 from linkwork.simulation.simulation_spec import SimulationSetup, moving_robot
 
 __all__ = ["SimulatedDynamics", "sampled_bounds"]

@@ -17,6 +17,7 @@ from linkwork.expr.scalar.functions import and_, eq, fabs, le, lt, not_, or_, wh
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.mechanisms.algorithms.constraint_rows import position_rounding
 from linkwork.model.tree import Tree
+from linkwork.simulation.actuators import ServoForces
 from linkwork.simulation.algorithms.contact.contact_step import contact_velocities
 from linkwork.simulation.algorithms.contact.contact_terms import (
     ContactAt,
@@ -35,7 +36,6 @@ from linkwork.simulation.algorithms.step_energy import ProgramEnergy
 from linkwork.simulation.contacts.contact_set import ContactSet, in_world
 from linkwork.simulation.contacts.penetration_depth import rigid_gaps
 from linkwork.simulation.joint_limits import dry_intervals, joint_limits, servo_intervals
-from linkwork.simulation.servo_actuators import ServoForces
 
 if TYPE_CHECKING:
     from linkwork.simulation.rollout.simulated_dynamics import SimulatedDynamics

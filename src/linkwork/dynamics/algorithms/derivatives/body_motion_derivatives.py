@@ -35,9 +35,8 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import Matrix, de
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.joints.base.from_transform import unit_vectors
-from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration, pose, twist
+from linkwork.kinematics.algorithms.forward_kinematics import VIEW, acceleration, ancestors, pose, rotated, twist
 from linkwork.kinematics.algorithms.jacobians import jacobian
-from linkwork.kinematics.algorithms.relative_kinematics import ancestors, rotated
 from linkwork.model.body import WORLD, Body
 from linkwork.model.function_spec import FunctionSpec, Output, frame_options
 from linkwork.model.tree import Tree

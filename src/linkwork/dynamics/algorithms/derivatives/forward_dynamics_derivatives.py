@@ -43,10 +43,10 @@ from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.forward_dynamics import articulated_bodies
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force, inverse_dynamics
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
+from linkwork.expr.autodiff.custom_derivative import ImplicitDerivative, Solution
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint
 from linkwork.expr.autodiff.graph_derivative import is_zero as stays
-from linkwork.expr.autodiff.implicit_derivative import ImplicitDerivative, Solution
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol

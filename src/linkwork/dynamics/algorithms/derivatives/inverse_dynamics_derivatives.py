@@ -53,7 +53,7 @@ from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import PASSIVE, SMOOTH_FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, Subspace, Vec3, cross, cross_star
-from linkwork.spatial.moving_inertia import MovingInertia
+from linkwork.spatial.rigid_motion import MovingInertia
 
 __all__ = [
     "ROWS",

@@ -56,7 +56,7 @@ from linkwork.model.function_spec import PASSIVE, FunctionSpec, Output
 from linkwork.model.loop_joints import loops_of
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, Rotation, Subspace, Vec3, by_rows, cross, cross_star
-from linkwork.spatial.moving_inertia import MovingInertia
+from linkwork.spatial.rigid_motion import MovingInertia
 
 __all__ = ["ROWS", "kinetic_energy_derivatives", "potential_energy_derivatives"]
 

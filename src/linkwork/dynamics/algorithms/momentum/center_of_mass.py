@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.expr.linalg.sparse_dot import is_zero
-from linkwork.kinematics.algorithms.relative_kinematics import (
+from linkwork.kinematics.algorithms.forward_kinematics import (
     ZERO_MOTION,
     chain_motion,
     chain_twist,

@@ -50,7 +50,7 @@ from linkwork.model.body import WORLD
 from linkwork.model.function_spec import FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force, Motion, Pose, RigidMotion, Rotation, Vec3, by_rows
-from linkwork.spatial.moving_inertia import MovingInertia
+from linkwork.spatial.rigid_motion import MovingInertia
 
 __all__ = ["ROWS", "centroidal_momentum", "centroidal_momentum_matrix", "momentum"]
 

@@ -23,8 +23,8 @@ from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, ceil, floor, fmax, fmin, le, sqrt, where
 from linkwork.ik.algorithms.closed_form.arm_recognition import ELBOW, RecognisedArm
+from linkwork.kinematics.algorithms.forward_kinematics import ancestors, fork
 from linkwork.kinematics.algorithms.joint_path import poses_in
-from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
 from linkwork.model.body import Frame
 from linkwork.model.coupled_joints import bounds
 from linkwork.model.tree import Tree

@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.ik.algorithms.closed_form.trigonometric_equations import UnitAngle
 from linkwork.joints import JointType
+from linkwork.kinematics.algorithms.forward_kinematics import ancestors, fork
 from linkwork.kinematics.algorithms.joint_path import poses_in
-from linkwork.kinematics.algorithms.relative_kinematics import ancestors, fork
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Pose, Rotation, Vec3
