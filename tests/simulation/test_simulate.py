@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
+from linkwork._util.fork_safe_lock import BoundedCache
 from linkwork.compiler.codegen.loops import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
@@ -239,6 +241,35 @@ def test_unstable_time_steps_cause_a_warning_with_their_eigenvalue():
         mass.simulate([0.1], dt=0.01, duration=0.01, parameters=damper)  # damping is implicit
         lw.load("double_pendulum").simulate([3.0, 0.1], dt=0.02, duration=0.1)  # falls from its top
         lw.Simulator(mass, dt=0.03).step([1.0])
+
+
+def test_steps_of_mechanisms_are_unstable_only_along_motions_that_their_loops_permit(monkeypatch):
+    """The projection of other deviations is no instability; feedback on a crank has the eigenvalues of a mass."""
+    seconds, h = 0.002, 1e-3
+    fourbar = lw.load("fourbar").with_gravity((0.0, 0.0, 0.0))
+    driven = fourbar.drive_mechanism({"crank_hinge": np.linspace(0.0, 6.2, 11)}, velocity={"crank_hinge": 1.0})
+    cases = [(fourbar, q, speed * v) for q, v in zip(driven.q, driven.v, strict=True) for speed in (0.0, 5.0)]
+    prescribed = lw.constraints.Prescribed("crank_hinge", lambda t: 0.3 + 2.0 * t)
+    led = fourbar.with_constraints(prescribed)
+    at_once = fourbar.drive_mechanism({"crank_hinge": [0.3]}, velocity={"crank_hinge": 2.0})
+    cases.append((led, at_once.q[0], at_once.v[0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for robot, q, v in cases:
+            monkeypatch.setattr(step_stability, "_CHECKED", BoundedCache(4))
+            robot.simulate(q, v, dt=h, duration=seconds)
+    q, k = driven.q[2], int(fourbar.v_index(["crank_hinge"])[0])
+    direction = fourbar.explicit_velocity(q, np.eye(fourbar.nv)[k], ["crank_hinge"])
+    inertia, x = direction @ fourbar.mass_matrix(q) @ direction, 9.0
+    unit = np.eye(fourbar.nv)[k].tolist()
+
+    def spring(t, q, v, stiffness, rest):
+        return [-stiffness * (a - b) * e for a, b, e in zip(q, rest, unit, strict=True)]
+
+    constants = {"stiffness": x * inertia / h**2, "rest": q}
+    expected = np.roots([1.0, x / 2.0 - 2.0, 1.0 + x / 2.0])[0]  # force and acceleration are constant in a step
+    with pytest.warns(SimulationWarning, match=re.escape(f"by the eigenvalue {expected:.3g}")):
+        fourbar.simulate(q, dt=h, duration=seconds, controller=spring, constants=constants)
 
 
 def test_stability_of_time_steps_is_checked_for_new_ranges_of_constants(monkeypatch):

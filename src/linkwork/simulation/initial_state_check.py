@@ -1,4 +1,4 @@
-"""Check that the initial state of a simulation satisfies the robot's constraints."""
+"""Constraints at the states of a simulation: the check of its start, and the deviations that they permit."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from linkwork.simulation.algorithms.contact.contact_terms import StepScale
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.simulation_spec import moving_robot
 
-__all__ = ["check_start"]
+__all__ = ["check_start", "permitted_deviations"]
 
 _OPEN = 1e-6  # [rad, characteristic lengths] accepted error
 _FORBIDDEN = 1e-6  # the same for velocities, in units of `StepScale`, and relative to the terms of a row
+_DEPENDENT = 1e-5  # relative singular value of rows below which they are redundant at states with an accepted error
 
 _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
@@ -39,13 +40,10 @@ def check_start(
     """
     if not robot.tree.constraints or q.size == 0:
         return
-    kernel = _KERNELS.get(
-        (robot, tuple(names), tuple((sizes or {}).items())), lambda: _compiled(robot, names, sizes or {})
-    )
+    kernel = _kernel(robot, names, sizes or {})
     leading = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = np.broadcast_to(q, (*leading, robot.nq)), np.broadcast_to(v, (*leading, robot.nv))
-    shared = {"parameters": dict(parameters)} if parameters else {}
-    result = kernel(q=q, v=v, **shared)
+    result = kernel(q=q, v=v, **_shared(robot, parameters, 0.0))
     constraints, (length, pace, _) = robot.tree.constraints, StepScale.of(robot.tree, robot.gravity, h)
     rows = [
         (name, unit, c.holonomic)
@@ -58,21 +56,78 @@ def check_start(
     _refuse(caller, "v", result.rate, least + _FORBIDDEN * result.size, [(x, f"{unit}/s") for x, unit, _ in rows])
 
 
+def permitted_deviations(
+    robot: Any,
+    q: np.ndarray,
+    v: np.ndarray,
+    size: np.ndarray,
+    names: Sequence[str] = (),
+    sizes: Mapping[str, tuple[int, ...]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    time: float = 0.0,
+) -> np.ndarray:
+    """Return a basis (2 nv, n) of the deviations (δq, δv) / ``size`` that constraints permit at q (nq), v (nv).
+
+    They satisfy G_h δq = 0 and G δv + D δq = 0 with D = ∂(G v + ∂φ/∂t)/∂q, where G_h are the rows of holonomic
+    constraints.  ``size`` (2 nv) are small steps of q and v.  ``names``, ``sizes`` and ``parameters`` are those of
+    `check_start`, and ``time`` [s] is that of the state.
+    """
+    nv, constraints = robot.nv, robot.tree.constraints
+    if not constraints:
+        return np.eye(2 * nv)
+    kernel, shared = _kernel(robot, names, sizes or {}), _shared(robot, parameters, time)
+    steps, rates = size[:nv], size[nv:]
+    G = np.asarray(kernel(q=q, v=v, **shared).jacobian)
+    holonomic = [c.holonomic for c in constraints for _ in c.component_names]
+    positions, velocities = _null_space(G[holonomic] * steps), _null_space(G * rates)
+    count = positions.shape[1]
+    both = np.zeros((2 * nv, count + velocities.shape[1]))
+    both[:nv, :count], both[nv:, count:] = positions, velocities
+    moved = robot.integrate(q, np.concatenate([positions.T, -positions.T]) * steps)
+    after = np.asarray(kernel(q=moved, v=np.broadcast_to(v, (2 * count, nv)), **shared).rate)
+    both[nv:, :count] = -np.linalg.pinv(G * rates, rcond=_DEPENDENT) @ (0.5 * (after[:count] - after[count:])).T
+    return both
+
+
+def _null_space(G: np.ndarray) -> np.ndarray:
+    _, sizes, V = np.linalg.svd(G)
+    result: np.ndarray = V[int(np.count_nonzero(sizes > _DEPENDENT * sizes.max(initial=0.0))) :].T
+    return result
+
+
+def _kernel(robot: Any, names: Sequence[str], sizes: Mapping[str, tuple[int, ...]]) -> Kernel:
+    return _KERNELS.get((robot, tuple(names), tuple(sizes.items())), lambda: _compiled(robot, names, sizes))
+
+
+def _shared(robot: Any, parameters: Mapping[str, Any] | None, time: float) -> dict[str, Any]:
+    """Return the arguments of the kernel besides states."""
+    timed = {"time": time} if any(c.time_dependent for c in robot.tree.constraints) else {}
+    return {"parameters": dict(parameters), **timed} if parameters else timed
+
+
 def _compiled(robot: Any, names: Sequence[str], sizes: Mapping[str, tuple[int, ...]]) -> Kernel:
-    def traced(q: Any, v: Any, parameters: Any = None) -> Any:
+    def traced(q: Any, v: Any, parameters: Any = None, **timed: Any) -> Any:
         each = zip(names, (parameters or {}).values(), strict=True)
         moving = moving_robot(robot, {name: x for name, x in each if not is_of_contacts(name)})
-        G, v = moving.constraint_jacobian(q), list(v)
+        G, v = moving.constraint_jacobian(q, **timed), list(v)
         rates = [
             sum((x * y for x, y in zip(row, v, strict=True)), s)
-            for row, s in zip(G, moving.constraint_drift(q), strict=True)
+            for row, s in zip(G, moving.constraint_drift(q, **timed), strict=True)
         ]
-        sizes = [sqrt(sum((x * x * y * y for x, y in zip(row, v, strict=True)), 0.0)) for row in G]
-        return {"error": array(list(moving.constraint_error(q))), "rate": array(rates), "size": array(sizes)}
+        squares = [sum((x * x * y * y for x, y in zip(row, v, strict=True)), 0.0) for row in G]
+        error = moving.constraint_error(q, **timed)
+        return {
+            "error": array(list(error)),
+            "rate": array(rates),
+            "size": array([sqrt(x) for x in squares]),
+            "jacobian": G,
+        }
 
     shapes: dict[str, Any] = {"q": robot.configuration_space, "v": (robot.nv,)}
     if sizes:
         shapes["parameters"] = dict(sizes)
+    if any(c.time_dependent for c in robot.tree.constraints):
+        shapes["time"] = ()
     return compile(traced, name="check_start", **shapes)
 
 

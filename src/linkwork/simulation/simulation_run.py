@@ -34,6 +34,7 @@ from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import read_limit_mode, warn_of_limits
 from linkwork.simulation.result import Simulation, within_step
 from linkwork.simulation.rollout.dense_output import DenseOutput, recorded_forces
+from linkwork.simulation.rollout.fast_turns import warn_of_fast_turns
 from linkwork.simulation.rollout.kernels import (
     BOUNDS,
     SATURATED,
@@ -58,10 +59,7 @@ from linkwork.simulation.rollout.rollout import (
 )
 from linkwork.simulation.rollout.scipy_integrators import scipy_solver, solved_by_scipy
 from linkwork.simulation.rollout.spring_steps import warn_of_jumping_springs
-from linkwork.simulation.rollout.step_stability import (
-    check_step_stability,
-    warn_of_fast_turns,
-)
+from linkwork.simulation.rollout.step_stability import check_step_stability
 from linkwork.simulation.sensors.sensor_readings import first_readings, initial_sensor_state
 from linkwork.simulation.sensors.sensor_suite import SensorSuite, generator_states
 from linkwork.simulation.simulation_spec import SENSORS, SimulationSetup, records_of
