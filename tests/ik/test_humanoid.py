@@ -28,6 +28,22 @@ def test_ik_of_a_humanoid_reaches_targets_of_hands_feet_and_center_of_mass():
     assert sum(problem.kernel.while_loops[0].operations.values()) <= 20_000
 
 
+def test_ik_with_a_free_base_near_the_guess_needs_no_other_start():
+    """The base moves first.  Where it ends, no step of it helps, and the legs move from there."""
+    robot = lw.load("quadruped", floating_base=True)
+    q = robot.neutral().copy()
+    for part, angle in (("flexion", 0.7), ("knee", -1.3)):
+        q[robot.q_index([joint.name for joint in robot.joints if part in joint.name])] = angle
+    feet = [f"{end}_{side}_foot" for end in ("front", "hind") for side in ("left", "right")]
+    problem = robot.ik_problem([lw.ik.CenterOfMassTask(), *map(lw.ik.PositionTask, feet)])
+    targets = {foot: robot.pose(q, foot)[:3, 3] for foot in feet}
+    directions, lengths = np.random.default_rng(0).normal(size=(4, 1, 3)), np.array([0.002, 0.005, 0.01, 0.02, 0.03])
+    moved = lengths[:, None] * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
+    solution = problem.solve(q_init=q, center_of_mass=robot.center_of_mass(q) + moved, **targets)
+    assert solution.success.all() and not solution.restarts.any()
+    assert (np.abs(robot.difference(q, solution.q)).max(axis=-1) < 25.0 * lengths).all()  # a leg is 0.4 m long
+
+
 def test_damped_least_squares_steps_solved_limb_by_limb_equal_the_dense_solution():
     rng = np.random.default_rng(0)
     J = np.zeros((14, 13))

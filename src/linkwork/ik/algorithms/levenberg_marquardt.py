@@ -174,9 +174,13 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
             size = size if is_zero(x) else fmax(size, fabs(x) * (1.0 / unit))
         start_iterations = state.start_iterations + 1.0
         stalled = and_(lt(size, _NO_STEP), or_(better, not_(last)))
+        fresh: Any = False  # True if the next step starts from q again, with the limbs
         if base_first:  # the limbs follow where the base has arrived
+            is_first = and_(not_(or_(early, last)), lt(state.start_iterations, _BASE_STEPS + 1.0))
+            fresh = and_(is_first, not_(better))
+            step = [where(fresh, 0.0, x) for x in step]
             start_iterations = where(and_(early, stalled), fmax(start_iterations, _BASE_STEPS), start_iterations)
-            stalled = and_(stalled, not_(early))
+            stalled = and_(stalled, not_(or_(early, fresh)))
         ended = or_(or_(lt(constants.max_iterations, start_iterations), stalled), lt(constants.max_slow - 0.5, slow))
         closing = and_(lt(budget - room - 1.5, state.iterations), not_(last))
         again = and_(or_(ended, closing), not_(or_(done, last)))
@@ -191,7 +195,7 @@ def search(stack: Stack, q_init: Scalars, box: LimitBox, budget: Any, first: Any
         return _State(
             tuple(where(again, a, where(better, b, c)) for a, b, c in zip(restart_q, q, state.q, strict=True)),
             tuple(where(again, 0.0, x) for x in step),
-            where(or_(again, and_(last, not_(better))), _INFINITE_COST, where(better, cost, state.cost)),
+            where(or_(or_(again, fresh), and_(last, not_(better))), _INFINITE_COST, where(better, cost, state.cost)),
             where(again, 0.0, slow),
             where(again, 0.0, start_iterations),
             number,
