@@ -61,8 +61,30 @@ def test_scene_written_to_json_or_a_dict_is_read_as_an_equal_scene() -> None:
             lw.Scene.from_json(text)
 
 
+def test_moved_scenes_have_each_obstacle_at_the_product_of_both_poses() -> None:
+    """Poses of obstacles are arrays for NumPy, and a scene seen from a base stands as the base moved in the scene."""
+    scene, X = kitchen(), lw.pose((0.3, -0.7, 0.9), rpy=(0.4, -0.6, 1.1))
+    moved = scene.moved(X)
+    for name in scene.names:
+        Y = np.array(scene[name].pose.matrix())
+        assert np.abs(moved[name].pose.matrix() - X @ Y).max() < 1e-15
+        assert (np.asarray(scene[name].pose) == Y).all() and (X @ scene[name].pose == X @ Y).all()
+        assert (scene[name].pose @ X == Y @ X).all() and np.asarray(scene[name].pose, dtype=np.float32).dtype == "f4"
+    with pytest.raises(ValueError, match="copy=None or True"):
+        np.asarray(scene["lamp"].pose, copy=False)
+    base = np.linalg.inv(X)
+    robot = lw.load("arm7")
+    q = robot.random_configuration(seed=3, size=4)
+    expected = robot.with_base(base).distances(q, scene).distance
+    assert np.abs(robot.distances(q, moved).distance - expected).max() < 1e-13
+
+
 def test_invalid_obstacles_are_refused() -> None:
     scene = kitchen()
+    with pytest.raises(ValueError, match="moved: pose"):
+        scene.moved(np.ones((4, 4)))
+    with pytest.raises(ValueError, match=r"'table'.*within"):
+        scene.moved((0.0, 0.0, -2e20))
     with pytest.raises(ValueError, match="already"):
         scene.with_sphere("lamp", 0.1)
     with pytest.raises(UnknownNameError, match="lamp"):

@@ -247,6 +247,25 @@ class Scene(Shown, metaclass=WithForeignNames):
         _check(new, "Scene")
         return self._of(tuple(new if obstacle is old else obstacle for obstacle in self._obstacles))
 
+    def moved(self, pose: Any) -> Self:
+        """Return the scene with all obstacles moved by a pose X (4, 4): one at Y is then at X Y.
+
+        With X = B⁻¹ the scene is as a robot whose base stands at B sees it.  One kernel of the robot serves all such
+        scenes, so this is the fast way to try places for a base.
+
+        >>> import linkwork as lw
+        >>> scene = lw.Scene().with_box("table", (1.2, 0.8, 0.05), (0.5, 0.0, 0.4))
+        >>> scene.moved(lw.pose((0.0, 0.0, -0.4)))["table"].pose.translation
+        Vec3(x=0.5, y=0.0, z=0.0)
+
+        Raises ValueError for an invalid pose.
+        """
+        X = checked_pose(pose, "Scene: pose")
+        moved = tuple(replace(obstacle, pose=X @ obstacle.pose) for obstacle in self._obstacles)
+        for obstacle in moved:
+            _check(obstacle, "Scene")
+        return self._of(moved)
+
     def with_color(self, name: str, color: Sequence[float] | None) -> Self:
         """Return the scene with a colour of the obstacle ``name``, or of all components of this compound.
 

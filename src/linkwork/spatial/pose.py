@@ -86,6 +86,12 @@ class Pose(_Transform):
         """Return the homogeneous matrix (4, 4) of a pose of floats."""
         return np.array(self.elements(), dtype=float).reshape(4, 4)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return `matrix`, so that NumPy's functions and ``@`` take a pose of floats."""
+        if copy is False:
+            raise ValueError("Pose: expected copy=None or True, since a pose is no array")
+        return self.matrix().astype(dtype or float, copy=False)
+
     def inv(self) -> InversePose:
         """Return the inverse X_ba as an `InversePose`, which acts on vectors without computing Rᵀp."""
         return InversePose(self.rotation, self.translation)
