@@ -70,6 +70,7 @@ def test_files_that_are_not_npz_archives_are_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.slow(every=3)
 def test_reading_a_saved_file_of_another_kind_is_refused_after_opening_it_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def test_arguments_that_contain_themselves_are_refused() -> None:
         assert not is_bottomless(value)
 
 
+@pytest.mark.slow(every=3)
 def test_infinite_or_deeply_nested_arguments_raise_errors() -> None:
     values, array = of_itself()
     cases: list[tuple[Any, str]] = [(value, "64 nested|contains itself") for value in (nested(2000), values, array)]

@@ -8,7 +8,7 @@ from benchmarks.compiler.accuracy import Worst, main, worst_errors
 from benchmarks.compiler.vector_code import Variant
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_accuracy_benchmark_prints_a_row_for_each_requested_function(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--samples", "3", "--functions", "exp", "atan2"]) == 0
     lines = capsys.readouterr().out.splitlines()

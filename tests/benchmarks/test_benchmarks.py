@@ -145,6 +145,7 @@ def test_benchmark_measures_the_instructions_and_compile_time_of_a_long_program(
     assert all(value > 0.0 for value in no_op_seconds(TINY.effort).values())
 
 
+@pytest.mark.slow(every=3)
 def test_linear_algebra_benchmark_measures_each_function_at_each_size():
     result = linear_algebra(TINY.effort, (3, 11), batch=5)
     assert [(x.function, x.n) for x in result] == [(f, n) for n in (3, 11) for f in linear_algebra_benchmark.FUNCTIONS]

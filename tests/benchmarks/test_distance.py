@@ -52,6 +52,7 @@ def test_farthest_surface_points_agree_with_support_functions_of_shapes():
             assert outside(kind, X, x, p + 0.1 * n).min() > 0.01, kind
 
 
+@pytest.mark.slow(every=3)
 def test_distance_benchmark_measures_errors_near_rounding():
     figures = measured(("segment", "segment"), 100, 5)
     assert figures.apart.distance < 1e-12 and figures.apart.witnesses < 1e-12 and figures.apart.pairs == 100

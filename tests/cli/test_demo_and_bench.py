@@ -61,6 +61,7 @@ def test_self_check_of_demo_detects_wrong_dynamics(monkeypatch):
     assert demo.check(robot) > 1e-7
 
 
+@pytest.mark.slow(every=3)
 def test_bench_prints_the_times_of_the_robots_functions(linkwork):
     ran = linkwork("bench", "double_pendulum", "--batch", "16", "--json")
     assert ran.code == 0

@@ -256,6 +256,7 @@ def test_robot_comparison_as_dict_is_plain_data(arm):
     assert all(len(line) <= 60 for line in result.lines(60))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("library", ["pinocchio", "mujoco"])
 def test_bundled_and_example_robots_compare_equal_to_models_of_other_libraries(library, tmp_path):
     pytest.importorskip(library, reason=f"compares with {library}, which is optional")

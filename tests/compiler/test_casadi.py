@@ -74,6 +74,7 @@ def test_every_casadi_operation_is_converted_or_refused() -> None:
     assert set(COMPOSED) <= set(TAKEN)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", TAKEN)
 def test_operations_converted_from_casadi_equal_casadis_values(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     function, count = function_of_operation(name)

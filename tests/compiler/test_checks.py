@@ -96,6 +96,7 @@ def test_check_operation_names_the_fault_of_a_broken_operation(change, requireme
     assert_reported(check_operation(replace(ATAN2, name="atan2 with a defect", **change)), requirement, message)
 
 
+@pytest.mark.slow(every=3)
 def test_check_operation_reports_a_small_defect_as_the_only_failure():
     partials = ATAN2.partials
     for requirement, noticed, allowed, change in (

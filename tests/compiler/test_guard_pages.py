@@ -73,6 +73,7 @@ def test_access_beyond_an_array_before_a_guard_page_ends_the_process(at_end: boo
     assert run.returncode < 0
 
 
+@pytest.mark.costly
 @every_target
 def test_kernels_do_not_access_memory_outside_contiguous_arrays(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
@@ -125,6 +126,7 @@ def test_kernels_do_not_access_memory_outside_a_broadcast_input(target: Target, 
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 
 
+@pytest.mark.costly
 @every_target
 def test_kernels_do_not_access_memory_outside_large_ports_transposed_in_blocks(target: Target) -> None:
     for size in (6 * target.lanes, 7 * target.lanes - 1, 8 * target.lanes + 1):

@@ -23,6 +23,7 @@ OFFSETS = 28  # of which a run draws some
 STRIDES = {"entries": 301, "kernels": 3001}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_interrupt_at_any_point_leaves_all_locks_free_and_no_thread_or_file_behind(name: str, drawn: Any) -> None:
     stride, count_of_positions = STRIDES.get(name, 31), 0

@@ -19,6 +19,7 @@ def _function(**x: Any) -> Any:
     return {"total": total + vector[0] * vector[2], "scaled": [total * v for v in vector]}
 
 
+@pytest.mark.slow(every=3)
 def test_kernels_accept_more_than_64_arrays() -> None:
     shapes = {"x0": (3,)} | {f"x{k}": () for k in range(1, COUNT)}
     kernel = lw.compile(_function, name="many", **shapes)

@@ -116,6 +116,7 @@ def test_effort_0_compiles_only_quick_code(monkeypatch: pytest.MonkeyPatch) -> N
     assert not is_quick(quick)  # nothing is to replace it
 
 
+@pytest.mark.costly
 def test_process_that_ends_early_leaves_quick_code_for_the_next_process(
     monkeypatch: pytest.MonkeyPatch, cache_folder: Path, source: str
 ) -> None:
@@ -181,6 +182,7 @@ def test_code_compiled_in_the_background_is_optimized_code_and_is_cached(cache_f
     assert lw.wait_for_compiler(timeout=60.0)
 
 
+@pytest.mark.slow(every=3)
 def test_kernel_call_does_not_wait_for_background_compilation(
     monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
@@ -364,7 +366,7 @@ def test_forked_process_gets_optimized_code_too(cache_folder: Path) -> None:
     assert done.returncode == 0 and done.stdout.strip() == "both", done.stderr
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_disabled_and_damaged_caches_do_not_prevent_optimized_code(
     cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

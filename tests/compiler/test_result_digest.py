@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import linkwork as lw
 from linkwork.compiler.trace.result_digest import result_digest
 
@@ -106,6 +108,7 @@ def test_result_digest_depends_on_the_elements_of_users_containers() -> None:
         assert result_digest(first) == result_digest(container(first)) != result_digest(second), kind
 
 
+@pytest.mark.slow(every=3)
 def test_result_digests_are_equal_in_every_process(tmp_path: Path) -> None:
     (tmp_path / "of_a_user.py").write_text(SOURCE.format(**CHOICES))
     code = """

@@ -183,6 +183,7 @@ def test_kernel_output_may_overlap_an_input_of_another_rank() -> None:
     assert np.array_equal(over, right)
 
 
+@pytest.mark.costly
 @every_type
 def test_simd_levels_agree_bit_for_bit_with_and_without_fused_multiply_add(real: FloatType) -> None:
     def function(x: Any) -> Any:

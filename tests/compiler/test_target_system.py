@@ -88,6 +88,7 @@ def assert_loadable(files: list[bytes], name: str) -> None:
     assert frozenset().union(*(x.relocations for x in contents)) <= RELOCATIONS[name]
 
 
+@pytest.mark.costly
 @every_system
 def test_object_code_of_samples_calls_known_functions_only_and_has_known_relocations(name: str, drawn: Any) -> None:
     for program, real, effort in drawn([*product(SAMPLES, (DOUBLE, SINGLE), (0, 2))]):

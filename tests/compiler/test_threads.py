@@ -43,6 +43,7 @@ def splitting(level: str, *, cut: bool = False) -> Kernel:
     return kernel
 
 
+@pytest.mark.costly
 @every_level
 @pytest.mark.parametrize("cut", [False, True], ids=["whole", "segments"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

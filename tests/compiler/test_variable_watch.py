@@ -123,6 +123,7 @@ def reported(call: Callable[..., Any], *arguments: Any) -> list[str]:
     return [str(x.message) for x in caught]
 
 
+@pytest.mark.slow(every=3)
 def test_changed_variables_of_a_kernels_function_are_reported_by_name() -> None:
     x = np.ones(3)
     kernels = {kind: lw.compile(function, name="law", x=3) for kind, (function, _, _) in KINDS.items()}

@@ -120,6 +120,7 @@ def call_loop(code: MachineCode, inputs: Sequence[np.ndarray], outputs: Sequence
     assert state.failed_calls == 0
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("is_quick", [False, True], ids=["best code", "quick code"])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_code_for_windows_computes_the_same_bits(name: str, is_quick: bool, drawn: Any) -> None:

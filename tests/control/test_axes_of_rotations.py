@@ -32,7 +32,7 @@ def _derivatives(f: Callable[[float], np.ndarray], h: float = 2e-3) -> tuple[np.
     return (4.0 * first[1] - first[0]) / 3.0, (4.0 * second[1] - second[0]) / 3.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("size", [0.0, 1e-9, 0.7])
 @pytest.mark.parametrize("kind", TYPES)
 def test_rates_of_rotation_errors_and_of_shifted_targets_equal_finite_differences(

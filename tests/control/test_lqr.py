@@ -137,6 +137,7 @@ def test_second_derivatives_of_lqr_are_correct_where_first_derivatives_are_zero(
     np.testing.assert_allclose(lw.compile(mixed, A=(2, 2), Q=(2, 2))(A, Q), [expected, expected, 0.0], atol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_lqr_controller_returns_an_arm_to_the_reference_state() -> None:
     arm = lw.load("arm6")
     n = arm.nv

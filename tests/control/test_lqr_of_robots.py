@@ -240,6 +240,7 @@ def test_lqr_includes_springs_and_damping_but_no_dry_friction() -> None:
         assert np.allclose(along.K[0], stay.K, rtol=1e-6) and along.feedforward(0.5) == pytest.approx(30.0)
 
 
+@pytest.mark.slow(every=3)
 def test_forces_of_lqr_controllers_stay_within_effort_limits() -> None:
     robot = lw.load("double_pendulum")
     start = np.array([np.pi + 0.4, 0.0])

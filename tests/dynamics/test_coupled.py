@@ -132,6 +132,7 @@ def test_kinematics_of_coupled_trees_equal_those_of_the_uncoupled_tree(tree):
         assert_close(robot.acceleration(q, v, a, "tool4", **frames), free_acceleration, 1e-12, core=1)
 
 
+@pytest.mark.costly
 @every_gripper
 def test_jacobians_of_grippers_equal_projected_jacobians_of_the_uncoupled_tree(name):
     robot = robot_of_gripper(name)
@@ -141,6 +142,7 @@ def test_jacobians_of_grippers_equal_projected_jacobians_of_the_uncoupled_tree(n
     assert_close(robot.jacobian(q, frame), J @ full.G, 1e-13, core=2)
 
 
+@pytest.mark.costly
 @every_made
 def test_integrate_and_difference_of_coupled_trees_equal_those_of_the_uncoupled_tree(tree):
     q, v, _ = state(tree)
@@ -154,6 +156,7 @@ def test_integrate_and_difference_of_coupled_trees_equal_those_of_the_uncoupled_
     assert all(not neutral[tree.q_slices[i]].any() for i, b in tree.stacked() if b.joint.nq == b.joint.nv)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["floats", "batch", "casadi"])
 def test_dynamics_of_coupled_trees_can_be_evaluated_on_other_scalars(kind):
     if kind == "casadi":
@@ -179,6 +182,7 @@ def test_edited_coupled_trees_have_the_same_dynamics(tree, change):
     assert_same_dynamics(tree, changed, *state(tree))
 
 
+@pytest.mark.costly
 @every_gripper
 def test_simplified_grippers_have_the_same_dynamics(name):
     robot = robot_of_gripper(name)

@@ -29,6 +29,7 @@ def state(robot):
     return robot.neutral() + rng.uniform(-1.0, 1.0, size=(3, robot.nq)), *rng.normal(size=(2, 3, robot.nv))
 
 
+@pytest.mark.costly
 @every_gripper
 def test_dynamics_of_grippers_with_couplings_equal_pinocchios(name):
     robot, pin = both(name)

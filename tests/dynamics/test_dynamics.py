@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from linkwork.spatial import Vec3
 from oracles.comparison import EPS, assert_close, solving_bound
@@ -46,6 +47,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(tree, f):
     assert_close(f.forward_dynamics(q, v, tau), a, bound, core=1)
 
 
+@pytest.mark.costly
 @with_functions
 def test_bias_force_is_inverse_dynamics_without_acceleration(tree, f):
     q, v, a = state(tree)

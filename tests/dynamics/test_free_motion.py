@@ -26,6 +26,7 @@ def floating_tree(seed: int) -> Tree:
 every_floating_tree = pytest.mark.parametrize("tree", [floating_tree(seed) for seed in range(3)], ids=["0", "1", "2"])
 
 
+@pytest.mark.costly
 @every_floating_tree
 @pytest.mark.parametrize("muscles", [0.0, 10.0], ids=["limp", "with joint forces"])
 def test_centre_of_mass_of_a_floating_robot_accelerates_with_gravity(tree, muscles):
@@ -42,6 +43,7 @@ def test_centre_of_mass_of_a_floating_robot_accelerates_with_gravity(tree, muscl
     assert_close(book.angular_momentum_rate(), np.cross(center, mass * g), 1e-12 * scale, core=1)
 
 
+@pytest.mark.costly
 @every_floating_tree
 def test_base_force_of_a_robot_at_rest_balances_its_weight(tree):
     """At rest, the base of a robot needs a force that carries its weight, no more."""

@@ -143,6 +143,7 @@ def test_dynamics_of_joint_types_equal_those_of_simpler_joints(name: str, body: 
     assert_close(robot.forward_dynamics(q, v, robot.inverse_dynamics(q, v, a)), a, bound, core=1)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("joint", [SphericalMRP(), SphericalEuler("yzx"), Spherical(scalar_last=True)], ids=str)
 def test_rotation_joints_in_all_coordinates_have_equal_dynamics(joint: JointType, body: int) -> None:
@@ -215,6 +216,7 @@ def simulated(robot: Robot, q: np.ndarray, v: np.ndarray, time: float, steps: in
     return x
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", MOVING)
 def test_every_joint_type_conserves_energy_in_free_motion(name: str) -> None:
     joint = MOVING[name]

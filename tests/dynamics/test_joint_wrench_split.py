@@ -15,6 +15,7 @@ def wrenches() -> np.ndarray:
     return np.random.default_rng(11).normal(size=(SAMPLES, 6))
 
 
+@pytest.mark.slow(every=3)
 def test_placements_of_stator_and_rotor_compose_the_link_transform() -> None:
     """The placement of link frames is a convention; in URDF's the rotor is at the link's frame."""
     joint = EVERY["revolute"]
@@ -41,6 +42,7 @@ def test_rotation_of_a_joint_leaves_its_axis_unchanged() -> None:
     near(rate, np.cross(AXIS, R, axisb=1, axisc=1))
 
 
+@pytest.mark.costly
 @every_joint
 def test_joint_force_is_the_projection_of_the_wrench_on_the_motion_subspace(joint) -> None:
     """S (SᵀS)⁻¹ Sᵀ w; for one unit column s it is (s · w) s."""
@@ -95,6 +97,7 @@ def test_joint_torque_without_internal_force_gives_the_accelerations_of_forward_
     near(joint.split_wrench(q[joint.q_slice], w).internal_force, np.zeros(6))
 
 
+@pytest.mark.costly
 @every_joint
 def test_link_velocities_are_sums_of_motion_subspaces_times_joint_velocities(joint) -> None:
     """v_i = v_λ(i) + S q̇: a robot's Jacobian stacks these terms for each joint."""

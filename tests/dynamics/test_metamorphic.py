@@ -26,6 +26,7 @@ def outcomes(f, q, v, a):
     }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ROBOT)
 def test_adding_a_massless_frame_does_not_change_the_compiled_program(name):
     """The compiled program is the same."""
@@ -39,6 +40,7 @@ def test_adding_a_massless_frame_does_not_change_the_compiled_program(name):
     assert plain_program == extended_program
 
 
+@pytest.mark.costly
 @every_plain_tree
 def test_splitting_a_body_by_a_fixed_joint_does_not_change_dynamics(tree):
     """A fixed joint's body adds its inertia to its parent."""

@@ -32,6 +32,7 @@ def state(robot):
     return robot.random_configuration(rng, size=SAMPLES), v, a
 
 
+@pytest.mark.costly
 @every_robot
 def test_forward_kinematics_of_robots_equals_pinocchios(example):
     robot, oracle = example.robot(), pinocchio(example)

@@ -112,6 +112,7 @@ def model_of(tree: Tree, body_index: int, pair: Pair) -> Any:
     return model
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("body", "bodies"), [(0, 1), (0, 3), (1, 3), (2, 3)])
 @pytest.mark.parametrize("name", PAIRS)
 def test_dynamics_of_joint_types_equal_pinocchios(name: str, body: int, bodies: int) -> None:

@@ -104,6 +104,7 @@ def test_robot_functions_on_casadi_scalars_agree_with_batches(name):
     agree(results, batch, bound(tree, name, arrays, batch))
 
 
+@pytest.mark.costly
 @pytest.mark.best_code
 @every_function
 def test_compiled_robot_functions_agree_with_the_interpreter(name):

@@ -48,7 +48,7 @@ def pulled(tree, q, wrenches, axes):
     return sum(np.einsum("nij,ni->nj", J[frame], w) for frame, w in wrenches.items())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @every_moving_tree
 def test_external_wrenches_act_as_joint_forces_of_the_transposed_jacobian(tree):
     q, v, a = state(tree)
@@ -71,6 +71,7 @@ def test_external_wrenches_act_as_joint_forces_of_the_transposed_jacobian(tree):
             assert_close(acceleration, expected, bound, method, core=1)
 
 
+@pytest.mark.costly
 @every_moving_tree
 def test_gravity_passed_as_an_argument_has_the_effect_of_the_robots_own_gravity(tree):
     q, v, a = state(tree)

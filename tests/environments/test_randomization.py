@@ -43,6 +43,7 @@ def _endless(task: Any) -> Any:
     return replace(task, failed=lambda q, v, goal: 0.0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", TASKS)
 def test_randomization_with_ranges_of_zero_width_changes_no_bit(name: str) -> None:
     task = TASKS[name]()
@@ -63,6 +64,7 @@ def test_randomization_with_ranges_of_zero_width_changes_no_bit(name: str) -> No
             assert np.array_equal(a, b)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("delay", [1, 3])
 def test_action_delay_equals_actions_shifted_in_time(delay: int) -> None:
     task = _endless(replace(TASKS["hopper"](), horizon=40))
@@ -137,6 +139,7 @@ def test_a_random_push_equals_an_external_wrench_of_a_simulation() -> None:
         np.testing.assert_allclose(envs.state[1][k], run.v[-1], rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow(every=3)
 def test_environments_with_random_parameters_equal_simulations_of_edited_robots() -> None:
     """Each environment moves as one of a robot with the masses, lengths and damping that `info` states."""
     task = _endless(replace(TASKS["cart_pole"](), horizon=20))
@@ -168,6 +171,7 @@ def test_environments_with_random_parameters_equal_simulations_of_edited_robots(
         assert np.abs(rows[:, k] - nominal[:, k]).max() > 1e-3
 
 
+@pytest.mark.slow(every=3)
 def test_each_environment_uses_its_random_contact_friction() -> None:
     """The sole of each hopper that slides is braked by its own friction."""
     base = TASKS["hopper"]()
@@ -230,6 +234,7 @@ def test_seeds_determine_all_random_values_for_any_number_of_environments() -> N
         assert np.array_equal(many.step(actions)[0][:2], few.step(actions[:2])[0])
 
 
+@pytest.mark.slow(every=3)
 def test_random_values_have_the_stated_distributions() -> None:
     """Kolmogorov-Smirnov and chi-squared tests; each fails for a right distribution in one of 10⁴ seeds."""
     n, task = 4000, _endless(replace(TASKS["cart_pole"](), horizon=50))

@@ -74,6 +74,7 @@ def episodes(envs: VectorEnvironment, steps: int) -> list[list[np.ndarray]]:
     return [[np.array(episode) for episode in environment] for environment in rows]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("sensor", [None, IMU("pole"), IMU("pole", delay=0.02)])
 @pytest.mark.parametrize("randomization", [None, VARIED])
 def test_episodes_after_same_step_and_next_step_resets_are_equal(sensor: Any, randomization: Any) -> None:
@@ -92,6 +93,7 @@ def test_episodes_after_same_step_and_next_step_resets_are_equal(sensor: Any, ra
     assert [0.0, 1.0] in ends and (randomization is None or [1.0, 0.0] in ends)
 
 
+@pytest.mark.slow(every=3)
 def test_noise_of_environments_with_same_step_resets_is_independent() -> None:
     task, noisy = cart_pole(IMU("pole", noise=0.1)), replace(VARIED, noise=0.01)
     together = VectorEnvironment(task, 3, None, noisy, AutoresetMode.SAME_STEP)

@@ -16,7 +16,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from linkwork.environments import TASKS, SingleEnvironment, VectorEnvironment  # noqa: E402
 
 
-@pytest.mark.light
+@pytest.mark.costly
 @pytest.mark.parametrize("name", TASKS)
 def test_single_environment_equals_a_vector_environment_with_one_environment(name: str) -> None:
     single, vector = SingleEnvironment(name), VectorEnvironment(name, 1)

@@ -70,6 +70,7 @@ CASES: dict[str, tuple[Any, int, Any]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", CASES)
 def test_actions_are_inputs_of_a_controller_in_a_simulation(name: str) -> None:
     controller, size, command = CASES[name]
@@ -112,6 +113,7 @@ def test_actions_are_inputs_of_a_controller_in_a_simulation(name: str) -> None:
     assert again.shape == (2, 14)
 
 
+@pytest.mark.slow(every=3)
 def test_operational_space_controller_reaches_the_points_set_by_actions() -> None:
     law = lw.control.OperationalSpace(ARM, lw.ik.PositionTask("hand"), 400.0)
 

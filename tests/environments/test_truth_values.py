@@ -48,6 +48,7 @@ CONDITIONS: Any = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_failures_and_rewards_may_be_truth_values(name):
     condition, expected = CONDITIONS[name], bool(CONDITIONS[name](START))

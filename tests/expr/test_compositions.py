@@ -26,6 +26,7 @@ def sample_values(function: Callable[..., Any], name: str, *arguments: str) -> A
     return trace(lambda **x: np.array(function(*x.values()), dtype=object), name, dict.fromkeys(arguments, ()))
 
 
+@pytest.mark.costly
 @every_level
 @every_type
 def test_integer_powers_and_roots_of_floats_are_exact(level: str, dtype: Any) -> None:
@@ -66,6 +67,7 @@ def remainders(x: Any, y: Any) -> list[Any]:
     return [c.fmod(x, y), np.remainder(x, y), c.remainder(x, y), np.floor_divide(x, y)]
 
 
+@pytest.mark.costly
 @every_level
 @every_type
 def test_remainders_of_floats_are_exact(level: str, dtype: Any) -> None:
@@ -109,6 +111,7 @@ def test_remainders_of_special_values_equal_numpys() -> None:
     assert c.remainder(7.5, -2.0) == math.remainder(7.5, -2.0)
 
 
+@pytest.mark.costly
 @every_level
 @every_type
 def test_nan_to_num_equals_numpys(level: str, dtype: Any) -> None:

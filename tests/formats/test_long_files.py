@@ -73,6 +73,7 @@ def test_work_of_parsing_xml_is_proportional_to_its_size(name: str):
     assert grows_in_proportion(work, N)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", LOOPS)
 def test_work_of_reading_loops_files_is_proportional_to_their_size(name: str):
     tree = build_tree(parse_urdf(ROBOTS["chain"](3)))
@@ -89,6 +90,7 @@ def test_work_of_reading_loops_files_is_proportional_to_their_size(name: str):
     assert grows_in_proportion(work, N)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", SCENES)
 def test_work_of_reading_a_scene_is_proportional_to_its_size(name: str):
     def work(n: int):

@@ -19,6 +19,7 @@ def as_listed(row: Row) -> bool:
     return LISTED[row.file].startswith(f"| {' | '.join(row.cells()[:8])} |")
 
 
+@pytest.mark.slow(every=3)
 def test_bundled_robot_files_are_read_as_the_page_of_robot_files_states():
     assert len(LISTED) > 200 and f"| {' | '.join(HEADER)} |" in PAGE and f"| {' | '.join(TOTALS_HEADER)} |" in PAGE
     folder = Path(lw.robots.path("double_pendulum")).parents[1]

@@ -267,6 +267,7 @@ def test_loops_read_from_sdf_are_written_with_the_frames_that_readers_add() -> N
 AXIS = (0.6, 0.0, 0.8)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "kind",
     [

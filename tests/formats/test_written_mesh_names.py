@@ -47,6 +47,7 @@ def mesh_texts(robot: lw.Robot) -> list[str]:
     return [Path(search.find(uri)).read_text() for uri in uris]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ending", [*WRITERS])
 def test_robot_written_to_another_folder_finds_its_meshes_also_after_a_move_of_the_project(
     ending: str, tmp_path: Path

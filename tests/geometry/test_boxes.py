@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.geometry import BoxCore, SegmentCore, Solid, signed_distance
@@ -39,6 +40,7 @@ def many(kind, rng):
     return np.vstack([known, x]), np.vstack([boxes, y])
 
 
+@pytest.mark.slow(every=3)
 def test_distances_of_boxes_equal_those_computed_from_minkowski_difference_facets() -> None:
     for kind in ("point", "segment", "box"):
         kernel = compiled(kind, "box")

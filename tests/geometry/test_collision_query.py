@@ -37,6 +37,7 @@ def grown(core, r=0.0, share=1.0):
     return Solid(core, share * r)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("a", "b"), CLOSED)
 def test_collision_queries_agree_with_the_sign_of_the_distance(a: str, b: str) -> None:
     rng = np.random.default_rng(3)

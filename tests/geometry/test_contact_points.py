@@ -279,6 +279,7 @@ def test_capsule_lying_on_a_box_has_two_contact_points() -> None:
         assert deepest <= -least.distance + 1e-9
 
 
+@pytest.mark.slow(every=3)
 def test_contact_points_move_continuously_as_shapes_slide(drawn: Any) -> None:
     """Contacts move as far as the bodies, times a factor for slanted faces, also if faces share eight corners."""
     lower = Solid(BoxCore(Pose(Rotation.identity(), Vec3(0.0, 0.0, -0.1)), Vec3(0.3, 0.2, 0.1)))

@@ -24,6 +24,7 @@ def shifted(b, y, shift):
     return moved(b, y, np.eye(3), shift)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("a", "b"), SEARCHED)
 def test_distances_of_convex_shapes_satisfy_identities(a, b) -> None:
     kernel = compiled(a, b)

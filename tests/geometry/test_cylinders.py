@@ -67,6 +67,7 @@ def cases(a, b):
     yield "in one place", x, y
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_distances_of_cylinders_with_parallel_features_are_optimal(a, b) -> None:
     """Planes across the normal keep the distance, and points apart by it are on both: apart that is all there is to
@@ -105,6 +106,7 @@ def test_tiny_gaps_of_cylinders_are_exact_to_rounding(a, b) -> None:
         assert np.abs(near[:, 1:4] - outputs[:, 1:4]).max() < 3e-15 / gap + 1e-13 if gap else True
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_collision_queries_of_cylinders_agree_with_the_distance(a, b) -> None:
     (na, core_a), (nb, core_b) = CORES[a], CORES[b]

@@ -66,7 +66,7 @@ def test_distances_of_separated_shapes_equal_forty_digit_results() -> None:
                 assert abs(back[0] - outputs[0]) < 1e-14 and np.abs(back[1:4] + outputs[1:4]).max() < 1e-10, (a, b)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_penetration_depths_equal_forty_digit_results() -> None:
     """Touching pairs are included if one body is smooth."""
     rng = np.random.default_rng(1)

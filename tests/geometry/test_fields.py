@@ -82,6 +82,7 @@ def triangles_of(field):
 # -- clouds
 
 
+@pytest.mark.slow(every=3)
 def test_nearest_point_of_a_point_cloud_is_exact() -> None:
     rng = np.random.default_rng(0)
     cloud = shapes.PointCloud(rng.normal(size=(37, 3)), 0.05)
@@ -180,6 +181,7 @@ def test_distances_of_solids_to_height_fields_equal_those_to_triangles() -> None
 # -- distance fields
 
 
+@pytest.mark.slow(every=3)
 def test_interpolated_distance_fields_stay_within_their_error_bounds() -> None:
     rng = np.random.default_rng(4)
     box = shapes.Box((0.3, 0.2, 0.25))

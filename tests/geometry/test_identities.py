@@ -55,6 +55,7 @@ HARD = (
 """Pairs in level valleys, beside faces, and with ties: family, placement, piece, index, and whether they are tied."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kinds", FAMILIES)
 def test_random_and_aligned_pairs_satisfy_identities_of_points_normals_and_depths(kinds: tuple[str, str]) -> None:
     both = kinds in BOTH_ORDERS or kinds[0] == kinds[1]

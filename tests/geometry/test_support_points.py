@@ -56,6 +56,7 @@ def sampled(kind, s, rng):
             return CORNERS * s
 
 
+@pytest.mark.slow(every=3)
 def test_support_points_of_shapes_are_the_farthest_points() -> None:
     rng = np.random.default_rng(0)
     assert set(CORES) == set(SUPPORTS)

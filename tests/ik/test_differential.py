@@ -263,7 +263,7 @@ def planar(count):
     return lw.Robot.build("planar", *parts).with_frame("tip", f"rod{count - 1}", lw.pose((length, 0.0, 0.0)))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("weight", "limits"), [(None, True), (1.0, True), (None, False), (1.0, False)])
 @pytest.mark.parametrize("name", ["arm6", "arm7", "planar", "quadruped"])
 def test_task_errors_of_differential_ik_decrease_in_every_step_until_the_robot_rests(name, weight, limits):

@@ -199,6 +199,7 @@ def test_selfcheck_reports_a_planted_fault(fault: str, monkeypatch: Patch) -> No
     assert outcome.verdict is verdict and text in outcome.measured and outcome.remedy, outcome
 
 
+@pytest.mark.slow(every=3)
 def test_selfcheck_reports_a_cache_that_loses_its_entries(monkeypatch: Patch, tmp_path: Any) -> None:
     monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.setenv("LINKWORK_CACHE", str(tmp_path / "cache"))

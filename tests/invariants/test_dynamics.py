@@ -230,7 +230,7 @@ def derivatives(case, name, direction):
     return every[..., : tree.nv], every[..., tree.nv :]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_30_derivatives_of_dynamics_equal_dual_numbers_and_differences():
     """30. Derivatives of ID and FD by differentiating the graph, forward and reverse, beside dual numbers: 1e-11,
     beside central differences: 1e-7; ∂FD/∂τ = M⁻¹."""

@@ -142,6 +142,7 @@ def test_nearest_joint_configurations_in_closed_form_equal_searched_configuratio
     assert np.allclose(joint.velocity_from_twist(q, V), least_squares(S, V.elements()), atol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_residuals_of_unreachable_joint_poses_are_not_zero() -> None:
     """A joint constraint measures an error as large as the distance, at half turns and anywhere."""
     rng = np.random.default_rng(5)
@@ -169,7 +170,7 @@ def test_residuals_after_an_unsuccessful_search_of_a_joint_configuration_are_not
         assert missed > 0.01 and np.max(np.abs(residuals)) >= 0.3 * missed, name
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_nearest_joint_configurations_do_not_jump_between_revolutions() -> None:
     """Chains of hinges and slides at poses 1e-3 out of reach, 1e-6 apart: angles are close, and within half turns."""
     rng = np.random.default_rng(1)

@@ -337,6 +337,7 @@ def test_kernels_are_recompiled_if_code_of_users_joint_types_changes(monkeypatch
     assert height(Crank((0, 0, 1), table=np.zeros(2))) == -2.0 and calls == []  # it does not read the table
 
 
+@pytest.mark.slow(every=3)
 def test_functions_that_depend_on_inertias_are_marked_and_raise_errors_without_them(drawn: Any) -> None:
     """They are refused by name for a robot that was loaded without inertias; all others work."""
     tree = TREES["mixed_0"]

@@ -5,6 +5,7 @@ First and second derivatives along directions are compared with differences of 1
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import mpmath
@@ -86,7 +87,8 @@ def flat(result: Any) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot", "share"), CASES)
-def test_derivatives_of_robot_functions_at_special_configurations_are_exact(robot: str, share: int) -> None:
+def test_derivatives_of_robot_functions_at_special_configurations_are_exact(robot: str, share: int, drawn: Any) -> None:
+    """Half of the states in a run: the configurations at rest and in motion."""
     rng = np.random.default_rng(0)
     mechanism = robot_of(TREES[robot]) if robot in TREES else lw.load(robot)
     wrong = []
@@ -99,28 +101,28 @@ def test_derivatives_of_robot_functions_at_special_configurations_are_exact(robo
         kernel = mechanism.compile(request)
         along = Along(mechanism, request)
         first, second = kernel.jvp(), kernel.jvp().jvp()
-        for label, q in special_configurations(mechanism).items():
+        states = itertools.product(special_configurations(mechanism).items(), (True, False))
+        for (label, q), is_at_rest in drawn(states):
             if name.startswith(_OF_FULL_RANK) and mechanism.manipulability(q, request[1]) < 1e-12:
                 continue
             if name.startswith(_OF_COORDINATES) and label == "straight":
                 continue
-            for is_at_rest in (True, False):
-                point, along_first, direction = [], [], []
-                for port, of_configurations in zip(kernel.inputs, along.of_configurations, strict=True):
-                    shape = (mechanism.nv,) if of_configurations else port.shape
-                    point.append(q if of_configurations else (not is_at_rest) * rng.normal(size=port.shape))
-                    direction.append(rng.normal(size=shape))
-                    along_first.append(rng.normal(size=shape))
-                exact = along.rates(point, along_first, direction)
-                zero_direction = [0.0 * d for d in direction]
-                derivatives = (
-                    flat(first.interpret(*point, *direction)),
-                    flat(second.interpret(*point, *direction, *along_first, *zero_direction)),
-                )
-                for order, (actual, expected) in enumerate(zip(derivatives, exact, strict=True), 1):
-                    if name.endswith(_NORMS) and np.isfinite(actual).all():
-                        continue
-                    error = np.abs(actual - expected).max(initial=0.0) / (1.0 + np.abs(expected).max(initial=0.0))
-                    if not error < 1e-8:
-                        wrong.append((name, label, is_at_rest, order, error))
+            point, along_first, direction = [], [], []
+            for port, of_configurations in zip(kernel.inputs, along.of_configurations, strict=True):
+                shape = (mechanism.nv,) if of_configurations else port.shape
+                point.append(q if of_configurations else (not is_at_rest) * rng.normal(size=port.shape))
+                direction.append(rng.normal(size=shape))
+                along_first.append(rng.normal(size=shape))
+            exact = along.rates(point, along_first, direction)
+            zero_direction = [0.0 * d for d in direction]
+            derivatives = (
+                flat(first.interpret(*point, *direction)),
+                flat(second.interpret(*point, *direction, *along_first, *zero_direction)),
+            )
+            for order, (actual, expected) in enumerate(zip(derivatives, exact, strict=True), 1):
+                if name.endswith(_NORMS) and np.isfinite(actual).all():
+                    continue
+                error = np.abs(actual - expected).max(initial=0.0) / (1.0 + np.abs(expected).max(initial=0.0))
+                if not error < 1e-8:
+                    wrong.append((name, label, is_at_rest, order, error))
     assert not wrong

@@ -68,6 +68,7 @@ def test_traces_of_robot_methods_do_not_depend_on_earlier_calls_with_arrays() ->
         same(trace(lambda **x: method(*x.values()), name, shapes), program)  # noqa: B023
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("joint", EVERY.values(), ids=EVERY)
 def test_joint_methods_on_symbols_record_the_program_of_their_kernel(joint: lw.Joint) -> None:
     for either in (joint, joint.reversed()):

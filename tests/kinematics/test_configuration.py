@@ -36,6 +36,7 @@ def test_difference_of_configurations_inverts_integrate(tree, f):
         assert_close(f.difference(q, f.integrate(q, step)), step, 1e-12 * max(scale, 1e-2), f"{scale}", core=1)
 
 
+@pytest.mark.costly
 @with_functions
 def test_integrating_the_difference_of_configurations_reaches_the_target(tree, f):
     q, _, _ = state(tree, size=20)
@@ -63,6 +64,7 @@ def test_integrating_half_a_velocity_twice_equals_integrating_it_once(tree, f):
     assert_close(f.forward_kinematics(twice), f.forward_kinematics(f.integrate(q, v)), 1e-13, core=2)
 
 
+@pytest.mark.costly
 @with_functions
 def test_quaternions_keep_unit_length_when_configurations_are_integrated(tree, f):
     q, v, _ = state(tree, size=50)

@@ -1,6 +1,7 @@
 """Kinematics on random trees of every joint type, against homogeneous matrices and their derivatives."""
 
 import numpy as np
+import pytest
 
 from helpers.joints import transform_at_zero
 from oracles.comparison import assert_close
@@ -47,6 +48,7 @@ def test_twist_of_a_frame_is_the_derivative_of_its_pose(tree, f):
         assert_close(f.twist(q, v, FRAME, **view), book.twist(*view_of_the_textbook(view)), 1e-13, label, core=1)
 
 
+@pytest.mark.costly
 @with_functions
 def test_acceleration_of_a_frame_is_the_second_derivative_of_its_pose(tree, f):
     q, v, a = state(tree)
@@ -57,6 +59,7 @@ def test_acceleration_of_a_frame_is_the_second_derivative_of_its_pose(tree, f):
         )
 
 
+@pytest.mark.costly
 @with_functions
 def test_jacobian_times_velocity_is_the_twist(tree, f):
     q, v, _ = state(tree)

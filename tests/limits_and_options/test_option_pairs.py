@@ -16,12 +16,14 @@ def test_covering_array_of_options_contains_all_pairs_of_values():
     assert len(rows) <= 14 and covering({"a": [3, 4]}) == [{"a": 3}, {"a": 4}] and covering({}) == [{}]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_call_with_options_equals_a_call_with_fewer_options_on_an_edited_robot(setting, drawn):
     wrong = [f"{call}: {error:.1e}" for call in drawn(calls(setting)) if not (error := difference(call)) < 1e-9]
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("solver", "most"), [("simulations", 1e-12), ("inverse_kinematics", 2e-9), ("plans", 1e-6)])
 def test_results_of_solvers_satisfy_every_pair_of_options(solver, most, drawn):
     options, error = getattr(solver_pairs, solver)()

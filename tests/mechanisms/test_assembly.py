@@ -201,6 +201,7 @@ def test_derivatives_of_assembly_by_driven_joints_equal_finite_differences():
     assert np.abs(robot.constraint_jacobian(q) @ K).max() < 1e-13
 
 
+@pytest.mark.slow(every=3)
 def test_derivatives_of_assembly_by_geometry_equal_finite_differences():
     """dq = −G_f⁺ φ_p, φ_p by a kernel with the parameter as an input."""
     robot = linkage()

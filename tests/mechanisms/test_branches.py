@@ -81,7 +81,7 @@ FORTY_CORNERS = """0 0 0  0.542805 0 0  0.956919 -0.528915 0  0.665885 -0.353482
 FORTY_LEGS = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_dietmaiers_stewart_gough_platform_has_forty_assembly_branches():
     """Dietmaier, The Stewart-Gough platform of general geometry can have 40 real postures, 1998; in other units too."""
     base, corners = (np.array(text.split(), float).reshape(6, 3) for text in (FORTY_BASE, FORTY_CORNERS))

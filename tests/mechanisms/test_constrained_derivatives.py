@@ -93,6 +93,7 @@ def test_derivatives_of_constrained_dynamics_equal_dual_number_derivatives(case)
         )
 
 
+@pytest.mark.slow(every=3)
 def test_derivative_of_acceleration_by_joint_forces_is_the_constrained_inverse_mass_matrix():
     for doubled in (False, True):
         robot, q, v = standing(doubled=doubled)
@@ -175,6 +176,7 @@ def test_derivatives_of_constrained_dynamics_predict_motions_that_constraints_pe
     )
 
 
+@pytest.mark.slow(every=3)
 def test_linearize_returns_the_constrained_linear_system():
     robot, q, v = moving_fourbars()
     n, tau = robot.nv, state(robot)
@@ -255,6 +257,7 @@ def test_derivatives_of_rolling_wheels_by_velocity_are_exact(name):
     assert np.abs(by_v @ free - known).max() < 1e-12 * max(1.0, np.abs(by_v).max())
 
 
+@pytest.mark.slow(every=3)
 def test_gradient_of_potential_energy_includes_springs_in_loop_joints():
     """Against differences along every velocity, of mechanisms that are open, where no equilibrium holds the springs."""
     rng, step = np.random.default_rng(5), 1e-5

@@ -114,6 +114,7 @@ def test_pseudoinverses_in_the_range_of_motor_forces_have_exact_derivatives():
         np.testing.assert_allclose(gradient @ rate, weights @ change, rtol=1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_manipulability_task_errors_of_mechanisms_are_logarithms_of_ratios():
     """Its rate along the mechanism is that of the logarithm."""
     cases = (

@@ -218,7 +218,7 @@ def test_plots_of_a_slider_crank_have_separate_axes_for_angles_and_lengths():
         )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_driven_motions_with_a_batch_of_parameters_equal_motions_of_each_mechanism():
     robot, rng = four_bar("C"), np.random.default_rng(1)
     ends = np.zeros((3, 6))
@@ -275,7 +275,7 @@ def _spatial_four_bar(first, *base):
     return robot.with_loop("second", "a", "b", lw.joints.Spherical())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_coupler_that_spins_freely_between_two_balls_needs_no_force():
     """The crank's torque of a spatial four-bar between two balls is that with a universal joint, which has no spin."""
     motions = []
@@ -404,6 +404,7 @@ def parallel_cranks(count):
     return robot
 
 
+@pytest.mark.slow(every=3)
 def test_pins_of_overconstrained_mechanisms_are_named_in_the_text_of_their_forces():
     named = {}
     for count in (2, 3):

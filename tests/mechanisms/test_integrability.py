@@ -97,6 +97,7 @@ def test_wheels_of_a_differential_drive_determine_its_heading():
     assert "redundant: right rolls: along y" in str(report)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("size", [1e-5, 1.0, 1e4])
 def test_integrability_of_small_and_large_carts_is_equal(size):
     parts = [*turning("left", (0, 3 * size, size), (0, 1, 0)), *turning("right", (0, -3 * size, size), (0, 1, 0))]

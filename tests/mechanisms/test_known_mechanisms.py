@@ -23,6 +23,7 @@ def feasible(robot, q, v):
     return v - np.linalg.pinv(J, rcond=1e-9) @ (J @ v)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", MOBILITY)
 def test_bundled_mechanisms_have_one_degree_of_freedom_and_conserve_energy(name):
     robot = lw.load(name)

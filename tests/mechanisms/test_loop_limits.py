@@ -46,6 +46,7 @@ def test_assembly_branches_satisfy_the_limits_of_loop_joints():
         assert int(_fourbar(**limits).branches(hold, position_limits=False).count) == 2
 
 
+@pytest.mark.slow(every=3)
 def test_length_limits_of_assembly_branches_are_applied_in_any_units():
     """A slider-crank of 0.1 mm to 10 km: a slide that is a ten-millionth beyond its limit is no branch."""
     axis, rng = (0, 1, 0), np.random.default_rng(0)

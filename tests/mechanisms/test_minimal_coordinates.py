@@ -43,7 +43,7 @@ def floating_coin():
     return lw.Robot.build("disc", link, free).with_constraints(lw.constraints.Rolling("disc", radius=RADIUS))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_dynamics_in_minimal_coordinates_equal_the_equations_with_multipliers():
     """INVARIANTS 56: u̇ and derived quantities, to 1e-10 times the condition number; batches too."""
     rng = np.random.default_rng(0)

@@ -39,6 +39,7 @@ def test_planar_four_bar_in_space_has_three_redundant_constraints():
     assert "C1: translation x  independent" in report.table and "C1: rotation z     redundant" in report.table
 
 
+@pytest.mark.slow(every=3)
 def test_folded_four_bars_are_each_reported_as_singular():
     for count in (2, 12):
         robot = fourbars(count)

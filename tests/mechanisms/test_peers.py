@@ -22,6 +22,7 @@ def tied(joint: lw.joints.JointType, frame: str = "hand") -> tuple[lw.Robot, np.
     return robot, q, v - np.linalg.pinv(G) @ (G @ v)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("joint", [Spherical(), Fixed()], ids=["3 rows", "6 rows"])
 def test_constrained_accelerations_equal_pinocchios(joint: lw.joints.JointType) -> None:
     pin = pytest.importorskip("pinocchio")

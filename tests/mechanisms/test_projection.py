@@ -8,6 +8,7 @@ from helpers.fourbars import fourbars, parallel
 from helpers.linkages import five_bar
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("metric", ["mass", "plain"])
 def test_projection_onto_constraints_is_idempotent(metric):
     """Invariant 55."""
@@ -50,6 +51,7 @@ def test_small_projections_move_configurations_orthogonally_to_the_constraints()
         assert np.abs(kernel @ (projected - start)).max() < 20 * size**2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("metric", ["mass", "plain"])
 def test_projection_moves_flat_four_bars_by_rounding_only(metric):
     """One degree of freedom becomes 11 in the flat position."""

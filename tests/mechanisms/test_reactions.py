@@ -60,7 +60,7 @@ def test_constraint_jacobian_rows_are_the_wrenches_of_loop_joints():
     np.testing.assert_allclose(combined.loop_wrenches(q) @ V, expected, rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("name", LOOPED)
 def test_reaction_wrenches_of_joints_balance_every_body(name):
     robot = lw.load(name)

@@ -50,12 +50,14 @@ def test_aligning_joint_axes_preserves_random_trees(tree):
     assert_same_robot(tree)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(20))
 def test_aligning_joint_axes_preserves_trees_with_skew_axes(seed):
     assert_same_robot(skew_tree(seed, types=ALL if seed % 3 == 0 else (Revolute, Prismatic)), seed)
     assert_same_robot(skew_tree(seed, shape="random"), seed)
 
 
+@pytest.mark.costly
 @every_robot
 def test_aligning_joint_axes_preserves_example_robots(example):
     assert_same_robot(example.robot().tree, size=2)

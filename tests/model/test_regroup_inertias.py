@@ -130,7 +130,7 @@ def test_joints_moving_no_inertia_are_refused_also_about_skew_axes():
         assert Robot(tree).mass_matrix([0.1, 0.2]).shape == (2, 2)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_kernels_use_regrouped_inertias_in_joint_space_functions_only(drawn):
     """Functions for wrenches and masses use the bodies' own inertias; torques are the same with both."""
     of_bodies = {

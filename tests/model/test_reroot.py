@@ -136,6 +136,7 @@ def test_rerooting_preserves_relative_motions_of_links(tree, link):
     assert lw.Robot(edited_tree).mass == pytest.approx(lw.Robot(tree).mass)
 
 
+@pytest.mark.costly
 @every_fixed
 def test_dynamics_of_a_tree_with_another_root_satisfy_the_identities(tree):
     edited_tree = reroot(tree, "tool5")

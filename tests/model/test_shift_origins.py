@@ -67,6 +67,7 @@ def test_shifting_joint_origins_preserves_trees_with_aligned_axes(seed):
     assert_same_robot(tree, seed)
 
 
+@pytest.mark.costly
 @every_robot
 def test_shifting_joint_origins_preserves_example_robots(example):
     assert_same_robot(example.robot().tree, size=2)

@@ -110,7 +110,7 @@ def test_cartesian_paths_pass_through_their_poses():
     assert np.allclose(clamped(0.3)[:3, 3], plain(0.3).q, atol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_frame_follows_its_cartesian_path_within_tolerance_and_limits():
     """At a thousand parameters between way points, in both directions, with and without corners."""
     X, X7 = ARM.pose(Q, "tool"), SEVEN.pose(Q7, "hand")
@@ -321,6 +321,7 @@ def test_timing_of_a_path_that_could_not_be_tracked_reports_the_failed_tracking(
         tracked.timed(speed=0.1, acceleration=3.0)
 
 
+@pytest.mark.slow(every=3)
 def test_redundant_arms_track_cartesian_paths_to_the_end():
     """Hand paths of smooth joint motions are followed, with any choice of the redundant joint."""
     rng = np.random.default_rng(5)
@@ -430,6 +431,7 @@ def test_collision_along_a_cartesian_path_names_the_obstacle():
     assert (bound >= J).all() and (J.max(axis=0) > 0.8 * (bound - 0.35)).all()
 
 
+@pytest.mark.slow(every=9)
 def test_cube_on_a_tool_is_lifted_off_and_lowered_onto_a_table_that_it_may_touch():
     X = ARM.pose(Q, "tool")
     base, up = X[:3, 3] - (0.0, 0.0, 0.2), lw.pose((0.0, 0.0, 0.1)) @ X

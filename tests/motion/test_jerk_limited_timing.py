@@ -281,6 +281,7 @@ def test_jerk_limited_durations_are_at_most_a_known_multiple_of_the_shortest():
     assert timed_path.duration < 1.1 * time_optimal(path, velocity=2.0, acceleration=5.0).duration
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("seed", "velocity", "acceleration", "jerk"),
     [(3, 0.71, 5.5, 318.6), (11, 0.82, 10.5, 100.9), (34, 0.51, 17.6, 12.8)],
@@ -325,6 +326,7 @@ def test_jerk_limited_timing_adapts_its_segments_to_a_path_with_many_knots():
     assert line.duration - exact < line.optimality_gap < 1e-2 * exact
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("jerk", [None, 300.0])
 @pytest.mark.parametrize("kind", ["curve", "line", "timed"])
 def test_positions_speeds_and_accelerations_of_a_jerk_limited_timing_follow_from_the_path(

@@ -32,6 +32,7 @@ def test_profile_errors_name_the_joint_limit_that_is_exceeded():
     rail.profile([0.4], [0.45], v0=[0.1], **LIMITS)
 
 
+@pytest.mark.slow(every=3)
 def test_joint_limits_without_a_proof_count_as_not_satisfied():
     """Curves of reversed and composite joints of hinges are polynomials; arcs and loops have no proof."""
     low, high = [-1.0] * 3, [1.0] * 3
@@ -50,6 +51,7 @@ def test_joint_limits_without_a_proof_count_as_not_satisfied():
         assert robot.spline(np.linspace(0.0, 1.0, 5), q).satisfies_limits(velocity=9.0) == proved
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", [1, 2, 4])
 def test_timing_keeps_speed_limits_of_frames_between_grid_points(seed: int) -> None:
     robot, maximum = lw.load("double_pendulum"), 0.2  # [m/s]

@@ -125,6 +125,7 @@ def test_maximum_velocity_curve_bounds_all_feasible_speeds():
     assert np.isfinite(result).sum() > 20
 
 
+@pytest.mark.slow(every=3)
 def test_animations_of_trajectories_show_their_configurations(arm, tmp_path):
     motion = arm.spline([1.0, 2.0], [[0.0, 0.0], [1.0, 0.5]])
     moving = motion.animation(frames="l3", speed=2.0, rate=8.0)

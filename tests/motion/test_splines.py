@@ -190,6 +190,7 @@ def test_splines_of_angles_count_turns_or_rotate_in_the_shorter_direction_on_req
     assert np.allclose(compiled(q), robot.spline(times, q, turns="short")(1.5).q)
 
 
+@pytest.mark.slow(every=3)
 def test_splines_ignore_full_revolutions_only_if_they_change_no_pose():
     """Angles of every joint type; motions then turn by half a revolution at most."""
     types = [joints.Revolute, joints.Universal, joints.Helical]
@@ -249,6 +250,7 @@ def test_splines_have_prescribed_velocities_and_accelerations_at_their_points():
     assert np.allclose(first.v, last.v, atol=1e-10) and np.allclose(first.a, last.a, atol=1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_splines_interpolate_repeated_points_and_two_points():
     robot = robot_of(ROTATING)
     t, q = points(robot, 4)

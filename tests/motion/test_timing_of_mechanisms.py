@@ -134,6 +134,7 @@ def test_time_optimal_duration_with_losses_in_loop_joints_equals_integration() -
     assert np.abs(tau).max() < limit * (1.0 + 1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_torque_limits_in_timing_of_mechanisms_apply_to_named_motors_or_all() -> None:
     """Redundant motors share the load by least squares; a motion that they cannot induce is refused."""
     robot = five_bar()

@@ -43,7 +43,7 @@ def _acceleration(damping: float, friction: float, armature: float, stiffness: f
     return acceleration
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_motor_with_losses_moves_in_the_shortest_time():
     """Compared with the integrated equation of motion, from light losses to a speed that damping limits."""
     for damping, friction, armature, stiffness in (

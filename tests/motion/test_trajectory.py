@@ -243,6 +243,7 @@ def test_squad_splines_through_coincident_or_opposite_rotations_have_bounds():
                     assert (low >= x.min(axis=0) - tight).all() and (high <= x.max(axis=0) + tight).all()
 
 
+@pytest.mark.slow(every=3)
 def test_squad_splines_with_jumps_have_no_bounds():
     """Geodesics between points and inner points that are half a turn apart make q jump."""
     robot = robot_of((joints.Spherical,))

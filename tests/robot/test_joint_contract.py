@@ -18,6 +18,7 @@ from linkwork.robot.joint_checks.check_joint import LINES
 from linkwork.robot.joint_checks.declaration_checks import RESULTS
 
 
+@pytest.mark.costly
 @every_joint
 def test_every_joint_type_satisfies_the_joint_contract(joint: lw.Joint) -> None:
     report = lw.check_joint(joint.type, num_samples=4)

@@ -162,6 +162,7 @@ def test_joint_velocity_of_a_twist_inverts_the_twist_by_least_squares(joint: lw.
     near(joint.velocity_of(q, any_twist), np.array(least), within=1e-12)
 
 
+@pytest.mark.costly
 @every_joint
 def test_pose_residual_of_a_joint_is_zero_at_poses_of_the_joint(joint: lw.Joint) -> None:
     """Zero at the joint's poses; measured by constraint wrenches half a turn away from them."""

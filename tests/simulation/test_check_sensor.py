@@ -32,6 +32,7 @@ LIBRARY_SENSORS: tuple[tuple[simulation.Sensor, lw.Robot, dict[str, Any]], ...] 
 )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("sensor", "robot", "how"), LIBRARY_SENSORS, ids=lambda x: type(x).__name__)
 def test_all_sensors_of_the_library_fulfil_the_sensor_contract(
     sensor: simulation.Sensor, robot: lw.Robot, how: Any

@@ -62,6 +62,7 @@ def test_projection_on_the_friction_cone_is_the_gradient_of_a_convex_function():
         assert np.abs(bent - bent.T).max() < 1e-12
 
 
+@pytest.mark.slow(every=3)
 def test_contact_velocities_minimize_the_contact_function():
     """Random systems with several contacts and intervals: the gradient vanishes, and impulses are admissible.
 

@@ -13,6 +13,7 @@ from linkwork.expr import where
 from linkwork.simulation import IMU, ServoActuators, Simulation
 
 
+@pytest.mark.slow(every=3)
 def test_saturation_of_a_simulation_counts_the_steps_at_effort_limits(tmp_path: Path) -> None:
     robot: Any = lw.load("double_pendulum")
     for name, effort in zip(robot.v_names, (6.0, 2.0), strict=True):

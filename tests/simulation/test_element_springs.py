@@ -80,6 +80,7 @@ def test_simulated_undamped_force_elements_conserve_energy():
             assert abs(error[-200:].mean() - error[:200].mean()) < 0.1 * most, (robot.name, method)
 
 
+@pytest.mark.slow(every=3)
 def test_force_elements_too_stiff_for_the_time_step_settle_with_a_warning():
     """Springs with their own damping, or slow enough for the step, cause no warning."""
     for kind in ("spring", "bushing"):

@@ -66,6 +66,7 @@ def sliders(**how):
     return two.with_couplings({"b": ("a", ratio)}), single_slider.with_gravity((0.0, 0.0, -pull / mass * 9.81))
 
 
+@pytest.mark.slow(every=3)
 def test_passive_forces_of_coupled_joints_act_by_every_simulation_method():
     """Two coupled sliders move as one slider of their masses, springs, dampers and friction, however stiff."""
     cases = (({"damping": 0.3, "stiffness": 20.0, "friction": 0.5}, METHODS), ({"damping": 1e7}, METHODS[:1]))
@@ -143,6 +144,7 @@ def energy_of_springs(robot, q, joint_name):
     return 0.5 * sum(pin.stiffness) * (angle_of_C(robot, q)[:, 0] - pin.rest[0]) ** 2
 
 
+@pytest.mark.slow(every=3)
 def test_springs_too_stiff_with_inertia_parameters_settle():
     """A spring too fast for the step with the mass parameter settles as in the edited robot."""
 

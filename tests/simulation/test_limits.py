@@ -61,6 +61,7 @@ def test_joint_stops_support_the_weight_by_every_simulation_method():
     assert np.isclose(after, -5.0 + G * 1e-4)
 
 
+@pytest.mark.slow(every=3)
 def test_stiffness_of_joint_stops_follows_the_inertia_parameters():
     """A hundredth of the mass oscillates as the whole mass, relative to the forces."""
     arm = lw.load("arm7").with_gravity((0.0, 0.0, 0.0))
@@ -239,6 +240,7 @@ def test_joint_limits_hold_past_a_singular_configuration():
     assert np.abs(robot.constraint_error(run.q)).max() < 1e-5
 
 
+@pytest.mark.slow(every=3)
 def test_prescribed_motion_ends_at_a_joint_limit_that_contradicts_it():
     """A crank that turns at 2 rad/s moves the rocker beyond its limit: neither the limit nor the loop yields."""
     bar = lw.load("fourbar")

@@ -51,6 +51,7 @@ def test_recorded_energies_are_those_of_the_simulated_robot(tmp_path, drawn):
             assert np.ptp(np.asarray(energy.values)[:, 2]) < 1e-8 * scale
 
 
+@pytest.mark.slow(every=3)
 def test_recorded_functions_have_the_passive_option_of_the_simulation():
     """A recorded function with an option ``passive`` has that of the simulation, and its law of friction."""
     robot, q, v = sprung(0)

@@ -119,7 +119,7 @@ def test_adaptive_substeps_do_not_depend_on_the_unit_of_length():
     np.testing.assert_array_equal(ends, [ends[0]] * 3)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_simulated_stack_of_boxes_does_not_depend_on_units():
     """Two boxes, one of which falls on the other: sizes and masses by powers of two."""
 

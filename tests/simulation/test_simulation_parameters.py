@@ -18,7 +18,7 @@ def moving(name):
     return robot, q, np.ones(robot.nv)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_simulation_parameters_have_the_effect_of_editing_the_robot(drawn):
     cases = [
         ("fourbar", kind, joint) for kind in ("damping", "stiffness", "friction") for joint in ("rocker_hinge", "pin")
@@ -68,6 +68,7 @@ def test_simulation_kernels_with_inertia_parameters_stay_short():
     assert varied.arithmetic < 3 * nominal.arithmetic  # outside of the loop over steps
 
 
+@pytest.mark.slow(every=3)
 def test_sensors_read_values_of_robots_with_passive_parameters():
     robot, q, v = moving("fourbar")
     sensors = {"unit": IMU("rocker"), "rate": Encoder(of="velocity"), "wrench": ForceTorqueSensor("rocker_hinge")}

@@ -61,6 +61,7 @@ MAPS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[list[float]]]
 every_map = pytest.mark.parametrize("name", MAPS)
 
 
+@pytest.mark.costly
 @every_map
 @every_jacobian
 def test_first_derivatives_of_exponential_and_logarithm_maps_equal_finite_differences(
@@ -83,6 +84,7 @@ def test_reverse_derivatives_of_exponential_and_logarithm_maps_equal_finite_diff
         assert_near([float(g) for g in gradient], np.array(weights) @ exact, times=16.0, scale=np.linalg.norm(exact))
 
 
+@pytest.mark.costly
 @every_map
 def test_second_derivatives_of_exponential_and_logarithm_maps_equal_finite_differences(name: str) -> None:
     """Second derivatives in one direction, by expressions and by nested dual numbers."""

@@ -13,6 +13,7 @@ window.version = gl.getParameter(gl.VERSION);
 </script>"""
 
 
+@pytest.mark.slow(every=3)
 def test_test_browser_renders_webgl_pictures_of_a_file(browser, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(CANVAS, encoding="utf-8")

@@ -128,7 +128,7 @@ def test_reference_point_of_a_far_scene_is_in_the_middle_of_its_motion():
     np.testing.assert_allclose(origin, MAP + np.array([1e5, 0.0, 0.0]), atol=100.0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 def test_html_pages_of_far_scenes_look_as_at_the_origin(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(scene_data, "_EXACT", 0)  # as of a long recording
     pictures = []

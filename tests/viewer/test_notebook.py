@@ -46,6 +46,7 @@ def test_notebook_shows_a_robot_as_a_picture(browser):
     assert frame.evaluate("(() => { try { return Boolean(parent.document); } catch { return false; } })()") is False
 
 
+@pytest.mark.slow(every=3)
 def test_notebook_shows_the_html_page_of_a_robot_in_an_iframe(browser):
     html = lw.load("double_pendulum")._repr_html_()
     tab = browser.open(NOTEBOOK.format(f"<section hidden>{html.replace('lazy', 'eager')}</section>"))
@@ -58,6 +59,7 @@ def test_notebook_shows_the_html_page_of_a_robot_in_an_iframe(browser):
     assert slider.is_visible()
 
 
+@pytest.mark.slow(every=3)
 def test_names_with_markup_run_no_script_in_notebooks(browser):
     names = ("</script><script>window.top.hacked = 1</script>", '"><img src="x" onerror="window.hacked = 1">', "&amp;")
     links = [lw.Link("base"), *(lw.Link(f"{name} link", mass=1.0) for name in names)]

@@ -57,6 +57,7 @@ def test_poses_computed_by_the_html_page_for_every_joint_type_equal_numpys(brows
         np.testing.assert_allclose(link_poses(tab, robot, instance), expected, atol=1e-9)
 
 
+@pytest.mark.slow(every=3)
 def test_slider_of_the_html_page_moves_its_links(browser, tmp_path):
     robot = lw.load("arm7_gripper")
     q = np.asarray(robot.random_configuration(np.random.default_rng(1)))
@@ -140,6 +141,7 @@ def test_sliders_of_the_html_page_move_all_links_of_a_closed_mechanism(browser, 
         tab.page.close()
 
 
+@pytest.mark.slow(every=3)
 def test_motors_move_less_than_other_joints_when_the_html_page_closes_loops(browser, tmp_path):
     legs = [f"leg_{k}" for k in range(1, 7)]
     robot = lw.load("stewart").with_actuators(*[lw.Actuator.motor(leg, leg) for leg in legs])
@@ -212,6 +214,7 @@ def test_html_pages_of_bundled_robots_are_drawn(browser, tmp_path, drawn):
         tab.page.close()
 
 
+@pytest.mark.slow(every=3)
 def test_time_bar_of_the_html_page_plays_and_pauses(browser, tmp_path):
     robot = lw.load("double_pendulum")
     q = wave(robot, 21)
@@ -395,6 +398,7 @@ def test_html_page_restores_surfaces_from_their_compressed_form(browser, tmp_pat
             assert near.min() > np.cos(np.radians(36.0))
 
 
+@pytest.mark.slow(every=3)
 def test_html_page_draws_again_after_the_browser_lost_the_graphics_context(browser, tmp_path):
     tab = opened(browser, everything(lw.load("arm6")), tmp_path)
     tab.evaluate(

@@ -30,6 +30,7 @@ def check(case: Case, name: str) -> str:
     return str(function.class_name())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("most", "kind"), [(10_000, "SXFunction"), (0, "MXFunction")])
 def test_casadi_conversions_of_programs_with_control_flow_equal_the_interpreter(
     most: int, kind: str, monkeypatch: pytest.MonkeyPatch

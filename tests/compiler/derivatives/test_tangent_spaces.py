@@ -125,6 +125,7 @@ def test_first_and_second_derivatives_of_joints_are_exact_near_removable_singula
         close(by_v / size, (qv.T @ x + vv @ y) / size)
 
 
+@pytest.mark.costly
 @every_kind
 def test_gradients_of_vjp_equal_transposed_jacobians_in_tangent_and_coordinate_spaces(kind: type[JointType]) -> None:
     case_of_kind, rng = case(kind), np.random.default_rng(6)

@@ -75,7 +75,7 @@ def stepped(tree, step, at, u):
     return np.concatenate([Direct(tree).configuration_derivative_to_velocity(values, rate), faster])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @every_moving_type
 def test_linearized_time_steps_equal_dual_number_derivatives(tree):
     """Every integrator in turns, along random directions."""

@@ -50,6 +50,7 @@ def test_hessians_of_dynamics_equal_nested_dual_number_derivatives(tree):
         np.testing.assert_array_equal(matrix, matrix.T)
 
 
+@pytest.mark.costly
 @every_moving_type
 def test_hessians_of_dynamics_equal_finite_differences_of_first_derivatives(tree):
     """Every block, in a random direction: to 1e-6 of its size; by q twice the symmetric part."""

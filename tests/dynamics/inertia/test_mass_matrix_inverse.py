@@ -85,6 +85,7 @@ def without_mass(tree, *bodies):
     return replace(tree, bodies=tuple(lightened), frames=tuple(frames))
 
 
+@pytest.mark.slow(every=3)
 def test_massless_last_body_is_refused_by_mass_matrix_inverse_with_its_name():
     for kind in MOVING:
         tree = random_tree(np.random.default_rng(0), 3, types=[kind], shape="chain")

@@ -35,6 +35,7 @@ def test_centres_of_mass_of_robots_equal_the_textbooks(tree):
     check(Direct(tree), Textbook(tree, q, v, a), q, v, a)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["mixed_0", "coupled_0", "mixed_chain", "rerooted_coupled"])
 def test_centres_of_mass_of_subtrees_equal_the_textbooks_in_every_frame_and_axes(name):
     """Every part with every observer, in all axes in turn."""

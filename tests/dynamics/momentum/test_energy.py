@@ -54,6 +54,7 @@ def test_kinetic_energy_includes_armature(tree):
     assert np.all(f.kinetic_energy(q, v, passive=True) > f.kinetic_energy(q, v))
 
 
+@pytest.mark.costly
 @every_moving_tree
 def test_rate_of_energy_equals_joint_and_wrench_power_less_dissipation(tree):
     """d/dt (T + U) = joints + wrenches − dissipated, along the motion of forward dynamics."""

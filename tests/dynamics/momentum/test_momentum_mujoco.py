@@ -19,6 +19,7 @@ ACCEPTED = ("panda", "ur5", "talos", "g1", "solo12", "go2")
 ROBOTS = [*(example for example in EXAMPLES if example.name in ACCEPTED), *SHIPPED]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("example", ROBOTS, ids=str)
 def test_momentum_energies_and_power_equal_mujocos(example):
     robot, oracle = example.robot(), MuJoCo(example)

@@ -7,6 +7,7 @@ and what it does is felt by the numbers of the tree through its ratio.
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from scipy.spatial.transform import Rotation
 
 import linkwork as lw
@@ -78,6 +79,7 @@ def test_passive_forces_of_damping_and_friction_follow_their_stated_laws(tree):
     assert not direct(without_springs(tree)).passive_force(q, v)[0].any()
 
 
+@pytest.mark.costly
 @every_moving_tree
 def test_joint_spring_forces_are_negative_gradients_of_their_energy(tree):
     """Every velocity, by central differences of the energy over a motion at that velocity."""
@@ -165,6 +167,7 @@ def test_armature_is_added_to_the_diagonal_of_the_mass_matrix(tree, f):
     assert np.array_equal(laden, expected)
 
 
+@pytest.mark.costly
 @with_few_functions
 def test_inverse_dynamics_includes_armature_and_passive_forces(tree, f):
     """τ = (M + armature) a + h + g − τ_p, for both laws."""

@@ -33,6 +33,7 @@ def all_are_large(monkeypatch):
     monkeypatch.setattr(semidefinite_solve, "_MANY", 0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("n", [1, 6, 43])
 def test_solutions_with_sparse_factors_equal_numpys(n):
     A, indices = sparse_matrix(n)

@@ -398,7 +398,7 @@ class Derived(NamedTuple):
         return Derived(symbols, directions, weights, [a + b for a, b in zip(forward, reverse, strict=True)])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_derivatives_of_linear_algebra_at_special_matrices_are_exact(case: Case, drawn: Any) -> None:
     """Forward, reverse, and both in turn, of orders 1 to 3, in directions without zeros."""
@@ -431,7 +431,7 @@ DEFINED = [*NORMS, ("qr", linalg.qr), ("svd", linalg.svd), ("svdvals", linalg.sv
 DEFINED += [("eigh", linalg.eigh), ("eigvalsh", linalg.eigvalsh), ("det", linalg.det)]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=9)
 @pytest.mark.parametrize(("name", "function"), DEFINED, ids=[name for name, _ in DEFINED])
 def test_derivatives_of_linear_algebra_are_finite_if_values_are_finite(
     name: str, function: Callable[..., Any], drawn: Any

@@ -26,6 +26,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("n", "m", "how"), CASES)
 def test_solutions_of_quadratic_programs_satisfy_the_kkt_conditions(n, m, how):
     rng = np.random.default_rng(n + 10 * m)
@@ -70,6 +71,7 @@ DERIVED = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("n", "m", "how"), DERIVED)
 def test_derivatives_of_quadratic_programs_equal_finite_differences(n, m, how):
     rng = np.random.default_rng(n)
@@ -142,6 +144,7 @@ def test_solutions_of_small_quadratic_programs_equal_enumeration_of_active_sets(
             np.testing.assert_allclose(solution.x[k], expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow(every=3)
 def test_degenerate_quadratic_programs_are_solved():
     """Many rows through the solution, repeated rows, dependent equations, fixed variables."""
     rng = np.random.default_rng(9)

@@ -91,6 +91,7 @@ def test_derivatives_of_functions_at_special_points_equal_mpmaths(case: Case, dt
     assert not wrong
 
 
+@pytest.mark.costly
 @every_level
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_values_of_functions_at_special_points_equal_mpmaths(level: str, dtype: type) -> None:

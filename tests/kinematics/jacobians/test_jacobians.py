@@ -104,6 +104,7 @@ def test_rates_of_jacobians_equal_dual_number_derivatives(tree):
         assert_close(H @ np.array(v), expected, 1e-12, f"{B} {A}")
 
 
+@pytest.mark.costly
 @every_moving_tree
 def test_rate_of_a_jacobian_is_its_hessian_times_velocity(tree):
     """J̇ = Σ H v, at any velocity and at the unit velocities."""

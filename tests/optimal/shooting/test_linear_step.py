@@ -1,11 +1,13 @@
 """Quadratic forms of linear steps: FᵀV F, unrolled and by large products."""
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.optimal.algorithms.shooting.step_dynamics import LinearStep
 
 
+@pytest.mark.slow(every=3)
 def test_hessians_of_linear_time_steps_equal_numpys_products():
     """Factors with sparse and dense rows, with dense rows only, and small ones."""
     rng = np.random.default_rng(1)

@@ -23,6 +23,7 @@ def moved():
     return STEP * np.tril(np.ones((STEPS, STEPS))) @ np.diag([*np.ones(STEPS - 1), 0.5]) @ V, V
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("solver", ["ilqr", "shooting"])
 def test_shooting_returns_an_infeasibility_certificate_for_a_target_beyond_the_motor(solver):
     mass, effort = 2.0, 3.0
