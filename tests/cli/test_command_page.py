@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 from linkwork.cli.arguments import add_robot
-from linkwork.cli.command_error import EXIT_CODES
 from linkwork.cli.commands import COMMANDS
+from linkwork.cli.output import EXIT_CODES
 from linkwork.cli.parser import CommandParser
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"

@@ -18,7 +18,7 @@ from linkwork import constraints, joints, shapes
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.errors import ModelError, ModelWarning
 from linkwork.formats import loops_text, parse_loops, parse_urdf, urdf_text
-from linkwork.formats.fewest_digits import inertial_values, rpy_of
+from linkwork.formats.written_content import inertial_values, rpy_of
 from linkwork.model.attached_constraints import attached
 from linkwork.model.body import Following, Limits
 from linkwork.model.random_tree import random_inertia, random_pose, random_tree

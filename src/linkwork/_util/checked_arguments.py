@@ -27,7 +27,7 @@ import numpy as np
 from linkwork._util.argument_errors import ABOUT_ARGUMENTS, caller_of, misfit_error, named_error
 from linkwork._util.declared_kinds import STORED, AnyKind, AxesKind, declared, fits, is_quick
 from linkwork._util.lazy_imports import LazyAttribute
-from linkwork._util.unknown_options import unknown_option_error
+from linkwork._util.unknown_names import unknown_option_error
 from linkwork._util.validation import MOST_COUNT, Check, is_integer, optional, seed, shown
 from linkwork.errors import ArgumentError, UnknownNameError
 

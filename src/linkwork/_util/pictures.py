@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypedDict
 
-from linkwork._util.unknown_options import option_hint
+from linkwork._util.unknown_names import option_hint
 from linkwork._util.validation import boolean, integer
 
 __all__ = [

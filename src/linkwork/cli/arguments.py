@@ -16,8 +16,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from linkwork import Robot, load
-from linkwork.cli.command_error import BAD_MODEL, FAILED, USAGE, CommandError
-from linkwork.cli.output import Terminal, as_options, escaped, label, quantity
+from linkwork.cli.output import BAD_MODEL, FAILED, USAGE, CommandError, Terminal, as_options, escaped, label, quantity
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.values import pose_of, positive
 from linkwork.errors import Issue, ModelError, UnknownNameError

@@ -1,18 +1,35 @@
-"""Files that commands read and write beside the robot's: scenes, results and figures."""
+"""Files that commands read and write beside the robot's: scenes and objects, results and figures."""
 
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from linkwork import Robot, load_scene
 from linkwork._util.file_access import kind_of_file, replaced
-from linkwork.cli.command_error import FAILED, USAGE, CommandError
-from linkwork.cli.output import escaped
+from linkwork.cli.arguments import log_issues
+from linkwork.cli.output import FAILED, USAGE, CommandError, Terminal, escaped
+from linkwork.collision import SceneSetup
+from linkwork.errors import ModelError, ModelWarning
 
-__all__ = ["PICTURES", "Writers", "add_files", "check_files", "check_tools", "pictures", "write_files", "written_lines"]
+__all__ = [
+    "PICTURES",
+    "Writers",
+    "add_files",
+    "add_scene",
+    "check_files",
+    "check_tools",
+    "pictures",
+    "scene_setup",
+    "setup_of",
+    "write_files",
+    "written_lines",
+]
 
 PICTURES = (".html", ".glb", ".png", ".mp4")  # pages, models, pictures and films of ``show``
 _DRAWN = (".png", ".mp4")  # by a browser
@@ -113,3 +130,43 @@ def write_files(arguments: argparse.Namespace, writers: Writers, draw: Callable[
     except (TypeError, ValueError) as error:  # an unknown image format, or joints that a message of ROS does not have
         raise CommandError(USAGE, escaped(str(error))) from error
     return writer is not None
+
+
+def add_scene(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the scene around the robot."""
+    parser.add_argument(
+        "--scene", metavar="FILE", help="a file of obstacles: YAML, JSON, or MoveIt's text format (.scene)"
+    )
+
+
+def scene_setup(arguments: argparse.Namespace, robot: Robot, terminal: Terminal) -> SceneSetup | None:
+    """Return the robot with the objects of the file of ``--scene``, and its obstacles; None without the option.
+
+    Warnings about the file are logged, but not with ``--json``.  Raises CommandError.
+    """
+    if arguments.scene is None:
+        return None
+    setup = setup_of(arguments.scene, robot, arguments)
+    if not arguments.json:
+        log_issues(setup.scene.issues, terminal)
+    return setup
+
+
+def setup_of(file: str, robot: Robot | None, arguments: argparse.Namespace, code: int = USAGE) -> SceneSetup:
+    """Return the content of a scene's file.  Without a robot it has the obstacles only.  Raises CommandError."""
+    options = {"package_dirs": arguments.package_dirs, "trusted": arguments.trusted}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            if robot is None:
+                return SceneSetup(None, load_scene(file, **options))
+            return load_scene(file, robot, **options)
+    except ModelError as error:
+        hint = "name the robot after the scene's file"
+        issues = [replace(issue, hint=hint) if issue.code == "ROBOT_NEEDED" else issue for issue in error.issues]
+        raise CommandError(code, str(ModelError(issues)), issues) from error
+    except OSError as error:
+        name = escaped(str(error.filename or file))
+        raise CommandError(code, f"cannot read {name}: {error.strerror or error}") from error
+    except (ImportError, TypeError, ValueError) as error:
+        raise CommandError(code, escaped(str(error))) from error

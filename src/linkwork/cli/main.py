@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from linkwork import __version__
 from linkwork._util.messages import nearest
-from linkwork.cli.command_error import (
+from linkwork.cli.commands import COMMANDS, OTHER_NAMES
+from linkwork.cli.output import (
     BAD_MODEL,
     EXIT_CODES,
     FAILED,
@@ -21,11 +22,13 @@ from linkwork.cli.command_error import (
     NO_READER,
     USAGE,
     CommandError,
+    Stream,
+    Terminal,
     UsageExit,
+    as_options,
+    escaped,
     issue_data,
 )
-from linkwork.cli.commands import COMMANDS, OTHER_NAMES
-from linkwork.cli.output import Stream, Terminal, as_options, escaped
 from linkwork.cli.parser import CommandParser
 from linkwork.errors import (
     CacheWarning,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from linkwork._util.messages import did_you_mean, escaped
-from linkwork.cli.command_error import UsageExit
+from linkwork.cli.output import UsageExit
 
 __all__ = ["DEGREES", "FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
 

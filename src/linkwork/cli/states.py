@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, __version__
-from linkwork.cli.command_error import USAGE, CommandError
-from linkwork.cli.output import Terminal, escaped, label, number, table
+from linkwork.cli.output import USAGE, CommandError, Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.values import configuration_of
 from linkwork.errors import UnknownNameError

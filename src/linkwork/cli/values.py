@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, pose
-from linkwork.cli.command_error import USAGE, CommandError
-from linkwork.cli.output import escaped
+from linkwork.cli.output import USAGE, CommandError, escaped
 from linkwork.cli.parser import DEGREES, NUMERIC
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.formats import Budget

@@ -141,7 +141,7 @@ FORMATS: tuple[Format, ...] = (
 
 describe_mujoco = ImportedFunction("linkwork.formats.mjcf.mjcf_reader.describe_model")
 """The reader of compiled models of MuJoCo."""
-mujoco_sensors = ImportedFunction("linkwork.formats.mjcf.sensor_list.listed_sensors")
+mujoco_sensors = ImportedFunction("linkwork.formats.mjcf.further_content.listed_sensors")
 """The reader of their sensors."""
 
 FOREIGN_ROOTS = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork._util.foreign_names import ROBOT
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import letters
-from linkwork._util.unknown_options import foreign_hint
+from linkwork._util.unknown_names import foreign_hint
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.owners import KernelOwner
 from linkwork.model.function_spec import LOADS, FunctionSpec, Option, Output

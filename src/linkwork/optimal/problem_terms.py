@@ -11,7 +11,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.foreign_names import FEATURES
 from linkwork._util.messages import nearest
-from linkwork._util.unknown_options import foreign_hint
+from linkwork._util.unknown_names import foreign_hint
 from linkwork._util.validation import finite_array, floats
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.ik.tasks.task import Task

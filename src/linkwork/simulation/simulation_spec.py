@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork._util.foreign_names import RECORDS
 from linkwork._util.messages import letters
-from linkwork._util.unknown_options import foreign_hint
+from linkwork._util.unknown_names import foreign_hint
 from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.kernels.robot_base import RobotBase

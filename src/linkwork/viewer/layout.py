@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.pictures import OUTPUT_ARGUMENTS, own_arguments
-from linkwork._util.unknown_options import option_hint
+from linkwork._util.unknown_names import option_hint
 from linkwork._util.validation import integer, name, optional, positive
 from linkwork.viewer.bounds import document_bounds
 from linkwork.viewer.document import PATH_AXIS, Actor, Part, Prop, SceneDocument, Surface, Text

@@ -14,9 +14,8 @@ import numpy as np
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
-from linkwork.cli.command_error import issue_data
 from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
-from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
+from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, issue_data, label, number, quantity
 from linkwork.mechanisms import Mobility
 from linkwork.model import constraint_rows
 

@@ -23,9 +23,8 @@ from linkwork.cli.arguments import (
     robot_of,
     with_meshes,
 )
-from linkwork.cli.command_error import issue_data
-from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
-from linkwork.cli.scenes import setup_of
+from linkwork.cli.files import setup_of
+from linkwork.cli.output import Terminal, escaped, issue_data, label, number, quantity, table
 from linkwork.cli.states import add_configuration, required_q
 from linkwork.collision import Obstacle, SceneSetup
 

@@ -11,9 +11,8 @@ from importlib import import_module
 from io import StringIO
 
 from linkwork import Robot, robots
-from linkwork.cli.command_error import CommandError
 from linkwork.cli.commands import COMMANDS
-from linkwork.cli.output import Stream, Terminal
+from linkwork.cli.output import CommandError, Stream, Terminal
 from linkwork.cli.parser import CommandParser
 
 __all__ = ["add_arguments", "names_on_line", "run"]

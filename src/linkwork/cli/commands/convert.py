@@ -14,8 +14,7 @@ from typing import Any
 from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, log_issues, read_robot, robot_of
-from linkwork.cli.command_error import issue_data
-from linkwork.cli.output import Terminal, columns_of, escaped, label, quantity
+from linkwork.cli.output import Terminal, columns_of, escaped, issue_data, label, quantity
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import find_format
 from linkwork.formats.description import describe

@@ -16,8 +16,8 @@ import numpy as np
 from linkwork import Robot, Scene, __version__
 from linkwork._util.progress import ProgressBar
 from linkwork.cli.arguments import BAD_MODEL, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
+from linkwork.cli.files import add_scene, scene_setup
 from linkwork.cli.output import Terminal, escaped, label, quantity, table
-from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.states import add_configuration, configuration_data, required_q
 from linkwork.cli.values import from_zero, positive
 

@@ -12,9 +12,19 @@ import numpy as np
 
 from linkwork import Actuator, Joint, Robot, __version__
 from linkwork.cli.arguments import add_json, add_robot, floats, robot_of
-from linkwork.cli.command_error import issue_data
 from linkwork.cli.commands.check import CONSTRAINTS, mobility_data, mobility_lines
-from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, number_list, quantity
+from linkwork.cli.output import (
+    Terminal,
+    columns_of,
+    escaped,
+    finite,
+    folded,
+    issue_data,
+    label,
+    number,
+    number_list,
+    quantity,
+)
 from linkwork.constraints import Constraint
 from linkwork.formats.description import NamedState
 from linkwork.model import (

@@ -20,10 +20,18 @@ from linkwork.cli.arguments import (
     robot_of,
     with_meshes,
 )
-from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files, written_lines
+from linkwork.cli.files import (
+    PICTURES,
+    add_files,
+    add_scene,
+    check_files,
+    pictures,
+    scene_setup,
+    write_files,
+    written_lines,
+)
 from linkwork.cli.output import Terminal, as_options, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
-from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.values import add_limits, configuration_of, from_zero, limits_of, number_from, pose_of
 from linkwork.collision import SceneSetup
 from linkwork.errors import UnknownNameError

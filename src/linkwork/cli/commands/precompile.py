@@ -11,8 +11,8 @@ from typing import Any
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
+from linkwork.cli.files import add_scene, scene_setup
 from linkwork.cli.output import Terminal, escaped, label, number, quantity
-from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.kernels import Cache, cache_location
 
 __all__ = ["add_arguments", "run"]

@@ -14,9 +14,8 @@ from typing import Any
 from linkwork import Robot, Scene, __version__, motion, simulation, workspace
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
-from linkwork.cli.files import check_tools
+from linkwork.cli.files import add_scene, check_tools, scene_setup
 from linkwork.cli.output import Terminal, escaped, label
-from linkwork.cli.scenes import add_scene, scene_setup
 from linkwork.cli.states import add_configuration, named_or_listed
 from linkwork.cli.values import from_zero, number_from
 from linkwork.viewer.figures.robot_figures import frames_to_draw

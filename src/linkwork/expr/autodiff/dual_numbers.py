@@ -18,9 +18,8 @@ from typing import Any
 from linkwork.expr.autodiff.masked_terms import chosen, negated, push_forward, scaled, summed
 from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.literals import whole_power
 from linkwork.expr.scalar.multi_result import Forward
-from linkwork.expr.scalar.operations import BY_METHOD, Operation
+from linkwork.expr.scalar.operations import BY_METHOD, Operation, whole_power
 
 __all__ = ["Dual", "is_same", "order_of", "parts", "seeded", "value_of"]
 

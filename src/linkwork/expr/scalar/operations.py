@@ -12,6 +12,7 @@ precedence determines the type.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
@@ -21,8 +22,22 @@ import numpy as np
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.validation import is_masked, is_symbol, shown
 from linkwork.errors import ArgumentError
+from linkwork.expr.scalar.float_limits import MODERATE, in_float32
 
-__all__ = ["BY_METHOD", "BY_NAME", "Lowering", "Operation", "add", "apply", "operation", "remove"]
+__all__ = [
+    "BY_METHOD",
+    "BY_NAME",
+    "Lowering",
+    "Operation",
+    "add",
+    "apply",
+    "are_same",
+    "is_moderate",
+    "number_of",
+    "operation",
+    "remove",
+    "whole_power",
+]
 
 _SYMBOL = 1  # precedence of symbols, which are scalars; components of dual numbers may be arrays
 
@@ -274,3 +289,39 @@ def _foreign(operation: Operation, chosen: Any, arguments: Sequence[Any]) -> Any
         counterpart = operation.casadi
         return (getattr(casadi, counterpart) if isinstance(counterpart, str) else counterpart)(*arguments)
     raise TypeError(f"{operation.name}: expected a scalar type known to linkwork, got {type(chosen).__name__!r}")
+
+
+def number_of(x: Any) -> float | None:
+    """Return ``x`` as a float, or None if it is not a number (an array, another library's scalar)."""
+    if x.__class__ is float:
+        return x
+    if isinstance(x, (int, float)):
+        return float(x)
+    if getattr(x, "ndim", None) == 0 and hasattr(x, "dtype") and x.dtype.kind in "fiub":
+        return float(x)
+    return None
+
+
+def is_moderate(number: float) -> bool:
+    """Return True for a number that is equal in all float types, and far from the ends of their range."""
+    return 1.0 / MODERATE <= abs(number) <= MODERATE and in_float32(number) == number
+
+
+def are_same(a: float, b: float) -> bool:
+    """Return True for equal numbers with the same sign, which tells 0.0 from -0.0."""
+    return a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
+
+
+def whole_power(x: Any, n: int) -> Any:
+    """Return xⁿ by repeated squaring."""
+    if n < 0:
+        return 1.0 / whole_power(x, -n)
+    result: Any = 1.0
+    square: Any = x
+    while n:
+        if n & 1:
+            result = square * result
+        n >>= 1
+        if n:
+            square = square * square
+    return result

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.expr.scalar import functions as f
-from linkwork.expr.scalar.literals import are_same, is_moderate, number_of, whole_power
 from linkwork.expr.scalar.multi_result import PART, MultiResult
-from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation
+from linkwork.expr.scalar.operations import BY_METHOD, BY_NAME, Operation, are_same, is_moderate, number_of, whole_power
 from linkwork.expr.scalar.symbol_methods import SymbolMethods
 
 __all__ = ["Graph", "Symbol"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from linkwork._util.messages import quoted
 from linkwork.formats.description import LinkDescription
-from linkwork.formats.fewest_digits import inertial_values
 from linkwork.formats.unique_names import Names
-from linkwork.formats.written_content import MeshFolder, WritingLog, report_shape, simple_geometries
+from linkwork.formats.written_content import MeshFolder, WritingLog, inertial_values, report_shape, simple_geometries
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.shapes import (
     Box,

@@ -27,8 +27,7 @@ from linkwork.formats.description import (
     describe,
 )
 from linkwork.formats.sdf.sdf_link_contents import LinkContents, add_pose
-from linkwork.formats.sdf.written_axes import add_axes, type_of
-from linkwork.formats.sdf.written_loops import ROOT, LoopWriter
+from linkwork.formats.sdf.written_joints import ROOT, LoopWriter, add_axes, type_of
 from linkwork.formats.simple_joints import chain_of, has_part, split_joint, with_quaternions
 from linkwork.formats.unique_names import Names
 from linkwork.formats.written_content import MeshFolder, WritingLog, is_own, report_attachments, report_mesh_names

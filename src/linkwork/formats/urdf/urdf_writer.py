@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from linkwork._util.messages import listed, quoted
 from linkwork.constraints import LoopJoint
-from linkwork.formats.fewest_digits import inertial_values
 from linkwork.formats.simple_joints import (
     IMMOBILE,
     chain_of,
@@ -31,6 +30,7 @@ from linkwork.formats.urdf.written_joints import JointElements, add_origin, has_
 from linkwork.formats.written_content import (
     MeshFolder,
     WritingLog,
+    inertial_values,
     is_at_bounds,
     report_attachments,
     report_mesh_names,

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from linkwork._util.messages import listed
 from linkwork.constraints import LoopJoint
-from linkwork.formats.fewest_digits import rotation_error, rpy_of
 from linkwork.formats.simple_joints import own_ends
-from linkwork.formats.written_content import WritingLog
+from linkwork.formats.written_content import WritingLog, rotation_error, rpy_of
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.joints import Fixed, Planar, Prismatic, Revolute, Spherical, UnboundedRevolute
 from linkwork.model.body import FRICTION_VELOCITY, Drive

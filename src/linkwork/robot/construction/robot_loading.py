@@ -17,7 +17,7 @@ from linkwork._util.file_access import LOOPS, Budget, similar_files
 from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import escaped, nearest
-from linkwork._util.unknown_options import option_hint
+from linkwork._util.unknown_names import option_hint
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import shown
 from linkwork.errors import Findings, ModelWarning, UnknownNameError

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.formats.description import mass_properties, moments_possible
-from linkwork.formats.mjcf.writing.joint_coordinates import JointMap
 from linkwork.formats.mjcf.writing.joint_elements import (
     BALL,
     FREE,
+    JointMap,
     Part,
     keeps_coordinates,
     mujoco_parts,

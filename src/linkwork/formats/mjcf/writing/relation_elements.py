@@ -23,8 +23,7 @@ from linkwork.constraints import (
 )
 from linkwork.force_elements import SpringDamper
 from linkwork.formats.description import Actuator, NamedState
-from linkwork.formats.mjcf.writing.joint_coordinates import JointMap, qpos_of, qvel_of
-from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE, Part
+from linkwork.formats.mjcf.writing.joint_elements import BALL, FREE, JointMap, Part, qpos_of, qvel_of
 from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, bounds
 from linkwork.formats.written_content import is_own
 from linkwork.formats.xml_text import number_list_text, number_text
