@@ -210,7 +210,7 @@ print({"pose", "plan", "frames"} <= {*dir(robot)}, str(robot)[:5], method(q).sha
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_robot_methods_can_be_replaced_and_inherited_before_their_first_access() -> None:
     assert printed(REPLACED).split("\n") == [
         *("1 True True", "7.0 True", "True (6, 2) True", "True True", "True True False", "True world (2, 2)", "")
@@ -241,7 +241,7 @@ UNNEEDED = {
 }
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_pose_computed_with_cached_code_imports_few_modules(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
     for _ in range(2):
@@ -251,7 +251,7 @@ def test_pose_computed_with_cached_code_imports_few_modules(tmp_path: Path) -> N
     assert len(names) <= 185
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_robots_and_results_can_be_unpickled_in_a_new_process() -> None:
     robot = lw.load("double_pendulum")
     solution = robot.inverse_kinematics(robot.pose([0.3, 0.4], "tip"), "tip")
@@ -260,7 +260,7 @@ def test_robots_and_results_can_be_unpickled_in_a_new_process() -> None:
     assert printed(code, pickle.dumps(values).hex()).split() == ["Robot", "IKResult", "Status", "Scene"]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_trajectory_problem_can_construct_its_controller_in_a_new_process() -> None:
     code = """
 import linkwork as lw
@@ -294,7 +294,7 @@ print(wrong)
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_several_threads_may_access_lazy_names_for_the_first_time() -> None:
     names = ("control.PD", "Robot.plan", "expr.linalg.solve", "Robot.pose", "TrajectoryProblem", "motion.spline")
     assert printed(THREADS, *names, "constraints.Gear", "ik.check_task", "Scene", "joints.ALL").strip() == "[]"

@@ -107,7 +107,7 @@ def files(folder):
     return {file.name: file.stat().st_size for file in folder.iterdir()}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize(
     "subject", [paths, inverse_kinematics, optimal_motion, contact, files], ids=lambda x: x.__name__
 )

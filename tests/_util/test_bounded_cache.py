@@ -78,7 +78,7 @@ def test_bounded_cache_can_be_filled_and_read_by_several_threads() -> None:
     assert len(cache) == 16
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_several_threads_can_measure_distances_to_different_scenes() -> None:
     robot = lw.load("arm6")
     q, table = robot.neutral(), lw.Scene().with_box("table", (1.0, 1.0, 0.1), (0.5, 0.0, -0.4))

@@ -128,7 +128,7 @@ def loaded(load: Callable[[Path], Any], path: Path) -> tuple[Any, str | None]:
         return None, str(error)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.filterwarnings("ignore")
 def test_saved_file_with_damaged_bytes_is_refused_or_read_completely(tmp_path: Path, drawn: Any) -> None:
     rng = np.random.default_rng(SEED)

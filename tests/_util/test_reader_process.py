@@ -204,7 +204,7 @@ def test_reader_process_has_the_callers_working_directory_and_environment_variab
     assert call("surroundings").data == [os.path.realpath(tmp_path), None, "1"]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.skipif(sys.platform != "linux", reason="it stops a program by a signal")
 def test_idle_reader_process_that_was_killed_or_stopped_is_replaced(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (signal.SIGKILL, signal.SIGSTOP):
@@ -222,7 +222,7 @@ def test_idle_reader_process_that_was_killed_or_stopped_is_replaced(call: Any, m
             assert call("remember", data=b"x" * (1 << 20)).data[2] != program
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_errors_and_crashes_of_the_reader_process_are_errors_of_the_file_read(call: Any) -> None:
     with pytest.raises(ReaderError, match=r"^a wrong file$") as caught:
         call("wrong")
@@ -236,7 +236,7 @@ def test_errors_and_crashes_of_the_reader_process_are_errors_of_the_file_read(ca
         call("objects")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems start a program for each request")
 def test_concurrent_requests_to_reader_processes_do_not_affect_each_other(call: Any) -> None:
     """Two programs have separate processes, and a crash ends the program that owns the process."""
@@ -247,7 +247,7 @@ def test_concurrent_requests_to_reader_processes_do_not_affect_each_other(call: 
     assert call("remember").data[2] != program
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.skipif(sys.platform == "win32", reason="processes of Windows have a limit of time alone")
 def test_reader_process_ends_at_its_limits_of_memory_and_output(call: Any) -> None:
     with pytest.raises(ReaderEnded, match=r"more than 104857600 bytes of memory; .*max_memory="):
@@ -256,7 +256,7 @@ def test_reader_process_ends_at_its_limits_of_memory_and_output(call: Any) -> No
         call("long")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_reader_process_ends_at_its_limit_of_time(call: Any) -> None:
     short = replace(BUDGET, max_seconds=0.5)
     for task in ("endless", "asleep"):

@@ -110,7 +110,7 @@ def test_unknown_keyword_arguments_are_refused_with_the_nearest_existing_name() 
         assert len(traceback.extract_tb(caught.value.__traceback__)) <= 6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_unknown_keyword_arguments_are_refused_by_functions_that_forward_options() -> None:
     plan = ARM.plan(Q, Q + 0.1)
     with pytest.raises(TypeError, match=r"^PlanResult.timed: no option named 'vmax'; use velocity$"):

@@ -169,7 +169,7 @@ def test_growth_benchmark_measures_robots_of_many_bodies():
     assert row.met and row.target_shown == "<= 2 s"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_growth_benchmark_measures_derivatives_of_robots_of_many_bodies():
     names = ("vjp of inverse_dynamics", "inverse_dynamics_derivatives")
     result = large_robots(TINY.effort, ("chain 4",), ("straight", "outlined"), names, batch=5)
@@ -197,7 +197,7 @@ def test_growth_benchmark_fits_exponents_of_cost_over_the_count_of_bodies():
     assert fitted(dynamics_result[:1]) == []
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_growth_benchmark_prints_the_fitted_exponents(monkeypatch, tmp_path, capsys):
     result = large_robots(TINY.effort, ("chain 20", "chain 24"), functions=("forward_kinematics",), batch=5)
     monkeypatch.setattr(growth_command, "grown", lambda effort, quick: result)
@@ -322,7 +322,7 @@ def test_benchmark_command_skips_robots_that_are_not_installed(monkeypatch, tmp_
     assert "left out: " in capsys.readouterr().err
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_startup_benchmark_measures_import_and_first_answer_in_a_new_process():
     startup = measure_startup(1)
     assert 0 < startup.import_seconds < startup.first_answer_seconds

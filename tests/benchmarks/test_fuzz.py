@@ -144,7 +144,7 @@ def test_fuzzer_matches_an_error_message_to_the_exact_function_and_argument() ->
     assert not called("joint 'elbow': child: expected a link", ("link_torque",))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_equivalent_forms_of_valid_arguments_are_accepted_by_public_functions() -> None:
     """Sample of `python -m benchmarks.fuzz.callable_forms`: names in arrays, integers and truth values of NumPy."""
     quick = ("Belt", "Encoder", "Event", "PointCloud", "PoseTask", "ProfileFunction", "Scene.only", "ClearanceTask")

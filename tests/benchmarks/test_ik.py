@@ -48,7 +48,7 @@ def test_extracted_benchmark_arm_has_the_kinematics_of_the_whole_robot():
     assert "side" not in turning().text and turning().n == 3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_benchmark_recognises_unreachable_poses() -> None:
     result = out_of_reach(ARM, Linkwork(ARM), Size(far=2, restarts=5))
     assert result.far == result.claimed == result.near == 2 <= result.total
@@ -57,7 +57,7 @@ def test_ik_benchmark_recognises_unreachable_poses() -> None:
         status_of("OUT_OF_REACH")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_benchmark_arms_have_the_kinematics_of_pinocchio():
     for arm in ARMS.values():
         try:

@@ -22,7 +22,7 @@ def test_optimal_benchmark_pages_have_all_their_sections():
         assert page.count("| a measure | 1 | - |") == len(parts)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_benchmark_finds_the_same_path_with_casadi():
     pytest.importorskip("casadi")
     robot = lw.load("arm7")

@@ -7,7 +7,7 @@ import linkwork as lw
 from linkwork.cli.function_timings import Effort
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_benchmarked_functions_with_symbolic_parameters_never_need_fewer_operations():
     robot = lw.load("double_pendulum")
     result = costs("double_pendulum", robot, Effort(rounds=1, at_least=0.0), size=2)

@@ -42,7 +42,7 @@ def test_benchmarks_compare_statuses_with_enum_members_instead_of_strings() -> N
             assert not match, f"{path.name}: compare with members of Status, not with {match}, of which {words & match}"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_benchmark_program_that_prints_no_rows_exits_with_an_error() -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", *arguments]

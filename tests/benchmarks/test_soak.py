@@ -43,7 +43,7 @@ def test_soak_run_finds_random_kernels_with_loops_equal_to_the_reference(
     assert {"loop", "call", "take"} <= set(tally.by["control"])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_compiler_passes_preserve_results_of_random_programs_with_loops() -> None:
     compared = 0
     for case in range(30):
@@ -87,7 +87,7 @@ def test_reference_of_the_soak_run_equals_the_interpreter_for_exact_operations()
     assert result >= 8  # those without transcendental functions, at least
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_soak_run_detects_and_reports_wrong_machine_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -151,7 +151,7 @@ def test_cache_clear_does_not_touch_a_directory_writable_by_others(linkwork, cac
     assert len(cache.entries()) == 3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_warnings_of_cache_commands_do_not_quote_source_lines(process, tmp_path):
     ran = process("cache", "info", LINKWORK_CACHE=str(tmp_path), LINKWORK_CACHE_SIZE="many")
     assert ran.returncode == 0

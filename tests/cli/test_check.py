@@ -48,7 +48,7 @@ def test_info_lists_the_constraints_of_a_robot_with_loops(linkwork):
     assert "degrees of freedom of velocity" not in linkwork("info", "double_pendulum").out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_check_fails_for_a_mechanism_that_cannot_be_assembled(linkwork, urdf, tmp_path):
     loops = tmp_path / "loops.json"
     loops.write_text(json.dumps(PIN), encoding="utf-8")

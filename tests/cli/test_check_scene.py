@@ -77,7 +77,7 @@ def test_check_scene_command_checks_a_scene_without_a_robot(linkwork, scene):
     assert linkwork("check-scene", str(scene.with_name("none.yaml"))).code == 3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_and_distances_commands_use_the_objects_pairs_and_margins_of_a_scene(linkwork, scene):
     arm = lw.load("arm7")
     setup = lw.load_scene(scene, arm)

@@ -70,7 +70,7 @@ def test_names_of_the_robot_on_the_line_complete_options_that_take_names(linkwor
     assert names(f"linkwork pose {tmp_path / 'robot.xacro'} --xacro --frame ") == []
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_names_of_files_are_never_run_by_the_shell(script, tmp_path):
     installed("bash")
     path = script("bash")
@@ -148,7 +148,7 @@ def test_interactive_shells_complete_commands_options_values_and_files(shell, sc
         assert expected in shown, (line, shown)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_fish_completes_commands_options_values_and_files(script, tmp_path):
     installed("fish")
     path = script("fish")

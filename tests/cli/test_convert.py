@@ -63,7 +63,7 @@ def test_convert_rejects_lossy_conversions_with_strict_and_existing_files(linkwo
     assert linkwork("convert", "nosuch", str(out)).code == 3 and not out.exists()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_convert_writes_every_format_and_each_file_is_read_as_the_same_mechanism(linkwork, tmp_path):
     """Each writer of `Robot` writes a file that is read as the same mechanism; JSON keeps all content."""
     read = {suffix for entry in FORMATS for suffix in entry.suffixes} | {".xml"}
@@ -77,7 +77,7 @@ def test_convert_writes_every_format_and_each_file_is_read_as_the_same_mechanism
             assert ran.code == (1 if groups else 0) and (suffix != ".json" or not groups)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_convert_verifies_written_files_with_the_required_load_options(linkwork, tmp_path):
     for number, (name, suffix, options) in enumerate(
         (

@@ -78,7 +78,7 @@ def test_bench_prints_the_times_of_the_robots_functions(linkwork):
     assert "batch of 16 [ns/state]" in text.out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bench_measures_robots_with_coupled_joints(linkwork):
     ran = linkwork("bench", "arm7_gripper", "--mimic", "coupled", "--batch", "4", "--json")
     assert ran.code == 0, ran.err

@@ -166,7 +166,7 @@ def test_info_accepts_a_robot_of_a_single_link(linkwork, urdf):
     assert "0 moving joints" in ran.out and "1 link," in ran.out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_info_shortens_long_chains_and_long_names(linkwork, urdf):
     count = 5000
     links = "".join(f'<link name="l{i}"/>' for i in range(count)) + f'<link name="{"x" * 100_000}"/>'

@@ -98,7 +98,7 @@ class TestUsage:
         assert ran.out == ""
         assert "usage: linkwork" in ran.err
 
-    @pytest.mark.slow(every=3)
+    @pytest.mark.slow(every=5)
     def test_number_with_a_decimal_comma_in_an_option_gives_an_explaining_error(self, linkwork):
         """Decimal commas are refused, negative numbers read in every notation (argparse takes some for options)."""
         several = [("plan", "--start"), ("plan", "--goal"), ("plan", "--pose", "tool"), ("view", "--q")]
@@ -305,7 +305,7 @@ class TestBadRobots:
         assert ran.err.startswith(f"linkwork: error: {path}:1:")
         assert "UNKNOWN_LINK" in ran.err and "'b'" in ran.err
 
-    @pytest.mark.slow(every=3)
+    @pytest.mark.slow(every=5)
     def test_command_prints_no_traceback_for_a_bad_robot_file(self, process, urdf):
         ran = process("info", urdf(NO_LINK))
         assert ran.returncode == 3
@@ -358,7 +358,7 @@ class TestBadRobots:
         ran = linkwork("info", path, "--strict")
         assert (ran.code, ran.out) == (3, "")
 
-    @pytest.mark.slow(every=3)
+    @pytest.mark.slow(every=5)
     def test_every_command_that_reads_a_robot_file_accepts_the_options_of_load(self, linkwork, urdf):
         """Every command that reads a file takes the options of `linkwork.load`."""
         ran = linkwork("info", "arm7_gripper", "--mimic", "ignore", "--json")
@@ -415,7 +415,7 @@ class TestStreams:
         assert ran.err.startswith(f"linkwork: warning: {path}:1:")
         assert "linkwork:" not in ran.out
 
-    @pytest.mark.slow(every=3)
+    @pytest.mark.slow(every=5)
     @posix
     def test_command_exits_without_an_error_if_its_output_pipe_is_closed(self):
         command = [sys.executable, "-m", "linkwork", "info", "humanoid"]
@@ -424,7 +424,7 @@ class TestStreams:
             assert ran.stderr.read() == b""
         assert ran.returncode == 141
 
-    @pytest.mark.slow(every=3)
+    @pytest.mark.slow(every=5)
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
     def test_command_reports_that_the_disk_of_its_output_is_full(self):
         with open("/dev/full", "wb") as full:

@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.workspace import WorkspaceMap
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_map_command_prints_and_writes_the_workspace_map(linkwork, tmp_path):
     path = tmp_path / "map.npz"
     common = ("map", "arm7", "--frame", "hand", "--samples", "2e3", "--voxel-size", "0.2", "--workers", "1")

@@ -45,7 +45,7 @@ def test_pose_and_jacobian_commands_print_the_values_of_the_python_methods(linkw
     np.testing.assert_array_equal(result["center_of_mass"], robot.center_of_mass(q))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_command_reaches_poses_and_positions(linkwork):
     robot = lw.load("arm6")
     target = lw.pose([0.3, 0.1, 0.4], rpy=[0.1, 0.2, 0.3])
@@ -62,7 +62,7 @@ def test_ik_command_reaches_poses_and_positions(linkwork):
     assert ran.code == 1 and not data["success"] and "Move the target" in data["message"]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distances_command_at_one_configuration_prints_the_values_of_python(linkwork, urdf, tmp_path):
     file = urdf(
         '<robot name="ball"><link name="base"/><link name="arm"><collision><origin xyz="1 0 0"/>'
@@ -100,7 +100,7 @@ def test_commands_read_a_robot_from_standard_input(linkwork, monkeypatch):
     assert data["file"] == "standard input" and {x["file"] for x in data["repairs"]} == {"standard input"}, ran.out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_commands_warn_of_a_configuration_that_violates_loop_constraints(linkwork):
     robot = lw.load("fourbar")
     options = ("fourbar", "--frame", robot.frames[-1], "--json")

@@ -18,7 +18,7 @@ ARM = lw.load("arm6")
 BEGIN = {".html": b"<!DOCTYPE html>", ".glb": b"glTF", ".png": b"\x89PNG"}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_command_writes_its_path_in_every_format(linkwork, tmp_path):
     goal = ("--goal", "0.3", "0.3", "0.3", "0", "0", "0")
     expected = ARM.plan(np.zeros(6), [[0.3, 0.3, 0.3, 0, 0, 0]])
@@ -87,7 +87,7 @@ def test_ik_command_writes_its_configuration_in_every_format(linkwork, tmp_path)
     assert "ends in .json, .csv, .npz, .html, .glb or .png" in linkwork("ik", "arm6", *options, "--output", "q.txt").err
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_map_command_writes_voxels_and_html_pages(linkwork, tmp_path):
     common = ("map", "double_pendulum", "--frame", "tip", "--samples", "2000", "--voxel-size", "0.2", "--workers", "1")
     for ending in (".csv", ".html", ".npz"):

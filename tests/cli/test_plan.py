@@ -28,7 +28,7 @@ def files(tmp_path, urdf):
     return urdf(ARM), str(scene), obstacles
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_command_starts_at_the_middle_of_joint_limits_that_exclude_zero(linkwork, urdf, files):
     file = urdf(ARM.replace('lower="-2.5"', 'lower="0.5"'), "bent.urdf")
     data = json.loads(linkwork("plan", file, "--scene", files[1], "--goal", "j=0.5", "--json").out)
@@ -50,7 +50,7 @@ def test_plan_command_locks_joints_where_they_start(linkwork, files):
         assert ran.code == 2 and message in ran.err
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_command_prints_and_writes_the_robots_path(linkwork, files, tmp_path):
     file, scene, obstacles = files
     robot = lw.load(file)
@@ -95,7 +95,7 @@ def test_plan_command_prints_and_writes_the_robots_path(linkwork, files, tmp_pat
     assert "proved collision-free" in ran.out and "planning" not in ran.out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_command_accepts_poses_configurations_and_several_goals(linkwork, files):
     """A pose, several goals, sampled edges, and one that cannot be."""
     file, scene, _ = files
@@ -121,7 +121,7 @@ def test_plan_command_accepts_poses_configurations_and_several_goals(linkwork, f
     assert ran.code == 1 and "goal_in_collision" in ran.out and "'post'" in ran.out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_command_writes_a_picture(linkwork, files, tmp_path):
     pytest.importorskip("matplotlib")
     file, scene, _ = files
@@ -179,7 +179,7 @@ def test_plan_command_reports_wrong_usage(linkwork, files, tmp_path, urdf):
     assert output_file.read_text(encoding="utf-8").startswith("length,")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_command_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_path, urdf):
     trimesh = pytest.importorskip("trimesh")
     _, scene, obstacles = files

@@ -17,7 +17,7 @@ ixz="0" iyz="0"/></inertial></link>
 <limit lower="-3" upper="3" effort="50" velocity="2"/></joint></robot>"""
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulate_command_prints_and_writes_the_robots_motion(linkwork, urdf, tmp_path):
     file, output, picture = urdf(ARM), tmp_path / "run.npz", tmp_path / "run.svg"
     robot = lw.load(file)
@@ -38,7 +38,7 @@ def test_simulate_command_prints_and_writes_the_robots_motion(linkwork, urdf, tm
     assert f"{regulated.q[-1, 0]:.4f}" in ran.out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulate_command_with_a_controller_reports_the_remaining_distance_to_the_target(linkwork):
     """Default gains suit light joints with friction, and the output states the remaining distance."""
     move = ("simulate", "arm6", "--target-q", *"111000", "--record-every", "100")

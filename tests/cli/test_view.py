@@ -18,7 +18,7 @@ from linkwork.viewer import pictures
 from linkwork.viewer.live import page_state
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_view_command_serves_its_page_until_the_browser_window_is_closed(linkwork, monkeypatch, tmp_path):
     pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
@@ -110,7 +110,7 @@ def test_view_command_names_the_missing_extra(linkwork, monkeypatch):
     assert ran.code == 1 and 'pip install "linkwork[viewer]"' in ran.err
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_importing_linkwork_does_not_import_viser():
     names = ("viser", "trimesh", "PIL", "playwright")
     script = f"import sys, linkwork; linkwork.load('arm7'); print([n for n in {names} if n in sys.modules])"

@@ -29,7 +29,7 @@ def arm(limit=1.0):
     return robot
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_collision_pairs_are_classified_as_always_never_or_sometimes() -> None:
     robot = arm()
     assert robot.collision_pairs == (("base", "lower"), ("base", "tip"), ("upper", "tip"))
@@ -227,7 +227,7 @@ def test_attached_shapes_are_checked_for_collisions() -> None:
         robot.with_attached("stick", "tip", Sphere(0.1), touching=["uper"])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_pairs_that_touch_rarely_and_have_no_proof_stay_in_the_collision_pairs() -> None:
     """Two links of an arm touch in few samples: neither samples nor proofs exclude them."""
     robot = lw.load("arm7")

@@ -30,7 +30,7 @@ def robot() -> lw.Robot:
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distance_hessians_equal_finite_differences_of_gradients(robot: lw.Robot) -> None:
     """Pairs of links on two branches, and obstacles, unrolled and in loops; a second derivative by φ of q ⊕ φ."""
     scene = lw.Scene().with_box("box", (0.3, 0.2, 0.4), (0.5, 0.3, 0.4)).with_half_space("floor", (0, 0, -0.2))

@@ -23,7 +23,7 @@ def scene(seed):
     return scene_value.with_compound("post", [shapes.Sphere(0.1), shapes.Sphere(0.05).at((0, 0, 0.3))], (0.0, 0.6, 0.2))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_robot_distances_to_fields_passed_per_call_equal_distances_of_single_pairs() -> None:
     q = ROBOT.random_configuration(seed=1, size=24)
     centres = {

@@ -28,7 +28,7 @@ def robot(*link_shapes: object) -> lw.Robot:
     ).with_collisions("hand", *link_shapes)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distance_of_a_link_with_a_point_cloud_is_the_minimum_over_its_points() -> None:
     """Against a link, convex obstacles, a floor, and fields; gradients equal differences."""
     offset = lw.pose((0.3, 0, 0.05), rpy=(0.2, 0.4, 0.1))

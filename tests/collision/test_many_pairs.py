@@ -142,7 +142,7 @@ def test_common_ancestors_computed_for_all_bodies_equal_those_of_each_pair() -> 
         assert shared_ancestors(tree, body) == [fork(tree, body, ancestor)[0] for ancestor in range(14)]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_paths_of_a_robot_with_48_links_are_planned_by_kernels_with_loops() -> None:
     parts: list[Any] = []
     for k in range(48):

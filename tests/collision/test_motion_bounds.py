@@ -50,7 +50,7 @@ def _paths(tree: Tree, q0: list[float], phi: list[float], body: int, points: np.
     return {i: np.array(path) for i, path in results.items()}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_speeds_and_accelerations_of_points_never_exceed_their_bounds() -> None:
     rng = np.random.default_rng(7)
     tight = []

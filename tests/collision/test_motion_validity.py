@@ -55,7 +55,7 @@ def arm() -> lw.Robot:
     return _arm()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_motion_segments_certified_as_free_contain_no_collision(arm: lw.Robot) -> None:
     rng = np.random.default_rng(0)
     free = colliding = undecided = 0
@@ -84,7 +84,7 @@ def test_motion_segments_certified_as_free_contain_no_collision(arm: lw.Robot) -
     assert free > 500 and colliding > 500 and undecided < 0.01 * 2800
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_segments_certified_with_iteratively_computed_distances_contain_no_collision() -> None:
     swing = lw.load("double_pendulum").with_attached("can", "tip", Cylinder(0.05, 0.4))
     rng = np.random.default_rng(8)
@@ -116,7 +116,7 @@ def test_segments_certified_against_distance_fields_contain_no_collision() -> No
     assert check.free.sum() > 60 and (check.status == "colliding").sum() > 60
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_certified_segments_keep_the_required_margin_everywhere(arm: lw.Robot) -> None:
     scene = _scene(np.random.default_rng(5))
     q0, q1 = _edges(arm, np.random.default_rng(6), 300)

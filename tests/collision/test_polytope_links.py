@@ -33,7 +33,7 @@ def robots():
     return plain, hulls
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_convex_hulls_of_box_corners_have_the_distances_of_boxes() -> None:
     plain, hulls = robots()
     scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))
@@ -61,7 +61,7 @@ def test_convex_hulls_of_box_corners_have_the_distances_of_boxes() -> None:
     assert np.array_equal(hulls.in_collision(q, scene, margin=margin), expected.distance.min(-1) <= margin)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_motions_of_convex_hulls_are_certified_like_motions_of_equal_boxes() -> None:
     """Vertices of a robot's hulls are constants in checks of configurations and of motions."""
     plain, hulls = robots()

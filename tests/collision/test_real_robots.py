@@ -39,7 +39,7 @@ def placed(X):
     return coal.Transform3s(X[:3, :3], X[:3, 3])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distances_of_robots_with_shapes_equal_coals() -> None:
     robot = with_capsules("arm7")
     tilted = lw.pose((0.4, 0.3, 0.5), rpy=(0.3, 0.4, 0.5))
@@ -71,7 +71,7 @@ def test_distances_of_robots_with_shapes_equal_coals() -> None:
     assert np.abs(robot.minimum_distance(q, scene) - distances.distance.min(-1)).max() < 1e-14
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_users_functions_of_robot_distances_can_be_differentiated() -> None:
     robot = with_capsules("double_pendulum")
     scene = lw.Scene().with_sphere("ball", 0.1, (0.6, 0.3, 0.0)).with_capsule("pole", 0.05, 1.0, (0.3, -0.6, 0.5))

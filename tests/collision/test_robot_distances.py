@@ -61,7 +61,7 @@ def test_minimum_distance_nearest_pair_and_in_collision_agree_with_distances_of_
         assert of_wrist.distance[0] == distances.distance[indices].min()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distance_gradients_equal_finite_differences_and_smooth_minima_are_lower_bounds() -> None:
     robot = with_balls("quadruped")
     scene, q, h = random_scene(3), robot.random_configuration(seed=2, size=3), 1e-6

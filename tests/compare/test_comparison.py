@@ -227,7 +227,7 @@ def test_robot_comparison_covers_constraints_actuators_and_configurations():
     assert sizes == [("13 values", "16 values")]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_robot_comparison_covers_joints_of_all_types():
     for seed in range(3):
         robot = lw.Robot(random_tree(np.random.default_rng(seed), 12))

@@ -44,7 +44,7 @@ def quick(monkeypatch):
 FEW = [case for case in programs() if case[0].name in ("add", "sin", "shapes", "choice", "sum", "root")]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("level", [None, next(iter(LEVELS))])
 def test_cpu_backend_fulfils_the_backend_contract(level, drawn, monkeypatch):
     backend = host_backend() if level is None else CPUBackend(LEVELS[level])
@@ -146,7 +146,7 @@ def nan(outputs):
     outputs[0][-1] = np.nan
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize(
     ("change", "requirement", "message"),
     [

@@ -102,7 +102,7 @@ def test_threads_never_share_memory_of_the_buffer_pool(kernel: Kernel) -> None:
     assert not wrong
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_small_results_next_to_pooled_large_results_are_numpy_scalars() -> None:
     """Their type does not depend on earlier calls."""
     kernel = Kernel(trace(lambda x: (x[0] * 2.0, np.array([x[1]] * 17_000, dtype=object)), "beside", {"x": 2}))

@@ -145,7 +145,7 @@ def test_equal_programs_of_functions_with_the_same_name_share_machine_code(work:
     assert work.since()[1] == 1 and "named.sample" in named.llvm_ir  # symbols carry the name
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_each_simd_level_has_its_own_entry_in_the_disk_cache(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     for turn in range(2):
         for level in LEVELS:

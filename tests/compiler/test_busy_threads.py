@@ -97,7 +97,7 @@ assert not forks, forks
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_first_calls_of_kernels_do_not_hang_if_other_threads_are_busy(tmp_path: Path) -> None:
     """Threads factorize matrices on all processors, import, allocate, log, print and open sockets meanwhile."""
     said = []

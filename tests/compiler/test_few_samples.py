@@ -36,7 +36,7 @@ def same(a, b) -> bool:
     return all(np.array_equal(x, y) and x.dtype == y.dtype for x, y in zip(a, b, strict=True))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_small_batches_run_scalar_code_and_large_batches_compile_the_vector_loop() -> None:
     f, whole = kernel(), kernel()
     make_ready(whole)

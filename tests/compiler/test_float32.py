@@ -249,7 +249,7 @@ def test_robot_functions_in_float32_are_close_to_float64(name: str) -> None:
             assert function == "normalize" or error.max() > 0.01  # it is float32 that was computed
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_functions_with_branches_that_depend_on_rounding_compute_in_float64() -> None:
     """Redundant constraints are found by comparisons, which float32's rounding would change."""
     robot = lw.load("fourbar")

@@ -120,7 +120,7 @@ print(os.waitstatus_to_exitcode(ended[1]))
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @forks
 def test_process_forked_during_an_import_can_import_the_module() -> None:
     """Python's lock of a module is acquired forever in a process that is forked during its import."""

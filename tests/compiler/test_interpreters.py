@@ -35,7 +35,7 @@ except ImportError as error:
 '''
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.skipif(
     not any(map(importlib.util.find_spec, ("_interpreters", "_xxsubinterpreters"))), reason="only one interpreter here"
 )

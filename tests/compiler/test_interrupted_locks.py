@@ -130,7 +130,7 @@ print(fork_only >= 1, code, gc.isenabled())
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forked_processes_have_free_locks_and_a_running_garbage_collector() -> None:
     folder = os.path.dirname(os.path.dirname(__file__))

@@ -69,7 +69,7 @@ def printed(code: str, samples: int = 3_000_000) -> list[str]:
     return ran.stdout.splitlines()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ctrl_c_ends_a_batch_for_all_kinds_of_kernel_calls() -> None:
     code = """
     out = np.zeros(len(whole))
@@ -89,7 +89,7 @@ def test_ctrl_c_ends_a_batch_for_all_kinds_of_kernel_calls() -> None:
     assert printed(code) == ["interrupted True 0"] * 6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ctrl_c_ends_a_batch_of_a_robot_function() -> None:
     code = """
     robot = lw.load("arm7")
@@ -106,7 +106,7 @@ def test_ctrl_c_ends_a_batch_of_a_robot_function() -> None:
     assert printed(code, 10) == ["interrupted True 0"]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_exception_raised_by_a_signal_handler_ends_a_batch_and_a_returning_handler_does_not() -> None:
     code = """
     class TooLong(Exception):
@@ -141,7 +141,7 @@ def test_exception_raised_by_a_signal_handler_ends_a_batch_and_a_returning_handl
     assert printed(code) == ["('stop', 3) True True 1", "True True"]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ctrl_c_ends_a_batch_with_several_threads_and_in_a_forked_process() -> None:
     code = """
     out = np.zeros(len(whole))
@@ -243,7 +243,7 @@ def test_ctrl_c_ends_long_loops_of_single_samples_and_batches() -> None:
     ]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ctrl_c_ends_simulation_steps_and_keeps_the_simulators_state() -> None:
     code = """
     robot = lw.load("double_pendulum")

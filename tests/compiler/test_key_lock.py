@@ -292,7 +292,7 @@ def test_eight_processes_compile_each_part_of_a_robots_code_once(tmp_path: Path)
     compiled_by(8, "arm7", tmp_path / "cache")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_first_batch_does_not_deadlock_with_the_background_job_of_its_kernel(tmp_path):
     """The first call makes quick code and a background job; the batch needs the entry point that the job compiles."""
     program = """

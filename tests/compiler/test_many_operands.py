@@ -50,7 +50,7 @@ def test_kernels_accept_more_than_64_arrays() -> None:
     assert np.allclose(kernel.interpret(*sample).total, expected(*sample)[0])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_trajectory_problem_accepts_seventy_terms() -> None:
     problem = lw.TrajectoryProblem(lw.load("double_pendulum"), num_steps=3, duration=0.3)
     for k in range(70):

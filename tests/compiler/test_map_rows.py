@@ -30,7 +30,7 @@ def rooted(row):
     return [roots.state, roots.iterations, w, w * z, x + y]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_loops_over_table_rows_give_equal_bits_for_single_samples_and_batches():
     rng = np.random.default_rng(0)
     for n in (3, 8, 11, 67):

@@ -116,7 +116,7 @@ print(sorted(name for name in sys.modules if name.startswith("llvmlite.")))
 
 
 @pytest.mark.skipif(not IS_AVAILABLE, reason="LLVM loads the objects of this system")
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_cached_machine_code_runs_without_importing_llvm(tmp_path: Path) -> None:
     environment = {**os.environ, "LINKWORK_CACHE": str(tmp_path), "LINKWORK_EFFORT": "2"}
     printed = [

@@ -76,7 +76,7 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_quick_code_gives_the_same_results_as_optimized_code(cache_folder: Path, source: str) -> None:
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (64,))
     single_result, many, single = quick(x, y), quick(xs, ys), quick(xs.astype(np.float32), ys.astype(np.float32))
@@ -89,7 +89,7 @@ def test_quick_code_gives_the_same_results_as_optimized_code(cache_folder: Path,
     assert same(quick(xs.astype(np.float32), ys.astype(np.float32)), single)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_long_batches_and_precompilation_wait_for_optimized_code(
     monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
@@ -103,7 +103,7 @@ def test_long_batches_and_precompilation_wait_for_optimized_code(
     assert not is_quick(best)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_effort_0_compiles_only_quick_code(monkeypatch: pytest.MonkeyPatch) -> None:
     (x, y), (xs, ys) = arguments(), arguments(1, (64,))
     monkeypatch.setenv(target.EFFORT, "2")
@@ -136,7 +136,7 @@ def test_process_that_ends_early_leaves_quick_code_for_the_next_process(
     assert set(tiers(cache_folder)) == {"best"}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_results_stay_equal_while_quick_code_is_replaced_by_optimized_code() -> None:
     """Threads that call without end see the same results from both kinds of code."""
     quick, (x, y), (xs, ys) = kernel(), arguments(), arguments(1, (40,))
@@ -347,7 +347,7 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_forked_process_gets_optimized_code_too(cache_folder: Path) -> None:
     """Both processes get it, each from its own children."""
@@ -421,7 +421,7 @@ print(all(np.array_equal(one, other) for one, other in zip(quick, best)))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mmap of Linux")
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_machine_code_loaded_far_from_other_code_can_call_it(tmp_path):
     environment = {key: value for key, value in os.environ.items() if key != "LINKWORK_EFFORT"}
     done = subprocess.run(

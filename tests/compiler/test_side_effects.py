@@ -243,7 +243,7 @@ def test_profiler_set_by_the_user_stays_active_after_tracing() -> None:
     assert sys.getprofile() is None
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_side_effects_in_controllers_and_control_laws_are_reported() -> None:
     rng, robot = np.random.default_rng(3), lw.load("double_pendulum")
     q, zero_velocity = robot.neutral(), np.zeros(ARM.nv)

@@ -98,7 +98,7 @@ def results_in_workers(tmp_path: Path, methods: str, libraries: str, **variables
 START_METHODS = " ".join(["fork", "spawn", "forkserver"] if hasattr(os, "fork") else ["spawn"])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_worker_processes_of_all_start_methods_compute_equal_results_on_one_thread(tmp_path: Path) -> None:
     by_method = results_in_workers(tmp_path, START_METHODS, "")
     _, said, expected = by_method.pop("here")

@@ -84,7 +84,7 @@ def test_spline_curves_of_couplings_equal_scipys():
         np.testing.assert_allclose(before, after, rtol=0, atol=1e-7)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_coupling_curves_have_equal_values_on_arrays_and_in_compiled_code():
     """The segment is searched on floats by NumPy and in compiled code by bisection: both agree, at knots as well."""
     rng = np.random.default_rng(0)
@@ -116,7 +116,7 @@ LIFT = Curve(np.radians([0, 90, 120, 240, 360]), [0.0, 0.02, 0.02, 0.0, 0.0], "c
 GENEVA_4 = Curve.geneva(4)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_every_robot_function_supports_couplings_by_curves(tmp_path):
     robot = train(CurveCoupling("valve", "cam", LIFT, unit="m"), CurveCoupling("wheel", "cam", GENEVA_4))
     bare = train()
@@ -168,7 +168,7 @@ def test_cam_follower_leaves_its_cam_at_the_published_speed():
         assert abs(force.min() - (1 - (speed / jump) ** 2) * (2 * k * e + P)) < 1e-10
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_cam_follower_with_a_gap_constraint_leaves_its_cam_above_the_jump_speed():
     """A light shoe and a gap ≥ 0 are the contact: the rod stays on it below the jump speed, and flies above that."""
     e, m, k, P = 0.01, 0.5, 4000.0, 20.0

@@ -14,7 +14,7 @@ def differences(f, q):
     return np.array([(f(q + H * e) - f(q - H * e)) / (2 * H) for e in np.eye(len(q))]).T
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jacobian_and_bias_of_a_function_constraint_are_its_derivatives():
     def f(k):
         X = k.pose("hand", "world")

@@ -146,7 +146,7 @@ def test_rates_of_geometric_constraints_are_differences_of_their_errors():
         assert len(constraint.row_units) == count == len(rate) and np.abs(rate).max() > 1e-3, constraint.name
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_rates_of_geometric_constraints_are_equal_for_batches_and_compiled_code():
     """Batches, and machine code of the robot and of the lighter robot on which dynamics is traced."""
     tree, q, v, constraints = case(0)

@@ -162,7 +162,7 @@ def test_derivatives_of_accelerations_include_losses_in_loop_joints() -> None:
         assert np.allclose((a(m.q, v + h * z) - a(m.q, v - h * z)) / (2.0 * h), by_v @ z, rtol=0.0, atol=1e-6)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_coordinates_of_a_composite_loop_joint_are_computed_by_iteration_in_the_kernel() -> None:
     """A composite's configuration comes from a loop in the kernel: accelerations and its numbers, in a batch."""
     m = mechanism(Composite, 3)

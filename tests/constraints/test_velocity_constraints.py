@@ -64,7 +64,7 @@ def test_closed_form_velocity_constraints_equal_constraints_differentiated_from_
             np.testing.assert_allclose(closed.rows @ v, kind.velocity(state), rtol=0, atol=1e-13)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jacobians_drifts_and_biases_of_pfaffian_functions_are_derivatives():
     robot, rng = skater().with_constraints(Pfaffian("odd", rolling_about)), np.random.default_rng(1)
     q, v, time = robot.random_configuration(rng), rng.normal(size=robot.nv), 0.7
@@ -212,7 +212,7 @@ def test_knife_edge_and_no_slip_constraints_do_no_work():
     assert np.abs(forces).max() > 0.1 and abs(work) < 1e-12 * np.abs(forces).max()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_velocity_constraints_that_fix_a_hand_give_the_accelerations_of_a_weld():
     robot, rng = skater(), np.random.default_rng(6)
     q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)

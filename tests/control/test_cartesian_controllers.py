@@ -32,7 +32,7 @@ def _planar() -> Any:
 PLANE = {"axes": "reference", "tolerance": (1e-6, 1e-6, np.inf)}  # x and y of the world
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_operational_space_tasks_are_accelerated_by_priority() -> None:
     robot, rng = _planar(), np.random.default_rng(0)
     tip, turn = PositionTask(TIP, **PLANE), JointTask(robot.v_names[0], level=1)
@@ -64,7 +64,7 @@ def test_operational_space_tasks_are_accelerated_by_priority() -> None:
     assert np.allclose(moved, desired, rtol=1e-7, atol=1e-6) and np.abs(tau).max() < 1e4
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_operational_space_control_errors_obey_the_stated_differential_equation() -> None:
     """ë + k_d ė + k_p e = 0 of errors themselves, by their second differences, in any axes, near and far, and while the
     target moves and turns."""
@@ -119,7 +119,7 @@ def test_operational_space_control_errors_obey_the_stated_differential_equation(
                 assert rows == len(residual) and np.abs(residual[finite]).max() < 1e-3, (task, moves, residual)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_operational_space_forces_are_bounded_at_singularities() -> None:
     """A hand is pulled out of reach and back, so that the arm is stretched: equal bits with and without a batch."""
     robot, h = _planar(), 2e-3
@@ -159,7 +159,7 @@ def test_operational_space_forces_are_bounded_at_singularities() -> None:
     assert np.isfinite(tau).all() and np.abs(tau).max() < 1e6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_impedance_control_acts_as_a_spring_at_a_frame() -> None:
     robot, rng = _planar(), np.random.default_rng(1)
     q, v = Q + 0.1, rng.normal(size=4)
@@ -215,7 +215,7 @@ def test_admittance_control_yields_to_a_measured_force_as_stated() -> None:
     assert np.allclose(carried[6:], h / (1.0 + h)) and np.allclose(carried[:6], h * carried[6:])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hybrid_control_applies_the_desired_force_to_a_wall() -> None:
     """12 N along x while the tip moves up along the wall, without a measurement."""
     robot, h = _planar(), 1e-3
@@ -289,7 +289,7 @@ def test_invalid_arguments_of_cartesian_controllers_are_refused() -> None:
         OperationalSpace(robot, PositionTask(TIP), max_condition=0.5)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_task_controllers_approach_unreachable_targets_within_effort_limits() -> None:
     """Effort limits scale the pull without changing its direction, so the arm stretches and rests."""
     robot = _planar()

@@ -193,7 +193,7 @@ def test_joint_impedance_control_realises_the_desired_inertia() -> None:
             wrong()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lqr_controllers_can_be_controllers_of_simulations() -> None:
     """Controllers of `track` and `hold`, in kernels and on arrays: before, in and after the motion, with few motors."""
     robot: Any = lw.load("double_pendulum")
@@ -208,7 +208,7 @@ def test_lqr_controllers_can_be_controllers_of_simulations() -> None:
     assert np.allclose(kernel(t, q, v), expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_controllers_of_robots_with_losses_follow_references_by_default() -> None:
     """Springs, damping and friction count in laws as in simulations, also if a step does not resolve friction."""
     for name in ("arm6", "arm7", "arm7_gripper"):
@@ -252,7 +252,7 @@ def test_cartesian_impedance_control_realises_the_desired_mass() -> None:
     np.testing.assert_allclose(result, F - D * (J @ v), rtol=0.0, atol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_controllers_of_a_frame_exert_no_force_on_joints_without_actuators() -> None:
     robot: Any = lw.load("arm7_gripper")
     arm = list(robot.v_names[:7])
@@ -321,7 +321,7 @@ def test_joint_controllers_evaluate_prescribed_joints_at_the_current_time() -> N
     assert np.allclose(a, answer.acceleration, atol=1e-6) and np.isclose(a[0], -0.3 * np.sin(1.0))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_redundant_actuators_of_a_mechanism_give_accelerations_that_satisfy_the_control_law() -> None:
     """Motions that constraints and actuators leave free follow from no force, as those of a bicycle that falls."""
     coupled_robot = mechanisms()["couplings and a floating body"]

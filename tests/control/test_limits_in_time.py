@@ -36,7 +36,7 @@ def _arm() -> Any:
     return robot
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("braking", [INF, 30.0, 2.0])
 @pytest.mark.parametrize("velocity", [INF, 3.0])
 def test_joints_with_bounded_accelerations_never_cross_a_position_limit(braking: float, velocity: float) -> None:
@@ -134,7 +134,7 @@ def test_accelerations_that_vary_within_a_time_step_cause_no_violation_of_positi
         assert -1e-4 < beyond < 1e-9, (options, beyond)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_whole_body_control_uses_friction_at_the_end_of_the_time_step() -> None:
     """A simulation realises the planned accelerations; a law with a step of its own refuses others."""
     robot = _arm()

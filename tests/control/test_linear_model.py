@@ -64,7 +64,7 @@ def test_linear_model_of_a_cart_pole_has_the_textbooks_matrices_poles_and_freque
         model.frequency_response([0.0])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lqr_of_the_cart_pole_satisfies_kalmans_identity() -> None:
     """|1 + K (iω − A)⁻¹ B|² = 1 + |G(iω)|², where the outputs y = G u have the cost yᵀy and u the cost u²."""
     model = _model()
@@ -141,7 +141,7 @@ def test_zero_order_hold_of_delayed_inputs_equals_the_exact_piecewise_motion() -
             model.discretized(h, input_delay=delay)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["mixed_0", "mixed_chain", "floating_chain"])
 def test_discrete_linear_models_are_the_derivatives_of_simulation_steps(name: str) -> None:
     """At rest, a step of the exact model is the derivative of the motion over that step, outputs included."""

@@ -147,7 +147,7 @@ def test_linear_models_with_time_dependent_constraints_equal_finite_differences(
     np.testing.assert_allclose(model.A[:n, n:], np.eye(n), atol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_linear_models_at_several_times_equal_the_models_at_each_time() -> None:
     robot, independent = prescribed()["several"]
     times = np.array([0.2, 0.9])
@@ -221,7 +221,7 @@ def ray_lengths(X: Any, rays: Any, largest: float) -> Any:
     return np.array(result)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_range_sensors_equal_finite_differences() -> None:
     """Rays of an arm, and of a coupler in a loop, end at a plane, at a ball or nowhere; the lengths are analytic."""
     z = np.array([0.36, 0.48, 0.8])
@@ -264,7 +264,7 @@ def test_derivatives_of_range_sensors_equal_finite_differences() -> None:
         assert not model.C[:, robot.nv :].any() and not model.D.any()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_range_sensors_at_all_shapes_and_links_equal_finite_differences() -> None:
     """Rays from the wrist of an arm, at solids in general position, a height field, and the arm's first link."""
     robot = chain().with_collisions("turn link", lw.shapes.Box((0.5, 0.6, 0.7)))

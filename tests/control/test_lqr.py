@@ -120,7 +120,7 @@ def test_derivatives_of_lqr_equal_finite_differences_of_the_solution(discrete: b
         assert abs(reverse(p, w) @ d - rate @ w) < 1e-9 * (np.abs(rate) @ np.abs(w))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("discrete", [False, True])
 def test_second_derivatives_of_lqr_are_correct_where_first_derivatives_are_zero(discrete: bool) -> None:
     """A state without coupling has X = q/(1 − a²) or −q/(2a), twice differentiated at q = 0, where it has no cost."""
@@ -246,7 +246,7 @@ def test_lqr_of_systems_too_large_for_a_kernel_equals_scipys_solution(discrete: 
         assert np.array_equal(single.K, regulator.K[0])  # lower triangles are read, too
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lqr_accepts_semidefinite_costs() -> None:
     """Inputs may cost zero in discrete time, and states if A's motions grow by themselves."""
     rng = np.random.default_rng(5)
@@ -404,7 +404,7 @@ def test_lqr_controllers_of_loops_keep_states_and_follow_trajectories() -> None:
     assert np.allclose(regulator.K @ J, known.K, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lqr_along_trajectories_that_violate_redundant_loops_slightly_equals_that_of_closed_loops() -> None:
     """Quintics between states of Bennett's linkage open it by 1e-4, where its constraints are not redundant."""
     robot: Any = bennett()

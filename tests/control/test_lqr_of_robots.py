@@ -42,7 +42,7 @@ def test_lqr_controllers_print_robot_gains_and_time() -> None:
     assert repr(regulator) == "<TVLQRController of 'double_pendulum': K (50, 2, 4), 0 s to 0.5 s>"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lqr_about_a_state_stabilises_a_robot_with_all_or_few_motors() -> None:
     robot = lw.load("double_pendulum")
     q = np.array([np.pi, 0.0])
@@ -91,7 +91,7 @@ def _constant_input(A: np.ndarray, B: np.ndarray, h: float) -> tuple[np.ndarray,
     return result[..., :n, :n], result[..., :n, n:]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lqr_about_a_trajectory_follows_it(tmp_path: Path) -> None:
     robot = lw.load("double_pendulum")
     trajectory = robot.spline([0.5, 1.0, 1.5], [[0.0, 0.0], [1.0, -0.5], [0.5, 1.0]], boundary="clamped")

@@ -57,7 +57,7 @@ def _regulator(last: float = 1.0) -> np.ndarray:
     return K @ np.block([[identity, 0.5 * TAU * identity], [none, identity]])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_mpc_of_a_linear_robot_equals_the_lqr(problem: Any) -> None:
     K, robot, of_path = _regulator(), problem.robot, _regulator(0.5)
     controller = problem.controller(max_iterations=4, Q=(9.0, 0.25), R=0.04 / np.array([2.0 * MASS, MASS]) ** 2)

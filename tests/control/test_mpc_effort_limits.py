@@ -55,7 +55,7 @@ def test_mpc_plans_within_effort_limits(robot_limits: bool) -> None:
     assert max(forces) > 14.9 and min(forces) < -14.9  # it takes all that there is
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_mpc_search_with_effort_limits_is_compiled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINKWORK_EFFORT", raising=False)
     robot = _cart(15.0)
@@ -78,7 +78,7 @@ def test_inactive_effort_limits_do_not_change_mpc_commands() -> None:
         q, v = _moved(weak.robot, q, v, command.torque)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_effort_limits_of_mpc_apply_to_actuator_forces() -> None:
     """A swinging arm with centrifugal forces, until limits become inactive."""
     controller, status = _reach(TWO, 6).controller(), []
@@ -128,7 +128,7 @@ def test_mpc_environments_reach_effort_limits_independently(tmp_path: Path) -> N
         q, v = _moved(TWO, q, v, command.torque)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joints_without_motor_exert_no_force_in_mpc_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cart with a pole: the plan has no force at the hinge, and the cart moves as planned."""
     rail = lw.Joint.of(SLIDE, name="rail", parent="world", child="cart", effort=8.0)
@@ -148,7 +148,7 @@ def test_joints_without_motor_exert_no_force_in_mpc_plans(monkeypatch: pytest.Mo
     assert controller._search["is_bounded"].all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_loop_forces_and_motors_together_produce_the_motion_planned_by_mpc() -> None:
     """A four-bar with a weak motor at its crank: the loop and the motor exert the forces of the planned motion."""
     robot = lw.load("fourbar")
@@ -201,7 +201,7 @@ def test_mpc_plans_of_damped_joints_begin_where_half_a_step_ends_as_the_resistan
         assert np.allclose(first + half * v, q + half * slowed, rtol=0.0, atol=1e-15)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_mpc_torques_of_strongly_damped_joints_do_not_chatter(friction: float) -> None:
     """A light sled with damping stops in 10 ms, and plans have steps of 50 ms."""

@@ -22,7 +22,7 @@ def _problem(scale: float = 0.1) -> Any:
     return problem.add("configuration", "least_squares", name="place")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_mpc_brakes_if_a_feature_of_its_problem_returns_nan() -> None:
     """A feature that is NaN from somewhere on, and one whose derivative is: by feature and step, by environment."""
     features: dict[str, Any] = {
@@ -50,7 +50,7 @@ def test_mpc_brakes_if_a_feature_of_its_problem_returns_nan() -> None:
             assert alone.status == "braking" and alone.message == f"not_finite: {why}"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_mpc_repr_and_explain_describe_its_calls() -> None:
     controller = _problem().controller()
     assert repr(controller) == "<ModelPredictiveController of 'double_pendulum': 4 steps, period 0.05 s>"

@@ -35,7 +35,7 @@ def _stands(**contact: Any) -> Any:
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_standing_leg_supports_its_trunk_under_mpc(solver: str, tmp_path: Path) -> None:
     """The hip carries the trunk by a new plan, by the last one if time is up, and while braking; K is that of LQR."""
@@ -68,7 +68,7 @@ def test_standing_leg_supports_its_trunk_under_mpc(solver: str, tmp_path: Path) 
     assert np.allclose(both.torque[1], [0.0, -TRUNK * (G - 1.0 / controller.fallback_braking_time)])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_mpc_of_a_four_bar_does_not_depend_on_loop_forces_as_decision_variables() -> None:
     """The crank moves equally with and without loop forces among the unknowns."""
     robot = lw.load("fourbar")
@@ -113,7 +113,7 @@ def test_mpc_with_sliding_contacts_is_refused() -> None:
             _stands(stays=False, height=0.0).controller(actuators=["hip"], solver=solver)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_contact_phases_of_mpc_can_change_at_each_call(solver: str) -> None:
     """A hop with stance and flight passed at each step is planned as a problem with this schedule."""

@@ -35,7 +35,7 @@ def _reach(robot: lw.Robot, **options: Any) -> Any:
     return problem.controller(period=0.02, max_iterations=3, effort_limits=np.inf, **options)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_mpc_with_a_payload_parameter_equals_mpc_of_the_edited_robot(solver: str) -> None:
     """Each environment equals a controller of the robot with its load; further parameters are unchanged."""

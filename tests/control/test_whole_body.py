@@ -36,7 +36,7 @@ def _carrier() -> Any:
     return robot
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_sparse_qp_of_whole_body_control_equals_another_solver() -> None:
     """Random sparse programs of few and of many active rows, and with dependent rows."""
     rng = np.random.default_rng(0)
@@ -116,7 +116,7 @@ def test_line_search_of_the_sparse_qp_ends_at_the_minimum_of_the_augmented_lagra
     assert 2 < ends < 20
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_whole_body_control_accelerations_satisfy_the_equations_of_motion() -> None:
     robot, rng = _carrier(), np.random.default_rng(0)
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
@@ -157,7 +157,7 @@ def test_whole_body_control_accelerations_satisfy_the_equations_of_motion() -> N
         law.answer(0.0, q, v, contact=on, **(aims | {"shoulder": np.where(np.arange(16) == 3, np.nan, 0.0)}))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_humanoid_under_whole_body_control_stands_while_its_arm_moves() -> None:
     robot = _carrier()
     ground = ContactGround(tuple(CORNERS), friction=0.6, height=-0.1)
@@ -227,7 +227,7 @@ def test_rotating_feet_under_whole_body_control_stay_on_the_ground() -> None:
         assert (np.abs(left).max(axis=(1, 3)) < 1e-6 + (omega**2).sum(axis=1)).all(), foot
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_soles_on_legs_with_few_joints_stay_on_the_ground_under_whole_body_control() -> None:
     """Soles have more equations than their legs have joints: in motion those of one sole contradict the other's, and
     what is left of all points' p̈ + k ṗ is not far from the least that joints allow."""
@@ -264,7 +264,7 @@ def test_soles_on_legs_with_few_joints_stay_on_the_ground_under_whole_body_contr
     assert least[-1] > 1e-3 and (left < 2.0 * least + 1e-6).all(), (left, least)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("units", [(1e3, 1e3, 1e3), (1e3, 1.0, 1.0), (1.0, 1e-3, 1e3), (1e-3, 1.0, 1e-3)])
 def test_whole_body_control_does_not_depend_on_units(units: tuple[float, float, float]) -> None:
     """A standing robot with limits of motors, positions and a slide, in other units of length, mass and time."""
@@ -346,7 +346,7 @@ def test_invalid_arguments_of_whole_body_control_are_refused() -> None:
         law(0.0, robot.neutral(), np.zeros(8), elbow=0.1, contact=np.ones(3))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_motions_that_no_whole_body_task_controls_come_to_rest() -> None:
     """An arm whose damping and friction are compensated does not turn about its hand forever."""
     arm: Any = lw.load("arm7")

@@ -254,7 +254,7 @@ def test_massless_followers_are_accepted_and_massless_coupled_pairs_are_refused_
             f.forward_dynamics(q, v, tau)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_every_robot_function_accepts_coupled_joints(drawn):
     robot = Robot(COUPLED_TREES["branching"])
     q = robot.random_configuration(seed=0, size=2)

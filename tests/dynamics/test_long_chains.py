@@ -41,7 +41,7 @@ def test_chain_of_thousands_of_links_can_be_loaded_and_traced():
     assert hash(again) == hash(robot)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_dynamics_of_a_chain_of_a_thousand_links_equal_the_closed_form():
     """A line of 0.01 kg every 0.01 m, straight in x; gravity along −y bends its hinges about z."""
     robot = Robot.from_urdf_string(chain_text(FEWER_LINKS), gravity=(0.0, -9.81, 0.0))

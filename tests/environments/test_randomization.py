@@ -102,7 +102,7 @@ def test_observation_delay_shifts_all_entries_except_the_goal_and_the_last_actio
         assert np.array_equal(shown[..., 6:8], true[..., 6:8]) and np.array_equal(shown[..., 10:], true[..., 10:])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_a_random_push_equals_an_external_wrench_of_a_simulation() -> None:
     task = _endless(replace(TASKS["cart_pole"](), horizon=30))
     robot: Any = task.robot
@@ -196,7 +196,7 @@ def test_each_environment_uses_its_random_contact_friction() -> None:
     assert abs(envs.state[1][0, 0] - envs.state[1][1, 0]) > 1e-3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_seeds_determine_all_random_values_for_any_number_of_environments() -> None:
     task = _measured_cart_pole()
     seeds = [7, 8, 7, 2**40]
@@ -291,7 +291,7 @@ def test_random_values_have_the_stated_distributions() -> None:
     assert stats.kstest(samples, "norm").pvalue > 1e-4 and len(set(samples.round(9))) == samples.size
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_sensor_readings_of_environments_equal_those_of_simulations() -> None:
     """Without noise readings equal those of one long simulation; noise, bias, delay and resolution act on them."""
     base = TASKS["cart_pole"]()
@@ -339,7 +339,7 @@ def test_sensor_readings_of_environments_equal_those_of_simulations() -> None:
         assert stats.kstest(noise[:, k], stats.norm(0.0, size).cdf).pvalue > 1e-4
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_checks_of_gymnasium_and_its_wrappers_accept_randomised_environments() -> None:
     from gymnasium.utils.env_checker import check_env
     from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics

@@ -47,7 +47,7 @@ def test_single_environment_equals_a_vector_environment_with_one_environment(nam
         single.reset(options={"speed": 1.0})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_gymnasium_make_creates_single_environments_without_a_prior_import() -> None:
     code = (
         "import gymnasium; print(gymnasium.make('linkwork.environments:linkwork/cart_pole-v0').reset(seed=0)[0].shape)"

@@ -65,7 +65,7 @@ def programs(kind: str) -> tuple[np.ndarray, ...]:
     return roots @ roots.swapaxes(1, 2), g, A, b
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize(
     ("kind", "status", "least"), [("no costs", 0, 200), ("no linear term", 0, 200), ("flat", 4, 150)]
 )

@@ -24,7 +24,7 @@ def truss(damping: float = 0.0) -> lw.Robot:
     return robot.with_force_elements(*springs)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_von_mises_truss_has_the_known_equilibria_and_stability() -> None:
     """The load of a height y is 2 k y (l₀/l − 1), which is largest at l = (l₀ b²)^⅓ (von Mises 1923)."""
     robot = truss()
@@ -45,7 +45,7 @@ def test_von_mises_truss_has_the_known_equilibria_and_stability() -> None:
     assert robot.equilibrium([-0.01]).q[0] == pytest.approx(-HEIGHT, abs=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_von_mises_truss_snaps_through_at_the_critical_load() -> None:
     """Under a load that grows slowly, the mass stays up to the critical load and then falls to the other side."""
     robot = truss(damping=60.0)

@@ -51,7 +51,7 @@ def robots() -> list[lw.Robot]:
     return [*(lw.load(name) for name in lw.robots.names()), *drawn, boxed]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_schemas_of_robots_and_loops_accept_all_written_files(tmp_path: Path) -> None:
     of_robots, of_loops = validator("robot"), validator("loops")
     for robot in robots():

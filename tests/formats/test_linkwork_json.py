@@ -44,7 +44,7 @@ def issues(document: Any) -> tuple[Issue, ...]:
     return caught.value.issues
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_saved_bundled_and_random_robots_are_restored_bit_for_bit() -> None:
     for name in lw.robots.names():
         restored(lw.load(name).tree)

@@ -44,7 +44,7 @@ def test_work_of_saving_and_loading_a_robot_is_proportional_to_its_size(name: st
     assert grows_in_proportion(work, N)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("write", [urdf_text, sdf_text])
 def test_work_of_writing_urdf_and_sdf_is_proportional_to_the_robots_size(write: Any):
     def work(n: int):

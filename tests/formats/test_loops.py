@@ -477,7 +477,7 @@ def test_schema_of_loops_files_lists_all_fields_of_the_reader():
             assert codes(text)[0].code == "KEY_MISSING"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     st.integers(0, len(JSON)),

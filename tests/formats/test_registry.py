@@ -157,7 +157,7 @@ def test_reading_a_format_with_a_missing_package_names_the_package(
         lw.load(written(tmp_path, "arm.rows", ROW_TEXT))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_reader_of_a_format_is_imported_when_a_file_of_it_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, "arm.rows", ROW_TEXT)
     program = (

@@ -169,7 +169,7 @@ margin: {scene: 20, pairs: [[cup, table, 0]]}
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_objects_on_frames_pairs_and_margins_of_a_file_equal_those_set_in_python(tmp_path):
     arm = lw.load("arm7")
     (tmp_path / "cell.yaml").write_text(CELL)

@@ -149,7 +149,7 @@ def test_bundled_robots_written_to_sdf_have_equal_poses() -> None:
             check(tree, text, 0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_robots_written_to_sdf_are_read_as_equal_robots() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():

@@ -39,7 +39,7 @@ def codes(report: Report) -> set[str]:
     return {issue.code for issue in report.warnings}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_robots_written_to_urdf_are_read_as_equal_robots() -> None:
     rng = np.random.default_rng(0)
     for name in lw.robots.names():

@@ -131,7 +131,7 @@ def poses(count: int) -> np.ndarray:
     return X
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_penetration_depths_of_constant_polytopes_equal_those_from_facets() -> None:
     X, at = poses(60), lw.pose()
     for a, b in CASES:

@@ -224,7 +224,7 @@ def test_contacts_of_box_edges_are_one_point_or_the_ends_of_a_segment() -> None:
     assert [p.depth for p in along] == pytest.approx([1e-3] * 2, abs=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_contact_points_of_shapes_without_known_faces_lie_on_their_outline(drawn: Any) -> None:
     """Cubes as hulls touch like boxes, on boxes and hulls; cones and prisms stand on their bases."""
     rng, half = np.random.default_rng(4), Vec3(0.2, 0.25, 0.1)

@@ -52,7 +52,7 @@ def test_ellipsoid_distances_reported_as_optimal_are_optimal() -> None:
     assert is_valid[:, 0].all() and proved[:, 0].mean() > 0.9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_no_direction_separates_ellipsoids_by_more_than_the_distance() -> None:
     kernel = compiled("ellipsoid", "ellipsoid")
     for seed, spread in ((1, 0.0), (2, 0.15), (3, 1.0)):

@@ -48,7 +48,7 @@ def check(a, b, x, y, outputs, where):
     assert max(np.abs(rounded[k] - exact[k]).max() for k in (2, 3)) < 1e-10 * size, where
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distances_of_separated_shapes_equal_forty_digit_results() -> None:
     rng = np.random.default_rng(0)
     for a, b in itertools.combinations_with_replacement(CORES, 2):

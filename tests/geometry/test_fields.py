@@ -145,7 +145,7 @@ def test_distances_of_points_to_height_fields_equal_those_to_triangles() -> None
     assert np.allclose(points([[0.05, 0.1, 0.45], [0.05, 0.1, 0.2]], *flat.values())[:, 0], [0.1, -0.15], atol=1e-15)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distances_of_solids_to_height_fields_equal_those_to_triangles() -> None:
     rng = np.random.default_rng(3)
     arrays = fields.ground_arrays(GROUND)

@@ -75,7 +75,7 @@ def test_constants_of_distance_kernels_are_representable_in_float32(a: str, b: s
     assert len(constants) > 3 and not lost
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_float32_rays_hit_the_shapes_that_float64_rays_hit() -> None:
     """Cones are included: rays reach their surface by steps that end at rounding errors."""
     rng = np.random.default_rng(0)

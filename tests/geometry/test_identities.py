@@ -120,7 +120,7 @@ def test_identity_tests_cover_every_pair_of_shapes_with_a_formula() -> None:
         families((NewCore,))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_distance_of_a_corner_level_with_the_end_of_a_cylinder_has_the_exact_normal() -> None:
     can, octahedron = lw.shapes.Cylinder(0.2, 0.4), lw.shapes.Polytope(0.2 * np.vstack([np.eye(3), -np.eye(3)]))
     expected, normal = np.hypot(0.4, 0.5) - 0.2, np.array([-0.4, 0.5]) / np.hypot(0.4, 0.5)
@@ -140,7 +140,7 @@ def test_distance_of_a_corner_level_with_the_end_of_a_cylinder_has_the_exact_nor
         assert float(forward.unique) == float(backward.unique) == 1.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_cube_beside_a_cylinder_is_reported_to_have_many_nearest_points() -> None:
     """Nearest points on a face, on an edge, and of a hull that is not recognised as a box."""
     corners = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
@@ -153,7 +153,7 @@ def test_cube_beside_a_cylinder_is_reported_to_have_many_nearest_points() -> Non
             assert np.abs(distances.point_b - distances.point_a - (distance, 0.0, 0.0)).max() < 1e-14
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_depth_searches_of_shapes_with_parallel_symmetry_axes_need_few_steps() -> None:
     """A rod in a cone about one axis is separated by a ring of equal directions: the depth is tied."""
 
@@ -181,7 +181,7 @@ def test_depth_searches_of_shapes_with_parallel_symmetry_axes_need_few_steps() -
             assert unique == 0.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_overlaps_with_several_normals_of_least_depth_are_reported_as_not_unique() -> None:
     """Normals that are no images of each other by the symmetries of the bodies."""
     for kinds, sizes, R, p in (
@@ -194,7 +194,7 @@ def test_overlaps_with_several_normals_of_least_depth_are_reported_as_not_unique
         assert measured(a, b)[0][0] < -0.1 and measured(a, b)[4][0] == 0.0, kinds
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_penetration_depths_with_nearly_equal_minima_are_exact() -> None:
     """A cylinder in a hull, a rod next to a cone's axis, and cones about one axis but for 1e-9: other directions part
     them with almost as little."""

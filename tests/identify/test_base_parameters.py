@@ -14,7 +14,7 @@ from oracles.trees import TREES, robot_of, state
 from .cases import deformed_robot, motion, pendulum_motion
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_identification_from_exact_forces_gives_exact_base_parameters() -> None:
     """All joint types and coupled joints, for any nominal inertias."""
     for name in ("revolute_chain", "planar_chain", "spherical_chain", "mixed_star", "coupled_0", "rerooted_coupled"):
@@ -88,7 +88,7 @@ def test_scaling_all_weights_of_measured_forces_does_not_change_the_identificati
     assert np.isinf(only.sigma[0]) and only.sigma[1] == pytest.approx(0.03, rel=0.2)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_identified_base_parameters_equal_least_squares_on_pinocchios_regressor() -> None:
     """Panda, its fingers held by zero weights: the smallest of all solutions, and its covariance, by NumPy."""
     pin = pytest.importorskip("pinocchio")

@@ -37,7 +37,7 @@ def test_log_cholesky_steps_and_inertia_divergences_equal_their_definitions() ->
         assert_close((D[0] - 2.0 * D[1] + D[2]) / 1e-10, np.ones(7), 1e-4)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_exact_forces_give_exact_base_parameters_for_any_spread_of_inertias() -> None:
     robot = shipped("arm7")
     truth = deformed_robot(robot, 0.3, 3)
@@ -136,7 +136,7 @@ def test_physically_consistent_inertia_fits_are_optimal_in_log_cholesky_coordina
     assert_close((outcome - fit.values) / fit.standard_deviations, np.zeros(20), 1e-3)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_covariance_of_physically_consistent_inertia_fits_is_calibrated() -> None:
     """Robots drawn with the stated `spread`, forces with noise: errors have the stated size and distribution."""
     robot = lw.load("double_pendulum")
@@ -152,7 +152,7 @@ def test_covariance_of_physically_consistent_inertia_fits_is_calibrated() -> Non
     assert 0.8 < squares.mean() < 1.25 and squares.max() < 2.5
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_identified_damping_friction_and_armature_are_not_negative() -> None:
     """Damping, dry friction and armature are within their deviations, and zero where they do not exist."""
     pytest.importorskip("scipy")
@@ -199,7 +199,7 @@ def test_every_velocity_of_a_joint_has_its_own_identified_damping() -> None:
     assert_close(fit.robot.inertial_parameters(passive=True)[39:48], expected[39:48], 1e-6)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_identified_parameters_shared_by_follower_and_master_change_only_the_masters() -> None:
     """Forces show their sum: the master's is estimated, the follower's stays; no matter which of them is first."""
     pytest.importorskip("scipy")

@@ -15,7 +15,7 @@ from oracles.trees import TREES, robot_of
 from .cases import motion, pendulum_motion
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_excitation_of_rich_motions_is_better_than_of_poor_and_constant_motions() -> None:
     robot = shipped("arm7")
     rich = identify.excitation(robot, *motion(robot, 200))
@@ -85,7 +85,7 @@ def test_exciting_trajectories_stay_within_limits_and_excite_all_parameters() ->
     assert by_default[0] == 0.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_exciting_trajectories_respect_limits_of_mimic_followers() -> None:
     """A gripper of two fingers, one of which follows: its limits are its master's too."""
     robot = lw.load("arm7_gripper", mimic="coupled")
@@ -124,7 +124,7 @@ def test_impossible_exciting_trajectories_are_refused() -> None:
             motion.sampled(samples)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_measured_positions_are_filtered_without_delay() -> None:
     """Noisy sines below the cutoff.  Ball joints and free bases are filtered by their tangents."""
     pytest.importorskip("scipy")

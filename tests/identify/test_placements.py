@@ -30,7 +30,7 @@ def with_noise(X: np.ndarray, rotation: float, position: float, rng: np.random.G
     return result
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_calibration_from_exact_poses_gives_a_robot_with_the_same_poses() -> None:
     """Large offsets and new configurations; the rank is 4 R + 2 P + 6."""
     robot = shipped("arm7")
@@ -93,7 +93,7 @@ def test_calibrated_offsets_agree_with_the_stated_covariance() -> None:
     assert_close(weighted.sigma[0] / weighted.sigma[3], 4.0, 1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_calibration_estimates_encoder_offsets_and_the_base() -> None:
     """Readings that are off, in a tracker's own frame; the zero of the first joint is the base's turn about it."""
     robot = shipped("arm7")
@@ -132,7 +132,7 @@ def test_calibration_accepts_measured_points_and_a_single_frame() -> None:
     assert_close(whole.values, [0.0, 0.0, 0.0, 0.003, -0.002, 0.001], 1e-10)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_calibration_with_a_tip_at_a_fixed_point_has_errors_within_its_covariance() -> None:
     """The measured positions do not vary at all: all errors are those of the readings, 1e-5 rad."""
     robot, point, rng = shipped("arm6"), np.array([0.5, 0.125, 0.375]), np.random.default_rng(0)

@@ -27,7 +27,7 @@ def gradient_left(errors, q, weights, multipliers, lower, upper):
     return g
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_minima_of_soft_tasks_satisfy_the_kkt_conditions():
     q = ARM.random_configuration(seed=1, size=40)
     X, p = ARM.pose(q, "hand"), ARM.pose(ARM.random_configuration(seed=2, size=40), "forearm_distal")[:, :3, 3]
@@ -123,7 +123,7 @@ def test_ik_multipliers_are_nonzero_only_at_active_ranges():
     assert np.array_equal(single.q, problem.solve(q0, posture=q0).q[3])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lower_ik_priority_levels_do_not_increase_the_cost_of_higher_levels():
     q, q0 = ARM.random_configuration(seed=1, size=20), ARM.random_configuration(seed=4, size=20)
     position = ARM.pose(q, "hand")[:, :3, 3]
@@ -138,7 +138,7 @@ def test_lower_ik_priority_levels_do_not_increase_the_cost_of_higher_levels():
     assert (both.q >= ARM.lower).all() and (both.q <= ARM.upper).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_initial_guess_that_is_already_optimal_is_returned():
     """Soft tasks with zero cost, or without effect, end at once at the start."""
     q = ARM.random_configuration(seed=3, size=30)
@@ -175,7 +175,7 @@ def test_contradictory_ik_tasks_and_zero_weights_give_finite_results_within_limi
     assert (apart.q >= ARM.lower).all() and (apart.q <= ARM.upper).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_task_with_weight_zero_has_no_effect():
     """A task, or rows of one, with weight zero does not change the solution; its remaining error is reported."""
     position, q0 = [0.4, 0.0, 0.4], ARM.random_configuration(seed=4)

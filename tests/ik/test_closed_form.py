@@ -79,7 +79,7 @@ def test_closed_form_ik_of_random_arms_finds_every_branch(family):
     assert counts.max() >= 4
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_closed_form_ik_exists_for_the_base_relative_to_the_hand():
     """A spherical shoulder is a spherical wrist relative to the hand."""
     rng = np.random.default_rng(3)
@@ -466,7 +466,7 @@ def test_closed_form_ik_branches_are_sorted_by_distance_and_accept_rounded_targe
     assert np.abs(poses_of(ur5(), form, rounded.q) - X[:, np.newaxis])[rounded.valid].max() < 1e-6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_closed_form_ik_branches_of_any_finite_target_are_finite():
     """At the base, on axes, far away, half turns: valid branches are right."""
     turns = [np.eye(3), np.diag([1.0, -1.0, -1.0]), np.diag([-1.0, -1.0, 1.0]), np.eye(3)[[2, 0, 1]]]

@@ -53,7 +53,7 @@ def test_ik_solutions_respect_the_limits_of_a_loop_joint():
     assert not bounded(angle + 0.5, angle + 0.6).ik_problem(task).solve(q, coupler_tip=p).success
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_every_position_constraint_can_be_an_ik_task():
     robot = ARM.with_point("tip", "hand", (0.0, 0.0, 0.1))
     tasks = (

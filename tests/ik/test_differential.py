@@ -99,7 +99,7 @@ def coordinates_of(robot):
     return coordinate_indices(robot.tree).items()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_differential_ik_velocities_minimise_the_cost_within_their_bounds():
     """Compared with another library's bounded least squares, for few and many rows."""
     q = ARM.random_configuration(seed=4, size=25)
@@ -182,7 +182,7 @@ def test_differential_ik_eliminates_an_unbounded_free_base_without_changing_the_
     assert np.abs(velocity_result.v - expected).max() <= 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lower_priority_levels_of_differential_ik_do_not_change_higher_levels():
     """Position first, then orientation, then posture in the null space."""
     q = ARM.random_configuration(seed=8, size=12)
@@ -216,7 +216,7 @@ def test_hard_tasks_of_differential_ik_are_met_or_reported_as_failures():
     assert (np.abs(slow.v) <= 1e-3).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_differential_ik_velocities_keep_loops_closed():
     leg = lw.load("leg")
     q = leg.assemble().q
@@ -293,7 +293,7 @@ def test_task_errors_of_differential_ik_decrease_in_every_step_until_the_robot_r
     assert np.abs(slope[rests]).max() < 1e-4
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_differential_ik_approaches_unreachable_poses_at_a_steady_rate():
     """Damping of hard tasks is as large as the curvature along the step requires."""
     q = ARM.random_configuration(seed=2, size=40)
@@ -393,7 +393,7 @@ def test_series_of_differential_ik_steps_respects_all_limits_and_reaches_the_tar
     assert np.abs(lw.pose_difference(ARM.pose(q, "hand"), X)).max() <= 1e-6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_velocity_of_a_floating_base_can_be_bounded_by_component_or_by_norm():
     robot = robot_of(TREES["floating_chain"])
     frame = max(robot.tree.frames, key=lambda frame: frame.body).name

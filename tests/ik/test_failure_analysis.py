@@ -172,7 +172,7 @@ def test_ik_failure_names_contradictory_tasks_with_their_multipliers():
     assert "'here' and 'there' contradict each other" in solution.explain()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_multipliers_of_contradictory_ik_tasks_prove_that_no_solution_exists():
     """Jᵀ λ = 0 and λᵀ e > 0, or no multipliers exist."""
     rng = np.random.default_rng(0)
@@ -251,7 +251,7 @@ def test_reachable_ik_poses_are_never_proved_out_of_reach():
             assert not any(chain.proofs(X, 0.0, 0.0, turned))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_failed_ik_searches_are_never_reported_as_proofs():
     """No status or proof denies a pose of a configuration within limits."""
     rail = chain_text(
@@ -337,7 +337,7 @@ def test_ik_of_arms_with_links_of_length_zero_gives_finite_results():
         ARM.inverse_kinematics(np.tile(np.eye(4), (2, 1, 1)), "hand", max_iterations=5).explain((0, 1))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_failed_ik_solutions_are_as_near_as_the_best_of_a_hundred_random_searches():
     """Projected Levenberg–Marquardt steps in NumPy, from random configurations."""
     robot, tip, starts = lw.load("arm6"), "tool", 100

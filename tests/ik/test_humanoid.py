@@ -11,7 +11,7 @@ from linkwork.ik.algorithms.damped_least_squares import damped_step
 FRAMES = ("left_hand", "right_hand", "left_foot", "right_foot")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_of_a_humanoid_reaches_targets_of_hands_feet_and_center_of_mass():
     robot = lw.load("humanoid")
     q = robot.random_configuration(seed=0, size=40)

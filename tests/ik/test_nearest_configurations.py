@@ -60,7 +60,7 @@ def test_ik_reference_that_reaches_the_pose_is_its_own_nearest_solution():
     assert solution.success.all() and np.abs(solution.q - q).max() <= 1e-7
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_nearest_ik_solutions_are_no_farther_than_those_of_slsqp_from_many_starts(drawn):
     """SciPy's SLSQP from q₀ and from random starts, on six axes."""
     lower, upper = np.maximum(ARM6.lower, -3.0), np.minimum(ARM6.upper, 3.0)

@@ -22,7 +22,7 @@ def cart():
     return lw.Robot.build("cart", *parts).with_frame("tip", "l3", (0.3, 0.1, 0.05))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("case", ["position", "wide", "projection", "soft", "level", "loop"])
 def test_ik_solutions_do_not_depend_on_the_unit_of_length(case):
     """Every second target is out of reach.  Products with powers of two have no rounding errors."""
@@ -52,7 +52,7 @@ def test_ik_solutions_do_not_depend_on_the_unit_of_length(case):
         np.testing.assert_array_equal(solution.iterations, expected.iterations)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["cart", "fourbar"])
 def test_velocities_within_hard_ranges_do_not_depend_on_the_unit_of_length(name):
     """Ranges, equations of loops and levels, near and far from targets, in and outside of the range."""
@@ -76,7 +76,7 @@ def test_velocities_within_hard_ranges_do_not_depend_on_the_unit_of_length(name)
     np.testing.assert_array_equal(v / s_v, expected)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_approaches_unreachable_targets_until_the_gradient_vanishes():
     """The gradient Jᵀe vanishes, also where costs of neighbouring configurations differ by rounding only."""
     robot, rng = lw.load("arm6"), np.random.default_rng(1)

@@ -25,7 +25,7 @@ def test_ik_of_a_delta_robot_reaches_platform_positions():
     assert np.abs(robot.normalize(solution.q) - solution.q).max() <= 1e-12
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_of_a_stewart_platform_reaches_poses():
     robot = lw.load("stewart")
     q = robot.neutral()  # at which its loops are closed
@@ -39,7 +39,7 @@ def test_ik_of_a_stewart_platform_reaches_poses():
     assert (solution.q >= robot.lower).all() and (solution.q <= robot.upper).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["delta", "stewart", "hexapod"])
 def test_ik_solutions_of_parallel_robots_stay_in_the_assembly_and_revolutions_of_the_guess(name):
     """Near targets move the joints by the Jacobian's prediction, on any revolution."""

@@ -149,7 +149,7 @@ def test_support_polygon_task_keeps_the_center_of_mass_over_the_polygon():
     assert min(inside_by(c, vertices) for c in ARM.center_of_mass(solution.q)[:, :2]) >= 0.01 - 1e-6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_support_polygon_task_keeps_the_center_of_mass_over_moving_feet():
     robot = lw.load("quadruped", floating_base=True)
     feet = [name for name in robot.frames if name.endswith("foot")]
@@ -201,7 +201,7 @@ def test_function_tasks_of_users_are_solved_by_ik():
     assert np.abs(robot.pose(solution.q, "hand")[:2, 3] - position).max() <= 1e-6 and abs(solution.q[0] - 0.2) <= 1e-6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_soft_ik_tasks_improve_without_violating_hard_tasks():
     """Manipulability and a gaze improve while the hand stays."""
     hold = ik.PositionTask("hand")

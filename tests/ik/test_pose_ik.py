@@ -290,7 +290,7 @@ def test_ik_results_do_not_change_if_the_caller_changes_the_target_array():
     assert solution.status == again.status == "out_of_reach" and solution.explain() == again.explain()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_invalid_ik_seeds_are_refused_in_every_call():
     """Seeds off their manifold, and locked joints beyond limits."""
     robot = robot_of(TREES["floating_chain"])
@@ -309,7 +309,7 @@ def test_invalid_ik_seeds_are_refused_in_every_call():
     assert ARM.inverse_kinematics(X, "hand", q_init=turned, locked=[ARM.joints[0].name], position_limits=False).success
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joint_tasks_of_ik_accept_scalar_targets():
     problem = ARM.ik_problem(lw.ik.JointTask("elbow", weight=1.0))
     q = np.array(ARM.neutral())
@@ -319,7 +319,7 @@ def test_joint_tasks_of_ik_accept_scalar_targets():
     assert apart.solve(elbow=-1.0, other=-1.5).status == "infeasible"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_options_are_passed_to_the_solver_or_refused():
     problem = ARM.ik_problem(lw.ik.PoseTask("hand", axes="target"))
     X = targets(ARM, "hand", 1)[0]
@@ -337,7 +337,7 @@ def test_ik_options_are_passed_to_the_solver_or_refused():
             lw.compile(lambda X: ARM.inverse_kinematics(X, "hand", **option).q, X=(4, 4))  # noqa: B023
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joints_that_move_no_frame_of_the_tasks_keep_their_positions_in_all_starts():
     robot = lw.load("humanoid")
     q, q_init = robot.random_configuration(seed=1, size=40), robot.random_configuration(seed=2, size=40)

@@ -34,7 +34,7 @@ def test_soft_ik_tasks_reach_reachable_poses(name, frame):
     assert np.array_equal(solution.iterations[first], alone.iterations[first])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_remaining_errors_of_soft_ik_tasks_are_reported():
     problem = ARM.ik_problem(lw.ik.PositionTask("hand", weight=2.0))
     solution = problem.solve(hand=[[3.0, 0.0, 0.5], [0.3, 0.3, 0.3]])
@@ -52,7 +52,7 @@ def test_remaining_errors_of_soft_ik_tasks_are_reported():
     assert single.status == "local_minimum" and single.restarts == 47 and f"{left[0]:.3g} m" in repr(single)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_more_random_starts_never_increase_the_cost_of_soft_ik_tasks():
     X = ARM.pose(ARM.random_configuration(seed=2, size=10), "hand")
     tasks = [lw.ik.PoseTask("hand", weight=1.0), lw.ik.PostureTask(weight=1e-2)]
@@ -68,7 +68,7 @@ def test_more_random_starts_never_increase_the_cost_of_soft_ik_tasks():
     assert np.abs(lw.pose_difference(ARM.pose(solution.q, "hand"), X)).max() <= 1e-3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_solutions_with_priority_levels_are_minima_of_each_level():
     """SciPy finds no lower cost nearby, with higher levels at a large weight."""
     frames = {"hand": "hand", "elbow": "forearm_distal", "upper": "upper_arm_distal"}
@@ -94,7 +94,7 @@ def test_ik_solutions_with_priority_levels_are_minima_of_each_level():
     assert successes > 20
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_names_a_task_function_that_returns_nan():
     for weight in (None, 1.0):
         task = lw.ik.FunctionTask("odd", lambda k: np.sqrt(-1.0 - k.point("hand")[2] ** 2), weight=weight)
@@ -111,7 +111,7 @@ def test_ik_names_the_states_of_a_batch_with_nan_errors():
     assert "'odd'" in solution.explain(2) and "'even'" not in solution.explain(2)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_advises_raising_max_iterations_only_if_it_helps():
     """More iterations do not help a method without restarts that has stopped."""
     X = ARM.pose(ARM.random_configuration(seed=1, size=40), "hand")

@@ -40,7 +40,7 @@ def regular(robot, frame, q, least=0.05):
     return np.linalg.svd(robot.jacobian(q, frame), compute_uv=False)[..., -1] > least
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_solutions_of_six_axis_arms_vary_by_the_inverse_jacobian():
     """J⁻¹ equals the change of the solution that is computed again from the previous one."""
     q = ARM6.random_configuration(seed=1, size=60) * 0.9
@@ -171,7 +171,7 @@ def test_derivatives_of_ik_solutions_by_link_lengths_equal_finite_differences():
             assert np.abs(again).max() > 0.1
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_ik_solutions_by_position_rotation_and_joint_targets_equal_finite_differences():
     q = ARM.random_configuration(seed=6, size=4) * 0.5
     X, near = ARM.pose(q, "hand"), q + 0.1
@@ -214,7 +214,7 @@ def test_derivatives_of_ik_solutions_are_finite_or_refused_at_singularities_and_
             solution.derivative(by)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_ik_solutions_inside_a_compiled_function_are_exact():
     """A compiled function has the method's solution, with forward and reverse derivatives."""
     q0 = np.array([0.3, -0.4, 0.5, 1.2, 0.2, 0.6, 0.1])

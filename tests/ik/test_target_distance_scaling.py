@@ -44,7 +44,7 @@ def test_ik_scales_function_tasks_of_length_with_the_distance():
     assert solution.success.all() and solution.iterations.max() <= 5
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_ik_solves_a_machine_modelled_in_millimetres():
     """Ranges of metres in mm, with and without offsets, and a rotating wrist."""
     slides = [

@@ -55,7 +55,7 @@ def test_ik_reaches_poses_rotated_by_less_than_the_orientation_tolerance(locked:
         assert (np.abs(turns) < tolerance).all() and np.abs(turns).max() > 0.1, tolerance
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_every_ik_solver_uses_the_tolerance() -> None:
     """Nearest configurations, postures, paths, several solutions, tasks, and calls in compiled functions."""
     locked = (JOINTS[-1],)
@@ -106,7 +106,7 @@ def test_large_position_tolerance_makes_ik_targets_outside_the_reach_solvable() 
     assert near.success and 0.029 < near.position_error < 0.05 and near.orientation_error < 1e-6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_larger_ik_tolerances_give_nearer_configurations_with_derivatives() -> None:
     """Derivatives follow the ends of ranges, as finite differences do."""
     P, near = ARM.pose(ARM.random_configuration(seed=3, size=60), "tool")[:, :3, 3], np.zeros(6)

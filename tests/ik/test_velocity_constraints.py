@@ -97,7 +97,7 @@ def test_differential_ik_moves_joints_prescribed_as_functions_of_time():
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_differential_ik_of_rolling_robots_follows_a_path():
     robot = skater()
     task = lw.ik.PositionTask("mast", tolerance=(1e-6, 1e-6, np.inf), axes="reference", name="place")
@@ -114,7 +114,7 @@ def test_differential_ik_of_rolling_robots_follows_a_path():
     assert stuck.success.sum() == 1 and np.abs(robot.pose(stuck.q, "body")[:, 1, 3]).max() <= 1e-6
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_velocity_tasks_of_differential_ik_are_met_or_weighted():
     """Velocities of a joint, of a rolling frame, and of the momentum."""
     robot = lw.load("arm7")
@@ -139,7 +139,7 @@ def test_velocity_tasks_of_differential_ik_are_met_or_weighted():
         robot.velocity_for([joint, hand], q, DT, gain={"elbow": 0.5}, elbow=0.3, hand=position)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_floating_base_in_differential_ik_accelerates_within_limits():
     links = '<link name="world"/><link name="body"/><link name="arm"/>'
     text = (
@@ -162,7 +162,7 @@ def test_floating_base_in_differential_ik_accelerates_within_limits():
     assert np.abs(v[base.v_slice]).max() > 0.25
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["arm7", "arm6"])
 def test_differential_ik_velocities_never_leave_limits_even_by_rounding(name):
     """3000 random states within limits, at them and beyond."""

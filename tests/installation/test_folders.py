@@ -62,7 +62,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[list[str], str]:
     return torques, cached
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_robot_files_and_the_cache_work_in_folders_with_unusual_names(folder: Path) -> None:
     robot, is_utf8 = lw.load("arm6"), str(folder).isprintable()
     expected = robot.inverse_dynamics(robot.neutral(), [0.1] * 6, [0.2] * 6)
@@ -82,7 +82,7 @@ def test_robot_files_and_the_cache_work_in_folders_with_unusual_names(folder: Pa
     assert [cached for _, cached in results] == ["False", "True"]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_processors_that_share_a_cache_at_the_same_time_load_their_own_code(tmp_path: Path) -> None:
     """A home directory of several machines: each level is another processor, whose code has a name of its own."""
     names = [*levels()]

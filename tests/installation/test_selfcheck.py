@@ -47,7 +47,7 @@ TIMED = ("clock", "time of a call", "time of a state")  # another program can de
 Patch = pytest.MonkeyPatch
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_selfcheck_reports_no_fault_on_this_machine() -> None:
     steps: list[lw.Progress] = []
     report = lw.selfcheck(progress=steps.append)

@@ -129,7 +129,7 @@ def test_closed_forms_overridden_in_a_joint_class_are_used() -> None:
     assert Combined.S is Base.S
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joint_class_with_overridden_rates_ignores_inherited_closed_forms() -> None:
     """The velocity of a floating body in the axes of F: the identity is no longer its subspace."""
 

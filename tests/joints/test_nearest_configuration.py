@@ -52,7 +52,7 @@ def everything(joint: JointType, elements: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_nearest_joint_configurations_to_poses_agree_on_all_scalars_with_derivatives(drawn: Any) -> None:
     """Poses of the joint, and half a turn away from the identity for closed forms."""
     joints_of_test = {
@@ -88,7 +88,7 @@ def test_rate_of_the_pose_residual_equals_the_twist_across_the_motion_subspace_o
         assert np.allclose(np.subtract(*configurations) / (2.0 * h), rate, atol=1e-6), name
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_rates_of_nearest_joint_configurations_of_unreachable_poses_equal_finite_differences() -> None:
     """The rate of the nearest configuration's transform equals differences, to second order in a direction."""
     rng, h = np.random.default_rng(2), 1e-4
@@ -159,7 +159,7 @@ def test_residuals_of_unreachable_joint_poses_are_not_zero() -> None:
             assert np.max(np.abs(residuals), initial=0.0) >= 0.3 * missed - 1e-12, name
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_residuals_after_an_unsuccessful_search_of_a_joint_configuration_are_not_zero() -> None:
     for name in ("composite-0", "helical"):
         joint = SEARCHED[name]

@@ -254,7 +254,7 @@ def test_joint_transform_that_is_not_a_pose_is_refused() -> None:
         assert str(caught.value).startswith("Joint.of: joint 'j' (unusual): X: expected ") and got in str(caught.value)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joint_class_without_an_example_cannot_be_drawn_in_random_trees() -> None:
     @dataclass(frozen=True)
     class Turn(JointType):

@@ -169,7 +169,7 @@ def test_unknown_points_and_wrong_positions_are_refused(call: Any, kind: type[Ex
         call()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_thousand_markers_are_computed_by_one_small_kernel() -> None:
     """The cost grows with the number of markers, and not with the number of bodies."""
     robot = lw.load("humanoid", floating_base=True)

@@ -97,7 +97,7 @@ def test_outlined_functions_of_all_joint_types_equal_straight_line_code() -> Non
         check(tree, "difference", ("jacobian", "body9"), ("acceleration", "tool3"))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_outlined_steps_of_equal_joints_share_few_functions() -> None:
     tree = random_tree(np.random.default_rng(1), 30, types=[Spherical])
     for function, most in (("inverse_dynamics", 12), ("forward_dynamics", 40)):
@@ -132,7 +132,7 @@ def test_robot_functions_called_in_user_functions_are_outlined() -> None:
     np.testing.assert_allclose(rates, kernel.interpret(*arrays), rtol=1e-11)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
 def test_derivatives_of_outlined_kernels_equal_the_interpreter(function: str) -> None:
     for types, shape in (([Spherical], "random"), ([Revolute], "chain")):
@@ -154,14 +154,14 @@ def listed(result: Any) -> tuple[np.ndarray, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_outlined_derivatives_of_inverse_dynamics_share_functions_for_pairs_of_joints() -> None:
     tree = random_tree(np.random.default_rng(1), 24, types=[Revolute], shape="chain")
     rows = rows_in(check(tree, "inverse_dynamics_derivatives"))
     assert len(rows.calls) > 24 * 23 / 2 > 6 * len(rows.bodies)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_straight_line_code_before_a_loop_is_outlined() -> None:
     """Derivatives of forward dynamics of long chains are solved column by column, in a loop."""
     module = importlib.import_module("linkwork.dynamics.algorithms.mass_matrix_inverse")
@@ -209,7 +209,7 @@ def without_guards(program: Program) -> Program:
     return Program(program.name, program.inputs, program.outputs, tuple(instructions), results, 0, marks)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_outlined_functions_give_equal_bits_with_several_threads() -> None:
     tree = random_tree(np.random.default_rng(1), 12, types=[Revolute], shape="chain")
     program = traced(tree, "forward_dynamics")

@@ -180,7 +180,7 @@ def test_results_with_parameters_equal_those_of_robots_edited_by_methods() -> No
         assert_close(z, y, 1e-11, name)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_results_with_parameters_equal_those_of_robots_with_edited_files() -> None:
     """A fixed joint that carries a hand with fingers, and links that are merged with it."""
     text = lw.robots.path("arm7_gripper").read_text()
@@ -231,7 +231,7 @@ def test_joint_torques_are_linear_in_inertia_parameters() -> None:
     assert_close(columns.T, ARM.inverse_dynamics_regressor(q, v, a)[0], 1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_functions_by_robot_parameters_equal_finite_differences() -> None:
     """Parameters are symbols in the derivatives, and inputs of a kernel in the differences."""
     names = ["inertia:hand", "placement:elbow", "damping", "gravity"]

@@ -60,7 +60,7 @@ EDITS: dict[str, Callable[[lw.Robot], lw.Robot]] = {
 }
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_robots_share_a_kernel_only_if_their_programs_are_equal(drawn: Any) -> None:
     """Functions with their default options, on robots that differ in one value."""
     plain, compared = arm(), 0

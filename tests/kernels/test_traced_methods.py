@@ -169,7 +169,7 @@ def test_robot_kernels_can_be_called_with_symbols() -> None:
     assert is_traced(norm(seeded([1.0, 2.0, 2.0], [1.0, 0.0, 0.0])))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hand_written_methods_of_joints_accept_symbols() -> None:
     for joint in EVERY.values():
         if not joint.nq:

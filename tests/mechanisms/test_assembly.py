@@ -110,7 +110,7 @@ def test_assembly_satisfies_joint_limits_or_fails():
         bounded.assemble(hold={"rocker": [-1.5, 0.3]})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_failed_assemblies_state_the_remaining_error():
     robot = linkage()
     with pytest.raises(lw.errors.AssemblyError, match=r"1\.5 m of 'pin: trans") as caught:
@@ -242,7 +242,7 @@ def test_assembly_inside_of_compiled_functions_can_be_differentiated():
     np.testing.assert_allclose(reverse.jacobian("angle")(-0.7, 0.0), differences, rtol=0, atol=1e-8)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_projections_onto_constraints_are_projectors():
     """I − A G at closed configurations, in the metric, with quaternion joints."""
     ball = lw.Robot.build(
@@ -273,7 +273,7 @@ def test_derivatives_of_projections_onto_constraints_are_projectors():
             np.testing.assert_allclose(kernel.vjp("q")(q, weights), weights @ N @ P, rtol=0, atol=1e-11)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_assembly_satisfies_limits_of_loop_joints() -> None:
     """One of two assemblies of a four-bar is within the bounds of its pin; without any, an error is raised."""
     free = fourbars(1).without_constraints()

@@ -8,7 +8,7 @@ import pytest
 from helpers.cut_four_bar import four_bar
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_assembly_with_parameters_equals_that_of_the_edited_robot():
     """Parameters in one call or in several, with one kernel."""
     robot = four_bar("C")
@@ -36,7 +36,7 @@ def test_assembly_with_parameters_equals_that_of_the_edited_robot():
         assert np.abs(left).max() < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_assembly_of_a_batch_of_parameters_equals_an_assembly_for_each_parameter():
     """Assembled and driven, with changed lengths; variations that fail do not affect the others."""
     robot, rng = four_bar("C"), np.random.default_rng(0)

@@ -8,7 +8,7 @@ from helpers.fourbars import fourbars, parallel
 from helpers.linkages import LEG_RODS, LEG_ROOTS, LEG_TIPS, five_bar, freudenstein, linkage, three_legs
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_four_bar_has_two_assembly_branches():
     robot, angle = linkage(), np.linspace(0.1, 6.0, 12)
     branches = robot.branches({"crank": -angle})
@@ -47,7 +47,7 @@ def real_solutions(elbows, samples=200_000, corners=LEG_TIPS, rods=(LEG_RODS[1],
     return int((np.sign(f[1:]) != np.sign(f[:-1])).sum())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_all_assembly_branches_of_a_platform_with_three_legs_are_returned():
     robot, branch_keys = three_legs(), set()
     inverse = robot.branches({"x": 1.4, "z": 0.8, "turn": 0.2})

@@ -74,7 +74,7 @@ def test_derivatives_of_loop_joint_functions_equal_those_of_general_constraints(
             np.testing.assert_allclose(x, y, rtol=0.0, atol=1e-11 * max(1.0, np.abs(y).max()), err_msg=name)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("case", ["fourbars", "doubled"])
 def test_derivatives_of_constrained_dynamics_equal_dual_number_derivatives(case):
     robot, q, v = CASES[case]()
@@ -117,7 +117,7 @@ def test_redundant_constraint_rows_do_not_change_derivatives_of_dynamics():
         np.testing.assert_allclose(pair, row, rtol=0, atol=1e-10 * np.abs(pair).max())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_constrained_derivatives_of_a_robot_without_constraints_equal_those_of_forward_dynamics():
     robot = lw.load("arm6")
     q, v, tau = np.random.default_rng(0).normal(size=(3, 6))
@@ -153,7 +153,7 @@ def test_derivatives_of_a_spherical_pendulum_equal_those_of_lagranges_equations(
     np.testing.assert_allclose(impulse, -3.75 * m, rtol=1e-14)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_constrained_dynamics_predict_motions_that_constraints_permit():
     robot, rng = lw.load("differential_drive"), np.random.default_rng(0)  # rows of rolling that depend on each other
     q, *_ = robot.project_configuration(robot.random_configuration(seed=0))
@@ -231,7 +231,7 @@ def test_derivatives_of_a_humanoid_on_both_feet_equal_pinocchios():
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12 * np.abs(ours).max())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["differential_drive", "bicycle"])
 def test_derivatives_of_rolling_wheels_by_velocity_are_exact(name):
     """Dependent rows contradict each other at velocities that roll nowhere: no rounding is magnified.

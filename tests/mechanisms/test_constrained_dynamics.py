@@ -9,7 +9,7 @@ from linkwork.robot.robot_table import ROBOT
 from oracles.scalars import names_for
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_four_bars_side_by_side_accelerate_as_a_pendulum(count):
     robot = fourbars(count)

@@ -14,7 +14,7 @@ CASES = {
 }
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_constrained_hybrid_dynamics_satisfies_the_equations_in_minimal_coordinates(drawn):
     """H u̇ + c = Kᵀτ; forward dynamics with the forces has the accelerations; redundant forces have least norm."""
     rng = np.random.default_rng(4)

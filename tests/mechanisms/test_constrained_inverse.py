@@ -71,7 +71,7 @@ def test_torques_at_the_three_hinges_of_a_four_bar_are_equal_if_all_are_actuated
     np.testing.assert_allclose(dynamics_result, [2 / 3, -2 / 3, 2 / 3], rtol=0, atol=1e-13)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("case", ["one", "many"])
 def test_derivatives_of_constrained_inverse_dynamics_equal_finite_differences(case):
     robot, q, v = moving_fourbars()
@@ -97,7 +97,7 @@ def test_derivatives_of_constrained_inverse_dynamics_equal_finite_differences(ca
         np.testing.assert_allclose(missing, 0.0, rtol=0, atol=1e-7 * size)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_directional_derivatives_of_constrained_inverse_dynamics_of_a_delta_robot_equal_differences():
     """Its matrices are so large that their code is loops and calls."""
     robot, rng = lw.load("delta"), np.random.default_rng(2)

@@ -58,7 +58,7 @@ def test_constrained_manipulability_of_a_four_bar_is_its_speed_per_norm_of_hinge
     assert abs(bar.manipulability(q, "rocker_tip") - expected) < 1e-12
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_frames_that_move_without_motors_have_infinite_manipulability():
     robot, frame, part, motors = lw.load("delta"), "platform", "position", ["shoulder_1", "shoulder_2"]
     assert robot.manipulability(robot.assemble().q, frame, part=part, actuators=motors) == np.inf

@@ -54,7 +54,7 @@ def _pose_at(seed):
     return lw.pose(rng.normal(size=3), rpy=rng.normal(size=3)) if seed else lw.pose()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_motor_torques_of_mechanisms_satisfy_virtual_work_at_any_joint(drawn):
     """τ = u·r/u_k along the only motion u, in all states in which the motor's joint moves."""
     for seed in drawn(range(6)):

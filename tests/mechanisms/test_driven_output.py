@@ -20,7 +20,7 @@ def motion():
     return four_bar("C", damping=0.3).drive_mechanism({"A": ANGLES}, velocity={"A": 6.0})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_motors_of_a_driven_mechanism_supply_the_power_of_bodies_and_dampers(motion):
     robot = motion.trajectory().robot
     for passive in (True, False):
@@ -120,7 +120,7 @@ def test_driven_motion_of_a_mechanism_can_be_converted_to_a_trajectory_over_time
             call()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_driven_motion_with_time_dependent_constraints_has_no_trajectory_over_time():
     """States of a driven motion have one time, so their rates are not those of a motion."""
     plain = lw.load("double_pendulum")
@@ -300,7 +300,7 @@ def test_coupler_that_spins_freely_between_two_balls_needs_no_force():
     assert "free" not in universal.explain()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_base_prescribed_as_a_function_of_time_needs_the_forces_of_a_driven_base():
     """Velocities, accelerations and forces are those of a motor that moves the base, though a rod spins freely."""
     robot = _spatial_four_bar(lw.joints.Spherical(), lw.joints.Prismatic((0.6, 0.0, 0.8)))

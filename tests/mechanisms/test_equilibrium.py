@@ -10,7 +10,7 @@ from helpers.chains import chain, sagging
 from helpers.linkages import linkage
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("count", [6, 8])
 @pytest.mark.parametrize("is_hung", [True, False])
 def test_hanging_chains_reach_the_stable_equilibrium_from_any_start(count, is_hung, drawn):
@@ -70,7 +70,7 @@ def test_equilibrium_searches_leave_saddle_points_and_follow_forces_without_a_po
     assert equilibrium.stable and np.abs(sprung.gravity_force(equilibrium.q, passive=True)).max() < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_equilibrium_finds_soft_directions_of_a_robot_with_stiff_springs():
     """A hanging leg turns about its yaw axis against 1e-4 1/s², with springs of 3e6 1/s²."""
     leg = lw.load("leg")
@@ -111,7 +111,7 @@ def test_equilibria_of_robots_with_slides_are_equal_in_other_units() -> None:
         np.testing.assert_allclose(equilibrium_result.q / unit, known.q, rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_equilibria_under_wrenches_equal_equilibria_with_equal_payloads():
     """Equilibria of open and closed robots under a dead weight, and of a rod that a horizontal force pulls."""
     rod, chained = (chain(n).with_frame("end", f"rod{n - 1}", lw.pose((1.0, 0, 0))) for n in (1, 2))
@@ -131,7 +131,7 @@ def test_equilibria_under_wrenches_equal_equilibria_with_equal_payloads():
     assert loaded.success and np.isclose(np.cos(loaded.q[0]) * 0.5 * rod.mass * 9.81, -2.0, rtol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["scissor_lift", "arm6", "leg"])
 def test_equilibrium_searches_pass_singular_configurations_flat_directions_and_saddle_points(name):
     """A lift folds, an arm turns about the vertical, and the leg passes a saddle point: all starts reach one energy."""
@@ -146,7 +146,7 @@ def test_equilibrium_searches_pass_singular_configurations_flat_directions_and_s
         assert np.ptp(robot.potential_energy(equilibria.q)) < 1e-8 * np.abs(robot.potential_energy(starts)).max()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_equilibria_of_a_batch_equal_those_of_each_state_bit_for_bit(monkeypatch):
     """Descents, saddles, failures and Newton's method, in blocks of other sizes: the same bits."""
     monkeypatch.setattr("linkwork.mechanisms.equilibrium._BLOCK", 5)
@@ -173,7 +173,7 @@ def test_equilibria_of_a_batch_equal_those_of_each_state_bit_for_bit(monkeypatch
     assert {*rods.equilibrium(starts, tau=pull).status} == {"solved", "not_found"}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_equilibria_with_batches_of_loads_and_lengths_equal_single_equilibria():
     """Starts, loads, lengths and masses; a failed search does not affect the others."""
     robot = linkage()

@@ -20,7 +20,7 @@ def parts(robot, q):
     return M_inv, G, np.linalg.pinv(G @ M_inv @ G.T, rcond=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("case", CASES)
 def test_impacts_project_velocities_onto_the_constraints(case):
     robot, q, v = CASES[case]()
@@ -91,7 +91,7 @@ def test_constraint_forces_reported_as_determinate_are_unique():
     np.testing.assert_allclose(robot.constraint_force_indeterminacy(np.stack([q, q]))[1, 3:], 0.5, rtol=0, atol=1e-6)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_energy_of_mechanisms_changes_by_the_power_of_joints_wrenches_and_constraints():
     for robot, q, v in (moving_fourbars(), driven()):
         time, tau, w = 0.7, np.linspace(1.0, 2.0, robot.nv), np.arange(1.0, 7.0)
@@ -132,7 +132,7 @@ def test_stabilised_constraint_errors_decay_with_the_stated_time_constant():
     assert sum(plain.operations.values()) < sum(timed.operations.values())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_equilibria_of_mechanisms_are_computed_or_fail_with_a_reason():
     robot = fourbars(1)
     q, _ = parallel(robot, -1.2)
@@ -163,7 +163,7 @@ def test_equilibria_of_mechanisms_are_computed_or_fail_with_a_reason():
         robot.equilibrium(np.zeros(4))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_constrained_dynamics_by_robot_parameters_equal_finite_differences():
     robot, q, v = moving_fourbars()
     tau, names = np.linspace(1.0, 2.0, 5), ["inertia:rod1", "frame:tip1"]

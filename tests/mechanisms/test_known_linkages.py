@@ -181,7 +181,7 @@ def test_coupling_constraints_give_the_accelerations_of_eliminated_joints():
         np.testing.assert_allclose(a, G @ free.forward_dynamics(y, rate, tau), rtol=1e-10, atol=1e-11)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_weld_and_ball_constraints_equal_loop_joints():
     robot = lw.load("arm7").with_frame("grip", "hand", lw.pose((0.1, 0, 0.2), rpy=(0.1, 0.4, 0.2)))
     q, v, tau = np.random.default_rng(0).normal(size=(3, 7))

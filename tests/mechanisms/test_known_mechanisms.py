@@ -282,7 +282,7 @@ def test_bicycle_has_the_published_benchmark_matrices():
         np.testing.assert_allclose(-inertia @ A[:, :2], 9.81 * K0 + speed**2 * K2, rtol=0, atol=1e-10)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bicycle_has_the_published_eigenvalues():
     bicycle = Linearised()
     ride = bicycle.robot.minimal_coordinates(q=bicycle.q, speeds=["drifting.wx", "steer", "rear_axle"])

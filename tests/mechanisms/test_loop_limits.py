@@ -31,7 +31,7 @@ def test_driven_motion_ends_at_the_limit_of_a_loop_joint():
     assert robot.drive_mechanism(angles, q_init=whole.q[0], position_limits=False).success
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_assembly_branches_satisfy_the_limits_of_loop_joints():
     """Each limit of the pin keeps the branches whose pin is within it."""
     hold = {"rocker_hinge": -0.5}

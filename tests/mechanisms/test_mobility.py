@@ -187,7 +187,7 @@ def test_mobility_accepts_open_robots_and_refuses_invalid_arguments():
             robot.mobility(arguments[0], length=arguments[1] if len(arguments) > 1 else None)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_rocker_at_its_dead_centre_has_zero_velocity():
     robot = linkage()  # crank and coupler in one line, 3.5 long, over a rocker of 2 and a ground of 3
     crank, rocker = np.arccos((3.5**2 + 9 - 4) / 21), np.arccos((4 + 9 - 3.5**2) / 12)

@@ -28,7 +28,7 @@ def linkages() -> dict[str, tuple[lw.Robot, np.ndarray, list[str]]]:
     }
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_constrained_functions_on_numpy_arrays_equal_compiled_code(drawn):
     """All functions with constraints: an algorithm that mistakes an axis of samples for its own has other results."""
     states = linkages()

@@ -86,7 +86,7 @@ def test_scaled_mechanisms_far_from_the_origin_behave_as_the_original(name):
         np.testing.assert_allclose(moved.q[-1] / s_q, ended.q[-1], rtol=0, atol=near)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_constraints_dependent_up_to_rounding_are_not_reported_as_singular():
     """A bicycle of 0.1 mm, 10 km from the origin: the rows of its wheels are dependent, and contradict by rounding."""
     robot, rng, L = lw.load("bicycle"), np.random.default_rng(0), 1e-4

@@ -92,7 +92,7 @@ def test_joining_robots_prefixes_every_name(tree):
         assert [*texts(new.references)] == [expected(x) for x in texts(old.references)]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_user_functions_in_a_joined_robot_find_the_prefixed_names():
     robot = everything()
     q, v = robot.random_configuration(seed=1), np.linspace(-1.0, 1.0, robot.nv)
@@ -156,7 +156,7 @@ def test_mounted_robot_moves_relative_to_its_carrier_as_on_a_fixed_base(name):
     assert whole.point("p_marker1").frame == f"p_{ground}" or part.point("marker1").frame != "world"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joined_robots_of_all_joint_types_have_the_joint_forces_of_each():
     parts = {name: tree for name, tree in TREES.items() if not name.endswith("random")}
     whole = joined("cell", parts)

@@ -91,7 +91,7 @@ def test_test_trees_contain_every_joint_type():
     assert {type(body.joint) for tree in TREES.values() for body in tree.bodies} >= {*ALL}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @settings(max_examples=40, derandomize=True)
 @given(
     seed=st.integers(0, 2**32 - 1),

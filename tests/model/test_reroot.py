@@ -187,7 +187,7 @@ def test_arms_rerooted_at_the_hand_equal_floating_arms_with_a_fixed_hand(name, l
     assert pickle.loads(pickle.dumps(rerooted)) == rerooted != fixed
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_platform_of_a_parallel_robot_can_become_the_root():
     """The joint of the platform then carries the base, in the same coordinates."""
     rng = np.random.default_rng(3)

@@ -74,7 +74,7 @@ def test_cartesian_paths_are_smooth_and_have_twists_as_derivatives():
         assert np.allclose(path(np.maximum(inner - 1e-9, 0.0)), path(inner), atol=1e-7), name
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_cartesian_paths_pass_through_their_poses():
     line, screw, arc = PATHS["line"], PATHS["screw"], PATHS["arc"]
     for path, end in ((line, B), (screw, B), (arc, B), (PATHS["spline"], C), (PATHS["polyline"], A)):
@@ -154,7 +154,7 @@ def test_frame_follows_its_cartesian_path_within_tolerance_and_limits():
     assert knots.duration == pytest.approx(path.length / 0.25) and knots.start_time == 0.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_tracked_cartesian_path_is_timed_within_limits():
     q = np.array([-0.3, 0.2, 0.9])
     X = SMALL.pose(q, "l4")
@@ -171,7 +171,7 @@ def test_tracked_cartesian_path_is_timed_within_limits():
     assert timed.duration > path.length / 0.2
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("robot", [ARM, SEVEN], ids=["closed form", "numerical"])
 def test_tracked_path_begins_exactly_at_an_initial_configuration_within_a_tenth_of_the_tolerance(robot):
     q, frame = (Q, "tool") if robot is ARM else (Q7, "hand")
@@ -350,7 +350,7 @@ def test_robot_is_redundant_if_it_has_more_motions_than_the_path_determines(name
     assert request.is_redundant(q) == is_redundant == (guesses[2] != guesses[1]).any()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_loops_stay_closed_along_a_tracked_cartesian_path():
     leg = lw.load("leg")
     q = leg.assemble().q
@@ -382,7 +382,7 @@ def test_parallel_robots_track_straight_lines_of_the_platform(name):
         assert np.abs(robot.constraint_error(q)).max() < 1e-4
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_collision_along_a_cartesian_path_names_the_obstacle():
     """A spherical obstacle before a spherical hand: they meet where their surfaces touch."""
     q = np.array([-0.3, 0.2, 0.9])
@@ -575,7 +575,7 @@ def test_invalid_arguments_of_cartesian_paths_are_refused():
             call()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jerk_limited_timing_does_not_stop_between_waypoints_of_a_cartesian_path():
     q0 = np.array([0.3, -1.2, 1.4, -0.9, -1.1, 0.2])
     arm = lw.load("arm6")

@@ -55,7 +55,7 @@ def test_motions_of_mechanisms_satisfy_loop_constraints_and_limits(name):
         assert max(upper.max(), -lower.min()) <= most * (1.0 + 1e-6)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_rocker_of_a_moving_four_bar_follows_freudensteins_equation():
     """Over a full turn of the crank, by splines and profiles."""
     robot = linkage()
@@ -69,7 +69,7 @@ def test_rocker_of_a_moving_four_bar_follows_freudensteins_equation():
         assert np.abs(np.angle(np.exp(1j * gap))).min(axis=-1).max() < 1e-8
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_limit_of_a_dependent_joint_slows_the_motion_of_a_mechanism():
     robot = linkage(velocity=0.2)  # of the rocker
     q = robot.drive_mechanism({"crank": [0.6, 1.6]}, robot.assemble(hold={"crank": 0.6}).q).q

@@ -139,7 +139,7 @@ def check(seed: int, folder: Any) -> float:
     return worst
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_velocities_before_and_after_corners_are_preserved_by_operations_on_trajectories(tmp_path):
     assert max(check(seed, tmp_path) for seed in range(examples(200))) < 1e-12
 

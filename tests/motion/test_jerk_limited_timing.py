@@ -66,7 +66,7 @@ def test_positions_at_known_arc_lengths_are_exact():
     assert np.abs(2.0**0.5 * (s + 0.3 * s * s) - length * (0.75 * t**2 - 0.25 * t**3)).max() < 3e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jerk_limited_timing_of_straight_lines_has_the_duration_of_a_profile():
     cases = [
         (2.0, 1.0, 2.0, 8.0),  # all of seven phases
@@ -90,7 +90,7 @@ def test_jerk_limited_timing_of_straight_lines_has_the_duration_of_a_profile():
     assert times[0] > times[1] > times[2] > free and times[2] < 1.02 * free
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jerk_limits_increase_the_duration_of_a_path_by_little():
     """Paths on which rounding spoils the first descent of the search, or the first segments."""
     for seed in (4, 53, 78):
@@ -98,7 +98,7 @@ def test_jerk_limits_increase_the_duration_of_a_path_by_little():
         assert time_optimal(path, jerk=60.0, **how).duration < 1.05 * time_optimal(path, **how).duration
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jerk_limited_timing_satisfies_all_limits_at_all_times():
     for seed in range(3):
         rng, path = np.random.default_rng(seed), _cubic(seed)
@@ -125,7 +125,7 @@ def test_jerk_limited_timing_satisfies_all_limits_at_all_times():
         assert abs(again.duration - timed_path.duration) < 1e-3 * timed_path.duration
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jerk_limited_timing_starts_and_ends_at_rest_or_at_prescribed_speeds():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     how = {"velocity": 1.0, "acceleration": 2.0, "jerk": 8.0, "num_points": 100}
@@ -157,7 +157,7 @@ def test_jerk_limited_timing_starts_and_ends_at_rest_or_at_prescribed_speeds():
     assert timed_path.duration < timed_rest.duration
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_loaded_arm_satisfies_torque_and_jerk_limits():
     arm = lw.load("arm7")
     loaded = arm.with_payload("payload", arm.frames[-1], 2.0)
@@ -307,7 +307,7 @@ def test_jerk_limited_durations_do_not_depend_on_the_first_barrier_parameter(
     assert durations[1] == pytest.approx(durations[0], rel=1e-5)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jerk_limited_timing_adapts_its_segments_to_a_path_with_many_knots():
     """Without limits of jerk it takes little less, so that little is lost by the segments."""
     path = lw.motion.spline(np.linspace(0.0, 1.0, 61), np.random.default_rng(0).uniform(-2.0, 2.0, (61, 2)))
@@ -351,7 +351,7 @@ def test_positions_speeds_and_accelerations_of_a_jerk_limited_timing_follow_from
         assert np.abs(a - x.a * rate**2 - x.v * second).max() < 1e-10
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_motions_within_jerk_limits_are_continuous_where_q_prime_vanishes_at_one_end() -> None:
     limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 30.0}
     for begin in ([[0.0, 0.0, 2.0, 1.0], [0.0, 0.0, 1.0, -0.5]], [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5, -0.7]]):

@@ -63,7 +63,7 @@ def test_timing_keeps_speed_limits_of_frames_between_grid_points(seed: int) -> N
     assert 0.999 * maximum < speed.max() < maximum * (1.0 + 1e-6) and np.median(speed) > 0.98 * maximum
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_velocity_limits_of_loop_joints_slow_a_path():
     """The pin of a four-bar is at its speed limit wherever no other limit is active."""
     fourbar = lw.load("fourbar")

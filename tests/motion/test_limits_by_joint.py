@@ -52,7 +52,7 @@ def test_dicts_of_acceleration_or_jerk_limits_must_name_every_joint():
     assert same == pytest.approx(time_optimal(PATH, acceleration=5.0).duration)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joints_omitted_in_a_dict_of_torque_limits_have_the_robots_effort_limits():
     limits = ARM.effort_limits.copy()
     limits[1] *= 0.9

@@ -70,7 +70,7 @@ def test_plots_of_trajectories_have_separate_axes_for_angles_and_lengths():
     assert [axis.get_ylabel() for axis in together][:2] == ["q [m, rad]", "v [m/s, rad/s]"]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_phase_plane_plot_names_the_active_limit():
     path = lw.motion.Trajectory.polynomial([0.0, 1.0], [[[0.0, 2.0, 1.0], [0.0, 0.5, 0.0]]])
     limits = {"velocity": 1.0, "acceleration": (-2.0, 2.0)}

@@ -99,7 +99,7 @@ def test_jerk_limited_profiles_are_as_short_as_ruckigs():
                 assert is_at_goal or ours[k] >= trajectory.duration * (1.0 - 1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_extreme_displacements_of_profiles_of_a_duration_equal_linear_programs():
     """Jerks that are constant on a grid give no displacement beyond, and come near it."""
     linprog = pytest.importorskip("scipy.optimize").linprog
@@ -230,7 +230,7 @@ def test_trapezoidal_profiles_equal_jerk_limited_profiles_with_very_large_jerk()
             assert worst < 1e-10 and missed < 1e-10
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_minimum_jerk_profiles_are_the_shortest_within_the_limits():
     motion = lw.motion.profile([0.0], [2.0], kind="minimum_jerk", **LIMITS)
     expected = max(15.0 / 8.0 * 2.0, (10.0 / 3.0**0.5 * 2.0 / 2.0) ** 0.5, (60.0 * 2.0 / 8.0) ** (1.0 / 3.0))
@@ -440,7 +440,7 @@ def test_profiles_reach_their_goals_or_are_refused() -> None:
     assert result > 295
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_minimum_jerk_durations_equal_the_closed_form_of_peak_values() -> None:
     """Peaks of v, a and jerk from rest to rest: 1.875 d/T, 10/√3 d/T² and 60 d/T³; over 18 decades."""
     rng = np.random.default_rng(0)

@@ -68,7 +68,7 @@ def _consistent(trajectory: Trajectory, tolerance: float = 1e-5) -> None:
         assert np.abs((after.v[k] - before.v[k]) / (2.0 * step) - at.a[k]).max() < tolerance * size
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_optimal_motions_of_every_joint_type_satisfy_limits(tmp_path):
     for types in SIXES:
         robot = _robot(types)
@@ -89,7 +89,7 @@ def test_time_optimal_motions_of_every_joint_type_satisfy_limits(tmp_path):
         assert Trajectory.load(tmp_path / "way.npz", robot=robot) == timed_path.trajectory
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_optimal_motions_satisfy_random_limits():
     for seed in range(4):
         rng, path = np.random.default_rng(seed), _plain(seed)
@@ -130,7 +130,7 @@ def test_time_optimal_motions_satisfy_random_limits():
     assert abs(time_optimal(rest_motion, **how, jerk=[8.0, 0.0], **POINTS).duration - exact) < 1e-2 * exact
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_reversed_profiles_and_reversed_timings_have_the_same_duration():
     rng = np.random.default_rng(0)
     for _ in range(20):

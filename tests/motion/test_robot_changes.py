@@ -172,7 +172,7 @@ def test_mounted_object_is_drawn_as_an_attached_object():
 CELL = lw.join_robots({"a": lw.load("quadruped", floating_base=True), "b": ARM, "c": lw.load("arm7")})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", ["cubic", "quintic", "linear", "bspline", "profile", "floating", "timed"])
 def test_motion_of_a_mounted_robot_within_the_joined_robot_equals_its_original_motion(kind):
     robot, prefix = (lw.load("quadruped", floating_base=True), "a_") if kind == "floating" else (ARM, "b_")

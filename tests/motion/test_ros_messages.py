@@ -63,7 +63,7 @@ def test_ros_joint_trajectory_has_the_states_at_knots_or_equal_steps(version):
                 assert point[key] == x.tolist()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("ending", [".yaml", ".yml", ".json"])
 @pytest.mark.parametrize("version", [1, 2])
 def test_saved_ros_message_loads_as_the_same_motion(ending, version, tmp_path):
@@ -98,7 +98,7 @@ def test_trajectory_files_at_a_rate_have_steps_of_exactly_one_period_and_a_short
     np.testing.assert_allclose(times, [*(0.02 * np.arange(52)), 1.0333], atol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", ["floating", "planar"])
 def test_moveit_robot_trajectory_contains_the_floating_base_with_its_twists(kind, tmp_path):
     robot, motion = flying_motion(kind)

@@ -73,7 +73,7 @@ def test_cubic_splines_of_trajectories_equal_scipys():
         near(spline(t, q, boundary="periodic"), CubicSpline(t, q, bc_type="periodic"))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_b_splines_of_trajectories_equal_scipys():
     t, q = plain()
     for degree in range(1, 8):
@@ -88,7 +88,7 @@ def test_spline_trajectory_through_a_thousand_points_equals_scipys():
     assert np.array_equal(curve(t[17]).v, curve(t).v[17])  # few times, and many, have the same bits
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_every_spline_kind_passes_through_its_points_smoothly():
     robot = robot_of(ROTATING)
     t, q = points(robot, 5, 0.3)
@@ -140,7 +140,7 @@ def sine_hinge(curve, t, order):
     return np.stack([np.sin(angle), np.cos(angle)], axis=1) if not order else curve(t, order)[:, None]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_quaternion_splines_rotate_in_the_shorter_direction():
     robot = robot_of((joints.Spherical,))
     t, q = points(robot, 4, 0.7)

@@ -49,7 +49,7 @@ def _based(joint: joints.JointType) -> lw.Robot:
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", [joints.Planar, joints.Floating, joints.FloatingMRP])
 def test_joints_replaced_by_straight_line_joints_have_equal_poses(kind: type[joints.JointType]) -> None:
     rng = np.random.default_rng(2)
@@ -72,7 +72,7 @@ def test_joints_replaced_by_straight_line_joints_have_equal_poses(kind: type[joi
         assert np.allclose((straight.S(q0) @ v).elements(), (joint.S(q0) @ rate).elements())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", BASES)
 def test_joint_limits_hold_along_straight_edges_of_planned_paths(name: str) -> None:
     """Positions of plans, also shortened, rounded and timed ones, are within limits up to 1e-12."""
@@ -121,7 +121,7 @@ def test_planar_headings_rotate_in_the_shorter_direction_along_planned_edges() -
         assert abs(plan.trajectory().path_length() - plan.cost) < 1e-6 * plan.cost
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_planning_over_long_distances_uses_bounded_memory() -> None:
     far = 1e12
     robot = _limited(_based(joints.Floating()), [-np.inf] * 4 + [-far] * 3, [np.inf] * 4 + [far] * 3)

@@ -32,7 +32,7 @@ def _excess(result: lw.motion.TimedPath, order: int, low: np.ndarray, high: np.n
     return float(np.maximum(x - high, low - x).max() / np.abs(high).max())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_optimal_durations_equal_closed_forms():
     # a straight line from rest to rest is a trapezoid, or a triangle where the line is short
     for length, v, a in ((2.0, 1.0, 2.0), (0.2, 1.0, 2.0), (5.0, 0.3, 40.0)):
@@ -90,7 +90,7 @@ def test_time_optimal_timing_of_a_batch_of_paths_equals_that_of_each_path():
         time_optimal([paths[0], _cubic(0, 3)], **how)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_coarse_first_pass_of_time_optimal_timing_gives_nearly_the_same_duration():
     """About as short as with many segments, also for paths of a higher degree."""
     path = _cubic(0, 2)
@@ -180,7 +180,7 @@ def test_user_defined_limits_of_timed_paths_hold_between_grid_points(monkeypatch
         time_optimal(path, velocity=3.0, acceleration=8.0, motion_limits=[limit], num_points=50, start_speed=0.05)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_timed_motions_stop_at_corners():
     polyline = Trajectory.polynomial([0.0, 1.0, 2.0], [[[0.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     timed_path = time_optimal(polyline, velocity=10.0, acceleration=1.0)
@@ -189,7 +189,7 @@ def test_timed_motions_stop_at_corners():
     assert np.abs(corner.v).max() < 1e-6 and np.abs(corner.q - [1.0, 0.0]).max() < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_optimal_durations_of_short_edges_equal_closed_forms():
     """Rest to rest: 2 √(length / a), or within limits of jerk 2 ∛(4 length / j); no NaN."""
     ends = np.array([[0.0, 0.0], [1.0, 0.5], [1.5, 2.0]])
@@ -265,7 +265,7 @@ def test_time_optimal_duration_of_a_path_without_motion_is_zero(monkeypatch: pyt
             assert np.allclose(state.q, path(0.0).q) and not state.v.any() and not state.a.any()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_torque_limits_apply_to_the_timing_of_a_path_without_motion():
     arm = lw.load("double_pendulum")
     rest_motion = arm.spline([0.0, 1.0], [np.full(2, 0.6)] * 2)
@@ -309,7 +309,7 @@ def test_invalid_arguments_of_time_optimal_are_refused():
         time_optimal([[0.0], [1.0]], acceleration=1.0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_timing_grid_adapts_to_the_path() -> None:
     """Through many way points the duration is within 0.5 % of that of a much finer grid.
     is estimated, and falls with the number of segments."""
@@ -355,7 +355,7 @@ def _trapezoid(length: float, v: float = 1.0, a: float = 2.0) -> float:
     return length / v + v / a if length > v * v / a else 2.0 * np.sqrt(length / a)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_straight_path_that_rests_inside_is_timed_without_a_stop() -> None:
     """Only the line counts, not how it was run through before: each way between places at which it turns back is a
     trapezoid."""

@@ -30,7 +30,7 @@ def _shortest_time(path: Trajectory, v: float, a: float) -> float:
     return float(times.sum())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("boundary", ["clamped", "natural"])
 def test_single_joint_is_timed_to_move_in_the_shortest_time_between_turning_points(boundary: str) -> None:
     v, a = 2.0, 4.0
@@ -46,7 +46,7 @@ def test_single_joint_is_timed_to_move_in_the_shortest_time_between_turning_poin
             assert np.allclose(timed_path.trajectory([0.0, timed_path.duration]).q, q[[0, -1]], rtol=0.0, atol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_optimal_motions_stop_only_where_the_path_requires_it() -> None:
     """Coarse grids with strongly varying curvature: q' vanishes at both ends and at turning points inside."""
     for seed, points in ((118, 200), (136, 400), (234, 400), (372, 200), (4, 200), (59, 400), (103, 200)):

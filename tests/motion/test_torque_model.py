@@ -174,7 +174,7 @@ def test_resistance_of_joints_on_a_path_segment_equals_that_of_their_damping(rat
         assert np.isclose(fitting_share(tree, rates, [[at_rest]] * 3, limits, 1.0, 4.0), share**2, rtol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_friction_beyond_the_torque_limit_is_refused_by_timing():
     robot = _slider(friction=1.2 * LIMIT)
     path = robot.spline([0.0, 1.0], [[0.0], [LENGTH]], "linear")
@@ -183,7 +183,7 @@ def test_friction_beyond_the_torque_limit_is_refused_by_timing():
     assert time_optimal(path, torque=LIMIT, velocity=1.0, passive=False).duration > 0.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_motion_against_strong_damping_has_the_closed_form_duration():
     """Damping bears nearly all of the torque, so the duration is the integral of |q'| d / (limit - gravity)."""
     limits, q = np.array([30.0, 20.0]), np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2))

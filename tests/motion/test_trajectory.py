@@ -60,7 +60,7 @@ def test_trajectories_have_the_prescribed_states_just_before_and_at_knots():
         assert np.abs(result.v - v).max() < tolerance and np.abs(result.a - a).max() < tolerance
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_velocity_acceleration_and_jerk_are_derivatives_of_a_trajectorys_configuration():
     robot, curve, h = robot_of(joints.ALL), through(joints.ALL), 1e-3
     result, jerk = curve(INSIDE), curve.jerk(INSIDE)
@@ -305,7 +305,7 @@ def test_path_length_and_constant_speed_equal_closed_forms():
         curve.path_length(weights=[1.0])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_at_constant_speed_removes_times_of_rest():
     """Rests at an instant, at the ends or inside, or for a duration; a trajectory without motion is refused."""
     spline = lw.motion.spline

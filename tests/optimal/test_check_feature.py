@@ -167,7 +167,7 @@ def test_check_feature_names_the_fault_of_broken_features(kind: Callable[[], Fea
         report.raise_if_failed()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_features_of_the_library_fulfil_the_feature_contract() -> None:
     foot = PathContact("foot", ARM.frames[-1])
     scene = lw.Scene().with_box("box", (0.2, 0.2, 0.2), (0.5, 0.4, 0.2))

@@ -33,7 +33,7 @@ def _riccati(mass: float, steps: int, duration: float, weights: tuple[float, flo
     return 0.5 * float(P[0, 0])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("steps", [20, 50])
 def test_linear_quadratic_problems_have_the_cost_of_the_riccati_equation(steps: int) -> None:
     for mass, weights, terminal in (
@@ -56,7 +56,7 @@ def test_linear_quadratic_problems_have_the_cost_of_the_riccati_equation(steps: 
         assert abs(result.cost - known) < 1e-6 * known, (mass, weights, terminal)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_motion_of_least_effort_between_two_rests_equals_the_closed_form() -> None:
     far, duration = 0.7, 2.0
     for steps in (20, 100, 400):

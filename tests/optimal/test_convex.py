@@ -48,7 +48,7 @@ def drawn(rng, count):
     return gantry(masses, efforts), np.cumsum(masses[::-1])[::-1], efforts
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_trajectory_solvers_find_the_minimum_of_convex_problems(count):
     rng = np.random.default_rng(count)

@@ -55,7 +55,7 @@ def test_trajectory_of_a_free_fall_is_exact() -> None:
             assert abs(result.q[-1, 0] - exact[-1]) < 1e-8 and result.times[-1] == pytest.approx(1.0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["pendulum", "spherical", "floating"])
 def test_trajectories_of_free_motions_have_errors_of_second_order(name: str) -> None:
     """Everywhere on the curve, and its velocity at start, border and end, with equal steps and with steps 4 : 1."""
@@ -81,7 +81,7 @@ def test_trajectories_of_free_motions_have_errors_of_second_order(name: str) -> 
         assert first[1] < 1e-12 and (first[[0, 2, 3]] > 3.3 * second[[0, 2, 3]]).all(), (durations, errors)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_limits_of_optimal_trajectories_hold_between_time_steps() -> None:
     """Positions, velocities and accelerations at 10⁴ times: from rest, and from one velocity to another."""
     robot = lw.load("arm6")
@@ -110,7 +110,7 @@ def test_limits_of_optimal_trajectories_hold_between_time_steps() -> None:
         assert worst[0] > 0.999 * v or worst[1] > 0.999 * a  # some limit is active
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_forces_of_optimal_trajectories_move_a_simulated_robot_along_its_path() -> None:
     """Forces are constant in each step: the error of a simulation is of second order."""
     robot, start, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.0, -0.6])
@@ -131,7 +131,7 @@ def test_forces_of_optimal_trajectories_move_a_simulated_robot_along_its_path() 
         assert (np.array(errors[0]) > 3.5 * np.array(errors[1])).all() and max(errors[0]) < 0.05, errors
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", ["arm6", "cart_pole", "double_pendulum"])
 def test_robots_with_friction_follow_optimal_forces_by_forward_dynamics(kind: str) -> None:
     """All solvers find a motion whose forces move the robot along it, with an error of first order."""
@@ -178,7 +178,7 @@ def _rubbing(kind: str) -> tuple[lw.Robot, np.ndarray, np.ndarray, list[str]]:
     return robot, np.zeros(2), np.array([0.8, -0.5]), [x.name for x in robot.joints]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_mpc_command_predicts_the_state_after_a_period() -> None:
     """The error of a command for a period is of third order: that of a motion is of second order."""
     robot, q, v = lw.load("double_pendulum"), np.array([0.3, -0.5]), np.array([1.5, -2.0])

@@ -351,7 +351,7 @@ def test_friction_cones_contain_forces_by_their_definition():
             assert max(rows(beyond)) > 0.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_jacobians_of_constraint_and_force_features_equal_finite_differences():
     """Loops, rolling wheels, and joint forces with constraint forces."""
     for name, count in (("fourbar", 5), ("bicycle", 6)):

@@ -93,7 +93,7 @@ def test_jacobians_of_clearance_features_between_spheres_equal_finite_difference
         assert np.allclose(rows[:, k], differences, atol=1e-8)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_clearance_features_between_time_steps_follow_the_shortest_path():
     """Fractions of the path of a body that turns in space, and their rows by both steps."""
     free = lw.Robot.build(
@@ -127,7 +127,7 @@ def test_clearance_features_between_time_steps_follow_the_shortest_path():
             assert np.allclose([row[k] for row in J], (moved[0] - moved[1]) / (2 * h), atol=1e-7)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_clearance_feature_at_the_first_step_without_a_start_uses_its_configuration():
     """No path leads to it: its clearance is its own for every solver, also if it is the only one."""
     joint = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="rail", parent="world", child="mass")

@@ -8,7 +8,7 @@ from linkwork.optimal.algorithms.path_window import PathWindow
 from linkwork.shapes import Box
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_surface_contact_supports_a_standing_block_in_a_trajectory_problem():
     """The wrench is the weight under the centre of mass; a slope that is too steep supports no block."""
     block = lw.Robot.build(
@@ -45,7 +45,7 @@ def test_scales_of_contact_terms_are_relative_to_the_weight_of_the_robot(surface
     assert np.allclose(scales["body: force"], 0.03 * np.array(expected), rtol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hopper_in_a_trajectory_problem_hops():
     """Between two phases of contact its centre of mass flies, and the ground returns the momentum that gravity took."""
     hopper = lw.Robot.build(
@@ -82,7 +82,7 @@ def test_hopper_in_a_trajectory_problem_hops():
     assert np.abs(toe[[*range(8), *range(13, 20)]]).max() < 1e-5 and toe[11] > 0.05 - 1e-5
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_car_in_a_trajectory_problem_parks_sideways():
     """Its wheels roll without slip: a planar chassis with two axles."""
     car = lw.Robot.build(

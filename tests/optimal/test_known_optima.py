@@ -77,7 +77,7 @@ def test_optimal_free_duration_equals_the_closed_form():
     assert np.isclose(result.cost, 1.25 * exact, rtol=1e-8)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimized_parameters_end_exactly_at_their_bounds():
     """Parameters that would pass their bounds end exactly at them, and the remaining ones continue."""
     cases = (
@@ -106,7 +106,7 @@ def test_optimized_parameters_end_exactly_at_their_bounds():
     assert np.allclose(derivative.q[..., 0], (moved[0].q - moved[1].q) / 2e-5, atol=1e-6)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_least_time_within_acceleration_and_velocity_limits_equals_the_closed_form():
     """The slower of two joints determines the time, in both directions."""
 
@@ -170,7 +170,7 @@ def test_least_jerk_paths_equal_the_dense_solution():
     assert errors[1] < 0.3 * errors[0] < 0.1
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_phases_of_unequal_steps_have_errors_of_second_order():
     """A pendulum without a motor, through phases with steps 4 : 1, also at the border."""
     length, end, errors = 0.5, 0.5, []
@@ -216,7 +216,7 @@ def test_linear_quadratic_paths_equal_the_dense_solution():
     assert result.status == "solved" and np.allclose(result.q, exact, atol=1e-8)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.filterwarnings("ignore:.*nothing exerts the forces")  # accelerations are the cost
 def test_optimal_path_of_a_free_body_rotates_in_the_shorter_direction():
     """About one axis, as the double integrator of its angle: before, at and beyond half a turn."""

@@ -138,7 +138,7 @@ def test_trajectory_solver_names_a_feature_that_returns_nan_with_its_step(slider
     assert problem.solve(np.zeros(2), initial_guess=guess).success
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_trajectory_solver_names_features_with_derivatives_that_are_not_finite(slider):
     """The length of a zero vector has a value, and no derivative: no constraint is blamed."""
     for step, at in ((0, slice(0, 2)), (2, 2)):

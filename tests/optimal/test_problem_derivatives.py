@@ -23,7 +23,7 @@ def swing():
     return robot, problem, np.array([0.2, -0.1]), np.array([0.9, 0.7])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_optimal_paths_by_start_and_target_equal_finite_differences(swing):
     _, problem, start, end = swing
     result = problem.solve(start, targets={"end": end}, **TIGHT)
@@ -74,7 +74,7 @@ def test_derivatives_of_optimal_paths_by_robot_parameters_equal_finite_differenc
     assert np.abs(derivative).max() > 0.1
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_optimal_paths_by_a_rotated_start_keep_the_velocity():
     """The body's axes turn from step to step."""
     joint = lw.Joint.of(lw.joints.Spherical(), name="free", parent="world", child="box")
@@ -89,7 +89,7 @@ def test_derivatives_of_optimal_paths_by_a_rotated_start_keep_the_velocity():
     assert result.success.all() and np.abs(np.moveaxis(moved, 0, -1) / (2 * STEP) - exact).max() < 1e-8
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_optimal_paths_by_step_targets_and_durations_equal_finite_differences():
     """A path that follows configurations, starts with a velocity, and has phases of fixed durations."""
     robot = lw.load("double_pendulum")
@@ -150,7 +150,7 @@ def test_derivatives_of_optimal_paths_by_gravity_and_start_velocity_equal_finite
         path_for().derivative("inertia:*")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_unsolved_trajectory_problems_raise_an_error():
     robot, start = lw.load("double_pendulum"), np.array([0.1, -0.3])
     problem = lw.TrajectoryProblem(robot, num_steps=3, duration=0.3).add("acceleration", "least_squares")
@@ -171,7 +171,7 @@ def test_derivatives_of_unsolved_trajectory_problems_raise_an_error():
         motion.derivative("start")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_trajectory_problems_with_different_phases_have_their_own_derivatives():
     """Two problems differ only in the steps of their phases."""
     robot, start, end = lw.load("double_pendulum"), np.array([0.2, -0.1]), np.array([0.9, 0.7])

@@ -29,7 +29,7 @@ def _refuses(*_: Any) -> Any:
     raise AssertionError("another kernel was made")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_paths_with_parameters_equal_those_of_the_edited_robot(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch has the path of each robot; single problems, guesses and warm starts agree."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
@@ -59,7 +59,7 @@ def test_optimal_paths_with_parameters_equal_those_of_the_edited_robot(monkeypat
         assert again.success.all() and (again.iterations < batch.iterations).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_optimal_paths_by_parameters_equal_finite_differences() -> None:
     """A batch has derivatives for each problem, by its own parameters and by common ones."""
     problem, start = lift(ARM), np.array([0.3, 0.4])
@@ -91,7 +91,7 @@ def test_derivatives_of_optimal_paths_by_parameters_equal_finite_differences() -
         batch.derivative("inertia")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_path_of_a_four_bar_with_parameters_equals_that_of_the_edited_robot() -> None:
     """The position of a hinge and the mass of a link, in loops and constraint forces."""
     robot = lw.load("fourbar")

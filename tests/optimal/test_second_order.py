@@ -51,7 +51,7 @@ def evaluation(problem, rng):
     return sweeps_of(program, arrays), PathPoint(q, np.zeros((program.steps, 0)), np.zeros(0)), duals
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("make", [swing_up, lambda steps: swing_up(steps, ("elbow",)), body_in_space])
 def test_newton_equations_of_trajectory_problems_contain_all_second_derivatives(make):
     """For (H + μ) d = −g, the merit along d has the slope gᵀd and the second derivative dᵀH d."""
@@ -84,7 +84,7 @@ def test_infinite_second_derivatives_count_as_zero_curvature():
         assert np.isfinite(float(sweeps.equations(point, duals, 0.0, 1.0, 0.0)[0].drop))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("motors", [("shoulder", "elbow"), ("elbow",)])
 def test_trajectory_optimization_of_swing_ups_converges_from_random_guesses(motors):
     """Most converge soon after second derivatives are used: Gauss–Newton needs 600 iterations and more."""

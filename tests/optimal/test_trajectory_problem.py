@@ -25,7 +25,7 @@ def reaching():
     return robot, problem, q0, robot.pose(q0 + rng.uniform(-0.4, 0.4, (4, 7)), "hand")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_path_reaches_its_target_with_least_acceleration(reaching):
     robot, problem, q0, X = reaching
     result = problem.solve(q0[0], targets={"reach": X[0]})
@@ -43,7 +43,7 @@ def test_optimal_path_reaches_its_target_with_least_acceleration(reaching):
     assert np.abs(rows).max() < 1e-3 * np.abs(result.multipliers["reach"]).max()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_trajectory_problems_of_a_batch_do_not_influence_each_other(reaching):
     _, problem, q0, X = reaching
     together = problem.solve(q0, targets={"reach": X})
@@ -114,7 +114,7 @@ def test_path_that_starts_at_its_goal_needs_few_iterations(reaching):
     assert result.success.all() and (result.iterations <= 2).all() and np.abs(result.q - q0[:, None]).max() < 1e-12
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_callbacks_of_a_trajectory_problem_do_not_change_the_result(reaching):
     _, problem, q0, X = reaching
     calls = []
@@ -253,7 +253,7 @@ def test_functions_added_to_a_trajectory_problem_name_their_terms(reaching):
         problem.add_parameter("a").add("a", "least_squares", steps=[0, 1])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_weights_of_tasks_multiply_their_squared_residuals(reaching):
     robot, _, q0, X = reaching
 
@@ -304,7 +304,7 @@ def test_empty_batches_of_trajectory_problems_have_empty_results(reaching):
     assert result.violations["reach"].shape == (0,) and str(result) == "an empty batch"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_compilation_does_not_count_for_the_time_limit_of_a_trajectory_problem(monkeypatch):
     """The clock of the test advances only by compilation, by more than the limit."""
     now, compile_parts = [0.0], kernel_code.compiled

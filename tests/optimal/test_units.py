@@ -24,7 +24,7 @@ def arm(cost, solver):
     return problem.add(lw.optimal.VelocityLimits(-2.2, 2.2), "inequality")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("solver", ["augmented", "ilqr"])
 def test_optimal_paths_do_not_depend_on_the_unit_of_cost(solver):
     """Paths, multipliers per cost, and derivatives with active limits are equal."""

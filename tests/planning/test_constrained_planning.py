@@ -33,7 +33,7 @@ def _finely(robot, path, count=40):
     return robot.integrate(path[:-1, None], t * robot.difference(path[:-1], path[1:])[:, None]).reshape(-1, robot.nq)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plan_with_an_orientation_constraint_keeps_a_cup_upright_around_a_wall():
     robot = lw.load("arm7")
     space = _space(robot, ROOM, [UPRIGHT])
@@ -78,7 +78,7 @@ def test_plan_with_an_orientation_constraint_keeps_a_cup_upright_around_a_wall()
     assert not free.any()  # the straight way leads through the wall
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["fourbar", "delta"])
 def test_loops_stay_closed_along_planned_paths(name):
     robot = lw.load(name)
@@ -189,7 +189,7 @@ def test_projection_of_samples_onto_path_constraints_gives_the_nearest_configura
     assert not far.solve(q[0]).success  # 2 m reach no farther
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plans_report_starts_and_goals_that_violate_path_constraints():
     robot = _planar()
     line = lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")

@@ -40,7 +40,7 @@ def arm() -> lw.Robot:
     return _arm()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("goal", ["pose", "position", "region"])
 def test_joints_that_do_not_move_the_goal_frame_keep_their_positions_along_a_plan(arm: lw.Robot, goal: str) -> None:
     X = arm.pose(END, "tip")
@@ -54,7 +54,7 @@ def test_joints_that_do_not_move_the_goal_frame_keep_their_positions_along_a_pla
     np.testing.assert_allclose(arm.pose(plan.path[-1], "tip")[:3, 3], X[:3, 3], atol=2e-6)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_coupled_joints_and_loops_beside_the_goal_frame_keep_their_positions_in_a_plan(arm: lw.Robot) -> None:
     coupled = arm.with_couplings({"b": "a"})
     plan = coupled.plan(Q[:4], coupled.pose(END[:4], "tip"), SCENE, frame="tip")
@@ -119,7 +119,7 @@ def test_blocking_joint_moves_along_a_plan_though_its_start_and_goal_are_equal()
     assert plan.success and np.abs(plan.path[:, 1]).max() > 0.1
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plans_with_limits_of_an_unbounded_joint_do_not_change_plans_without_limits() -> None:
     """Without limits the base turns the short way; limits of half a turn in both directions leave only the long way."""
     posts = lw.Scene().with_box("left", (0.06, 0.06, 1.0), (-0.45, 0, 0.5))

@@ -49,7 +49,7 @@ def test_optimal_planner_converges_to_the_shortest_path_around_a_box():
             assert not ((np.abs(inside) < 0.5 * np.array([WIDE, TALL])).all(axis=1)).any()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_planner_selects_straight_paths_and_the_nearest_goal():
     goals = np.array([[1.5, 1.5], [-1.5, 1.9]])
     plan = ROBOT.plan(START, goals, SCENE, method="optimal", max_iterations=5)

@@ -139,7 +139,7 @@ def test_planned_paths_are_collision_free_and_equal_for_equal_seeds(arm: lw.Robo
     assert len(plan.tree.q) == len(plan.tree.parent) == plan.nodes and plan.tree.parent.max() < plan.nodes
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_planning_search_that_fills_small_tables_is_repeated_with_large_tables(
     arm: lw.Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +215,7 @@ def test_goal_position_of_a_plan_leaves_the_orientation_free(arm: lw.Robot) -> N
     assert far.status == "goal_unreachable"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_goal_positions_of_a_robot_without_three_coordinates_are_refused_if_several() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
@@ -249,7 +249,7 @@ def test_goal_region_of_a_plan_may_have_free_angles() -> None:
             lw.planning.PoseRegion("tip", np.eye(4), lower, upper)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_goals_that_are_hard_to_sample_are_not_reported_as_unreachable(arm: lw.Robot) -> None:
     wide, free = np.array([np.inf] * 3 + [20.0, 20.0, 0.0]), np.array([np.inf] * 3 + [20.0, 20.0, 20.0])
     for X, bounds in (
@@ -275,7 +275,7 @@ def test_goals_that_are_hard_to_sample_are_not_reported_as_unreachable(arm: lw.R
     assert arm.plan(START, far).status == "goal_unreachable"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_printed_plan_states_planning_and_compilation_times(arm: lw.Robot) -> None:
     arm.plan(START, START, SCENE)
     plan = arm.plan(START, START, SCENE)
@@ -322,7 +322,7 @@ def test_plan_moves_a_floating_rod_through_a_window() -> None:
     assert abs(plan.trajectory(smooth=True).duration - plan.cost) < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_trajectories_of_plans_follow_the_planned_path(arm: lw.Robot) -> None:
     plan = arm.plan(START, GOAL, SCENE)
     straight = plan.trajectory()
@@ -333,7 +333,7 @@ def test_trajectories_of_plans_follow_the_planned_path(arm: lw.Robot) -> None:
     assert np.allclose(q[[0, -1]], plan.path[[0, -1]])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_blended_corners_of_planned_paths_stay_within_the_proved_clearance(arm: lw.Robot) -> None:
     plan = arm.plan(START, GOAL, SCENE, time_limit=600.0)  # not cut short on a busy machine
     smooth, straight = plan.trajectory(smooth=True), plan.trajectory()
@@ -407,7 +407,7 @@ def test_failed_plans_state_the_reason(arm: lw.Robot, monkeypatch: pytest.Monkey
     assert values[-1].done == values[-1].total == 0.02 and values[-1].seconds >= 0.02
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_long_planned_edges_are_sampled_in_blocks_within_the_time_limit(arm: lw.Robot) -> None:
     space = PlanningSpace(arm, SCENE, collision_check="sampled", resolution=2e-6)
     start, end = np.array([[0.6, 0.2, 0.3]]), np.array([[1.0, 0.2, 0.3]])
@@ -425,7 +425,7 @@ def test_long_planned_edges_are_sampled_in_blocks_within_the_time_limit(arm: lw.
     assert fine.status == "time_limit" and not fine.path.size
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_pose_goal_is_not_read_as_a_batch_of_configurations_of_four_joints() -> None:
     robot = lw.Robot(random_tree(np.random.default_rng(0), 4, types=[lw.joints.Revolute], shape="chain"))
     robot = robot.with_collisions("body3", lw.shapes.Sphere(0.05))
@@ -505,7 +505,7 @@ def test_invalid_arguments_of_planning_are_refused(arm: lw.Robot) -> None:
         bare.plan([0.0], [1.0])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_plots_of_plans_show_the_obstacles(arm: lw.Robot) -> None:
     pytest.importorskip("matplotlib")
     axes = arm.plan(START, GOAL, SCENE).plot("tip")

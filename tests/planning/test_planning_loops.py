@@ -114,7 +114,7 @@ def test_quasirandom_points_of_the_planner_are_spread_evenly() -> None:
             assert abs(counts - 100).max() <= 12  # random ones are off by up to about 30
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_two_trees_of_the_planner_grow_until_they_meet() -> None:
     nodes, links, counters = _grow(*_begun(), np.array([0.2, 400.0]))
     count, (start, end) = int(counters[0] + counters[1]), counters[2:4].astype(int)

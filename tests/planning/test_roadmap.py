@@ -201,7 +201,7 @@ def _limit(bound, sign=-1.0):
     return lw.ik.Within(lw.ik.FunctionTask("side", lambda k: bound + k.q()[0]), 0.0, np.inf)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_saved_roadmaps_are_loaded_only_with_the_functions_and_masses_they_depend_on(tmp_path):
     where, error = tmp_path / "roadmap.npz", "expected the robot, scene and options of the roadmap"
     Roadmap(ROBOT, WALL, num_nodes=20, lazy=True, path_constraints=[_limit(1.0)]).save(where)
@@ -218,7 +218,7 @@ def test_saved_roadmaps_are_loaded_only_with_the_functions_and_masses_they_depen
         Roadmap.load(where, heavy, WALL, path_constraints=balance)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_roadmaps_can_plan_for_closed_loops():
     robot = lw.load("fourbar")
     scene = lw.Scene().with_sphere("far", 0.05, (5.0, 0.0, 0.0))

@@ -26,7 +26,7 @@ def plan() -> lw.planning.PlanResult:
     return SLOW.plan(q, q + 0.5)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_trajectories_of_plans_have_path_length_as_parameter_until_they_are_timed(plan: lw.planning.PlanResult) -> None:
     path = plan.trajectory()
     assert not path.is_timed and abs(path.duration - plan.cost) < 1e-12 and "not timed" in repr(path)

@@ -61,7 +61,7 @@ def step(row: dict[str, Any], q: float, convention: str) -> np.ndarray:
     return np.array([*rows, [0, 0, 0, 1]])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_frames_of_a_denavit_hartenberg_table_equal_products_of_matrices() -> None:
     base, tool = lw.pose((0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6)), lw.pose((0, 0, 0.107), rpy=(0, 0, -pi / 4))
     for name, rows in TABLES.items():
@@ -78,7 +78,7 @@ def test_frames_of_a_denavit_hartenberg_table_equal_products_of_matrices() -> No
                 assert np.abs(robot.pose(sample, "tool") - X @ tool).max() <= 1e-13
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_denavit_hartenberg_tables_of_ur5_and_panda_equal_their_urdf() -> None:
     files = {example.name: example for example in EXAMPLES}
     ur5, panda = files["ur5"].robot(), files["panda"].robot()

@@ -103,7 +103,7 @@ def test_robot_descriptions_have_formats_and_package_folders(descriptions: Path)
     assert named == {"arm_pkg": inside, "repository": str(descriptions / "repository"), "x": "y"}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_loading_a_xacro_description_requires_consent(descriptions: Path) -> None:
     pytest.importorskip("xacro", reason="needs xacro")
     with pytest.raises(

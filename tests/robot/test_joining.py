@@ -19,7 +19,7 @@ GRIPPER = lw.Robot.build(
 )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joined_robots_written_to_every_format_can_be_loaded_again(tmp_path):
     pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
     arm = lw.load("arm6").with_mounted(GRIPPER, "tool", X, prefix="hand_")
@@ -181,7 +181,7 @@ def test_errors_of_joined_robots_name_the_robot_and_the_remedy():
     assert arm.with_mounted(table, "tool", prefix="b_").links["b_world"].joint == "b_world_mount"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joined_robots_read_their_meshes_from_their_own_folders(tmp_path):
     loaded = {}
     for name, radius in (("one", 0.1), ("two", 0.2)):

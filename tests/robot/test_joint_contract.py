@@ -108,6 +108,6 @@ def test_check_joint_detects_a_neutral_configuration_without_identity_transform(
     assert "X(zero) is not the identity, but X(q) is at q = [" in line.problem
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_example_of_every_joint_type_is_comparable_by_value() -> None:
     assert all(line.success for line in lw.check_joint(EVERY["floating"]).lines if line.name == "value")

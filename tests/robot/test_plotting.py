@@ -166,7 +166,7 @@ def test_plots_of_robots_note_content_of_the_file_that_is_not_drawn():
     assert np.isclose(ball, 0.03, atol=1e-6).sum() > 100  # the attached object
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["arm7", "fourbar", "planetary_gear", "quadruped"])
 def test_names_of_ticks_in_plots_in_space_do_not_overlap(name):
     axes = lw.load(name).plot()

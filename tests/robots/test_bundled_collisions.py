@@ -15,7 +15,7 @@ BY_DESIGN = {
 }
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_robots_at_rest_touch_only_where_designed(drawn):
     for name in drawn(lw.robots.names()):
         robot = lw.load(name)

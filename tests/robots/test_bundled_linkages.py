@@ -42,7 +42,7 @@ def meeting(p, r, q, s, side):
     return p + along * line / length + side * np.sqrt(r * r - along**2) * normal
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_jansen_leg_has_the_published_lengths():
     """Each point is the intersection of two circles, with Jansen's numbers (The Great Pretender, 2007) as radii."""
     a, b, c, d, e, f, g, h, i, j, k, l, m = 38, 41.5, 39.3, 40.1, 55.8, 39.4, 36.7, 65.7, 49, 50, 61.9, 7.8, 15
@@ -60,7 +60,7 @@ def test_bundled_jansen_leg_has_the_published_lengths():
     np.testing.assert_allclose(motion.q[-1, same], motion.q[0, same], rtol=0, atol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_klann_leg_has_the_patented_points_and_path():
     """The points of US patent 6,260,862 (table 1), in loops that are intersections of circles.
 
@@ -106,7 +106,7 @@ def test_bundled_klann_leg_has_the_patented_points_and_path():
     np.testing.assert_allclose(static.tau[5:-5, 0], slope[5:-5], rtol=0, atol=2e-4)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_scissor_lift_needs_the_published_force():
     """F = n (W + B/2) / tan t (Spackman 1989), at heights of n L sin t."""
     robot, count, g = lw.load("scissor_lift"), 2, 9.81
@@ -123,7 +123,7 @@ def test_bundled_scissor_lift_needs_the_published_force():
     np.testing.assert_allclose(result.tau[:, robot.v_index(["slide"])[0]], expected, rtol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_planetary_gear_has_the_published_ratios():
     """Willis' equation, and example 13-6 of Shigley's Mechanical Engineering Design; torques as 20 : 80 : −100."""
     robot = lw.load("planetary_gear")
@@ -153,7 +153,7 @@ UPPER, UPPER_BALL = np.array([0.42, 0.497]), np.array([0.66, 0.521])
 CENTER, CONTACT = np.array([-1.05, 0.35]), np.array([0.78, 0.0])  # where the arms' lines meet; the wheel's contact
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_bundled_double_wishbone_is_a_four_bar_in_front_view():
     """The knuckle's inclination over the lower arm's angle, from the intersection of two circles."""
     robot, angle = lw.load("double_wishbone"), np.linspace(-0.15, 0.15, 7)

@@ -84,7 +84,7 @@ def test_outer_hull_of_few_points_contains_them() -> None:
     assert 0.8 * outer.overestimate < farther <= outer.overestimate
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_outer_hulls_contain_all_points_and_state_their_overestimate() -> None:
     ball = Ellipsoid((0.5, 1.0, 2.0)).support(DIRECTIONS[:120]) @ TURN + [5.0, 0.0, 0.0]
     whole = convex_hull(ball)
@@ -109,7 +109,7 @@ def test_outer_hulls_contain_all_points_and_state_their_overestimate() -> None:
     assert convex_hull(can, max_vertices=32).volume < 1.05 * convex_hull(can).volume
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_fitted_shapes_contain_their_body_and_are_tight() -> None:
     bodies = (Capsule(0.2, 1.0), Box((1.0, 2.0, 3.0)), Ellipsoid((0.2, 0.5, 1.0)), Cylinder(0.1, 1.0), Sphere(0.3))
     bodies += (

@@ -37,7 +37,7 @@ def test_servos_exert_the_forces_of_their_actuators():
         assert np.array(forces.now(robot, q, v), float) == pytest.approx(torque(robot, q, v, u), abs=1e-10)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_position_actuator_moves_its_joint_as_a_servo():
     servo = Actuator.position("servo", "elbow", stiffness=1e4, damping=200.0)
     robot = ARM.with_actuators(servo)
@@ -111,7 +111,7 @@ def test_controls_of_servos_are_checked_by_name_and_shape():
             ServoActuators(np.zeros(7), **{name: np.full(7, -1e-300)}).of(robot)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_steps_with_servos_of_any_gain_are_exact():
     """A wheel with a servo is a linear equation for each step: solved for all inertias, steps and gains."""
     gains = np.concatenate([10.0 ** np.arange(15), np.linspace(3e5, 1e6, 8)])

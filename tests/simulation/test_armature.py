@@ -27,7 +27,7 @@ def carried_by(kind, tail, equal):
     return lw.Robot.build("carried", *parts).with_joint_dynamics(armature={"j": rotors})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_all_simulation_methods_converge_to_the_same_motion_with_armature(drawn):
     kinds = [kind for kind in joints.ALL if kind.example(np.random.default_rng(2)).nv > 1]
     cases = [(kind, tail, equal) for kind in kinds for tail in (True, False) for equal in (True, False)]

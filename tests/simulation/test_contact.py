@@ -132,7 +132,7 @@ def test_points_of_the_contact_program_have_the_velocities_of_all_rows():
 CORNERS = tuple(ContactPoint("body", (x, y, -0.1)) for x in (-0.1, 0.1) for y in (-0.1, 0.1))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_block_on_an_incline_sticks_or_slides_by_coulombs_law():
     """It sticks below the angle of friction, and slides above with g (sin θ − μ cos θ); its weight is carried."""
     mu = 0.5
@@ -258,7 +258,7 @@ def test_simulated_ball_bounces_by_newtons_law():
     assert worst[0][0] < 0.03 and worst[1][0] < 0.4 * worst[0][0] and worst[1][1] < 1e-3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_joint_limits_hold_with_and_without_contacts():
     """A pendulum that falls against its limit stays at the limit, with contacts or without any nearby."""
     arm = lw.load("arm7")
@@ -272,7 +272,7 @@ def test_simulated_joint_limits_hold_with_and_without_contacts():
     assert np.abs(free.q - same.q).max() < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_dry_friction_and_loops_act_in_simulations_with_contacts():
     """Joints with dry friction stick below its bound and stop by its work; loops move as without contacts."""
     pendulum = lw.load("double_pendulum").with_parameters({"friction": [6.0, 2.0]})

@@ -71,7 +71,7 @@ def _block():
     return robot, corners, [0.05, 0.05, 0.05, 1.5, 1.5, 1.5]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("robot_with_contacts", [_cart, pytest.param(_block, marks=pytest.mark.slow(every=9))])
 def test_derivatives_of_contact_steps_by_velocities_and_forces_equal_finite_differences(robot_with_contacts):
     """Slopes by velocities and forces: random states at rest, sliding, sticking and in flight, rigid and compliant."""

@@ -79,7 +79,7 @@ def test_simulated_hulls_and_cones_come_to_rest(shape, grounds):
     assert np.abs(height - 0.1).max() < 1e-3 and np.abs(result.v[:, -1]).max() < 1e-3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_resting_bodies_with_many_corners_do_not_creep():
     """A hexagonal prism and a cylinder, dropped askew with some speed, on the floor and on a box, do not creep."""
     rng = np.random.default_rng(0)
@@ -152,7 +152,7 @@ def test_simulated_bodies_rest_on_peaks_and_ridges():
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_box_tips_over_the_edge_of_a_table():
     """It stands as long as its centre is above the table; alone and in a batch it has the same bits."""
     scene = lw.Scene().with_box("table", (1.0, 1.0, 0.5))
@@ -164,7 +164,7 @@ def test_simulated_box_tips_over_the_edge_of_a_table():
     assert np.array_equal(alone.q, result.q[1])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_colliding_balls_conserve_momentum_and_gain_no_energy():
     """Momentum is conserved to first order of the step."""
     balls = things(lw.shapes.Sphere(0.1), lw.shapes.Sphere(0.1)).with_parameters({"gravity": [0.0, 0.0, 0.0]})
@@ -181,7 +181,7 @@ def test_simulated_colliding_balls_conserve_momentum_and_gain_no_energy():
         assert energy[-1] < energy[0] and energy.max() < energy[0] * (1.0 + 1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_forces_of_compliant_contacts_stay_in_their_friction_cone():
     """A ball bounces by 1 − c u, gains no energy, and slides; methods have their orders."""
     rng = np.random.default_rng(0)
@@ -309,7 +309,7 @@ def test_invalid_parameters_of_contact_materials_are_refused():
         ball.simulate(q, duration=0.01, parameters={"contact_friction": 0.1})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_invalid_contacts_and_materials_of_simulations_are_refused():
     robot = things(lw.shapes.Box((0.2, 0.2, 0.2)), lw.shapes.Sphere(0.1))
     floor = lw.Scene().with_half_space("floor")

@@ -85,7 +85,7 @@ def test_inputs_of_a_simulation_may_be_functions_of_time() -> None:
         robot.simulate([0.0, 0.0], time_inputs={"target_q": object()}, **options)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_sensors_of_a_simulation_are_recorded_with_any_controller() -> None:
     robot: Any = lw.load("double_pendulum")
     control, goal = lw.control, {"target_q": np.array([0.5, 0.1])}

@@ -18,7 +18,7 @@ def moving(robot):
     return q, robot.project_velocity(q, np.random.default_rng(1).normal(size=robot.nv))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_springs_too_stiff_for_the_time_step_add_no_energy_to_loops():
     """A spring of 10⁶ N·m/rad far from its rest position, in tree joints and in the loop joint.
@@ -45,7 +45,7 @@ def test_springs_too_stiff_for_the_time_step_add_no_energy_to_loops():
         assert np.abs(robot.constraint_error(result.q)).max() < gap, name
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_strong_dampers_add_no_energy_to_simulated_loops():
     """Ball joints of a delta robot whose dampers stop them at once: the other joints move on."""
     robot = lw.load("delta")
@@ -59,7 +59,7 @@ def test_strong_dampers_add_no_energy_to_simulated_loops():
     assert np.all(result.success) and np.diff(energy, axis=1).max() < 1e-9 * kinetic.max()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_implicit_methods_converge_in_a_loop_closed_by_a_composite_joint():
     """Steps of 4 ms end near the Runge–Kutta motion."""
@@ -98,7 +98,7 @@ def test_implicit_methods_rotate_ball_joints_by_small_steps():
         assert result.success and energy.max() < most * energy[0], method
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_springs_far_from_rest_add_no_energy_to_simulated_trees():
     """A spring of 10⁶ or 3·10⁴ N·m/rad, implicit or not, in an arm with coupled fingers."""
@@ -117,7 +117,7 @@ def test_springs_far_from_rest_add_no_energy_to_simulated_trees():
         )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.filterwarnings("ignore:simulate. dt")
 def test_time_steps_are_divided_equally_with_sensors_events_and_signals():
     """A fast pendulum on a spring, which gains no energy, and a slow one, whose steps are not divided."""

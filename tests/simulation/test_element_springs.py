@@ -66,7 +66,7 @@ def test_force_elements_act_by_every_simulation_method():
         assert np.abs(robot.simulate(q, friction="coulomb", **how).q[-1] - best).max() < 0.05 * far
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_undamped_force_elements_conserve_energy():
     """A slider on a spring, and a four-bar on one, which moves by a large part of its length, over 10 s."""
     bar, start = fourbar(50.0)

@@ -28,7 +28,7 @@ def bounce(restitution):
     return Event("floor", lambda t, q, v: q[0], direction=-1, jump=lambda t, q, v: (q, -restitution * v))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_bouncing_times_and_heights_equal_closed_forms(falling):
     """A body keeps a fraction of its speed at each impact, in long steps."""
     e, top = 0.8, 0.5 * G * 0.3**2
@@ -122,7 +122,7 @@ def test_derivatives_through_simulation_events_equal_closed_forms(falling):
         assert np.abs(slopes - [d_q, d_v, -d_u, d_T]).max() < 1e-11, mode
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_events_that_do_not_jump_or_end_leave_the_motion_unchanged():
     """An event that stops ends the motion where its guard is zero."""
     rng = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def test_events_that_do_not_jump_or_end_leave_the_motion_unchanged():
     assert np.array_equal(stopped.q[-1], stopped.q[30]) and not np.array_equal(stopped.q[30], stopped.q[29])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_motion_between_records_follows_the_interpolant():
     """Dormand–Prince steps far apart, on rotations, with parameters."""
     rng = np.random.default_rng(3)

@@ -54,7 +54,7 @@ def test_impulses_on_spinning_bodies_change_angular_momentum_by_their_moments():
         assert np.diff(energy)[struck].max() < 0.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_free_flight_conserves_momentum_and_energy():
     """Without gravity, for 10⁵ steps; the rotation of a step is of second order."""
     weightless = BODY.with_parameters({"gravity": [0.0, 0.0, 0.0]})
@@ -80,7 +80,7 @@ def test_simulated_free_flight_conserves_momentum_and_energy():
     assert np.abs(same.q[-1] - weightless.simulate(q, v, duration=0.1).q[-1]).max() < 1e-12
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_lopsided_balls_and_discs_in_contact_roll_as_with_rolling_constraints():
     """A leaning disc on its rim, and a spinning ball of unequal moments; rolling constraints are the reference."""
     r, lean = 0.3, 0.2

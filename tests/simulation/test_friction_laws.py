@@ -60,7 +60,7 @@ def slope(function, x, step=1e-6):
     return np.array([(function(x + u) - function(x - u)) / (2.0 * step) for u in units]).T
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @EACH
 def test_derivatives_of_dynamics_with_friction_laws_equal_finite_differences(law):
     arm = lw.load("arm7").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)
@@ -169,7 +169,7 @@ def sled(friction, static=1.0):
     return built.with_joint_dynamics(friction=friction, static_friction=static * friction, friction_velocity=1e-3)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_friction_never_reverses_a_joint_and_never_adds_energy():
     for friction in (1e-3, 1.0, 1e3):
         three_slides = sled(friction, 1.5)
@@ -200,7 +200,7 @@ def test_sliding_with_static_friction_does_not_depend_on_the_scale():
             assert abs(run.q[-1, 0] - far) < 2e-3 * size, (size, v)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @EACH
 def test_simulated_four_bar_loses_the_energy_of_its_joints_friction(law):
     bar = lw.load("fourbar").with_joint_dynamics(friction=F, static_friction=F_S, friction_velocity=V_S)

@@ -35,7 +35,7 @@ def simulated(robot, q, v=None, **how):
     return run
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_passive_forces_of_a_four_bar_do_not_depend_on_the_joint_that_closes_it(drawn):
     """Joint C resists in the tree or as loop joint."""
     cases = ({"damping": 0.1, "stiffness": 3.0, "friction": 0.05}, {"damping": 1e5}, {"stiffness": 1e7, "damping": 0.3})
@@ -120,7 +120,7 @@ def test_simulated_coupling_conserves_the_momentum_of_a_free_robot():
     assert errors[0] < 1e-3 and errors[0] < 5.0 * errors[1], errors
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_joints_of_any_stiffness_and_damping_add_no_energy(drawn):
     """A million times the stiffness and damping of a joint of a four-bar, in the tree or as loop joint."""
     stiff, damped = {"stiffness": 0.5e6}, {"damping": 1e3}

@@ -76,7 +76,7 @@ def test_simulated_contacts_are_rigid_under_any_load(count):
             assert np.abs(forces[:, part].sum(axis=1) / carried - 1.0).max() < 1e-4, (step, k)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", [joints.Revolute((0, 0, 1)), joints.Spherical(), joints.Prismatic((1, 0, 0))])
 def test_hooks_of_a_milligram_to_a_ton_carry_a_crane_of_a_ton(kind):
     """A ball of 5 mm, of any density, below a crane: the ground carries both, and no mass changes that."""
@@ -95,7 +95,7 @@ def test_hooks_of_a_milligram_to_a_ton_carry_a_crane_of_a_ton(kind):
     assert np.abs(forces / (9.81 * (1e3 + masses)) - 1.0).max() < 1e-3
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_light_feet_that_loops_tie_to_a_crane_carry_it():
     """A foot of 10 mg to a ton, free or on a rail, and a crane of a ton: a constraint carries the crane's weight."""
     for kind, tie in ((joints.Prismatic((0, 0, 1)), joints.Fixed()), (joints.Floating(), joints.Revolute((0, 0, 1)))):
@@ -179,7 +179,7 @@ def _pressing(t, q, v, force):
     return np.stack([0.0 * force, -force])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_squeezed_bodies_stay_at_rest():
     """A plate presses a light ball onto the floor, or onto the ball's limit, with up to 10⁶ times its weight."""
     q, forces = np.array([0.05, 0.15]), np.array([1.0, 1e2, 1e4])
@@ -207,7 +207,7 @@ def test_simulated_squeezed_bodies_stay_at_rest():
             assert np.abs(slope[:, k] - difference).max() < 1e-4 * np.abs(difference).max() + 1e-8, (lower, k)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_chains_of_impacts_transfer_the_speed_to_the_last_ball():
     """Balls in a row with gaps that the first one closes within a step."""
     count, x = 5, lw.joints.Prismatic((1, 0, 0))
@@ -242,7 +242,7 @@ def test_simulated_chains_of_impacts_transfer_the_speed_to_the_last_ball():
         assert energy.max() < 1.0 + 1e-3 and energy[:, -1].min() > 1.0 - 1e-2, step
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_painleve_rod_jams_falls_and_comes_to_rest():
     """A rod that is pushed along where rigid bodies with friction have no force, or two."""
     half = 0.5
@@ -268,7 +268,7 @@ def test_simulated_painleve_rod_jams_falls_and_comes_to_rest():
     assert abs(result.v[jammed, 10, 1] - 3.0 * half * np.sin(0.9) / (4.0 * half**2 / 3.0)) < 0.2
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_tumbling_boxes_never_gain_energy():
     """Thrown boxes tumble, slide and come to rest: forces stay in their cones and oppose sliding."""
     box = lw.Robot.build("box", lw.Link("box", lw.shapes.Box((0.3, 0.2, 0.1)), mass=1.0), floating_base=True)
@@ -286,7 +286,7 @@ def test_simulated_tumbling_boxes_never_gain_energy():
     assert np.abs(result.q[:, -1, 6] - 0.05).max() < 1e-3 or result.q[:, -1, 6].max() < 0.16
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_dropped_quadruped_moves_as_in_mujoco():
     """Its joints are held; MuJoCo's contacts are a little softer."""
     mujoco = pytest.importorskip("mujoco")

@@ -113,7 +113,7 @@ def test_simulated_tops_precess_and_cylinders_nutate_as_in_closed_form():
     assert np.abs(axis - axes).max() < 1e-8
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_energy_errors_of_simulation_methods_have_their_order():
     """Runge–Kutta has fourth order; symplectic errors are bounded over 10⁵ steps; damping adds none."""
     robot = pendulum()
@@ -138,7 +138,7 @@ def test_energy_errors_of_simulation_methods_have_their_order():
         assert (np.diff(total, axis=-1) < 1e-3 * np.abs(total).max()).all(), method
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_feed_forward_torque_reduces_the_tracking_error_of_pd_control():
     """PD of 200 and 20 at 1 kHz follows 0.5 Hz: below 0.5° with inverse dynamics, about 7° without."""
     lengths, masses, axes = (0.3, 0.35, 0.3), (4.0, 5.0, 4.0), ((0, 0, 1), (0, 1, 0), (0, 1, 0))

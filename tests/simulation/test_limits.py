@@ -27,7 +27,7 @@ def _sliding() -> lw.Robot:
     )
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joint_stops_support_the_weight_by_every_simulation_method():
     """A body on a stop rests at its weight over the stiffness, and is never pulled."""
     robot = _sliding()
@@ -141,7 +141,7 @@ def test_joint_stops_act_in_simulations_with_contacts_and_can_be_differentiated(
     assert abs(slope[0, 0] - expected[0]) < 1e-7
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_planar_joint_in_a_box_of_limits_moves_as_two_rails_and_a_hinge():
     """Limits of coordinates that depend on several velocities, enforced and compliant.
 

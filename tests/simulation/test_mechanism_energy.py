@@ -55,7 +55,7 @@ def test_energy_of_simulated_rolling_robots_is_conserved(method):
             assert not run.reason and run.error < 1e-9, run
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_free_linkage_conserves_momentum_and_energy():
     """Four bars in a vacuum: momentum to rounding, and energy to the accuracy of the step."""
     hinge, ahead = lw.joints.Revolute((0, 1, 0)), lw.pose((0.2, 0, 0))
@@ -125,7 +125,7 @@ def test_very_stiff_springs_or_dampers_add_no_energy_to_mechanisms(name, seed):
     assert np.all(result.success) and np.all(np.diff(energy, axis=1).max(axis=1) < 1e-9 * scale)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulation_methods_converge_with_their_order_for_robots_with_loops():
     """Errors at the end fall by 2^order where the step is halved; with damping the default method is of first order."""
     robot, q, v = turning_fourbar(6.0)
@@ -143,7 +143,7 @@ def test_simulation_methods_converge_with_their_order_for_robots_with_loops():
             assert order - 0.3 < rate < order + (1.6 if method == "rk4" else 0.3), (method, errors)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_inactive_contacts_and_limits_do_not_change_simulated_loops():
     """A rotating four-bar, and a flat one, with friction and limits that are not reached."""
     robot, q, v = turning_fourbar(6.0)
@@ -189,7 +189,7 @@ def test_bodies_outside_a_loop_keep_their_speed_in_simulations():
         assert result.success and np.abs(result.v[:, 3] - v[3]).max() < 1e-12, method
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_energy_of_simulated_loops_with_servos_does_not_drift():
     """A rotating four-bar with servos of almost no force: its energy varies in proportion to the step."""
     robot, q, v = turning_fourbar(6.0)
@@ -206,7 +206,7 @@ def test_energy_of_simulated_loops_with_servos_does_not_drift():
     assert 1.6 < sizes[0] / sizes[1] < 2.4 and sizes[1] < 0.01, sizes
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_servo_in_a_loop_moves_slowly_to_its_target_with_strong_damping():
     """A damped servo moves a four-bar slowly, as a spring and a damper."""
     robot, q, v = turning_fourbar(3.0)
@@ -254,7 +254,7 @@ def test_simulated_mechanisms_pass_singular_configurations_without_energy_gain()
         assert (total - total[0]).max() < 1e-3 * size, method
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_rheonomic_and_rolling_constraints_hold_after_each_time_step():
     """A hand with a prescribed height that slips in no direction of its x axis; and wheels."""
     lifted, _, v = driven()
@@ -275,7 +275,7 @@ def test_rheonomic_and_rolling_constraints_hold_after_each_time_step():
                 assert np.abs(G @ rates + drift).max() < 1e-9, method
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_gradients_through_time_steps_of_loops_equal_finite_differences():
     """The gradient of a roll-out with loops is that of differences, for both symplectic methods."""
     robot, q, v = turning_fourbar(6.0)
@@ -294,7 +294,7 @@ def test_gradients_through_time_steps_of_loops_equal_finite_differences():
         assert np.abs(slope).max() > 1e-2
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_passive_forces_of_loop_joints_act_by_every_simulation_method():
     """A spring and a damper in the pin of a four-bar, by every method, and in the program of contacts."""
     bare, q, v = turning_fourbar(6.0)
@@ -311,7 +311,7 @@ def test_passive_forces_of_loop_joints_act_by_every_simulation_method():
     assert np.abs(robot.simulate(q, v, friction="coulomb", **how).q[-1] - best).max() < 0.2 * far
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_steps_that_rotate_bodies_too_far_cause_a_warning():
     """A crank at 400 rad/s in steps of 1 ms, with a proposed step; 6 rad/s causes none."""
     robot, q, v = turning_fourbar(6.0)

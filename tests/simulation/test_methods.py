@@ -22,7 +22,7 @@ def robots():
     return plain, turning
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulation_methods_have_their_order_on_manifolds():
     """Errors at the end fall by 2^order where the step is halved, on angles and rotations."""
     rng = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_simulation_methods_have_their_order_on_manifolds():
             assert abs(rate - method.order) < 0.3, (name, errors)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_variational_method_conserves_the_momenta_of_a_free_body():
     """The variational method conserves momenta to rounding, and energy does not drift."""
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,))).with_parameters(
@@ -112,7 +112,7 @@ def test_implicit_simulation_methods_agree_with_dry_friction():
     assert lost.status == "step_not_solved" and "equations of a step were not" in lost.message and not lost.success
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_dormand_prince_method_meets_its_tolerance_at_and_between_steps():
     """Dormand and Prince's method meets its stated tolerance at times of any distance, with few steps."""
     rng = np.random.default_rng(4)
@@ -138,7 +138,7 @@ def test_dormand_prince_method_meets_its_tolerance_at_and_between_steps():
     assert loose.steps < state.steps
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_scipys_integration_methods_agree_with_dormand_prince():
     """Rotations, forces that are constant for a step, and parameters for each environment."""
     rng = np.random.default_rng(6)
@@ -164,7 +164,7 @@ def test_scipys_integration_methods_agree_with_dormand_prince():
             robot.simulate(q, v, **{"method": "scipy:Radau", **how, **options})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_damping_of_a_free_body_slows_it_in_all_directions():
     body = lw.Robot(random_tree(np.random.default_rng(5), 1, types=(joints.Floating,)))
     body = body.with_parameters({"gravity": [0.0, 0.0, 0.0]})

@@ -49,7 +49,7 @@ def draw(model, data, rng):
     data.ctrl[:] = rng.normal(size=model.nu)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hundred_time_steps_of_mujocos_integrators_equal_mujocos():
     for integrator, method in (("Euler", "mujoco_euler"), ("implicitfast", "mujoco_implicitfast")):
         model, data, robot, maps = loaded(SERVOS, integrator)

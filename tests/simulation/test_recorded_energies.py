@@ -28,7 +28,7 @@ def sprung(seed):
     return robot.with_force_elements(*elements), robot.random_configuration(rng), rng.normal(size=robot.nv)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_recorded_energies_are_those_of_the_simulated_robot(tmp_path, drawn):
     """T + U of undamped motion is constant, with and without passive forces, wherever it is shown."""
     for seed in drawn(range(4)):
@@ -66,7 +66,7 @@ def test_recorded_functions_have_the_passive_option_of_the_simulation():
             assert np.allclose(run.records[name][-1], right, rtol=1e-12, atol=1e-12), (name, passive)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_recorded_energies_include_springs_and_dampers_of_loop_joints():
     """A four-bar with a spring and a damper, cut at any joint: T + U falls by the dissipated work."""
     for cut in "BCD":

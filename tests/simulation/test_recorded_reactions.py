@@ -39,7 +39,7 @@ def test_recorded_reaction_wrenches_equal_constrained_dynamics():
                 assert np.abs(result.records[name][k] - expected).max() < 1e-9, (method, k, name)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_recorded_reactions_with_limits_and_servos_converge_to_the_reactions_of_the_state():
     """Held limits and servos are impulses of a step: reactions are of the step, and converge with it."""
     robot = four_bar("C")
@@ -59,7 +59,7 @@ def test_recorded_reactions_with_limits_and_servos_converge_to_the_reactions_of_
         assert errors[1] < 0.4 * errors[0] < 0.1, (how, errors)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_resting_body_is_supported_by_contacts_or_its_joint():
     """Record and sensor agree; on the ground the rail carries the remaining weight."""
     rail = lw.Joint.of(lw.joints.Prismatic((0, 0, 1)), name="rail", parent="world", child="box")

@@ -21,7 +21,7 @@ def run():
     return ball, ball.simulate(q, record=["kinetic_energy"], parameters={"gravity": gravity}, **how)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_loaded_simulation_result_equals_the_saved_result(run, tmp_path):
     ball, saved = run
     file = tmp_path / "run.npz"

@@ -145,7 +145,7 @@ def test_simulated_stack_of_boxes_does_not_depend_on_units():
         np.testing.assert_allclose(simulated(*units), expected, rtol=0, atol=1e-9, err_msg=str(units))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_bodies_of_any_size_come_to_rest():
     """On the ground and beyond a limit, from 1 mm to 1 km: each step is solved."""
     robot, q = box()

@@ -162,7 +162,7 @@ def test_encoders_of_coupled_and_loop_joints_read_their_own_joint():
             robot.simulate(start, duration=0.01, sensors={"s": Encoder(joint, of=of)})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_forces_read_by_sensors_have_errors_of_second_order_at_the_middle_of_a_step():
     robot, errors = pendulum(), []
     for h in (0.01, 0.005):
@@ -315,7 +315,7 @@ def test_sensor_noise_is_normal_and_independent_for_each_environment():
     assert simulator.readings["noisy"][0] != before and np.array_equal(simulator.state.q[1:], many.q[1:, 7])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_sensors_measure_contact_forces():
     robot = lw.Robot.build(
         "leg",
@@ -341,7 +341,7 @@ def test_sensors_measure_contact_forces():
     assert np.allclose(contact[3:], result.records["contact_forces"][-1, 0], atol=1e-9) and contact[5] > 39.0
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_invalid_sensors_are_refused():
     class OneMethod(Sensor):
         def size(self, robot):

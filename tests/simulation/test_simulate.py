@@ -62,7 +62,7 @@ def test_robot_without_joints_can_be_simulated(drawn):
         lw.motion.profile([], [], acceleration=1.0, jerk=1.0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_environments_of_a_simulated_batch_equal_single_simulations(arm):
     """Single runs have the same bits, and a plain loop agrees to rounding."""
     rng = np.random.default_rng(0)
@@ -297,7 +297,7 @@ def test_stability_of_time_steps_is_checked_for_new_ranges_of_constants(monkeypa
         aimed(0.5, 5e4)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_unstable_controllers_and_contacts_cause_a_warning_in_simulations():
     """Controllers are constant during a step of any method, with contacts and in a Simulator."""
     mass = lw.Robot.build(
@@ -444,7 +444,7 @@ def test_invalid_arguments_of_simulate_are_refused(arm):
     assert np.array_equal(three.q, np.repeat(single.q[None], 3, axis=0))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulations_with_other_records_materials_and_slopes_reuse_compiled_code(monkeypatch):
     """Intervals of records, counts of steps, materials, slopes and heights are data."""
     compiled = []

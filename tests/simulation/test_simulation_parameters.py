@@ -39,7 +39,7 @@ def test_simulation_parameters_have_the_effect_of_editing_the_robot(drawn):
                 assert np.abs(velocity - expected).max() < 1e-7, (text, method)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.filterwarnings("ignore::linkwork.errors.SimulationWarning")
 def test_simulation_kernels_with_inertia_parameters_stay_short():
     """A batch of masses follows the edited robots, and its kernel is about as long as one without parameters."""

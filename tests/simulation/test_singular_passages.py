@@ -55,7 +55,7 @@ def slider_crank(rng, gravity):
     return wide, q, v, lambda q: q[:, 2] - 2.0 * a * np.cos(q[:, 0])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_linkages_pass_singular_configurations_on_their_branch(drawn):
     for seed in drawn(range(20)):
         rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_simulated_linkages_pass_singular_configurations_on_their_branch(drawn):
             assert np.ptp(energy) < bound * robot.kinetic_energy(run.q, run.v).max(), (seed, method)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_adaptive_simulation_method_conserves_energy_past_nearly_singular_configurations(drawn):
     for seed in drawn(range(6)):
         rng = np.random.default_rng(seed)

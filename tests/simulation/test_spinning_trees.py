@@ -86,7 +86,7 @@ def test_simulated_tops_conserve_energy_with_and_without_joint_friction():
     assert energy_error(robot, q, v, duration=4.0, record_every=10, controller=lambda t, q, v: none) < 1e-5
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_rotations_too_large_for_a_simulation_method_are_reported():
     """MuJoCo's steps have inertial forces of their start; an unbalanced rotor needs shorter steps."""
     robot, q, v = top(300.0)
@@ -145,7 +145,7 @@ def test_warnings_of_fast_rotation_do_not_depend_on_the_unit_of_length():
             robot.simulate(robot.neutral(), [5.0 * length, 0.3, 4.0, 2.0], duration=0.2, dt=0.1)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_joints_that_tumble_too_fast_for_the_time_step_are_reported(drawn):
     """Joints with several rotations gain energy at 0.5 rad a step; a spin about a principal axis is exact."""
     composite = lw.joints.Composite((REVOLUTE((1, 0, 0)), lw.joints.Universal((0, 0, 1), (0, 1, 0))))

@@ -47,7 +47,7 @@ def test_simulated_undamped_spring_conserves_energy(drawn):
         assert abs(energy[-1] / energy[0] - (1.0 + 100.0 * h * h) ** -round(10.0 / h)) < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_simulated_springs_of_trees_and_loops_conserve_energy():
     """A double pendulum and a ball on springs, and a four-bar on springs, over 10 s."""
     pendulum = lw.load("double_pendulum").with_joint_dynamics(stiffness=30.0, damping=0.0, friction=0.0)
@@ -160,7 +160,7 @@ def test_springs_that_parameters_make_too_stiff_cause_a_warning():
     assert simulator.step().q.shape == (0, 7)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_springs_of_joints_that_turn_past_half_a_revolution_cause_a_warning():
     """A body that turns at 6 rad/s about z: in a tree, as its values are parameters, and with a joint as a loop."""
     link = lw.Link("body", mass=1.0, inertia=(0.1, 0.2, 0.3))

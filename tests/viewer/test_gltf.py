@@ -98,7 +98,7 @@ def test_scene_documents_that_count_states_are_played_at_the_stated_states_per_s
         replace(document, pace=0.0).show(glb=tmp_path / "states.glb")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_gltf_nodes_have_the_poses_of_numpy_at_all_times(tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(3), 2 * len(ALL)))
     offsets = np.tile(np.eye(4), (2, 1, 1))

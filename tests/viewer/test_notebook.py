@@ -112,7 +112,7 @@ def test_notebook_shows_missing_meshes_as_placeholders_without_a_warning(tmp_pat
     assert re.search(r"<iframe srcdoc=", html) and "missing.stl" in html
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_notebook_shows_results(browser):
     robot = lw.load("double_pendulum")
     motion = robot.spline([0.0, 0.5, 1.0], [[0.0, 0.0], [1.0, -0.5], [0.4, 0.3]])

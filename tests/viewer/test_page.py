@@ -78,7 +78,7 @@ def test_slider_of_the_html_page_moves_its_links(browser, tmp_path):
         np.testing.assert_allclose(link_poses(tab, robot), expected_poses(robot, q), atol=1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_sliders_of_the_html_page_for_quaternions_move_along_a_velocity(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(2), 1, types=[Floating]))
     q = wave(robot, 1)
@@ -95,7 +95,7 @@ def test_sliders_of_the_html_page_for_quaternions_move_along_a_velocity(browser,
     np.testing.assert_allclose(tab.evaluate("window.linkwork.q()"), q[0, 0])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_sliders_of_html_page_and_live_page_are_equal(browser, tmp_path):
     robot = lw.Robot(random_tree(np.random.default_rng(7), 2 * len(ALL)))
     q = wave(robot, 1)
@@ -186,7 +186,7 @@ def test_html_page_draws_textures_upright(browser, tmp_path):
     assert dominant == [[True, False, False], [False, True, False], [False, False, True], [True, True, False]]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_slider_of_the_html_page_stops_where_the_loop_cannot_close(browser, tmp_path):
     robot = lw.load("fourbar")
     start = np.asarray(robot.neutral())
@@ -250,7 +250,7 @@ def test_time_bar_of_the_html_page_plays_and_pauses(browser, tmp_path):
     assert not tab.evaluate("window.linkwork.playing")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_step_buttons_of_the_html_page_pass_frames_of_equal_times(browser, tmp_path):
     robot = lw.load("double_pendulum")
     document = replace(robot_document(robot, wave(robot, 4)), times=np.array([0.0, 1.0, 1.0, 2.0]))
@@ -301,7 +301,7 @@ def test_html_page_shows_layers_labels_plots_and_notes(browser, tmp_path):
     assert page.locator(".joint .unit").first.text_content() == "°"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_camera_of_the_html_page_rotates_and_clicks_select_links(browser, tmp_path):
     robot = lw.load("arm7")
     tab = opened(browser, robot_document(robot, np.zeros((1, 1, robot.nq))), tmp_path)
@@ -369,7 +369,7 @@ def test_html_page_draws_empty_scenes_in_narrow_windows(browser, tmp_path):
     assert tab.page.get_by_role("checkbox", name="grid").is_visible()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_html_page_restores_surfaces_from_their_compressed_form(browser, tmp_path):
     x, y = np.meshgrid(np.linspace(0.0, 1.0, 30), np.linspace(-2.0, 1.0, 30))
     points = np.stack([x, y, np.sin(3.0 * x) + np.abs(y)], axis=-1).reshape(-1, 3).astype("f4")

@@ -31,7 +31,7 @@ def read(path):
     return np.asarray(image.open(path).convert("RGB"))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @needs_browser
 def test_scenes_can_be_written_as_png_pictures(tmp_path):
     pytest.importorskip("playwright")
@@ -44,7 +44,7 @@ def test_scenes_can_be_written_as_png_pictures(tmp_path):
     assert 0.005 < (picture[..., 2] - picture[..., 0] > 60).mean() < 0.5
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @needs_browser
 def test_ground_of_pictures_hides_neither_tables_below_zero_nor_points_that_move_below_it(tmp_path):
     pytest.importorskip("playwright")
@@ -113,7 +113,7 @@ def test_wrong_arguments_and_missing_tools_of_scene_pictures_are_reported(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @needs_browser
 def test_paths_behind_surfaces_shine_through_them(tmp_path):
     pytest.importorskip("playwright")

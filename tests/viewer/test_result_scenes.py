@@ -108,7 +108,7 @@ def plan():
     return ARM.plan(ARM.neutral(), ARM.neutral() + 0.4, SCENE)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_scene_of_a_plan_shows_path_tree_and_ghosts():
     result = plan()
     document = checked(result, ghosts=3, tree=True)
@@ -159,7 +159,7 @@ def spline():
     return ARM.spline([0.0, 0.5, 1.0], [ARM.neutral(), ARM.neutral() + 0.3, ARM.neutral()])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_scene_of_a_trajectory_shows_frame_paths_ghosts_and_obstacles():
     curve = spline()
     document = checked(curve, frames=["tool"], ghosts=2, scene=SCENE, rate=20.0)
@@ -376,7 +376,7 @@ def showing():
     return [member for member in members if inspect.isclass(member) and callable(getattr(member, "show", None))]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_each_show_method_checks_its_output_option_and_writes_files(tmp_path):
     run, _ = rolling()
     objects = [run, plan(), spline(), tracked(), SCENE, lw.load("fourbar").assemble()]

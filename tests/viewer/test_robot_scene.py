@@ -148,7 +148,7 @@ def test_scene_documents_have_motions_instances_ghosts_and_obstacles():
     assert document.plots[1].lower == pytest.approx(robot.lower)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_nearest_pairs_of_links_are_drawn_in_a_scene():
     robot = lw.load("arm7")
     document = robot_document(robot, nearest=3)

@@ -124,7 +124,7 @@ def red_rods(document):
     return replace(document, actors=(replace(actor, parts=parts),), lines=(), plots=())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_rods_of_plots_join_their_points_in_any_pose():
     for robot in mechanisms():
         for q in motion(robot)[:, 0]:
@@ -170,7 +170,7 @@ def test_rods_in_gltf_files_join_their_points_at_all_times(tmp_path):
                     np.testing.assert_allclose(drawn, expected, atol=1e-5)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.skipif(executable() is None, reason="pictures need Chromium: apt-get install chromium")
 def test_pictures_of_rods_equal_those_of_cylinders_between_their_points(tmp_path):
     """Pixels of the page, which computes rods by itself from configurations, at two times of two robots."""
@@ -202,7 +202,7 @@ def test_pictures_of_rods_equal_those_of_cylinders_between_their_points(tmp_path
             assert (drawn != expected).sum() < 0.08 * expected.sum(), (robot.name, frame)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("instances", [1, 2])
 def test_rods_of_live_pages_join_their_points(instances):
     pytest.importorskip("viser", reason='live pages need viser: pip install "linkwork[viewer]"')

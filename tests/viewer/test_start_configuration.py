@@ -13,7 +13,7 @@ def outside(robot, q):
     return (q < robot.lower - 1e-9) | (q > robot.upper + 1e-9)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_pictures_of_example_robots_start_within_joint_limits():
     changed = set()
     for example in (*EXAMPLES, *SHIPPED):

@@ -69,7 +69,7 @@ def test_drawn_surfaces_of_convex_shapes_are_closed_and_of_equal_size():
         assert ((directions @ surface.vertices.T.astype(float)).max(axis=1) <= farthest + 1e-6).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_drawn_surfaces_of_fields_have_the_size_of_the_field():
     grid = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 20)] * 3, indexing="ij"), axis=-1)
     ball = shape_surface(shapes.DistanceField(np.linalg.norm(grid, axis=-1) - 0.7, 2.0 / 19.0))

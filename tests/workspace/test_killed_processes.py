@@ -32,7 +32,7 @@ def wait_for(condition):
         time.sleep(0.02)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_workspace_map_interrupted_by_a_killed_program_continues(expected, tmp_path):
     path, folder = tmp_path / "map.npz", tmp_path / "map.npz.chunks"
     program = f"""import linkwork as lw

@@ -119,7 +119,7 @@ def test_approach_directions_of_workspace_maps_are_divided_into_equal_areas():
         assert 0 <= int(direction_bin(edge)) < NUM_DIRECTIONS
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_workspace_maps_computed_in_any_order_are_equal_bit_for_bit(arm):
     job = job_of(arm, "hand", samples=4 * BLOCK + 500)
     evaluator = BlockEvaluator(job)
@@ -152,7 +152,7 @@ class StopError(Exception):
     pass
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_interrupted_workspace_map_can_be_continued(arm, tmp_path, monkeypatch):
     options = {"samples": 5 * BLOCK, "voxel_size": 0.1, "workers": 1, "chunk": BLOCK}
     whole = arm.workspace_map("hand", **options)
@@ -192,7 +192,7 @@ def test_interrupted_workspace_map_can_be_continued(arm, tmp_path, monkeypatch):
     assert arm.workspace_map("hand", path=path, overwrite=True, **options) == whole and len(computed) == 7
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_many_chunks_of_a_workspace_map_are_merged_into_one_file(arm, tmp_path, monkeypatch):
     from linkwork.workspace import chunk_ledger
 
@@ -210,7 +210,7 @@ def test_many_chunks_of_a_workspace_map_are_merged_into_one_file(arm, tmp_path, 
     assert result == arm.workspace_map("hand", **{**options, "path": None})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
 def test_damaged_and_unsuitable_workspace_map_files_raise_errors(arm, tmp_path, suffix):
     if suffix == ".zarr":
@@ -350,7 +350,7 @@ def test_invalid_arguments_of_workspace_maps_are_refused(arm, tmp_path):
     assert (tmp_path / "map.npz.chunks" / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_errors_about_workspace_maps_name_coordinates_without_limits():
     robot = lw.load("arm7", floating_base=True)
     with pytest.raises(ValueError, match=r"position_limits: coordinate 'floating_base.x' .*or relative_to="):
@@ -370,7 +370,7 @@ def test_workspace_maps_with_too_many_voxels_are_refused():
     assert counts.sparse().fields["reached"].tolist() == [1]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_damaged_zarr_stores_of_workspace_maps_are_refused(tmp_path):
     """Format 3, known codecs and sizes; no links out of the store; the same map as an untrusted file."""
     zstd = pytest.importorskip("numcodecs.zstd")

@@ -80,7 +80,7 @@ def test_kernels_with_control_flow_give_equal_bits_in_single_calls_and_batches()
         check(lw.compile(case.function, name=name, **case.shapes), samples)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_kernels_with_loops_give_equal_results_for_broadcast_and_copied_inputs() -> None:
     def table_lookup_loop(x: Any, table: Any) -> Any:
         def step(s: Any) -> Any:
@@ -102,7 +102,7 @@ def test_kernels_with_loops_give_equal_results_for_broadcast_and_copied_inputs()
                     assert all_same(shared, copied)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_kernels_with_control_flow_give_equal_bits_for_all_thread_counts_and_targets() -> None:
     case = CASES["everything"]
     program = trace(case.function, "everything", case.shapes)
@@ -137,7 +137,7 @@ def long_line(x: Any, y: Any, terms: int) -> Any:
     return total
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("terms", [60, 170])
 def test_long_loop_bodies_are_compiled_in_several_segments(terms: int) -> None:
     def condition(s: Any, y: Any) -> Any:
@@ -164,7 +164,7 @@ def test_long_loop_bodies_are_compiled_in_several_segments(terms: int) -> None:
     check(kernel, samples, sizes=range(1, 21, 3))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_scan_outputs_larger_than_the_stack_limit_are_stored_on_the_heap() -> None:
     def function(x: Any, u: Any) -> Any:
         last, (states, products) = scan(lambda s, c: (0.99 * s + c, (s, s * c)), x, u)
@@ -177,7 +177,7 @@ def test_scan_outputs_larger_than_the_stack_limit_are_stored_on_the_heap() -> No
     np.testing.assert_array_equal(kernel(x, u).states[:, 0], x)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_gradients_of_long_scans_equal_finite_differences_with_and_without_segments() -> None:
     """Scans with and without segments have the same gradient."""
 

@@ -278,7 +278,7 @@ def test_derivatives_of_a_robot_without_degrees_of_freedom_are_empty() -> None:
     assert kernel.hessian("q", of="kinetic_energy")(q, q, q).shape == (3, 0, 0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivative_kernels_of_long_chains_are_outlined() -> None:
     """Steps that repeat are marked in derivatives too."""
     tree = random_tree(np.random.default_rng(0), 12, types=[joints.Revolute], shape="chain")

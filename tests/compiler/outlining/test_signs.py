@@ -30,7 +30,7 @@ def kinds(program: Program) -> list[str]:
     return [i.operation.name for i in program.instructions if i.operation.arity]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @settings(max_examples=examples(200))
 @given(program=programs(OPERATIONS), seed=st.integers(0, 1000))
 def test_outlining_pass_that_moves_signs_into_constants_preserves_results(program: Program, seed: int) -> None:

@@ -39,7 +39,7 @@ def wrenched(case: Case, rng) -> tuple[dict, list[np.ndarray]]:
 VARIANTS = ({}, wrenched, {"passive": True})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_inverse_dynamics_derivatives_equal_dual_number_derivatives(drawn):
     """Half of all trees and robots, plain, with wrenches, and with passive joint forces in turns."""
     rng = np.random.default_rng(0)

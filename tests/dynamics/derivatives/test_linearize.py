@@ -120,7 +120,7 @@ def test_linearized_rate_of_a_floating_bodys_displacement_is_minus_its_twist_cro
     assert_close(A[:6, :6], -np.block([[w, np.zeros((3, 3))], [x, w]]), 1e-13)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_linear_systems_with_wrenches_gravity_and_springs_equal_finite_differences():
     """A step of the whole robot is compared with its own functions; each sample has its own step length."""
     robot = lw.load("arm7")

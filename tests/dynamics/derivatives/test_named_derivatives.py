@@ -81,7 +81,7 @@ def test_derivatives_by_velocity_and_acceleration_are_jacobians_and_momentum_mat
         assert_close(got, expected, 1e-12, core=2)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_named_derivatives_at_zero_and_near_half_turn_rotations_equal_finite_differences(drawn):
     """Every joint type, against differences of 120 digits along the joint's manifold: two functions in turns."""
     for seed, kind in drawn(enumerate(joints.ALL)):

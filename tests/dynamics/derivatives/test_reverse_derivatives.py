@@ -52,7 +52,7 @@ def test_reverse_mode_derivatives_of_dynamics_equal_forward_mode_derivatives(row
             np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-12 * scale, err_msg=name)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_operations_of_a_chains_reverse_derivatives_grow_linearly_with_its_length():
     counts = []
     for n in (50, 100):

@@ -27,7 +27,7 @@ def motion_of(robot):
     return lw.compile(move, q=robot.configuration_space, v=(robot.nv,), controls=(STEPS, robot.nv), gravity=(3,))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_a_rollout_equal_products_of_linearized_steps():
     """A floating body with two joints: jvp in random directions against linear systems, vjp against jvp."""
     robot = lw.load("double_pendulum", floating_base=True)

@@ -90,7 +90,7 @@ def test_contracted_second_derivatives_of_dynamics_equal_hessians():
                 assert_close(np.einsum("i,ijk->jk", weights, block), hessian_block, 1e-10, f"{key} {name}")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hessians_of_dynamics_at_zero_and_near_half_turn_rotations_equal_dual_number_derivatives(drawn):
     """Every joint type: uᵀ H u where formulas of rotations change from one form to another."""
     for seed, kind in drawn(enumerate(joints.ALL)):
@@ -119,7 +119,7 @@ def test_hessians_of_dynamics_at_zero_and_near_half_turn_rotations_equal_dual_nu
             assert abs(sum(parts) - expected) <= 1e-11 * sum(np.abs(parts)) + 1e-12, (kind, angle)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hessians_of_dynamics_with_wrenches_springs_and_gravity_equal_finite_differences():
     """Wrenches in axes of another frame, and passive joint forces, in both precisions."""
     robot = lw.load("arm7").with_joint_dynamics(stiffness=2.0, damping=0.5, friction=0.1, armature=0.01)

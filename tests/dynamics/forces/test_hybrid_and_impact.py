@@ -52,7 +52,7 @@ def test_hybrid_dynamics_recovers_unknown_accelerations_and_forces(tree):
             assert_close(found_tau, tau, min(1e-10, bound * size), f"{joints}", core=1)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hybrid_dynamics_of_no_or_all_prescribed_joints_is_forward_or_inverse_dynamics():
     robot = lw.load("arm7")
     rng = np.random.default_rng(0)
@@ -137,7 +137,7 @@ def test_rod_hit_at_its_centre_of_percussion_leaves_the_hinge_unloaded():
         robot.impact([0.3], [1.0], impulses={"hit": [1.0]})
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hybrid_dynamics_of_joints_without_inertia_requires_prescribed_accelerations():
     """A hinge that moves no inertia has no acceleration under a force."""
     base = lw.Link("arm", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))

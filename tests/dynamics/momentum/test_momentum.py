@@ -211,7 +211,7 @@ def test_floating_joint_has_the_momentum_of_three_slides_and_a_ball():
         assert_close(getattr(composite, name)(p, w), getattr(floating, name)(q, v), 1e-12, name, core=core)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_compiled_momentum_functions_equal_interpreted_functions():
     for name in ("mixed_0", "rerooted_coupled"):
         tree = TREES[name]

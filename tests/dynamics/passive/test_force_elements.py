@@ -62,7 +62,7 @@ def test_spring_forces_are_negative_energy_gradients_and_dampers_dissipate(seed)
         assert is_grounded or np.abs(total).max() < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_force_elements_act_as_opposite_wrenches_on_both_ends(seed):
     """Joint space, the simplified tree, in bodies, and in exact derivatives by dual numbers."""
@@ -88,7 +88,7 @@ def test_force_elements_act_as_opposite_wrenches_on_both_ends(seed):
         assert np.abs((around[0] - around[1]) / (2 * h) - by_v[:, k]).max() < 1e-6 * max(1.0, np.abs(by_v).max())
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_force_elements_satisfy_the_power_balance_and_load_joints():
     """d/dt (T + U) = vᵀ τ − D, with U of springs; joint wrenches include the elements."""
     robot, q, v, _ = sprung(3)
@@ -119,7 +119,7 @@ def oscillator(**element):
     return robot.with_force_elements(lw.force_elements.SpringDamper("world", "mass", **element))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_spring_damper_oscillates_as_in_closed_form_by_every_simulation_method(drawn):
     """z̈ = −g − (k z + c ż)/m by every method, at its order; energy is conserved without damping."""
     k, c, m, T = 50.0, 1.0, 2.0, 0.4
@@ -146,7 +146,7 @@ def test_spring_damper_oscillates_as_in_closed_form_by_every_simulation_method(d
     assert equilibrium.stable and np.isclose(equilibrium.q[0], low) and np.isclose(equilibrium.stiffness[0], k / m)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_springs_in_mechanisms_conserve_energy_and_have_an_equilibrium():
     robot = lw.load("fourbar")
     ends = [body.name for body in robot.tree.bodies]

@@ -28,7 +28,7 @@ def differences(outputs: Sequence[Any], inputs: Sequence[Any], at: np.ndarray, d
     return (ahead - behind) / (2.0 * H)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_forward_derivatives_of_control_flow_equal_finite_differences_and_dual_numbers() -> None:
     for name, case in CASES.items():
         outputs, inputs = case.traced()

@@ -113,7 +113,7 @@ def test_sweeps_of_the_eigenvalue_algorithm_are_compiled_to_loops() -> None:
     np.testing.assert_allclose(lw.compile(gradient, A=(6, 6))(a[0]), outer.ravel(), rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_elimination_of_large_matrices_is_compiled_to_loops() -> None:
     """For 18 rows: with row exchanges, the status of a pivot, and the gradient."""
     n = 18

@@ -55,7 +55,7 @@ def spectra(n: int, size: int = 40) -> dict[str, np.ndarray]:
     return matrices | {"diagonal": np.diag(rng.standard_normal(n))[None], "zero": np.zeros((1, n, n))}
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_eigenvalues_and_singular_values_of_special_spectra_equal_numpys() -> None:
     """‖A V − V diag(w)‖ and the distance from numpy.linalg's values are some 1e-14 ‖A‖."""
     for n in (0, 1, 2, 3, 5, 8):

@@ -201,7 +201,7 @@ def test_solutions_of_quadratic_programs_do_not_depend_on_batches_and_threads():
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize(("n", "m"), [(12, 34), (46, 3)])
 def test_solutions_of_large_quadratic_programs_in_loops_satisfy_the_kkt_conditions(n, m):
     """Large programs compile to loops whose states are moved by tables; single samples equal the batch."""
@@ -213,7 +213,7 @@ def test_solutions_of_large_quadratic_programs_in_loops_satisfy_the_kkt_conditio
         np.testing.assert_array_equal(a, b[3])
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_warm_started_quadratic_programs_need_fewer_changes_of_the_active_set():
     rng = np.random.default_rng(12)
     program = random_program(rng, 6, 6, batch=(100,), box=True)

@@ -205,7 +205,7 @@ def test_findings_of_an_mjcf_file_state_the_line_of_the_named_element(tmp_path):
     assert issue.where.element == "mujoco/body[rod]/joint[hinge]"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_reading_mjcf_writes_no_files_and_importing_linkwork_does_not_import_mujoco(tmp_path):
     """Warnings of MuJoCo are in the report, the folder stays as it is, and linkwork itself imports no mujoco."""
     path = written(tmp_path, "model.xml", f'<mujoco><compiler settotalmass="3"/>{BODY}</mujoco>')

@@ -70,7 +70,7 @@ def test_usd_layers_outside_of_the_folders_are_not_opened(tmp_path: Path) -> Non
     assert code_of(written(outside, stage(prim("Xform", "p", inside, extra=variants)))) == "PATH_ESCAPE"
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_reading_usd_opens_only_layer_files(tmp_path: Path) -> None:
     """Value clips name files that USD opens when values are read, which would be an error of USD for this one."""
     secret = written(tmp_path, "secret", "secret.txt")

@@ -145,7 +145,7 @@ def outcome_of(stage: Any, folder: Path) -> tuple[str, list[tuple[str, str, Any]
     return described(replace(description, warnings=())), issues
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_every_simulator_specific_usd_attribute_is_read_or_reported(tmp_path: Path, drawn: Any) -> None:
     for joint in ("Fixed", "Revolute", "Spherical"):
         first, silent = outcome_of(stage_with(joint), tmp_path), []
@@ -210,7 +210,7 @@ def test_usd_opacity_without_a_color_is_reported(tmp_path: Path) -> None:
     assert "NOT_DRAWN" in [code for code, _, _ in outcome_of(stage, tmp_path)[1]]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_every_property_of_usd_physics_and_shapes_is_read_or_reported(drawn: Any) -> None:
     assert len([*cases()]) > 150
     rows = [*outcomes(drawn)]

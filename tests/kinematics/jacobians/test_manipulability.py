@@ -47,7 +47,7 @@ def test_manipulability_is_the_product_of_singular_values():
             assert_close(measure, expected, 1e-13, f"{label} {part}", core=0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_gradients_of_manipulability_equal_finite_differences():
     """Along a velocity for each sample, of fourth order, since w has large higher derivatives near zero."""
     h = 1e-3
@@ -62,7 +62,7 @@ def test_gradients_of_manipulability_equal_finite_differences():
             assert_close(rate, slope, 1e-8, f"{label} {part}", core=0)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_gradients_of_manipulability_equal_dual_number_derivatives():
     for label, tree, B, A in cases():
         q, v, _ = (x[0].tolist() for x in state(tree, seed=3, size=1))
@@ -77,7 +77,7 @@ def second_differences(function, q, u, v):
     return differences(lambda x: [Precise(y) for y in differences(function, [a.value for a in x], u)], q, v)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_manipulability_of_straight_arms_equal_multiprecision_results(drawn):
     """Columns of J are zero.  First and second derivatives by reverse mode equal values of 120 digits."""
     tried = 0
@@ -118,7 +118,7 @@ def test_manipulability_of_two_planar_links_depends_on_the_elbow_angle_only():
     assert_close(robot.manipulability_gradient(q, "tip", part="position"), expected, 1e-13, core=1)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", ["compiled", "floats"])
 def test_manipulability_at_singular_configurations_is_zero_with_finite_gradient(kind):
     robot = lw.load("arm6")

@@ -181,7 +181,7 @@ def test_points_on_the_observers_body_do_not_move_relative_to_it():
     assert_close(J, book.marks_jacobian("tool2", np.zeros((1, 3)), tree.bodies[3].name)[..., 0, :, :], 1e-12, core=2)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", ["arm7", "humanoid"])
 def test_each_further_point_costs_18_operations(name):
     """9 products and 9 sums; also for markers in a frame that is rotated on its body."""

@@ -32,7 +32,7 @@ def _left(*results: Any) -> float:
     return sum(4e-12 * (1.0 + result.cost) for result in results) + TOLERANCE * worth
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_acceleration_controls_give_the_optimum_of_torque_controls_in_shooting() -> None:
     """Motor limits are active at some steps; torques and gains are equal."""
     problem, most = _lift(), np.array([14.8, 6.9])

@@ -36,7 +36,7 @@ def _step(dynamics: ContactDynamics, x: Any, u: Any) -> np.ndarray:
     return np.array(dynamics.outputs_of_step([*x], [*u]), dtype=float)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_time_step_with_contact_keeps_the_foot_at_rest_and_can_be_differentiated() -> None:
     """The foot may move when the contact begins: momentum changes by the impulse, energy decreases."""
     h, u, rubbing = 0.02, [1.0, -2.0], MONOPED
@@ -107,7 +107,7 @@ def _hop() -> lw.TrajectoryProblem:
     return problem.add("configuration", "equality", steps=-1, target=START, name="back")
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_hop_optimized_by_shooting_is_an_optimum_of_inverse_dynamics() -> None:
     """Iterative LQR and multiple shooting find the same hop, which satisfies the conditions of another formulation."""
     problem, T, h = _hop(), 15, 0.05
@@ -173,7 +173,7 @@ def test_hop_optimized_by_shooting_is_an_optimum_of_inverse_dynamics() -> None:
     assert (forces[-pressed.sum() :] > -1e-6).all()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_motions_satisfy_loop_and_rolling_constraints() -> None:
     """A four-bar with redundant equations, driven by its crank; and a sleigh on its blade."""
     turn = Revolute((0, -1, 0))

@@ -79,7 +79,7 @@ def test_derivatives_of_optimal_motions_equal_finite_differences(options: dict[s
     assert np.abs(moved).max() > 1e-4
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_a_batch_of_optimal_motions_are_those_of_each_motion() -> None:
     """Each motion has its own parameters; of several guesses the best counts, and unsolved motions have NaN."""
     balls = np.multiply.outer([0.2, 0.6], [1.0, 0.0, 0.0, 0.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3])
@@ -126,7 +126,7 @@ def test_derivatives_of_optimal_motions_by_targets_of_each_step_equal_finite_dif
     agree(optimum, "follow", direction.ravel(), lambda h: solved(path_targets + h * direction, warm_start=optimum))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_derivatives_of_an_optimal_landing_leg_equal_finite_differences() -> None:
     """Contacts by phases: flight, impact, standing about to slip; forces have derivatives, too."""
     leg = lw.Robot.build(

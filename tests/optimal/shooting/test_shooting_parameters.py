@@ -58,7 +58,7 @@ def _same(batch: Any, fixed: Any, k: int, edited_robot: lw.Robot) -> None:
     assert np.abs(before[:, 2:] + h * batch.accelerations[k] - batch.velocities[k]).max() < 1e-9
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_motions_with_a_payload_parameter_equal_those_of_the_edited_robot(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -81,7 +81,7 @@ def test_optimal_motions_with_a_payload_parameter_equal_those_of_the_edited_robo
         assert batch.cost[2] > 1.2 * batch.cost[0]
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_optimal_motions_in_contact_with_parameters_equal_those_of_the_edited_robot() -> None:
     """Gravity and damping change contact forces, too."""
     problem = lw.TrajectoryProblem(LEG, num_steps=10, duration=0.5)

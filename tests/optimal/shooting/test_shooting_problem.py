@@ -44,7 +44,7 @@ def _followed(robot: lw.Robot, u: np.ndarray, motor: int, h: float) -> tuple[np.
     return np.array(path), v
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_shooting_swings_a_cart_pole_up_within_limits_of_rail_and_motor() -> None:
     """Single and multiple shooting find the same optimum; limits of the rail and the motor are active."""
     problem = _swing(CART, "slide", 60, 3.0, UP).add("position limits", "inequality", name="rail")
@@ -73,7 +73,7 @@ def test_shooting_swings_a_cart_pole_up_within_limits_of_rail_and_motor() -> Non
     assert all(np.allclose(x(0.0).v, [0.1, 0.2]) for x in (pushed.trajectory(0), pushed.attempts.trajectory((0, 1))))
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_shooting_swings_an_acrobot_up_by_its_second_motor() -> None:
     """Only its second joint has a motor."""
     robot = lw.load("double_pendulum")

@@ -37,7 +37,7 @@ def _differences(dynamics: Dynamics, x: list[float], u: list[float], h: float = 
     return np.array(columns).T
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "runge_kutta_4"])
 def test_first_derivatives_of_time_steps_equal_finite_differences(integrator: str) -> None:
     """Random trees of revolute, prismatic and floating joints; explicit rows equal differentiated ones."""
@@ -65,7 +65,7 @@ def test_first_derivatives_of_time_steps_equal_finite_differences(integrator: st
         assert np.abs(np.array(linear.gradient(V[0].tolist()), dtype=float) - columns.T @ V[0]).max() < 1e-10 * size
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_second_derivatives_of_time_steps_equal_finite_differences() -> None:
     """Closed-form curvature and differentiation, against differences of Fᵀw."""
     rng = np.random.default_rng(5)
@@ -123,7 +123,7 @@ def test_implicit_time_steps_use_damping_and_friction_at_the_end_of_the_step() -
         assert stopped > n
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize(("integrator", "joints"), [("semi_implicit_euler", 3), ("stormer_verlet", 2)])
 def test_derivatives_of_joint_forces_of_a_time_step_equal_finite_differences(integrator: str, joints: int) -> None:
     """Random trees with a contact at a point or a sole; forward dynamics of τ makes the same step."""

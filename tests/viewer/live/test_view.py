@@ -366,7 +366,7 @@ def test_live_page_requests_from_pages_of_other_hosts_are_refused(opened):
     client.close()
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_closed_live_view_leaves_no_thread_and_no_socket(monkeypatch):
     monkeypatch.setattr(page_state, "_GRACE", 0.0)
 
