@@ -167,6 +167,24 @@ def test_gymnasium_make_vec_creates_and_renders_the_environments():
     assert (frames[0] != 255).any() and (frames[0] != frames[1]).any()
 
 
+def test_pictures_of_pendulums_are_in_their_plane_with_one_scale_and_the_pivot():
+    pytest.importorskip("matplotlib")
+    robot = TASKS["pendulum"]().robot
+    angles = np.array([0.0, 1.0, 2.5, -2.0])
+    images = robot_frames(robot, angles[:, None])
+    plates, lengths = [], []
+    for angle, image in zip(angles, images, strict=True):
+        pixels = image.astype(int)
+        rod = np.argwhere(pixels[..., 2] - pixels[..., 0] > 25)  # blue
+        plate = np.argwhere((np.ptp(pixels, axis=-1) < 5) & (pixels[..., 0] < 200))
+        plates.append(plate.mean(axis=0))
+        farthest = rod[np.linalg.norm(rod - plates[0], axis=1).argmax()] - plates[0]
+        lengths.append(np.linalg.norm(farthest))
+        x, _, z = -robot.pose([angle], "rod")[:3, 2]
+        assert np.abs(farthest / lengths[-1] - (-z, x)).max() < 0.1, angle
+    assert np.ptp(plates, axis=0).max() < 5.0 and np.ptp(lengths) < 6.0 and min(lengths) > 80.0  # pixels
+
+
 @pytest.mark.slow(every=3)
 def test_pictures_of_environments_show_ground_obstacles_and_goals():
     pytest.importorskip("matplotlib")

@@ -54,7 +54,7 @@ def test_bundled_robots_can_be_converted_to_scene_documents(name):
     assert document.notes == () and document.hidden == HIDDEN_LAYERS
     (actor,) = document.actors
     q = actor.q[0, 0]
-    drawn = [part for part in actor.parts if part.layer == "visual"]
+    drawn = [part for part in actor.parts if part.layer == "visual" and part.end is None]
     stated = [(frame, geometry) for frame in robot.tree.frames for geometry in frame.visuals]
     assert len(drawn) == len(stated)
     for part, (frame, geometry) in zip(drawn, stated, strict=True):

@@ -88,7 +88,33 @@ def test_shape_apart_from_its_hinge_has_a_rod_to_it():
     (bearing,) = (vertices for vertices, _ in drawn_solids(apart, -1))
     assert np.abs(bearing.mean(axis=0) - (0.2, 0.0, 0.3)).max() < 1e-6
     joined = robot_document(hinged(Sphere(0.1).at((0.0, 0.0, -1.0)), Sphere(0.05)))
-    assert len(drawn_solids(joined, 0)) == 2 and not drawn_solids(joined, -1)
+    assert len(drawn_solids(joined, 0)) == 2
+
+
+def test_links_with_shapes_on_a_base_without_have_pins_plates_and_guides():
+    turned = hinged(Sphere(0.1)).with_base(lw.pose((1.0, 2.0, 0.0), rpy=(0.0, 0.0, 0.7)))
+    (pin, _), (plate, _) = drawn_solids(robot_document(turned), -1)
+    center, axis = turned.pose([0.0], "rod")[:3, 3], np.array([-np.sin(0.7), np.cos(0.7), 0.0])
+    assert np.abs(pin.mean(axis=0) - center).max() < 1e-6
+    assert np.abs(np.cross(ends_of_rod(pin)[1] - ends_of_rod(pin)[0], axis)).max() < 1e-6
+    beside = plate.mean(axis=0) - center
+    assert np.abs(np.cross(beside, axis)).max() < 1e-6
+    assert beside @ (1.0, -1.0, 0.0) < 0.0, "behind the link for cameras at +x and at −y"
+    axes = [np.ptp(plate @ side) for side in (axis, np.cross(axis, (0, 0, 1.0)), np.array([0, 0, 1.0]))]
+    assert axes[0] < 0.2 * axes[1] and axes[1] == pytest.approx(axes[2], rel=1e-5)
+    cart = lw.Link("cart", Box((0.3, 0.2, 0.1)), mass=1.0)
+    ground = lw.Link("ground", Box((1.0, 1.0, 0.1)), mass=1.0)
+    upright = lw.joints.Revolute((0, 0, 1))
+    cases = ((lw.joints.Prismatic((1, 0, 0)), 3), (upright, 0), (lw.joints.Floating(), 0), (lw.joints.Revolute("x"), 2))
+    for joint, count in cases:
+        for base in ((), (ground,)):
+            parent = base[0].name if base else "world"
+            robot = lw.Robot.build("r", *base, cart, lw.Joint.of(joint, name="j", parent=parent, child="cart"))
+            solids = drawn_solids(robot_document(robot), -1)
+            assert len(solids) == (1 if base else count), (joint, base)
+    rail = lw.Robot.build("r", cart, lw.Joint.of(cases[0][0], name="j", parent="world", child="cart"))
+    ends = np.concatenate([x for x, _ in drawn_solids(robot_document(rail, [[0.0], [2.0]], times=[0, 1]), -1)])
+    assert ends[:, 0].min() < -0.15 and ends[:, 0].max() > 2.15, "the guide is longer than the cart"
 
 
 def test_sliding_joint_is_drawn_as_a_block_on_its_guide_at_all_sizes():

@@ -324,7 +324,7 @@ def robot_frames(
     for configuration, mark in zip(q, marks or [None] * len(q), strict=True):
         figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
         canvas: Any = FigureCanvasAgg(figure)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
+        axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
         view_in_plane(axes, robot)
         draw_robot(axes, robot, configuration, alpha=0.5)
         for part in parts:

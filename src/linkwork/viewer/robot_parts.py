@@ -187,7 +187,8 @@ def skeleton_parts(
 ) -> Iterator[Part]:
     """Yield the skeleton of a robot without shapes, or of the links and rods without shapes of a mechanism.
 
-    Of other robots with shapes these are the `stems`, and links with a mass that slide or move freely.
+    Of other robots with shapes these are the `stems`, and links with a mass that slide or move freely.  Robots whose
+    base has no shapes have pins, supports and guides of their horizontal hinges and sliders on the world.
 
     ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
     """
@@ -198,7 +199,8 @@ def skeleton_parts(
         freely = {joint.bodies[1] for joint in tree_joints(tree) if joint.is_slider or joint.is_free}
         only = {k for k in only & freely if tree.bodies[k].inertia.mass > least}
     size = robot_size(tree, poses[0]) if len(poses) else 1.0
-    for solid in skeleton(tree, poses, size, color, only):
+    has_base = WORLD in with_shapes or is_incomplete
+    for solid in skeleton(tree, poses, size, color, only, has_base=has_base):
         shape, is_rod = solid.shape, solid.end is not None
         if isinstance(shape, Surface):
             surface: Surface | None = shape

@@ -23,9 +23,13 @@ from linkwork.viewer.skeleton_joints import (
     SkeletonJoint,
     along,
     at_position,
+    disc,
+    is_on_base,
+    mount,
     pin,
     point_on_body,
     reach,
+    rod,
     tree_joints,
 )
 
@@ -36,6 +40,7 @@ _BOB = 3.0  # sizes relative to the radius of a bar: radius of the ball at a cen
 _GUIDE = 0.7  # radius of a slider's guide,
 _BASE = (3.2, 5.0)  # radius and height of a support of the ground,
 _DISC = (4.0, 8.0)  # smallest radius of a disc, and that of one without mass
+_MARGIN, _RAIL = 0.1, 0.5  # guide beyond the positions of a slider without limits, and of one with shapes
 _LARGEST = 0.5  # radius of a disc, and sides of the box of an inertia, relative to the robot's size
 _ON_AXIS = 1e-6  # distance of a centre of mass on a hinge, relative to the gyration radius
 _CAM = 120  # points of a cam's contour
@@ -67,14 +72,21 @@ class SkeletonSolid:
 
 
 def skeleton(
-    tree: Tree, poses: np.ndarray, size: float, color: Color | None = None, only: Iterable[int] | None = None
+    tree: Tree,
+    poses: np.ndarray,
+    size: float,
+    color: Color | None = None,
+    only: Iterable[int] | None = None,
+    *,
+    has_base: bool = True,
 ) -> Iterator[SkeletonSolid]:
     """Yield the solids of the skeleton of a robot of this ``size`` [m].
 
     ``poses`` (k, nb, 4, 4) are those of the bodies in all pictures: a guide is as long as its slider moves in them.
     ``color`` replaces all colours.  ``only`` are the bodies to draw, for example those without shapes of a mechanism;
     of these, bodies without a bar, a slider or a solid of their inertia are left out.  Rods of constraints and `stems`
-    are always drawn.
+    are always drawn.  With ``only``, and unless the robot ``has_base``, hinges with a horizontal axis and sliders on
+    the world have pins, supports and guides.
     """
     radius = _THICKNESS * size
     joints = list(tree_joints(tree))
@@ -90,6 +102,10 @@ def skeleton(
         sliders = {joint.bodies[1] for joint in joints if joint.is_slider}
         chosen = {k for k in chosen if k in sliders or len(points[k][0]) > 1 or alone.get(k)}
 
+    based: list[SkeletonJoint] = []
+    if only is not None and not has_base:
+        based = [joint for joint in joints if joint.bodies[1] not in hung and is_on_base(tree, joint)]
+
     def solid(shape: Shape | Surface, placement: np.ndarray, body: int, default: Color) -> SkeletonSolid:
         return SkeletonSolid(shape, body, placement, color or default, names[body])
 
@@ -100,19 +116,19 @@ def skeleton(
             yield solid(lone, placement, k, link_color(k))
     for k, (start, end, is_bob) in hung.items():
         bar = link_color(k)
-        yield solid(*_rod(start, end, radius), k, bar)
+        yield solid(*rod(start, end, radius), k, bar)
         if is_bob and not alone.get(k):
             yield solid(Sphere(_BOB * radius), at_position(end), k, bar)
     for joint in joints:
         if only is None or chosen.intersection(joint.bodies) or joint.bodies[1] in hung:
             for shape, placement, side in pin(joint, radius):
                 yield solid(shape, placement, joint.bodies[side], _JOINT)
-        if joint.is_slider and joint.bodies[1] in chosen:
+        if joint.is_slider and (joint.bodies[1] in chosen or joint in based):
             body = joint.bodies[0]
-            low, high = reach(joint, poses, size)
+            low, high = reach(joint, poses, size, _RAIL if joint in based else _MARGIN)
             placement = joint.placed_axis(0)
             ends = [placement[:3, 3] + x * placement[:3, 2] for x in (low, high)]
-            yield solid(*_rod(ends[0], ends[1], _GUIDE * radius), body, _GROUND)
+            yield solid(*rod(ends[0], ends[1], _GUIDE * radius), body, _GROUND)
             for end in ends if body == WORLD else ():
                 yield solid(Box((4.0 * radius,) * 3), along(placement[:3, 2], end), body, _GROUND)
     for body, shape, placement in wheels:
@@ -124,6 +140,9 @@ def skeleton(
     if WORLD in chosen:
         for shape, placement in _ground(joints, radius, size):
             yield solid(shape, placement, WORLD, _GROUND)
+    for joint in based:
+        for shape, placement, is_pin in mount(joint, radius):
+            yield solid(shape, placement, WORLD, _JOINT if is_pin else _GROUND)
 
 
 def link_color(body: int) -> Color:
@@ -203,9 +222,9 @@ def _bar(points: np.ndarray, joints: int, radius: float) -> Iterator[tuple[Shape
     _, _, axes = np.linalg.svd(points - middle)
     local = (points - middle) @ axes.T
     apart = np.abs(local).max(axis=0)
-    if apart[1] < 2.0 * radius and apart[2] < 2.0 * radius:
+    if np.linalg.norm(local[:, 1:], axis=1).max() < radius:
         order = np.argsort(local[:, 0])
-        yield _rod(points[order[0]], points[order[-1]], radius)
+        yield rod(points[order[0]], points[order[-1]], radius)
     elif apart[2] < 2.0 * radius:
         half = 0.6 * radius * axes[2]
         yield Polytope(np.concatenate([points - half, points + half]).tolist()), np.eye(4)
@@ -213,12 +232,7 @@ def _bar(points: np.ndarray, joints: int, radius: float) -> Iterator[tuple[Shape
         start = points[0] if joints else middle
         for end in points:
             if np.linalg.norm(end - start) > radius:
-                yield _rod(start, end, radius)
-
-
-def _rod(start: np.ndarray, end: np.ndarray, radius: float) -> tuple[Shape, np.ndarray]:
-    length = float(np.linalg.norm(end - start))
-    return Cylinder(radius, length), along((end - start) / length, 0.5 * (start + end))
+                yield rod(start, end, radius)
 
 
 def _rods(tree: Tree, poses: np.ndarray) -> Iterator[tuple[str, int, np.ndarray, tuple[int, np.ndarray]]]:
@@ -252,15 +266,8 @@ def _wheels(tree: Tree, radius: float) -> Iterator[tuple[int, Shape, np.ndarray]
             yield frame.body, Sphere(size), X
             continue
         axle = along(X[:3, :3] @ np.array([*axis], dtype=float), X[:3, 3])
-        for shape, placement in _disc(axle, size, min(radius, 0.2 * size)):
+        for shape, placement in disc(axle, size, min(radius, 0.2 * size)):
             yield frame.body, shape, placement
-
-
-def _disc(axle: np.ndarray, size: float, radius: float) -> Iterator[tuple[Shape, np.ndarray]]:
-    """Yield a disc of radius ``size`` about the z axis of ``axle`` (4, 4), with spokes of a ``radius``."""
-    yield Cylinder(size, radius), axle
-    for side in (axle[:3, 0], axle[:3, 1]):
-        yield _rod(axle[:3, 3] - 0.95 * size * side, axle[:3, 3] + 0.95 * size * side, radius)
 
 
 def inertia_box(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
@@ -326,13 +333,13 @@ def _lone_solids(
         axle = joint.placed_axis(1)
         yield prism_surface(contour, axle[:3, 3], 0.6 * radius * axle[:3, 2]), np.eye(4)
         return
-    disc = _disc_radius(tree, body, joint)
-    if disc is not None:
-        disc = float(np.clip(disc or _DISC[1] * radius, _DISC[0] * radius, _LARGEST * size))
+    size_of_disc = _disc_radius(tree, body, joint)
+    if size_of_disc is not None:
+        size_of_disc = float(np.clip(size_of_disc or _DISC[1] * radius, _DISC[0] * radius, _LARGEST * size))
         axle, inertia = joint.placed_axis(1), tree.bodies[body].inertia
         if _has_mass(tree, body):
             axle[:3, 3] = np.array([*inertia.moment], dtype=float) / inertia.mass
-        yield from _disc(axle, disc, radius)
+        yield from disc(axle, size_of_disc, radius)
     elif _has_mass(tree, body) and (joint.is_free or not joint.axes or len(joint.axes) > 1):
         pose, sides = inertia_box(tree.bodies[body].inertia)
         if not sides.any():
@@ -385,7 +392,7 @@ def _ground(joints: Iterable[SkeletonJoint], radius: float, size: float) -> Iter
         foot, axis = feet[0], ends[0][0].placed_axis(ends[0][2])[:3, 2]
         height = float(np.linalg.norm(foot))
         if radius < height <= _FAR * size and np.linalg.norm(np.cross(axis, foot)) < radius:
-            yield _rod(np.zeros(3), foot, radius)
+            yield rod(np.zeros(3), foot, radius)
             feet = [np.zeros(3)]
     width, height = (x * radius for x in _BASE)
     for foot in feet:

@@ -13,12 +13,27 @@ from linkwork.model import WORLD, Tree
 from linkwork.shapes import Box, Cylinder, Shape, Sphere
 from linkwork.spatial import Subspace
 
-__all__ = ["SkeletonJoint", "along", "at_position", "axes_of", "pin", "point_on_body", "reach", "tree_joints"]
+__all__ = [
+    "SkeletonJoint",
+    "along",
+    "at_position",
+    "axes_of",
+    "disc",
+    "is_on_base",
+    "mount",
+    "pin",
+    "point_on_body",
+    "reach",
+    "rod",
+    "tree_joints",
+]
 
 _PIN = 1.7  # sizes relative to the radius of a bar: radius of a pin,
 _BALL = 2.2  # radius of a ball joint,
 _BLOCK = (4.0, 4.0, 7.0)  # slider, with its axis along z
-_MARGIN = 0.1  # of a guide beyond the slider's positions, relative to the robot's size
+_AXLE = (1.2, 8.0)  # radius and length of the pin of a link with shapes on the world,
+_PLATE = 10.0  # sides of the plate at its end
+_UPRIGHT = 0.7  # cosine of axis and vertical from which a hinge is upright
 
 
 @dataclass(frozen=True)
@@ -128,8 +143,44 @@ def pin(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarray
         yield Sphere(_BALL * radius), joint.poses[0], 0
 
 
-def reach(joint: SkeletonJoint, poses: np.ndarray, size: float) -> tuple[float, float]:
-    """Return both ends of a slider's guide on its axis, from the joint's frame [m]."""
+def rod(start: np.ndarray, end: np.ndarray, radius: float) -> tuple[Shape, np.ndarray]:
+    """Return a cylinder between two points (3,) and its pose [m]."""
+    length = float(np.linalg.norm(end - start))
+    return Cylinder(radius, length), along((end - start) / length, 0.5 * (start + end))
+
+
+def disc(axle: np.ndarray, size: float, radius: float) -> Iterator[tuple[Shape, np.ndarray]]:
+    """Yield a disc of radius ``size`` about the z axis of ``axle`` (4, 4), with spokes of a ``radius``."""
+    yield Cylinder(size, radius), axle
+    for side in (axle[:3, 0], axle[:3, 1]):
+        yield rod(axle[:3, 3] - 0.95 * size * side, axle[:3, 3] + 0.95 * size * side, radius)
+
+
+def is_on_base(tree: Tree, joint: SkeletonJoint) -> bool:
+    """Return True for joints of links with shapes on the world: sliders, and hinges with a horizontal axis."""
+    if joint.bodies[0] != WORLD or not (joint.is_slider or joint.is_hinge):
+        return False
+    if not any(frame.visuals or frame.collisions for frame in tree.frames if frame.body == joint.bodies[1]):
+        return False
+    return joint.is_slider or abs(float(joint.placed_axis(0)[2, 2])) < _UPRIGHT
+
+
+def mount(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarray, bool]]:
+    """Yield the pin and the plate of a hinge on the world, each with its pose and True for the pin."""
+    if joint.is_slider:
+        return
+    axle = joint.placed_axis(0)
+    yield Cylinder(_AXLE[0] * radius, _AXLE[1] * radius), axle, True
+    away = axle[:3, 2] if axle[0, 2] < axle[1, 2] else -axle[:3, 2]  # cameras of the front are at +x or at −y
+    plate = along(away, axle[:3, 3] + 0.5 * _AXLE[1] * radius * away)
+    yield Box((_PLATE * radius, _PLATE * radius, radius)), plate, False
+
+
+def reach(joint: SkeletonJoint, poses: np.ndarray, size: float, margin: float) -> tuple[float, float]:
+    """Return both ends of a slider's guide on its axis, from the joint's frame [m].
+
+    The guide ends by the ``margin``, relative to the robot's ``size`` [m], beyond the positions and limits.
+    """
     X, Y = (np.eye(4) if k == WORLD else poses[:, k] for k in joint.bodies)
     start = X @ joint.placed_axis(0)
     moved = (Y @ joint.placed_axis(1))[..., :3, 3] - start[..., :3, 3]
@@ -138,4 +189,4 @@ def reach(joint: SkeletonJoint, poses: np.ndarray, size: float) -> tuple[float, 
     if joint.bodies[0] == WORLD:
         low, high = float(along_axis.min()), float(along_axis.max())
     lower, upper = (x if abs(x) <= 2.0 * size else y for x, y in zip(joint.limits, (low, high), strict=True))
-    return min(low, lower) - _MARGIN * size, max(high, upper) + _MARGIN * size
+    return min(low, lower) - margin * size, max(high, upper) + margin * size

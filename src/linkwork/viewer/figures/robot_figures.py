@@ -41,6 +41,7 @@ __all__ = [
     "new_picture",
     "plot_paths",
     "plot_poses",
+    "view_in_plane",
 ]
 
 
@@ -124,8 +125,13 @@ def _spread(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
 def new_picture(robot: Any, scene: Scene | None = None) -> Any:
     """Return new axes in space, seen along the normal of the plane in which the robot moves, if there is one."""
     axes = space_axes()
-    if scene is not None:
-        return axes
+    if scene is None:
+        view_in_plane(axes, robot)
+    return axes
+
+
+def view_in_plane(axes: Any, robot: Any) -> None:
+    """Turn axes in space to the view along the normal of the plane in which a robot moves, if there is one."""
     q = start_configuration(robot)
     normal = plane_normal(robot, np.asarray(robot.forward_kinematics(q)))
     angles = None if normal is None else view_along(normal)
@@ -134,7 +140,6 @@ def new_picture(robot: Any, scene: Scene | None = None) -> Any:
         axes.set_proj_type("ortho")
         across = "xyz"[int(np.abs(normal).argmax())]
         axes.set(**{f"{across}ticks": [], f"{across}label": ""})
-    return axes
 
 
 def draw_paths(axes: Any, robot: Any, paths: Sequence[np.ndarray], frame: str, **style: Any) -> list[Any]:
