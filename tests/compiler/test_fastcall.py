@@ -267,3 +267,11 @@ def test_kernel_uses_the_general_call_if_fastcall_is_unavailable(monkeypatch: py
     assert single_call(kernel, handed) is handed
     assert ".fast" not in kernel.llvm_ir
     assert kernel(np.ones(3), np.ones((2, 3)))[1] == 3.0
+
+
+@pytest.mark.parametrize("build", ["3.13.0 experimental free-threading build (main)", "3.14.2 free-threading build"])
+def test_fastcall_is_unavailable_in_free_threaded_builds(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    available = fastcall.available.__wrapped__
+    assert available()
+    monkeypatch.setattr(sys, "version", build)
+    assert not available()
