@@ -36,6 +36,9 @@ optional second file, as of `compare`, must stand before options that take folde
 or `NAME=NUMBER` for some coordinates. With `--json` a command prints one JSON document to standard output. Warnings and
 errors go to standard error.
 
+In robots with loops, joints with `NAME=NUMBER` keep these values, and the others close the loops. Numbers for all of q
+may have four digits: joints move by at most 1e-3 [rad, m] to close the loops.
+
 `@FILE` stands for the numbers of a vector, a pose or limits. The file has the suffix `.json`, `.csv`, `.npz` or `.npy`,
 as Python and other commands write it: a list, an object with a number for each coordinate, or arrays by name, as
 `--output` and `--json` write them. `@FILE:NAME` selects an array. `@FILE:ROW` and `@FILE:NAME:ROW` select a row, and

@@ -139,7 +139,7 @@ def test_plan_command_reports_wrong_usage(linkwork, files, tmp_path, urdf):
     bare = urdf('<robot name="bare"><link name="a"/></robot>', "bare.urdf")
     for arguments, code, said in (
         ((file,), 2, "expected a goal"),
-        ((file, "--goal", "1"), 2, "--goal: expected the 2 coordinates of q, got 1 numbers"),
+        ((file, "--goal", "1"), 2, "--goal: expected 2 coordinates of q (j, k), got 1 number"),
         ((file, "--goal", "1", "nan"), 2, "--goal: expected a finite number, got 'nan'"),
         ((file, "--goal", "jj=1"), 2, "did you mean 'j'"),
         ((file, "--goal", "j=1", "2"), 2, "got both"),
@@ -154,7 +154,7 @@ def test_plan_command_reports_wrong_usage(linkwork, files, tmp_path, urdf):
         ((file, "--goal", "j=1", "--scene", os.devnull), 2, "expected a regular file, got a device"),
         ((file, "--goal", "j=1", "--time-limit", "nan"), 2, ">= 0"),
         ((file, "--goal", "j=1", "--scene", "nowhere.json"), 2, "cannot read nowhere.json"),
-        ((bare, "--goal", "0"), 2, "expected the 0 coordinates"),
+        ((bare, "--goal", "0"), 2, "expected 0 coordinates of q, got 1 number"),
         ((file, "--goal", "j=1", "--position-limits", "jj=0:1"), 2, "did you mean 'j'"),
         (
             (file, "--goal", "j=1", "--position-limits", "j=0"),

@@ -65,7 +65,7 @@ def test_wrong_usage_of_the_simulate_command_is_refused(linkwork, urdf, tmp_path
     for options, text in (
         (("--duration", "0.01", "--record-every", "3"), "record_every: expected a divisor of the number of steps"),
         (("--q", "k=1"), "there are 'j'"),
-        (("--v", "1", "2"), "expected the 1 coordinates of v, got 2 numbers"),
+        (("--v", "1", "2"), "expected 1 coordinate of v (j), got 2 numbers"),
         (("--contacts", "uper"), "did you mean 'upper'"),
         (("--output", str(tmp_path / "run.txt")), "ends in .npz, .csv, .yaml"),
         (("--plot", str(tmp_path / "no" / "run.svg")), "the folder does not exist"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.cli import values
+from linkwork.cli import states, values
 
 Q = np.array([0.3, -0.7, 0.9, -0.4, 0.5, 0.6])
 
@@ -22,7 +22,7 @@ def files(tmp_path, monkeypatch):
 
 
 def read(robot, *words, option="--q"):
-    return values.configuration_of(robot, option, words, np.zeros(robot.nq))
+    return states.configuration_of(robot, option, words, np.zeros(robot.nq))
 
 
 def test_configurations_are_read_from_files_that_python_and_commands_write(files, linkwork):
@@ -120,7 +120,7 @@ def test_wrong_files_of_values_are_refused_with_a_remedy(files, linkwork):
     np.savez(files / "object.npz", q=np.array([{}], dtype=object))
     (files / "bad.npz").write_bytes(b"PK no archive")
     for word, text in {
-        "@short.json": "--q: expected the 6 coordinates of q, got 2 numbers",
+        "@short.json": "--q: expected 6 coordinates of q, got 2 numbers",
         "@bad.json": "--q: cannot read bad.json as .json",
         "@typo.json": "did you mean 'elbow'",
         "@text.json": "expected an array of numbers, got ['a', 'b']",

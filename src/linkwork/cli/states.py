@@ -11,13 +11,24 @@ import numpy as np
 from linkwork import Robot, __version__
 from linkwork.cli.output import USAGE, CommandError, Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.values import configuration_of
-from linkwork.errors import UnknownNameError
+from linkwork.cli.values import chosen_values
+from linkwork.errors import AssemblyError, UnknownNameError
 from linkwork.viewer.start_configuration import start_configuration
 
-__all__ = ["add_configuration", "add_frames", "configuration_data", "matrix_lines", "named_or_listed", "required_q"]
+__all__ = [
+    "add_configuration",
+    "add_frames",
+    "closed_configuration",
+    "configuration_data",
+    "configuration_of",
+    "matrix_lines",
+    "named_or_listed",
+    "required_q",
+    "warn_of_open_loops",
+]
 
 _CLOSED = 1e-6  # [m, rad] error of constraints that needs no warning
+_DIGITS = 1e-3  # [m, rad] largest change of coordinates that closes loops of a configuration with few digits
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +38,8 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         metavar="Q",
         nargs="+",
         type=NUMERIC,
-        help="configuration: all of q, NAME=NUMBER for some, or @FILE (default: zero or within limits, closed loops)",
+        help="configuration: all of q, NAME=NUMBER for some, or @FILE; other joints close loops (default: zero, or "
+        "within limits)",
     )
     parser.add_argument("--configuration", metavar="CONFIGURATION", help="a named configuration of the robot's file")
 
@@ -60,13 +72,70 @@ def required_q(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) 
     """
     q = named_or_listed(robot, arguments)
     q = start_configuration(robot) if q is None else q
-    if any(constraint.holonomic for constraint in robot.tree.constraints):
-        error = float(np.abs(robot.constraint_error(q)).max())
-        if error > _CLOSED:
-            terminal.warning(
-                f"--q: the configuration violates the constraints: error {number(error)}; see Robot.assemble"
-            )
+    warn_of_open_loops(robot, q, terminal)
     return q
+
+
+def warn_of_open_loops(robot: Robot, q: np.ndarray, terminal: Terminal) -> None:
+    """Warn if the constraints of the robot do not hold in a configuration."""
+    if _is_open(robot, q):
+        error = number(_error(robot, q))
+        remedy = "--q NAME=NUMBER holds coordinates, and the others close the loops"
+        terminal.warning(f"the configuration violates the constraints: error {error}; {remedy}")
+
+
+def configuration_of(
+    robot: Robot, option: str, texts: Sequence[str], defaults: np.ndarray, *, closes: bool = True
+) -> np.ndarray:
+    """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for some.
+
+    The other coordinates are those of ``defaults`` (nq,).  If the robot has loops and ``closes``, joints with named
+    coordinates keep these values, and the others are assembled; all coordinates are changed by at most `_DIGITS`.
+    Raises ValueError and UnknownNameError.
+    """
+    q, chosen = chosen_values(option, texts, defaults, robot.q_names, "q")
+    if not (closes and texts and _is_open(robot, q)):
+        return q
+    try:
+        if len(chosen) == robot.nq:
+            closed = np.asarray(robot.project(q, weights="plain"))
+            if float(np.abs(robot.difference(q, closed)).max()) <= _DIGITS:
+                return closed
+            error = number(_error(robot, q))
+            remedy = "NAME=NUMBER holds coordinates, and the others close the loops"
+            raise ValueError(f"{option}: the configuration leaves loops open, by {error}; {remedy}")
+        return np.asarray(robot.assemble(q, hold=_values_by_joint(robot, q, chosen)).q)
+    except AssemblyError as error:
+        raise ValueError(f"{option}: {str(error).removeprefix('assemble: ').removeprefix('project: ')}") from None
+
+
+def closed_configuration(robot: Robot, option: str, q: np.ndarray) -> np.ndarray:
+    """Return the configuration with closed loops near one.  Raises ValueError if none is found."""
+    if not _is_open(robot, q):
+        return q
+    result = robot.assemble(q, check=False)
+    if not result.success:
+        raise ValueError(f"{option}: {result.explain()}")
+    return np.asarray(result.q)
+
+
+def _values_by_joint(robot: Robot, q: np.ndarray, chosen: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the values in q of all joints that have a chosen coordinate, by joint name."""
+    result, begin = {}, 0
+    for _, body in robot.tree.stacked():
+        end = begin + body.joint.nq
+        if set(robot.q_names[begin:end]).intersection(chosen):
+            result[body.joint_name] = q[begin] if end == begin + 1 else q[begin:end]
+        begin = end
+    return result
+
+
+def _is_open(robot: Robot, q: np.ndarray) -> bool:
+    return any(constraint.holonomic for constraint in robot.tree.constraints) and _error(robot, q) > _CLOSED
+
+
+def _error(robot: Robot, q: np.ndarray) -> float:
+    return float(np.abs(robot.constraint_error(q)).max(initial=0.0))
 
 
 def configuration_data(robot: Robot, q: np.ndarray, **more: Any) -> dict[str, Any]:

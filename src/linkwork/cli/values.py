@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, pose
-from linkwork.cli.output import USAGE, CommandError, escaped
+from linkwork.cli.output import USAGE, CommandError, escaped, quantity
 from linkwork.cli.parser import DEGREES, NUMERIC
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.formats import Budget
@@ -27,7 +27,7 @@ from linkwork.formats.description import read_regular
 
 __all__ = [
     "add_limits",
-    "configuration_of",
+    "chosen_values",
     "from_zero",
     "limits_of",
     "named_values",
@@ -200,14 +200,6 @@ def _size(values: np.ndarray) -> str:
     return f"{len(values)} numbers" if values.ndim == 1 else f"an array of shape {values.shape}"
 
 
-def configuration_of(robot: Robot, option: str, texts: Sequence[str], defaults: np.ndarray) -> np.ndarray:
-    """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for each changed one.
-
-    The other coordinates are those of ``defaults`` (nq,).  Raises ValueError and UnknownNameError.
-    """
-    return named_values(option, texts, defaults, robot.q_names, "q")
-
-
 def named_values(
     option: str, texts: Sequence[str], defaults: np.ndarray, names: Sequence[str], symbol: str
 ) -> np.ndarray:
@@ -216,7 +208,14 @@ def named_values(
     The other elements are those of ``defaults``.  ``symbol`` names the vector in messages.  NAME=NUMBER after @FILE
     changes elements of the file.  Raises ValueError and UnknownNameError.
     """
-    x = np.array(defaults, dtype=float)
+    return chosen_values(option, texts, defaults, names, symbol)[0]
+
+
+def chosen_values(
+    option: str, texts: Sequence[str], defaults: np.ndarray, names: Sequence[str], symbol: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return a vector as `named_values` does, and the names of its chosen elements: those named, or all."""
+    x, chosen = np.array(defaults, dtype=float), tuple(names)
     if _is_file(texts):
         key = option.removeprefix("--").replace("-", "_")
         stored = _stored_values(option, texts[0], dict.fromkeys((key, symbol)), names)
@@ -225,13 +224,18 @@ def named_values(
                 if name not in names:
                     raise UnknownNameError(f"coordinate of {symbol}", name, names)
                 x[names.index(name)] = value
+            chosen = tuple(stored)
         elif stored.shape != x.shape:
-            raise ValueError(f"{option}: expected the {len(names)} coordinates of {symbol}, got {_size(stored)}")
+            raise ValueError(
+                f"{option}: expected {quantity(len(names), 'coordinate')} of {symbol}, got {_size(stored)}"
+            )
         else:
             x = stored
         texts = texts[1:]
         if not all("=" in word for word in texts):
             raise ValueError(f"{option}: expected NAME=NUMBER after a file, got {texts[0]!r}")
+        if not texts:
+            return x, chosen
     words = words_of(option, texts)
     if all("=" in word for word in words):
         for word in words:
@@ -239,12 +243,17 @@ def named_values(
             if name not in names:
                 raise UnknownNameError(f"coordinate of {symbol}", name, names)
             x[names.index(name)] = number_of(f"{option}: {name}", text)
-        return x
+        return x, tuple(word.rpartition("=")[0] for word in words)
     if any("=" in word for word in words):
         raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
     if len(words) != len(names):
-        raise ValueError(f"{option}: expected the {len(names)} coordinates of {symbol}, got {len(words)} numbers")
-    return np.array([number_of(option, word) for word in words])
+        few = f" ({', '.join(names)})" if 0 < len(names) <= _FEW else ""
+        expected = f"{quantity(len(names), 'coordinate')} of {symbol}{few}"
+        raise ValueError(f"{option}: expected {expected}, got {quantity(len(words), 'number')}")
+    return np.array([number_of(option, word) for word in words]), chosen
+
+
+_FEW = 12  # names of coordinates in a message
 
 
 # -- files

@@ -15,10 +15,9 @@ from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_j
 from linkwork.cli.files import add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.states import add_frames, configuration_data
+from linkwork.cli.states import add_frames, configuration_data, configuration_of
 from linkwork.cli.values import (
     add_limits,
-    configuration_of,
     limits_of,
     number_from,
     pose_of,
@@ -78,7 +77,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         if arguments.relative_to != "world":
             options["relative_to"] = arguments.relative_to
         if arguments.q_init is not None:
-            options["q_init"] = configuration_of(robot, "--q-init", arguments.q_init, start_configuration(robot))
+            start = start_configuration(robot)
+            options["q_init"] = configuration_of(robot, "--q-init", arguments.q_init, start, closes=False)
         options["position_limits"] = limits_of(robot, arguments.position_limits)
         result = robot.inverse_kinematics(_target(arguments), arguments.frame, **options)
     except (UnknownNameError, ValueError) as error:

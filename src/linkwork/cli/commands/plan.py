@@ -32,7 +32,8 @@ from linkwork.cli.files import (
 )
 from linkwork.cli.output import Terminal, as_options, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
-from linkwork.cli.values import add_limits, configuration_of, from_zero, limits_of, number_from, pose_of
+from linkwork.cli.states import configuration_of
+from linkwork.cli.values import add_limits, from_zero, limits_of, number_from, pose_of
 from linkwork.collision import SceneSetup
 from linkwork.errors import UnknownNameError
 from linkwork.motion import Trajectory

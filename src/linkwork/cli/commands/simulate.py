@@ -13,7 +13,8 @@ from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_j
 from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.values import configuration_of, from_zero, named_values, number_from, positive
+from linkwork.cli.states import closed_configuration, configuration_of
+from linkwork.cli.values import from_zero, named_values, number_from, positive
 from linkwork.control import PD, ComputedTorque, GravityCompensation
 from linkwork.errors import UnknownNameError
 from linkwork.simulation import STEP_METHODS, ContactGround, Simulation
@@ -110,7 +111,10 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     check_files(arguments, (".npz", ".csv", *_MESSAGES, *PICTURES))
     try:
         seed = arguments.seed
-        around = start_configuration(robot) if seed is None else robot.random_configuration(seed=seed)
+        if seed is None:
+            around = start_configuration(robot)
+        else:
+            around = closed_configuration(robot, "--seed", robot.random_configuration(seed=seed))
         start = configuration_of(robot, "--q", arguments.q or [], around)
         zeros = np.zeros(robot.nv)
         v = named_values("--v", arguments.v or [], zeros, robot.v_names, "v")
