@@ -18,8 +18,8 @@ from helpers.documents import robot_document
 from helpers.live_pages import PageClient
 from linkwork.spatial import Rotation
 from linkwork.viewer import write_glb, write_mp4, write_png
+from linkwork.viewer.bounds import near_origin
 from linkwork.viewer.document import Arrows, FrameAxes, Lines, Points, Prop, SceneDocument, Text
-from linkwork.viewer.far_scenes import near_origin
 from linkwork.viewer.html import scene_data
 from linkwork.viewer.html.page import write_page
 from linkwork.viewer.rotations import pose_of

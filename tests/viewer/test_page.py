@@ -16,8 +16,7 @@ from linkwork.joints import ALL, Floating
 from linkwork.model.random_tree import random_tree
 from linkwork.viewer.document import Prop, SceneDocument, Surface
 from linkwork.viewer.html.page import write_page
-from linkwork.viewer.live.joint_coordinates import joint_coordinates
-from linkwork.viewer.live.slider_motion import slid
+from linkwork.viewer.live.slider_joints import joint_coordinates, slid
 
 
 def opened(browser, document, path, **options):

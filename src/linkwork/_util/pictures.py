@@ -144,7 +144,7 @@ def show_document(document: Any, *, caller: str = "show", **output: Any) -> Any:
             getattr(import_module(module), function)(document, path, **chosen)
             return path
     live = {name: output[name] for name in _LIVE if output.get(name) is not None}
-    return import_module("linkwork.viewer.live.live_page").open_view(document, **live)
+    return import_module("linkwork.viewer.live.view").open_view(document, **live)
 
 
 def own_arguments(method: Callable[..., Any] | None, *, indices: bool = False) -> list[str]:

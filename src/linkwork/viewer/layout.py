@@ -12,9 +12,8 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.pictures import OUTPUT_ARGUMENTS, own_arguments
 from linkwork._util.unknown_names import option_hint
 from linkwork._util.validation import integer, name, optional, positive
-from linkwork.viewer.bounds import document_bounds
+from linkwork.viewer.bounds import document_bounds, moved
 from linkwork.viewer.document import PATH_AXIS, Actor, Part, Prop, SceneDocument, Surface, Text
-from linkwork.viewer.far_scenes import moved
 from linkwork.viewer.scenes.document_of import document_of, has_document
 
 __all__ = ["scene_document", "side_by_side"]

@@ -1,13 +1,16 @@
-"""Plots of simulations with matplotlib: over time, as a strip, and as an animation."""
+"""Pictures of motions with matplotlib: simulations over time, strips, and animations, which write GIF."""
 
 from __future__ import annotations
 
+from functools import cache
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.messages import untimed
 from linkwork._util.plotting import (
+    VERMILION,
     Panels,
     label_time,
     line_style,
@@ -18,12 +21,13 @@ from linkwork._util.plotting import (
     pyplot,
     share_scale,
 )
-from linkwork._util.validation import integer
+from linkwork._util.validation import integer, positive
 from linkwork.model import units_of
-from linkwork.viewer.figures.animated_figures import animation, frames_of
-from linkwork.viewer.figures.robot_figures import draw_robot
+from linkwork.viewer.figures.robot_figures import draw_paths, draw_robot, frames_to_draw, new_picture
 
-__all__ = ["moving_picture", "plot_simulation", "strip_of"]
+__all__ = ["animation", "frames_of", "moving_picture", "plot_simulation", "strip_of", "trajectory_animation"]
+
+_NOTE_COLUMNS = 110  # characters of a line of a note in a plot
 
 
 def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any, reference: Any = None) -> Any:
@@ -61,6 +65,10 @@ def plot_simulation(result: Any, environment: tuple[int, ...], axes: Any, refere
                 axis.plot(t, targets[order][:, column], **style)
         mark_times(axis, times)
         axis.set_ylabel(label)
+        if label == "energy [J]" and (message := result._drift(environment)):
+            text = "\n".join(wrap(message[2:], _NOTE_COLUMNS))
+            style = {"fontsize": "x-small", "color": VERMILION, "transform": axis.transAxes}
+            axis.text(0.01, 0.03, text, **style, bbox={"color": "white", "alpha": 0.8, "pad": 1.0})
     label_time(axes)
     return axes
 
@@ -112,3 +120,80 @@ def _records(result: Any, environment: tuple[int, ...], count: int) -> np.ndarra
     after = np.clip(np.searchsorted(result.t, times), 1, max(last, 1))
     near = np.where(times - result.t[after - 1] < result.t[np.minimum(after, last)] - times, after - 1, after)
     return np.minimum(near, last)
+
+
+_SCALING_FRAMES = 8  # configurations that set the scale
+_PATH_COLOR = "0.4"
+
+
+def frames_of(caller: str, duration: float, speed: Any, rate: Any) -> int:
+    """Return the number of frames of a motion of ``duration`` [s].  Raises ValueError for speeds and rates <= 0."""
+    pace, per_second = positive(caller, "speed", speed), positive(caller, "rate", rate, unit="1/s")
+    return max(int(np.ceil(duration / pace * per_second)), 1) + 1
+
+
+def trajectory_animation(trajectory: Any, speed: float, rate: float, frames: Any, axes: Any) -> Any:
+    """Return matplotlib's animation of a trajectory: see `linkwork.motion.Trajectory.animation`."""
+    if trajectory.robot is None:
+        raise ValueError("animation: expected a trajectory of a robot; plain coordinates have no shapes")
+    count = frames_of("animation", trajectory.duration, speed, rate)
+    times = np.linspace(trajectory.start_time, trajectory.end_time, count)
+    return animation(trajectory.robot, times, np.asarray(trajectory(times).q), rate, axes, frames)
+
+
+def animation(robot: Any, times: np.ndarray, q: np.ndarray, rate: float, axes: Any, frames: Any = None) -> Any:
+    """Return matplotlib's animation of a robot in configurations q (n, nq) at times (n,) [s], ``rate`` a second.
+
+    ``frames`` are names of frames whose paths are drawn.
+    """
+    pyplot()
+    names = () if frames is None else frames_to_draw(robot, frames)
+    axes = new_picture(robot) if axes is None else axes
+    for k in np.unique(np.linspace(0, len(q) - 1, _SCALING_FRAMES).astype(int)):
+        draw_robot(axes, robot, q[k])
+    paths = [line for name in names for line in draw_paths(axes, robot, [q], name, color=_PATH_COLOR, linewidth=1.0)]
+    share_scale([axes])
+    limits = axes.get_xlim(), axes.get_ylim(), axes.get_zlim()
+
+    def draw(k: int) -> Any:
+        for artist in (*axes.collections, *axes.lines):
+            if artist not in paths:
+                artist.remove()
+        draw_robot(axes, robot, q[k], alpha=1.0)
+        axes.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
+        axes.set_title(f"{times[k]:.2f} s")
+        return (*axes.collections, *axes.lines)
+
+    draw(0)
+    return _animation_class()(axes.figure, draw, frames=len(q), interval=1000.0 / rate, blit=False)
+
+
+@cache
+def _animation_class() -> Any:
+    """Return the class of animations that draw each frame once when they are saved."""
+    from matplotlib.animation import FuncAnimation
+
+    base: Any = FuncAnimation  # whose private methods are not typed
+
+    class Animation(base):  # type: ignore[misc]
+        """Frames with one layout: matplotlib would draw each saved frame three times, and arrange it twice."""
+
+        _is_saved = False
+
+        def save(self, *arguments: Any, **options: Any) -> Any:
+            """Write a film: see `matplotlib.animation.Animation.save`."""
+            figure = self._fig
+            engine = figure.get_layout_engine()
+            figure.draw_without_rendering()
+            figure.set_layout_engine(None)
+            self._is_saved = True
+            try:
+                return super().save(*arguments, **options)
+            finally:
+                self._is_saved = False
+                figure.set_layout_engine(engine)
+
+        def _post_draw(self, *arguments: Any) -> Any:
+            return None if self._is_saved else super()._post_draw(*arguments)
+
+    return Animation

@@ -15,13 +15,12 @@ from typing import Any
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
 from linkwork._util.messages import escaped
+from linkwork.viewer.bounds import near_origin
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.document_checks import check_document
-from linkwork.viewer.far_scenes import near_origin
-from linkwork.viewer.html.arrays import Arrays
 from linkwork.viewer.html.javascript import HELPERS
 from linkwork.viewer.html.robot_data import Functions
-from linkwork.viewer.html.scene_data import scene_data
+from linkwork.viewer.html.scene_data import Arrays, scene_data
 
 __all__ = ["page_text", "write_page"]
 

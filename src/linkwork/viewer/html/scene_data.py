@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import zlib
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,41 @@ import numpy as np
 from linkwork.viewer.clear_view import clear_document
 from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument, Surface
 from linkwork.viewer.front_view import front_view
-from linkwork.viewer.html.arrays import Arrays
 from linkwork.viewer.html.javascript import UntranslatedError
 from linkwork.viewer.html.robot_data import Functions, robot_data
 
-__all__ = ["scene_data"]
+__all__ = ["Arrays", "scene_data"]
 
 _EXACT = 500_000  # coordinates of recordings that are stored in float64; longer recordings are stored in float32
 _LARGE = 100.0  # [rad, m] coordinates beyond are always stored in float64
+
+
+_CODES = {"f4": "<f4", "f8": "<f8", "u1": "u1", "i1": "i1", "u2": "<u2", "u4": "<u4"}
+
+
+class Arrays:
+    """Arrays in one block of bytes; equal arrays are stored once."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._locations: dict[tuple[str, bytes], list[Any]] = {}
+        self._size = 0
+
+    def add(self, code: str, array: Any) -> list[Any]:
+        """Return the location [type, offset in bytes, length] of an array in the block."""
+        data = np.ascontiguousarray(array, dtype=_CODES[code])
+        content = data.tobytes()
+        location = self._locations.get((code, content))
+        if location is None:
+            location = self._locations[code, content] = [code, self._size, data.size]
+            self._chunks.append(content + bytes(-len(content) % 8))
+            self._size += len(self._chunks[-1])
+        return location
+
+    @property
+    def text(self) -> str:
+        """The block, compressed by zlib, in base64."""
+        return base64.b64encode(zlib.compress(b"".join(self._chunks), 6)).decode("ascii")
 
 
 def scene_data(document: SceneDocument, arrays: Arrays, functions: Functions) -> dict[str, Any]:

@@ -2,6 +2,4 @@
 
 from linkwork._util.lazy_imports import public_names
 
-__getattr__, __dir__, __all__ = public_names(
-    "linkwork.viewer.live", {"linkwork.viewer.live.view": "View", "linkwork.viewer.live.live_page": "open_view"}
-)
+__getattr__, __dir__, __all__ = public_names("linkwork.viewer.live", {"linkwork.viewer.live.view": "View open_view"})

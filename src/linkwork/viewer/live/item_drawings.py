@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork._util.messages import escaped
 from linkwork.viewer.document import Arrows, Color, FrameAxes, Lines, Points, Prop, SceneDocument, Text
-from linkwork.viewer.live.surface_nodes import add_surface, node_name, rgb
+from linkwork.viewer.live.actor_drawing import add_surface, node_name, rgb
 from linkwork.viewer.rotations import quaternions
 
 __all__ = ["ArrowDrawing", "ItemDrawings"]

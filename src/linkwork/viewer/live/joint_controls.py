@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import escaped
-from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.live_robot import LiveRobot
-from linkwork.viewer.live.worker import Worker
+from linkwork.viewer.live.worker import Worker, when_changed, when_clicked
 from linkwork.viewer.rotations import pose_of, quaternions
 
 __all__ = ["FrameHandle", "JointSliders"]

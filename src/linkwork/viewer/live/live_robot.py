@@ -8,8 +8,14 @@ import numpy as np
 
 from linkwork.viewer.document import Actor
 from linkwork.viewer.live.actor_drawing import ActorDrawing
-from linkwork.viewer.live.joint_coordinates import JointCoordinate, at_limits, joint_coordinates
-from linkwork.viewer.live.slider_motion import assembled, closes_loops, slid
+from linkwork.viewer.live.slider_joints import (
+    JointCoordinate,
+    assembled,
+    at_limits,
+    closes_loops,
+    joint_coordinates,
+    slid,
+)
 
 __all__ = ["LiveRobot"]
 

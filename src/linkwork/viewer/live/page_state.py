@@ -14,21 +14,18 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.messages import escaped
-from linkwork.viewer.bounds import document_bounds, extent, round_length
+from linkwork.viewer.bounds import document_bounds, extent, near_origin, round_length
 from linkwork.viewer.clear_view import clear_document
 from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.far_scenes import near_origin
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
-from linkwork.viewer.live.gui_events import when_changed, when_clicked
 from linkwork.viewer.live.item_drawings import ArrowDrawing, ItemDrawings
 from linkwork.viewer.live.joint_controls import FrameHandle, JointSliders
 from linkwork.viewer.live.live_robot import LiveRobot
 from linkwork.viewer.live.overlays import PAIRS, CenterOfMass, NearestPairs, without_pairs
-from linkwork.viewer.live.pace_controls import PaceControls
 from linkwork.viewer.live.page_server import address_of, start_server, stop_server
 from linkwork.viewer.live.recording import Recorder
-from linkwork.viewer.live.time_controls import TimeControls
-from linkwork.viewer.live.worker import PERIOD, Worker
+from linkwork.viewer.live.time_controls import PaceControls, TimeControls
+from linkwork.viewer.live.worker import PERIOD, Worker, when_changed, when_clicked
 
 __all__ = ["LivePage"]
 

@@ -1,9 +1,12 @@
-"""Class `View`: a live page that is open."""
+"""Class `View`, a live page that is open, and the function that opens it in the browser."""
 
 from __future__ import annotations
 
 import html as html_text
+import os
+import sys
 import weakref
+import webbrowser
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,14 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.validation import finite_array, finite_number, non_negative, positive
+from linkwork._util.validation import finite_array, finite_number, integer, non_negative, positive
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import read_configuration
 from linkwork.viewer.document import SceneDocument
+from linkwork.viewer.document_checks import check_document
 from linkwork.viewer.live.live_robot import LiveRobot
 from linkwork.viewer.live.page_state import LivePage
 
-__all__ = ["View"]
+__all__ = ["View", "open_view"]
 
 _FORCE_COLOR = (0.85, 0.2, 0.15, 1.0)
 _FORCE_LENGTH = 1.6  # length of the arrow of the robot's weight, in units of the scene's radius
@@ -218,3 +222,32 @@ class View:
             if weight > 0.0:
                 return _FORCE_LENGTH * self._page.size / weight
         return 0.01 * self._page.size
+
+
+_MAX_PORT = 65535
+
+
+@public
+def open_view(document: SceneDocument, *, port: int | None = None, open_browser: bool = True) -> View:
+    """Serve a live page of a document on 127.0.0.1, open it in the browser, and return its `View`.
+
+    ``port`` is by default, and for 0, the first free one from 8080 on.  ``open_browser=False`` opens no window:
+    `View.url` is the address.  On Linux without a display, none is opened either.
+
+    Raises ImportError, with the installation command, without viser; OSError for a port that is in use; ValueError
+    for a port outside of 0 to 65535, and for a document with invalid arrays.
+    """
+    if port is not None:
+        port = integer("show", "port", port, least=0, most=_MAX_PORT) or None
+    check_document("show", document)
+    view = View(document, port=port)
+    if open_browser and _has_display():
+        webbrowser.open(view.url)
+    return view
+
+
+def _has_display() -> bool:
+    """Return False on Linux without a display, where a browser in the terminal would stop the program."""
+    if sys.platform.startswith(("win", "darwin")):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,7 +1,7 @@
 """Thread of a live page that does all work on the scene, one job at a time.
 
 Jobs have a key.  A new job replaces one with the same key that has not begun, so the latest state is shown and others
-are dropped: the caller never waits, and no queue grows.
+are dropped: the caller never waits, and no queue grows.  Events of controls only post jobs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Hashable
 from typing import Any
 
-__all__ = ["PERIOD", "Worker"]
+__all__ = ["PERIOD", "Worker", "when_changed", "when_clicked"]
 
 PERIOD = 1.0 / 60.0  # [s] between two pictures at least
 _INTERVAL = 0.2  # [s] after which a wait sees Ctrl-C at the latest
@@ -112,3 +112,22 @@ class Worker:
             except Exception:
                 traceback.print_exc()
             return None
+
+
+def when_changed(control: Any, act: Callable[[Any], Any]) -> None:
+    """Call ``act(value)`` when somebody changes a control in a page, not when a program sets its value."""
+
+    async def changed(event: Any) -> None:
+        if event.client_id is not None:
+            act(event.target.value)
+
+    control.on_update(changed)
+
+
+def when_clicked(button: Any, act: Callable[[], Any]) -> None:
+    """Call ``act()`` when somebody clicks a button."""
+
+    async def clicked(event: Any) -> None:
+        act()
+
+    button.on_click(clicked)

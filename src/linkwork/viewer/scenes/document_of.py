@@ -19,7 +19,7 @@ _MODULES = {  # that register a function, by the names of linkwork's classes; ea
     "PlanResult": "linkwork.viewer.scenes.planning_scenes",
     "Roadmap": "linkwork.viewer.scenes.planning_scenes",
     "Robot": "linkwork.viewer.scenes.robot_scenes",
-    "Scene": "linkwork.viewer.scenes.obstacle_scenes",
+    "Scene": "linkwork.viewer.scenes.robot_scenes",
     "Simulation": "linkwork.viewer.scenes.simulation_scenes",
     "TimedPath": "linkwork.viewer.scenes.trajectory_scenes",
     "TrackedPath": "linkwork.viewer.scenes.trajectory_scenes",

@@ -13,7 +13,7 @@ from linkwork.ik import IKPathResult, IKResult
 from linkwork.viewer.document import Points, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.moving_scene import FRAME_RATE, moving_scene, segments_between
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, moving_scene, segments_between
 
 __all__ = ["ik_document", "ik_path_document"]
 

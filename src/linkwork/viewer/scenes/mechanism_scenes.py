@@ -13,7 +13,7 @@ from linkwork._util.validation import positive
 from linkwork.mechanisms import Assembly, DrivenMotion
 from linkwork.viewer.document import Plot, SceneDocument
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.moving_scene import FRAME_RATE, moving_scene
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, moving_scene
 
 __all__ = ["assembly_document", "driven_motion_document"]
 

@@ -15,7 +15,7 @@ from linkwork.viewer.document import Color, Points, SceneDocument, Text
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene, segments_between
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene, segments_between
 
 __all__ = ["plan_document", "plan_ends", "roadmap_document"]
 

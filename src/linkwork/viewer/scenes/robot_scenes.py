@@ -1,4 +1,4 @@
-"""Scene document of a robot: in one configuration, in several, or in motion."""
+"""Scene documents of robots: one configuration, several, or a motion with paths, ghosts and plots; obstacles alone."""
 
 from __future__ import annotations
 
@@ -9,19 +9,65 @@ import numpy as np
 
 from linkwork import Scene
 from linkwork._util.file_search import Folders
-from linkwork._util.validation import finite_array, integer, name, positive
+from linkwork._util.validation import finite_array, finite_number, integer, positive
+from linkwork._util.validation import name as checked_name
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import RobotBase, read_configuration, refuse_symbols
-from linkwork.viewer.curves import configuration_plots
-from linkwork.viewer.document import Lines, Plot, SceneDocument, Text
-from linkwork.viewer.scene_builder import SceneBuilder
+from linkwork.viewer.document import Color, Lines, Plot, SceneDocument, Text
+from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.viewer.start_configuration import start_configuration
 
-__all__ = ["grid_offsets", "read_frames", "read_times", "robot_document"]
+__all__ = [
+    "FRAME_RATE",
+    "configuration_plots",
+    "coordinate_plots",
+    "frame_times",
+    "grid_offsets",
+    "moving_scene",
+    "obstacles_document",
+    "paths_color",
+    "read_frames",
+    "read_times",
+    "robot_document",
+    "segments_between",
+    "velocity_plots",
+]
 
 _MAX_INSTANCES = 10_000
 _NEAREST_COLOR = (0.84, 0.20, 0.35, 1.0)
+
+
+def configuration_plots(robot: Any, q: np.ndarray) -> list[Plot]:
+    """Return plots of the configurations q (T, nq) with their limits, without quaternions."""
+    units = [unit for _, body in robot.tree.stacked() for unit in body.joint.q_units]
+    return coordinate_plots("position", robot.q_names, units, q, robot.lower, robot.upper)
+
+
+def velocity_plots(robot: Any, v: np.ndarray) -> list[Plot]:
+    """Return plots of the velocities v (T, nv) with their limits."""
+    units = [unit for _, body in robot.tree.stacked() for unit in body.joint.v_units]
+    limits = robot.velocity_limits
+    return coordinate_plots("velocity", robot.v_names, units, v, -limits, limits)
+
+
+def coordinate_plots(
+    title: str,
+    names: Sequence[str],
+    units: Sequence[str],
+    values: np.ndarray,
+    lower: np.ndarray | None = None,
+    upper: np.ndarray | None = None,
+) -> list[Plot]:
+    """Return one plot of values (T, n) for each unit but 1; a limit that is not finite counts as no limit."""
+    plots = []
+    for unit in dict.fromkeys(units):
+        columns = [k for k, unit_of_column in enumerate(units) if unit_of_column == unit]
+        if unit == "1" or not columns:
+            continue
+        low, high = (None if x is None or not np.isfinite(x[columns]).any() else x[columns] for x in (lower, upper))
+        plots.append(Plot(title, unit, tuple(names[k] for k in columns), values[:, columns], low, high))
+    return plots
 
 
 @document_of.register(RobotBase)
@@ -45,7 +91,7 @@ def robot_document(
     count = integer(caller, "nearest", nearest, least=0)
     configurations = _read_configurations(robot, caller, q, times)
     clock = read_times(caller, times, configurations)
-    heading = robot.name if title is None else name(caller, "title", title)
+    heading = robot.name if title is None else checked_name(caller, "title", title)
     builder = SceneBuilder(heading, clock, meshes)
     offsets = None if spacing is None else grid_offsets(configurations.shape[1], positive(caller, "spacing", spacing))
     copies = None if ghosts is None else read_configuration(robot, caller, "ghosts", ghosts)
@@ -143,3 +189,85 @@ def _add_nearest(builder: SceneBuilder, robot: Any, q: np.ndarray, scene: Scene 
     else:
         names = tuple(f"{k + 1}. nearest pair" if k else "nearest pair" for k in range(least.shape[1]))
         builder.plots.append(Plot("distance", "m", names, least))
+
+
+FRAME_RATE = 50.0  # frames a second, by default
+_MAX_FRAMES = 5000
+_MAX_GHOSTS = 200
+
+
+def frame_times(caller: str, start: float, end: float, rate: Any) -> np.ndarray:
+    """Return increasing times from start to end [s], ``rate`` a second, at least 2 and at most 5000.
+
+    There is one for a motion without duration.
+    """
+    rate = positive(caller, "rate", rate, unit="1/s")
+    if not end > start:
+        return np.array([start])
+    count = int(min(np.ceil((end - start) * rate), _MAX_FRAMES - 1))
+    return np.linspace(start, end, max(count, 1) + 1)
+
+
+def moving_scene(
+    robot: Any,
+    times: np.ndarray,
+    q: np.ndarray,
+    *,
+    title: str | None,
+    v: np.ndarray | None = None,
+    frames: str | Sequence[str] | None = None,
+    scene: Scene | None = None,
+    ghosts: Any = 0,
+    meshes: Folders | None = None,
+    spacing: float | None = None,
+    opacity: float = 1.0,
+    caller: str = "show",
+) -> SceneBuilder:
+    """Return a builder with a robot's motion q (T, nq), or that of several (T, n, nq), at times (T,) [s].
+
+    ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion.
+    Plots of q, and of ``v`` if it is passed, are those of the first robot.
+    """
+    from linkwork.viewer.scenes.robot_scenes import grid_offsets
+
+    names = read_frames(robot, caller, frames)
+    count = integer(caller, "ghosts", ghosts, least=0, most=_MAX_GHOSTS)
+    heading = robot.name if title is None else checked_name(caller, "title", title)
+    q = q[:, None] if q.ndim == 2 else q
+    builder = SceneBuilder(heading, times, meshes)
+    offsets = None if spacing is None else grid_offsets(q.shape[1], positive(caller, "spacing", spacing, unit="m"))
+    if scene is not None:
+        builder.add_scene(scene)
+    builder.add_robot(robot, q, offsets=offsets, frames=names, opacity=finite_number(caller, "opacity", opacity))
+    if names:
+        builder.show_layer("frames")
+    if count and offsets is None:
+        chosen = np.unique(np.round(np.linspace(0, len(q) - 1, count)).astype(int))
+        builder.add_ghosts(robot, q[chosen, 0])
+    for k, frame in enumerate(names):
+        builder.add_frame_path(robot, q[:, 0], frame, color=paths_color(k))
+    if len(times) > 1:
+        builder.plots += configuration_plots(robot, q[:, 0])
+        if v is not None:
+            builder.plots += velocity_plots(robot, v)
+    return builder
+
+
+def paths_color(k: int) -> Color:
+    """Return the colour of the k-th path."""
+    return PATH_COLORS[k % len(PATH_COLORS)]
+
+
+def segments_between(name: str, starts: np.ndarray, ends: np.ndarray, color: Color, layer: str) -> Lines:
+    """Return segments from starts (k, 3) to ends (k, 3) [m]."""
+    points = np.stack([starts, ends], axis=1).reshape(-1, 3)
+    return Lines(name, points, color, segments=True, width=1.0, layer=layer)
+
+
+@document_of.register(Scene)
+def obstacles_document(scene: Scene, *, meshes: Folders | None = None, title: str | None = None) -> SceneDocument:
+    """Return the scene document of the obstacles of a scene."""
+    count = f"{len(scene)} obstacle{'' if len(scene) == 1 else 's'}"
+    builder = SceneBuilder(count if title is None else checked_name("show", "title", title), None, meshes)
+    builder.add_scene(scene)
+    return builder.document()

@@ -15,7 +15,7 @@ from linkwork.simulation import ContactGround, ContactScene, Simulation
 from linkwork.viewer.document import Arrows, Plot, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene
 
 __all__ = ["simulation_document"]
 

@@ -18,7 +18,7 @@ from linkwork.shapes import Geometry
 from linkwork.viewer.document import Lines, Prop, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder, mesh_search
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.moving_scene import FRAME_RATE, frame_times, moving_scene
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene
 
 __all__ = ["tracked_path_document", "trajectory_document"]
 

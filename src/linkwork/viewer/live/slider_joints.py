@@ -1,8 +1,12 @@
-"""Coordinates of the joints of a robot that sliders of a live page change."""
+"""Joints that sliders of a live page move: their coordinates, and motions in which loops stay closed.
+
+A mechanism stays on the same assembly branch while a slider moves one of its joints.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +14,9 @@ import numpy as np
 
 from linkwork._util.messages import escaped
 from linkwork.model import Body
-from linkwork.viewer.joint_sliders import is_plain, joint_sliders, slider_origin
+from linkwork.viewer.joint_sliders import actuated_joints, is_plain, joint_sliders, slider_origin
 
-__all__ = ["JointCoordinate", "at_limits", "joint_coordinates"]
+__all__ = ["JointCoordinate", "assembled", "at_limits", "closes_loops", "joint_coordinates", "slid"]
 
 _TOUCHING = 1e-4  # [rad, m] distance from a limit, relative to the range, below which a joint is at it
 _FIXED_RANGE = 2.0  # [rad, m] range of a slider whose limits are equal
@@ -91,3 +95,51 @@ def at_limits(coordinates: list[JointCoordinate], q: np.ndarray) -> list[tuple[J
             elif value >= coordinate.upper - near:
                 result.append((coordinate, "upper"))
     return result
+
+
+_STEP = 0.1  # [rad, m] of a coordinate between two assemblies
+_JUMP = 1.0  # [rad, m] change of a joint in a step that counts as another branch
+_HALVINGS = 12  # of the last step, before a turning point
+
+
+def closes_loops(robot: Any) -> bool:
+    """Return True if the robot has constraints on positions."""
+    return any(constraint.holonomic for constraint in robot.constraints)
+
+
+def slid(robot: Any, q: np.ndarray, coordinate: JointCoordinate, value: float) -> np.ndarray:
+    """Return the configuration (nq,) in which a coordinate has a value, or is as near to it as the mechanism moves.
+
+    ``q`` (nq,) is an assembled configuration.  The other joints follow in steps, those with an actuator as little as
+    possible.  A step that does not assemble, as at a turning point, is halved.
+    """
+    if not closes_loops(robot):
+        return coordinate.changed(q, value)
+    motors = [name for name in actuated_joints(robot.tree) if name != coordinate.joint]
+    begin = coordinate.value(q)
+    count = max(1, math.ceil(abs(value - begin) / _STEP))
+    done, step, halvings = 0.0, 1.0 / count, 0
+    while done < 1.0 - 1e-12 and halvings <= _HALVINGS:
+        ahead = min(done + step, 1.0)
+        guess = coordinate.changed(q, begin + ahead * (value - begin))
+        fixed, preferred = _values(robot, guess, [coordinate.joint]), _values(robot, guess, motors)
+        result = robot.assemble(guess, hold=fixed, prefer=preferred, max_starts=1, check=False)
+        if bool(result.success) and np.abs(robot.difference(q, result.q)).max() < _JUMP:
+            q, done = np.asarray(result.q), ahead
+        else:
+            step, halvings = 0.5 * step, halvings + 1
+    return q
+
+
+def _values(robot: Any, q: np.ndarray, joints: Iterable[str]) -> dict[str, Any]:
+    """Return the coordinates of joints in q (nq,): a number, or an array of a joint with several."""
+    parts = {name: q[robot.joint(name).q_slice] for name in joints}
+    return {name: part if len(part) > 1 else float(part[0]) for name, part in parts.items()}
+
+
+def assembled(robot: Any, q: np.ndarray) -> np.ndarray | None:
+    """Return the configuration near q (nq,) with closed loops; None if none is found."""
+    if not closes_loops(robot):
+        return q
+    result = robot.assemble(q, check=False)
+    return np.asarray(result.q) if bool(result.success) else None
