@@ -160,7 +160,7 @@ class TrajectoryOutput(Shown):
 
         Raises ValueError for a trajectory without a robot, and for speeds and rates that are not positive.
         """
-        return figure("animated_figures", "trajectory_animation", self, speed, rate, frames, axes)
+        return figure("simulation_figures", "trajectory_animation", self, speed, rate, frames, axes)
 
     def show(
         self,
