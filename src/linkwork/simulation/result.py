@@ -22,6 +22,7 @@ from linkwork.model.coordinate_names import units_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
+from linkwork.simulation.energy_drift import drift_message
 from linkwork.simulation.events import SLOTS, EventRecord
 from linkwork.simulation.result_file import load_simulation, save_simulation
 from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
@@ -102,6 +103,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         "_codes",
         "_contacts",
         "_dense_output",
+        "_first_order_method",
         "_passive",
         "_robot",
         "_watched",
@@ -135,8 +137,9 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         contacts: Any = None,
         passive: bool = True,
         saturation: np.ndarray | None = None,
+        first_order_method: str = "",
     ) -> None:
-        self.saturation = saturation
+        self.saturation, self._first_order_method = saturation, first_order_method
         self._robot, self._z, self._dense_output, self._watched = robot, z, dense_output, tuple(watched)
         self._passive = passive  # True if springs and armature acted
         self._contacts = contacts  # a `ContactSet`, or None, also of a simulation that is read from a file
@@ -172,7 +175,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         last = {event.environment: event.name for event in self.events}
         codes, stopped = np.asarray(self._codes), np.asarray(self.stopped_at)
         time = float(self.t[-1] if np.isnan(stopped[index]) else stopped[index])
-        return sentence_of(index, codes, time, last, self._watched) + self._saturated(index)
+        return sentence_of(index, codes, time, last, self._watched) + self._saturated(index) + self._drift(index)
 
     def _saturated(self, index: tuple[int, ...]) -> str:
         """Return the part of the message on forces that reached effort limits, "" if none did."""
@@ -181,6 +184,13 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         robot: Any = self._robot
         reached = [f"{robot.v_names[k]!r} in {100.0 * each[k]:.3g} %" for k in worst if each[k] > 0.0]
         return f"; at effort limits: {', '.join(reached)} of the steps" if reached else ""
+
+    def _drift(self, index: tuple[int, ...]) -> str:
+        """Return the part of the message on a change of the energy that should be constant, "" without one."""
+        if not self._first_order_method or np.asarray(self.q).dtype == object:
+            return ""
+        message = drift_message(self._first_order_method, self._energies(index, self.q[index], self.v[index]))
+        return message and f"; {message}"
 
     def __repr__(self) -> str:
         shape = self.q.shape[:-2]
