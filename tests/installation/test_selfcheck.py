@@ -24,13 +24,7 @@ from linkwork._util import own_code
 from linkwork.compiler.cache import disk_cache
 from linkwork.compiler.codegen.vector_math import exponential_and_logarithm as powers
 from linkwork.compiler.codegen.vector_math import vector_function
-from linkwork.installation import (
-    Verdict,
-    number_checks,
-    process_checks,
-    selfcheck,
-    speed_checks,
-)
+from linkwork.installation import Verdict, number_checks, selfcheck, system_checks
 from linkwork.installation.report import Check, InstallationReport, Outcome
 
 CHECKS = {
@@ -38,8 +32,8 @@ CHECKS = {
     for checks in (
         selfcheck.PACKAGE_CHECKS,
         number_checks.NUMBER_CHECKS,
-        process_checks.PROCESS_CHECKS,
-        speed_checks.SPEED_CHECKS,
+        system_checks.PROCESS_CHECKS,
+        system_checks.SPEED_CHECKS,
     )
     for check in checks
 }
@@ -112,15 +106,15 @@ def slow_kernel(patch: Patch) -> None:
             result = kernel(*arrays, **options)
         return result
 
-    patch.setattr(speed_checks, "dynamics_kernel", lambda: call)
+    patch.setattr(system_checks, "dynamics_kernel", lambda: call)
 
 
 def no_fused_multiply_add(patch: Patch) -> None:
-    patch.setattr(speed_checks, "host", lambda: SimpleNamespace(fma=False))
+    patch.setattr(system_checks, "host", lambda: SimpleNamespace(fma=False))
 
 
 def one_lane(patch: Patch) -> None:
-    patch.setattr(speed_checks, "code_statistics", lambda kernel: SimpleNamespace(lanes=1))
+    patch.setattr(system_checks, "code_statistics", lambda kernel: SimpleNamespace(lanes=1))
 
 
 def read_only_cache(patch: Patch) -> None:
@@ -136,19 +130,19 @@ def broken_interpreter(patch: Patch) -> None:
 
 
 def hanging_process(patch: Patch) -> None:
-    patch.setattr(process_checks, "_PROGRAM", "import time; time.sleep(1000.0)")
-    patch.setattr(process_checks, "_SECONDS", 0.2)
+    patch.setattr(system_checks, "_PROGRAM", "import time; time.sleep(1000.0)")
+    patch.setattr(system_checks, "_SECONDS", 0.2)
 
 
 def hanging_fork(patch: Patch) -> None:
-    process_checks.dynamics_kernel()  # the limit of time is that of the process alone
-    patch.setattr(process_checks, "_forked", lambda connection: time.sleep(1000.0))
-    patch.setattr(process_checks, "_SECONDS", 0.2)
+    system_checks.dynamics_kernel()  # the limit of time is that of the process alone
+    patch.setattr(system_checks, "_forked", lambda connection: time.sleep(1000.0))
+    patch.setattr(system_checks, "_SECONDS", 0.2)
 
 
 def one_thread(patch: Patch) -> None:
-    patch.setattr(process_checks, "get_num_threads", lambda: 1)
-    patch.setattr(process_checks, "available_processors", lambda: 8)
+    patch.setattr(system_checks, "get_num_threads", lambda: 1)
+    patch.setattr(system_checks, "available_processors", lambda: 8)
 
 
 def old_library(patch: Patch) -> None:
@@ -236,13 +230,13 @@ def test_selfcheck_measures_calls_that_take_less_than_a_step_of_the_clock(step: 
         now += 7e-4
 
     monkeypatch.setattr(time, "thread_time", read)
-    assert speed_checks._least(function) == pytest.approx(7e-4, rel=0.1)
+    assert system_checks._least(function) == pytest.approx(7e-4, rel=0.1)
 
 
 def test_selfcheck_reports_a_thread_clock_that_does_not_advance(monkeypatch: Patch) -> None:
     monkeypatch.setattr(time, "thread_time", lambda: 3.0)
     with pytest.raises(RuntimeError, match=r"^time\.thread_time\(\) has not changed in 1\.0 s$"):
-        speed_checks._least(lambda: None)
+        system_checks._least(lambda: None)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the number of the rounding mode is that of glibc")

@@ -18,9 +18,8 @@ import numpy as np
 from linkwork._util.progress import Reporter
 from linkwork._util.thread_pool import available_processors
 from linkwork.installation.number_checks import NUMBER_CHECKS
-from linkwork.installation.process_checks import PROCESS_CHECKS
 from linkwork.installation.report import Check, InstallationReport, Outcome, Verdict, outcome_of
-from linkwork.installation.speed_checks import SPEED_CHECKS
+from linkwork.installation.system_checks import PROCESS_CHECKS, SPEED_CHECKS
 from linkwork.kernels import host
 
 __all__ = ["PACKAGE_CHECKS", "machine", "selfcheck"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.control.mpc.mpc_solvers import Search, horizon_step, shifted_steps, split_share
+from linkwork.control.mpc.mpc_plan import Search, horizon_step, shifted_steps, split_share
 from linkwork.kernels.compiler_api import Kernel
 from linkwork.model.kernel_parameters import Parameter
 from linkwork.optimal.features import TorqueFeature

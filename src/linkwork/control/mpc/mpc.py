@@ -27,8 +27,7 @@ from linkwork.control.linear_quadratic.arguments import (
     state_cost,
 )
 from linkwork.control.mpc.augmented_mpc import AugmentedPlanner
-from linkwork.control.mpc.mpc_plan import FAILED, LATE, PLANNED, SHORT, MPCCommand, MPCPlan
-from linkwork.control.mpc.mpc_solvers import Planner, Search
+from linkwork.control.mpc.mpc_plan import FAILED, LATE, PLANNED, SHORT, MPCCommand, MPCPlan, Planner, Search
 from linkwork.control.mpc.plan_actuation import ParameterValues, PlanActuation, by_environment_mask
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
 from linkwork.kernels.compiler_api import make_call_ready

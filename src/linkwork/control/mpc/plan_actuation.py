@@ -17,14 +17,16 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork.control.mpc.mpc_plan import (
     BRAKING,
+    EXCESS,
     ROUNDING,
     SATURATED,
     MPCPlan,
+    Planner,
+    Search,
     delayed_actuation,
     frictionless,
     plan_kernel,
 )
-from linkwork.control.mpc.mpc_solvers import EXCESS, Planner, Search
 from linkwork.errors import Status
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control.loops import scan

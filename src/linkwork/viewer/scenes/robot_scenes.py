@@ -228,7 +228,6 @@ def moving_scene(
     ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion.
     Plots of q, and of ``v`` if it is passed, are those of the first robot.
     """
-    from linkwork.viewer.scenes.robot_scenes import grid_offsets
 
     names = read_frames(robot, caller, frames)
     count = integer(caller, "ghosts", ghosts, least=0, most=_MAX_GHOSTS)
