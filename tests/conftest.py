@@ -115,7 +115,7 @@ def pytest_collection_modifyitems(config, items):
     costly = {rotation.test_of(item.nodeid) for item in items if item.get_closest_marker("costly")}
     selected = rotation.selected(fast, slow, config.stash[SEED], _named(config), costly)
     light = [x.nodeid for x in items if x.get_closest_marker("light") or REFUSALS.search(rotation.test_of(x.name))]
-    selected |= {test: 1 for test in light if test not in slow}
+    selected |= {test: 1 for test in light if test not in slow and rotation.test_of(test) not in costly}
     config.stash[ROUNDS] = selected
     selected_items, left = [], []
     for item in items:

@@ -143,7 +143,7 @@ def test_large():
 
 @pytest.mark.costly
 @pytest.mark.parametrize("number", range(3))
-def test_costly(number):
+def test_costly_refused(number):
     pass
 
 @pytest.mark.light
@@ -157,7 +157,7 @@ def test_values_are_refused(number):
 """
 VALUES = [f"test_cases.py::test_numbers[{number}]" for number in range(40)]
 LARGE = "test_cases.py::test_large"
-COSTLY = [f"test_cases.py::test_costly[{number}]" for number in range(3)]
+COSTLY = [f"test_cases.py::test_costly_refused[{number}]" for number in range(3)]
 LIGHT = {f"test_cases.py::test_{name}[{number}]" for name in ("light", "values_are_refused") for number in range(9)}
 
 
@@ -175,7 +175,7 @@ def run(folder: Path, *arguments: str) -> tuple[str, set[str]]:
 def test_parallel_test_processes_run_the_same_selection_of_cases(tmp_path):
     output, passed = run(tmp_path, "-n", "2", "--rotate=3")
     assert "--rotate=3" in output
-    assert passed == LIGHT | chosen(VALUES + COSTLY, {LARGE: ROUNDS}, 3, (), {"test_cases.py::test_costly"})
+    assert passed == LIGHT | chosen(VALUES + COSTLY, {LARGE: ROUNDS}, 3, (), {"test_cases.py::test_costly_refused"})
     assert len(passed & {*COSTLY}) == 1
 
 

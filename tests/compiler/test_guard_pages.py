@@ -81,6 +81,7 @@ def test_kernels_do_not_access_memory_outside_contiguous_arrays(target: Target, 
         check(kernel_of(size, target), *(area.array(s, at_end=at_end) for area, s in zip(areas(), shapes, strict=True)))
 
 
+@pytest.mark.costly
 @every_target
 def test_kernels_do_not_access_memory_outside_arrays_of_single_samples(target: Target, drawn: Drawn) -> None:
     for size in drawn(range(1, 2 * target.lanes + 2)):
@@ -94,6 +95,7 @@ def test_kernels_do_not_access_memory_outside_arrays_of_single_samples(target: T
             assert np.array_equal(again[0], y) and np.array_equal(again[1], z)
 
 
+@pytest.mark.costly
 @every_target
 def test_kernels_do_not_access_memory_outside_arrays_of_spaced_and_reversed_samples(
     target: Target, drawn: Drawn
@@ -110,6 +112,7 @@ def test_kernels_do_not_access_memory_outside_arrays_of_spaced_and_reversed_samp
             check(kernel_of(size, target), *arrays)
 
 
+@pytest.mark.costly
 @every_target
 def test_kernels_do_not_access_memory_outside_arrays_of_strided_samples(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):
@@ -119,6 +122,7 @@ def test_kernels_do_not_access_memory_outside_arrays_of_strided_samples(target: 
         check(kernel_of(size, target), *arrays)
 
 
+@pytest.mark.costly
 @every_target
 def test_kernels_do_not_access_memory_outside_a_broadcast_input(target: Target, drawn: Drawn) -> None:
     for size, batch, at_end in cases(target, drawn):

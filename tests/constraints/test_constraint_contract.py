@@ -235,6 +235,7 @@ def test_constraint_class_of_a_user_satisfies_the_constraint_contract() -> None:
     check_constraint(Height(), ARM).raise_if_failed()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "line", "noticed", "allowed"),
     [

@@ -177,6 +177,7 @@ def test_controller_class_of_a_user_satisfies_the_controller_contract() -> None:
     assert str(report).startswith("controller Sound keeps the contract\nok")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "line", "noticed", "allowed"),
     [

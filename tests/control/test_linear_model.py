@@ -181,6 +181,7 @@ def test_discrete_linear_models_are_the_derivatives_of_simulation_steps(name: st
     assert np.abs(np.hstack([model.C, model.D]) - slopes).max() < 1e-6 * scale
 
 
+@pytest.mark.slow(every=5)
 def test_linear_models_of_mechanisms_are_those_of_minimal_coordinates() -> None:
     four_bar = lw.load("fourbar")
     drive = four_bar.minimal_coordinates("crank_hinge")

@@ -147,6 +147,7 @@ def test_force_element_class_of_a_user_satisfies_the_contract() -> None:
     check_force_element(Gravity("base", "tip"), ARM).raise_if_failed()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "line", "noticed", "allowed"),
     [

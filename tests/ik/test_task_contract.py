@@ -163,6 +163,7 @@ def test_task_classes_of_users_satisfy_the_task_contract() -> None:
     check_task(Closed(weight=3.0), ARM, target=0.4).raise_if_failed()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "line", "noticed", "allowed"),
     [

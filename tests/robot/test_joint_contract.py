@@ -46,6 +46,7 @@ def _instance(kind: type[JointType]) -> JointType:
     return kind(0.5) if issubclass(kind, Swivel) else kind()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("kind", "lines", "noticed", "allowed"), SLIGHT, ids=lambda x: getattr(x, "__name__", None))
 def test_check_joint_names_a_requirement_broken_by_a_small_error(
     kind: type[JointType], lines: set[str], noticed: float, allowed: float
