@@ -183,22 +183,26 @@ def test_plan_command_reports_wrong_usage(linkwork, files, tmp_path, urdf):
 def test_plan_command_checks_meshes_by_their_convex_hulls(linkwork, files, tmp_path, urdf):
     trimesh = pytest.importorskip("trimesh")
     _, scene, obstacles = files
-    (tmp_path / "arm").mkdir()
-    trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "arm" / "hand.stl")
+    models = tmp_path / "models"
+    (models / "arm").mkdir(parents=True)
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(models / "arm" / "hand.stl")
     mesh = '<mesh filename="package://arm/hand.stl"/>'
     file = urdf(ARM.replace('<sphere radius="0.05"/>', mesh), "meshes.urdf")
     options = (file, "--scene", scene, "--start", "j=-1", "--goal", "j=1")
     for command in (("plan", *options), ("distances", file)):
         ran = linkwork(*command)
-        assert ran.code == 2 and "package://arm/hand.stl; pass their folder as --meshes FOLDER" in ran.err
+        assert ran.code == 2 and "package://arm/hand.stl; pass their folder as --meshes FOLDER: " in ran.err
         ran = linkwork(*command, "--meshes", str(tmp_path / "none"))
         assert ran.code == 3 and "is not a folder" in ran.err
-    ran = linkwork("plan", *options, "--meshes", str(tmp_path), "--json")
-    plan = lw.load(file).with_collision_hulls(tmp_path).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
+    ran = linkwork("plan", *options, "--meshes", str(models), "--json")
+    plan = lw.load(file).with_collision_hulls(models).plan([-1.0, 0.0], [[1.0, 0.0]], obstacles)
     data = json.loads(ran.out)
     assert ran.code == 0 and data["path"] == plan.path.tolist() and data["first_call_seconds"] >= data["seconds"] > 0.0
-    ran = linkwork("distances", file, "--scene", scene, "--meshes", str(tmp_path), "--samples", "20", "--json")
+    ran = linkwork("distances", file, "--scene", scene, "--meshes", str(models), "--samples", "20", "--json")
     assert ran.code == 0 and len(json.loads(ran.out)["pairs"]) == 2
+    beside = urdf(ARM.replace('<sphere radius="0.05"/>', mesh.replace("package://", "models/")), "beside.urdf")
+    again = linkwork("distances", beside, "--scene", scene, "--samples", "20", "--json")  # where the file names it
+    assert again.code == 0 and json.loads(again.out)["pairs"] == json.loads(ran.out)["pairs"]
 
 
 def test_messages_of_failed_plans_name_options_of_the_command(linkwork, tmp_path):

@@ -96,6 +96,9 @@ def missing_attribute(title: str, name: str) -> AttributeError:
 def _hint(title: str, name: str) -> str:
     root = title.partition(".")[0]
     advice = _advice(MODULES, root) | REMEDIES | MODULE_REMEDIES.get(title.partition(".")[2], {})
+    robot: Any = getattr(sys.modules[root], "Robot", None)
+    if name in dir(robot):
+        return f"use Robot.{name}"
     if name in advice:
         return advice[name]
     published = {module: sys.modules[module].__all__ for module in public_modules(root)}
@@ -103,6 +106,9 @@ def _hint(title: str, name: str) -> str:
     elsewhere = {key: title_of for title_of, names in published.items() if title_of != title for key in names}
     if name in elsewhere:
         return f"use {elsewhere[name]}.{name}"
+    methods = [own_name(key) for key in by_foreign_name(ROBOT).get(name, ())]
+    if methods:
+        return f"use {' or '.join(f'Robot.{key}' for key in methods)}"
     if close_names(name, of_title):
         return nearest(name, of_title)
     alternatives = [f"{elsewhere[key]}.{key}" for key in close_names(name, sorted(elsewhere))]

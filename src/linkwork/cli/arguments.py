@@ -136,7 +136,10 @@ def floats(robot: Robot) -> bool:
 def add_meshes(parser: argparse.ArgumentParser) -> None:
     """Add the options for the folders of mesh files, and for the convex hulls that replace meshes in collisions."""
     parser.add_argument(
-        "--meshes", metavar="FOLDER", nargs="+", help="folders of the robot's mesh files: their convex hulls collide"
+        "--meshes",
+        metavar="FOLDER",
+        nargs="+",
+        help="folders of the robot's mesh files, whose convex hulls collide (default: where the file names them)",
     )
     parser.add_argument(
         "--max-vertices", metavar="N", type=positive, default=32, help="maximum vertices of a hull (default: 32)"
@@ -158,18 +161,20 @@ def with_meshes(robot: Robot, arguments: argparse.Namespace) -> Robot:
     }
     if not meshes:
         return robot
-    if not arguments.meshes:
-        names = ", ".join(escaped(uri) for uri in sorted(meshes)[:3])
-        raise CommandError(
-            USAGE,
-            f"{label(robot.name)}: collision shapes are {quantity(len(meshes), 'mesh file')}, which have no distances "
-            f"until they are loaded: {names}{' ...' if len(meshes) > 3 else ''}; pass their folder as --meshes FOLDER",
-        )
     try:
         return robot.with_collision_hulls(
             arguments.meshes, max_vertices=arguments.max_vertices, decompose=arguments.decompose
         )
     except (ImportError, OSError, ValueError) as error:
+        if not arguments.meshes and isinstance(error, (FileNotFoundError, ValueError)):
+            names = ", ".join(escaped(uri) for uri in sorted(meshes)[:3])
+            more = " ..." if len(meshes) > 3 else ""
+            raise CommandError(
+                USAGE,
+                f"{label(robot.name)}: collision shapes are {quantity(len(meshes), 'mesh file')}, which have no "
+                f"distances until they are loaded: {names}{more}; pass their folder as --meshes FOLDER: "
+                f"{escaped(str(error).removeprefix('with_collision_hulls: '))}",
+            ) from error
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
 
 

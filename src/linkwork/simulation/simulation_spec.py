@@ -93,6 +93,8 @@ class SimulationSetup:
             return
         if not callable(self.controller):
             expected = f"expected a function of t, q and v, got {self.controller!r}"
+            if isinstance(self.controller, str):
+                expected += "; controllers are objects, such as linkwork.control.PD(robot, kp=..., kd=...)"
             if hasattr(self.controller, "step"):
                 expected += (
                     "; call controller.step((q, v)) in a loop, with lw.Simulator.step(command.torque, count=...)"

@@ -15,7 +15,7 @@ from linkwork.geometry.fields import FIELDS
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SOLIDS, SolidKind
 from linkwork.ik.tasks.task import AimedTask, Scalars, TaskKinematics, TaskRows, TaskTarget
-from linkwork.shapes import Compound
+from linkwork.shapes import Compound, Mesh
 
 __all__ = ["ClearanceTask", "scene_array", "scene_rows"]
 
@@ -96,7 +96,9 @@ class ClearanceTask(AimedTask):
         for name, shape in shapes:
             for component in [part.shape for part in shape.parts] if isinstance(shape, Compound) else [shape]:
                 if type(component) not in SOLIDS and type(component) not in FIELDS:
-                    yield f"the collision shape of {name!r} is {component!r}, which has no distance function"
+                    remedy = "; robot.with_collision_hulls() replaces meshes by convex hulls"
+                    remedy = remedy if isinstance(component, Mesh) else ""
+                    yield f"the collision shape of {name!r} is {component!r}, which has no distance function{remedy}"
 
     def settled(self, robot: Any, state: TaskKinematics) -> Self:
         links = state.clearance_links(bool(self.capacities))

@@ -187,9 +187,11 @@ class LimitSet:
             forces = MotionLimit(model.second_order, low, high, "torque")
             custom.append(forces)
         if acceleration is None and not custom:
+            known = robot is not None and bool(np.isfinite(robot.effort_limits).all())
+            remedy = "; torque=True are the effort limits of the robot" if known else ""
             raise ValueError(
                 f"{caller}: expected limits acceleration= or torque=: with limits of velocity alone the motion could "
-                f"start at any speed immediately"
+                f"start at any speed immediately{remedy}"
             )
         speed = (
             {} if speed is None else instance(caller, "speed", speed, Mapping, description="a dict of speeds by frame")
