@@ -13,7 +13,7 @@ from linkwork.model.tree import Tree
 from linkwork.model.tree_attachments import check_references
 from linkwork.optimal.algorithms.path_nlp import PathProgram, PathTerm
 from linkwork.optimal.algorithms.path_window import PathWindow
-from linkwork.optimal.features import ConstraintForce, Feature, PathContact
+from linkwork.optimal.features import ConstraintForce, Feature, PathContact, UnactuatedFeature
 from linkwork.optimal.features.feature import DEEPEST
 from linkwork.optimal.problem_terms import DecisionVariable, ProblemTerm
 
@@ -60,6 +60,14 @@ class ProblemData:
     def _free_durations(self) -> int:
         """Number of parameters that are free durations."""
         return sum(isinstance(x, tuple) for x in self.durations.values())
+
+    @property
+    def _unactuated(self) -> set[int]:
+        """Indices in v of the joints that have no motor: an `UnactuatedFeature` is an equality in all steps."""
+        features = (
+            term.feature for term in self.terms if term.kind == "equality" and len(term.steps) == self.num_steps
+        )
+        return {k for feature in features if isinstance(feature, UnactuatedFeature) for k in feature.indices}
 
     @property
     def _names(self) -> set[str]:

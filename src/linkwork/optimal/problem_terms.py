@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,31 +15,44 @@ from linkwork._util.unknown_names import foreign_hint
 from linkwork._util.validation import finite_array, floats
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.ik.tasks.task import Task
+from linkwork.kernels.robot_arguments import by_joint, read_limits
+from linkwork.model.limited_coordinates import limited_coordinates
 from linkwork.model.tree import Tree
 from linkwork.optimal.arguments import phase_of, read_count, read_kind, read_rows, read_scale, read_schedule
 from linkwork.optimal.features import (
     BY_NAME,
+    AccelerationLimits,
     Feature,
     FunctionFeature,
+    JerkLimits,
     ParameterFeature,
+    PositionLimits,
     TaskFeature,
+    TorqueLimits,
+    UnactuatedFeature,
     VariableFeature,
+    VelocityLimits,
 )
+from linkwork.optimal.features.contact_features import robot_weight
 from linkwork.optimal.features.derived_features import OffsetFeature, difference_of
+from linkwork.optimal.robot_parameters import motor_indices
 
 __all__ = [
+    "LIMITS",
     "DecisionVariable",
     "PerStep",
     "ProblemTerm",
     "default_target",
     "duration_variables",
     "first_target",
+    "limits_of",
     "make_term",
     "make_variable",
     "read_target",
     "resolve_feature",
     "target_shape",
     "unused_name",
+    "with_actuators",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -346,3 +359,40 @@ def read_target(tree: Tree, caller: str, feature: Feature, value: Any, batch: bo
 def _has_core(x: Array, shape: Sequence[int]) -> bool:
     """Return True if the last axes of an array have this shape."""
     return x.ndim >= len(shape) and x.shape[x.ndim - len(shape) :] == tuple(shape)
+
+
+def with_actuators(problem: Any, actuators: str | Iterable[str]) -> Any:
+    """Return the problem with zero forces in the joints that are not among ``actuators``.  Raises UnknownNameError."""
+    caller, tree = "TrajectoryProblem", problem.robot.tree
+    motors = set(motor_indices(caller, problem.robot, actuators, "actuators"))
+    joints = {body.joint_name: {*range(tree.nv)[tree.v_slices[i]]} for i, body in tree.stacked() if body.joint.nv}
+    idle = [name for name, dofs in joints.items() if not dofs & motors]
+    if not idle:
+        return problem
+    bound = problem._bound(caller, UnactuatedFeature(idle, name="unactuated"))
+    return problem._with_feature(caller, bound, "equality", scale=1.0 / robot_weight(tree))
+
+
+LIMITS: dict[Any, str] = {
+    PositionLimits: "positions",
+    VelocityLimits: "velocities",
+    AccelerationLimits: "accelerations",
+    JerkLimits: "jerks",
+    TorqueLimits: "torques",
+}
+"""Argument of `linkwork.TrajectoryProblem.add_limits` for each kind of limits."""
+
+
+def limits_of(caller: str, robot: Any, kind: Any, value: Any) -> tuple[Feature, ...]:
+    """Return the limits of a kind for True, numbers, or a dict by joint, whose other joints have the robot's limits."""
+    if value is True:
+        return (kind(),)
+    if not isinstance(value, Mapping):
+        return (kind(upper=value),)
+    if kind is PositionLimits:
+        lower, upper = read_limits(caller, robot, value)
+        by_name = kind(tuple(lower.tolist()), tuple(upper.tolist()))
+        return (kind(), by_name) if any(x.loop is not None for x in limited_coordinates(robot.tree)) else (by_name,)
+    default = getattr(robot, {"torque": "effort"}.get(kind.kind, kind.kind) + "_limits")
+    most = by_joint(caller, LIMITS[kind], robot.tree, value, default=default, least=0.0, infinite=True)
+    return (kind(upper=tuple(most.tolist())),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from linkwork._util.validation import floats
 from linkwork.dynamics import inertial_parameters as inertial
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
+from linkwork.errors import UnknownNameError
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kernels.compiler_api import Kernel, compile
@@ -244,10 +245,12 @@ def _forces_kernel(robot: Any, parameters: tuple[Parameter, ...], passive: bool)
     return compile(forces, name="joint_forces", q=(tree.nq,), v=(tree.nv,), a=(tree.nv,), after=(tree.nv,), **sizes)
 
 
-def motor_indices(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
-    """Return the indices in v of the joints with motors; by default all but those of a free base.
+def motor_indices(
+    caller: str, robot: Any, actuated: Any, argument: str = "actuated", idle: Collection[int] = ()
+) -> tuple[int, ...]:
+    """Return the indices in v of the joints with motors; by default all but those of a free base and ``idle`` ones.
 
-    Raises ValueError if there are none.
+    ``argument`` is the name of ``actuated``.  Raises ValueError if there are none, and UnknownNameError.
     """
     tree = robot.tree
     if actuated is None:
@@ -255,10 +258,14 @@ def motor_indices(caller: str, robot: Any, actuated: Any) -> tuple[int, ...]:
         chosen = [i for i, _ in tree.stacked() if i not in free]
     else:
         names = [actuated] if isinstance(actuated, str) else list(actuated)
-        chosen = sorted({tree.joint_index(name) for name in names})
-    velocities = tuple(k for i in chosen for k in range(tree.nv)[tree.v_slices[i]])
+        try:
+            chosen = sorted({tree.joint_index(name) for name in names})
+        except UnknownNameError as error:
+            raise error.at(f"{caller}: {argument}") from None
+        idle = ()
+    velocities = tuple(k for i in chosen for k in range(tree.nv)[tree.v_slices[i]] if k not in idle)
     if not velocities:
-        raise ValueError(f"{caller}: actuated: expected at least one joint with degrees of freedom, got {actuated!r}")
+        raise ValueError(f"{caller}: {argument}: expected at least one joint with degrees of freedom, got {actuated!r}")
     return velocities
 
 

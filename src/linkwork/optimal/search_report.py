@@ -201,10 +201,12 @@ def result_table(result: Any) -> str:
     if np.ndim(result.cost) != 0:
         return str(result.message)
     lines = [result.explain(), f"{'feature':<24} {'kind':<13} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
-    kind_of = {term.name: term.kind for term in result.problem.terms}
+    term_of = {term.name: term for term in result.problem.terms}
     for name, values in result.residuals.items():
-        largest = np.abs(values).max(initial=0.0)
-        line = f"{name[:24]:<24} {kind_of[name]:<13} {largest:>10.3g}"
+        term = term_of[name]
+        is_margin = term.kind == "inequality" and term.lower is None and values.size
+        largest = values.max() if is_margin else np.abs(values).max(initial=0.0)
+        line = f"{name[:24]:<24} {term.kind:<13} {largest:>10.3g}"
         if name in result.violations:
             line += f" {result.violations[name]:>10.2e} {np.abs(result.multipliers[name]).max(initial=0.0):>10.3g}"
         lines.append(line)

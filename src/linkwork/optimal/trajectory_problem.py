@@ -17,23 +17,18 @@ from linkwork.errors import UnknownNameError
 from linkwork.optimal.algorithms.jacobian_check import JacobianCheck, check_jacobian
 from linkwork.optimal.arguments import read_count, read_duration, read_phases, read_robot
 from linkwork.optimal.contact_schedule import EFFORT, with_constraint_forces, with_constraints, with_contact
-from linkwork.optimal.features import (
-    AccelerationLimits,
-    Feature,
-    JerkLimits,
-    PositionLimits,
-    TorqueLimits,
-    VariableFeature,
-    VelocityLimits,
-)
+from linkwork.optimal.features import Feature, VariableFeature
 from linkwork.optimal.problem_data import ProblemData
 from linkwork.optimal.problem_terms import (
+    LIMITS,
     duration_variables,
     first_target,
+    limits_of,
     make_term,
     make_variable,
     resolve_feature,
     unused_name,
+    with_actuators,
 )
 from linkwork.optimal.result import OptimalResult
 from linkwork.optimal.shooting.shooting_solve import SHOOTING, solve_by_shooting
@@ -57,13 +52,22 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
     configuration in the middle of step t + 1, and at the end for the last one (`OptimalResult.times`).  ``phases`` is a
     dict of ranges of steps, (first step, step after the last).  A ``duration`` [s] is a number, or (lower, upper) for a
     free one, which is the parameter "duration".  A dict has the duration of each phase; free ones are the parameters
-    "duration of NAME".
+    "duration of NAME".  ``actuators`` names the joints that have motors; the forces of the others are constrained to
+    zero (`linkwork.optimal.UnactuatedFeature`).  By default the solver may use forces in all joints.
 
     Attributes are ``robot``, ``num_steps``, ``phases``, ``durations`` (by phase), ``terms`` (`ProblemTerm`, in the
     order of `add`), ``variables`` and ``parameters`` (`DecisionVariable`; free durations first), and ``contacts``.
     """
 
-    def __init__(self, robot: Any, *, num_steps: int, duration: Any = 1.0, phases: Any = None) -> None:
+    def __init__(
+        self,
+        robot: Any,
+        *,
+        num_steps: int,
+        duration: Any = 1.0,
+        phases: Any = None,
+        actuators: str | Iterable[str] | None = None,
+    ) -> None:
         robot = read_robot("TrajectoryProblem", robot)
         num_steps = read_count("TrajectoryProblem", "num_steps", num_steps)
         phases = read_phases(phases, num_steps)
@@ -79,6 +83,8 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
             contacts=(),
         )
         self._set(terms=with_constraints(self).terms)
+        if actuators is not None:
+            self.__dict__.update(with_actuators(self, actuators).__dict__)
 
     # -- costs, constraints and unknowns
 
@@ -139,25 +145,20 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         """Return a new problem with limits as inequalities in every step; this problem stays as it is.
 
         True means the robot's own limits, if it has any, and False none; ``positions`` and ``velocities`` as well.
-        Velocities, accelerations, jerks and torques may also be a number or (nv,), the largest absolute values [rad/s,
-        m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Torques are those of the motors, which also overcome armature,
-        springs, damping and friction of joints.  Limits that the problem has in every step are not repeated.
+        Velocities, accelerations, jerks and torques may also be a number, (nv,) or a dict by joint, the largest
+        absolute values [rad/s, m/s; rad/s², m/s²; rad/s³, m/s³; N·m, N].  Positions may be a dict of pairs (lower,
+        upper) by joint [rad, m].  Joints that a dict leaves out have the robot's limits.  Torques are those of the
+        motors, which also overcome armature, springs, damping and friction of joints.  Limits that the problem has in
+        every step are not repeated.
         """
-        limits: dict[Any, Any] = {
-            PositionLimits: positions,
-            VelocityLimits: velocities,
-            AccelerationLimits: accelerations,
-            JerkLimits: jerks,
-            TorqueLimits: torques,
-        }
         problem = self
-        for kind, value in limits.items():
+        for kind, value in zip(LIMITS, (positions, velocities, accelerations, jerks, torques), strict=True):
             if value is False or value is None:
                 continue
-            feature: Any = kind() if value is True else kind(upper=value)
-            bound = problem._bound("TrajectoryProblem.add_limits", feature, empty=value is True)
-            if bound.component_names and not problem._has_limits(bound):
-                problem = problem._with_feature("TrajectoryProblem.add_limits", bound, "inequality")
+            for feature in limits_of("TrajectoryProblem.add_limits", self.robot, kind, value):
+                bound: Any = problem._bound("TrajectoryProblem.add_limits", feature, empty=value is True)
+                if bound.component_names and not problem._has_limits(bound):
+                    problem = problem._with_feature("TrajectoryProblem.add_limits", bound, "inequality")
         return problem
 
     def _has_limits(self, limits: Feature) -> bool:
@@ -309,7 +310,8 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         ``continue_all``; or "ilqr" or "shooting", by forward dynamics, which have further options:
 
         - ``controls`` (..., T, m) [N·m, N]: initial motor forces; default: those of static equilibrium at the start.
-        - ``actuated``: names of joints that have motors; default: all but a free base.
+        - ``actuated``: names of joints that have motors; default: the ``actuators`` of the problem, or all joints but a
+          free base.
         - ``control_limits`` [N·m, N]: a number, one for each motor, (lower, upper), or False for none; default: the
           robot's.
         - ``dynamics``: "forward" (default), or "inverse", with accelerations and variables of steps as unknowns.
@@ -381,7 +383,8 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
         - ``Q``, ``R``: weights of deviations from the plan, of the state and of the forces: a number, a diagonal or a
           matrix; for ``Q`` also a pair (position weight, velocity weight).
         - ``fallback_braking_time`` [s]: time constant of the deceleration without a plan.
-        - ``actuators``: names of joints that have motors; ``effort_limits`` [N·m, N]: their largest forces, a number
+        - ``actuators``: names of joints that have motors, by default those of the problem; ``effort_limits`` [N·m, N]:
+          their largest forces, a number
           or (nv,); ``passive``: with armature, springs, damping and friction of joints (default True).
         - ``parameters``: names of the robot's parameters that come with each step, or a dict with their values.
         - ``solver``: "augmented", "ilqr", or an object with the methods of a planner.

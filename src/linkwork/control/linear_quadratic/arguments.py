@@ -12,12 +12,14 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import by_joint
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import actuated_velocities
 
 __all__ = [
     "actuated_forces",
     "actuated_indices",
     "actuated_joints",
+    "check_missing_forces",
     "cost_matrix",
     "read_deviation",
     "read_effort_limits",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _ZERO_FORCE = 1e-7  # relative to the largest force
+_TILT = 1e-5  # [rad, characteristic lengths] accuracy of computed equilibria: their forces on the weight count as zero
 
 
 def actuated_indices(caller: str, robot: Any, actuators: str | Iterable[str] | None) -> np.ndarray:
@@ -105,15 +108,14 @@ def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: boo
 
 
 def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, motion: str) -> np.ndarray:
-    """Return τ (..., nv) with zeros for joints without an actuator.
+    """Return τ (..., nv) of states with zeros for joints without an actuator.
 
     Raises ValueError if such a joint needs a force; ``motion`` names what needs it.
     """
     idle = np.setdiff1d(np.arange(tau.shape[-1]), acting)
     if not len(idle):
         return tau
-    size = np.maximum(np.abs(tau).max(axis=-1, keepdims=True), 1.0)
-    missing = np.argwhere(np.abs(tau[..., idle]) > _ZERO_FORCE * size)
+    missing = np.argwhere(np.abs(tau[..., idle]) > _zero_forces(robot, tau)[..., idle])
     if len(missing):
         *where, k = (int(x) for x in missing[0])
         state = f" of state {where[0] if len(where) == 1 else tuple(where)}" if where else ""
@@ -124,6 +126,53 @@ def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray
     result = tau.copy()
     result[..., idle] = 0.0
     return result
+
+
+def _zero_forces(robot: Any, tau: np.ndarray) -> np.ndarray:
+    """Return the joint forces (..., nv) that count as zero beside τ (..., nv): rounding, and those of a small tilt."""
+    tree = robot.tree
+    weight = sum(float(body.inertia.mass) for body in tree.bodies) * float(np.linalg.norm(robot.gravity))
+    by_tilt = _TILT * weight * characteristic_length(tree) / np.array(unit_steps(tree))
+    rounding = _ZERO_FORCE * np.maximum(np.abs(tau).max(axis=-1, keepdims=True), 1.0)
+    result: np.ndarray = np.maximum(rounding, by_tilt)
+    return result
+
+
+def check_missing_forces(
+    caller: str,
+    robot: Any,
+    motion: tuple[np.ndarray, np.ndarray, np.ndarray],
+    missing: np.ndarray,
+    acting: np.ndarray,
+    passive: bool,
+    tolerance: float,
+) -> None:
+    """Raise ValueError if a motion (q, v, a) of n states is none of the actuators ``acting``.
+
+    ``missing`` (n, nv) are the joint forces that the motion needs and that actuators and constraints do not exert.
+    Their root mean square is at most ``tolerance`` times that of Σₖ |Mₖ aₖ| + |h|, the forces of the motion that
+    balance each other in a joint without an actuator.
+    """
+    idle = np.setdiff1d(np.arange(robot.nv), acting)
+    large = (np.abs(missing) > _zero_forces(robot, missing)).any(axis=0)
+    idle = idle[large[idle]]
+    if not len(idle):
+        return
+    q, v, a = motion
+    M, h = robot.mass_matrix(q, passive=passive), robot.inverse_dynamics(q, v, 0.0 * a, passive=passive)
+    forces = (np.abs(M[:, idle] * a[:, None, :])).sum(axis=-1) + np.abs(h[:, idle])
+    sizes, lacks = (np.sqrt((x**2).mean(axis=0)) for x in (forces, missing[:, idle]))
+    shares = lacks / np.maximum(sizes, np.finfo(float).tiny)
+    worst = int(np.argmax(shares))
+    if shares[worst] > tolerance:
+        k = idle[worst]
+        at = int(np.argmax(np.abs(missing[:, k])))
+        raise ValueError(
+            f"{caller}: trajectory: the motion needs a force of {missing[at, k]:.6g} from {robot.v_names[k]!r}, which "
+            f"is not an actuator: the actuators are {[robot.v_names[j] for j in acting]}; root mean square "
+            f"{shares[worst]:.3g} of the forces of the motion in this joint, tolerance={tolerance:g}; pass a motion "
+            "that these actuators can cause, such as that of a TrajectoryProblem with actuators=, with more time steps"
+        )
 
 
 def read_effort_limits(caller: str, robot: Any, value: Any) -> np.ndarray:

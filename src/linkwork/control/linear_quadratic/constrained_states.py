@@ -20,7 +20,7 @@ from linkwork.errors import UnderactuatedError
 from linkwork.kinematics.algorithms.coordinates import unit_steps
 from linkwork.motion.closed_motion import refuse_open
 
-__all__ = ["assembled", "at_time", "permitted_deviations", "reference_forces"]
+__all__ = ["assembled", "at_time", "motion_forces", "permitted_deviations", "reference_forces"]
 
 _DEPENDENT = 1e-8  # singular values of G below this share of the largest one count as zero
 _OPEN = 1e-3  # [rad, characteristic lengths] largest constraint error of a trajectory, as in time_optimal
@@ -47,6 +47,26 @@ def reference_forces(
         return robot.constrained_inverse_dynamics(_projected(robot, q), v, a, **how).tau
     except UnderactuatedError as error:
         raise error._of(caller) from None
+
+
+def motion_forces(caller: str, robot: Any, q: Any, v: Any, a: Any, acting: Array, passive: bool) -> tuple[Any, Any]:
+    """Return the actuator forces (..., nv) along a motion, and the missing ones that joints without actuators need.
+
+    With constraints, the actuators are those at ``acting`` (m,) in the sense of `reference_forces`.  Missing forces are
+    those of a motion that satisfies the dynamics approximately, as one that was computed in time steps.
+    """
+    if not robot.constraints:
+        tau = robot.inverse_dynamics(q, v, a, passive=passive)
+        mask = np.zeros(robot.nv)
+        mask[acting] = 1.0
+        return tau * mask, tau * (1.0 - mask)
+    names = tuple(actuated_joints(caller, robot, acting))
+    at = _projected(robot, q)
+    try:
+        result = robot.constrained_inverse_dynamics(at, v, a, actuators=names, passive=passive)
+    except UnderactuatedError:
+        result = robot.compile(("constrained_inverse_dynamics", {"actuators": names, "passive": passive}))(at, v, a)
+    return result.tau, result.missing
 
 
 def assembled(caller: str, robot: Any, q: Array) -> Array:

@@ -17,19 +17,25 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.messages import untimed
 from linkwork._util.npz_archive import npz_path, open_archive, write_archive
 from linkwork._util.result import ReturnedValue
-from linkwork._util.validation import finite_array, optional, positive
+from linkwork._util.validation import finite_array, non_negative, optional, positive
 from linkwork.collision.fingerprints import check_same_dynamics, dynamics_fingerprint
 from linkwork.control.algorithms.pid_integrator import bounded
 from linkwork.control.linear_quadratic.arguments import (
     actuated_forces,
     actuated_indices,
+    check_missing_forces,
     cost_matrix,
     read_deviation,
     read_effort_limits,
     read_seconds,
     state_cost,
 )
-from linkwork.control.linear_quadratic.constrained_states import assembled, permitted_deviations, reference_forces
+from linkwork.control.linear_quadratic.constrained_states import (
+    assembled,
+    motion_forces,
+    permitted_deviations,
+    reference_forces,
+)
 from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized
 from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr, lqr
 from linkwork.expr.arrays.symbol_array import array, is_traced
@@ -264,7 +270,7 @@ class TVLQRController(ReturnedValue):
         fraction, table = position - k, self.K.reshape(len(self.K), -1)
         gains = (1.0 - fraction) * take(table, k) + fraction * take(table, k + 1.0)
         x = np.concatenate([self.robot.difference(reference.q, q), array(list(v)) - reference.v])
-        tau = self._reference_forces(reference)
+        tau = self._reference_forces(reference)[0]
         result: list[Any] = [0.0] * self.robot.nv
         for i, row in zip(self.acting, gains.reshape(m, -1), strict=True):
             result[i] = tau[i] - dot(list(row), list(x))
@@ -273,6 +279,15 @@ class TVLQRController(ReturnedValue):
     def feedforward(self, t: ArrayLike) -> np.ndarray:
         """Return the joint forces (..., nv) of the trajectory at times t (...) [s], without feedback and limits."""
         return self._forces(self._at(t)[1])
+
+    def missing_forces(self, t: ArrayLike) -> np.ndarray:
+        """Return the joint forces (..., nv) that the trajectory needs at times t (...) [s] without an actuator.
+
+        They are zero for a motion of the actuators.  A motion that was computed in time steps is one approximately: the
+        missing forces are then a disturbance, which the feedback rejects.
+        """
+        result: np.ndarray = self._reference_forces(self._at(t)[1])[1]
+        return result
 
     def gains(self, t: ArrayLike) -> np.ndarray:
         """Return the gains K (..., m, 2nv) at times t (...) [s]."""
@@ -289,13 +304,11 @@ class TVLQRController(ReturnedValue):
         time = np.asarray(real_array("TVLQRController: t: expected a time or an array of times [s]", t), dtype=float)
         return time, self.trajectory(time, outside="hold")
 
-    def _reference_forces(self, at: Any) -> Any:
-        return reference_forces("TVLQRController", self.robot, at.q, at.v, at.a, self.acting, self.passive)
+    def _reference_forces(self, at: Any) -> tuple[Any, Any]:
+        return motion_forces("TVLQRController", self.robot, at.q, at.v, at.a, self.acting, self.passive)
 
     def _forces(self, reference: Any) -> np.ndarray:
-        tau = self._reference_forces(reference)
-        result: np.ndarray = np.zeros_like(tau)
-        result[..., self.acting] = tau[..., self.acting]
+        result: np.ndarray = self._reference_forces(reference)[0]
         return result
 
     def _gains(self, time: np.ndarray) -> np.ndarray:
@@ -348,7 +361,7 @@ class TVLQRController(ReturnedValue):
             return cls._make(trajectory, times, K, X, acting, limits, passive=passive)
 
 
-@public
+@public(tolerance=non_negative)
 def lqr_about_trajectory(
     robot: Any,
     trajectory: Trajectory,
@@ -360,6 +373,7 @@ def lqr_about_trajectory(
     actuators: str | Iterable[str] | None = None,
     effort_limits: ArrayLike | Mapping[str, ArrayLike] | None = None,
     passive: bool = True,
+    tolerance: float = 0.1,
 ) -> TVLQRController:
     """Return the time-varying linear-quadratic regulator along a trajectory, with time steps of about ``dt`` [s].
 
@@ -368,8 +382,12 @@ def lqr_about_trajectory(
     ``effort_limits`` and ``passive`` are those of `lqr_about_state`; with ``passive`` the forces of the trajectory
     overcome dry friction too.
 
+    A motion of an underactuated robot that was computed in time steps, as by a `linkwork.TrajectoryProblem`, satisfies
+    the dynamics approximately.  The forces that joints without actuators lack (`TVLQRController.missing_forces`) are a
+    disturbance.  ``tolerance`` is their largest root mean square, relative to the forces of the motion in the joint.
+
     For a robot with constraints, whose trajectory satisfies them, the regulator is that of the deviations which
-    constraints permit.  Raises ValueError for a trajectory that needs forces of joints without actuators.
+    constraints permit.  Raises ValueError for a trajectory that needs larger forces of joints without actuators.
 
     >>> import linkwork as lw
     >>> arm = lw.load("arm6")
@@ -404,8 +422,8 @@ def lqr_about_trajectory(
     times, (q, v, a) = trajectory.sampled(dt=dt)
     q = assembled("lqr_about_trajectory", robot, q)
     limits = read_effort_limits("lqr_about_trajectory", robot, effort_limits)
-    tau = reference_forces("lqr_about_trajectory", robot, q, v, a, acting, passive)
-    tau = actuated_forces("lqr_about_trajectory", robot, tau, acting, "the trajectory")
+    tau, missing = motion_forces("lqr_about_trajectory", robot, q, v, a, acting, passive)
+    check_missing_forces("lqr_about_trajectory", robot, (q, v, a), missing, acting, passive, tolerance)
     A, B = linearized(robot, q, v, tau, dt=float(times[1] - times[0]), integrator=EXACT, passive=passive)
     B = np.ascontiguousarray(B[..., acting])
     T = permitted_deviations("lqr_about_trajectory", robot, q, v)

@@ -56,7 +56,8 @@ class ModelPredictiveController:
     - ``Q`` and ``R``: weights of deviations from the plan, of the state (q, v) and of the forces, for its feedback
       gains: a number, a diagonal or a matrix; for ``Q`` also a pair (position weight, velocity weight).
     - ``fallback_braking_time`` [s]: without a plan, the robot decelerates with −v / fallback_braking_time.
-    - ``actuators``: names of the joints that have motors (default: all but those of six degrees of freedom);
+    - ``actuators``: names of the joints that have motors (default: those of the problem, or all but those of six
+      degrees of freedom);
       ``effort_limits`` [N·m, N]: their largest forces, a number, (nv,) or a dict by joint (default: the robot's);
       ``passive``: with armature, springs, damping and friction of joints (default: True).  Commands and plans respect
       all three: effort limits are constraints of all steps.
@@ -100,6 +101,9 @@ class ModelPredictiveController:
         self.robot = robot = (solver if make is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
         self.acting = actuated_indices(caller, robot, actuators)
+        if actuators is None:
+            idle = [*getattr(problem, "_unactuated", ())]
+            self.acting = np.setdiff1d(self.acting, np.array(idle, dtype=int))
         self._effort = read_effort_limits(caller, robot, effort_limits)
         self._parameters = own_robot_parameters(caller, problem, parameters)
         named = tuple(self._parameters)

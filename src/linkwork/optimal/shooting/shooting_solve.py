@@ -136,7 +136,7 @@ def solve_by_shooting(
             )
     passive = read_switch("passive", passive)
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
-    motors = motor_indices(caller, robot, actuated)
+    motors = motor_indices(caller, robot, actuated, idle=problem._unactuated)
     low, high = motor_limits(caller, robot, motors, control_limits)
     if inverse:
         if controls is not None:
