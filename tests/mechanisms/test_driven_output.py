@@ -411,8 +411,9 @@ def test_pins_of_overconstrained_mechanisms_are_named_in_the_text_of_their_force
         robot = parallel_cranks(count)
         motion = robot.drive_mechanism({"A0": np.linspace(0.8, 1.2, 4), "E": np.zeros(4)})
         named[count] = motion.undetermined_pins
-        loads = motion.reactions()
-        assert loads.undetermined_pins == named[count]
+        loads, mobility = motion.reactions(), robot.mobility(motion.q[1])
+        assert loads.undetermined_pins == named[count] == mobility.undetermined_pins
+        assert ("depend on tolerances and stiffness: A0" in str(mobility)) == bool(named[count])
         assert ("depend on tolerances" in repr(loads)) == bool(named[count])
         # the sizes of the in-plane components that are arbitrary, by an independent kernel
         arbitrary = robot.joint_wrench_indeterminacy(motion.q[1])[:, 3:5].max(axis=1) > 1e-6

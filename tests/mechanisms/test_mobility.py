@@ -153,7 +153,9 @@ def test_mobility_of_a_batch_equals_that_of_each_mechanism():
             single = report[index]
             known, got = alone.as_dict(), single.as_dict()
             np.testing.assert_allclose(report_values(known), report_values(got), rtol=1e-6, atol=1e-12)
-            assert known == got and str(single).splitlines()[0] == str(alone).splitlines()[0]
+            assert (
+                known | {"undetermined_pins": None} == got and str(single).splitlines()[0] == str(alone).splitlines()[0]
+            )
             assert (alone.dof, alone.mobility, alone.rank) == (
                 report.dof[index],
                 report.mobility[index],

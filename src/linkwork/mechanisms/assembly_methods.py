@@ -329,14 +329,22 @@ class MobilityMethods(RobotBase):
 
         Raises ValueError for q of another shape or with non-finite values, and for a length that is not positive.
         """
-        from linkwork.mechanisms.assembly.state_inputs import varied
+        from linkwork.mechanisms.assembly.reactions import undetermined_pins
+        from linkwork.mechanisms.assembly.state_inputs import robot_with, varied
         from linkwork.mechanisms.mobility.configuration_sampling import Mechanism
         from linkwork.mechanisms.mobility.mobility_batch import mobility_of
 
         start, scales = self._one("mobility", "q", q), self._scales("mobility", length)
         robot, inputs = varied(self, "mobility", time, parameters)
         mechanism = Mechanism(robot, scales, inputs.flat(inputs.shape))
-        return mobility_of(mechanism, start, inputs.shape, seed, progress)
+        result = mobility_of(mechanism, start, inputs.shape, seed, progress)
+        if inputs.shape:
+            return result
+        pins: tuple[str, ...] = ()
+        if result.redundant and result.assembled:
+            own, at = robot_with(robot, inputs), float(inputs.options.get("time", 0.0))
+            pins = undetermined_pins(own, result.q, at)
+        return result._replaced(undetermined_pins=pins)
 
     def minimal_coordinates(
         self,

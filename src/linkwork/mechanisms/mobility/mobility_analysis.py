@@ -46,6 +46,7 @@ class Mobility(ReturnedValue):
     locked_here: tuple[str, ...]  # velocities that are zero only in this configuration
     untouched: tuple[str, ...]  # velocities that no constraint depends on
     samples: int  # number of other configurations analysed
+    undetermined_pins: tuple[str, ...] | None  # joints whose force depends on tolerances; None in a batch
 
     @property
     def nv(self) -> int:
@@ -121,6 +122,7 @@ class Mobility(ReturnedValue):
             "length": self.length,
             "redundant": list(self.redundant),
             "singular": list(self.singular),
+            "undetermined_pins": None if self.undetermined_pins is None else list(self.undetermined_pins),
             "inconsistent": dict(self.inconsistent),
             "independent": list(self.independent),
             "motions": [dict(motion) for motion in self.motions],
@@ -143,6 +145,9 @@ class Mobility(ReturnedValue):
         lines = [f"{self.name}: {degrees(self.dof)} of velocity{singular}", *self._counts()]
         if self.redundant:
             lines.append(f"  redundant (dependent everywhere): {first_of(self.redundant, MOST)}")
+        if self.undetermined_pins:
+            pins = first_of(self.undetermined_pins, MOST)
+            lines.append(f"  overconstrained: the forces in these joints depend on tolerances and stiffness: {pins}")
         if self.singular:
             lines.append(f"  singular (dependent only here): {first_of(self.singular, MOST)}")
             lines.append(f"  in generic configurations: {degrees(self.mobility)}")

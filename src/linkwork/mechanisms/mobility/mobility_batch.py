@@ -232,6 +232,7 @@ def _mobility_at(batch: Mobilities, k: int) -> Mobility:
         locked_here=tuple(names[i] for i in range(len(names)) if locked_here[i] and not locked[i]),
         untouched=tuple(names[i] for i in range(len(names)) if samples.constrained[k][i] <= LOCKED_RATE),
         samples=int(samples.samples[k]),
+        undetermined_pins=None,
     )
 
 
