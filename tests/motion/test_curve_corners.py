@@ -194,9 +194,11 @@ def test_timed_polylines_satisfy_limits_on_both_sides_of_corners(tmp_path):
 
 
 @pytest.mark.slow(every=9)
-def test_velocities_at_corners_are_preserved_by_operations_for_every_joint_type(tmp_path):
+@pytest.mark.parametrize("share", range(3))
+def test_velocities_at_corners_are_preserved_by_operations_for_every_joint_type(share, tmp_path):
     """Straight segments and squads, run backwards, joined, timed and stored."""
-    robot = lw.Robot(random_tree(np.random.default_rng(1), len(joints.ALL), types=joints.ALL))
+    types = joints.ALL[share::3]
+    robot = lw.Robot(random_tree(np.random.default_rng(1), len(types), types=types))
     rng = np.random.default_rng(0)
     q = [robot.random_configuration(seed=0)]
     for _ in range(3):

@@ -54,6 +54,7 @@ def test_check_joint_names_a_requirement_broken_by_a_small_error(
     assert_sharp(lambda make: lw.check_joint(make(), num_samples=3), kind, lines, noticed, allowed)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", BREAKS, ids=lambda kind: kind.__name__)
 def test_check_joint_names_the_broken_requirement_of_a_joint_type(kind: type[JointType]) -> None:
     report = lw.check_joint(_instance(kind), num_samples=3)
