@@ -157,7 +157,7 @@ FOREIGN_ROOTS = {
 """Root elements of files that a user may take for a robot's, in lower case, and what such a file is."""
 
 
-def format_named(name: str | Format, caller: str = "load") -> Format:
+def format_named(name: str | Format) -> Format:
     """Return the format with a name; a `Format` is returned unchanged.
 
     Raises UnknownNameError for an unknown name, and TypeError for anything that is neither.
@@ -165,11 +165,11 @@ def format_named(name: str | Format, caller: str = "load") -> Format:
     if isinstance(name, Format):
         return name
     if not isinstance(name, str):
-        raise TypeError(f"{caller}: format: expected the name of a format, got {name!r}")
+        raise TypeError(f"load: format: expected the name of a format, got {name!r}")
     for candidate in FORMATS:
         if candidate.name == name:
             return candidate
-    raise UnknownNameError("format", name, [candidate.name for candidate in FORMATS], where=f"{caller}: format")
+    raise UnknownNameError("format", name, [candidate.name for candidate in FORMATS], where="load: format")
 
 
 def find_format(path: str | os.PathLike[str]) -> Format:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linkwork._util.file_access import MESH, SCENE, Budget
+from linkwork._util.file_access import MESH, SCENE
 from linkwork._util.file_search import Folders
 from linkwork._util.messages import quoted, repeated
 from linkwork.errors import Findings, Issue, Location, ModelError
@@ -91,7 +91,6 @@ def read_scene(
     package_dirs: Folders | None = None,
     trusted: bool = True,
     strict: bool = False,
-    budget: Budget | None = None,
 ) -> SceneContent:
     """Return the content of a scene file: JSON, YAML, or MoveIt's text format (``.scene``).
 
@@ -99,15 +98,15 @@ def read_scene(
     cannot be read; ImportError for YAML without PyYAML and for meshes without trimesh.
     """
     require_path(path)
-    budget, findings, file = budget or SCENE, Findings(strict=strict), path_text(path)
+    findings, file = Findings(strict=strict), path_text(path)
     ending = os.path.splitext(file)[1].lower()
     if ending == ".scene":
-        entries = read_moveit_scene(path, findings, budget)
+        entries = read_moveit_scene(path, findings, SCENE)
         findings.raise_errors()
         result = _content([SceneEntry(*entry[:4], color=entry[4]) for entry in entries], findings)
     elif ending in (*YAML, ".json"):
         reader = _SceneReader(file, findings, package_dirs, trusted)
-        result = reader.read(read_document(path, findings, budget, trusted=trusted))
+        result = reader.read(read_document(path, findings, SCENE, trusted=trusted))
     else:
         read_start(path, 1)  # raises an error for a folder
         message = f"expected a scene file (.yaml, .yml, .json or .scene), got {quoted(os.path.basename(file))}"

@@ -66,9 +66,7 @@ _UNUSED_ROTOR = "<joint> in <rotor_params> for a joint that does not have one co
 _READ = (*_PAIRS, _DEFAULT, "group_state", "rotor_params")
 
 
-def read_srdf(
-    tree: Tree, document: str | bytes | os.PathLike[str], *, strict: bool = False, budget: Budget | None = None
-) -> Tree:
+def read_srdf(tree: Tree, document: str | bytes | os.PathLike[str], *, strict: bool = False) -> Tree:
     """Return the tree with the content of an SRDF, which is a text or the path of a file: see `parse_srdf`.
 
     A string with "<" or several lines, and an empty one, is a text.  Raises the system's errors for a path.
@@ -77,9 +75,9 @@ def read_srdf(
         isinstance(document, str) and document.strip() and "<" not in document and "\n" not in document.strip()
     ):
         path = os.path.expanduser(document)
-        data = read_regular(path, budget or Budget())
-        return parse_srdf(tree, data, source=path_text(path), strict=strict, budget=budget)
-    return parse_srdf(tree, document, strict=strict, budget=budget)
+        data = read_regular(path, Budget())
+        return parse_srdf(tree, data, source=path_text(path), strict=strict)
+    return parse_srdf(tree, document, strict=strict)
 
 
 def parse_srdf(

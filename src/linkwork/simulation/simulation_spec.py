@@ -30,7 +30,6 @@ __all__ = ["CONTROLLER_STATE", "SENSORS", "RecordedFunction", "SimulationSetup",
 Recorded = tuple[str, Callable[..., Any]]
 
 _TAKEN = ("t", "q", "v", "contact_forces", "events")
-_STATE = ("t", "q", "v", "tau")
 
 CONTROLLER_STATE, SENSORS = "controller", "sensors"  # keys of the state from step to step, if there are sensors
 

@@ -169,13 +169,11 @@ class SceneBuilder:
 
     # -- lines and markers
 
-    def add_frame_path(
-        self, robot: Any, q: np.ndarray, frame: str, *, color: Color = PATH_COLORS[0], layer: str = "paths"
-    ) -> None:
+    def add_frame_path(self, robot: Any, q: np.ndarray, frame: str, *, color: Color = PATH_COLORS[0]) -> None:
         """Add the path of a frame's origin through configurations q (k, nq)."""
         if len(q) > 1:
             points = np.asarray(robot.pose(np.asarray(q, dtype=float), frame))[:, :3, 3]
-            self.lines.append(Lines(frame, points, color, width=3.0, layer=layer))
+            self.lines.append(Lines(frame, points, color, width=3.0, layer="paths"))
 
     def add_frame(self, name: str, poses: np.ndarray, *, layer: str = "targets", length: float | None = None) -> None:
         """Add the axes of a frame at a pose (4, 4), or at (T, 4, 4), with its name."""

@@ -56,10 +56,10 @@ def parse_robot(text: str | bytes, *, source: str | None = None, strict: bool = 
 
 
 @partial(without_collections, drops_cycles=True)  # values of the document know what contains them
-def read_data(data: Any, *, budget: Budget = BUDGET) -> Tree:
+def read_data(data: Any) -> Tree:
     """Return the tree of the robot in the data of a file, as from `json.loads`.  Raises ModelError."""
     findings = Findings()
-    return _read(values_of(data, None, findings, budget), None, findings)
+    return _read(values_of(data, None, findings, BUDGET), None, findings)
 
 
 def _read(root: Value, source: str | None, findings: Findings) -> Tree:

@@ -105,12 +105,12 @@ class SdfReader(Reader):
         shown = f"<{element.tag}>: {quoted(element.text.strip())} is beyond {largest:.0e}"
         self.error(element, "MAGNITUDE", f"{shown}: products of such values overflow")
 
-    def value_at_least_zero(self, parent: Element | None, tag: str, default: float = 0.0) -> float:
-        """Return the number in a child's text, or the default; a number below zero is the error NEGATIVE."""
-        number = self.value(parent, tag, default)
+    def value_at_least_zero(self, parent: Element | None, tag: str) -> float:
+        """Return the number in a child's text, or 0.0; a number below zero is the error NEGATIVE."""
+        number = self.value(parent, tag, 0.0)
         if number < 0.0 and parent is not None:
             self.error(parent.first(tag) or parent, "NEGATIVE", f"<{tag}> must not be negative, got {number!r}")
-            return default
+            return 0.0
         return number
 
     def values(

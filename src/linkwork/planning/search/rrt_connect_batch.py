@@ -50,15 +50,13 @@ def rrt_connect(
     *,
     seed: int,
     continues: Callable[[int], bool],
-    options: SearchOptions | None = None,
 ) -> tuple[np.ndarray | None, tuple[PlanningTree, PlanningTree]]:
     """Return a path (k, nq) from one of the starts to one of the goals (or None), and both trees.
 
     ``continues`` is called before each round with the number of nodes, and ends the search by False.
     """
-    options = SearchOptions() if options is None else options
     trees = PlanningTree(starts), PlanningTree(goals)
-    search = _Search(space, trees, options, seed)
+    search = _Search(space, trees, seed)
     path = None
     with suppress(OutOfTimeError):
         path = search.connect(0, np.arange(len(starts)))
@@ -71,9 +69,8 @@ def rrt_connect(
 
 
 class _Search:
-    def __init__(
-        self, space: PlanningSpace, trees: tuple[PlanningTree, PlanningTree], options: SearchOptions, seed: int
-    ) -> None:
+    def __init__(self, space: PlanningSpace, trees: tuple[PlanningTree, PlanningTree], seed: int) -> None:
+        options = SearchOptions()
         options = options._replace(**{name: space.unit * getattr(options, name) for name in _LENGTHS})
         self.space, self.trees, self.options = space, trees, options
         self.samples, self.rng = space.samples(seed), np.random.default_rng([seed, 2])

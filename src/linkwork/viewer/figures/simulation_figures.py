@@ -106,7 +106,7 @@ def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -
 
 def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
     """Return matplotlib's animation of a simulation, at ``speed`` times real time, with ``rate`` frames a second."""
-    count = frames_of("animation", result.t[-1] - result.t[0], speed, rate)
+    count = frames_of(result.t[-1] - result.t[0], speed, rate)
     frames = _records(result, environment, count)
     return animation(result.robot_of(environment), result.t[frames], result.q[environment][frames], rate, axes)
 
@@ -126,9 +126,9 @@ _SCALING_FRAMES = 8  # configurations that set the scale
 _PATH_COLOR = "0.4"
 
 
-def frames_of(caller: str, duration: float, speed: Any, rate: Any) -> int:
+def frames_of(duration: float, speed: Any, rate: Any) -> int:
     """Return the number of frames of a motion of ``duration`` [s].  Raises ValueError for speeds and rates <= 0."""
-    pace, per_second = positive(caller, "speed", speed), positive(caller, "rate", rate, unit="1/s")
+    pace, per_second = positive("animation", "speed", speed), positive("animation", "rate", rate, unit="1/s")
     return max(int(np.ceil(duration / pace * per_second)), 1) + 1
 
 
@@ -136,7 +136,7 @@ def trajectory_animation(trajectory: Any, speed: float, rate: float, frames: Any
     """Return matplotlib's animation of a trajectory: see `linkwork.motion.Trajectory.animation`."""
     if trajectory.robot is None:
         raise ValueError("animation: expected a trajectory of a robot; plain coordinates have no shapes")
-    count = frames_of("animation", trajectory.duration, speed, rate)
+    count = frames_of(trajectory.duration, speed, rate)
     times = np.linspace(trajectory.start_time, trajectory.end_time, count)
     return animation(trajectory.robot, times, np.asarray(trajectory(times).q), rate, axes, frames)
 

@@ -45,7 +45,7 @@ def plan_document(
     show_tree, smooth = boolean("show", "tree", tree), boolean("show", "smooth", smooth)
     if result.success:
         trajectory = result.trajectory(smooth=smooth)
-        times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
+        times = frame_times(trajectory.start_time, trajectory.end_time, rate)
         q = np.asarray(trajectory(times).q)
     else:
         starts, goals = plan_ends(result)

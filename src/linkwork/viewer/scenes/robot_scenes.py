@@ -196,12 +196,12 @@ _MAX_FRAMES = 5000
 _MAX_GHOSTS = 200
 
 
-def frame_times(caller: str, start: float, end: float, rate: Any) -> np.ndarray:
+def frame_times(start: float, end: float, rate: Any) -> np.ndarray:
     """Return increasing times from start to end [s], ``rate`` a second, at least 2 and at most 5000.
 
     There is one for a motion without duration.
     """
-    rate = positive(caller, "rate", rate, unit="1/s")
+    rate = positive("show", "rate", rate, unit="1/s")
     if not end > start:
         return np.array([start])
     count = int(min(np.ceil((end - start) * rate), _MAX_FRAMES - 1))

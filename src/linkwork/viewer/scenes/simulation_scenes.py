@@ -76,7 +76,7 @@ def _rows(result: Any, environment: tuple[int, ...] | None, rate: float) -> np.n
     """Return the indices of the records to show, up to where a single environment stopped."""
     stopped = np.nan if environment is None else float(result.stopped_at[environment])
     end = result.t[-1] if np.isnan(stopped) else min(stopped, result.t[-1])
-    times = frame_times("show", float(result.t[0]), float(end), rate)
+    times = frame_times(float(result.t[0]), float(end), rate)
     return np.unique(np.clip(np.searchsorted(result.t, times - 1e-9 * max(end, 1.0)), 0, len(result.t) - 1))
 
 

@@ -44,7 +44,7 @@ def trajectory_document(
         raise ValueError("show: expected a trajectory of a robot; plain coordinates have no shapes")
     if trajectory._traced:
         raise TypeError("show: q: expected numbers, got symbols; show the trajectory outside compiled functions")
-    times = frame_times("show", trajectory.start_time, trajectory.end_time, rate)
+    times = frame_times(trajectory.start_time, trajectory.end_time, rate)
     states = trajectory(times)
     q, v = np.asarray(states.q), np.asarray(states.v) if trajectory.is_timed else None
     robot, shown = bare_robot(trajectory), scene_without(scene, carried_names(trajectory))
