@@ -46,6 +46,8 @@ class TestUsage:
             ("fk arm6", "unknown command 'fk'; the command is pose"),
             ("sim arm6", "the command is simulate"),
             ("to-mjcf arm6", "the command is convert"),
+            ("mass arm6", "the command is info"),
+            ("simulate double_pendulum --output -", "got -; --json prints to standard output"),
             ("psoe arm6", "did you mean 'pose'?"),
             ("convert arm6 --to mjcf", "the suffix of the output selects its format"),
             ("simulate arm6 --time 5", "its name is --duration"),

@@ -1,5 +1,7 @@
 """Recorded logs: columns in any order, units, rates, delimiters, reports of other columns, and bad tables."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,17 @@ def test_logs_without_a_robot_are_refused(tmp_path):
         Trajectory.load(path)
     with pytest.raises(ValueError, match="pass robot="):
         Trajectory.load(path, rate=10.0)
+
+
+def test_records_of_a_simulations_table_are_left_out_without_a_warning(tmp_path):
+    robot = lw.load("double_pendulum")
+    run = robot.simulate([0.3, 0.2], duration=0.05, record=["kinetic_energy", "tau"])
+    run.to_csv(tmp_path / "run.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = Trajectory.load(tmp_path / "run.csv", robot=robot)
+    assert np.abs(loaded(run.t).q - run.q).max() < 1e-12
+    text = (tmp_path / "run.csv").read_text().replace("v:elbow", "v:elbw")
+    (tmp_path / "run.csv").write_text(text)
+    with pytest.warns(ModelWarning, match="not read: 'v:elbw'"):
+        Trajectory.load(tmp_path / "run.csv", robot=robot)

@@ -9,6 +9,7 @@ import linkwork as lw
 from linkwork.compiler import kernel_code
 from linkwork.expr import exp, sin
 from linkwork.optimal import problem_arrays
+from linkwork.optimal.search_report import result_table
 
 STEPS = 8
 
@@ -295,6 +296,24 @@ def test_conflict_reports_of_trajectory_problems_name_motor_limits():
         assert np.all(result.status == "infeasible") and conflicts == ("there", "control_limits of 'x'")
         said = result.explain() if start.ndim == 1 else result.explain(1)
         assert "'there' (by 0.9" in said and "control_limits of 'x'" in said
+
+
+def test_printed_table_has_the_whole_names_of_features_in_aligned_columns():
+    names = ("hind_left_foot: no force in the air", "torque")
+    terms = [SimpleNamespace(name=name, kind=kind) for name, kind in zip(names, ("equality", "cost"), strict=True)]
+    result = SimpleNamespace(
+        cost=0.5,
+        explain=lambda: "solved",
+        problem=SimpleNamespace(terms=terms),
+        residuals={name: np.array([0.25]) for name in names},
+        violations={names[0]: 0.25},
+        multipliers={names[0]: np.array([-3.0])},
+        _prepared=SimpleNamespace(program=SimpleNamespace(units=[1.0]), cost_unit=2.0),
+    )
+    head, *rows = result_table(result).splitlines()[1:4]
+    assert [row.rstrip()[: len(name)] for row, name in zip(rows, names, strict=True)] == [*names]
+    assert {row.index(kind) for row, kind in zip(rows, ("equality", "cost"), strict=True)} == {head.index("kind")}
+    assert len(rows[0]) == len(head) and rows[0].endswith(" 3")
 
 
 def test_empty_batches_of_trajectory_problems_have_empty_results(reaching):

@@ -61,7 +61,8 @@ def check_files(arguments: argparse.Namespace, endings: Sequence[str]) -> None:
     ending = "" if output is None else Path(output).suffix.lower()
     if output is not None and ending not in endings:
         expected = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        raise CommandError(USAGE, f"--output: expected a file that ends in {expected}, got {escaped(output)}")
+        remedy = "; --json prints to standard output" if output in ("-", "/dev/stdout") else ""
+        raise CommandError(USAGE, f"--output: expected a file that ends in {expected}, got {escaped(output)}{remedy}")
     check_tools("--output", ending)
     for option, file in (("--output", output), ("--plot", plot)):
         if file is None:

@@ -289,13 +289,19 @@ def _compare_parts(to: Comparer, left: Tree, right: Tree, names: Names) -> None:
         for part in parts:
             partner = known.get(names.right(part.name))
             if partner is None:
-                to.only(group, quantity, part.name, left=True)
+                if not _is_added(quantity, part.name):
+                    to.only(group, quantity, part.name, left=True)
             else:
                 matched.add(partner.name)
                 _compare_values(to, group, quantity, part.name, part, partner, names)
         for name in known:
-            if name not in matched:
+            if name not in matched and not _is_added(quantity, name):
                 to.only(group, quantity, name, left=False)
+
+
+def _is_added(quantity: str, name: str) -> bool:
+    """Return True for the configuration that the reader of MJCF adds to each robot."""
+    return quantity == "named configuration" and name == "qpos0"
 
 
 def _compare_values(

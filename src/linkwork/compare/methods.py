@@ -34,10 +34,10 @@ class ComparisonMethods(RobotBase):
         """Compare the robot with another one by the names of links, joints and further parts.
 
         Compared are masses, centres of mass and inertias; joints with their axes, limits and drives; constraints,
-        actuators, named configurations and shapes; poses of all links and frames at zero and at ``samples`` random
-        configurations from ``seed``, and there the mass matrix and the gravity force. Joints match by name, in any
-        order, or else by the link that they carry. An opposite axis is reported, and the rest compared with the
-        opposite sign.
+        actuators, named configurations (without a "qpos0" of MJCF that one robot alone has) and shapes; poses of all
+        links and frames at zero and at ``samples`` random configurations from ``seed``, and there the mass matrix and
+        the gravity force. Joints match by name, in any order, or else by the link that they carry. An opposite axis is
+        reported, and the rest compared with the opposite sign.
 
         ``names`` are names that differ: ``{"name here": "name in other"}``.  ``by="bodies"`` compares the inertias of
         whole bodies, links that fixed joints weld together, and does not report links that only one robot has.

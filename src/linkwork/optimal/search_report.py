@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork._util.messages import label
 from linkwork._util.status import WORDS, status_of
 from linkwork.errors import Status
 from linkwork.optimal.algorithms.path_augmented_lagrangian import SOLVED, VIOLATED
@@ -200,13 +201,15 @@ def result_table(result: Any) -> str:
     """Return a table of a result's features with largest value, violation and multiplier; of a batch its message."""
     if np.ndim(result.cost) != 0:
         return str(result.message)
-    lines = [result.explain(), f"{'feature':<24} {'kind':<13} {'largest':>10} {'violated':>10} {'multiplier':>10}"]
     term_of = {term.name: term for term in result.problem.terms}
+    width = max(map(len, ("feature", *map(label, result.residuals))))
+    head = f"{'feature':<{width}} {'kind':<13} {'largest':>10} {'violated':>10} {'multiplier':>10}"
+    lines = [result.explain(), head]
     for name, values in result.residuals.items():
         term = term_of[name]
         is_margin = term.kind == "inequality" and term.lower is None and values.size
         largest = values.max() if is_margin else np.abs(values).max(initial=0.0)
-        line = f"{name[:24]:<24} {term.kind:<13} {largest:>10.3g}"
+        line = f"{label(name):<{width}} {term.kind:<13} {largest:>10.3g}"
         if name in result.violations:
             line += f" {result.violations[name]:>10.2e} {np.abs(result.multipliers[name]).max(initial=0.0):>10.3g}"
         lines.append(line)

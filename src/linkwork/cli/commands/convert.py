@@ -18,7 +18,6 @@ from linkwork.cli.output import Terminal, columns_of, escaped, issue_data, label
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import find_format
 from linkwork.formats.description import describe
-from linkwork.formats.mjcf.keyframes import INITIAL
 from linkwork.joints import Helical, UnboundedRevolute
 
 __all__ = ["WRITERS", "add_arguments", "run"]
@@ -87,10 +86,7 @@ def _read_again(robot: Robot, arguments: argparse.Namespace) -> Robot:
                 options[name] = value
     if written.name == "urdf" and describe(tree).base is not None:
         options["floating_base"] = True
-    result = read_robot(arguments.output, **options)
-    known, read = ({state.name for state in each.named_configurations} for each in (robot, result))
-    is_added = written.name == "mjcf" and INITIAL in read - known
-    return result.without_named_configurations(INITIAL) if is_added else result
+    return read_robot(arguments.output, **options)
 
 
 def _method_for(output: str) -> str:

@@ -57,7 +57,8 @@ def read_log(
 
     A column is named by its coordinate, alone or with a word for q, v or a, and may state its unit in brackets.
     ``degrees`` applies to angles without a unit, and ``rate`` [1/s] is for a table without a column of time.  A
-    warning names the columns that are not read.  Raises ValueError for missing columns, and values that are not finite.
+    warning names the columns that are not read, but not records of `Simulation.to_csv`.  Raises ValueError for missing
+    columns, and values that are not finite.
     """
     caller = f"load: {where}"
     boolean("load", "degrees", degrees)
@@ -100,6 +101,8 @@ def read_log(
             k = int(bad[0])
             message = f"expected times that increase, got {t[k + 1]:.17g} after {t[k]:.17g}"
             raise ValueError(f"{caller}: line {k + 3}: {message}")
+    if {f"q:{name}" for name in robot.q_names} <= {*head}:  # a table of `Simulation.to_csv`, also with its records
+        unread = [name for name in unread if name.startswith(("q:", "v:", "a:"))]
     if unread:
         warnings.warn(f"{caller}: columns that are not read: {listed(unread)}", ModelWarning, stacklevel=levels_up())
     q = arrays["q"]
