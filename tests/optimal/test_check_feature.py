@@ -128,6 +128,7 @@ class Changes(Feature):
         return w.configuration()[:1]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "line", "noticed", "allowed"),
     [

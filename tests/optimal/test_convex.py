@@ -107,6 +107,7 @@ def test_feasible_initial_path_prevents_the_report_of_a_conflict():
     assert "violated: 'torque limits'" in result.explain()
 
 
+@pytest.mark.slow(every=3)
 def test_minimum_time_of_a_slide_equals_that_of_full_force():
     """Motion from rest to rest, half of the distance at either limit of the motor: T = 2 √(d m / F)."""
     for steps, mass, effort, far in ((20, 2.0, 3.0, 1.0), (30, 1.0, 10.0, 5.0), (40, 1.0, 10.0, 5.0)):

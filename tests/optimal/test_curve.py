@@ -30,6 +30,7 @@ def _phased(robot: lw.Robot, durations: tuple[float, ...], count: int) -> lw.Tra
     )
 
 
+@pytest.mark.slow(every=3)
 def test_trajectory_of_a_free_fall_is_exact() -> None:
     """The acceleration is constant, for any initial velocity, steps and solver."""
     robot = lw.Robot.build(
@@ -196,6 +197,7 @@ def test_mpc_command_predicts_the_state_after_a_period() -> None:
     assert (np.array(errors[0]) > 6.0 * np.array(errors[1])).all(), errors
 
 
+@pytest.mark.slow(every=3)
 def test_optimal_path_without_a_prescribed_start_has_its_full_duration() -> None:
     """Its first two configurations are control points of the beginning: times, velocities and accelerations agree."""
     robot = lw.Robot.build(
@@ -235,6 +237,7 @@ def test_optimal_path_without_a_prescribed_start_has_its_full_duration() -> None
     assert line.success and np.allclose(line.trajectory()(0.25).q, 0.2, atol=1e-8) and line.times.tolist() == [0.0, 0.5]
 
 
+@pytest.mark.slow(every=3)
 def test_motions_that_need_forces_on_unactuated_joints_are_reported() -> None:
     """Joint motors cannot lift a floating base; a problem without this constraint warns."""
     robot = lw.load("double_pendulum", floating_base=True)

@@ -144,6 +144,7 @@ def windows(robot, rng, contacts=(), variables=None):
     return PathWindow(robot.tree, lists, [TAU] * 4, 0.7, step_variables, contacts=contacts), path
 
 
+@pytest.mark.slow(every=3)
 def test_torques_and_energies_in_features_equal_those_of_the_robot():
     """Torque, energy and momentum, with velocities by `Robot.difference`."""
     rng = np.random.default_rng(3)
@@ -224,6 +225,7 @@ def test_task_rates_in_windows_equal_frame_velocities_accelerations_and_jerks():
             assert check.success, str(check)
 
 
+@pytest.mark.slow(every=3)
 def test_difference_features_equal_differences_of_feature_values():
     """Differences of configurations are velocities, accelerations and jerks."""
     robot, rng = lw.load("arm7"), np.random.default_rng(3)

@@ -119,6 +119,7 @@ def _planar():
     return robot.with_frame("tip", "lower", along).with_collisions("lower", lw.shapes.Sphere(0.05))
 
 
+@pytest.mark.slow(every=3)
 def test_edges_of_constrained_plans_converge_or_are_refused():
     robot = _planar()
     line = _space(robot, NOWHERE, [lw.constraints.PointOnPlane("tip", "world.y", offset=1.0, name="line")], bound=1e-4)

@@ -70,6 +70,7 @@ def test_coupled_joints_and_loops_beside_the_goal_frame_keep_their_positions_in_
     np.testing.assert_allclose(plan.path[-1, 4], end[4], atol=1e-5)
 
 
+@pytest.mark.slow(every=3)
 def test_joint_that_obstructs_a_goal_pose_moves_in_a_plan() -> None:
     slide = {"parent": "rail", "lower": -1.0, "upper": 1.0}
     carts = lw.Robot.build(
@@ -87,6 +88,7 @@ def test_joint_that_obstructs_a_goal_pose_moves_in_a_plan() -> None:
     assert locked.status == "goal_not_found" and "'one'" in locked.message
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("constrained", [False, True])
 def test_joints_with_equal_start_and_goal_positions_do_not_move_along_a_plan(arm: lw.Robot, constrained: bool) -> None:
     q, end = np.append(Q[:3], [0.05, 0.05]), np.append(END[:3], [0.05, 0.05 - 1e-9])
@@ -104,6 +106,7 @@ def test_joints_with_equal_start_and_goal_positions_do_not_move_along_a_plan(arm
             assert arm.is_motion_free(plan.path[:-1], plan.path[1:], gate).success.all()
 
 
+@pytest.mark.slow(every=3)
 def test_blocking_joint_moves_along_a_plan_though_its_start_and_goal_are_equal() -> None:
     slide = {"parent": "rail", "lower": -1.0, "upper": 1.0}
     box = lw.shapes.Box((0.1, 0.1, 0.1))

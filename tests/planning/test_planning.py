@@ -368,6 +368,7 @@ def test_blended_corners_of_planned_paths_stay_within_the_proved_clearance(arm: 
         joint_reaches(ball.tree, ball.lower, ball.upper)
 
 
+@pytest.mark.slow(every=5)
 def test_failed_plans_state_the_reason(arm: lw.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = np.array([0.0, 1.4, 0.3])
     apart = {"pan": (-0.7, 0.7), "shoulder": (1.3, 1.5), "elbow": (0.0, 0.6)}

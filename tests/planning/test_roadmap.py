@@ -62,6 +62,7 @@ def test_roadmap_paths_are_collision_free_and_short_with_lazy_and_full_checks():
     assert costs[1] < 1.1 * SHORTEST
 
 
+@pytest.mark.slow(every=3)
 def test_roadmap_searches_in_one_kernel_end_exactly_at_a_goal():
     """Paths around the wall are free, nearly the shortest, and begin and end at configurations of the arguments."""
     goals = np.array([[1.9, 0.3], GOAL, [1.9, 0.5]])

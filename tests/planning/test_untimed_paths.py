@@ -40,6 +40,7 @@ def test_trajectories_of_plans_have_path_length_as_parameter_until_they_are_time
     assert fastest.trajectory.satisfies_limits() and fastest.duration > 5.0
 
 
+@pytest.mark.slow(every=5)
 def test_limits_over_time_raise_an_error_for_untimed_paths(plan: lw.planning.PlanResult) -> None:
     path = plan.trajectory()
     assert set(path.limit_margins()) == {"lower", "upper"} and path.satisfies_limits()

@@ -53,6 +53,7 @@ def assert_same(text: str, **options: object) -> None:
     assert bits(built.tree) == bits(read.tree)
 
 
+@pytest.mark.slow(every=3)
 def test_bundled_robots_built_in_code_equal_their_files_bit_for_bit() -> None:
     for name in lw.robots.names():
         text = lw.robots.path(name).read_text(encoding="utf-8")

@@ -92,6 +92,7 @@ def test_motion_of_a_child_follows_from_its_parent_and_the_relative_motion(at) -
         near(A, np.concatenate([dw + dW + np.cross(w, W), linear]), 1e-12)
 
 
+@pytest.mark.slow(every=3)
 def test_propagate_motion_from_joint_to_joint_gives_the_motion_of_every_link(at) -> None:
     """The same by `propagate_motion`, from joint to joint."""
 

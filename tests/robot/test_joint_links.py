@@ -172,6 +172,7 @@ def test_link_transform_of_a_joint_is_inverted_for_swapped_links(joint) -> None:
         near(joint.link_transform(q, **ends) @ X, np.broadcast_to(np.eye(4), X.shape))
 
 
+@pytest.mark.costly
 @derivatives
 def test_derivative_of_a_joints_transform_equals_finite_differences(joint, ends) -> None:
     """Derivatives by each position coordinate, where q is free, and along q̇ always."""
@@ -209,6 +210,7 @@ def test_link_pose_propagates_positions_over_a_joint(joint, ends) -> None:
     near(joint.link_pose(q, X, **ends), X @ joint.link_transform(q, **ends))
 
 
+@pytest.mark.costly
 @few
 def test_link_velocity_propagates_velocities_over_a_joint(joint, ends) -> None:
     """V_B is X_AB's rate when X_AP moves with V_P and the joint with v."""
@@ -231,6 +233,7 @@ def test_link_acceleration_propagates_accelerations_over_a_joint(joint, ends) ->
     near(result, (ahead - behind) / (2.0 * h), 1e-7)
 
 
+@pytest.mark.costly
 @few
 def test_link_velocity_acceleration_equals_link_velocity_and_link_acceleration(joint, ends) -> None:
     q, v, a, _, V, A = link_motion(joint, ends)

@@ -142,6 +142,7 @@ def test_parents_precede_their_children_in_the_test_chain(c) -> None:
     assert all(p < i for i, p, _ in c.tree.outward())
 
 
+@pytest.mark.slow(every=3)
 def test_forward_kinematics_satisfies_the_recursion_of_link_orientations(c) -> None:
     for i, number, (C_p, *_), _, (q, _, _) in c.rows():
         near(c.C[i], C_p @ relative(c, i, number, q))

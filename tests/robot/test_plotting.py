@@ -49,6 +49,7 @@ def test_robots_are_plotted_with_shapes_frames_scenes_and_several_configurations
         arm.plot(np.zeros(3))
 
 
+@pytest.mark.slow(every=3)
 def test_robots_that_move_in_a_plane_are_plotted_in_that_plane():
     fourbar = lw.load("fourbar")
     flat = fourbar.plot()
@@ -180,6 +181,7 @@ def test_names_of_ticks_in_plots_in_space_do_not_overlap(name):
         assert boxes or not len(axis.get_ticklocs())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("length", [3, 16, 28, 45, 60])
 def test_legends_with_long_names_fit_their_figure(length):
     axes = new_axes(2, (8.0, 4.0))

@@ -122,6 +122,7 @@ def test_passive_torque_accepts_velocities_by_joint_name():
 # -- rates
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["arm7", "humanoid", "talos"])
 def test_configuration_rates_of_example_robots_and_velocities_invert_each_other(name):
     """q̇ is the derivative of moving along v, and v comes back from it."""

@@ -68,6 +68,7 @@ def test_links_and_joints_of_a_robot_equal_those_of_the_file(name):
     assert sum(link.mass for link in robot.links) == pytest.approx(robot.mass, rel=1e-12)
 
 
+@pytest.mark.costly
 @some_robots
 def test_links_have_constant_poses_relative_to_their_bodies(name):
     robot = ROBOTS[name].robot()

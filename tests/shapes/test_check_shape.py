@@ -162,6 +162,7 @@ def test_shape_class_of_a_user_fulfils_the_shape_contract() -> None:
     check_shape(Lens()).raise_if_failed()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "line", "noticed", "allowed"),
     [

@@ -19,6 +19,7 @@ def warnings_of(robot, q, parameters, **options):
     return [str(warning.message) for warning in caught]
 
 
+@pytest.mark.slow(every=3)
 def test_simulation_warnings_of_stiff_springs_name_the_environment():
     """Springs of a tree and of a joint that closes a loop are too stiff in the second environment only."""
     pendulum, bar = lw.load("double_pendulum"), lw.load("fourbar")
@@ -57,6 +58,7 @@ def test_parameters_of_wrong_shape_in_a_saved_simulation_are_refused_by_name(tmp
             Simulation.load(tmp_path / "wrong.npz", robot=pendulum)
 
 
+@pytest.mark.slow(every=5)
 def test_stiffness_of_all_joints_in_one_parameter_equals_an_edited_robot():
     """The robot itself has no springs, and some of its joints have several degrees of freedom."""
     robot = lw.load("differential_drive")

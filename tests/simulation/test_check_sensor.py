@@ -128,6 +128,7 @@ def test_sensor_class_of_a_user_fulfils_the_sensor_contract() -> None:
     assert str(report).startswith("sensor Height keeps the contract\nok    value")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "line", "noticed", "allowed"),
     [

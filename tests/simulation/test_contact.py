@@ -390,6 +390,7 @@ def test_invalid_contacts_of_simulations_are_refused():
             wrong()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("axis", [(0.0, 1.0, 0.0), (0.36, 0.48, 0.8)])
 def test_contact_of_an_immovable_point_does_not_change_the_motion(axis):
     """A point on a fixed hinge's axis, below the ground; its Jacobian is zero but for rounding."""

@@ -224,6 +224,7 @@ def test_forces_of_compliant_contacts_stay_in_their_friction_cone():
     assert np.abs(resting.records["contact_forces"][-1, 0] - [-mu * G, 0, G]).max() < 1e-2
 
 
+@pytest.mark.slow(every=3)
 def test_compliant_contacts_of_initially_separated_bodies_are_simulated_and_differentiated():
     """Separated bodies have zero slope: every method continues, and so do derivatives through a landing."""
     ball = lw.Robot.build("ball", lw.Link("ball", mass=1.0, com=(0, 0, 0)),

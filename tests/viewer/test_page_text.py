@@ -22,6 +22,7 @@ from linkwork.viewer.html.page import page_text, write_page
 from linkwork.viewer.joint_sliders import Slider
 
 
+@pytest.mark.slow(every=3)
 def test_html_pages_of_long_motions_are_small_files(tmp_path):
     robot = lw.load("humanoid")
     path = write_page(robot_document(robot, wave(robot, 1000)), tmp_path / "motion.html")

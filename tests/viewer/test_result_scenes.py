@@ -121,6 +121,7 @@ def test_scene_of_a_plan_shows_path_tree_and_ghosts():
     assert path.points == pytest.approx(ARM.pose(moving.q[:, 0], ARM.frames[-1])[:, :3, 3])
 
 
+@pytest.mark.slow(every=5)
 def test_scene_of_a_failed_plan_shows_start_goal_and_the_colliding_pair():
     start = ARM.neutral()
     goal = start + 0.4
@@ -240,6 +241,7 @@ def test_scene_of_a_driven_mechanism_shows_the_motion():
     assert curve.points == pytest.approx(fourbar.pose(driven.q, "coupler")[:, :3, 3], abs=1e-6)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("speed", "times"), [(6.0, None), (-6.0, None), (None, [0.0, 0.1, 0.4, 0.5])])
 def test_pages_of_driven_mechanisms_have_the_times_of_their_trajectories(speed, times):
     fourbar = lw.load("fourbar")

@@ -143,6 +143,7 @@ def test_rods_of_plots_join_their_points_in_any_pose():
                 assert hits == 1, (robot.name, length)
 
 
+@pytest.mark.slow(every=3)
 def test_rods_in_gltf_files_join_their_points_at_all_times(tmp_path):
     for robot in mechanisms():
         q = motion(robot)

@@ -195,6 +195,7 @@ def stl(triangles):
     return bytes(80) + struct.pack("<I", len(triangles)) + data.tobytes()
 
 
+@pytest.mark.slow(every=3)
 def test_large_meshes_are_simplified_and_broken_mesh_files_replaced_in_pictures(tmp_path):
     search, surfaces = FileSearch((str(tmp_path),)), SurfaceSet()
     side = 200

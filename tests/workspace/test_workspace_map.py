@@ -46,6 +46,7 @@ def arm():
     return lw.load("arm7")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("part", ["position", "angular", "all"])
 def test_workspace_map_values_are_those_of_the_robots_functions(arm, part):
     scene = lw.Scene().with_box("wall", (0.2, 2.0, 2.0), (0.6, 0.0, 0.5))

@@ -162,6 +162,7 @@ def test_live_page_shows_and_records_forces(opened):
     np.testing.assert_array_equal(forces.vectors[forces.visible][:, 2], 10.0)
 
 
+@pytest.mark.slow(every=3)
 def test_live_view_of_a_simulator_shows_its_state_and_contact_forces(opened):
     """A page shows the configuration, the time and the contact forces of a simulator, at the position of each robot."""
     ball = lw.Robot.build("ball", lw.Link("body", lw.shapes.Sphere(0.1), mass=1.0), floating_base=True)
