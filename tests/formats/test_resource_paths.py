@@ -167,3 +167,21 @@ def test_missing_mesh_files_are_reported_and_the_robot_loads(tmp_path: Path) -> 
         path.read_text().replace(shapes, '<visual><geometry><mesh filename="here.stl"/></geometry></visual>')
     )
     assert not lw.load(path).report.warnings
+
+
+def test_files_of_a_robot_whose_path_has_a_symbolic_link_are_searched_where_it_leads(tmp_path):
+    package = tmp_path / "share" / "arm_description"
+    for folder in ("urdf", "meshes"):
+        (package / folder).mkdir(parents=True)
+    (package / "package.xml").write_text("<package/>")
+    (package / "urdf" / "arm.urdf").write_text("")
+    mesh = package / "meshes" / "hand.stl"
+    mesh.write_text("")
+    link = tmp_path / "models"
+    link.symlink_to(package / "urdf", target_is_directory=True)
+    found = resource_paths(link / "arm.urdf", environment={}).find("package://arm_description/meshes/hand.stl")
+    assert os.path.samefile(found, mesh)
+    with pytest.raises(FileSearchError, match="arm_description"):
+        resource_paths(link / "arm.urdf", environment={}, trusted=False).find(
+            "package://arm_description/meshes/hand.stl"
+        )

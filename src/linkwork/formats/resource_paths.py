@@ -1,8 +1,9 @@
 """Files that a robot's file names: where they are searched, and what is never opened.
 
 The folders are, in this order: that of the file itself, the package that contains it, the folders of the option
-``package_dirs``, and those of the environment variables of ROS and Gazebo.  A path outside of them, also by a symbolic
-link, is an error, and so is a URI that is to be fetched.
+``package_dirs``, and those of the environment variables of ROS and Gazebo.  Of a trusted file whose path has symbolic
+links, the folder and the package of the file that they lead to follow.  A path outside of these folders, also by a
+symbolic link, is an error, and so is a URI that is to be fetched.
 
 The package is the nearest folder above the file with a mark of a package of ROS or Gazebo, and the nearest one with any
 mark of a package or a repository.  Without a mark, folders of assets beside the file's folder count as packages:
@@ -70,7 +71,9 @@ def resource_paths(
     Raises ValueError for ``package_dirs`` that are not folders.
     """
     files = file if isinstance(file, tuple) else () if file is None else (file,)
-    home = [os.path.dirname(os.path.abspath(path_text(document))) for document in files]
+    paths = [path_text(document) for document in files]
+    places = [os.path.abspath, os.path.realpath] if trusted else [os.path.abspath]  # a link may be part of the path
+    home = [*dict.fromkeys(os.path.dirname(place(path)) for path in paths for place in places)]
     stated = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
     folders = (*home, *stated.folders, *_folders_of(environment))
@@ -129,7 +132,7 @@ def with_missing_meshes(tree: Tree) -> Tree:
     if first is None:
         return tree
     message = f"{missing} of {len(names)} mesh files are not found, such as {first.message}"
-    hint = "no mesh is needed for kinematics and dynamics; shapes.load_mesh(name, folders) reads one"
+    hint = "no mesh is needed for kinematics and dynamics; load(path, package_dirs=[...]) names more folders"
     if outside:
         folders = ", ".join(map(repr, islice(outside, _MOST_PATHS)))
         hint = f"files outside of the robot's folders are read by show(meshes=[{folders}]) and with_collision_hulls"
