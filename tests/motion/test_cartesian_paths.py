@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -501,6 +502,23 @@ def test_cartesian_paths_start_from_numerical_ik_if_no_closed_form_branch_exists
     monkeypatch.setattr(following, "_candidates", lambda *arguments: [])
     tracked = ARM.track_cartesian_path(path, "tool")  # of collisions nothing is said without a scene
     assert tracked.status == "not_found" and "no start configuration was found" in tracked.message
+
+
+def test_line_into_the_cylinder_about_the_pan_axis_ends_at_a_singularity():
+    arm = lw.load("arm6")
+    down = lw.pose(rpy=(np.pi, 0.0, 0.0))
+    path = lw.motion.line(lw.pose((0.05, -0.5, 0.3)) @ down, lw.pose((0.05, 0.5, 0.3)) @ down)
+    tracked = arm.track_cartesian_path(path, "tool")
+    assert tracked.status == "singular" and "no configuration was found for the next pose" in tracked.message
+    stated = float(re.search(r"smallest singular value of ([0-9.e-]+),", tracked.message).group(1))
+    q = tracked.q[-1]
+    values = np.linalg.svd(arm.jacobian(q, "tool"), compute_uv=False)
+    assert stated == pytest.approx(values[-1], rel=0.05) and values[-1] < 0.05
+    # the wrist's center, at a constant distance from the tool's axis, is on the cylinder whose radius is its offset
+    end = path(tracked.fraction * path.length)[:2, 3]
+    assert np.linalg.norm(end) == pytest.approx(np.linalg.norm(arm.pose(q, "tool")[:2, 3]), abs=1e-3)
+    beyond = path(tracked.fraction * path.length + 0.02)
+    assert not arm.inverse_kinematics(beyond, "tool").success
 
 
 def test_displacement_bounds_of_points_and_shapes_equal_distances_from_the_joint_axes():

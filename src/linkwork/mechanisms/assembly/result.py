@@ -13,6 +13,7 @@ from linkwork._util.file_search import Folders
 from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork.errors import Status
+from linkwork.mechanisms.assembly.loop_lengths import long_bars
 from linkwork.mechanisms.assembly.state_inputs import StateInputs, robot_with
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints
 
@@ -31,9 +32,10 @@ class Assembly(Shown, Result):
     """Configurations that satisfy the constraints of a robot, or the closest ones; for a batch, arrays of them.
 
     ``success`` is True if all constraints are satisfied within the tolerance and all limits are respected. ``status``
-    is "solved"; "local_minimum": the gradient of the errors is zero; "at_limits": the search assembled it
-    beyond joint limits only; "loop_at_limits": with a loop joint beyond its limits only; "dependent_joints": the fixed
-    joints determine each other, and the search did not satisfy all their values; "not_converged"; "not_finite".
+    is "solved"; "infeasible": a bar is proved to be too long for its loop; "local_minimum": the gradient of the errors
+    is zero; "at_limits": the search assembled it beyond joint limits only; "loop_at_limits": with a loop joint beyond
+    its limits only; "dependent_joints": the fixed joints determine each other, and the search did not satisfy all their
+    values; "not_converged"; "not_finite".
     """
 
     q: np.ndarray  # (..., nq)
@@ -126,6 +128,9 @@ class Assembly(Shown, Result):
             return f"the search closed it with loop joints beyond their limits only: {', '.join(map(repr, loops))}"
         if status is Status.LOCAL_MINIMUM:
             return "the errors are at a local minimum and cannot be reduced from there; links may be too short to reach"
+        if status is Status.INFEASIBLE:
+            robot = self._mechanism.robot if np.ndim(self.success) else self.robot
+            return str(next(long_bars(robot.tree, np.asarray(robot.forward_kinematics(self.q[i])), self._fixed.names)))
         if status is Status.NOT_FINITE:
             return "a value became NaN during the iteration"
         return "the iteration did not converge"

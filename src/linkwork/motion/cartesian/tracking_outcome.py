@@ -189,6 +189,7 @@ def missing_neighbor_ending(
         if limit is not None:
             return Ending(Status.AT_LIMITS, f"{at} {limit}")
     result = request.problem.solve(q, X_path=X)
+    singular_value = request.smallest_singular_value(q)
     if not result.success:
         if result.status is Status.OUT_OF_REACH:
             return Ending(Status.OUT_OF_REACH, f"{at} the next pose is out of reach: {result.message}")
@@ -197,9 +198,13 @@ def missing_neighbor_ending(
             if proof is not None:
                 later = f"{100.0 * part / request.path.length:.4g} % of the path"
                 return Ending(Status.OUT_OF_REACH, f"{at} the path leads out of reach; at {later} {proof}")
+        if singular_value < _SINGULAR and result.status is not Status.AT_LIMITS:
+            near = f"{at} the robot is near a singularity, with a smallest singular value of {singular_value:.2g}"
+            return Ending(
+                Status.SINGULAR, f"{near}, and no configuration was found for the next pose: {result.message}"
+            )
         status = Status.AT_LIMITS if result.status is Status.AT_LIMITS else Status.NOT_FOUND
         return Ending(status, f"{at} no configuration was found for the next pose: {result.message}")
-    singular_value = request.smallest_singular_value(q)
     move = request.difference(q, np.asarray(result.q))
     k = int(np.abs(move).argmax())
     jump = f"the nearest solution found there moves joint {request.joint_name(k)!r} by {move[k]:.3g} in one step"
