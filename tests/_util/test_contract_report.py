@@ -162,3 +162,13 @@ def test_search_for_a_state_without_error_computes_each_derivative_once() -> Non
     visited.clear()
     assert vanishing_point(lambda x: error(np.append(x, 1.0))[:1] ** 2 + 1.0, move, np.zeros(1), 1) is None
     assert len(visited) < 30  # no step from a stationary point is longer than 1e-12
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(("least", "vanishes"), [(0.9e-9, True), (1.1e-9, False)])
+def test_errors_below_a_billionth_count_as_vanished(least: float, vanishes: bool) -> None:
+    def errors(x: np.ndarray) -> np.ndarray:
+        return np.array([x[0] - 0.3 * x[1] - 0.2, least])
+
+    root = vanishing_point(errors, lambda q, step: q + step, np.array([0.7, -0.4]), 2)
+    assert (root is not None) == vanishes and (root is None or abs(errors(root)[0]) < 1e-9)

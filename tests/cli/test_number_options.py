@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from typing import Any
 
 import pytest
@@ -86,3 +87,13 @@ def test_number_options_accept_their_smallest_value_and_refuse_the_number_before
         assert read("-1e308" if least == -math.inf else repr(least)) == max(least, -1e308), name
         for text in (repr(math.nextafter(least, -math.inf)), "-inf", "inf", "nan", "x"):
             assert expected in refusal(read, text), (name, text)
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("command", main.COMMANDS)
+def test_defaults_in_the_help_of_options_are_those_of_the_parser(command: str) -> None:
+    (commands,) = (x for x in main._parser(command)._actions if isinstance(x, argparse._SubParsersAction))
+    for option in commands.choices[command]._actions:
+        stated = re.search(r"\(default: (-?[\d.e-]+)\b", option.help or "")
+        if stated and option.default is not None:
+            assert float(stated[1]) == float(option.default), (option.option_strings, option.help)

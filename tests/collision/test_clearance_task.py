@@ -73,3 +73,19 @@ def test_distances_of_a_batch_equal_distances_of_single_configurations(
         alone = nearby([float(x) for x in sample])
         for many, single in zip(result, alone, strict=True):
             np.testing.assert_array_equal(many[..., k], single)
+
+
+def test_distances_of_a_batch_for_one_pair_of_different_shapes_equal_those_of_single_configurations() -> None:
+    robot = lw.load("arm7")
+    for link in {link for pair in robot.collision_pairs for link in pair}:
+        robot = robot.with_collisions(link)
+    robot = robot.with_attached("ball", "hand", lw.shapes.Sphere(0.07), (0.02, -0.03, 0.05))
+    robot = robot.with_attached(
+        "crate", "base", lw.shapes.Box((0.2, 0.1, 0.3)), lw.pose((0.3, 0.4, 0.5), rpy=(1, 2, 3))
+    )
+    selection = select_pairs(robot.tree, "distances", None, None, None)
+    q = robot.random_configuration(seed=2, size=3)
+    (many,), _ = pairwise_distances.nearby_distances(
+        robot.tree, list(q.T), selection.spec.pairs, selection.spec.shapes, {}, 5.0
+    )
+    np.testing.assert_allclose(many, robot.minimum_distance(q), rtol=0, atol=1e-12)

@@ -299,3 +299,13 @@ def test_programs_with_fused_operations_are_converted_to_casadi() -> None:
     assert {"fma", "sincos"} & set(kernel.program.operations)
     x = RNG.normal(size=3)
     assert np.allclose(float(to_casadi(kernel.program)(x)), kernel(x), rtol=1e-14)
+
+
+def test_casadis_choice_without_an_alternative_is_added_to_other_terms() -> None:
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    choice = ca.if_else(x > 0.3, x * y, 0)
+    values = np.array([[0.7, -0.4], [-0.6, 1.3]])
+    for expression in (choice + y, y + choice, choice + 0.7, choice + ca.if_else(y > 0.2, y, 0)):
+        function = ca.Function("f", [x, y], [expression])
+        kernel = from_casadi(function)
+        np.testing.assert_allclose(kernel(*values.T), by_casadi(function, *values.T), rtol=1e-15)

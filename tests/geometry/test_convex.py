@@ -7,6 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+from linkwork.geometry.pairs.convex.direction_branch_and_bound import _least
+from linkwork.spatial import Vec3
+
 from .minkowski import signed_distance_of_hulls
 from .pairs import SEARCHED, compiled, corners, extremes, heights, moved, off_surface, rotations, rows
 
@@ -190,3 +193,26 @@ def test_concentric_shapes_have_the_known_penetration_depths() -> None:
     to_ball = kernel(thin, ball)
     apart = line[:, 0] > 0.3
     assert apart.sum() > 20 and np.abs(to_ball[:, 0] - line[:, 0] + 0.3)[apart].max() < 1e-14
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("side", [-0.7, 0.7])
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2]])
+def test_bound_of_a_cell_of_directions_is_at_most_that_along_the_normal_of_its_points(side, order):
+    """Along the normal inside of the cell the heights of the three points are equal: equality if it is the cut."""
+    rng, count = np.random.default_rng(1), 0
+    for _ in range(30):
+        corners = [0.6, 0.4, 0.3] @ rotations(rng, 1)[0] + 0.4 * rng.normal(size=(3, 3))
+        corners = corners[[0, 1, 2] if np.linalg.det(corners) > 0.0 else [0, 2, 1]]
+        points = corners / (corners @ corners.mean(axis=0))[:, np.newaxis] + 0.02 * rng.normal(size=(3, 3))
+        points = side * points[order]
+        normal = np.cross(points[1] - points[0], points[2] - points[0])
+        shares = np.linalg.solve(corners.T, normal / np.linalg.norm(normal))
+        if shares.min() < 0.0 < shares.max():
+            continue  # the normal is outside of the cell
+        height = np.sign(shares[0]) * normal @ points[0] / np.linalg.norm(normal)
+        cut = _least(*(tuple(Vec3(*x.tolist()) for x in rows) for rows in (corners, points)))
+        assert cut.square <= height * abs(height) + 1e-12
+        assert cut.side != 3.0 or cut.square == pytest.approx(height * abs(height), rel=1e-9)
+        count += 1
+    assert count >= 5

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import linkwork as lw
 from linkwork import ik
@@ -279,3 +280,18 @@ def test_other_starts_keep_joints_that_change_no_error():
     result = problem.solve(q, a=np.array([0.0, 0.6, 0.8]))
     moved = np.abs(robot.difference(q, result.q)).max(axis=0)
     assert result.restarts.max() > 0 and moved[:7].min() > 0.1 and moved[7:].max() < 1e-12
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("axes", ["frame", "target", "reference", "wrist", "hand", "upper_arm_distal"])
+def test_errors_of_pose_tasks_are_in_the_axes_of_the_task(axes):
+    """Rotation vector and translation from the target to the frame, both relative to a moving frame."""
+    robot = lw.load("arm7")
+    q, q1 = robot.random_configuration(seed=3, size=2)
+    A, B, C = (robot.pose(q, name) for name in ("upper_arm_distal", "hand", "wrist"))
+    X, X_T = np.linalg.inv(A) @ B, np.linalg.inv(robot.pose(q1, "upper_arm_distal")) @ robot.pose(q1, "hand")
+    (task,) = on(robot, ik.PoseTask("hand", relative_to="upper_arm_distal", axes=axes))
+    errors, _ = rows_of(robot, task, q, X_T)
+    R = {"frame": X, "hand": X, "target": X_T, "wrist": np.linalg.inv(A) @ C}.get(axes, np.eye(4))[:3, :3]
+    turn = X_T[:3, :3] @ Rotation.from_matrix(X_T[:3, :3].T @ X[:3, :3]).as_rotvec()
+    np.testing.assert_allclose(errors, [*(R.T @ turn), *(R.T @ (X[:3, 3] - X_T[:3, 3]))], rtol=0, atol=1e-12)

@@ -267,3 +267,19 @@ def test_unsuitable_minimal_coordinates_are_refused_with_reasons():
         robot.minimal_coordinates(["A00"], q=q)
     text = repr(robot.minimal_coordinates("A0", q=q))
     assert text.startswith("<MinimalCoordinates A0 of '1 four-bars': margin 0.48")
+
+
+@pytest.mark.parametrize("name", ["expand", "jacobian", "jacobian_derivative", "mass_matrix", "bias_force", "forces"])
+def test_minimal_coordinates_use_their_own_time_unless_a_call_has_one(name):
+    """A joint moves as a function of time; all else is at the time of the coordinates or of the call."""
+    moved = lw.constraints.Prescribed("shoulder", lambda t: 0.4 * t + 0.7 * t**3, name="drive")
+    robot = lw.load("double_pendulum").with_constraints(moved)
+    minimal, later = (robot.minimal_coordinates(["elbow"], q=robot.assemble(time=t).q, time=t) for t in (0.3, 0.8))
+    y, u, tau = [0.6], [-1.1], [0.3, -0.2]
+    arguments = {"expand": (y, u), "jacobian": (y,), "mass_matrix": (y,), "forces": (y, tau)}.get(name, (y, u))
+    function = getattr(minimal, name)
+    at_start, at_end = function(*arguments), function(*arguments, time=0.8)
+    assert np.array_equal(at_start, function(*arguments, time=0.3))
+    np.testing.assert_allclose(at_end, getattr(later, name)(*arguments), rtol=0, atol=1e-12)
+    if name in ("expand", "bias_force"):
+        assert not np.allclose(at_start, at_end)

@@ -7,6 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.motion import time_optimal
+from linkwork.motion.algorithms.timing.segment_constraints import PathLimits, PathValues, _slowness
 
 ARM = lw.load("arm6")
 NAMES = [joint.name for joint in ARM.joints]
@@ -86,3 +87,14 @@ def test_trajectories_without_a_robot_refuse_limits_by_joint_name():
             call()
     timed = time_optimal(plain, acceleration=of_all(5.0), robot=ARM)
     assert timed.duration == pytest.approx(time_optimal(PATH, velocity=np.inf, acceleration=5.0).duration)
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)])
+def test_limits_of_velocity_in_both_directions_bound_the_speed_on_a_path_segment(signs):
+    """ẋ² is at most the smallest (limit / rate)², with the limit of the rate's direction."""
+    slowest, fastest, rates = [-0.7, -1.3], [1.9, 0.4], np.multiply(signs, [0.6, 0.5])
+    along = PathValues(rates=[rates] * 3, first=None, second=None)
+    points = np.array(_slowness(along, PathLimits(slowest, fastest, [], []))).ravel()
+    limits = np.where(rates > 0.0, fastest, slowest)
+    np.testing.assert_allclose(points, ((rates / limits) ** 2).max(), rtol=1e-12)

@@ -164,6 +164,8 @@ def test_resistance_of_joints_on_a_path_segment_equals_that_of_their_damping(rat
     even = segment_resistance(tree, rates, 4.0, 4.0, [10.0])
     assert np.allclose(even.values, damping * rate * 2.0) and np.allclose(even.slopes, damping * rate / 4.0)
     assert even.least == even.most == [0.0] and even.errors[0] < 1e-8
+    varied = segment_resistance(tree, [[0.4 * rate], [rate], [1.9 * rate]], 4.0, 4.0, [10.0])
+    assert varied.errors[0] < 1e-8 and np.all(varied.values)
     rough = segment_resistance(tree, rates, 1.0, 4.0, [10.0])
     assert not np.any(rough.values) and not np.any(rough.slopes)
     assert np.allclose([*rough.least, *rough.most], np.sort([damping * rate, damping * rate * 2.0]))

@@ -12,6 +12,7 @@ from linkwork import joints
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory
 from linkwork.motion.algorithms.curves import CurveSpace
+from linkwork.motion.arguments import times_within
 from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
 from linkwork.motion.trajectory.trajectory_construction import through_states
 
@@ -478,3 +479,14 @@ def test_text_of_extremes_has_names_units_and_times_in_the_order_of_the_tuple():
     assert repr(pickle.loads(pickle.dumps(extremes))) == repr(extremes)
     path = lw.motion.Trajectory.polynomial([0.0, 2.0], [[[1.0, 0.5]]])
     assert repr(path.extremes(0)).splitlines()[-1].split() == ["0", "1", "0", "2", "2"]
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(("first", "last"), [(0.3, 1.7), (-2000.0, 2000.0)])
+def test_times_outside_by_a_billionth_of_the_duration_count_as_the_ends_and_others_are_refused(first, last):
+    room = 1e-9 * (last - first)
+    near, far = ([first - x * room, last + x * room] for x in (0.9, 1.1))
+    assert times_within("f", near, first, last).tolist() == [first, last]
+    for t in far:
+        with pytest.raises(ValueError, match=r"f: t = .* is outside of"):
+            times_within("f", t, first, last)

@@ -18,6 +18,7 @@ from linkwork.expr import adjoint, where
 from linkwork.model.random_tree import random_tree
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPoint, ContactScene, Event
 from linkwork.simulation.algorithms import METHODS
+from linkwork.simulation.arguments import whole_steps
 from linkwork.simulation.rollout import kernels, step_stability
 
 
@@ -394,6 +395,13 @@ def test_duration_of_a_simulation_is_rounded_up_to_whole_steps(arm):
     ):
         t = arm.simulate(arm.neutral(), duration=duration, dt=dt).t
         assert len(t) == count + 1 and t[-1] >= duration
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("count", [1, 7, 1000])
+def test_a_millionth_of_a_step_is_rounding_of_a_duration_and_more_is_a_step(count):
+    h = 0.0137
+    assert [whole_steps((count + x) * h, h) for x in (-0.4, 0.0, 0.9e-6, 1.1e-6, 0.4)] == [count] * 3 + [count + 1] * 2
 
 
 def test_invalid_arguments_of_simulate_are_refused(arm):
