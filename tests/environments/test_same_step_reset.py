@@ -120,8 +120,8 @@ def test_gymnasium_records_episodes_with_same_step_resets() -> None:
 
 
 def test_unsupported_reset_modes_of_environments_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"autoreset_mode: expected gymnasium.*NEXT_STEP or SAME_STEP, got .*DISABLED"):
-        VectorEnvironment("pendulum", autoreset_mode=AutoresetMode.DISABLED)
+    with pytest.raises(ValueError, match=r"autoreset_mode: expected gymnasium.*NEXT_STEP, SAME_STEP or DISABLED, got"):
+        VectorEnvironment("pendulum", autoreset_mode="never")
 
 
 def check_baselines(environments: Any) -> None:
@@ -148,6 +148,16 @@ def check_baselines(environments: Any) -> None:
                 assert infos[k]["TimeLimit.truncated"] is bool(truncated[k])
                 drawn = environments.reset_infos[k]["randomization"]
                 assert np.array_equal(drawn["inertia_pole"], info["randomization"]["inertia_pole"][k])
+    # options of a reset, alike or by environment
+    for options in ({"q": [0.1, 0.2]}, [{"q": [0.1, 0.1 * k]} for k in range(3)]):
+        environments.set_options(options)
+        environments.reset()
+        expected = [each["q"] for each in options] if isinstance(options, list) else [options["q"]] * 3
+        assert np.array_equal(environments.envs.state[0], expected)
+    environments.set_options([{"q": [0.1, 0.2]}, {}, {}])
+    with pytest.raises(ValueError, match="set_options: expected the same names for all environments"):
+        environments.reset()
+    environments.set_options({})
     assert ends > 3 and environments.env_is_wrapped(object) == [False] * 3
     assert environments.get_attr("task", [0, 2]) == [environments.envs.task] * 2
     for call in (lambda: environments.set_attr("task", None), lambda: environments.env_method("observe")):
@@ -163,6 +173,7 @@ def test_environments_for_stable_baselines_have_its_interface(monkeypatch: pytes
             self.num_envs, self.observation_space, self.action_space = num_envs, observation_space, action_space
             self.reset_infos: list[Any] = [{}] * num_envs
             self.seed(None)
+            self._reset_options()
             self.render_mode = self.get_attr("render_mode")[0]  # type: ignore[attr-defined]
 
         def seed(self, seed: int | None) -> None:
@@ -171,8 +182,11 @@ def test_environments_for_stable_baselines_have_its_interface(monkeypatch: pytes
         def _reset_seeds(self) -> None:
             self.seed(None)
 
+        def set_options(self, options: Any) -> None:
+            self._options = options if isinstance(options, list) else [dict(options)] * self.num_envs
+
         def _reset_options(self) -> None:
-            pass
+            self._options: Any = [{}] * self.num_envs
 
         def _get_indices(self, indices: Any) -> Any:
             return range(self.num_envs) if indices is None else indices

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from linkwork._util.validation import as_float_array, is_integer, is_masked, is_real, is_symbol
+from linkwork._util.validation import as_float_array, class_text, is_integer, is_masked, is_real, is_symbol
 
 __all__ = ["STORED", "AnyKind", "AxesKind", "declared", "fits", "is_meaningless", "is_quick", "kind_text"]
 
@@ -240,7 +240,7 @@ def kind_text(kind: Any) -> str:
         return _WORDS[kind]
     if origin is os.PathLike or kind is os.PathLike:
         return "a path"
-    return f"an object of type {getattr(kind, '__name__', str(kind))}"
+    return class_text(kind)
 
 
 _WORDS: dict[Any, str] = {

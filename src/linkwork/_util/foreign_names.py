@@ -102,7 +102,7 @@ def _hint(title: str, name: str) -> str:
     if name in advice:
         return advice[name]
     published = {module: sys.modules[module].__all__ for module in public_modules(root)}
-    of_title = [*dict.fromkeys(published.get(title, ()))]
+    of_title: list[str] = [*dict.fromkeys(published.get(title, getattr(sys.modules.get(title), "__all__", ())))]
     elsewhere = {key: title_of for title_of, names in published.items() if title_of != title for key in names}
     if name in elsewhere:
         return f"use {elsewhere[name]}.{name}"

@@ -24,6 +24,7 @@ __all__ = [
     "MOST_COUNT",
     "boolean",
     "bounds",
+    "class_text",
     "duration",
     "finite_array",
     "finite_number",
@@ -260,10 +261,16 @@ def function(caller: str, argument: str, value: Any, *, description: str = "a fu
     return value
 
 
+def class_text(kind: Any) -> str:
+    """Return the text of a class in messages."""
+    name = getattr(kind, "__name__", str(kind))
+    return "a robot, as lw.load returns it" if name == "RobotBase" else f"an object of type {name}"
+
+
 def instance(caller: str, argument: str, value: Any, *classes: type, description: str = "", remedy: str = "") -> Any:
     """Return an object of one of these classes."""
     if not isinstance(value, classes):
-        expected = description or " or ".join(f"an object of type {cls.__name__}" for cls in classes)
+        expected = description or " or ".join(map(class_text, classes))
         _refuse(caller, argument, expected, value, ArgumentError, remedy)
     return value
 

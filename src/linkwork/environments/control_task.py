@@ -50,11 +50,14 @@ class ControlTask:
     ``sensors`` are those of `Robot.simulate` by name, read once for each observation. Their delay is a whole number of
     actions. ``observation_bounds`` are the lower and upper bounds (k,) of observations, infinite by default.
 
+    ``info(q, v, action, goal)`` returns a dict of numbers by name for the state after an action, such as the terms of
+    the reward, which environments return as the info of `step`.
+
     ``marker(goal)`` is the position (3,) of the goal in the world [m], which pictures show.
 
     Functions get further values by the names of their arguments: ``observe`` the ``last_action`` (m,) and readings by
-    the sensors' names; ``reward`` the ``previous_action`` and exact readings; ``failed`` exact readings; all of these
-    and ``start`` the ``robot`` with the parameters of the episode.
+    the sensors' names; ``reward`` and ``info`` the ``previous_action`` and exact readings; ``failed`` exact readings;
+    all of these and ``start`` the ``robot`` with the parameters of the episode.
 
     Raises ValueError and UnknownNameError for joints and efforts that do not fit the robot.
     """
@@ -77,6 +80,7 @@ class ControlTask:
     sensors: Mapping[str, Sensor] = field(default_factory=dict)
     observation_bounds: tuple[Any, Any] | None = None
     marker: Callable[[Any], Any] | None = None
+    info: Callable[..., Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         robot: Any = self.robot
@@ -169,6 +173,8 @@ class ControlTask:
         optional_arguments("observe", self.observe, ("q", "v", "goal"), self._optional("last_action"))
         optional_arguments("reward", self.reward, ("q", "v", "action", "goal"), self._optional("previous_action"))
         optional_arguments("failed", self.failed, ("q", "v", "goal"), self._optional())
+        if self.info is not None:
+            optional_arguments("info", self.info, ("q", "v", "action", "goal"), self._optional("previous_action"))
 
     def _optional(self, *more: str) -> tuple[str, ...]:
         return (*more, *self.sensors, "robot")

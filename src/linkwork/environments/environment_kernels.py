@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from linkwork.simulation import Sensor
 __all__ = [
     "EnvironmentKernel",
     "action_kernel",
+    "logged_names",
     "noisy_sensors",
     "observation_kernel",
     "observed_sensors",
@@ -121,7 +122,16 @@ def _observation(task: ControlTask, q: Any, v: Any, goal: Any, inputs: Mapping[s
             "ControlTask: observe: expected a flat list of numbers, such as [*q, *v], got a dict"
             f"{_line_of(task.observe)}"
         )
-    return array(list(result))
+    try:
+        entries = array(list(result))
+    except (TypeError, ValueError):  # one number, or entries of several shapes
+        entries = None
+    if entries is None or entries.ndim != 1:
+        kind = "entries of several shapes" if isinstance(result, Sequence) else "a number"
+        got = kind if entries is None else f"an array {entries.shape}"
+        expected = "ControlTask: observe: expected a flat list of numbers, such as [*q, *v]"
+        raise TypeError(f"{expected}, got {got}{_line_of(task.observe)}")
+    return entries
 
 
 def _line_of(function: Any) -> str:
@@ -136,7 +146,11 @@ def _number(name: str, function: Callable[..., Any], graph: Any, *arguments: Any
     ``graph`` is that of the trace.  Raises TypeError for arrays, and for arithmetic with truth values.
     """
     before = len(graph.nodes)
-    result = function(*arguments, **more)
+    return _as_number(name, function, graph, before, function(*arguments, **more))
+
+
+def _as_number(name: str, function: Callable[..., Any], graph: Any, before: int, result: Any) -> Any:
+    """Return a value of a task's ``function`` as a number; its nodes in the ``graph`` begin at ``before``."""
     if isinstance(result, np.ndarray) and not result.ndim:
         result = result.item()
     remedy = ""
@@ -149,6 +163,29 @@ def _number(name: str, function: Callable[..., Any], graph: Any, *arguments: Any
         raise TypeError(f"ControlTask: {name}: {remedy}{_line_of(function)}")
     is_truth = isinstance(result, (bool, np.bool_)) or getattr(getattr(result, "op", None), "logical", False)
     return where(result, 1.0, 0.0) if is_truth else result
+
+
+_TAKEN = ("randomization", "final_obs", "final_info", "episode")  # names of other information
+
+
+def _logged(function: Any, graph: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
+    """Return the numbers of a task's information by name.  Raises TypeError and ValueError for other values."""
+    before, line = len(graph.nodes), _line_of(function)
+    result = function(*arguments, **more)
+    if not isinstance(result, Mapping):
+        raise TypeError(f"ControlTask: info: expected a dict of numbers by name, got {type(result).__name__}{line}")
+    for name in result:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or name in _TAKEN:
+            raise ValueError(
+                f"ControlTask: info: expected identifiers besides {', '.join(_TAKEN)} as names, got {name!r}{line}"
+            )
+    return {name: _as_number(f"info: {name!r}", function, graph, before, x) for name, x in result.items()}
+
+
+def logged_names(called: EnvironmentKernel) -> tuple[str, ...]:
+    """Return the names of the information that a kernel of `action_kernel` returns."""
+    names = (port.name for port in called.kernel.outputs)
+    return tuple(name.removeprefix("info_") for name in names if name.startswith("info_"))
 
 
 def _measured(sensor: Sensor, exact: Any, samples: Any) -> Any:
@@ -182,6 +219,11 @@ def action_kernel(
     positional = ("q", "v", "action", "goal")
     rewarding = optional_arguments("reward", task.reward, positional, ("previous_action", *exact, "robot"))
     failing = optional_arguments("failed", task.failed, ("q", "v", "goal"), (*exact, "robot"))
+    logging = (
+        ()
+        if task.info is None
+        else optional_arguments("info", task.info, positional, ("previous_action", *exact, "robot"))
+    )
     start = getattr(task.controller, "start", None)
 
     def act(q: Any, v: Any, goal: Any, action: Any, **inputs: Any) -> Any:
@@ -217,12 +259,16 @@ def action_kernel(
             outputs["observation"] = _observation(task, q, v, goal, {**inputs, "last_action": action})
         if exact:
             outputs["readings"] = {name: known[name] for name in exact}
+        if task.info is not None:
+            taken = {name: known[name] for name in logging}
+            logged = _logged(task.info, graph, q, v, action, goal, **taken)
+            outputs["info"] = {name: where(lost, 0.0, x) for name, x in logged.items()}
         if start is not None:
             outputs["z"] = result.controller_state
         return outputs
 
     shapes = {**_shapes(task, goal_size), "action": (task.action_size,)}
-    if "previous_action" in rewarding:
+    if "previous_action" in (*rewarding, *logging):
         shapes["previous_action"] = (task.action_size,)
     if task.controller is not None:
         shapes["time"] = ()

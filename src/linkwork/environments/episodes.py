@@ -11,7 +11,9 @@ from linkwork._util.validation import finite_array
 from linkwork.environments.control_task import ControlTask, optional_arguments
 from linkwork.environments.environment_kernels import noisy_sensors, observed_sensors
 from linkwork.environments.randomization import EpisodeValues, RandomizedTask
+from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
+from linkwork.kernels.robot_arguments import read_configuration, stacked_by_joint
 from linkwork.simulation.initial_state_check import check_start
 
 __all__ = ["EpisodeMemory", "EpisodeStarts"]
@@ -175,7 +177,8 @@ class EpisodeMemory:
         return {"randomization": result, "_randomization": which.copy()}
 
 
-_Start = tuple[Any, Any, Any]  # q, v and goal
+_Start = tuple[Any, ...]  # q, v and goal
+_VALUES = ("q", "v", "goal")
 
 
 class EpisodeStarts:
@@ -185,26 +188,67 @@ class EpisodeStarts:
         self._task = task
         self._takes_robot = "robot" in optional_arguments("start", task.start, ("rng",), ("robot",))
 
+    def read_options(self, caller: str, options: Any, n: int, goal_size: int) -> dict[str, np.ndarray]:
+        """Return the options of a reset of n environments: q (n, nq), v (n, nv), goal (n, k) and reset_mask (n,)."""
+        if options is None:
+            return {}
+        robot: Any = self._task.robot
+        if not isinstance(options, Mapping):
+            raise TypeError(f"{caller}: options: expected a dict, got {options!r}")
+        sizes = {"q": robot.nq, "v": robot.nv, "goal": goal_size}
+        result = {}
+        for name, value in options.items():
+            where = f"{caller}: options: {name}"
+            if name == "reset_mask":
+                mask = np.asarray(value)
+                if mask.dtype != bool or mask.shape != (n,) or not mask.any():
+                    raise ValueError(f"{where}: expected bools ({n},), at least one True, got {value!r}")
+                result[name] = mask.copy()
+            elif name in sizes:
+                x = stacked_by_joint(robot, f"{caller}: options", name, value, name) if name != "goal" else value
+                if name == "q":
+                    x = read_configuration(robot, f"{caller}: options", name, x)
+                x = finite_array(caller, f"options: {name}", x, shape=("...", sizes[name]))
+                if x.shape[:-1] not in ((), (n,)):
+                    raise ValueError(f"{where}: expected ({sizes[name]},) or ({n}, {sizes[name]}), got {x.shape}")
+                result[name] = np.broadcast_to(x, (n, sizes[name])).copy()
+            else:
+                raise UnknownNameError("option", name, (*sizes, "reset_mask"), where=f"{caller}: options")
+        if "q" in result and "v" not in result:
+            result["v"] = np.zeros((n, robot.nv))
+        return result
+
     def draw(
-        self, generators: Sequence[np.random.Generator], parameters: Mapping[str, np.ndarray]
+        self,
+        generators: Sequence[np.random.Generator],
+        parameters: Mapping[str, np.ndarray],
+        stated: Mapping[str, np.ndarray] | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q (n, nq), v (n, nv) and goals (n, k) of n new episodes, each drawn with its own generator.
 
-        ``parameters`` (n, ...) are those of the robot by name.  Raises ValueError for an invalid state of the robot.
+        ``parameters`` (n, ...) are those of the robot by name, and ``stated`` the q, v and goal that replace those
+        drawn.  Raises ValueError for an invalid state of the robot.
         """
-        starts = [self._drawn(rng, {name: x[k] for name, x in parameters.items()}) for k, rng in enumerate(generators)]
+        drawn = [self._drawn(rng, {name: x[k] for name, x in parameters.items()}) for k, rng in enumerate(generators)]
+        replaced = stated or {}
+        where = "VectorEnvironment.reset: options" if "q" in replaced else "ControlTask: start"
+        starts = [
+            tuple(replaced[name][k] if name in replaced else x for name, x in zip(_VALUES, start, strict=True))
+            for k, start in enumerate(drawn)
+        ]
         robot: Any = self._task.robot
         together = [_stacked([start[i] for start in starts], size) for i, size in enumerate((robot.nq, robot.nv, None))]
         q, v, goals = together
         if q is not None and v is not None and goals is not None:
             try:
-                self._check(q, v, parameters, {name: x.shape[1:] for name, x in parameters.items()})
+                self._check(where, q, v, parameters, {name: x.shape[1:] for name, x in parameters.items()})
             except ValueError:
                 pass  # the check of the single state names no index among the episodes that begin
             else:
                 return q, v, goals
         single = [
-            self._checked(start, {name: x[k] for name, x in parameters.items()}) for k, start in enumerate(starts)
+            self._checked(where, start, {name: x[k] for name, x in parameters.items()})
+            for k, start in enumerate(starts)
         ]
         q, v, goals = (np.stack([start[i] for start in single]) for i in range(3))
         return q, v, goals
@@ -220,20 +264,25 @@ class EpisodeStarts:
             raise ValueError(f"ControlTask: start: expected a pair (q, v), got {state!r}")
         return state[0], state[1], self._task.goal(rng)
 
-    def _checked(self, start: _Start, parameters: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    def _checked(self, where: str, start: _Start, parameters: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         robot: Any = self._task.robot
         q = finite_array("ControlTask", "start: q", start[0], shape=("...", robot.nq))
         v = finite_array("ControlTask", "start: v", start[1], shape=("...", robot.nv))
-        self._check(q, v, parameters, {name: x.shape for name, x in parameters.items()})
+        self._check(where, q, v, parameters, {name: x.shape for name, x in parameters.items()})
         goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", start[2]), float)
         if goal.ndim != 1 or not np.isfinite(goal).all():
             raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")
         return q.reshape(robot.nq), v.reshape(robot.nv), goal
 
     def _check(
-        self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], sizes: dict[str, tuple[int, ...]]
+        self,
+        where: str,
+        q: np.ndarray,
+        v: np.ndarray,
+        parameters: Mapping[str, np.ndarray],
+        sizes: dict[str, tuple[int, ...]],
     ) -> None:
-        check_start("ControlTask: start", self._task.robot, q, v, self._task.dt, tuple(sizes), sizes, parameters)
+        check_start(where, self._task.robot, q, v, self._task.dt, tuple(sizes), sizes, parameters)
 
 
 def _stacked(values: Sequence[Any], size: int | None) -> np.ndarray | None:

@@ -13,7 +13,8 @@ from linkwork._util.validation import finite_array
 from linkwork._util.validation import seed as check_seed
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.randomization import Randomization
-from linkwork.environments.vector_environment import MODES, NO_OPTIONS, VectorEnvironment
+from linkwork.environments.vector_environment import MODES, RENDER_REMEDY, VectorEnvironment
+from linkwork.errors import UnknownNameError
 
 __all__ = ["SingleEnvironment"]
 
@@ -43,6 +44,8 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
     def __init__(
         self, task: str | ControlTask, render_mode: str | None = None, randomization: Randomization | None = None
     ) -> None:
+        if render_mode is not None and render_mode not in MODES:
+            raise UnknownNameError("mode", str(render_mode), MODES, RENDER_REMEDY, "SingleEnvironment: render_mode")
         self._vector = VectorEnvironment(task, 1, render_mode, randomization)
         self.render_mode, self.task, self.randomization = render_mode, self._vector.task, randomization
         self.metadata = {key: value for key, value in self._vector.metadata.items() if key != "autoreset_mode"}
@@ -62,30 +65,33 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
         """Begin an episode; return the observation (k,), and a dict with its random values by name.
 
         The dict has the entry ``"randomization"``, or is empty without a randomization.  ``seed`` restarts the random
-        numbers; there are no ``options``.  Raises ValueError for options, and for a seed
-        that is not an integer >= 0.
+        numbers.  ``options`` are a dict with the initial state, ``"q"`` (nq,) or a dict by joint, and ``"v"`` (nv,),
+        zero by default, and the ``"goal"`` (k,), instead of those of the task.  Raises ValueError for invalid options,
+        UnknownNameError for unknown ones, and ValueError for a seed that is not an integer >= 0.
         """
-        if options:
-            raise ValueError(f"SingleEnvironment.reset: options: expected none, got {options!r}; {NO_OPTIONS}")
+        known = self._vector._starts.read_options("SingleEnvironment.reset", options, 1, self._vector._goal.shape[1])
         seed = None if seed is None else check_seed("SingleEnvironment.reset", "seed", seed, generator=False)
         super().reset(seed=seed)
-        observations, info = self._vector.reset(seed=seed)
+        observations, info = self._vector.reset(seed=seed, options=known)
         self._over = False
         values = info.get("randomization", {})
         drawn = {name: x[0].copy() for name, x in values.items() if not name.startswith("_")}
         return observations[0], {"randomization": drawn} if info else {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Apply an action (m,); return observation (k,), reward, terminated (failed), truncated, and an empty dict.
+        """Apply an action (m,); return observation (k,), reward, terminated (failed), truncated, and info.
+
+        The last is a dict with the values of ``ControlTask.info`` by name.
 
         Raises RuntimeError after the end of an episode.
         """
         if self._over:
             raise RuntimeError("SingleEnvironment.step: call reset() first")
         values = finite_array("SingleEnvironment.step", "action", action, shape=self.action_space.shape)
-        observations, rewards, terminated, truncated, _ = self._vector.step(values[None])
+        observations, rewards, terminated, truncated, logged = self._vector.step(values[None])
         self._over = bool(terminated[0] or truncated[0])
-        return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {}
+        info = {name: float(logged[name][0]) for name in self._vector._logged}
+        return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self) -> np.ndarray:
         """Draw the environment; return an image (height, width, 3) of uint8, with ``render_mode="rgb_array"``.

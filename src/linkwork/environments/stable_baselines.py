@@ -30,7 +30,7 @@ def stable_baselines_environment(
     All ``num_envs`` environments step in one kernel.  ``task``, ``render_mode`` and ``randomization`` are those of
     `VectorEnvironment`.  Actions and observations are float32.  An episode that ends begins anew in the same step.  The
     infos of that step have ``terminal_observation``, ``TimeLimit.truncated``, and ``episode`` with the sum of rewards
-    and the length of the episode.
+    and the length of the episode.  The infos of all steps have the values of ``ControlTask.info``.
 
         envs = stable_baselines_environment("cart_pole", num_envs=64)
         model = stable_baselines3.PPO("MlpPolicy", envs, n_steps=64, batch_size=1024)
@@ -67,7 +67,12 @@ def _classes() -> tuple[Any, Any]:
         def reset(self) -> np.ndarray:
             seeds: list[int | None] = self._seeds
             stated_seeds = None if None in seeds else [int(seed or 0) for seed in seeds]
-            observations, info = self.envs.reset(seed=stated_seeds)
+            options: list[dict[str, Any]] = self._options
+            names = options[0].keys()
+            if any(each.keys() != names for each in options):
+                raise ValueError("set_options: expected the same names for all environments, which begin together")
+            stacked = {name: np.stack([np.asarray(each[name]) for each in options]) for name in names}
+            observations, info = self.envs.reset(seed=stated_seeds, options=stacked)
             self.reset_infos = self._infos(info, np.ones(self.num_envs, dtype=bool))
             self._reset_seeds()
             self._reset_options()
@@ -79,10 +84,12 @@ def _classes() -> tuple[Any, Any]:
         def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
             observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
             ended = terminated | truncated
-            infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+            final = info.get("final_info", {})
+            logged = {x: np.where(ended, final.get(x, 0.0), info[x]).tolist() for x in self.envs._logged}
+            infos: list[dict[str, Any]] = [{x: y[k] for x, y in logged.items()} for k in range(self.num_envs)]
             for k in np.flatnonzero(ended).tolist():
                 last = info["final_obs"][k].astype(np.float32)
-                infos[k] = {"terminal_observation": last, "TimeLimit.truncated": bool(truncated[k])}
+                infos[k] |= {"terminal_observation": last, "TimeLimit.truncated": bool(truncated[k])}
             for k, begun in enumerate(self._infos(info, ended) if ended.any() else ()):
                 if begun:
                     self.reset_infos[k] = begun

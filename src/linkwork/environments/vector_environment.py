@@ -17,6 +17,7 @@ from linkwork.environments.control_task import ControlTask
 from linkwork.environments.environment_kernels import (
     EnvironmentKernel,
     action_kernel,
+    logged_names,
     observation_kernel,
     reading_kernel,
 )
@@ -29,7 +30,7 @@ from linkwork.model import compose
 from linkwork.simulation import ContactGround, ContactScene
 from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, view_in_plane
 
-__all__ = ["NAMESPACE", "NO_OPTIONS", "VectorEnvironment", "register_tasks"]
+__all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 
 
 try:
@@ -41,7 +42,6 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
         'linkwork.environments needs gymnasium, which is not installed: pip install "linkwork[environments]"'
     ) from error
 NAMESPACE = "linkwork"  # of the names registered with gymnasium
-NO_OPTIONS = "ControlTask.start(rng) returns the initial state of an episode"
 
 
 @public
@@ -50,7 +50,8 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
 
     Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  ``autoreset_mode`` is gymnasium's.  With
     ``AutoresetMode.NEXT_STEP`` the next step resets an environment whose episode has ended, and ignores its action.
-    With ``SAME_STEP`` the same step resets it, and returns the last observation as ``info["final_obs"]``.
+    With ``SAME_STEP`` the same step resets it, and returns the last observation as ``info["final_obs"]``. With
+    ``DISABLED`` the user resets it, by ``reset(options={"reset_mask": mask})``.
     Random values of an environment depend only on the ``seed`` of `reset` and its index, not on the number of
     environments.
 
@@ -87,13 +88,14 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
             raise TypeError(f"VectorEnvironment: task: expected a name or a ControlTask, got {task!r}")
         num_envs = integer("VectorEnvironment", "num_envs", num_envs, least=1)
         if render_mode is not None and render_mode not in MODES:
-            raise UnknownNameError("render mode of VectorEnvironment", str(render_mode), MODES)
+            raise UnknownNameError("mode", str(render_mode), MODES, RENDER_REMEDY, "VectorEnvironment: render_mode")
         if not isinstance(randomization, Randomization | None):
             raise TypeError(f"VectorEnvironment: randomization: expected a Randomization, got {randomization!r:.80}")
-        if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
-            expected = "gymnasium.vector.AutoresetMode.NEXT_STEP or SAME_STEP"
+        if autoreset_mode not in (*AutoresetMode,):
+            expected = "gymnasium.vector.AutoresetMode.NEXT_STEP, SAME_STEP or DISABLED"
             raise ValueError(f"VectorEnvironment: autoreset_mode: expected {expected}, got {autoreset_mode!r}")
         self._resets_at_once = autoreset_mode == AutoresetMode.SAME_STEP
+        self._is_reset_by_mask = autoreset_mode == AutoresetMode.DISABLED
         self.task, self.num_envs, self.render_mode, self.randomization = task, num_envs, render_mode, randomization
         frames = round(1.0 / (task.dt * task.steps_per_action))  # [1/s]
         self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": [*MODES], "render_fps": frames}
@@ -108,6 +110,7 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         memory = self._memory
         self._action_kernel = action_kernel(task, len(goal), varied.shapes, memory.pushed, memory.is_immediate)
         self._reading_kernel = reading_kernel(task, varied.shapes) if task.sensors else None
+        self._logged = logged_names(self._action_kernel)
         box: Any = gymnasium.spaces.Box
         self.single_observation_space = box(*varied.bounds, (size,), np.float64)
         self.single_action_space = box(-1.0, 1.0, (task.action_size,), np.float64)
@@ -120,6 +123,8 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         self._count = np.zeros(num_envs, dtype=int)
         self._over = np.ones(num_envs, dtype=bool)
         self._generators: list[np.random.Generator] = []
+        self._last = np.zeros((num_envs, size))  # observations, and random samples of those of a masked reset
+        self._spare: tuple[np.ndarray | None, dict[str, np.ndarray]] = (None, {})
 
     @property
     def state(self) -> tuple[np.ndarray, np.ndarray]:
@@ -133,14 +138,25 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         """Reset all environments; return observations (n, k), and the random values of the episodes by name.
 
         ``seed`` restarts the random numbers, those of gymnasium's ``np_random``, too: a number for all environments, or
-        one for each.  There are no ``options``.  Without a randomization the dict is empty; with one it has the entry
-        ``"randomization"``, in the form of gymnasium's vector environments.  Raises ValueError for seeds that are no
-        integers from 0 on, another number of seeds than of environments, and options.
+        one for each.  ``options`` are a dict with
+
+        - ``"q"`` (nq,) or (n, nq), or a dict by joint, and ``"v"`` (nv,) or (n, nv): the initial states, instead of
+          those of ``ControlTask.start``.  They are at rest without ``"v"``.
+        - ``"goal"`` (k,) or (n, k): the goals, instead of those of ``ControlTask.goal``.
+        - ``"reset_mask"`` (n,) of bool, with ``AutoresetMode.DISABLED``: the environments that are reset.  The others
+          keep their states, and their last observations are returned.
+
+        Without a randomization the returned dict is empty; with one it has the entry ``"randomization"``, in the form
+        of gymnasium's vector environments.  Raises ValueError for seeds that are no integers from 0 on, another number
+        of seeds than of environments, and invalid options, UnknownNameError for unknown ones.
         """
-        if options:
-            raise ValueError(f"VectorEnvironment.reset: options: expected none, got {options!r}; {NO_OPTIONS}")
+        caller, everywhere = "VectorEnvironment.reset", np.ones(self.num_envs, dtype=bool)
+        known = self._starts.read_options(caller, options, self.num_envs, self._goal.shape[1])
+        is_masked = self._is_reset_by_mask and "reset_mask" in known and bool(self._generators) and seed is None
+        which = known.pop("reset_mask", everywhere)
+        self._check_mask(caller, which, seed)
         if seed is not None or not self._generators:
-            expected = f"VectorEnvironment.reset: seed: expected an integer from 0 on, or {self.num_envs} of them"
+            expected = f"{caller}: seed: expected an integer from 0 on, or {self.num_envs} of them"
             whole = np.asarray(int(np.random.default_rng().integers(2**63)) if seed is None else seed)
             if whole.dtype.kind not in "iu" or whole.shape not in ((), (self.num_envs,)) or (whole < 0).any():
                 raise ValueError(f"{expected}, got {seed!r}")
@@ -148,17 +164,35 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
             pairs = [[int(whole), k] for k in range(self.num_envs)] if whole.ndim == 0 else [[int(s), 0] for s in whole]
             self._generators = [np.random.default_rng(pair) for pair in pairs]
             self._memory.seed(pairs)
-        everywhere = np.ones(self.num_envs, dtype=bool)
-        self._begin(everywhere)
-        self._memory.see(self._q, self._v, self._first_readings(everywhere), everywhere)
-        return self._observations(), self._info(everywhere)
+        self._begin(which, known)
+        if is_masked:
+            self._last = np.where(which[:, None], self._first_observations(which, self._spare), self._last)
+        else:
+            self._memory.see(self._q, self._v, self._first_readings(which), which)
+            self._last = self._observations()
+            self._spare = self._memory.samples() if self._is_reset_by_mask else self._spare
+        return self._last.copy(), self._info(which)
+
+    def _check_mask(self, caller: str, which: np.ndarray, seed: Any) -> None:
+        """Raise ValueError or RuntimeError if only some environments cannot be reset."""
+        if which.all():
+            return
+        if not self._is_reset_by_mask:
+            raise ValueError(f"{caller}: options: reset_mask: expected autoreset_mode=AutoresetMode.DISABLED")
+        if seed is not None:
+            raise ValueError(f"{caller}: seed: expected None with a reset_mask, got {seed!r}")
+        if not self._generators:
+            raise RuntimeError(f"{caller}: options: reset_mask: call reset() without a mask first")
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Apply actions (n, m); return observations (n, k), rewards, terminated (failed) and truncated (n,), and info.
 
-        The last is a dict with the random values of environments whose episode begins, as of `reset`; else it is empty.
-        With ``AutoresetMode.SAME_STEP`` it also has ``"final_obs"`` (n,), arrays (k,) or None, and the mask
-        ``"_final_obs"``, if episodes have ended.
+        The last is a dict with the values of ``ControlTask.info`` by name, each with a mask of the environments that
+        have them, such as ``"_distance"``, and the random values of environments whose episode begins, as of `reset`.
+        With ``AutoresetMode.SAME_STEP`` it also has ``"final_obs"`` (n,), arrays (k,) or None, the mask
+        ``"_final_obs"``, and ``"final_info"`` with the values of ``ControlTask.info``, if episodes have ended.
+
+        Raises RuntimeError before the first `reset`, and with ``AutoresetMode.DISABLED`` after the end of an episode.
         """
         expected = f"VectorEnvironment.step: actions: expected numbers of shape {self.action_space.shape}"
         values = np.asarray(real_array(expected, actions), dtype=float)
@@ -173,6 +207,11 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
             )
         if not self._generators:
             raise RuntimeError("VectorEnvironment.step: call reset() first")
+        if self._is_reset_by_mask and self._over.any():
+            raise RuntimeError(
+                f"VectorEnvironment.step: the episodes of the environments {np.flatnonzero(self._over).tolist()} have "
+                "ended; call reset(options={'reset_mask': terminated | truncated}) first"
+            )
         memory, restarted = self._memory, self._over.copy()
         acting = memory.issue(np.clip(values, -1.0, 1.0))
         result = self._call(self._action_kernel, q=self._q, v=self._v, action=acting)
@@ -193,10 +232,15 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         terminated = (result["over"] > 0.5) & ~restarted
         truncated = (self._count >= self.task.horizon) & ~terminated
         self._over = terminated | truncated
+        ended = self._over.copy()
         rewards = np.where(restarted, 0.0, result["reward"])
         observations, info = self._observations(now), self._info(restarted)
+        logged = {name: np.array(result["info"][name]) for name in self._logged}
         if self._resets_at_once:
-            observations, info = self._begin_at_once(observations, self._over.copy())
+            observations, info = self._begin_at_once(observations, ended, logged)
+        elif self._is_reset_by_mask:
+            self._last, self._spare = observations.copy(), memory.samples()
+        info |= _masked(logged, ~(restarted | (ended & self._resets_at_once)))
         return observations, rewards, terminated, truncated, info
 
     def render(self) -> tuple[np.ndarray, ...]:
@@ -228,33 +272,44 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         """
         return show(self, output, spacing=spacing, meshes=meshes, title=title)
 
-    def _begin(self, which: np.ndarray) -> None:
+    def _begin(self, which: np.ndarray, stated: Mapping[str, np.ndarray] | None = None) -> None:
+        """Begin episodes of the environments ``which`` (n,), with ``stated`` values of q, v and goal (n, size)."""
         begun = np.flatnonzero(which)
         self._memory.begin(begun)
         parameters = {name: x[begun] for name, x in self._memory.parameters.items()}
-        starts = self._starts.draw([self._generators[k] for k in begun], parameters)
+        known = {name: x[begun] for name, x in (stated or {}).items()}
+        starts = self._starts.draw([self._generators[k] for k in begun], parameters, known)
         self._q[begun], self._v[begun], self._goal[begun] = starts
         if self._z is not None:
             self._z[which] = getattr(self.task.controller, "start", 0.0)
         self._count[which] = 0
         self._over[which] = False
 
-    def _begin_at_once(self, final: np.ndarray, ended: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+    def _begin_at_once(
+        self, final: np.ndarray, ended: np.ndarray, logged: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin episodes of ``ended`` (n,) environments; return observations (n, k) and info.
 
-        ``final`` (n, k) are the observations before.
+        ``final`` (n, k) are the observations before, and ``logged`` the values of `ControlTask.info`.
         """
-        samples, of_sensors = self._memory.samples()  # in each step, so that those of an environment are its own
+        samples = self._memory.samples()  # in each step, so that those of an environment are its own
         if not ended.any():
             return final, {}
         self._begin(ended)
-        self._memory.see_starts(self._q, self._v, self._first_readings(ended), ended)
-        first = self._memory.disturbed(self._observed(of_sensors), samples)
+        first = self._first_observations(ended, samples)
         last = np.full(self.num_envs, None, dtype=object)
         for k in np.flatnonzero(ended).tolist():
             last[k] = final[k].copy()
-        info = {"final_obs": last, "_final_obs": ended, "final_info": {}, "_final_info": ended.copy()}
+        values = _masked(logged, ended)
+        info = {"final_obs": last, "_final_obs": ended.copy(), "final_info": values, "_final_info": ended.copy()}
         return np.where(ended[:, None], first, final), info | self._info(ended)
+
+    def _first_observations(
+        self, which: np.ndarray, samples: tuple[np.ndarray | None, dict[str, np.ndarray]]
+    ) -> np.ndarray:
+        """Return observations (n, k), in environments of ``which`` (n,) those of an episode's start."""
+        self._memory.see_starts(self._q, self._v, self._first_readings(which), which)
+        return self._memory.disturbed(self._observed(samples[1]), samples[0])
 
     def _first_readings(self, which: np.ndarray) -> dict[str, np.ndarray]:
         """Return the exact readings (n, size) by name, in environments of ``which`` those of an episode's start."""
@@ -292,6 +347,15 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         return self._memory.shown(which) if self.randomization is not None and which.any() else {}
 
 
+def _masked(values: Mapping[str, np.ndarray], which: np.ndarray) -> dict[str, np.ndarray]:
+    """Return values (n, ...) by name with a mask (n,) each, as gymnasium's vector environments do; zero elsewhere."""
+    result = {}
+    for name, x in values.items():
+        result[name] = np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, 0.0)
+        result[f"_{name}"] = which.copy()
+    return result
+
+
 add_foreign_names(VectorEnvironment, "environments.VectorEnvironment")
 
 
@@ -305,6 +369,7 @@ def register_tasks() -> None:
 
 
 MODES = ("rgb_array",)
+RENDER_REMEDY = "there is 'rgb_array'; VectorEnvironment.show opens the environments in the browser"
 _SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
 
 
