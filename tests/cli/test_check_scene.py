@@ -44,7 +44,7 @@ def test_check_scene_command_lists_overlaps_and_contacts_of_the_robot(linkwork, 
     assert ran.code == 0 and "table  post" in ran.out and "arm7 is free of collisions at this configuration" in ran.out
     assert linkwork("check-scene", str(scene), "arm7", "--strict").code == 1
 
-    drawn = setup.robot.random_configuration(seed=0, size=20_000)
+    drawn = setup.robot.random_configuration(seed=0, size=4000)
     touching = setup.robot.distances(drawn, setup.scene)
     q = drawn[((touching.distance <= 0.0).sum(axis=1) > 1) & (touching.of("cup", "table").distance <= 0.0)][0]
     ran = linkwork("check-scene", str(scene), "arm7", "--json", "--q", *map(repr, q.tolist()))

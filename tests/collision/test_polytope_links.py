@@ -33,7 +33,7 @@ def robots():
     return plain, hulls
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_convex_hulls_of_box_corners_have_the_distances_of_boxes() -> None:
     plain, hulls = robots()
     scene = lw.Scene().with_box("crate", (0.3, 0.2, 0.4), lw.pose((0.5, 0.1, 0.4), rpy=(0.3, 0.2, 0.1)))

@@ -404,7 +404,7 @@ def test_lqr_controllers_of_loops_keep_states_and_follow_trajectories() -> None:
     assert np.allclose(regulator.K @ J, known.K, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_lqr_along_trajectories_that_violate_redundant_loops_slightly_equals_that_of_closed_loops() -> None:
     """Quintics between states of Bennett's linkage open it by 1e-4, where its constraints are not redundant."""
     robot: Any = bennett()
