@@ -118,7 +118,9 @@ def test_scene_of_a_plan_shows_path_tree_and_ghosts():
     assert ghosts.opacity < 1.0 and ghosts.q.shape[1] == 3
     assert [prop.name for prop in document.props] == ["ball"]
     path = next(lines for lines in document.lines if lines.layer == "paths")
-    assert path.points == pytest.approx(ARM.pose(moving.q[:, 0], ARM.frames[-1])[:, :3, 3])
+    along = ARM.pose(moving.q[:, 0], ARM.frames[-1])[:, :3, 3]
+    assert len(path.points) > len(along)
+    assert np.linalg.norm(path.points[:, None] - along, axis=-1).min(axis=0).max() < 1e-9
 
 
 @pytest.mark.slow(every=5)
@@ -419,3 +421,17 @@ def test_wrong_arguments_of_result_scenes_are_refused():
         run.show(0, 0)
     with pytest.raises(TypeError, match="contacts"):
         run.show(contacts="ground")
+
+
+def test_paths_of_fast_motions_are_drawn_without_corners():
+    hinge = lw.Joint.of(lw.joints.Revolute("y"), name="hinge", parent="world", child="rod")
+    rod = lw.Robot.build("rod", lw.Link("rod", mass=1.0, com=(0.5, 0.0, 0.0), frames={"tip": lw.pose((1.0, 0.0, 0.0))}), hinge)
+    motion = rod.spline([0.0, 1.0], [[0.0], [6.0]], "linear")
+    run = rod.simulate([0.0], [6.0], duration=1.0, dt=0.01, record_every=5, passive=False)
+    for document in (scene_document(motion, frames="tip", rate=8.0), scene_document(run, frames="tip", rate=8.0)):
+        (line,) = document.lines
+        assert len(document.times) < 12 and len(line.points) > 500
+        assert np.abs(np.linalg.norm(line.points, axis=1) - 1.0).max() < 1e-9, "a circle about the hinge"
+        steps = np.diff(line.points, axis=0)
+        turns = np.abs(np.cross(steps[1:], steps[:-1])[:, 1]) / (np.linalg.norm(steps, axis=1)[1:] ** 2 + 1e-12)
+        assert np.median(turns) < 0.02  # [rad] between segments

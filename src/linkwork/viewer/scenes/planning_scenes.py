@@ -15,7 +15,7 @@ from linkwork.viewer.document import Color, Points, SceneDocument, Text
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene, segments_between
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene, path_times, segments_between
 
 __all__ = ["plan_document", "plan_ends", "roadmap_document"]
 
@@ -46,12 +46,14 @@ def plan_document(
     if result.success:
         trajectory = result.trajectory(smooth=smooth)
         times = frame_times(trajectory.start_time, trajectory.end_time, rate)
-        q = np.asarray(trajectory(times).q)
+        q, path = (np.asarray(trajectory(t).q) for t in (times, path_times(times)))
     else:
         starts, goals = plan_ends(result)
-        times, q, ghosts = np.zeros(1), starts[:1], 0
+        times, q, path, ghosts = np.zeros(1), starts[:1], None, 0
         title = f"{robot.name}: {result.status}" if title is None else title
-    builder = moving_scene(robot, times, q, title=title, frames=names, scene=result.scene, ghosts=ghosts, meshes=meshes)
+    builder = moving_scene(
+        robot, times, q, title=title, frames=names, scene=result.scene, ghosts=ghosts, meshes=meshes, path=path
+    )
     builder.is_timed = not result.success
     if not result.success:
         builder.add_ghosts(robot, goals[:_MAX_GOALS], name="goals", opacity=_GOAL_OPACITY)

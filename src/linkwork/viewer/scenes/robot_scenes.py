@@ -26,6 +26,7 @@ __all__ = [
     "grid_offsets",
     "moving_scene",
     "obstacles_document",
+    "path_times",
     "paths_color",
     "read_frames",
     "read_times",
@@ -194,6 +195,7 @@ def _add_nearest(builder: SceneBuilder, robot: Any, q: np.ndarray, scene: Scene 
 FRAME_RATE = 50.0  # frames a second, by default
 _MAX_FRAMES = 5000
 _MAX_GHOSTS = 200
+_PATH_POINTS = 1000
 
 
 def frame_times(start: float, end: float, rate: Any) -> np.ndarray:
@@ -221,14 +223,15 @@ def moving_scene(
     meshes: Folders | None = None,
     spacing: float | None = None,
     opacity: float = 1.0,
+    path: np.ndarray | None = None,
     caller: str = "show",
 ) -> SceneBuilder:
     """Return a builder with a robot's motion q (T, nq), or that of several (T, n, nq), at times (T,) [s].
 
     ``frames`` are shown as axes, with their paths; ``ghosts`` is the number of transparent copies along the motion.
-    Plots of q, and of ``v`` if it is passed, are those of the first robot.
+    Plots of q, and of ``v`` if it is passed, are those of the first robot.  The paths are through its configurations
+    ``path`` (k, nq), by default q.
     """
-
     names = read_frames(robot, caller, frames)
     count = integer(caller, "ghosts", ghosts, least=0, most=_MAX_GHOSTS)
     heading = robot.name if title is None else checked_name(caller, "title", title)
@@ -244,12 +247,17 @@ def moving_scene(
         chosen = np.unique(np.round(np.linspace(0, len(q) - 1, count)).astype(int))
         builder.add_ghosts(robot, q[chosen, 0])
     for k, frame in enumerate(names):
-        builder.add_frame_path(robot, q[:, 0], frame, color=paths_color(k))
+        builder.add_frame_path(robot, q[:, 0] if path is None else path, frame, color=paths_color(k))
     if len(times) > 1:
         builder.plots += configuration_plots(robot, q[:, 0])
         if v is not None:
             builder.plots += velocity_plots(robot, v)
     return builder
+
+
+def path_times(times: np.ndarray) -> np.ndarray:
+    """Return the times (T,) of frames and times between them, so many that drawn paths have no visible corners."""
+    return np.union1d(times, np.linspace(times[0], times[-1], _PATH_POINTS)) if len(times) > 1 else times
 
 
 def paths_color(k: int) -> Color:

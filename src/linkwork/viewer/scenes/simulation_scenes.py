@@ -15,7 +15,7 @@ from linkwork.simulation import ContactGround, ContactScene, Simulation
 from linkwork.viewer.document import Arrows, Plot, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene, path_times
 
 __all__ = ["simulation_document"]
 
@@ -56,9 +56,10 @@ def simulation_document(
     t, q = result.t[rows], np.stack([result.q[k][rows] for k in index], axis=1)
     v = result.v[index[0]][rows]
     touching = result._shown_contacts(contacts)
-    builder = moving_scene(
-        robot, t, q, title=title, v=v, frames=frames, scene=scene, ghosts=ghosts, meshes=meshes, spacing=spacing
-    )
+    options: dict[str, Any] = {"scene": scene, "ghosts": ghosts, "meshes": meshes, "spacing": spacing}
+    if frames is not None and len(t) > 1:
+        options["path"] = np.asarray(result.trajectory(*index[0])(path_times(t)).q)
+    builder = moving_scene(robot, t, q, title=title, v=v, frames=frames, **options)
     if len(t) > 1 and not robot.tree.inertias_ignored:
         energies = result._energies(index[0], q[:, 0], v)
         builder.plots.append(Plot("energy", "J", tuple(energies), np.stack([*energies.values()], axis=1)))

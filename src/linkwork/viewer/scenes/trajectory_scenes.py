@@ -18,7 +18,7 @@ from linkwork.shapes import Geometry
 from linkwork.viewer.document import Lines, Prop, SceneDocument
 from linkwork.viewer.scene_builder import SceneBuilder, mesh_search
 from linkwork.viewer.scenes.document_of import document_of
-from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene
+from linkwork.viewer.scenes.robot_scenes import FRAME_RATE, frame_times, moving_scene, path_times
 
 __all__ = ["tracked_path_document", "trajectory_document"]
 
@@ -48,7 +48,10 @@ def trajectory_document(
     states = trajectory(times)
     q, v = np.asarray(states.q), np.asarray(states.v) if trajectory.is_timed else None
     robot, shown = bare_robot(trajectory), scene_without(scene, carried_names(trajectory))
-    builder = moving_scene(robot, times, q, v=v, title=title, frames=frames, scene=shown, ghosts=ghosts, meshes=meshes)
+    path = np.asarray(trajectory(path_times(times)).q) if frames is not None else None
+    builder = moving_scene(
+        robot, times, q, v=v, title=title, frames=frames, scene=shown, ghosts=ghosts, meshes=meshes, path=path
+    )
     add_carried_objects(builder, trajectory, times, q, scene)
     builder.is_timed = trajectory.is_timed
     return builder.document()
