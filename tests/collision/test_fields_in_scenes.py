@@ -107,7 +107,7 @@ def test_signed_distance_accepts_a_point_cloud_or_height_field_as_one_shape() ->
 
 
 def test_invalid_fields_in_scenes_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"Scene: 'x': expected a linkwork.shapes.DistanceField"):
+    with pytest.raises(TypeError, match=r"with_distance_field: .*'x': expected a linkwork.shapes.DistanceField"):
         lw.Scene().with_distance_field("x", np.zeros((2, 2, 2)))
     with pytest.raises(ValueError, match="height field: spacing"):
         lw.Scene().with_height_field("x", np.zeros((2, 2)), 0.0)

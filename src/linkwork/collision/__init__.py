@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from linkwork.collision.scene_loading import AttachedObject as AttachedObject
     from linkwork.collision.scene_loading import SceneSetup as SceneSetup
     from linkwork.collision.shape_distance import ContactPoints as ContactPoints
-    from linkwork.geometry.scene import Obstacle as Obstacle
+    from linkwork.geometry.obstacle import Obstacle as Obstacle
 
 
 if not TYPE_CHECKING:
@@ -32,6 +32,6 @@ if not TYPE_CHECKING:
             "linkwork.collision.result": "DistanceDerivatives DistanceHessian DistanceResult RobotDistances",
             "linkwork.collision.scene_loading": "AttachedObject SceneSetup",
             "linkwork.collision.shape_distance": "ContactPoints",
-            "linkwork.geometry.scene": "Obstacle",
+            "linkwork.geometry.obstacle": "Obstacle",
         },
     )

@@ -1,4 +1,4 @@
-"""Digests of all that a robot's collisions in a scene, or its motion under forces, depend on; equal in every process."""
+"""Digests of all that a robot's collisions in a scene, or its motion, depend on; they are equal in every process."""
 
 from __future__ import annotations
 

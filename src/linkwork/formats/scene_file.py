@@ -25,7 +25,8 @@ from linkwork.formats.linkwork_json.shape_entries import SHAPES, read_shape
 from linkwork.formats.moveit_scene import read_moveit_scene, warn_of_hollows
 from linkwork.formats.resource_paths import resource_paths
 from linkwork.geometry.fields import FIELDS
-from linkwork.geometry.scene import Obstacle, Scene, obstacles_of
+from linkwork.geometry.obstacle import Obstacle, obstacles_of
+from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SOLIDS
 from linkwork.shapes import Compound, Geometry, Shape, load_mesh
 from linkwork.shapes.shape import checked_color

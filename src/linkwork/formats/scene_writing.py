@@ -12,7 +12,7 @@ from linkwork._util.file_access import replaced
 from linkwork._util.messages import quoted
 from linkwork.formats.data_documents import YAML, yaml_text
 from linkwork.formats.moveit_scene import moveit_scene_text
-from linkwork.geometry.scene_document import entry_document
+from linkwork.geometry.obstacle import entry_document
 
 if TYPE_CHECKING:
     from linkwork.geometry.scene import Scene

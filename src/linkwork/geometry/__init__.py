@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from linkwork.geometry.cores import SignedDistance as SignedDistance
     from linkwork.geometry.cores import Solid as Solid
     from linkwork.geometry.cores import bounding_sphere as bounding_sphere
+    from linkwork.geometry.obstacle import Obstacle as Obstacle
     from linkwork.geometry.pairs import PAIRS as PAIRS
     from linkwork.geometry.pairs import signed_distance as signed_distance
-    from linkwork.geometry.scene import Obstacle as Obstacle
     from linkwork.geometry.scene import Scene as Scene
     from linkwork.geometry.solids import SOLIDS as SOLIDS
     from linkwork.geometry.solids import solid as solid
@@ -39,7 +39,8 @@ if not TYPE_CHECKING:
                 "PointCore PolytopeCore SegmentCore SignedDistance Solid bounding_sphere"
             ),
             "linkwork.geometry.pairs": "PAIRS signed_distance",
-            "linkwork.geometry.scene": "Obstacle Scene",
+            "linkwork.geometry.obstacle": "Obstacle",
+            "linkwork.geometry.scene": "Scene",
             "linkwork.geometry.solids": "SOLIDS solid",
             "linkwork.geometry.support_points": "SUPPORTS support support_is_one",
         },

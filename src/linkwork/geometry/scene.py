@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,13 +15,20 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
-from linkwork._util.lazy_imports import ImportedFunction, published_in
+from linkwork._util.lazy_imports import ImportedFunction
 from linkwork._util.messages import listed, quoted, repeated
 from linkwork._util.pictures import Shown, show
 from linkwork.errors import Issue, UnknownNameError
-from linkwork.geometry.fields import FIELDS, field_row
-from linkwork.geometry.scene_document import obstacle_document
-from linkwork.geometry.solids import KINDS, SOLIDS, SolidKind, anchor, kind_of, reach_of, solid, solid_row
+from linkwork.geometry.obstacle import (
+    Obstacle,
+    check_obstacle,
+    distance_from_origin,
+    obstacle_document,
+    obstacle_row,
+    obstacles_of,
+    padded_rows,
+)
+from linkwork.geometry.solids import SolidKind
 from linkwork.shapes import (
     Box,
     Capsule,
@@ -31,41 +38,19 @@ from linkwork.shapes import (
     Ellipsoid,
     HalfSpace,
     HeightField,
-    Mesh,
     PointCloud,
     Shape,
     Sphere,
 )
 from linkwork.shapes.shape import checked_color
-from linkwork.spatial import Pose
-from linkwork.spatial.arguments import LARGEST, checked_pose, checked_string
+from linkwork.spatial.arguments import checked_pose
 
-__all__ = ["Obstacle", "Scene", "obstacles_of"]
+__all__ = ["Scene"]
 
-_MIN_CAPACITY = 4  # of a kind with obstacles; all capacities are multiples of it
 _VERSION = 1
 _scene_of_data = ImportedFunction("linkwork.formats.scene_file.scene_of_data")
 _scene_of_text = ImportedFunction("linkwork.formats.scene_file.scene_of_text")
 _save_scene = ImportedFunction("linkwork.formats.scene_writing.save_scene")
-
-
-@published_in("linkwork.collision")
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Named convex shape or field at a pose in the world.
-
-    ``name`` is unique in its scene, and ``pose`` is (4, 4) [1, m].  ``color`` has red, green, blue and alpha in [0, 1];
-    None stands for the grey of pictures.
-    """
-
-    name: str
-    shape: Shape
-    pose: Pose
-    color: tuple[float, float, float, float] | None = None
-
-    def __post_init__(self) -> None:
-        if self.color is not None:
-            object.__setattr__(self, "color", checked_color(self.color, f"Scene: {self.name!r}: color"))
 
 
 @public
@@ -89,7 +74,7 @@ class Scene(Shown, metaclass=WithForeignNames):
         for obstacle in result:
             if not isinstance(obstacle, Obstacle):
                 raise TypeError(f"Scene: obstacles: expected obstacles, as of Scene().with_box(...), got {obstacle!r}")
-            _check(obstacle, "Scene")
+            check_obstacle(obstacle, "Scene")
         duplicate = repeated([obstacle.name for obstacle in result])
         if duplicate is not None:
             raise ValueError(f"Scene: two obstacles are called {duplicate!r}")
@@ -244,7 +229,7 @@ class Scene(Shown, metaclass=WithForeignNames):
         """
         old = self[name]
         new = replace(old, pose=checked_pose(pose, f"Scene: {name!r}: pose"))
-        _check(new, "Scene")
+        check_obstacle(new, "Scene")
         return self._of(tuple(new if obstacle is old else obstacle for obstacle in self._obstacles))
 
     def moved(self, pose: Any) -> Self:
@@ -263,7 +248,7 @@ class Scene(Shown, metaclass=WithForeignNames):
         X = checked_pose(pose, "Scene: pose")
         moved = tuple(replace(obstacle, pose=X @ obstacle.pose) for obstacle in self._obstacles)
         for obstacle in moved:
-            _check(obstacle, "Scene")
+            check_obstacle(obstacle, "Scene")
         return self._of(moved)
 
     def with_color(self, name: str, color: Sequence[float] | None) -> Self:
@@ -305,9 +290,9 @@ class Scene(Shown, metaclass=WithForeignNames):
     def _rows(self) -> Mapping[SolidKind, np.ndarray]:
         result: dict[SolidKind, list[list[float]]] = {}
         for obstacle in self._obstacles:
-            kind, row = _row(obstacle)
+            kind, row = obstacle_row(obstacle)
             result.setdefault(kind, []).append(row)
-        return _padded(result)
+        return padded_rows(result)
 
     @property
     def rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
@@ -320,10 +305,10 @@ class Scene(Shown, metaclass=WithForeignNames):
     @cached_property
     def _rows_by_distance(self) -> Mapping[SolidKind, np.ndarray]:
         result: dict[SolidKind, list[list[float]]] = {}
-        for obstacle in sorted(self._obstacles, key=_from_origin):
-            kind, row = _row(obstacle)
+        for obstacle in sorted(self._obstacles, key=distance_from_origin):
+            kind, row = obstacle_row(obstacle)
             result.setdefault(kind, []).append(row)
-        return _padded(result)
+        return padded_rows(result)
 
     @property
     def capacities(self) -> tuple[tuple[SolidKind, int], ...]:
@@ -350,7 +335,7 @@ class Scene(Shown, metaclass=WithForeignNames):
     @cached_property
     def _row_indices_by_distance(self) -> tuple[int, ...]:
         return self._indices_in_order(
-            sorted(range(len(self._obstacles)), key=lambda k: _from_origin(self._obstacles[k]))
+            sorted(range(len(self._obstacles)), key=lambda k: distance_from_origin(self._obstacles[k]))
         )
 
     def _indices_in_order(self, order: Iterable[int]) -> tuple[int, ...]:
@@ -365,7 +350,7 @@ class Scene(Shown, metaclass=WithForeignNames):
             count += capacity
         result = [0] * len(self._obstacles)
         for k in order:
-            kind, _ = _row(self._obstacles[k])
+            kind, _ = obstacle_row(self._obstacles[k])
             result[k] = starts[kind]
             starts[kind] += 1
         return tuple(result)
@@ -449,88 +434,3 @@ class Scene(Shown, metaclass=WithForeignNames):
 
 
 add_foreign_names(Scene, "Scene")
-
-
-def obstacles_of(name: str, shape: Shape, pose: Any, existing: Container[str]) -> list[Obstacle]:
-    """Return a list of an obstacle, or those of a compound's components, "name[0]", "name[1]", ...
-
-    Raises ValueError for a name that exists already and an invalid pose, TypeError for an unsupported shape.
-    """
-    caller = f"Scene: {checked_string(name, 'Scene: name')!r}"
-    X = checked_pose(pose, f"{caller}: pose")
-    added = [Obstacle(name, shape, X)]
-    if isinstance(shape, Compound):
-        colors = [None if part.material is None else part.material.rgba for part in shape.parts]
-        added = [
-            Obstacle(f"{name}[{k}]", part.shape, X @ part.origin, color)
-            for k, (part, color) in enumerate(zip(shape.parts, colors, strict=True))
-        ]
-    for label in (name, *(obstacle.name for obstacle in added)):
-        if label in existing:
-            raise ValueError(
-                f"Scene: an obstacle {label!r} exists already: use another name, or remove it by without({label!r})"
-            )
-    for obstacle in added:
-        _check(obstacle, "Scene")
-    return added
-
-
-def _check(obstacle: Obstacle, caller: str) -> None:
-    """Raise TypeError for an unsupported shape, ValueError for an obstacle that is too far away."""
-    if type(obstacle.shape) not in SOLIDS and type(obstacle.shape) not in FIELDS:
-        kinds = ", ".join(sorted(kind.__name__ for kind in (*SOLIDS, *FIELDS)))
-        expected = f"{caller}: {obstacle.name!r}: expected a convex shape or a field of linkwork.shapes ({kinds})"
-        remedy = ""
-        if isinstance(obstacle.shape, Mesh):
-            remedy = (
-                "; load the mesh file: linkwork.shapes.load_mesh(path).convex_hull() returns its hull, "
-                "convex_decomposition() also preserves hollows"
-            )
-        raise TypeError(f"{expected}, got {obstacle.shape!r}{remedy}")
-    if any(abs(x) > LARGEST for x in obstacle.pose.translation):
-        raise ValueError(f"{caller}: {obstacle.name!r}: expected a position within {LARGEST:.0e} m of the origin")
-
-
-def _row(obstacle: Obstacle) -> tuple[SolidKind, list[float]]:
-    if type(obstacle.shape) in FIELDS:
-        return field_row(obstacle.shape, obstacle.pose)
-    placed = solid(obstacle.shape, obstacle.pose)
-    kind = kind_of(placed.core)
-    return kind, solid_row(placed, kind, reach_of(solid(obstacle.shape, Pose.identity())))
-
-
-def _from_origin(obstacle: Obstacle) -> float:
-    if type(obstacle.shape) in FIELDS:
-        return float(np.linalg.norm([*obstacle.pose.translation])) - FIELDS[type(obstacle.shape)].reach(obstacle.shape)
-    placed = solid(obstacle.shape, obstacle.pose)
-    return float(np.linalg.norm([*anchor(placed.core)])) - reach_of(solid(obstacle.shape, Pose.identity()))
-
-
-def _padded(rows: Mapping[SolidKind, list[list[float]]]) -> dict[SolidKind, np.ndarray]:
-    """Return the array of each kind of obstacle, padded to its capacity.
-
-    Unused rows repeat the last used row with the flag 0.  Fields come last and are not padded.
-    """
-    result = {}
-    for kind in sorted(rows, key=_order):
-        used = rows[kind]
-        capacity = _capacity(len(used)) if kind.in_loops else len(used)
-        unused = [0.0, *used[-1][1:]]
-        array = np.array([*used, *([unused] * (capacity - len(used)))], dtype=float)
-        array.setflags(write=False)
-        result[kind] = array
-    return result
-
-
-def _capacity(count: int) -> int:
-    """Return the smallest capacity that is at least ``count``: 4, 8, 12, 16, 24, 32, 48 and so on.
-
-    Capacities are powers of two and the midpoints between them, from 4 on, that are multiples of 4.
-    """
-    result = max(_MIN_CAPACITY, 1 << (count - 1).bit_length())
-    between = result // 4 * 3
-    return between if count <= between and between % _MIN_CAPACITY == 0 else result
-
-
-def _order(kind: SolidKind) -> tuple[int, int, str]:
-    return (KINDS.index(kind.core), kind.vertices, "") if kind.core in KINDS else (len(KINDS), 0, kind.name)

@@ -5,7 +5,7 @@
 Armature is inertia on a joint's own velocities v_j: the rotors have the kinetic energy ½ Σ I_k v_k².  It adds I to the
 diagonal of the mass matrix, and Hamel's equations of this energy have the gyroscopic force
 
-    g_i = Σ c_ij^k v_j I_k v_k,      [X_i, X_j] = Σ c_ij^k X_k      (`joints.base.velocity_brackets`).
+    g_i = Σ c_ij^k v_j I_k v_k,      [X_i, X_j] = Σ c_ij^k X_k      (`velocity_brackets`).
 
 g is zero for joints with q̇ = v.  For a ball joint it is ω × I ω.  It does no work.
 
@@ -13,24 +13,34 @@ g is zero for joints with q̇ = v.  For a ball joint it is ω × I ω.  It does 
 lengths, a spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  The force of a follower
 acts on its master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
 
+The brackets c of the fields q̇ = Σ v_i X_i(q) are zero where q̇ = v.  The velocities of a rotation or of a rigid motion
+in moving axes have constant brackets, by which Euler's equations differ from Newton's.
+
 Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal); Hamel,
-Theoretische Mechanik, 1949 (equations in velocities that are no rates of coordinates).
+Theoretische Mechanik, 1949 (equations in velocities that are no rates of coordinates); Marsden and Ratiu, Introduction
+to Mechanics and Symmetry, 2nd ed. 1999 (brackets).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from linkwork.dynamics.algorithms.force_element_forces import ResistingRow, element_forces
+from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.from_transform import unit_vectors
+from linkwork.joints.base.generic_rank import cached_property_of
 from linkwork.joints.base.plain_coordinates import is_plain
-from linkwork.joints.base.velocity_brackets import velocity_brackets
 from linkwork.model.body import Body
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw, friction_law
 from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
+
+if TYPE_CHECKING:
+    from linkwork.joints.base.joint_type import JointType
 
 __all__ = [
     "ROWS",
@@ -49,6 +59,7 @@ __all__ = [
     "resisting_force",
     "spring_energy",
     "spring_rows",
+    "velocity_brackets",
 ]
 
 Scalars = Sequence[Any]
@@ -211,3 +222,41 @@ ROWS = (
         needs_passive_forces=True,
     ),
 )
+
+
+Brackets = Mapping[tuple[int, int, int], Any]  # c_ij^k by (i, j, k), without zeros
+
+_SAMPLES = 4
+_SAME = 1e-9  # accepted difference between configurations of brackets that count as constant
+
+
+def velocity_brackets(joint: JointType, q: Sequence[Any]) -> Brackets:
+    """Return the coefficients c_ij^k of the brackets at q, floats where they are the same at every q."""
+    constant: Brackets | None = cached_property_of(joint, _constant) if joint.nv > 1 else {}
+    return _brackets(joint, q) if constant is None else constant
+
+
+def _constant(joint: JointType) -> Brackets | None:
+    """Return the coefficients if they are the same at random configurations, else None."""
+    free = np.full(joint.nq, np.inf).tolist()
+    drawn = joint.random(np.random.default_rng(0), [-x for x in free], free, (_SAMPLES,)).tolist()
+    each = [_brackets(joint, q) for q in drawn]
+    keys = sorted({key for row in each for key in row})
+    values = np.array([[float(row.get(key, 0.0)) for key in keys] for row in each])
+    if values.size and np.ptp(values, axis=0).max() > _SAME * max(1.0, float(np.abs(values).max())):
+        return None
+    mean = values.mean(axis=0).round(12).tolist()
+    return {key: c for key, c in zip(keys, mean, strict=True) if c}
+
+
+def _brackets(joint: JointType, q: Sequence[Any]) -> Brackets:
+    fields = [joint.q_dot(q, unit) for unit in unit_vectors(joint.nv)]
+    result: dict[tuple[int, int, int], Any] = {}
+    for i, field in enumerate(fields):
+        moving = seeded(q, field)
+        for j, unit in enumerate(unit_vectors(joint.nv)):
+            along = [parts(x, moving[0].level)[1] for x in joint.q_dot(moving, unit)]  # the derivative of X_j along X_i
+            for k, x in enumerate(joint.velocity_from_rate(q, along) if i != j else ()):
+                for key, c in (((i, j, k), x), ((j, i, k), -x)):
+                    result[key] = result[key] + c if key in result else c
+    return result

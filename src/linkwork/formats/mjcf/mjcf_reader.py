@@ -2,7 +2,7 @@
 
 The compiler determines the meaning of defaults, classes, includes, frames, copies, attachments, inertias from geoms,
 limits and units.  linkwork reads the arrays of the compiled model.  What it does not take is in the report: IGNORED
-if it does not act on the dynamics, else UNSUPPORTED.
+if it does not act on the dynamics, else UNSUPPORTED.  Keyframes are named configurations, in linkwork's coordinates.
 """
 
 from __future__ import annotations
@@ -11,27 +11,29 @@ import codecs
 import os
 import re
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.file_search import FileSearch, Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
-from linkwork.formats.description import Description, Findings, read_gravity
+from linkwork.formats.description import Description, Findings, NamedState, NamedStateDescription, read_gravity
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.mjcf.actuators import read_actuators
-from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
+from linkwork.formats.mjcf.bodies_and_joints import Structure, read_structure, sites_as_frames
 from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 from linkwork.formats.mjcf.contact_pairs import read_pairs
 from linkwork.formats.mjcf.equalities import read_equalities
 from linkwork.formats.mjcf.further_content import report_further_content
 from linkwork.formats.mjcf.geoms import read_shapes
-from linkwork.formats.mjcf.keyframes import read_keyframes
 from linkwork.formats.mjcf.model_files import ModelFiles, check_files
 from linkwork.formats.mjcf.tendons import read_tendons
-from linkwork.spatial import Vec3
+from linkwork.formats.unique_names import Names
+from linkwork.joints import Floating
+from linkwork.spatial import Rotation, Vec3
 
-__all__ = ["describe_model", "prepare_process", "read_mjcf"]
+__all__ = ["INITIAL", "describe_model", "prepare_process", "read_keyframes", "read_mjcf"]
 
 _UNNAMED = "MuJoCo Model"  # MuJoCo's name of a model without a name
 
@@ -199,3 +201,59 @@ def _refusal(text: str, file: str | None, files: ModelFiles | None) -> ModelErro
 
 _LINE = re.compile(r"\bline (\d+)")
 _ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")
+
+
+INITIAL = "qpos0"  # name of the configuration in which the model is stated
+
+
+def read_keyframes(
+    source: CompiledModel, structure: Structure, controls: Mapping[int, str]
+) -> list[NamedStateDescription]:
+    """Return the keyframes, and the model's initial configuration by the name "qpos0".
+
+    ``controls`` are the names of actuators by the index of their control.  Velocities and controls that are all zero
+    are left out.
+    """
+    if not structure.joints:
+        return []
+    reader = _Reader(source, structure)
+    stated_names = [source.name_in_model("key", i) for i in range(source.model.nkey)]
+    names, result = Names(stated_names), []
+    array = source.array
+    if source.model.njnt and INITIAL not in names.taken:
+        names.taken.add(INITIAL)
+        result.append(NamedStateDescription(NamedState(INITIAL, reader.q(array("qpos0")))))
+    keys = zip(stated_names, array("key_qpos"), array("key_qvel"), array("key_ctrl"), strict=True)
+    for i, (name, qpos, qvel, ctrl) in enumerate(keys):
+        title = name or names.underscored(f"key{i}")
+        v = reader.v(qpos, qvel) if any(qvel) else None
+        u = tuple((actuator, ctrl[k]) for k, actuator in controls.items()) if any(ctrl) else None
+        where = source.where("key", title, "keyframe/")
+        result.append(NamedStateDescription(NamedState(title, reader.q(qpos), v, u), where))
+    return result
+
+
+class _Reader:
+    """Reader of configurations and velocities by joint."""
+
+    def __init__(self, source: CompiledModel, structure: Structure) -> None:
+        self.starts, self.dofs = source.array("jnt_qposadr"), source.array("jnt_dofadr")
+        index = {name: j for j, name in enumerate(source.joints)}
+        self.joints = [(x.name, x.joint, index[x.name]) for x in structure.joints if x.name in index]
+
+    def q(self, qpos: Sequence[float]) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        result = []
+        for name, joint, j in self.joints:
+            x = qpos[self.starts[j] : self.starts[j] + joint.nq]
+            result.append((name, (*x[3:], *x[:3]) if isinstance(joint, Floating) else tuple(x)))
+        return tuple(result)
+
+    def v(self, qpos: Sequence[float], qvel: Sequence[float]) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        result = []
+        for name, joint, j in self.joints:
+            x = qvel[self.dofs[j] : self.dofs[j] + joint.nv]
+            if isinstance(joint, Floating):
+                turn = Rotation.from_quaternion(*qpos[self.starts[j] + 3 : self.starts[j] + 7])
+                x = [*x[3:], *turn.inv_act(Vec3.of(x[:3]))]
+            result.append((name, tuple(x)))
+        return tuple(result)
