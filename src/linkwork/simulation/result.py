@@ -22,7 +22,7 @@ from linkwork.model.coordinate_names import units_of
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.simulation.contacts.contact_materials import is_of_contacts
 from linkwork.simulation.contacts.contact_set import ContactSet
-from linkwork.simulation.energy_drift import drift_message
+from linkwork.simulation.energy_drift import drift_message, resists
 from linkwork.simulation.events import SLOTS, EventRecord
 from linkwork.simulation.result_file import load_simulation, save_simulation
 from linkwork.simulation.rollout.dense_output import DenseOutput, trajectory_through
@@ -187,7 +187,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
 
     def _drift(self, index: tuple[int, ...]) -> str:
         """Return the part of the message on a change of the energy that should be constant, "" without one."""
-        if not self._first_order_method or np.asarray(self.q).dtype == object:
+        if not self._first_order_method or (self._passive and resists(self._robot)):
             return ""
         message = drift_message(self._first_order_method, self._energies(index, self.q[index], self.v[index]))
         return message and f"; {message}"

@@ -29,7 +29,6 @@ from linkwork.simulation.arguments import (
 from linkwork.simulation.contacts.contact_set import ContactSet
 from linkwork.simulation.contacts.penetration_depth import depth_state, warn_of_depth
 from linkwork.simulation.control_output import SampledCommand, command_form, reached_limits, sampled_command
-from linkwork.simulation.energy_drift import first_order_method
 from linkwork.simulation.events import checked_events, occurrences
 from linkwork.simulation.initial_state_check import check_start
 from linkwork.simulation.joint_limits import read_limit_mode, warn_of_limits
@@ -331,7 +330,7 @@ class SimulationRun:
             setup.contacts,
             setup.passive,
             self._saturation(limited, state),
-            first_order_method(setup),
+            setup.first_order_method,
         )
         return simulation, state.get("depths")
 

@@ -155,6 +155,18 @@ class SimulationSetup:
         return DEFAULT.name if self.sticks else self.friction
 
     @property
+    def first_order_method(self) -> str:
+        """Name of the method if it is of first order and nothing but resistance of joints changes the energy, else "".
+
+        Inputs, contacts, joint limits, elements of force and constraints that depend on time change the energy.
+        """
+        tree = self.robot.tree
+        acting: list[Any] = [self.controller, self.wrenches, self.contacts, self.limits, self.signals, self.parameters]
+        acting += [self.events, tree.force_elements]
+        timed = any(constraint.time_dependent for constraint in tree.constraints)
+        return "" if METHODS[self.method].order > 1 or timed or any(acting) else self.method
+
+    @property
     def is_bounded(self) -> bool:
         """True if each step solves a program with contacts, limits or sticking friction, for any controller."""
         touching = self.contacts is not None and not self.is_compliant
