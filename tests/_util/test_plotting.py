@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util.plotting import COLORS, GREY, label_time, line_style, plot_lines, quantity_label, share_scale
+from linkwork._util.plotting import (
+    COLORS,
+    GREY,
+    add_notes,
+    label_time,
+    line_style,
+    plot_lines,
+    quantity_label,
+    share_scale,
+)
 from linkwork.model.coordinate_names import units_of
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -97,3 +106,15 @@ def test_plots_draw_names_with_dollar_signs_and_underscores_literally() -> None:
     texts = axis.get_legend().get_texts()
     shown = [text._preprocess_math(text.get_text()) for text in texts]
     assert [text for text, _ in shown] == [*names[:4], r"a\nb"] and not any(is_math for _, is_math in shown)
+
+
+def test_notes_are_in_the_upper_left_corner_of_axes_in_space_once_each() -> None:
+    axes = plt.figure().add_subplot(projection="3d")
+    add_notes(axes, [])
+    assert not axes.texts
+    add_notes(axes, ["a mesh is missing"])
+    add_notes(axes, ["a mesh is missing", "a box is large"])
+    (notes,) = axes.texts
+    assert notes.get_text() == "a mesh is missing\na box is large"
+    corner = notes.get_transform().transform(notes.get_position())
+    np.testing.assert_allclose(corner, axes.transAxes.transform((0.0, 1.0)))

@@ -23,6 +23,7 @@ import pytest
 from numpy.random import normal
 
 import linkwork as lw
+from linkwork.compiler.trace import side_effects
 from linkwork.compiler.trace.side_effects import SideEffects
 from linkwork.compiler.trace.trace import trace
 from linkwork.errors import TraceWarning
@@ -284,3 +285,8 @@ def test_side_effects_in_rewards_and_observations_of_environments_are_reported()
     for name in noisy:
         reported = reports(partial(run, name))
         assert reported and all(": rng draws random numbers (" in x for x in reported), reported
+
+
+def test_modules_of_installed_packages_are_not_the_users() -> None:
+    assert not side_effects._is_of_user_module(np)
+    assert side_effects._is_of_user_module(sys.modules[__name__])

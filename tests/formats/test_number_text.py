@@ -131,3 +131,11 @@ def test_refusing_a_list_with_too_many_values_takes_little_memory() -> None:
             assert tracemalloc.get_traced_memory()[1] < 3 * len(text)
         finally:
             tracemalloc.stop()
+
+
+@pytest.mark.parametrize("text", ["-0", "-0.0", "-0e5", "[-0.0, 1.5]", "[-0.0]"])
+def test_negative_zeros_of_json_are_zeros(text: str) -> None:
+    content = parse_json(text, None, Findings(), Budget()).content
+    first = content[0] if isinstance(content, list) else content
+    value = getattr(first, "content", first)
+    assert value == 0.0 and math.copysign(1.0, value) == 1.0

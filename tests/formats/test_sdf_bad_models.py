@@ -171,6 +171,10 @@ WARNINGS = {
     "15 unknown attribute": (arm().replace("<sdf ", '<sdf verson="1" '), "UNKNOWN_TAG", "'version'"),
     "15 text": (sdf("words", model(link("a"))), "UNKNOWN_TAG", "words"),
     "31 axis not of unit length": (arm(axis(xyz="0 0 2")), "AXIS_NORM", "normalised"),
+    "54 quaternion almost of unit length": (
+        one('<pose rotation_format="quat_xyzw">0 0 0 0 0 0 1.00001</pose>' + INERTIAL),
+        *("QUAT_NORM", "normalised"),
+    ),
     "37 tiny mass": (one(inertial("1e-320", "0 0 0 0 0 0")), "MAGNITUDE", "suspicious"),
     "50 triangle inequality": (one(inertial(moments="1 0 0 1 0 3")), "INERTIA_TRIANGLE", "moments"),
     "44 mimic with a multiplier of zero": (

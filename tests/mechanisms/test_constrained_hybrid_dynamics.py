@@ -37,3 +37,16 @@ def test_constrained_hybrid_dynamics_satisfies_the_equations_in_minimal_coordina
         if joints:
             least = np.linalg.lstsq(K[index].T, K.T @ need - K[free_joints].T @ tau[free_joints], rcond=1e-9)[0]
             np.testing.assert_allclose(forces[index], least, rtol=0, atol=1e-7 * (1.0 + abs(least).max()))
+
+
+@pytest.mark.light
+def test_constrained_hybrid_dynamics_without_prescribed_joints_equal_forward_dynamics_with_damping():
+    robot = lw.load("fourbar").with_joint_dynamics(damping=0.3, armature=0.02)
+    q, v = robot.project(robot.assemble().q, np.linspace(0.4, -1.1, robot.nv))
+    tau, unread = np.linspace(-0.7, 0.9, robot.nv), np.full(robot.nv, 1e3)
+    result = robot.hybrid_dynamics(q, v, unread, tau, [], passive=True)
+    expected = robot.constrained_forward_dynamics(q, v, tau, passive=True).a
+    np.testing.assert_allclose(result.a, expected, rtol=0, atol=1e-9 * abs(expected).max())
+    assert np.array_equal(result.tau, tau)
+    with pytest.raises(ValueError, match="friction"):
+        robot.hybrid_dynamics(q, v, unread, tau, [], passive=True, friction="sticking")

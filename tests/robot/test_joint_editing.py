@@ -138,3 +138,8 @@ def test_joints_without_a_robot_are_compared_by_value(joint) -> None:
         assert hash(clone) == hash(joint)
         assert not clone.lower.flags.writeable
     assert joint.with_links("a", "b") != joint
+
+
+def test_negative_zeros_of_a_rest_position_are_zeros():
+    joint = lw.load("arm6").joint("elbow").with_stiffness(3.0, rest=-0.0)
+    assert not np.signbit(joint.rest).any()

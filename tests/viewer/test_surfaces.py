@@ -13,9 +13,10 @@ import linkwork as lw
 from linkwork import shapes
 from linkwork._util import own_code
 from linkwork._util.file_search import FileSearch
+from linkwork.viewer import field_surfaces
 from linkwork.viewer import mesh_surfaces as files
 from linkwork.viewer.surfaces import PLACEHOLDER_COLOR, SurfaceSet, shape_surface
-from linkwork.viewer.triangles import decimated, smooth_surface
+from linkwork.viewer.triangles import arrow_poses, decimated, smooth_surface
 
 RNG = np.random.default_rng(0)
 CONVEX = [
@@ -325,3 +326,30 @@ def test_gltf_files_written_by_linkwork_are_read_as_equal_meshes(tmp_path):
         corners.append(document.surfaces[part.surface].vertices @ X[:3, :3].T + X[:3, 3])
     for bound in (np.min, np.max):
         np.testing.assert_allclose(bound(surface.vertices, axis=0), bound(np.concatenate(corners), axis=0), atol=1e-5)
+
+
+@pytest.mark.light
+def test_drawn_points_of_a_cloud_are_all_or_every_kth_in_order(monkeypatch):
+    points = RNG.normal(size=(11, 3))
+    cloud = shapes.PointCloud(points, 0.02)
+    assert np.array_equal(field_surfaces.cloud_points(cloud), cloud.points)
+    monkeypatch.setattr(field_surfaces, "MAX_POINTS", 4)
+    monkeypatch.setattr(own_code, "_replaced", {})
+    assert np.array_equal(field_surfaces.cloud_points(cloud), np.asarray(cloud.points)[::3])
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("radius", [0.004, 0.3])
+def test_arrows_scale_with_their_vectors_and_radius_and_end_at_their_tips(radius):
+    """Long arrows have heads of six radii, short ones of 0.35 lengths."""
+    starts, vectors = RNG.normal(size=(2, 5, 3))
+    (poses, shaft), (heads, head) = arrow_poses(starts, vectors, radius)
+    lengths = np.linalg.norm(vectors, axis=-1)
+    np.testing.assert_allclose(head[:, 2], np.minimum(0.35 * lengths, 6.0 * radius), rtol=1e-12)
+    np.testing.assert_allclose(heads[:, :3, 3] + heads[:, :3, 2] * head[:, 2:], starts + vectors, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(poses[:, :3, 3] + poses[:, :3, 2] * shaft[:, 2:], heads[:, :3, 3], rtol=0, atol=1e-12)
+    for (X, size), (Y, scaled) in zip(
+        ((poses, shaft), (heads, head)), arrow_poses(3.0 * starts, 3.0 * vectors, 3.0 * radius), strict=True
+    ):
+        np.testing.assert_allclose(scaled, 3.0 * size, rtol=1e-12)
+        np.testing.assert_allclose(Y[:, :3, 3], 3.0 * X[:, :3, 3], rtol=0, atol=1e-12)

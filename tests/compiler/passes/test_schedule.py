@@ -14,8 +14,10 @@ from compiler.support import programs
 from helpers.examples import examples
 from linkwork.compiler.passes import dead_code, optimize, pair_sincos, schedule, trace_order
 from linkwork.compiler.program import COS_OF, SIN_OF, Program
+from linkwork.expr import lt, while_loop
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.functions import sin
+from linkwork.expr.scalar.multi_result import PART
 from linkwork.expr.scalar.symbol import Graph
 
 
@@ -102,3 +104,17 @@ def test_instruction_scheduling_moves_inputs_and_constants_just_before_their_fir
     for k, instruction in enumerate(after.instructions):
         if not instruction.args:
             assert 1 <= first_use[k] - k <= 2
+
+
+def test_quick_instruction_schedule_places_the_results_of_an_instruction_just_after_it() -> None:
+    """Also those that only results after the condition need."""
+    (x,) = Graph().inputs("x", (1,))
+    state = while_loop(
+        lambda s: lt(s[0] * s[1], 9.0), lambda s: (s[0] * 1.3, s[1] + s[0]), (x, x + 0.5), max_iterations=9
+    ).state
+    region = replace(Region.of([state[0] * 2.0, (x * x + 1.0) * state[1]], [x]), first=1)
+    after = trace_order(region)
+    assert after.bundles
+    for k in after.bundles:
+        parts = [j for j, (operation, args, _) in enumerate(after.instructions) if operation is PART and args[0] == k]
+        assert parts == [*range(k + 1, k + 1 + len(parts))] and len(parts) >= 2
