@@ -106,7 +106,7 @@ def test_instruction_scheduling_moves_inputs_and_constants_just_before_their_fir
             assert 1 <= first_use[k] - k <= 2
 
 
-def test_quick_instruction_schedule_places_the_results_of_an_instruction_just_after_it() -> None:
+def test_quick_instruction_schedule_has_the_results_of_an_instruction_just_after_it() -> None:
     """Also those that only results after the condition need."""
     (x,) = Graph().inputs("x", (1,))
     state = while_loop(
