@@ -263,6 +263,24 @@ def test_disc_of_a_cam_has_the_path_of_its_follower_as_contour():
         assert radii[radii > 1e-6].min() >= np.hypot(0.05, 0.02) - 1e-7
 
 
+def test_disc_of_a_cam_has_the_path_of_the_tip_of_its_lever_as_contour():
+    swing = lw.constraints.Curve(np.radians([0, 90, 120, 240, 360]), [0, 0.3, 0.3, 0, 0], "cycloidal", periodic=True)
+    lever = lw.Joint.of(lw.joints.Revolute("x"), name="swing", parent="world", child="lever", placement=(0, 0.3, 0.1))
+    links = lw.Link("disc"), lw.Link("lever", frames={"roller": lw.pose((0.0, -0.3, 0.02))})
+    robot = lw.Robot.build("cam", *links, turn_of("disc", (0.0, 0.0, 0.0), "x"), lever)
+    robot = robot.with_constraints(lw.constraints.CurveCoupling("swing", "turn disc", swing))
+    for angle in 2.0 * np.pi * np.array([0, 7, 30, 71]) / 120:
+        q = robot.configuration({"turn disc": angle, "swing": swing(angle)})
+        contour = drawn_solids(robot_document(robot, q), 0)[0][0]
+        tip = robot.pose(q, "roller")[:3, 3]
+        assert np.linalg.norm(contour[:, 1:] - tip[1:], axis=1).min() < 1e-7
+        assert len(contour) > 200 and np.ptp(np.linalg.norm(contour[:, 1:], axis=1)) > 0.05, "no circle"
+    bare = lw.Robot.build("cam", lw.Link("disc"), lw.Link("lever"), turn_of("disc", (0.0, 0.0, 0.0), "x"), lever)
+    bare = bare.with_constraints(lw.constraints.CurveCoupling("swing", "turn disc", swing))
+    radii = np.linalg.norm(drawn_solids(robot_document(bare), 0)[0][0][:, 1:], axis=1)
+    assert np.abs(radii[radii > 1e-3] - radii.max()).max() < 1e-6, "a disc: the lever has no tip"
+
+
 def test_links_that_slide_without_shapes_are_drawn_in_a_robot_with_shapes():
     pole = lw.Link("pole", Box((0.04, 0.04, 0.5)).at((0, 0, 0.25)), density=300.0)
     slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.constraints import BallRolling, CurveCoupling, Distance, Rolling, RollingContact
+from linkwork.constraints import BallRolling, Distance, Rolling, RollingContact
 from linkwork.model import WORLD, Tree, compose
 from linkwork.shapes import Box, Cone, Cylinder, Polytope, Shape, Sphere
 from linkwork.spatial import Inertia
@@ -23,6 +23,7 @@ from linkwork.viewer.skeleton_joints import (
     SkeletonJoint,
     along,
     at_position,
+    cam_contour,
     disc,
     is_on_base,
     mount,
@@ -43,8 +44,6 @@ _DISC = (4.0, 8.0)  # smallest radius of a disc, and that of one without mass
 _MARGIN, _RAIL = 0.1, 0.5  # guide beyond the positions of a slider without limits, and of one with shapes
 _LARGEST = 0.5  # radius of a disc, and sides of the box of an inertia, relative to the robot's size
 _ON_AXIS = 1e-6  # distance of a centre of mass on a hinge, relative to the gyration radius
-_CAM = 120  # points of a cam's contour
-_INNERMOST = 0.1  # smallest radius of a cam that is drawn, relative to its largest
 _FAR = 100.0  # distance of a base from the world's origin, in sizes, beyond which no rod connects them
 _BARS: tuple[Color, ...] = (
     (0.30, 0.47, 0.68, 1.0),
@@ -328,7 +327,7 @@ def _lone_solids(
 ) -> Iterator[tuple[Shape | Surface, np.ndarray]]:
     """Yield the solids of a body without a bar: the contour of a cam, a disc, or the box of its inertia."""
     joint = joints[body]
-    contour = _cam_contour(tree, joints, body)
+    contour = cam_contour(tree, joints, body, lambda k: _points(tree, joints, k, radius))
     if contour is not None:
         axle = joint.placed_axis(1)
         yield prism_surface(contour, axle[:3, 3], 0.6 * radius * axle[:3, 2]), np.eye(4)
@@ -347,35 +346,6 @@ def _lone_solids(
             return
         x, y, z = np.clip(sides, 2.0 * radius, max(2.0 * _LARGEST * size, 2.0 * radius)).tolist()
         yield Box((x, y, z)), pose
-
-
-def _cam_contour(tree: Tree, joints: Sequence[SkeletonJoint], body: int) -> np.ndarray | None:
-    """Return the path (n, 3) of a follower's origin on a cam that turns once [m]; None if the body is no such cam.
-
-    The follower slides on the link on which the cam turns.  The path is the contour for a follower with a knife edge,
-    and the pitch curve for one with a roller.
-    """
-    for constraint in tree.constraints:
-        if not isinstance(constraint, CurveCoupling) or tree.joint_index(constraint.b) != body:
-            continue
-        cam, follower = joints[body], joints[tree.joint_index(constraint.a)]
-        if not cam.is_hinge or not follower.is_slider or cam.bodies[0] != follower.bodies[0]:
-            continue
-        angles = np.linspace(0.0, 2.0 * np.pi, _CAM + 1)
-        lifts = np.array([float(constraint.curve(x)) for x in angles])
-        guide, hinge = follower.placed_axis(0), np.linalg.inv(cam.poses[0])
-        direction, center, _ = cam.axes[0]
-        points = (guide[:3, 3] + lifts[:, None] * guide[:3, 2]) @ hinge[:3, :3].T + hinge[:3, 3] - center
-        axial = (points @ direction)[:, None] * direction
-        radial = points - axial
-        sizes = np.linalg.norm(radial, axis=1)
-        if abs(lifts[-1] - lifts[0]) > 1e-6 * sizes.max() or sizes.min() < _INNERMOST * sizes.max():
-            continue
-        turn = angles[:, None]
-        turned = np.cos(turn) * radial - np.sin(turn) * np.cross(direction, radial)
-        X = cam.poses[1]
-        return np.asarray(((turned + center) @ X[:3, :3].T + X[:3, 3])[:-1])
-    return None
 
 
 def _ground(joints: Iterable[SkeletonJoint], radius: float, size: float) -> Iterator[tuple[Shape, np.ndarray]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.constraints import LoopJoint
+from linkwork.constraints import CurveCoupling, LoopJoint
 from linkwork.joints import JointType
 from linkwork.model import WORLD, Tree
 from linkwork.shapes import Box, Cylinder, Shape, Sphere
@@ -18,6 +18,7 @@ __all__ = [
     "along",
     "at_position",
     "axes_of",
+    "cam_contour",
     "disc",
     "is_on_base",
     "mount",
@@ -33,6 +34,8 @@ _BALL = 2.2  # radius of a ball joint,
 _BLOCK = (4.0, 4.0, 7.0)  # slider, with its axis along z
 _AXLE = (1.2, 8.0)  # radius and length of the pin of a link with shapes on the world,
 _PLATE = 10.0  # sides of the plate at its end
+_CAM = 120  # points of a cam's contour
+_INNERMOST = 0.1  # smallest radius of a cam that is drawn, relative to its largest
 _UPRIGHT = 0.7  # cosine of axis and vertical from which a hinge is upright
 
 
@@ -174,6 +177,58 @@ def mount(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarr
     away = axle[:3, 2] if axle[0, 2] < axle[1, 2] else -axle[:3, 2]  # cameras of the front are at +x or at −y
     plate = along(away, axle[:3, 3] + 0.5 * _AXLE[1] * radius * away)
     yield Box((_PLATE * radius, _PLATE * radius, radius)), plate, False
+
+
+def cam_contour(
+    tree: Tree, joints: Sequence[SkeletonJoint], body: int, points: Callable[[int], tuple[np.ndarray, int]]
+) -> np.ndarray | None:
+    """Return the path (n, 3) of a follower's tip on a cam that turns once [m]; None if the body is no such cam.
+
+    The follower slides or turns on the link on which the cam turns.  The tip of a slide is its origin, and that of a
+    lever its first point that is no joint: ``points`` returns those of a body, joints first, and the number of joints.
+    The path is the contour for a follower with a knife edge, and the pitch curve for one with a roller.
+    """
+    for constraint in tree.constraints:
+        if not isinstance(constraint, CurveCoupling) or tree.joint_index(constraint.b) != body:
+            continue
+        index = tree.joint_index(constraint.a)
+        cam, follower = joints[body], joints[index]
+        if not cam.is_hinge or cam.bodies[0] != follower.bodies[0]:
+            continue
+        angles = np.linspace(0.0, 2.0 * np.pi, _CAM + 1)
+        lifts = np.array([float(constraint.curve(x)) for x in angles])
+        if follower.is_slider:
+            guide = follower.placed_axis(0)
+            tips = guide[:3, 3] + lifts[:, None] * guide[:3, 2]
+        elif follower.is_hinge:
+            on_lever, count = points(index)
+            if len(on_lever) == count:
+                continue
+            axis, pivot, _ = follower.axes[0]
+            arm = (np.linalg.inv(follower.poses[1]) @ [*on_lever[count], 1.0])[:3] - pivot
+            X = follower.poses[0]
+            tips = (pivot + _turned(np.tile(arm, (len(lifts), 1)), axis, lifts)) @ X[:3, :3].T + X[:3, 3]
+        else:
+            continue
+        hinge = np.linalg.inv(cam.poses[0])
+        direction, center, _ = cam.axes[0]
+        offsets = tips @ hinge[:3, :3].T + hinge[:3, 3] - center
+        radial = offsets - (offsets @ direction)[:, None] * direction
+        sizes = np.linalg.norm(radial, axis=1)
+        if np.linalg.norm(tips[-1] - tips[0]) > 1e-6 * sizes.max() or sizes.min() < _INNERMOST * sizes.max():
+            continue
+        X = cam.poses[1]
+        return np.asarray(((_turned(radial, direction, -angles) + center) @ X[:3, :3].T + X[:3, 3])[:-1])
+    return None
+
+
+def _turned(vectors: np.ndarray, axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return vectors (n, 3) turned about a unit axis by angles (n,) [rad]."""
+    along_axis = (vectors @ axis)[:, None] * axis
+    across = vectors - along_axis
+    c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    result: np.ndarray = along_axis + c * across + s * np.cross(axis, across)
+    return result
 
 
 def reach(joint: SkeletonJoint, poses: np.ndarray, size: float, margin: float) -> tuple[float, float]:
