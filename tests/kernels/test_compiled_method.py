@@ -43,7 +43,11 @@ def test_error_messages_of_generated_methods_name_the_robots_method():
     for call, message in (
         (lambda: ARM.pose(Q), r"pose: frame: expected a value, got none; the robot's frames are .*'hand'"),
         (lambda: ARM.pose(Q, relative_to="world"), r"pose: frame: expected a value, got none"),
-        (lambda: ARM.pose(frame="hand"), r"pose\(\) missing 1 required positional argument: 'q'"),
+        (lambda: ARM.pose(frame="hand"), r"pose: q: expected a value, got none"),
+        (lambda: ARM.mass_matrix(), r"mass_matrix: q: expected a value, got none"),
+        (lambda: ARM.inverse_dynamics(Q, a=Q), r"inverse_dynamics: v: expected a value, got none"),
+        (lambda: ARM.inverse_dynamics(Q, passive=True), r"inverse_dynamics: v, a: expected values, got none"),
+        (lambda: ARM.linearize(Q), r"linearize: v, tau: expected values, got none; .*linear_model\(robot, q\) uses"),
         (
             lambda: ARM.pose(Q, "hand", "world"),
             r"pose: expected at most 2 positional arguments, got 3; options are passed by name",

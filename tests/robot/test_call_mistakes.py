@@ -67,7 +67,7 @@ def test_string_passed_as_a_tree_is_refused_with_the_remedy() -> None:
 
 def test_messages_about_missing_arguments_name_the_public_class() -> None:
     hinge = lw.Joint.of(lw.joints.Revolute((0, 0, 1)))
-    assert message(lambda: ARM.mass_matrix()).startswith("Robot.mass_matrix() missing")  # type: ignore[call-arg]
+    assert message(lambda: ARM.mass_matrix()) == "mass_matrix: q: expected a value, got none"  # type: ignore[call-arg]
     assert message(lambda: hinge.twist()).startswith("Joint.twist() missing")  # type: ignore[call-arg]
     assert pickle.loads(pickle.dumps(lw.Robot.pose)) is lw.Robot.pose
 
@@ -152,3 +152,20 @@ def test_dir_of_modules_lists_their_documented_names() -> None:
     for room in (lw, lw.joints, lw.shapes, lw.spatial, lw.expr, lw.robots):
         optional = ["environments"] if room is lw else []  # which needs gymnasium: ``import *`` leaves it out
         assert dir(room) == sorted([*room.__all__, *optional])
+
+
+def test_usual_names_of_models_and_tracked_paths_have_remedies() -> None:
+    pendulum = lw.load("double_pendulum")
+    model = lw.control.linear_model(pendulum, [0.0, 0.0])
+    assert "scipy.io.savemat" in message(lambda: model.save) and "to_control" in message(lambda: model.plot)
+    q = np.array([0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.0])
+    begin = ARM.pose(q, "hand")
+    tracked = ARM.track_cartesian_path(lw.motion.polyline([begin, lw.pose((0.0, 0.05, 0.0)) @ begin]), "hand", q_init=q)
+    assert "Robot.manipulability(result.q, frame)" in message(lambda: tracked.min_singular_value)
+    assert "TrackedPath.timed()" in message(lambda: tracked.duration)
+    spline = pendulum.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]])
+    assert "times= are the times of the rows" in message(lambda: spline.to_csv("x.csv", rate=125))
+    known = "did you mean 'q:elbow' or 'v:elbow'? expected q, v, a, q:<joint>"
+    assert known in message(lambda: lw.control.linear_model(pendulum, [0.0, 0.0], outputs="elbow"))
+    known = "did you mean 'position:tip' or 'pose:tip'? expected"
+    assert known in message(lambda: lw.control.linear_model(pendulum, [0.0, 0.0], outputs=["q", "tip"]))

@@ -425,7 +425,9 @@ def test_wrong_arguments_of_result_scenes_are_refused():
 
 def test_paths_of_fast_motions_are_drawn_without_corners():
     hinge = lw.Joint.of(lw.joints.Revolute("y"), name="hinge", parent="world", child="rod")
-    rod = lw.Robot.build("rod", lw.Link("rod", mass=1.0, com=(0.5, 0.0, 0.0), frames={"tip": lw.pose((1.0, 0.0, 0.0))}), hinge)
+    rod = lw.Robot.build(
+        "rod", lw.Link("rod", mass=1.0, com=(0.5, 0.0, 0.0), frames={"tip": lw.pose((1.0, 0.0, 0.0))}), hinge
+    )
     motion = rod.spline([0.0, 1.0], [[0.0], [6.0]], "linear")
     run = rod.simulate([0.0], [6.0], duration=1.0, dt=0.01, record_every=5, passive=False)
     for document in (scene_document(motion, frames="tip", rate=8.0), scene_document(run, frames="tip", rate=8.0)):

@@ -12,8 +12,7 @@ from linkwork.environments.control_task import ControlTask, optional_arguments
 from linkwork.environments.environment_kernels import noisy_sensors, observed_sensors
 from linkwork.environments.randomization import EpisodeValues, RandomizedTask
 from linkwork.errors import UnknownNameError
-from linkwork.kernels import real_array
-from linkwork.kernels.robot_arguments import read_configuration, stacked_by_joint
+from linkwork.kernels import read_configuration, real_array, stacked_by_joint
 from linkwork.simulation.initial_state_check import check_start
 
 __all__ = ["EpisodeMemory", "EpisodeStarts"]

@@ -91,7 +91,7 @@ def _name_after(whole: type[Any], name: str, method: Any) -> None:
             callable_.__qualname__, callable_.__module__ = f"{whole.__name__}.{name}", whole.__module__
 
 
-_MISSING = object()  # default of required options
+_MISSING = object()  # default of required arguments, which kernels refuse
 
 
 def method_of(row: FunctionSpec, stub: F) -> F:
@@ -122,6 +122,7 @@ def method_of(row: FunctionSpec, stub: F) -> F:
         " and ".join(f"{x} is {'None' if parameters[x].default is None else f'_{x}'}" for x in optional_names) or "True"
     )
     surplus = name in POSITIONAL_REMEDIES
+    absent = " or ".join(f"{x} is MISSING" for x in first) or "False"
     source = f"""
 def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
     if {plain}:
@@ -139,17 +140,22 @@ def with_keywords(self, {", ".join(first)}, *, {", ".join(keywords)}):
         refuse(error, (self, {", ".join(row.inputs)}), options | given | {{"out": out}})
         raise
 
-def {name}(self, {", ".join([*row.inputs, *(f"{x}=MISSING" for x in required)])}, {"*rest, " if surplus else ""}**more):
+def {name}(self, {", ".join(f"{x}=MISSING" for x in first)}, {"*rest, " if surplus else ""}**more):
     if not {"(rest or more)" if surplus else "more"}:
         try:
             call = self._calls.get({key})
         except TypeError:
             call = None
         if call is not None:
-            return call({", ".join(row.inputs)})
-    if {" or ".join(f"{x} is MISSING" for x in required) or False}:
-        error = TypeError("Robot.{name}() is called without a required argument: {", ".join(required)}")
-        refuse(error, (self, {", ".join(row.inputs)}), more)
+            try:
+                return call({", ".join(row.inputs)})
+            except ABOUT_ARGUMENTS:
+                if not ({absent}):
+                    raise
+    if {absent}:
+        error = TypeError("Robot.{name}() is called without a required argument: {", ".join(first)}")
+        passed = {{{", ".join(f"{x!r}: {x}" for x in first)}}}
+        refuse(error, (self,), {{key: x for key, x in passed.items() if x is not MISSING}} | more)
         raise error
     try:
         return with_keywords(self, {", ".join(first)}, {"*rest, " if surplus else ""}**more)

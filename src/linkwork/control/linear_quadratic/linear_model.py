@@ -248,9 +248,16 @@ def _outputs(
             C.append(np.concatenate([by_q, by_v], axis=-1) + by_a @ A[..., nv:, :])
             D.append(by_a @ B[..., nv:, :])
         else:
-            known = [*sensors, *_STATES, *(f"{x}:<joint>" for x in _STATES), *(f"{x}:<frame>" for x in _OF_FRAMES)]
-            raise UnknownNameError("output", label, known, f"expected {', '.join(known)}", f"{caller}: outputs")
+            raise _unknown_output(caller, robot, label, sensors)
     return np.concatenate(C, axis=-2), np.concatenate(D, axis=-2), tuple(labels)
+
+
+def _unknown_output(caller: str, robot: Any, label: str, sensors: Mapping[str, Sensor]) -> UnknownNameError:
+    """Return the error for an unknown output; for the name of a joint or a frame alone it has the complete names."""
+    known = [*sensors, *_STATES, *(f"{x}:<joint>" for x in _STATES), *(f"{x}:<frame>" for x in _OF_FRAMES)]
+    kinds = _STATES if label in {*robot.joints, *robot.v_names} else tuple(_OF_FRAMES) if label in robot.frames else ()
+    nearest = f"did you mean {' or '.join(repr(f'{kind}:{label}') for kind in kinds[:2])}? " if kinds else ""
+    return UnknownNameError("output", label, known, f"{nearest}expected {', '.join(known)}", f"{caller}: outputs")
 
 
 def _frame_rows(

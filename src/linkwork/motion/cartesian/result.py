@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.pictures import Output, Shown, figure, show
 from linkwork._util.plotting import VERMILION
 from linkwork._util.result import Result
@@ -33,7 +34,7 @@ class Deviation(NamedTuple):
 
 @public
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class TrackedPath(Shown, Result):
+class TrackedPath(Shown, Result, metaclass=WithForeignNames):
     """Configurations along a Cartesian path.
 
     ``s`` (k,) are the positions of waypoints on the ``path`` and ``q`` (k, nq) their configurations; ``fraction`` is
@@ -186,3 +187,6 @@ class TrackedPath(Shown, Result):
         changed = self.reconfigurations
         suffix = f"; {changed} reconfiguration{'' if changed == 1 else 's'}" if changed else ""
         return f"<TrackedPath of {self.frame!r}: {self.status}, {100.0 * self.fraction:.4g} %{suffix}>"
+
+
+add_foreign_names(TrackedPath, "motion.TrackedPath")
