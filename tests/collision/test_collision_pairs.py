@@ -227,7 +227,7 @@ def test_attached_shapes_are_checked_for_collisions() -> None:
         robot.with_attached("stick", "tip", Sphere(0.1), touching=["uper"])
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow(every=9)
 def test_pairs_that_touch_rarely_and_have_no_proof_stay_in_the_collision_pairs() -> None:
     """Two links of an arm touch in few samples: neither samples nor proofs exclude them."""
     robot = lw.load("arm7")

@@ -131,7 +131,7 @@ PAIRS = [("flange", "a"), ("upper_arm_proximal", "b"), ("wrist", "a"), ("wrist",
 
 @pytest.mark.parametrize(
     "pairs",
-    [pytest.param(PAIRS[3:], marks=pytest.mark.slow(every=3)), pytest.param(PAIRS, marks=pytest.mark.slow)],
+    [pytest.param(PAIRS[3:], marks=pytest.mark.slow(every=9)), pytest.param(PAIRS, marks=pytest.mark.slow)],
     ids=["few", "all"],
 )
 def test_obstacles_are_checked_only_against_the_links_selected_for_them(pairs: list[tuple[str, str]]) -> None:
