@@ -156,6 +156,16 @@ def test_too_many_positional_arguments_are_refused() -> None:
     assert [*inspect.signature(ARM.forward_kinematics).parameters] == ["q", "out"]
 
 
+def test_arguments_that_are_passed_by_position_and_by_name_are_refused() -> None:
+    problem = ARM.ik_problem([lw.ik.PositionTask("tip")])
+    with pytest.raises(
+        TypeError, match=r"^IKProblem.solve: q_init: expected one value, got {.*} and q_init=.*\*\*dict$"
+    ):
+        problem.solve({"tip": [0.1, 0.0, 0.0]}, q_init=Q)
+    with pytest.raises(TypeError, match=r"^simulate: q: expected one value, got .* and q=2"):
+        ARM.simulate(Q, q=2.0, duration=0.01)  # type: ignore[misc]
+
+
 def test_type_errors_raised_inside_a_users_function_propagate_unchanged() -> None:
     @public
     def applied(function: Any, **more: Any) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 import linkwork as lw
 from helpers.cut_four_bar import four_bar
+from linkwork.errors import UnknownNameError
 from linkwork.mechanisms.assembly.reactions import undetermined_pins
 
 ANGLES = np.linspace(0.8, 0.8 + 2 * np.pi, 73)
@@ -180,11 +181,13 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
 def test_driven_motion_that_cannot_be_assembled_is_returned_with_check_false():
     robot = four_bar("C")
     short = {"frame:rocker end": np.array([0.0, 0.0, 0.0, -0.39, 0.0, 0.0])}  # of 0.4 m
-    with pytest.raises(lw.errors.AssemblyError, match="links may be too short to reach"):
+    with pytest.raises(
+        lw.errors.AssemblyError, match=r"the bar between 'C' and 'B' is 0.5 m long, the others reach 0\.348029 m"
+    ):
         robot.drive_mechanism({"A": ANGLES}, parameters=short)
     motion = robot.drive_mechanism({"A": ANGLES}, parameters=short, check=False)
     several = robot.drive_mechanism({"A": ANGLES}, parameters={name: x[None] for name, x in short.items()})
-    assert motion.success is False and motion.status == several.status[0] == "local_minimum"
+    assert motion.success is False and motion.status == several.status[0] == "infeasible"
     assert not motion.reached.any() and np.isnan(motion.q).all() and np.isnan(motion.v).all()
     assert "is not assembled" in motion.explain()
 
@@ -239,6 +242,15 @@ def test_driven_motions_with_a_batch_of_parameters_equal_motions_of_each_mechani
             np.testing.assert_allclose(parameters[k], same, rtol=0, atol=1e-8)
         np.testing.assert_allclose(moved.trajectory(k)(0.3).q, alone.trajectory()(0.3).q, rtol=0, atol=1e-9)
         assert moved.trajectory(k).robot.mass == pytest.approx(edited.mass, rel=1e-12)
+        for base in ("world", "crank"):
+            poses, expected = (
+                moved.pose("coupler end", relative_to=base)[k],
+                edited.pose(moved.q[k], "coupler end", relative_to=base),
+            )
+            np.testing.assert_allclose(poses, expected, rtol=0, atol=1e-14)
+    assert np.isnan(moved.pose("coupler end")[2]).all()
+    with pytest.raises(UnknownNameError, match="no frame named 'coupler tip'; did you mean 'coupler' or 'coupler end'"):
+        moved.pose("coupler tip")
     with pytest.raises(ValueError, match="expected at least two states"):
         moved.trajectory(2)
     parameters = {"placement:D": [0.0, 0.0, 0.0, 0.05, 0.0, 0.0]}
@@ -250,6 +262,9 @@ def test_driven_motions_with_a_batch_of_parameters_equal_motions_of_each_mechani
     for result in (moved, robot.assemble(hold={"A": 0.8}, parameters={"frame:coupler end": ends})):
         with pytest.raises(ValueError, match="robot 'cut at C' has a batch"):
             lw.viewer.scene_document(result)
+    posed = robot.assemble(hold={"A": 0.8}, parameters={"frame:coupler end": ends[:2]})
+    at = [robot.with_parameters({"frame:coupler end": ends[k]}).pose(posed.q[k], "coupler end") for k in range(2)]
+    np.testing.assert_allclose(posed.pose("coupler end"), at, rtol=0, atol=1e-14)
     none = robot.drive_mechanism({"A": ANGLES}, parameters={"frame:coupler end": np.zeros((0, 6))})
     assert none.q.shape == (0, 73, 3) and none.success.shape == (0,)
 

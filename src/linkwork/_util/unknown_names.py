@@ -24,6 +24,7 @@ from linkwork._util.foreign_names import (
     own_name,
 )
 from linkwork._util.messages import close_names, listed, nearest, without_inner_functions
+from linkwork._util.validation import shown
 from linkwork.errors import UnknownNameError
 
 __all__ = ["foreign_hint", "option_hint", "unknown_name_error", "unknown_option_error"]
@@ -59,6 +60,13 @@ def unknown_option_error(
     unknown = [name for name in named if name not in by_name]
     passed = [*parameters][: len(arguments)]
     free = [name for name in by_name if name not in passed]
+    twice = [k for k, name in enumerate(passed) if name in named and name in by_name]
+    if twice and isinstance(error, TypeError):
+        name, value = passed[twice[0]], arguments[twice[0]]
+        remedy = "; pass its items by name: **dict" if isinstance(value, Mapping) else ""
+        return TypeError(
+            f"{caller}: {name}: expected one value, got {shown(value)} and {name}={shown(named[name])}{remedy}"
+        )
     kinds = {p.kind for p in parameters.values()}
     positional = [p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [*positional[len(arguments) :], *(p for p in parameters.values() if p.kind is p.KEYWORD_ONLY)]

@@ -45,8 +45,7 @@ class CartesianLaw(ControlLaw):
     def __init__(self, robot: Any, frame: str, axes: str, actuators: Any, limits: Any, passive: bool) -> None:
         super().__init__(robot, actuators, limits)
         for name in (frame, axes):
-            if name != "world" and name not in robot.frames:
-                raise UnknownNameError("frame", str(name), ["world", *robot.frames])
+            robot.tree.frame(name)
         q = robot.random_configuration(seed=0)
         if not np.any(robot.jacobian(q, frame)):
             raise ValueError(f"{self.caller}: frame: no joint moves {frame!r}")

@@ -355,7 +355,7 @@ class RandomizedTask:
         for push in pushes:
             for frame in (push.frame, push.expressed_in):
                 if frame != "world" and frame not in task.robot.frames:
-                    raise UnknownNameError("frame", frame, task.robot.frames, where=_ARGUMENT)
+                    raise task.robot.tree.unknown_frame(frame).at(_ARGUMENT)
             if axes.setdefault(push.frame, push.expressed_in) != push.expressed_in:
                 raise ValueError(
                     f"Push: expressed_in: expected the same axes for all pushes on {push.frame!r}, got "

@@ -247,7 +247,8 @@ def _remedy(tree: Tree, kind: str, name: str) -> str:
             return f"it is fixed to frame {owner!r}: frame:{owner} moves that, and Robot.with_{of} adds a {of}"
     if of == "joint" and name in links:
         carrying = [joint for joint, link in tree.carried.items() if link == name]
-        return f"it is a link, carried by joint {carrying[0]!r}" if carrying else "it is a link"
+        fixed = f"it is a frame: frame:{name} moves it" if kind == "placement" else "it is a frame"
+        return f"it is a link, carried by joint {carrying[0]!r}" if carrying else fixed
     if of in ("link", "frame") and name in tree.carried:
         return f"it is a joint, which carries link {tree.carried[name]!r}"
     return ""

@@ -332,14 +332,19 @@ class Tree:
         except (KeyError, TypeError):
             if name == "world":
                 return Frame("world", WORLD, Pose.identity())
-            roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
-            roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
-            points: dict[str, Point] = self._points  # type: ignore[attr-defined]
-            remedy = kind_hint("frame", name, self.carried)
-            if not remedy and isinstance(name, str) and name in points:
-                remedy = f"it is a point in frame {points[name].frame!r}: Robot.with_frame adds frames"
-            remedy = remedy or frame_hint(name, roots, self._ends(), index)
-            raise UnknownNameError("frame", name, ["world", *index], remedy) from None
+            raise self.unknown_frame(name) from None
+
+    def unknown_frame(self, name: str) -> UnknownNameError:
+        """Return the error for a name that no frame has, with the names that are near and those of other kinds."""
+        index: dict[str, int] = self._frame_index  # type: ignore[attr-defined]
+        roots = [f.name for f in self.frames if f.body == WORLD and f.fixed_joint is None]
+        roots = roots or [body.name for body in self.bodies if body.parent == WORLD]
+        points: dict[str, Point] = self._points  # type: ignore[attr-defined]
+        remedy = kind_hint("frame", name, self.carried)
+        if not remedy and isinstance(name, str) and name in points:
+            remedy = f"it is a point in frame {points[name].frame!r}: Robot.with_frame adds frames"
+        remedy = remedy or frame_hint(name, roots, self._ends(), index)
+        return UnknownNameError("frame", name, ["world", *index], remedy)
 
     def _ends(self) -> list[str]:
         """Return the last frame of each body that carries no other, and no frame if there are no bodies."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
-from linkwork.errors import ArgumentError, Status, UnknownNameError
+from linkwork.errors import ArgumentError, Status
 from linkwork.ik.tasks.frame_tasks import PoseTask, PositionTask
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
@@ -163,7 +163,7 @@ def _is_position(robot: Any, shape: tuple[int | None, ...], label: str) -> bool:
 
 def _check_frame(robot: Any, name: Any) -> None:
     if name not in robot.frames:
-        raise UnknownNameError("frame", str(name), [*robot.frames])
+        raise robot.tree.unknown_frame(name)
 
 
 def _poses(label: str, X: Any) -> np.ndarray:

@@ -198,7 +198,7 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
     result: list[Any] = [configuration_of(robot, "--goal", texts, start) for texts in arguments.goals]
     for frame, *texts in arguments.poses:
         if frame not in robot.frames:
-            raise UnknownNameError("frame", frame, [*robot.frames])
+            raise robot.tree.unknown_frame(frame)
         result.append({frame: pose_of(f"--pose {frame}", texts)})
     if not result:
         raise ValueError("expected a goal: --goal a configuration, or --pose of a frame")

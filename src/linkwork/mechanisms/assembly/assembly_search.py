@@ -19,7 +19,7 @@ from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.mechanisms.assembly.loop_lengths import long_bars
 from linkwork.mechanisms.assembly.result import Assembly
-from linkwork.mechanisms.assembly.state_inputs import StateInputs, VariedRobot, robot_with, varied
+from linkwork.mechanisms.assembly.state_inputs import StateInputs, robot_with, varied
 from linkwork.mechanisms.assembly.targets import (
     ClosedMechanism,
     FixedJoints,
@@ -33,7 +33,6 @@ __all__ = ["assemble", "check_tolerance", "project", "run_kernel", "spread_start
 
 
 _FLAT_SLOPE = 1e-6  # ‖Gᵀφ‖²/(‖G‖²‖φ‖²) below which the error is at a local minimum
-_MOST_PROOFS = 100  # states of a batch for which loops with fixed joints are proved not to close
 _EXTRA_RUNS = 4  # further kernel runs to converge to a local minimum
 
 
@@ -183,7 +182,7 @@ def _build_result(
             dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, inputs[0])
             if dependent:
                 status[left] = Status.DEPENDENT_JOINTS
-        status[left[_has_long_bar(mechanism, q[left], fixed, shape, at)]] = Status.INFEASIBLE
+        status[left[_has_long_bar(mechanism, q[left], fixed, inputs)]] = Status.INFEASIBLE
     status[fine & each[:, in_loops].any(axis=-1)] = Status.LOOP_AT_LIMITS
     status[fine & ~beyond] = Status.SOLVED
     success, iterations, starts = fine & ~beyond, result["iterations"], result["starts"]
@@ -203,22 +202,12 @@ def _build_result(
     )
 
 
-def _has_long_bar(
-    mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, shape: tuple[int, ...], at: StateInputs
-) -> np.ndarray:
-    """Return True (n,) for states q (n, nq) in which a bar is too long for its loop, with the fixed joints' values.
-
-    It is False where parameters vary within a batch.
-    """
-    if shape and isinstance(mechanism.robot, VariedRobot):
-        return np.zeros(len(q), dtype=bool)
-    robot = robot_with(mechanism.robot, at.reshaped(shape))
-    poses = np.asarray(robot.forward_kinematics(q[:_MOST_PROOFS]))
-    proofs = [next(long_bars(robot.tree, X, fixed.names), None) for X in poses]
-    always = any(proof is not None and not proof.fixed for proof in proofs)
-    result = np.full(len(q), always)
-    result[: len(proofs)] |= [proof is not None for proof in proofs]
-    return result
+def _has_long_bar(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, at: StateInputs) -> np.ndarray:
+    """Return True (n,) for states q (n, nq) in which a bar is too long for its loop, with the fixed joints' values."""
+    robot = mechanism.robot
+    poses = np.asarray(robot.forward_kinematics(q, **at.parameters))
+    trees = (robot_with(robot, at[k]).tree for k in range(len(q)))
+    return np.array([any(long_bars(tree, X, fixed.names)) for tree, X in zip(trees, poses, strict=True)], dtype=bool)
 
 
 def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from linkwork.mechanisms.assembly.reactions import (
     read_wrenches,
     undetermined_pins,
 )
-from linkwork.mechanisms.assembly.state_inputs import VariedRobot, robot_with
+from linkwork.mechanisms.assembly.state_inputs import VariedRobot, poses_of, robot_with
 from linkwork.model.coordinate_names import AXES, units_of
 from linkwork.spatial.arguments import checked_array
 
@@ -57,6 +57,14 @@ class DrivenOutput:
     def tau(self) -> np.ndarray:
         """Forces of the drivers' motors (..., n, nv) [N·m, N]: those of `reactions`, computed at first access."""
         return self._own_reactions.tau
+
+    @public
+    def pose(self, frame: str, *, relative_to: str = "world") -> np.ndarray:
+        """Return the poses (..., n, 4, 4) of a frame in all states, relative to the frame ``relative_to`` [1, m].
+
+        The parameters of `drive_mechanism` count.  States that were not reached have NaN.  Raises UnknownNameError.
+        """
+        return poses_of(self._mechanism.robot, self._inputs.of_all(1), self.q, frame, relative_to)
 
     @property
     def pin_forces(self) -> np.ndarray:

@@ -14,7 +14,7 @@ from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork.errors import Status
 from linkwork.mechanisms.assembly.loop_lengths import long_bars
-from linkwork.mechanisms.assembly.state_inputs import StateInputs, robot_with
+from linkwork.mechanisms.assembly.state_inputs import StateInputs, poses_of, robot_with
 from linkwork.mechanisms.assembly.targets import ClosedMechanism, FixedJoints
 
 if TYPE_CHECKING:
@@ -67,6 +67,14 @@ class Assembly(Shown, Result):
         live page, or the path of a file; see `Robot.show` for the arguments and the errors.
         """
         return show(self, output, meshes=meshes, title=title)
+
+    @public
+    def pose(self, frame: str, *, relative_to: str = "world") -> np.ndarray:
+        """Return the poses (..., 4, 4) of a frame, relative to the frame ``relative_to`` [1, m].
+
+        The parameters of `assemble` count.  Raises UnknownNameError.
+        """
+        return poses_of(self._mechanism.robot, self._inputs, self.q, frame, relative_to)
 
     @property
     def error(self) -> np.ndarray:

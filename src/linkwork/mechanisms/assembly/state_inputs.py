@@ -15,7 +15,7 @@ from linkwork.errors import UnknownNameError
 from linkwork.kernels.function_request import read_request
 from linkwork.model.kernel_parameters import inputs_of, read_parameters
 
-__all__ = ["StateInputs", "VariedRobot", "robot_with", "varied"]
+__all__ = ["StateInputs", "VariedRobot", "poses_of", "robot_with", "varied"]
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,18 @@ def robot_with(robot: Any, inputs: StateInputs) -> Any:
         batch = f"has a batch {inputs.shape} of parameters"
         raise ValueError(f"robot {robot.name!r} {batch}; take one mechanism at a time")
     return robot.varied(inputs)
+
+
+def poses_of(robot: Any, inputs: StateInputs, q: np.ndarray, frame: str, relative_to: str) -> np.ndarray:
+    """Return the poses (..., 4, 4) of a frame of a mechanism's robot at q (..., nq), NaN where q has NaN."""
+    known = np.isfinite(q).all(axis=-1)
+    if not known.any():
+        for name in (frame, relative_to):
+            robot.tree.frame(name)
+        return np.full((*known.shape, 4, 4), np.nan)
+    at = np.where(known[..., np.newaxis], q, q[tuple(np.argwhere(known)[0])])
+    result = np.asarray(robot.pose(at, frame, relative_to=relative_to, **inputs.parameters))
+    return np.where(known[..., np.newaxis, np.newaxis], result, np.nan)
 
 
 def _values(caller: str, values: Any, dims: tuple[int, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork._util.messages import nearest
 from linkwork._util.validation import finite_number, integer, positive
 from linkwork.collision.clearance_margins import read_margins, touching_margins
-from linkwork.errors import Status, UnknownNameError
+from linkwork.errors import Status
 from linkwork.geometry.scene import Scene
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
@@ -58,8 +58,7 @@ def followed_path(
             f"got {type(path).__name__}"
         )
     for name in (frame, relative_to):
-        if name not in robot.frames and name != "world":
-            raise UnknownNameError("frame", name, robot.frames)
+        robot.tree.frame(name)
     for name, value, known in (
         ("orientation", orientation, tuple(FREE_ROTATIONS)),
         ("collision_check", collision_check, _COLLISION_CHECKS),

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import bounds, instance
-from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
 from linkwork.model.limited_coordinates import LoopSpeed, loop_speed_values, loop_speeds
@@ -200,7 +199,7 @@ class LimitSet:
             raise ValueError(f"{caller}: speed: expected a path of a robot, or robot=")
         for frame, maximum in speed.items():
             if robot is not None and frame not in robot.frames:
-                raise UnknownNameError("frame", frame, robot.frames)
+                raise robot.tree.unknown_frame(frame)
             if not maximum > 0.0:
                 raise ValueError(f"{caller}: speed: {frame!r}: expected a positive speed [m/s], got {maximum!r}")
         return LimitSet(

@@ -12,7 +12,6 @@ import numpy as np
 
 from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.validation import finite_number, floats, optional
-from linkwork.errors import UnknownNameError
 from linkwork.simulation.contacts.contact_candidates import ContactCandidate, frame_pose
 from linkwork.simulation.contacts.contact_materials import (
     ContactMaterial,
@@ -58,7 +57,7 @@ class ContactPoint:
         Messages begin with ``caller``.
         """
         if self.frame not in robot.frames:
-            raise UnknownNameError("frame", self.frame, [*robot.frames])
+            raise robot.tree.unknown_frame(self.frame)
         if not np.any(robot.jacobian(robot.random_configuration(seed=0), self.frame)):
             raise ValueError(f"{caller}: {self.frame!r} is fixed to the world; name a frame that a joint moves")
 

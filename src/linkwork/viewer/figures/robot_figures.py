@@ -17,7 +17,6 @@ from linkwork._util.messages import first_of, quoted
 from linkwork._util.plotting import BLUE, COLORS, FRAME_COLORS, add_notes, equal_scales, plot_text, space_axes
 from linkwork._util.validation import finite_array, integer, positive
 from linkwork._util.validation import name as checked_name
-from linkwork.errors import UnknownNameError
 from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.model import WORLD
 from linkwork.viewer.clear_view import clear_view
@@ -64,7 +63,7 @@ def frames_to_draw(robot: Any, frame: str | Sequence[str] | None) -> tuple[str, 
     names = (next(moving, robot.frames[-1]),) if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
     for name in names:
         if name not in robot.frames:
-            raise UnknownNameError("frame", name, [*robot.frames])
+            raise robot.tree.unknown_frame(name)
     return names
 
 

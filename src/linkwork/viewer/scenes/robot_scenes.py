@@ -11,7 +11,6 @@ from linkwork import Scene
 from linkwork._util.file_search import Folders
 from linkwork._util.validation import finite_array, finite_number, integer, positive
 from linkwork._util.validation import name as checked_name
-from linkwork.errors import UnknownNameError
 from linkwork.kernels import RobotBase, read_configuration, refuse_symbols
 from linkwork.viewer.document import Color, Lines, Plot, SceneDocument, Text
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
@@ -122,7 +121,7 @@ def read_frames(robot: Any, caller: str, frames: str | Sequence[str] | None) -> 
         raise TypeError(f"{caller}: frames: expected a frame's name or a list of them, got {frames!r}") from None
     for frame in names:
         if frame not in robot.frames:
-            raise UnknownNameError("frame", frame, [*robot.frames], where=f"{caller}: frames")
+            raise robot.tree.unknown_frame(frame).at(f"{caller}: frames")
     return names
 
 
