@@ -60,20 +60,38 @@ def _cache() -> Outcome:
     return Outcome(Verdict.OK, f"{location.folder}: {len(entries)} entries, {size:.1f} MiB", "writable")
 
 
+def _run(command: list[str], message: bytes) -> tuple[int, str, str] | None:
+    """Run a program that reads a message; return its exit code, output and errors, None if it does not end in time."""
+    pipe, is_late = subprocess.PIPE, threading.Event()
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+
+        def kill() -> None:
+            is_late.set()
+            process.kill()
+
+        limit = threading.Timer(_SECONDS, kill)  # on Windows, `communicate` has no limit of time while it writes
+        limit.start()
+        try:
+            output, errors = process.communicate(message)
+        finally:
+            limit.cancel()
+    if is_late.is_set():
+        return None
+    return process.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
+
+
 def _second_process() -> Outcome:
     kernel, values = dynamics_kernel(), states()
     digest = digest_of(kernel(*values))
     code_statistics(kernel)  # compiles all code of the kernel, which the cache stores
-    command = [sys.executable, "-c", _PROGRAM]
-    message = pickle.dumps((kernel, values))
-    try:
-        done = subprocess.run(command, input=message, capture_output=True, timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
+    ended = _run([sys.executable, "-c", _PROGRAM], pickle.dumps((kernel, values)))
+    if ended is None:
         return Outcome(Verdict.FAILED, f"not ended after {_SECONDS:g} s", "equal bits, from the cache", _NOT_ENDED)
-    if done.returncode:
-        error = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        return Outcome(Verdict.FAILED, error or f"exit code {done.returncode}", "equal bits", "report this table")
-    result, cached = done.stdout.decode().split()
+    code, output, errors = ended
+    if code:
+        error = errors.strip().rpartition("\n")[2]
+        return Outcome(Verdict.FAILED, error or f"exit code {code}", "equal bits", "report this table")
+    result, cached = output.split()
     if result != digest:
         return Outcome(Verdict.FAILED, result, digest, "report this table: another process computes other numbers")
     if cached != "True" and _cache().verdict is Verdict.OK:
