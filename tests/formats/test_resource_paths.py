@@ -169,7 +169,7 @@ def test_missing_mesh_files_are_reported_and_the_robot_loads(tmp_path: Path) -> 
     assert not lw.load(path).report.warnings
 
 
-def test_files_of_a_robot_whose_path_has_a_symbolic_link_are_searched_where_it_leads(tmp_path):
+def test_symbolic_links_in_the_path_of_a_robot_are_followed_in_the_search_of_its_files(tmp_path):
     package = tmp_path / "share" / "arm_description"
     for folder in ("urdf", "meshes"):
         (package / folder).mkdir(parents=True)
@@ -179,8 +179,8 @@ def test_files_of_a_robot_whose_path_has_a_symbolic_link_are_searched_where_it_l
     mesh.write_text("")
     link = tmp_path / "models"
     link.symlink_to(package / "urdf", target_is_directory=True)
-    found = resource_paths(link / "arm.urdf", environment={}).find("package://arm_description/meshes/hand.stl")
-    assert os.path.samefile(found, mesh)
+    path = resource_paths(link / "arm.urdf", environment={}).find("package://arm_description/meshes/hand.stl")
+    assert os.path.samefile(path, mesh)
     with pytest.raises(FileSearchError, match="arm_description"):
         resource_paths(link / "arm.urdf", environment={}, trusted=False).find(
             "package://arm_description/meshes/hand.stl"

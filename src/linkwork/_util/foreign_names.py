@@ -96,8 +96,8 @@ def missing_attribute(title: str, name: str) -> AttributeError:
 def _hint(title: str, name: str) -> str:
     root = title.partition(".")[0]
     advice = _advice(MODULES, root) | REMEDIES | MODULE_REMEDIES.get(title.partition(".")[2], {})
-    robot: Any = getattr(sys.modules[root], "Robot", None)
-    if name in dir(robot):
+    robot = vars(sys.modules[root]).get("Robot")  # only if it is imported already
+    if name in map(own_name, ROBOT) or (robot is not None and name in dir(robot)):
         return f"use Robot.{name}"
     if name in advice:
         return advice[name]

@@ -72,8 +72,8 @@ def resource_paths(
     """
     files = file if isinstance(file, tuple) else () if file is None else (file,)
     paths = [path_text(document) for document in files]
-    places = [os.path.abspath, os.path.realpath] if trusted else [os.path.abspath]  # a link may be part of the path
-    home = [*dict.fromkeys(os.path.dirname(place(path)) for path in paths for place in places)]
+    resolvers = [os.path.abspath, os.path.realpath] if trusted else [os.path.abspath]  # of links in paths
+    home = [*dict.fromkeys(os.path.dirname(resolve(path)) for path in paths for resolve in resolvers)]
     stated = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
     folders = (*home, *stated.folders, *_folders_of(environment))

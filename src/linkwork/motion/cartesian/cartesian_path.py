@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.validation import non_negative, number
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kinematics.poses import pose_difference
@@ -26,7 +27,7 @@ _CORNER = 1e-6  # relative: a larger difference of one-sided directions is a cor
 
 
 @public
-class CartesianPath:
+class CartesianPath(metaclass=WithForeignNames):
     """Poses of a frame along a path in space: ``path(s)``, s from 0 to its ``length``.
 
     s is the distance travelled by the origin [m].  Where the frame rotates more than it translates, a radian counts as
@@ -154,6 +155,9 @@ class CartesianPath:
     def __repr__(self) -> str:
         count = len(self._segments)
         return f"<CartesianPath: {self.length:.6g} long, {count} segment{'' if count == 1 else 's'}>"
+
+
+add_foreign_names(CartesianPath, "motion.CartesianPath")
 
 
 def _straight(X: np.ndarray, Y: np.ndarray) -> CartesianPath:
