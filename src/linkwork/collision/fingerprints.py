@@ -10,7 +10,7 @@ from linkwork.kernels.compiler_api import result_digest
 from linkwork.model.collision_pairs import collision_pairs, link_shapes
 from linkwork.model.tree import Tree
 
-__all__ = ["check_same_dynamics", "dynamics_fingerprint", "fingerprint", "joint_structure"]
+__all__ = ["check_same_dynamics", "dynamics_fingerprint", "fingerprint"]
 
 
 @public

@@ -21,7 +21,7 @@ from linkwork.compiler.port import Port
 if TYPE_CHECKING:
     from linkwork.compiler.program import Program
 
-__all__ = ["DEBUG", "DerivativeOrigin", "FunctionOrigin", "Packed", "Recipe", "Source", "is_debugging"]
+__all__ = ["DEBUG", "DerivativeOrigin", "Packed", "Recipe", "Source", "is_debugging"]
 
 DEBUG = "LINKWORK_DEBUG"
 

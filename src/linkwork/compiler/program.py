@@ -44,7 +44,6 @@ __all__ = [
     "WhileLoop",
     "arithmetic",
     "verify",
-    "verify_instructions",
 ]
 
 _NAMED = 3  # largest number of arguments that a message names

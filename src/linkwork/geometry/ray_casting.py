@@ -42,7 +42,7 @@ from linkwork.geometry.fields.height_field import Ground, surface_under
 from linkwork.geometry.pairs import distance_once
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["ALONG", "FAR", "LineInterval", "ground_ray", "ray_length", "slab"]
+__all__ = ["ALONG", "FAR", "ground_ray", "ray_length", "slab"]
 
 _NEAR = 1e-7  # [m] distance at which sphere tracing ends
 _ROUNDING = by_type(1e-14)  # the same, relative to the length: smaller steps are rounding errors of a point

@@ -20,7 +20,7 @@ from linkwork.model.body import WORLD
 from linkwork.model.tree import Tree
 from linkwork.spatial import Quaternion, Rotation, Vec3
 
-__all__ = ["ServoActuators", "ServoForces", "actuator_servos", "actuator_torque", "control_values", "limited"]
+__all__ = ["ServoActuators", "ServoForces", "actuator_servos", "actuator_torque", "limited"]
 
 Scalars = Sequence[Any]
 

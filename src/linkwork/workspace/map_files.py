@@ -28,7 +28,7 @@ from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolate
 from linkwork.workspace.chunk_ledger import checked_counts, read_counts
 from linkwork.workspace.voxel_counts import FIELDS, MAX_CELLS, SparseCounts
 
-__all__ = ["CHUNK", "map_of_request", "map_path", "read_map", "read_store", "remove_map", "write_map"]
+__all__ = ["CHUNK", "map_path", "read_map", "remove_map", "write_map"]
 
 _FORMAT = "linkwork workspace map 1"
 _WRITER = "WorkspaceMap.save"

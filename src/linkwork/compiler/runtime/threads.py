@@ -38,7 +38,6 @@ __all__ = [
     "run_without_lock",
     "set_num_threads",
     "setting_address",
-    "when_forked_by_multiprocessing",
     "worker_of",
 ]
 

@@ -31,7 +31,7 @@ from linkwork.compiler.trace.user_state import CALLABLES, functions_of, parts_of
 from linkwork.errors import TraceWarning
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
-__all__ = ["ReadVariables", "SideEffects", "Variable", "with_reports"]
+__all__ = ["SideEffects", "Variable", "with_reports"]
 
 T = TypeVar("T")
 

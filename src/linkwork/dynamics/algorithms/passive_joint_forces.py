@@ -59,7 +59,6 @@ __all__ = [
     "resisting_force",
     "spring_energy",
     "spring_rows",
-    "velocity_brackets",
 ]
 
 Scalars = Sequence[Any]

@@ -11,7 +11,7 @@ from linkwork.formats.description import Findings
 from linkwork.formats.mjcf.bodies_and_joints import read_structure, sites_as_frames
 from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
 
-__all__ = ["READ_SENSORS", "ModelSensor", "listed_sensors", "report_further_content"]
+__all__ = ["listed_sensors", "report_further_content"]
 
 _KINDS = (
     *(("camera", "ncam", "cameras"), ("light", "nlight", "lights")),

@@ -33,7 +33,7 @@ from linkwork.formats.unique_names import Names
 from linkwork.joints import Floating
 from linkwork.spatial import Rotation, Vec3
 
-__all__ = ["INITIAL", "describe_model", "prepare_process", "read_keyframes", "read_mjcf"]
+__all__ = ["INITIAL", "describe_model", "prepare_process", "read_mjcf"]
 
 _UNNAMED = "MuJoCo Model"  # MuJoCo's name of a model without a name
 

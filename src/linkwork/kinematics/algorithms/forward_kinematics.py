@@ -22,7 +22,6 @@ __all__ = [
     "ROWS",
     "VIEW",
     "ZERO_MOTION",
-    "FrameQuery",
     "acceleration",
     "ancestors",
     "chain_motion",

@@ -20,7 +20,7 @@ from linkwork.model.coordinate_names import units_of
 from linkwork.motion.arguments import own_limits, read_limit, read_positions
 from linkwork.motion.trajectory.trajectory_files import load_trajectory, ros_message, save_trajectory, trajectory_table
 
-__all__ = ["TrajectoryOutput", "plot_trajectory"]
+__all__ = ["TrajectoryOutput"]
 
 
 @public

@@ -14,16 +14,7 @@ from linkwork.viewer.document import Actor, Color, Part, SceneDocument, Surface
 from linkwork.viewer.gltf import surface_glb
 from linkwork.viewer.rotations import quaternions
 
-__all__ = [
-    "ActorDrawing",
-    "InstanceDrawing",
-    "RobotDrawing",
-    "add_surface",
-    "add_surfaces",
-    "draw_actor",
-    "node_name",
-    "rgb",
-]
+__all__ = ["ActorDrawing", "add_surface", "draw_actor", "node_name", "rgb"]
 
 AT_LIMIT = (230, 69, 40)  # colour of a link whose joint is at a limit
 

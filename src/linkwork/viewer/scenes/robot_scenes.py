@@ -17,22 +17,7 @@ from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
 from linkwork.viewer.scenes.document_of import document_of
 from linkwork.viewer.start_configuration import start_configuration
 
-__all__ = [
-    "FRAME_RATE",
-    "configuration_plots",
-    "coordinate_plots",
-    "frame_times",
-    "grid_offsets",
-    "moving_scene",
-    "obstacles_document",
-    "path_times",
-    "paths_color",
-    "read_frames",
-    "read_times",
-    "robot_document",
-    "segments_between",
-    "velocity_plots",
-]
+__all__ = ["FRAME_RATE", "frame_times", "moving_scene", "path_times", "robot_document", "segments_between"]
 
 _MAX_INSTANCES = 10_000
 _NEAREST_COLOR = (0.84, 0.20, 0.35, 1.0)
