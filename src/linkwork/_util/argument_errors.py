@@ -30,6 +30,7 @@ ABOUT_ARGUMENTS = (
 _KNOWN = ("builtins", "linkwork", "numpy")  # packages that define the usual types of arguments
 _OBJECT = re.compile(r"(?!expected )[a-zA-Z ]+ '[^']*'")  # beginning of a message about an object: joint 'elbow'
 _GOT = re.compile(r"got (shape|one|none|no|an?|numbers|something|nothing)\b|got [(\[\d]")  # actual values
+_EXPECTED = re.compile(r"((?:'[^']*': )?expected .*?)[,;] got ", re.DOTALL)
 _LOCATION = re.compile(r"[A-Za-z_][\w.]*(\[[^\]]*\])*: ")  # beginning of a message that names an object or argument
 _HUGE = 1e100  # numbers whose products overflow
 _SEVERAL = 10_000  # items of an argument that are searched for a name
@@ -150,8 +151,11 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
         if value is not parameter.default and not fits(kind, value):
             misfit = misfit_error(caller, name, kind, value)
             union = typing.get_origin(kind) in (typing.Union, types.UnionType)
-            if not union and text.startswith("expected ") and f"got {shown(value)}" in text:
+            expected = None if union else _EXPECTED.match(text)
+            if expected and f"got {shown(value)}" in text:
                 return type(misfit)(f"{caller}: {name}: {text}")  # the function knows what it expects
+            if expected and f"got {_begin_of(value)}" in " ".join(text.split()):
+                return type(misfit)(f"{caller}: {name}: {expected[1]}, got {shown(value)}")
             text = text.replace(f", got {shown(value)}", "")
             return type(misfit)(f"{misfit}; {text}") if text else misfit
     for name, _, value in values:

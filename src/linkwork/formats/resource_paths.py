@@ -13,7 +13,7 @@ mark of a package or a repository.  Without a mark, folders of assets beside the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -72,7 +72,9 @@ def resource_paths(
     """
     files = file if isinstance(file, tuple) else () if file is None else (file,)
     paths = [path_text(document) for document in files]
-    resolvers = [os.path.abspath, os.path.realpath] if trusted else [os.path.abspath]  # of links in paths
+    resolvers: list[Callable[[str], str]] = (
+        [os.path.abspath, os.path.realpath] if trusted else [os.path.abspath]
+    )  # of links in paths
     home = [*dict.fromkeys(os.path.dirname(resolve(path)) for path in paths for resolve in resolvers)]
     stated = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
     enclosing = tuple((os.path.basename(folder), folder) for start in home for folder in packages_around(start))
