@@ -173,6 +173,14 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     assert [axis.get_ylabel() for axis in axes][3:] == ["motor force [N·m]", "pin force [N]"]
     assert [line.get_label() for line in axes[4].lines] == ["A", "B", "D", "C"]
     assert axes[-1].get_xlabel() == "t [s]" and motion_at_rest.plot()[-1].get_xlabel() == "A [rad]"
+    chosen = motion.plot(joints=["D", "C"])
+    drawn = {axis.get_ylabel(): [line.get_label() for line in axis.lines] for axis in chosen}
+    assert drawn == {"q [rad]": ["D"], "v [rad/s]": ["D"], "a [rad/s²]": ["D"], "pin force [N]": ["D", "C"]}
+    assert np.array_equal(chosen[0].lines[0].get_ydata(), motion.q[:, motion.robot.q_index(["D"])[0]])
+    with pytest.raises(lw.errors.UnknownNameError, match="no joint or coordinate of q named 'E'"):
+        motion.plot(joints="E")
+    with pytest.raises(ValueError, match=r"plot\(joints=...\) selects joints"):
+        motion.plot("D")
     plots = lw.viewer.scene_document(motion).plots
     assert [(plot.title, plot.unit) for plot in plots[-2:]] == [("motor force", "N·m"), ("pin force", "N")]
     np.testing.assert_allclose(plots[-2].values[:, 0], loads.tau[:, 0])

@@ -342,8 +342,8 @@ class MobilityMethods(RobotBase):
             return result
         pins: tuple[str, ...] = ()
         if result.redundant and result.assembled:
-            own, at = robot_with(robot, inputs), float(inputs.options.get("time", 0.0))
-            pins = undetermined_pins(own, result.q, at)
+            single, at = robot_with(robot, inputs), float(inputs.options.get("time", 0.0))
+            pins = undetermined_pins(single, result.q, at)
         return result._replaced(undetermined_pins=pins)
 
     def minimal_coordinates(

@@ -226,10 +226,17 @@ class DrivenOutput:
         """
         self._table("to_csv", index, times, frames).to_csv(path)
 
-    def plot(self, *index: int, axes: Any = None, times: ArrayLike | None = None) -> Any:
+    def plot(
+        self,
+        *index: int,
+        joints: str | Sequence[str] | None = None,
+        axes: Any = None,
+        times: ArrayLike | None = None,
+    ) -> Any:
         """Plot q, v, a, and the forces of drivers, in pins and of constraints with matplotlib; return the axes.
 
-        Each unit has axes of its own.
+        Each unit has axes of its own.  ``joints`` are names of joints to plot, also of loops, by default all; with
+        them forces of other constraints are left out.
         ``index`` and ``times`` are those of `to_pandas`. They are over time if it is known, as in `trajectory`, else
         over the first driver.  Without forces, because the drivers cannot cause the motion, they are left out.
         It needs ``pip install "linkwork[figures]"``.
@@ -248,6 +255,13 @@ class DrivenOutput:
             for text, lines, _ in lines_by_unit(key, columns, units_of(tree, key), values)
         ]
         rows += [(f"{key} [{unit}]", lines) for key, unit, lines in self._force_lines(index, v, a)]
+        if joints is not None:
+            chosen = names("plot", "joints", joints)
+            of_tree = [joint for joint in chosen if joint not in {loop.name for loop in robot.loops}]
+            allowed = {*chosen, *(robot.q_names[k] for k in robot.q_index(of_tree))}
+            allowed |= {robot.v_names[k] for k in robot.v_index(of_tree)}
+            of_joints = [(text, {key: x for key, x in lines.items() if key in allowed}) for text, lines in rows]
+            rows = [(text, lines) for text, lines in of_joints if lines]
         axes = new_axes(len(rows), (8.0, 2.0 * len(rows))) if axes is None else axes
         for axis, (text, lines) in zip(np.ravel(axes), rows, strict=False):
             plot_lines(axis, x, lines)
@@ -323,7 +337,7 @@ class DrivenOutput:
         if len(index) != len(lead):
             text = f"{caller}: index: expected {len(lead)} integers for a batch {lead}, got {index}"
             if any(isinstance(k, str) for k in index):
-                text += "; motion.q[:, robot.q_index([name])] has the coordinates of a joint"
+                text += "; plot(joints=...) selects joints, and robot.q_index their coordinates in q"
             raise ValueError(text)
         robot, inputs = self._mechanism.robot, self._inputs_of(index)
         q, v, a = (x[index] for x in (self.q, self.v, self.a))
