@@ -174,3 +174,26 @@ def test_tables_of_results_show_the_margins_of_inequalities() -> None:
     result = problem.add_limits(positions={"rail": (-1.5, 0.75)}).solve([0.0, 0.0])
     (line,) = (line for line in str(result).splitlines() if line.startswith("position limits"))
     assert float(line.split()[3]) == pytest.approx(0.1 - 0.75, abs=1e-3)
+
+
+def test_states_of_regulators_and_linear_models_are_arrays_or_dicts_by_joint() -> None:
+    robot: Any = lw.load("double_pendulum")
+    state: Any = {"q": {"shoulder": np.pi}, "v": {"elbow": 0.5}, "tau": {"shoulder": 0.2}}
+    arrays: Any = {"q": [np.pi, 0.0], "v": [0.0, 0.5], "tau": [0.2, 0.0]}
+    for call in (lqr_about_state, lw.control.linear_model):
+        by_name, by_array = call(robot, **state), call(robot, **arrays)
+        assert np.array_equal(by_name.A, by_array.A) and np.array_equal(by_name.B, by_array.B)
+        assert np.array_equal(by_name.tau, by_array.tau)
+        with pytest.raises(lw.errors.UnknownNameError, match=r"q: no joint named 'sholder'; did you mean 'shoulder'"):
+            call(robot, {"sholder": 1.0})
+
+
+def test_costs_by_step_and_results_are_refused_by_lqr_about_trajectories() -> None:
+    robot: Any = lw.load("double_pendulum")
+    motion = robot.spline([0.0, 0.1], [[0.0, 0.0], [0.1, 0.0]], boundary="clamped")
+    for name, n in (("Q", 4), ("R", 2), ("end", 4)):
+        with pytest.raises(ValueError, match=rf"{name}: expected one matrix for all steps, got shape \(11, {n}, {n}\)"):
+            lqr_about_trajectory(robot, motion, **{name: np.tile(np.eye(n), (11, 1, 1))})
+    timed = lw.motion.time_optimal(motion, acceleration=1.0)
+    with pytest.raises(TypeError, match=r"expected a lw.motion.Trajectory, got .*; pass its trajectory"):
+        lqr_about_trajectory(robot, timed)

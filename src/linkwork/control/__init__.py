@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from linkwork.control.joint_controllers import JointImpedance as JointImpedance
     from linkwork.control.linear_quadratic.linear_model import linear_model as linear_model
     from linkwork.control.linear_quadratic.lqr_controllers import LQRController as LQRController
-    from linkwork.control.linear_quadratic.lqr_controllers import TVLQRController as TVLQRController
     from linkwork.control.linear_quadratic.lqr_controllers import lqr_about_state as lqr_about_state
-    from linkwork.control.linear_quadratic.lqr_controllers import lqr_about_trajectory as lqr_about_trajectory
     from linkwork.control.linear_quadratic.lqr_gains import FiniteHorizonLQR as FiniteHorizonLQR
     from linkwork.control.linear_quadratic.lqr_gains import LQRGain as LQRGain
     from linkwork.control.linear_quadratic.lqr_gains import finite_horizon_lqr as finite_horizon_lqr
     from linkwork.control.linear_quadratic.lqr_gains import lqr as lqr
     from linkwork.control.linear_quadratic.state_space import StateSpace as StateSpace
+    from linkwork.control.linear_quadratic.tracking_regulators import TVLQRController as TVLQRController
+    from linkwork.control.linear_quadratic.tracking_regulators import lqr_about_trajectory as lqr_about_trajectory
     from linkwork.control.mpc.mpc import ModelPredictiveController as ModelPredictiveController
     from linkwork.control.mpc.mpc_plan import MPCCommand as MPCCommand
     from linkwork.control.mpc.mpc_plan import MPCPlan as MPCPlan
@@ -43,11 +43,10 @@ if not TYPE_CHECKING:
             "linkwork.control.controller_base": "ControlLaw",
             "linkwork.control.joint_controllers": "PD PID ComputedTorque GravityCompensation JointImpedance",
             "linkwork.control.linear_quadratic.linear_model": "linear_model",
-            "linkwork.control.linear_quadratic.lqr_controllers": (
-                "LQRController TVLQRController lqr_about_state lqr_about_trajectory"
-            ),
+            "linkwork.control.linear_quadratic.lqr_controllers": "LQRController lqr_about_state",
             "linkwork.control.linear_quadratic.lqr_gains": "FiniteHorizonLQR LQRGain finite_horizon_lqr lqr",
             "linkwork.control.linear_quadratic.state_space": "StateSpace",
+            "linkwork.control.linear_quadratic.tracking_regulators": "TVLQRController lqr_about_trajectory",
             "linkwork.control.mpc.mpc": "ModelPredictiveController",
             "linkwork.control.mpc.mpc_plan": "MPCCommand MPCPlan",
             "linkwork.control.task_controllers": "OperationalSpace",

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from linkwork._util.validation import number
+from linkwork._util.validation import finite_array, number
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.array_arguments import real_array
-from linkwork.kernels.robot_arguments import by_joint
+from linkwork.kernels.robot_arguments import by_joint, stacked_by_joint
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import actuated_velocities
@@ -25,6 +25,7 @@ __all__ = [
     "read_effort_limits",
     "read_seconds",
     "read_semidefinite",
+    "read_state_values",
     "state_cost",
 ]
 
@@ -200,6 +201,13 @@ def read_deviation(caller: str, robot: Any, reference: np.ndarray, q: Any) -> np
     except ValueError as error:
         raise ValueError(str(error).replace("difference: q1", f"{caller}: q", 1)) from None
     return result
+
+
+def read_state_values(caller: str, robot: Any, quantity: str, value: Any) -> np.ndarray:
+    """Return q (..., nq), v or tau (..., nv) from an array, or from a dict by joint whose other joints are at zero."""
+    size = robot.nq if quantity == "q" else robot.nv
+    stacked = stacked_by_joint(robot, caller, quantity, value, quantity)
+    return finite_array(caller, quantity, stacked, shape=("...", size))
 
 
 def read_seconds(caller: str, name: str, value: Any, *, zero: bool = False) -> float:

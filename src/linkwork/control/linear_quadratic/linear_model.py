@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, names
-from linkwork.control.linear_quadratic.arguments import actuated_forces, actuated_indices
+from linkwork.control.linear_quadratic.arguments import actuated_forces, actuated_indices, read_state_values
 from linkwork.control.linear_quadratic.constrained_states import at_time, permitted_deviations, reference_forces
 from linkwork.control.linear_quadratic.dense_linearization import EXACT, linearized, passive_options
 from linkwork.control.linear_quadratic.state_space import StateSpace
@@ -45,10 +45,10 @@ _KERNELS: LazyCache[Kernel] = LazyCache(16)
 @public
 def linear_model(
     robot: Any,
-    q: ArrayLike,
-    v: ArrayLike | None = None,
+    q: ArrayLike | Mapping[str, ArrayLike],
+    v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
-    tau: ArrayLike | None = None,
+    tau: ArrayLike | Mapping[str, ArrayLike] | None = None,
     inputs: str | Sequence[str] | None = None,
     outputs: str | Sequence[str] | None = None,
     independent: str | Sequence[str] | None = None,
@@ -58,6 +58,7 @@ def linear_model(
 ) -> StateSpace:
     """Return the linear model of a robot about states q (..., nq), v (..., nv); at rest by default.
 
+    q, v and tau may be dicts by joint.
     States are deviations of the configuration in tangent coordinates, ``"q:elbow"``, and of velocities, ``"v:elbow"``.
     Inputs are deviations of joint forces, ``"tau:elbow"``.  ``inputs`` names joints, entries of ``robot.v_names``, or
     motors of ``robot.actuators``; by default all joints but those of six degrees of freedom.  ``outputs`` is a list of
@@ -90,9 +91,9 @@ def linear_model(
     measured = _read_sensors(caller, robot, sensors)
     columns, input_names = _inputs(caller, robot, inputs)
     nv = robot.nv
-    at = finite_array(caller, "q", q, shape=("...", robot.nq))
-    rate = np.zeros(nv) if v is None else finite_array(caller, "v", v, shape=("...", nv))
-    forces = None if tau is None else finite_array(caller, "tau", tau, shape=("...", nv))
+    at = read_state_values(caller, robot, "q", q)
+    rate = np.zeros(nv) if v is None else read_state_values(caller, robot, "v", v)
+    forces = None if tau is None else read_state_values(caller, robot, "tau", tau)
     moment = _moment(caller, robot, time)
     shapes = [x.shape[:-1] for x in (at, rate, forces) if x is not None] + ([] if moment is None else [moment.shape])
     lead = np.broadcast_shapes(*shapes)
