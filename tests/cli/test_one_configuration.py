@@ -115,6 +115,27 @@ def test_named_coordinates_of_linkages_keep_their_values_and_the_others_close_th
     assert np.abs(printed_pose(linkwork(*options, "--q", *rounded)) - expected).max() < 1e-4
 
 
+def test_velocities_and_accelerations_of_linkages_follow_from_those_that_are_named(linkwork):
+    robot, state = lw.load("fourbar"), ("--q", "crank_hinge=1", "--v", "crank_hinge=6")
+    motion = robot.drive_mechanism({"crank_hinge": [1.0]}, velocity={"crank_hinge": 6.0})
+    ran = linkwork("dynamics", "fourbar", *state, "--a", "crank_hinge=0", "--actuators", "crank_hinge", "--json")
+    data = json.loads(ran.out)
+    np.testing.assert_allclose(data["v"], motion.v[0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(data["inverse_dynamics"], motion.tau[0], rtol=0, atol=1e-9)
+    assert data["kinetic_energy"] == pytest.approx(robot.kinetic_energy(motion.q[0], motion.v[0]), rel=1e-9)
+    rounded = [f"{x:.5f}" for x in motion.v[0]]
+    for v in (["crank_hinge=6"], rounded):
+        ran = linkwork("simulate", "fourbar", *state[:2], "--v", *v, "--duration", "0.002", "--json")
+        assert ran.code == 0 and abs(json.loads(ran.out)["v"][0][1] - motion.v[0, 1]) < 1e-4, ran.err
+    for options, text in (
+        (("fourbar", *state[:2], "--v", "6", "0", "0"), "--v: the constraints do not permit these values, by 2.9"),
+        (("fourbar", *state, "--a", "0", "0", "0"), "--a: the constraints do not permit these values"),
+        (("arm6", "--actuators", "elbow"), "--actuators: expected a robot with loops"),
+    ):
+        ran = linkwork("dynamics", *options)
+        assert ran.code == 2 and text in ran.err and ran.out == "", ran
+
+
 def test_configurations_that_leave_loops_open_are_refused(linkwork):
     for q, text in (
         (["1", "0", "0"], "--q: the configuration leaves loops open, by 0.52"),

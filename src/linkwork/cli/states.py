@@ -16,6 +16,7 @@ from linkwork.errors import AssemblyError, UnknownNameError
 from linkwork.viewer.start_configuration import start_configuration
 
 __all__ = [
+    "acceleration_of",
     "add_configuration",
     "add_frames",
     "closed_configuration",
@@ -24,11 +25,13 @@ __all__ = [
     "matrix_lines",
     "named_or_listed",
     "required_q",
+    "velocity_of",
     "warn_of_open_loops",
 ]
 
 _CLOSED = 1e-6  # [m, rad] error of constraints that needs no warning
 _DIGITS = 1e-3  # [m, rad] largest change of coordinates that closes loops of a configuration with few digits
+_DEPENDENT = 1e-9  # relative singular value below which rows of constraints are redundant
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
@@ -117,6 +120,50 @@ def closed_configuration(robot: Robot, option: str, q: np.ndarray) -> np.ndarray
     if not result.success:
         raise ValueError(f"{option}: {result.explain()}")
     return np.asarray(result.q)
+
+
+def velocity_of(robot: Robot, q: np.ndarray, option: str, texts: Sequence[str]) -> np.ndarray:
+    """Return a velocity (nv,) from the text of an option: all elements, or NAME=NUMBER for some.
+
+    The constraints of the robot determine the other elements; those that remain free are the smallest ones.  Raises
+    ValueError for velocities that the constraints do not permit, and UnknownNameError.
+    """
+    rates = robot.constraint_drift(q, **_now(robot)) if robot.constraints else np.zeros(0)
+    return _permitted(robot, q, option, texts, -np.asarray(rates))
+
+
+def acceleration_of(robot: Robot, q: np.ndarray, v: np.ndarray, option: str, texts: Sequence[str]) -> np.ndarray:
+    """Return an acceleration (nv,) as `velocity_of` returns a velocity, at the velocity v (nv,)."""
+    bias = robot.constraint_bias(q, v, **_now(robot)) if robot.constraints else np.zeros(0)
+    return _permitted(robot, q, option, texts, -np.asarray(bias))
+
+
+def _permitted(robot: Robot, q: np.ndarray, option: str, texts: Sequence[str], c: np.ndarray) -> np.ndarray:
+    """Return x (nv,) with G x = c and the elements of an option's text, with the smallest other elements."""
+    x, chosen = chosen_values(option, texts, np.zeros(robot.nv), robot.v_names, "v")
+    if not robot.constraints:
+        return x
+    G = np.asarray(robot.constraint_jacobian(q, **_now(robot)))
+    free = ~np.isin(robot.v_names, chosen if texts else ())
+    is_whole, missing = not free.any(), c - G @ x
+    columns = G if is_whole else G[:, free]
+    change = np.linalg.lstsq(columns, missing, rcond=_DEPENDENT)[0]
+    size, width, rows = (float(np.abs(each).max(initial=0.0)) for each in (x, change, G))
+    size = max(size, width, _DIGITS)
+    permitted = _CLOSED * size * max(1.0, rows)
+    if is_whole and (np.abs(missing) <= permitted).all():
+        return x
+    if (np.abs(columns @ change - missing) > permitted).any() or (is_whole and width > _DIGITS * size):
+        error = number(float(np.abs(missing).max()))
+        remedy = "NAME=NUMBER holds some elements, and the others follow"
+        raise ValueError(f"{option}: the constraints do not permit these values, by {error}; {remedy}")
+    x[free | is_whole] += change
+    return x
+
+
+def _now(robot: Robot) -> dict[str, Any]:
+    """Return the keyword ``time`` for constraints that depend on it."""
+    return {"time": 0.0} if any(c.time_dependent for c in robot.tree.constraints) else {}
 
 
 def _values_by_joint(robot: Robot, q: np.ndarray, chosen: Sequence[str]) -> dict[str, np.ndarray]:

@@ -9,15 +9,22 @@ import numpy as np
 from linkwork.cli.arguments import BAD_MODEL, USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.output import Terminal, escaped, label, number
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.states import add_configuration, configuration_data, matrix_lines, required_q
+from linkwork.cli.states import (
+    acceleration_of,
+    add_configuration,
+    configuration_data,
+    matrix_lines,
+    required_q,
+    velocity_of,
+)
 from linkwork.cli.values import named_values
 from linkwork.errors import UnknownNameError
 
 __all__ = ["add_arguments", "run"]
 
 _VECTORS = {
-    "v": "velocity: all of v, NAME=NUMBER for some, or @FILE (default: at rest)",
-    "a": "acceleration: print the joint forces that it needs [rad/s², m/s²]",
+    "v": "velocity: all of v, NAME=NUMBER for some, or @FILE; loops determine the others (default: at rest)",
+    "a": "acceleration: print the joint forces that it needs [rad/s², m/s²]; given as --v",
     "tau": "joint forces: print the acceleration that they cause [N·m, N]",
 }
 
@@ -28,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, about in _VECTORS.items():
         parser.add_argument(f"--{name}", metavar="V", nargs="+", type=NUMERIC, help=about)
     parser.add_argument(
+        "--actuators",
+        metavar="JOINT",
+        nargs="+",
+        help="joints with motors for --a, of a robot with loops (default: all that have limited freedom)",
+    )
+    parser.add_argument(
         "--passive", action="store_true", help="include armature, damping, friction and springs of joints"
     )
     add_json(parser)
@@ -37,10 +50,11 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     q = required_q(robot, arguments, terminal)
     try:
-        v, a, tau = (
-            named_values(f"--{name}", getattr(arguments, name) or [], np.zeros(robot.nv), robot.v_names, "v")
-            for name in _VECTORS
-        )
+        v = velocity_of(robot, q, "--v", arguments.v or [])
+        a = acceleration_of(robot, q, v, "--a", arguments.a or [])
+        tau = named_values("--tau", arguments.tau or [], np.zeros(robot.nv), robot.v_names, "v")
+        if arguments.actuators and not robot.constraints:
+            raise ValueError("--actuators: expected a robot with loops or other constraints")
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
     passive = arguments.passive
@@ -56,7 +70,8 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             if stated is None:
                 continue
             if constrained:
-                result = getattr(robot, f"constrained_{name}")(q, v, value, passive=passive)
+                acting = {"actuators": arguments.actuators} if name == "inverse_dynamics" else {}
+                result = getattr(robot, f"constrained_{name}")(q, v, value, passive=passive, **acting)
                 columns[name], reactions[f"{name}_constraint_forces"] = result[:2]
             else:
                 columns[name] = getattr(robot, name)(q, v, value, passive=passive)

@@ -13,8 +13,8 @@ from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_j
 from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.states import closed_configuration, configuration_of
-from linkwork.cli.values import from_zero, named_values, number_from, positive
+from linkwork.cli.states import closed_configuration, configuration_of, velocity_of
+from linkwork.cli.values import from_zero, number_from, positive
 from linkwork.control import PD, ComputedTorque, GravityCompensation
 from linkwork.errors import UnknownNameError
 from linkwork.simulation import STEP_METHODS, ContactGround, Simulation
@@ -116,8 +116,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         else:
             around = closed_configuration(robot, "--seed", robot.random_configuration(seed=seed))
         start = configuration_of(robot, "--q", arguments.q or [], around)
-        zeros = np.zeros(robot.nv)
-        v = named_values("--v", arguments.v or [], zeros, robot.v_names, "v")
+        v = velocity_of(robot, start, "--v", arguments.v or [])
         target = configuration_of(robot, "--target-q", arguments.target_q or [], start)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error

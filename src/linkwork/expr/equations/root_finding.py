@@ -42,6 +42,7 @@ from linkwork.expr.scalar.functions import and_, eq, fabs, fmax, le, lt, not_, o
 __all__ = ["Root", "fixed_point", "monotone_root", "nearby_fixed_point", "root"]
 
 _SINGULAR = 3.0  # status of a singular Jacobian, in addition to those of loops
+_PREDICTED = 0.125  # of the tolerance: a predicted step that is not taken, whose errors add up over many solutions
 _NEAR = 1e-4  # relative step: below it, a step that is not smaller than the one before is rounding
 _ROUNDING = by_type(1e-10)  # relative step of a line search: below it, a step that is not halved is rounding
 _SMALL = by_type(1e-8)  # relative step below which there is no line search: its residuals differ by rounding
@@ -115,7 +116,7 @@ def nearby_fixed_point(step: Callable[[Any], Any], start: Any, *, max_iterations
     """Solve ``step(x) = x`` as `fixed_point` does, for iterations whose rate of convergence is proportional to |x|.
 
     Newton's method with the Jacobian of x = 0 is such an iteration.  It also ends where its next step would be below
-    the tolerance, by the larger of |x| and the rate of the last two steps: one step earlier, typically.
+    an eighth of the tolerance, by the larger of |x| and the rate of the last two steps: one step earlier, typically.
     """
     return _solve("fixed_point", step, start, max_iterations, tolerance, is_fixed_point=True, is_nearby=True)
 
@@ -282,7 +283,7 @@ def _iterate(
         going = and_(lt(tolerance, moved), or_(lt(_NEAR, moved), less))
         if is_nearby:
             next_moved = moved * reduce(fmax, map(fabs, x), moved / before)
-            going = and_(going, not_(and_(lt(before, math.inf), le(next_moved, tolerance))))
+            going = and_(going, not_(and_(lt(before, math.inf), le(next_moved, _PREDICTED * tolerance))))
         return going
 
     def step(state: Any) -> Any:

@@ -17,7 +17,7 @@ from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.algorithms.coordinates import characteristic_length, unit_steps
 from linkwork.kinematics.algorithms.low_discrepancy import kronecker_rates
 from linkwork.mechanisms.algorithms.constraint_rows import error_scales
-from linkwork.mechanisms.assembly.loop_lengths import long_bars
+from linkwork.mechanisms.assembly.loop_lengths import LongBar, long_bars
 from linkwork.mechanisms.assembly.result import Assembly
 from linkwork.mechanisms.assembly.state_inputs import StateInputs, robot_with, varied
 from linkwork.mechanisms.assembly.targets import (
@@ -182,7 +182,9 @@ def _build_result(
             dependent = _dependent(mechanism, start[left[0]], fixed, tolerance, inputs[0])
             if dependent:
                 status[left] = Status.DEPENDENT_JOINTS
-        status[left[_has_long_bar(mechanism, q[left], fixed, inputs)]] = Status.INFEASIBLE
+        proofs = _proofs(mechanism, q[left], fixed, inputs)  # dependent joints say more than a bar between them
+        proved = [proof is not None and not (dependent and proof.fixed) for proof in proofs]
+        status[left[proved]] = Status.INFEASIBLE
     status[fine & each[:, in_loops].any(axis=-1)] = Status.LOOP_AT_LIMITS
     status[fine & ~beyond] = Status.SOLVED
     success, iterations, starts = fine & ~beyond, result["iterations"], result["starts"]
@@ -202,12 +204,12 @@ def _build_result(
     )
 
 
-def _has_long_bar(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, at: StateInputs) -> np.ndarray:
-    """Return True (n,) for states q (n, nq) in which a bar is too long for its loop, with the fixed joints' values."""
+def _proofs(mechanism: ClosedMechanism, q: np.ndarray, fixed: FixedJoints, at: StateInputs) -> list[LongBar | None]:
+    """Return a bar that is too long for its loop in each of the states q (n, nq), or None without a proof."""
     robot = mechanism.robot
     poses = np.asarray(robot.forward_kinematics(q, **at.parameters))
     trees = (robot_with(robot, at[k]).tree for k in range(len(q)))
-    return np.array([any(long_bars(tree, X, fixed.names)) for tree, X in zip(trees, poses, strict=True)], dtype=bool)
+    return [next(long_bars(tree, X, fixed.names), None) for tree, X in zip(trees, poses, strict=True)]
 
 
 def _middle(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -137,7 +137,7 @@ class Assembly(Shown, Result):
         if status is Status.LOCAL_MINIMUM:
             return "the errors are at a local minimum and cannot be reduced from there; links may be too short to reach"
         if status is Status.INFEASIBLE:
-            robot = self._mechanism.robot if np.ndim(self.success) else self.robot
+            robot = robot_with(self._mechanism.robot, self._inputs[i])
             return str(next(long_bars(robot.tree, np.asarray(robot.forward_kinematics(self.q[i])), self._fixed.names)))
         if status is Status.NOT_FINITE:
             return "a value became NaN during the iteration"
