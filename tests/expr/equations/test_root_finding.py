@@ -119,7 +119,7 @@ def test_root_returns_the_status_of_solved_and_unsolved_equations() -> None:
 
 def test_nearby_fixed_points_are_exact_after_fewer_iterations() -> None:
     """Newton's method with the Jacobian of x = 0 for x + x² = s, as floats and code: x = (√(1 + 4 s) − 1)/2."""
-    sizes = np.array([1e-7, 1e-4, 1e-3, 0.02, 0.2])
+    sizes = np.array([1e-7, *np.geomspace(1e-4, 0.05, 12), 0.2])
     exact = 2.0 * sizes / (np.sqrt(1.0 + 4.0 * sizes) + 1.0)
     limits: Any = {"max_iterations": 90, "tolerance": 1e-14}
     results = []
@@ -132,7 +132,7 @@ def test_nearby_fixed_points_are_exact_after_fewer_iterations() -> None:
             assert alone.iterations == result.iterations[k] and alone.value == result.value[k]
         assert not result.status.any()
         results.append(result.iterations)
-    assert (results[1] <= results[0]).all() and (results[1][1:4] < results[0][1:4]).all()
+    assert (results[1] <= results[0]).all() and (results[1] < results[0]).sum() >= 5
     # a mode that converges slowly beside one that has converged at once: the rate of the last steps alone misses it
     start = array([0.0, 0.0])
     slow = nearby_fixed_point(lambda x: array([0.3 + 1e-6 * x[0], 1e-10 + 0.3 * x[1]]), start, **limits)
