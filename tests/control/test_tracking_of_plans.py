@@ -139,6 +139,14 @@ def test_controllers_of_problems_with_actuators_use_these_alone() -> None:
     command = controller.step(([0.1, 0.2], [0.0, 0.0]), {"configuration": [0.0, 0.0]})
     assert controller.acting.tolist() == [0] and command.K.shape == (1, 4)
     assert command.torque[1] == 0.0 != command.torque[0]
+    controller.reset()
+    by_joint = controller.step(({"rail": 0.1, "hinge": 0.2}, [0.0, 0.0]), {"configuration": [0.0, 0.0]})
+    assert np.array_equal(by_joint.torque, command.torque)
+    message = "expected joints with motors, but the problem constrains the force of 'hinge' to zero"
+    with pytest.raises(ValueError, match=f"controller: actuators: {message}"):
+        problem.controller(actuators="hinge")
+    with pytest.raises(ValueError, match=f"solver='ilqr': actuated: {message}"):
+        problem.solve([0.0, 0.0], solver="ilqr", actuated=["rail", "hinge"])
 
 
 def test_limits_by_joint_are_those_of_arrays_and_of_the_robot_for_other_joints() -> None:

@@ -35,6 +35,7 @@ __all__ = [
     "per_step_parameters",
     "read_finite",
     "read_robot_parameters",
+    "refuse_idle_motors",
     "robot_inputs",
     "robot_of_inputs",
     "with_batch_axis",
@@ -267,6 +268,19 @@ def motor_indices(
     if not velocities:
         raise ValueError(f"{caller}: {argument}: expected at least one joint with degrees of freedom, got {actuated!r}")
     return velocities
+
+
+def refuse_idle_motors(where: str, robot: Any, motors: Iterable[int], idle: Collection[int]) -> None:
+    """Raise ValueError for motors, as indices in v, whose forces a problem constrains to zero.
+
+    ``where`` names the caller and the argument.
+    """
+    both = [robot.v_names[k] for k in motors if k in idle]
+    if both:
+        raise ValueError(
+            f"{where}: expected joints with motors, but the problem constrains the force of {both[0]!r} to zero "
+            "(actuators= of TrajectoryProblem, or UnactuatedFeature)"
+        )
 
 
 def motor_limits(caller: str, robot: Any, indices: tuple[int, ...], value: Any) -> tuple[Array, Array]:

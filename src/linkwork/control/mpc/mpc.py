@@ -31,8 +31,14 @@ from linkwork.control.mpc.mpc_plan import FAILED, LATE, PLANNED, SHORT, MPCComma
 from linkwork.control.mpc.plan_actuation import ParameterValues, PlanActuation, by_environment_mask
 from linkwork.control.mpc.shooting_mpc import ShootingPlanner
 from linkwork.kernels.compiler_api import make_call_ready
+from linkwork.kernels.robot_arguments import stacked_by_joint
 from linkwork.optimal.arguments import read_count
-from linkwork.optimal.robot_parameters import own_robot_parameters, parameters_with_batch_axis, updated_parameters
+from linkwork.optimal.robot_parameters import (
+    own_robot_parameters,
+    parameters_with_batch_axis,
+    refuse_idle_motors,
+    updated_parameters,
+)
 from linkwork.optimal.schedule import rescheduled
 from linkwork.optimal.trajectory_problem import TrajectoryProblem
 
@@ -101,9 +107,10 @@ class ModelPredictiveController:
         self.robot = robot = (solver if make is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
         self.acting = actuated_indices(caller, robot, actuators)
+        idle = getattr(problem, "_unactuated", set())
         if actuators is None:
-            idle = [*getattr(problem, "_unactuated", ())]
-            self.acting = np.setdiff1d(self.acting, np.array(idle, dtype=int))
+            self.acting = np.setdiff1d(self.acting, np.array([*idle], dtype=int))
+        refuse_idle_motors(f"{caller}: actuators", robot, self.acting.tolist(), idle)
         self._effort = read_effort_limits(caller, robot, effort_limits)
         self._parameters = own_robot_parameters(caller, problem, parameters)
         named = tuple(self._parameters)
@@ -296,8 +303,9 @@ class ModelPredictiveController:
         if not isinstance(state, tuple | list) or len(state) != 2:
             raise ValueError(f"step: state: expected a pair (q, v), got {state!r}")
         robot = self.robot
-        q = finite_array("step", "state: q", state[0], shape=("...", robot.nq))
-        v = finite_array("step", "state: v", state[1], shape=("...", robot.nv))
+        q, v = (stacked_by_joint(robot, "step: state", name, x, name) for name, x in zip("qv", state, strict=True))
+        q = finite_array("step", "state: q", q, shape=("...", robot.nq))
+        v = finite_array("step", "state: v", v, shape=("...", robot.nv))
         if q.shape[:-1] != v.shape[:-1]:
             raise ValueError(
                 f"step: state: expected q and v with the same leading axes, got shapes {q.shape} and {v.shape}"

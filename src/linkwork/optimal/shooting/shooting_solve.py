@@ -45,6 +45,7 @@ from linkwork.optimal.robot_parameters import (
     per_step_parameters,
     read_finite,
     read_robot_parameters,
+    refuse_idle_motors,
     robot_inputs,
 )
 from linkwork.optimal.schedule import Schedule
@@ -137,6 +138,7 @@ def solve_by_shooting(
     passive = read_switch("passive", passive)
     one_of(caller, "integrator", integrator, INVERSE_INTEGRATORS if inverse else INTEGRATORS)
     motors = motor_indices(caller, robot, actuated, idle=problem._unactuated)
+    refuse_idle_motors(f"{caller}: actuated", robot, motors, problem._unactuated)
     low, high = motor_limits(caller, robot, motors, control_limits)
     if inverse:
         if controls is not None:
