@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import pickle
 import pydoc
 import re
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util import foreign_names
 from linkwork._util.foreign_names import (
     CLASS_REMEDIES,
     CLASSES,
@@ -47,6 +49,18 @@ def test_every_name_suggested_for_a_foreign_name_exists() -> None:
     for title, table in CLASSES.items():
         for key in table:
             assert own_name(key) in {*dir(_public(title)), *_fields(_public(title))}, (title, key)
+
+
+def test_file_of_foreign_names_has_each_key_once() -> None:
+    """A reader of JSON takes the last of two equal keys."""
+
+    def refuse_duplicates(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in items]
+        assert len(names) == len({*names}), [name for name in names if names.count(name) > 1]
+        return dict(items)
+
+    path = Path(foreign_names.__file__).with_name("foreign_names.json")
+    assert json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=refuse_duplicates)["robot"]
 
 
 def test_dir_of_linkwork_objects_lists_existing_attributes_only() -> None:
@@ -133,7 +147,7 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         (lw, "mass_matrix", "use Robot.mass_matrix"),
         (robot, "null_space", r"scipy.linalg.null_space\(robot.jacobian"),
         (robot, "qvel", "a state is q and v, arguments of each function"),
-        (lw.motion.TrackedPath, "min_singular_value", "robot.manipulability"),
+        (lw.motion.TrackedPath, "min_singular_value", "manipulability"),
         (lw.motion.CartesianPath, "poses", r"path\(s\)"),
         (lw.TrajectoryProblem, "minimum_time", r"duration=\(low, high\)"),
         (lw.simulation.Simulation, "tracking_error", r"trajectory\(run.t\).q - run.q"),

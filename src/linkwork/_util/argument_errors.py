@@ -151,11 +151,11 @@ def _of_a_kind(function: Any, caller: str, values: list[_Value], error: Exceptio
         if value is not parameter.default and not fits(kind, value):
             misfit = misfit_error(caller, name, kind, value)
             union = typing.get_origin(kind) in (typing.Union, types.UnionType)
-            expected = None if union else _EXPECTED.match(text)
-            if expected and f"got {shown(value)}" in text:
+            own_text = None if union else _EXPECTED.match(text)
+            if own_text and f"got {shown(value)}" in text:
                 return type(misfit)(f"{caller}: {name}: {text}")  # the function knows what it expects
-            if expected and f"got {_begin_of(value)}" in " ".join(text.split()):
-                return type(misfit)(f"{caller}: {name}: {expected[1]}, got {shown(value)}")
+            if own_text and f"got {_begin_of(value)}" in " ".join(text.split()):
+                return type(misfit)(f"{caller}: {name}: {own_text[1]}, got {shown(value)}")
             text = text.replace(f", got {shown(value)}", "")
             return type(misfit)(f"{misfit}; {text}") if text else misfit
     for name, _, value in values:
