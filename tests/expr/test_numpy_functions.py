@@ -51,7 +51,11 @@ OPERATIONS = {
     for name in (getattr(row.value, "__name__", ""), *row.arrays)
     if row.arity > 0 and isinstance(getattr(np, name, None), np.ufunc)
 }
-UFUNCS = sorted({getattr(np, name).__name__ for name in {*OPERATIONS, *ELEMENTWISE, *PLAIN} - {"clip"}})
+NEW = "cumulative_prod", "cumulative_sum", "matvec", "unstack", "vecmat"
+ABSENT = {name for name in NEW if not hasattr(np, name)}
+"""Functions that NumPy's lowest versions do not have."""
+NAMES = {*OPERATIONS, *ELEMENTWISE, *PLAIN} - {"clip"} - ABSENT
+UFUNCS = sorted({getattr(np, name).__name__ for name in NAMES})
 
 
 def elements(name: str) -> list[Case]:
@@ -354,7 +358,7 @@ def test_elementwise_numpy_functions_on_symbols_equal_numpys() -> None:
 
 def test_array_functions_of_numpy_on_symbols_equal_numpys() -> None:
     assert {*ARRAYS} == {*MOVING, *COMPOSED, *FORMULAS}
-    check(ARRAYS)
+    check({name: case for name, case in ARRAYS.items() if name not in ABSENT})
 
 
 def test_linear_algebra_of_numpy_on_symbols_equals_numpys() -> None:
@@ -397,7 +401,10 @@ def test_numpy_functions_of_object_arrays_of_batches_equal_those_of_each_sample(
         key: object_array(shape, list(np.moveaxis(samples[key].reshape(5, math.prod(shape)), 1, 0)))
         for key, shape in SHAPES.items()
     }
-    left_out = {"array2string", "array_repr", "array_str", "correlate", "convolve"}
+    left_out = {"array2string", "array_repr", "array_str", "correlate", "convolve", *ABSENT}
+    left_out |= (
+        {"cross", "linalg.cross"} if np.lib.NumpyVersion(np.__version__) < "2.3.0" else set()
+    )  # it has no elements of arrays
     cases = {**{name: case for name, case in ARRAYS.items() if name not in left_out}, **SYNTAX}
     cases |= {f"{name} {k}": case for name in UFUNCS for k, case in enumerate(elements(name))}
     for name, case in cases.items():
