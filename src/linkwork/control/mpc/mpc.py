@@ -107,7 +107,7 @@ class ModelPredictiveController:
         self.robot = robot = (solver if make is None else problem).robot  # type: ignore[union-attr]
         self.passive = bool(passive)
         self.acting = actuated_indices(caller, robot, actuators)
-        idle = getattr(problem, "_unactuated", set())
+        idle: set[int] = getattr(problem, "_unactuated", set())
         if actuators is None:
             self.acting = np.setdiff1d(self.acting, np.array([*idle], dtype=int))
         refuse_idle_motors(f"{caller}: actuators", robot, self.acting.tolist(), idle)
