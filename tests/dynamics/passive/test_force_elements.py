@@ -14,6 +14,7 @@ from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
 from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
 from linkwork.joints import ALL
 from linkwork.model.random_tree import random_tree
+from linkwork.spatial import Pose
 
 REST_POSE = lw.pose((0.1, -0.2, 0.05), rpy=(0.2, 0.3, -0.1))
 ELEMENTS = (
@@ -237,3 +238,12 @@ def test_invalid_force_elements_are_refused():
     with pytest.raises(ValueError, match="inverse_dynamics_regressor: it includes passive joint forces"):
         sprung_robot.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7), passive=True)
     sprung_robot.inverse_dynamics_regressor(np.zeros(7), np.zeros(7), np.zeros(7))
+
+
+@pytest.mark.light
+def test_bushings_without_stiffness_about_axes_exert_no_moment():
+    element = lw.force_elements.Bushing("body4", "world", stiffness=(0, 0, 0, 7.0, 5.0, 3.0))
+    X = Pose.of(lw.pose((0.1, -0.2, 0.3), rpy=(0.4, -0.5, 0.6)).tolist())
+    wrench = [float(x) for x in element.spring_wrench(None, X).elements()]
+    assert wrench[:3] == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(np.linalg.norm(wrench[3:]), np.linalg.norm([0.7, -1.0, 0.9]), rtol=1e-12)
