@@ -264,10 +264,10 @@ def test_steps_of_mechanisms_are_unstable_only_along_motions_that_their_loops_pe
     inertia, x = direction @ fourbar.mass_matrix(q) @ direction, 9.0
     unit = np.eye(fourbar.nv)[k].tolist()
 
-    def spring(t, q, v, stiffness, rest):
-        return [-stiffness * (a - b) * e for a, b, e in zip(q, rest, unit, strict=True)]
+    def spring(t, q, v, stiffness, center):
+        return [-stiffness * (a - b) * e for a, b, e in zip(q, center, unit, strict=True)]
 
-    constants = {"stiffness": x * inertia / h**2, "rest": q}
+    constants = {"stiffness": x * inertia / h**2, "center": q}
     expected = np.roots([1.0, x / 2.0 - 2.0, 1.0 + x / 2.0])[0]  # force and acceleration are constant in a step
     with pytest.warns(SimulationWarning, match=re.escape(f"by the eigenvalue {expected:.3g}")):
         fourbar.simulate(q, dt=h, duration=seconds, controller=spring, constants=constants)

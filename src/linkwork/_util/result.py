@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
+from linkwork._util.lazy_imports import published_in
 from linkwork._util.messages import first_of
 from linkwork._util.status import Status
 
@@ -70,6 +71,7 @@ def _fields_of(cls: Any) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Any
     return tuple(f.name for f in fields), defaults, factories
 
 
+@published_in("linkwork.errors")
 class Result(ReturnedValue):
     """The result of a computation that may fail.
 
@@ -85,7 +87,6 @@ class Result(ReturnedValue):
     """
 
     __slots__ = ()
-    __module__ = "linkwork.errors"
 
     if TYPE_CHECKING:  # fields of some subclasses, and properties of others
 

@@ -8,9 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from linkwork._util.lazy_imports import published_in
+
 __all__ = ["WORDS", "Status", "status_of", "statuses"]
 
 
+@published_in("linkwork.errors")
 class Status(StrEnum):
     """The outcome of a computation: a word, its ``meaning``, its ``evidence``, and ``advice`` on what to do about it.
 
@@ -26,8 +29,6 @@ class Status(StrEnum):
     >>> Status.TIME_LIMIT.advice
     'Increase time_limit.'
     """
-
-    __module__ = "linkwork.errors"
 
     meaning: str
     advice: str  # empty if no action is needed

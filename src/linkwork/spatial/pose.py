@@ -89,7 +89,7 @@ class Pose(_Transform):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return `matrix`, so that NumPy's functions and ``@`` take a pose of floats."""
         if copy is False:
-            raise ValueError("Pose: expected copy=None or True, since a pose is no array")
+            raise ValueError("Pose: expected copy=None or True, got False, since its elements are copied")
         return self.matrix().astype(dtype or float, copy=False)
 
     def inv(self) -> InversePose:
