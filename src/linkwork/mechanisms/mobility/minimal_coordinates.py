@@ -249,7 +249,6 @@ class MinimalCoordinates(ReturnedValue):
         ``near`` (..., nq) selects the branch, and ``time`` [s] the moment, as in `MinimalCoordinates`. y (..., ny), tau
         (..., nv) -> (..., nu) [N·m, N].
         """
-        time = self._time if time is None else time
         K = self.jacobian(y, near=near, time=time)
         result: np.ndarray = np.einsum("...ij,...i->...j", K, self._all("tau", tau))
         return result

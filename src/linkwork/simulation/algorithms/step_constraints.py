@@ -135,8 +135,7 @@ class StepConstraints:
             else:
                 middle, u = self.mechanics.halfway(self.q, w, h)
                 rates = rates_of_some(tree, [constraint], middle, [0.0] * tree.nv, self.t + 0.5 * h)
-                drift = rates.drift or [0.0] * len(rates.rows)
-                result += [dot(row, u) + s for row, s in zip(rates.rows, drift, strict=True)]
+                result += [dot(row, u) + s for row, s in zip(rates.rows, rates.drift, strict=True)]
         return result
 
     def released(self, r: Scalars, e: Scalars) -> list[Any]:

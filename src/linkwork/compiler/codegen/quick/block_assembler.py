@@ -151,10 +151,9 @@ class BlockAssembler:
             return self._call("sincos", a) + (code == "cos")
         if kind == "vector" and code in CODES:
             return self._call(code, a)
-        write = getattr(self, f"_{code}", None)
-        if write is None or code not in _WRITTEN:
+        if code not in _WRITTEN:
             raise NotSupported
-        value: int = write(*a)
+        value: int = getattr(self, f"_{code}")(*a)
         return value
 
     # -- operations of several instructions, or on constants; truth values are masks
