@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from linkwork import Kernel
 from linkwork.environments.control_task import ControlTask, optional_arguments
-from linkwork.expr import array, fmax, fmin, lt, or_, where
+from linkwork.expr import and_, array, fabs, fmax, fmin, lt, not_, or_, where
 from linkwork.kernels import compile
 from linkwork.simulation import Sensor
 
@@ -206,7 +207,7 @@ def _moved(robot: Any, parameters: Mapping[str, Any] | None) -> Any:
 def action_kernel(
     task: ControlTask, goal_size: int, parameters: Mapping[str, Any], pushed: Mapping[str, str], observed: bool
 ) -> EnvironmentKernel:
-    """Return the kernel of an action: the next q and v, exact readings, controller state, reward and failure.
+    """Return the kernel of an action: the next q and v, exact readings, controller state, reward, failure, divergence.
 
     With ``observed`` it also returns the observation of the next state, without sensors and delays.
 
@@ -254,7 +255,8 @@ def action_kernel(
         over = or_(lost, lt(0.0, where(lost, 1.0, failed)))
         taken = {name: known[name] for name in rewarding}
         reward = _number("reward", task.reward, graph, q, v, action, goal, **taken)
-        outputs = {"q": q, "v": v, "reward": where(lost, 0.0, reward), "over": where(over, 1.0, 0.0)}
+        outputs = {"q": q, "v": v, "reward": _if_finite(lost, reward), "over": where(over, 1.0, 0.0)}
+        outputs["lost"] = where(lost, 1.0, 0.0)
         if observed:
             outputs["observation"] = _observation(task, q, v, goal, {**inputs, "last_action": action})
         if exact:
@@ -262,7 +264,7 @@ def action_kernel(
         if task.info is not None:
             taken = {name: known[name] for name in logging}
             logged = _logged(task.info, graph, q, v, action, goal, **taken)
-            outputs["info"] = {name: where(lost, 0.0, x) for name, x in logged.items()}
+            outputs["info"] = {name: _if_finite(lost, x) for name, x in logged.items()}
         if start is not None:
             outputs["z"] = result.controller_state
         return outputs
@@ -277,6 +279,11 @@ def action_kernel(
     shapes |= {"parameters": dict(parameters)} if parameters else {}
     shapes |= {"pushes": {f"push_{k}": (task.steps_per_action, 6) for k in range(len(pushed))}} if pushed else {}
     return EnvironmentKernel.of(act, "act", shapes)
+
+
+def _if_finite(lost: Any, x: Any) -> Any:
+    """Return x, a value of the state in which a simulation ended; 0 if the simulation is lost and x is not finite."""
+    return where(and_(lost, not_(lt(fabs(x), math.inf))), 0.0, x)
 
 
 def _controlled(task: ControlTask, q: Any, v: Any, goal: Any, action: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:

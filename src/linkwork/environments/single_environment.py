@@ -81,7 +81,7 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Apply an action (m,); return observation (k,), reward, terminated (failed), truncated, and info.
 
-        The last is a dict with the values of ``ControlTask.info`` by name.
+        The last is a dict with the values of ``ControlTask.info`` by name, and ``"diverged"`` if the simulation did.
 
         Raises RuntimeError after the end of an episode.
         """
@@ -90,7 +90,9 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
         values = finite_array("SingleEnvironment.step", "action", action, shape=self.action_space.shape)
         observations, rewards, terminated, truncated, logged = self._vector.step(values[None])
         self._over = bool(terminated[0] or truncated[0])
-        info = {name: float(logged[name][0]) for name in self._vector._logged}
+        info: dict[str, Any] = {name: float(logged[name][0]) for name in self._vector._logged}
+        if "diverged" in logged:
+            info["diverged"] = True
         return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self) -> np.ndarray:

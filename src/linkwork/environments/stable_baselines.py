@@ -90,6 +90,8 @@ def _classes() -> tuple[Any, Any]:
             for k in np.flatnonzero(ended).tolist():
                 last = info["final_obs"][k].astype(np.float32)
                 infos[k] |= {"terminal_observation": last, "TimeLimit.truncated": bool(truncated[k])}
+                if "diverged" in final:
+                    infos[k].setdefault("diverged", bool(final["diverged"][k]))
             for k, begun in enumerate(self._infos(info, ended) if ended.any() else ()):
                 if begun:
                     self.reset_infos[k] = begun

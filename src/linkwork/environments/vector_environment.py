@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.pictures import Shown, show
 from linkwork._util.plotting import VERMILION, pyplot, share_scale
+from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import finite_array, integer
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.environment_kernels import (
@@ -24,7 +26,7 @@ from linkwork.environments.environment_kernels import (
 from linkwork.environments.episodes import EpisodeMemory, EpisodeStarts
 from linkwork.environments.example_tasks import TASKS
 from linkwork.environments.randomization import Randomization, RandomizedTask
-from linkwork.errors import UnknownNameError
+from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.kernels import real_array
 from linkwork.model import compose
 from linkwork.simulation import ContactGround, ContactScene
@@ -122,6 +124,7 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         self._z = None if start is None else np.zeros((num_envs, *np.shape(start)))
         self._count = np.zeros(num_envs, dtype=int)
         self._over = np.ones(num_envs, dtype=bool)
+        self._has_warned = False  # of a simulation that diverged
         self._generators: list[np.random.Generator] = []
         self._last = np.zeros((num_envs, size))  # observations, and random samples of those of a masked reset
         self._spare: tuple[np.ndarray | None, dict[str, np.ndarray]] = (None, {})
@@ -189,6 +192,8 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
 
         The last is a dict with the values of ``ControlTask.info`` by name, each with a mask of the environments that
         have them, such as ``"_distance"``, and the random values of environments whose episode begins, as of `reset`.
+        If simulations diverge, ``"diverged"`` (n,) marks their environments: the episode ends, and reward and values
+        are those of the last state, 0 if not finite.  The first time issues a SimulationWarning.
         With ``AutoresetMode.SAME_STEP`` it also has ``"final_obs"`` (n,), arrays (k,) or None, the mask
         ``"_final_obs"``, and ``"final_info"`` with the values of ``ControlTask.info``, if episodes have ended.
 
@@ -234,14 +239,31 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         self._over = terminated | truncated
         ended = self._over.copy()
         rewards = np.where(restarted, 0.0, result["reward"])
+        diverged = (result["lost"] > 0.5) & ~restarted
         observations, info = self._observations(now), self._info(restarted)
         logged = {name: np.array(result["info"][name]) for name in self._logged}
+        if diverged.any():
+            logged.setdefault("diverged", diverged)
+            self._warn_of_divergence(int(np.argmax(diverged)))
         if self._resets_at_once:
             observations, info = self._begin_at_once(observations, ended, logged)
         elif self._is_reset_by_mask:
             self._last, self._spare = observations.copy(), memory.samples()
         info |= _masked(logged, ~(restarted | (ended & self._resets_at_once)))
         return observations, rewards, terminated, truncated, info
+
+    def _warn_of_divergence(self, index: int) -> None:
+        """Warn once that the simulation of an environment has diverged."""
+        if self._has_warned:
+            return
+        self._has_warned = True
+        warnings.warn(
+            f"VectorEnvironment.step: the simulation of environment {index} diverged, which ended its episode; "
+            "info['diverged'] marks such environments. Use a shorter dt, lower gains of a controller, or smaller "
+            "efforts; this warning comes once",
+            SimulationWarning,
+            stacklevel=levels_up(),
+        )
 
     def render(self) -> tuple[np.ndarray, ...]:
         """Draw every environment; return images (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
@@ -351,7 +373,7 @@ def _masked(values: Mapping[str, np.ndarray], which: np.ndarray) -> dict[str, np
     """Return values (n, ...) by name with a mask (n,) each, as gymnasium's vector environments do; zero elsewhere."""
     result = {}
     for name, x in values.items():
-        result[name] = np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, 0.0)
+        result[name] = np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, np.zeros_like(x))
         result[f"_{name}"] = which.copy()
     return result
 
