@@ -357,3 +357,20 @@ def test_unsuitable_sensors_of_linear_models_are_refused() -> None:
     ):
         with pytest.raises(error, match=words):
             _model(sensors=sensors, outputs=outputs)
+
+
+def test_operating_points_that_inputs_cannot_hold_name_the_remedies() -> None:
+    """Both remedies of the message are accepted; a locked joint leaves the columns of the other joint."""
+    robot: Any = lw.load("double_pendulum")
+    first, second = robot.v_names
+    q = np.array([0.5, 0.2])
+    refused = rf"linear_model: inputs: rest needs a force of .* from '{first}', which is not an input: the inputs are"
+    with pytest.raises(
+        ValueError, match=rf"{refused} \['{second}'\]; .*tau=robot.gravity_force\(q\).*with_locked_joints"
+    ):
+        linear_model(robot, q, inputs=second)
+    model = linear_model(robot, q, inputs=second, tau=robot.gravity_force(q))
+    M = robot.mass_matrix(q, passive=True)
+    np.testing.assert_allclose(model.B[2:, 0], np.linalg.inv(M)[:, 1], rtol=1e-10)
+    locked = linear_model(robot.with_locked_joints({first: q[0]}), q[1:], inputs=second)
+    np.testing.assert_allclose(locked.B[1, 0], 1.0 / M[1, 1], rtol=1e-10)

@@ -142,7 +142,8 @@ def test_invalid_arguments_of_lqr_about_states_and_trajectories_are_refused() ->
     robot = lw.load("double_pendulum")
     first, second = robot.v_names
     trajectory = robot.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], boundary="clamped")
-    with pytest.raises(ValueError, match=f"rest needs a force of .* from '{first}', which is not an actuator"):
+    refused = f"actuators: rest needs a force of .* from '{first}', which is not an actuator"
+    with pytest.raises(ValueError, match=refused):
         lqr_about_state(robot, [0.5, 0.0], actuators=second)
     with pytest.raises(ValueError, match=f"the motion needs a force of .* from '{second}'"):
         lqr_about_trajectory(robot, trajectory, actuators=first)

@@ -208,3 +208,21 @@ def test_invalid_information_and_observations_are_refused() -> None:
             VectorEnvironment(replace(TASKS["cart_pole"](), observe=observe))
     with pytest.raises(ValueError, match=r"ControlTask: robot: expected a robot, as lw.load returns it, got 0.99"):
         replace(_task(), robot=0.99)
+
+
+def test_start_returns_states_by_joint_or_arrays() -> None:
+    robot: Any = TASKS["cart_pole"]().robot
+    rail, hinge = robot.v_names
+
+    def states(start: Any) -> np.ndarray:
+        return np.asarray(VectorEnvironment(replace(_task(), start=start), 3).reset(seed=4)[0])
+
+    by_joint = states(lambda rng: ({hinge: 0.1 * rng.random()}, {rail: 0.2, hinge: -0.3}))
+    assert np.array_equal(by_joint, states(lambda rng: ([0.0, 0.1 * rng.random()], [0.2, -0.3])))
+    assert np.array_equal(by_joint, states(lambda rng: ({hinge: 0.1 * rng.random()}, np.array([0.2, -0.3]))))
+    for start, error, words in (
+        (({"pol": 0.1}, {}), UnknownNameError, "ControlTask: start: q: no joint named 'pol'"),
+        (({}, {hinge: [0.1, 0.2]}), ValueError, r"start: v: expected one state .* shape"),
+    ):
+        with pytest.raises(error, match=words):
+            VectorEnvironment(replace(_task(), start=lambda rng, x=start: x), 3)

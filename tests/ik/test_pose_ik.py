@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -183,6 +184,15 @@ def test_invalid_arguments_of_inverse_kinematics_are_refused():
         (lambda: ARM.ik_problem([lw.ik.PoseTask("hand")] * 2), ValueError, "distinct names"),
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(), ValueError, "has no target"),
         (lambda: ARM.ik_problem(lw.ik.PoseTask("hand")).solve(hnad=X), UnknownNameError, "did you mean"),
+        *(
+            (
+                lambda call=call, name=name: getattr(ARM.ik_problem(lw.ik.PoseTask("hand")), call)(hand=X, **{name: 1}),
+                UnknownNameError,
+                rf"IKProblem.{call}: no \w+ named '{name}'; it is an option of Robot.ik_problem: .*tasks, {name}=",
+            )
+            for call in ("solve", "follow")
+            for name in list(inspect.signature(ARM.ik_problem).parameters)[1:]
+        ),
         (lambda: lw.ik.PoseTask("hand", weight=-1.0), ValueError, "weight: expected a number"),
     ):
         with pytest.raises(error, match=text):

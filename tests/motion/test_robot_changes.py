@@ -199,8 +199,14 @@ def test_motion_of_a_mounted_robot_within_the_joined_robot_equals_its_original_m
 
 def test_motions_for_robots_without_their_joints_are_refused():
     path = between(ARM, Q[0], Q[1])
-    with pytest.raises(UnknownNameError, match=r"for_robot: .*no joint .* of robot 'cell' named 'shoulder_pan'"):
-        path.for_robot(CELL)
+    unknown = r"for_robot: robot: no joint .* of robot 'cell' named '{}shoulder_pan'; pass .*prefix='b_'"
+    for prefix in ("", "x_"):
+        with pytest.raises(UnknownNameError, match=unknown.format(prefix)):
+            path.for_robot(CELL, prefix=prefix)
+    with pytest.raises(UnknownNameError, match=r"for_robot: robot: no joint .*; did you mean"):
+        path.for_robot(lw.load("arm7"))
+    with pytest.raises(TypeError, match=r"for_robot: others: expected the configuration .* got a Trajectory; .*spline"):
+        path.for_robot(CELL, prefix="b_", others=path)
     with pytest.raises(ValueError, match=r"for_robot: joint 'c_shoulder_lift': expected a joint of the same type"):
         path.for_robot(
             CELL.with_joint(CELL.joint("c_shoulder_lift").with_type(lw.joints.Revolute((1, 0, 0)))), prefix="c_"

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.errors import UnknownNameError
 from linkwork.expr import where
-from linkwork.simulation import IMU, ServoActuators, Simulation
+from linkwork.simulation import IMU, ControlOutput, ServoActuators, Simulation
 
 
 @pytest.mark.slow(every=3)
@@ -142,3 +143,39 @@ def test_partial_time_step_before_an_event_does_not_count_as_saturated():
     event = lw.simulation.Event("late", lambda t, q, v: t - 0.0034, stop=True)
     result = robot.simulate([0.3, 0.4], controller=law, duration=0.1, events=event, constants={"target_q": [1.0, 1.0]})
     assert np.array_equal(result.saturation, [1.0, 1.0])
+
+
+def test_controllers_return_joint_forces_by_joint_as_arrays() -> None:
+    robot: Any = lw.load("double_pendulum")
+    first, second = robot.v_names
+
+    class Integral:
+        start = 0.0
+
+        def __init__(self, by_joint: bool) -> None:
+            self.by_joint = by_joint
+
+        def __call__(self, t: Any, q: Any, v: Any, z: Any) -> Any:
+            force = -3.0 * q[1] - z
+            return ({second: force} if self.by_joint else lw.expr.array([0.0, force])), z + 1e-3 * q[1]
+
+    def law(t: Any, q: Any, v: Any) -> Any:
+        return ControlOutput({second: -3.0 * q[1]}, wrenches={robot.links[-1].name: [0, 0, 0, 0, 0, 1.0]})
+
+    def law_of_arrays(t: Any, q: Any, v: Any) -> Any:
+        return ControlOutput([0.0, -3.0 * q[1]], wrenches={robot.links[-1].name: [0, 0, 0, 0, 0, 1.0]})
+
+    for every in (1, 4):
+        for pair in ((Integral(True), Integral(False)), (law, law_of_arrays)):
+            left, right = (robot.simulate([0.3, 0.4], controller=x, duration=0.02, control_every=every) for x in pair)
+            assert np.array_equal(left.q, right.q) and np.array_equal(left.v, right.v) and left.success
+    free = robot.simulate([0.3, 0.4], duration=0.02)
+    assert np.array_equal(robot.simulate([0.3, 0.4], controller=lambda t, q, v: {}, duration=0.02).q, free.q)
+    for command, error, words in (
+        ({first + "x": 1.0}, UnknownNameError, rf"controller: tau: no joint named '{first}x'; did you mean '{first}'"),
+        ({first: "one"}, ValueError, rf"controller: tau\['{first}'\]: expected a number"),
+        ({first: np.ones(3)}, ValueError, r"controller: expected joint forces \(2,\)"),
+    ):
+        for every in (1, 4):
+            with pytest.raises(error, match=words):
+                robot.simulate([0.3, 0.4], controller=lambda t, q, v, x=command: x, duration=0.02, control_every=every)

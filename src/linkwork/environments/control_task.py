@@ -35,7 +35,8 @@ def _never_fails(q: Any, v: Any, goal: Any) -> Any:
 class ControlTask:
     """Control task of a robot for reinforcement learning: actions, initial states, observations, rewards and failure.
 
-    ``start(rng)`` returns the initial q (nq,) and v (nv,), ``goal(rng)`` values (k,) that are constant in an episode.
+    ``start(rng)`` returns the initial q (nq,) and v (nv,), arrays or dicts by joint; ``goal(rng)`` returns values (k,)
+    that are constant in an episode.
     The other functions are traced, so their arguments are symbols. An action (m,), limited to −1 and 1, scales the
     ``efforts`` (m,) [N·m, N] of the ``joints``, each of one degree of freedom. ``observe(q, v, goal)`` returns the
     observation and ``reward(q, v, action, goal)`` the reward of the state after an action. ``failed(q, v, goal)`` is

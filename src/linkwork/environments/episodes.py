@@ -265,13 +265,14 @@ class EpisodeStarts:
 
     def _checked(self, where: str, start: _Start, parameters: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         robot: Any = self._task.robot
-        q = finite_array("ControlTask", "start: q", start[0], shape=("...", robot.nq))
-        v = finite_array("ControlTask", "start: v", start[1], shape=("...", robot.nv))
+        q, v = (
+            _state_vector(robot, name, x, n) for name, x, n in zip("qv", start[:2], (robot.nq, robot.nv), strict=True)
+        )
         self._check(where, q, v, parameters, {name: x.shape for name, x in parameters.items()})
         goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", start[2]), float)
         if goal.ndim != 1 or not np.isfinite(goal).all():
             raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")
-        return q.reshape(robot.nq), v.reshape(robot.nv), goal
+        return q, v, goal
 
     def _check(
         self,
@@ -282,6 +283,15 @@ class EpisodeStarts:
         sizes: dict[str, tuple[int, ...]],
     ) -> None:
         check_start(where, self._task.robot, q, v, self._task.dt, tuple(sizes), sizes, parameters)
+
+
+def _state_vector(robot: Any, name: str, value: Any, size: int) -> np.ndarray:
+    """Return q or v (size,) of an initial state, an array or a dict by joint.  Raises ValueError for a batch."""
+    x = stacked_by_joint(robot, "ControlTask", f"start: {name}", value, name)
+    x = finite_array("ControlTask", f"start: {name}", x, shape=("...", size))
+    if x.size != size:
+        raise ValueError(f"ControlTask: start: {name}: expected one state ({size},), got an array of shape {x.shape}")
+    return np.asarray(x).reshape(size)
 
 
 def _stacked(values: Sequence[Any], size: int | None) -> np.ndarray | None:

@@ -39,6 +39,7 @@ __all__ = [
     "read_targets",
     "read_tolerances",
     "refuse_locked_beyond_limits",
+    "unknown_target",
     "wide_rows",
     "wide_tolerances",
 ]
@@ -302,6 +303,13 @@ class TargetOwner(Protocol):
     shapes: dict[str, tuple[int, ...]]
 
 
+def unknown_target(problem: Any, kind: str, name: str) -> UnknownNameError:
+    """Return the error for a target that no task has, with the advice for an option of the problem itself."""
+    is_option = name in getattr(problem, "_options", ())
+    remedy = f"it is an option of Robot.ik_problem: robot.ik_problem(tasks, {name}=...)" if is_option else ""
+    return UnknownNameError(kind, name, problem.shapes, remedy)
+
+
 def read_targets(problem: TargetOwner, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the target of each task that takes one, as arrays by task name; a task's own target is the default.
 
@@ -309,7 +317,7 @@ def read_targets(problem: TargetOwner, targets: Mapping[str, Any]) -> dict[str, 
     """
     for name in targets:
         if name not in problem.shapes:
-            raise UnknownNameError("target", name, problem.shapes)
+            raise unknown_target(problem, "target", name)
     tasks = {task.name: task for task in problem.tasks}
     return {
         name: read_target(problem.caller, problem.robot, tasks[name], shape, targets.get(name))

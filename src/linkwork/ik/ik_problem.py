@@ -74,6 +74,8 @@ class IKProblem:
     ``tolerance`` replaces those of the tasks, and ``caller`` begins messages.
     """
 
+    _options = ("solver", "position_limits", "locked", "max_iterations", "num_starts")  # of `Robot.ik_problem`
+
     def __init__(
         self,
         robot: Any,

@@ -24,8 +24,8 @@ from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork._util.validation import floats
-from linkwork.errors import Status, UnknownNameError
-from linkwork.ik.arguments import flat_states, read_target
+from linkwork.errors import Status
+from linkwork.ik.arguments import flat_states, read_target, unknown_target
 from linkwork.ik.differential import DifferentialIK
 from linkwork.ik.kernels import DIAGNOSTICS
 from linkwork.ik.problem_protocol import ProblemView
@@ -102,7 +102,7 @@ def _paths(problem: ProblemView, caller: str, targets: Mapping[str, Any]) -> dic
         raise ValueError(f"{caller}: tasks: expected a task with a target, got none")
     for name in targets:
         if name not in problem.shapes:
-            raise UnknownNameError("path", name, problem.shapes)
+            raise unknown_target(problem, "path", name)
     result = {}
     for name, shape in problem.shapes.items():
         x = read_target(caller, problem.robot, by_name[name], shape, targets.get(name))

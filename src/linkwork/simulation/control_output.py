@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond
 from linkwork.expr.scalar.functions import and_, fabs, fmin, le, lt, where
 from linkwork.expr.scalar.symbol import Graph, Symbol
+from linkwork.kernels import stacked_by_joint
 from linkwork.model.body import WORLD
 from linkwork.simulation.actuators import ServoActuators, ServoForces
 
@@ -42,9 +43,9 @@ Wrenches = tuple[tuple[str, str, Scalars], ...]  # (frame, expressed_in, (moment
 class ControlOutput:
     """Output of a controller: joint forces or servos, and external wrenches that act over the step.
 
-    ``tau`` (nv) are joint forces [N·m, N], or `ServoActuators`.  ``wrenches`` are (moment; force) (6,) [N·m, N] by the
-    frame that they act on, at its origin, in the axes of ``expressed_in``: one frame for all, or a dict of one for
-    each.
+    ``tau`` (nv), or a dict by joint, are joint forces [N·m, N], or `ServoActuators`.  ``wrenches`` are (moment; force)
+    (6,) [N·m, N] by the frame that they act on, at its origin, in the axes of ``expressed_in``: one frame for all, or a
+    dict of one for each.
 
     >>> import linkwork as lw
     >>> from linkwork.simulation import ControlOutput
@@ -108,10 +109,14 @@ def wrench_frames(caller: str, robot: Any, wrenches: Any, expressed_in: Any) -> 
 
 
 def split_command(robot: Any, command: Any) -> tuple[Any, Wrenches]:
-    """Return the joint forces, or servos, that a controller returned, and its external wrenches."""
+    """Return the joint forces, or servos, that a controller returned, and its external wrenches.
+
+    Joint forces are a dict by joint, whose other joints have no force, or what the controller returned (nv,).
+    """
+    tau, wrenches = command, cast(Wrenches, ())
     if isinstance(command, ControlOutput):
-        return command.tau, command.checked_wrenches(robot)
-    return command, ()
+        tau, wrenches = command.tau, command.checked_wrenches(robot)
+    return stacked_by_joint(robot, "controller", "tau", tau, "tau"), wrenches
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,13 @@ def read_semidefinite(caller: str, name: str, cost: np.ndarray, *, positive: boo
     return result
 
 
-def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, motion: str) -> np.ndarray:
+def actuated_forces(
+    caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray, motion: str, chosen_by: str | None = None
+) -> np.ndarray:
     """Return τ (..., nv) of states with zeros for joints without an actuator.
 
-    Raises ValueError if such a joint needs a force; ``motion`` names what needs it.
+    Raises ValueError if such a joint needs a force; ``motion`` names what needs it.  ``chosen_by`` is the argument that
+    lists the actuators, None by default.
     """
     idle = np.setdiff1d(np.arange(tau.shape[-1]), acting)
     if not len(idle):
@@ -120,9 +123,16 @@ def actuated_forces(caller: str, robot: Any, tau: np.ndarray, acting: np.ndarray
     if len(missing):
         *where, k = (int(x) for x in missing[0])
         state = f" of state {where[0] if len(where) == 1 else tuple(where)}" if where else ""
+        names, idle_name = [robot.v_names[j] for j in acting], robot.v_names[idle[k]]
+        kind, remedy = (chosen_by or "actuators").removesuffix("s"), ""
+        if chosen_by is not None:
+            remedy = (
+                f"; pass tau=robot.gravity_force(q) if other controllers hold joint {idle_name!r}, or lock it by "
+                f"Robot.with_locked_joints"
+            )
         raise ValueError(
-            f"{caller}: {motion}{state} needs a force of {tau[(*where, idle[k])]:.6g} from {robot.v_names[idle[k]]!r}, "
-            f"which is not an actuator: the actuators are {[robot.v_names[j] for j in acting]}"
+            f"{caller}: {f'{chosen_by}: ' if chosen_by else ''}{motion}{state} needs a force of "
+            f"{tau[(*where, idle[k])]:.6g} from {idle_name!r}, which is not an {kind}: the {kind}s are {names}{remedy}"
         )
     result = tau.copy()
     result[..., idle] = 0.0

@@ -105,7 +105,8 @@ def linear_model(
     if forces is None:
         acting = np.flatnonzero(columns.any(axis=1))
         forces = reference_forces(caller, robot, at, rate, np.zeros(nv), acting, passive, moment)
-        forces = actuated_forces(caller, robot, forces, acting, "rest" if v is None else "zero acceleration")
+        chosen_by, motion = None if inputs is None else "inputs", "rest" if v is None else "zero acceleration"
+        forces = actuated_forces(caller, robot, forces, acting, motion, chosen_by)
     forces = np.broadcast_to(forces, (*lead, nv))
     A, B = linearized(robot, at, rate, forces, dt=None, integrator=EXACT, passive=passive, time=moment)
     B = B @ columns

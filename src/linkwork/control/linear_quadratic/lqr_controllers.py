@@ -174,7 +174,8 @@ def lqr_about_state(
     limits = read_effort_limits("lqr_about_state", robot, effort_limits)
     if tau is None:
         forces = reference_forces("lqr_about_state", robot, at, rate, np.zeros(nv), acting, passive)
-        forces = actuated_forces("lqr_about_state", robot, forces, acting, "rest" if v is None else "zero acceleration")
+        chosen_by, motion = None if actuators is None else "actuators", "rest" if v is None else "zero acceleration"
+        forces = actuated_forces("lqr_about_state", robot, forces, acting, motion, chosen_by)
     else:
         forces = read_state_values("lqr_about_state", robot, "tau", tau)
     cost, effort = state_cost("lqr_about_state", "Q", Q, nv), cost_matrix("lqr_about_state", "R", R, len(acting))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -142,6 +142,12 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
     """
     caller = "for_robot"
     refuse_changes(caller, trajectory)
+    if isinstance(others_at, RobotChanges):
+        raise TypeError(
+            f"{caller}: others: expected the configuration ({robot.nq},) at which the other joints rest, or a dict by "
+            f"joint, got a {type(others_at).__name__}; to move parts at the same time, evaluate both motions at common "
+            f"times and pass their joined configurations to Robot.spline"
+        )
     if trajectory.robot is None:
         raise ValueError(f"{caller}: expected a trajectory of a robot, got one of plain coordinates")
     if any(section.is_symbolic for section in trajectory.sections):
@@ -152,7 +158,8 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
         name = prefix + body.joint_name
         known = {b.joint_name: k for k, b in large.stacked()}
         if name not in known:
-            raise UnknownNameError(f"joint with coordinates of robot {robot.name!r}", name, known, where=caller)
+            kind, remedy = f"joint with coordinates of robot {robot.name!r}", _prefix_remedy(small, prefix, known)
+            raise UnknownNameError(kind, name, known, remedy, where=f"{caller}: robot")
         k = known[name]
         if large.bodies[k].joint != body.joint:
             raise ValueError(f"{caller}: joint {name!r}: expected a joint of the same type in robot {robot.name!r}")
@@ -162,6 +169,14 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
     if q.shape != (large.nq,):
         raise ValueError(f"{caller}: others: expected {large.nq} numbers, got shape {q.shape}")
     return [_embedded(section, large, of_q, of_v, q) for section in trajectory.sections]
+
+
+def _prefix_remedy(small: Tree, prefix: str, known: Collection[str]) -> str:
+    """Return the advice to pass one of the prefixes that all joints of ``small`` have among names; "" if none fits."""
+    names = [body.joint_name for _, body in small.stacked()]
+    ends = [name.removesuffix(names[0]) for name in known if name.endswith(names[0])]
+    fitting = [x for x in ends if x != prefix and all(x + name in known for name in names)]
+    return f"pass prefix={' or prefix='.join(repr(x) for x in fitting)}" if fitting else ""
 
 
 def _embedded(section: Section, tree: Tree, of_q: np.ndarray, of_v: np.ndarray, at_rest: np.ndarray) -> Section:
