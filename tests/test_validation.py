@@ -297,7 +297,7 @@ def test_invalid_initial_states_of_environment_tasks_are_refused() -> None:
             ("shoulder",),
             (1.0,),
         )
-        with pytest.raises(ValueError, match=r"ControlTask: start: [qv]: expected"):
+        with pytest.raises(ValueError, match=r"VectorEnvironment: task: start: [qv]: expected"):
             environments.VectorEnvironment(task, 2).reset(seed=0)
 
 

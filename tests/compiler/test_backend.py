@@ -185,7 +185,7 @@ def test_backend_check_names_the_programs_that_a_backend_rejects(quick, monkeypa
     program = next(p for p, _ in programs() if p.name == "root")
     with pytest.raises(ValueError, match="cpu: program 'root' cannot be compiled: it has loops"):
         backend.function(program)
-    with pytest.raises(ValueError, match="root: backend 'cpu' cannot compile it: it has loops"):
+    with pytest.raises(ValueError, match="kernel 'root': backend 'cpu' cannot compile it: it has loops"):
         Kernel(program, backend=backend)
     report = check(backend, monkeypatch, FEW)
     report.raise_if_failed()

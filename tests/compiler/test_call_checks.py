@@ -90,7 +90,7 @@ def test_robot_and_joint_methods_raise_errors_for_superfluous_arrays() -> None:
     methods: list[tuple[Any, np.ndarray]] = [(ARM.mass_matrix, q), (ARM.mass_matrix, q[None]), (joint.transform, q[:1])]
     for method, x in methods:
         for _ in range(2):  # the first call, and that of stored code
-            with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
+            with pytest.raises(TypeError, match=r"takes (from 1 to )?2 positional arguments but 3 were given"):
                 method(x, out)
             method(x)
     assert (out == 7.0).all()

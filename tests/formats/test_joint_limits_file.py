@@ -120,5 +120,8 @@ def test_unknown_joints_and_keys_of_limits_are_ignored_with_a_warning_and_refuse
     assert read.joint("spin").velocity == 3.0 and [x.code for x in read.report.warnings] == ["IGNORED"]
     with pytest.raises(FileNotFoundError, match="none"):
         ARM.with_joint_limits_document("none.yaml")
-    with pytest.raises(TypeError, match="joint limits: expected a text, or the path of a file, got 3"):
+    with pytest.raises(
+        TypeError,
+        match="document: expected a string or bytes or a path, got 3; joint limits: expected a text, or the path",
+    ):
         ARM.with_joint_limits_document(3)

@@ -339,7 +339,7 @@ def test_invalid_arguments_of_closed_form_ik_are_refused():
         ({"elbow": 0.1}, "not redundant"),
         ({"locked": 0.1}, "not redundant"),
         ({"q_init": np.zeros(5)}, "q_init: expected an array of shape"),
-        ({"q_init": np.full(6, np.nan)}, "closed_form: q_init"),
+        ({"q_init": np.full(6, np.nan)}, "ClosedForm.branches: q_init"),
     ):
         with pytest.raises(ValueError, match=words):
             form.branches(X, **arguments)

@@ -43,7 +43,7 @@ def test_dicts_of_acceleration_or_jerk_limits_must_name_every_joint():
         time_optimal(PATH, acceleration=partial)
     with pytest.raises(ValueError, match=f"profile: {expected}"):
         ARM.profile(*ENDS, acceleration=partial, jerk=50.0)
-    with pytest.raises(ValueError, match=f"limit_margins: {expected}"):
+    with pytest.raises(ValueError, match=f"Trajectory.satisfies_limits: {expected}"):
         PATH.satisfies_limits(acceleration=partial)
     with pytest.raises(ValueError, match="time_optimal: jerk: expected a limit of every joint"):
         time_optimal(PATH, acceleration=5.0, jerk=partial)

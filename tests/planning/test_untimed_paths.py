@@ -44,7 +44,7 @@ def test_trajectories_of_plans_have_path_length_as_parameter_until_they_are_time
 def test_limits_over_time_raise_an_error_for_untimed_paths(plan: lw.planning.PlanResult) -> None:
     path = plan.trajectory()
     assert set(path.limit_margins()) == {"lower", "upper"} and path.satisfies_limits()
-    with pytest.raises(ValueError, match="limit_margins: expected a trajectory over time"):
+    with pytest.raises(ValueError, match=r"Trajectory\.satisfies_limits: expected a trajectory over time"):
         path.satisfies_limits(velocity=0.1)
     with pytest.raises(ValueError, match=r"t = 9 rad, m is outside of \[0, 1.22"):
         path(9.0)

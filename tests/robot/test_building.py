@@ -225,7 +225,7 @@ def test_inertia_of_a_link_may_be_stated_in_rotated_axes() -> None:
 
 BAD_LINKS: dict[str, Callable[[], object]] = {
     r"Link: name: expected a name, got ''": lambda: lw.Link(""),
-    r"link: expected a name, got 3": lambda: lw.Link(3),  # type: ignore[arg-type]
+    r"Link: name: expected a name, got 3": lambda: lw.Link(3),  # type: ignore[arg-type]
     r"link 'a': mass: expected a number \[kg\], got '1'": lambda: lw.Link("a", mass="1"),  # type: ignore[arg-type]
     r"link 'a': mass: expected a number \[kg\], got nan": lambda: lw.Link("a", mass=math.nan),
     r"link 'a': com: expected a pose, .* got \('0', '0', '1'\)": lambda: lw.Link("a", mass=1, com=("0", "0", "1")),  # type: ignore[arg-type]

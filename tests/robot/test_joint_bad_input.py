@@ -177,7 +177,7 @@ def test_joints_with_values_beyond_the_bounds_are_refused_by_robots() -> None:
 def test_invalid_names_and_links_of_a_joint_are_refused() -> None:
     hinge = lw.joints.Revolute((0, 0, 1))
     for wrong in ({"name": ""}, {"name": " "}, {"name": 3}, {"parent": ""}, {"child": None}):
-        with pytest.raises(ValueError, match=r"expected (a name|the name of a link), got"):
+        with pytest.raises(ValueError, match=r"expected (a name|the name of a link|a string), got"):
             lw.Joint.of(hinge, **wrong)
     with pytest.raises(ValueError, match="joint 'elbow': expected two links, got 'arm' twice"):
         lw.Joint.of(hinge, name="elbow", parent="arm", child="arm")
@@ -223,7 +223,10 @@ def test_impossible_limits_damping_and_velocities_of_joints_are_refused() -> Non
     with pytest.raises(ValueError, match="expected a degree of freedom from 0 to 0"):
         HINGE.with_damping(1.0, dof=True)
     for q in (np.ma.masked_array([1.0], [True]), [1j], np.array([1j]), ["1"], [True], None):
-        with pytest.raises(ValueError, match=r"joint 'elbow' .*: expected a configuration of 1 numbers, got"):
+        with pytest.raises(
+            ValueError,
+            match=r"'elbow' .*: expected a configuration of 1 numbers",
+        ):
             HINGE.regularity(q)
 
 

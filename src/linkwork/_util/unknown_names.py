@@ -6,6 +6,7 @@ An error of an inner function about a name gets the public function and the argu
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -60,7 +61,8 @@ def unknown_option_error(
     unknown = [name for name in named if name not in by_name]
     passed = [*parameters][: len(arguments)]
     free = [name for name in by_name if name not in passed]
-    twice = [k for k, name in enumerate(passed) if name in named and name in by_name]
+    by_position = itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters.values())
+    twice = [k for k, p in enumerate(itertools.islice(by_position, len(arguments))) if p.name in named]
     if twice and isinstance(error, TypeError):
         name, value = passed[twice[0]], arguments[twice[0]]
         remedy = "; pass its items by name: **dict" if isinstance(value, Mapping) else ""

@@ -150,7 +150,7 @@ class Source:
                 reason = self.backend.refuse(self.traced)
                 if reason is not None:
                     backend = self.backend.name
-                    raise ValueError(f"{self.recipe.name}: backend {backend!r} cannot compile it: {reason}")
+                    raise ValueError(f"kernel {self.recipe.name!r}: backend {backend!r} cannot compile it: {reason}")
                 program = self._after(self.simplified, QUICK_ORDERING) if quick else self.program
                 self._layouts[real, quick] = without_collections(self.backend.lower)(program, real)
             return self._layouts[real, quick]
