@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util.fork_safe_lock import BoundedCache
+from linkwork._util.thread_safety import BoundedCache
 
 SOURCE = Path(lw.__file__).parent
 # modules whose containers are no caches by keys of callers, or have a lock of their own

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from linkwork._util.cached_properties import cached_property
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 

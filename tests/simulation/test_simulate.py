@@ -11,7 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork._util.fork_safe_lock import BoundedCache
+from linkwork._util.thread_safety import BoundedCache
 from linkwork.compiler.codegen.loops import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where

@@ -57,7 +57,7 @@ def test_mutation_testing_skips_changes_that_leave_results_equal():
 
 @pytest.mark.slow(every=9)
 def test_mutation_testing_names_the_test_that_fails_for_a_mutant(tmp_path):
-    file = "src/linkwork/spatial/matrix3.py"
+    file = "src/linkwork/spatial/vectors.py"
     mutants = mutation._mutants(file, (mutation.ROOT / file).read_bytes())
     product = next(x for x in mutants if x.kind == "term" and " * " in x.shown())
     tree = mutation.Tree(tmp_path)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 
 __all__ = ["is_any_paused", "without_collections"]
 

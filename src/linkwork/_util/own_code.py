@@ -22,8 +22,8 @@ from operator import attrgetter, is_
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.lazy_imports import LazyAttribute, defining_module, publish_classes
+from linkwork._util.thread_safety import Lock
 
 __all__ = ["is_of_user", "is_own", "is_proved", "record_imports", "state_of_attributes"]
 

@@ -23,7 +23,7 @@ from types import BuiltinFunctionType
 from typing import Any, TypeVar
 from weakref import ref
 
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 
 __all__ = ["deleted_on_own_thread", "in_main_interpreter", "on_own_thread", "start_thread"]
 

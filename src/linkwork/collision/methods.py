@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from linkwork import collision, geometry
-from linkwork._util.fork_safe_lock import BoundedCache
 from linkwork._util.lazy_imports import LazyModule
+from linkwork._util.thread_safety import BoundedCache
 from linkwork._util.validation import number, positive
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.kernels.array_arguments import refuse_batches

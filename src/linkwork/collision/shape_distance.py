@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.fork_safe_lock import BoundedCache
 from linkwork._util.result import ReturnedValue
+from linkwork._util.thread_safety import BoundedCache
 from linkwork.collision.algorithms.pairwise_distances import pair_values
 from linkwork.collision.result import DistanceResult
 from linkwork.expr.arrays.symbol_array import array, is_traced, map_samples, scalars

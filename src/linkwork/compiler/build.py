@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from linkwork._util.collection_pauses import without_collections
-from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.lazy_dataclass import dataclass
+from linkwork._util.thread_safety import Lock
 from linkwork.compiler.backend import Backend, Lowered, Module, symbol_prefix
 from linkwork.compiler.cache.disk_cache import digest, own_state
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType

@@ -13,7 +13,7 @@ from typing import Any
 from weakref import ref
 
 from linkwork._util.console import log_compilation
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 from linkwork.compiler.backend import Backend, Claim
 from linkwork.compiler.build import Source
 from linkwork.compiler.code_parts import (

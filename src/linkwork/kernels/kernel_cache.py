@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 from linkwork.compiler.trace.user_state import user_state
 
 __all__ = ["LazyCache"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.fork_safe_lock import BoundedCache
+from linkwork._util.thread_safety import BoundedCache
 from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.expr.optimize.convex_qp import (
     ProgramOptions,

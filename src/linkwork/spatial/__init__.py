@@ -32,9 +32,6 @@ from linkwork._util.lazy_imports import public_names
 if TYPE_CHECKING:
     from linkwork.spatial.inertia import ArticulatedInertia as ArticulatedInertia
     from linkwork.spatial.inertia import Inertia as Inertia
-    from linkwork.spatial.matrix3 import Matrix3 as Matrix3
-    from linkwork.spatial.matrix3 import Symmetric3 as Symmetric3
-    from linkwork.spatial.matrix3 import Vec3 as Vec3
     from linkwork.spatial.motion_and_force import Force as Force
     from linkwork.spatial.motion_and_force import Motion as Motion
     from linkwork.spatial.motion_and_force import Subspace as Subspace
@@ -48,6 +45,9 @@ if TYPE_CHECKING:
     from linkwork.spatial.rigid_motion import FrameMotion as FrameMotion
     from linkwork.spatial.rigid_motion import RigidMotion as RigidMotion
     from linkwork.spatial.rotation import Rotation as Rotation
+    from linkwork.spatial.vectors import Matrix3 as Matrix3
+    from linkwork.spatial.vectors import Symmetric3 as Symmetric3
+    from linkwork.spatial.vectors import Vec3 as Vec3
 
 
 if not TYPE_CHECKING:
@@ -55,7 +55,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.spatial.inertia": "ArticulatedInertia Inertia",
-            "linkwork.spatial.matrix3": "Matrix3 Symmetric3 Vec3",
+            "linkwork.spatial.vectors": "Matrix3 Symmetric3 Vec3",
             "linkwork.spatial.motion_and_force": "Force Motion Subspace by_rows cross cross_star",
             "linkwork.spatial.pose": "InversePose Pose",
             "linkwork.spatial.quaternion": "MRP Quaternion",

@@ -11,9 +11,9 @@ import numpy as np
 
 from linkwork._util.validation import as_float_array
 from linkwork.expr.arrays.symbol_array import is_traced
-from linkwork.spatial.matrix3 import Symmetric3, Vec3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotation import Rotation
+from linkwork.spatial.vectors import Symmetric3, Vec3
 
 __all__ = [
     "LARGEST",

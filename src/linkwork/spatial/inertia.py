@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork.spatial.matrix3 import Matrix3, Symmetric3, Vec3
 from linkwork.spatial.motion_and_force import Force, Motion
+from linkwork.spatial.vectors import Matrix3, Symmetric3, Vec3
 
 __all__ = ["ArticulatedInertia", "Inertia"]
 

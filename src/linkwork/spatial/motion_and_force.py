@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork.spatial.matrix3 import Vec3
+from linkwork.spatial.vectors import Vec3
 
 __all__ = ["Force", "Motion", "Subspace", "by_rows", "cross", "cross_star"]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.scalar.functions import atan2, cos, sin, sqrt, where
-from linkwork.spatial.matrix3 import Vec3
 from linkwork.spatial.rotation import Rotation
+from linkwork.spatial.vectors import Vec3
 
 __all__ = ["MRP", "Quaternion", "translation_of_twist", "twist_of_translation"]
 

@@ -14,7 +14,7 @@ from typing import Any, overload
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.autodiff.dual_numbers import is_same
 from linkwork.expr.scalar.functions import cos, sin
-from linkwork.spatial.matrix3 import Matrix3, Symmetric3, Vec3
+from linkwork.spatial.vectors import Matrix3, Symmetric3, Vec3
 
 __all__ = ["AxisRotation", "Rotation", "cos_sin"]
 

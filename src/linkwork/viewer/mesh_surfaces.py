@@ -19,9 +19,9 @@ import numpy as np
 from linkwork._util.color_spaces import LinearColors, srgb_from_linear
 from linkwork._util.file_access import MESH
 from linkwork._util.file_search import FileSearch, FileSearchError
-from linkwork._util.fork_safe_lock import BoundedCache
 from linkwork._util.lazy_imports import optional_module
 from linkwork._util.reader_process import ReaderEnded, ReaderError, read_isolated
+from linkwork._util.thread_safety import BoundedCache
 from linkwork.formats.description import MeshFile, read_mesh_file
 from linkwork.shapes import Mesh
 from linkwork.viewer.document import Color, Surface

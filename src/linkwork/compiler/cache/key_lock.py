@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 from linkwork.compiler.cache.secure_directory import OpenFiles, opened
 
 __all__ = ["LOCK_SUFFIX", "LONGEST_WAIT", "KeyLock"]

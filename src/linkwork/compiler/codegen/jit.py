@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from linkwork._util.fork_safe_lock import Lock
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
+from linkwork._util.thread_safety import Lock
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.object_loader import loaded

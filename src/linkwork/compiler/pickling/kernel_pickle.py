@@ -21,7 +21,7 @@ from typing import Any
 from weakref import ref
 
 from linkwork._util.cached_properties import cached_property
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 from linkwork.compiler.backends import default_backend
 from linkwork.compiler.build import DerivativeOrigin, Packed, Recipe
 from linkwork.compiler.derivatives.tangent_spaces import Spaces

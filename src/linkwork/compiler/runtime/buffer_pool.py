@@ -16,7 +16,7 @@ from weakref import ref
 
 import numpy as np
 
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 
 __all__ = ["LARGE", "empty", "owner"]
 

@@ -24,9 +24,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public, unchecked
-from linkwork._util.fork_safe_lock import InterruptSafeLock
 from linkwork._util.lazy_imports import wait_for_imports
 from linkwork._util.thread_pool import available_processors
+from linkwork._util.thread_safety import InterruptSafeLock
 from linkwork._util.validation import integer
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.fork_safe_lock import Lock
+from linkwork._util.thread_safety import Lock
 from linkwork.compiler.codegen.float_type import DOUBLE, FloatType
 from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.runtime.loop_state import State

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork._util.checked_arguments import public
-from linkwork._util.fork_safe_lock import BoundedCache
+from linkwork._util.thread_safety import BoundedCache
 from linkwork.expr.arrays.pytree import (
     Leaf,
     TreeDef,

@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from linkwork._util.fork_safe_lock import BoundedCache
+from linkwork._util.thread_safety import BoundedCache
 from linkwork.dynamics.algorithms.passive_joint_forces import resisting_force
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import scan, take

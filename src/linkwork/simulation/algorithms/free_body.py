@@ -30,7 +30,7 @@ from linkwork.model.friction_laws import same
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves.curve_space import CurveSpace, JointSlice
 from linkwork.spatial import Inertia, Quaternion, Vec3
-from linkwork.spatial.matrix3 import Symmetric3
+from linkwork.spatial.vectors import Symmetric3
 
 __all__ = ["FreeBody", "flown", "free_bodies", "pushed_rates", "rotor_force"]
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.fork_safe_lock import BoundedCache
+from linkwork._util.thread_safety import BoundedCache
 from linkwork._util.user_frames import levels_up
 from linkwork.errors import SimulationWarning
 from linkwork.expr.arrays.pytree import tree_map

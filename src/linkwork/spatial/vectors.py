@@ -1,0 +1,177 @@
+"""Vectors and matrices of three-dimensional space, over any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, overload
+
+from linkwork._util.lazy_dataclass import dataclass
+
+__all__ = ["Matrix3", "Symmetric3", "Vec3"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vec3:
+    """Vector, by its coordinates in a frame.
+
+    >>> Vec3(1.0, 0.0, 0.0).cross(Vec3(0.0, 1.0, 0.0))
+    Vec3(x=0.0, y=0.0, z=1.0)
+    """
+
+    __array_ufunc__: ClassVar[None] = None
+
+    x: Any
+    y: Any
+    z: Any
+
+    @staticmethod
+    def zero() -> Vec3:
+        """Return the zero vector."""
+        return _ZERO
+
+    @staticmethod
+    def of(elements: Any) -> Vec3:
+        """Create from three coordinates ``elements``."""
+        x, y, z = elements
+        return Vec3(x, y, z)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.x, self.y, self.z))
+
+    def __add__(self, other: Vec3) -> Vec3:
+        return Vec3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Vec3) -> Vec3:
+        return Vec3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __neg__(self) -> Vec3:
+        return Vec3(-self.x, -self.y, -self.z)
+
+    def __mul__(self, k: Any) -> Vec3:
+        return Vec3(self.x * k, self.y * k, self.z * k)
+
+    def dot(self, other: Vec3) -> Any:
+        """Return a · b with ``other``, b."""
+        return self.x * other.x + self.y * other.y + self.z * other.z
+
+    def cross(self, other: Vec3) -> Vec3:
+        """Return a × b with ``other``, b."""
+        return Vec3(
+            self.y * other.z - self.z * other.y,
+            self.z * other.x - self.x * other.z,
+            self.x * other.y - self.y * other.x,
+        )
+
+
+_ZERO = Vec3(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix3:
+    """A 3×3 matrix, by its rows x, y and z."""
+
+    x: Vec3
+    y: Vec3
+    z: Vec3
+
+    @staticmethod
+    def zero() -> Matrix3:
+        """Return the zero matrix."""
+        return Matrix3(Vec3.zero(), Vec3.zero(), Vec3.zero())
+
+    @staticmethod
+    def cross(a: Vec3) -> Matrix3:
+        """Return the matrix [a×], with [a×] b = a × b."""
+        return Matrix3(Vec3(0.0, -a.z, a.y), Vec3(a.z, 0.0, -a.x), Vec3(-a.y, a.x, 0.0))
+
+    @property
+    def T(self) -> Matrix3:
+        """Transpose."""
+        a, b, c = self.x, self.y, self.z
+        return Matrix3(Vec3(a.x, b.x, c.x), Vec3(a.y, b.y, c.y), Vec3(a.z, b.z, c.z))
+
+    def __add__(self, other: Matrix3) -> Matrix3:
+        return Matrix3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Matrix3) -> Matrix3:
+        return Matrix3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Matrix3 | Symmetric3) -> Matrix3: ...
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Vec3):
+            return Vec3(self.x.dot(other), self.y.dot(other), self.z.dot(other))
+        columns = other.T
+        return Matrix3(
+            Vec3(self.x.dot(columns.x), self.x.dot(columns.y), self.x.dot(columns.z)),
+            Vec3(self.y.dot(columns.x), self.y.dot(columns.y), self.y.dot(columns.z)),
+            Vec3(self.z.dot(columns.x), self.z.dot(columns.y), self.z.dot(columns.z)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetric3:
+    """A symmetric 3×3 matrix, by its upper triangle: xx, xy, xz, yy, yz and zz."""
+
+    xx: Any
+    xy: Any
+    xz: Any
+    yy: Any
+    yz: Any
+    zz: Any
+
+    @staticmethod
+    def zero() -> Symmetric3:
+        """Return the zero matrix."""
+        return Symmetric3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @staticmethod
+    def diagonal(xx: Any, yy: Any, zz: Any) -> Symmetric3:
+        """Return the diagonal matrix of xx, yy and zz."""
+        return Symmetric3(xx, 0.0, 0.0, yy, 0.0, zz)
+
+    @property
+    def T(self) -> Symmetric3:
+        """Transpose: the matrix itself."""
+        return self
+
+    @property
+    def x(self) -> Vec3:
+        """First row."""
+        return Vec3(self.xx, self.xy, self.xz)
+
+    @property
+    def y(self) -> Vec3:
+        """Second row."""
+        return Vec3(self.xy, self.yy, self.yz)
+
+    @property
+    def z(self) -> Vec3:
+        """Third row."""
+        return Vec3(self.xz, self.yz, self.zz)
+
+    def __add__(self, o: Symmetric3) -> Symmetric3:
+        return Symmetric3(
+            self.xx + o.xx, self.xy + o.xy, self.xz + o.xz, self.yy + o.yy, self.yz + o.yz, self.zz + o.zz
+        )
+
+    def __sub__(self, o: Symmetric3) -> Symmetric3:
+        return Symmetric3(
+            self.xx - o.xx, self.xy - o.xy, self.xz - o.xz, self.yy - o.yy, self.yz - o.yz, self.zz - o.zz
+        )
+
+    def __mul__(self, k: Any) -> Symmetric3:
+        return Symmetric3(self.xx * k, self.xy * k, self.xz * k, self.yy * k, self.yz * k, self.zz * k)
+
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+    @overload
+    def __matmul__(self, other: Matrix3 | Symmetric3) -> Matrix3: ...
+    def __matmul__(self, other: Any) -> Any:
+        return Matrix3(self.x, self.y, self.z) @ other
+
+    def elements(self) -> tuple[Any, ...]:
+        """Return the six elements: xx, xy, xz, yy, yz, zz."""
+        return (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz)
