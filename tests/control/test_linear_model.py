@@ -267,7 +267,7 @@ def test_inputs_of_linear_models_are_joints_or_motors() -> None:
     ]:
         with pytest.raises(UnknownNameError, match=message):
             linear_model(moved, [0.0, 0.0], **options)
-    with pytest.raises(ValueError, match=r"linear_model: rest needs a force .* from 'shoulder', which is not an actua"):
+    with pytest.raises(ValueError, match=r"inputs: rest needs a force .* from 'shoulder', which is not an input"):
         linear_model(robot, [0.5, 0.5], inputs="elbow")
 
 

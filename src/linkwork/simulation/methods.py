@@ -52,10 +52,11 @@ class SimulationMethods(RobotBase):
         results of an environment do not depend on the batch.  The simulation ends with the first step of ``dt`` that
         reaches the ``duration`` [s]: t[-1] >= duration.
 
-        ``controller(t, q, v, **more)`` returns the joint forces τ (nv,) for a time [s] and a state.  It is evaluated
-        once a step, and τ is constant over the step.  Values that it reads besides its arguments are constants of its
-        trace; a later call traces again if they have changed.  A controller with an attribute ``start`` has a state
-        z, a nested value of arrays: it is called as ``controller(t, q, v, z, **more)`` and returns τ and the next z.
+        ``controller(t, q, v, **more)`` returns the joint forces τ for a time [s] and a state, as an array (nv,) or a
+        dict by joint.  It is evaluated once a step, and τ is constant over the step.  Values that it reads besides its
+        arguments are constants of its trace; a later call traces again if they have changed.  A controller with an
+        attribute ``start`` has a state z, a nested value of arrays: it is called as
+        ``controller(t, q, v, z, **more)`` and returns τ and the next z.
         ``more`` are ``constants``, arrays by name, and a row of each of the ``time_inputs``, which have a row for each
         step; a `linkwork.motion.Trajectory` there is passed as ``<name>_q``, ``<name>_v``, ``<name>_a``.  A constant
         whose shape begins with the batch's shape has an entry for each environment, unless a controller of
