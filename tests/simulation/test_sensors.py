@@ -370,7 +370,7 @@ def test_invalid_sensors_are_refused():
                 sensors={"a": ContactSensor([ContactGround("tip"), ContactGround("tip", height=-2.0)])},
             ),
             ValueError,
-            "ContactSensor: contacts: expected the contacts of the simulation, got 2 points of a simulation with 1",
+            "contacts: expected the contacts of the simulation, got 2 points of a simulation with 1",
         ),
         (
             lambda: run(a=RangeSensor("tip", scene=cloud)),
