@@ -104,7 +104,9 @@ def check_step_stability(
         ends = [kernel(**{**first_values, "q": a, "v": b}, h=h, last=last)["end"] for a, b in zip(q, v, strict=True)]
         return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
 
-    v = first_values["v"] if speeds is None else np.zeros_like(speeds)
+    v = np.asarray(first_values["v"])
+    if speeds is not None or setup.robot.constraints:  # loops turn the permitted deviations of fast mechanisms
+        v = np.zeros_like(v)
     permitted = partial(
         permitted_deviations,
         setup.robot,
