@@ -53,7 +53,7 @@ def _without_polytopes(tree: Tree) -> tuple[Tree, dict[str, np.ndarray], list[fl
             return shape
         if id(shape) not in meshes:
             meshes[id(shape)] = Mesh(f"{POLYTOPE}{len(meshes)}")
-            arrays[meshes[id(shape)].uri] = np.asarray(shape._given, dtype=float)
+            arrays[meshes[id(shape)].uri] = np.asarray(shape._all_points, dtype=float)
             excesses.append(shape.overestimate)
         return meshes[id(shape)]
 
