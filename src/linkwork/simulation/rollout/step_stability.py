@@ -105,7 +105,7 @@ def check_step_stability(
         return np.array([end["q"] for end in ends]), np.array([end["v"] for end in ends])
 
     v = np.asarray(first_values["v"])
-    if speeds is not None or setup.robot.constraints:  # loops turn the permitted deviations of fast mechanisms
+    if speeds is not None or setup.robot.tree.constraints:  # loops turn the permitted deviations of fast mechanisms
         v = np.zeros_like(v)
     permitted = partial(
         permitted_deviations,
