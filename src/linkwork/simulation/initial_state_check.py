@@ -59,32 +59,33 @@ def check_start(
 def permitted_deviations(
     robot: Any,
     q: np.ndarray,
-    v: np.ndarray,
     size: np.ndarray,
     names: Sequence[str] = (),
     sizes: Mapping[str, tuple[int, ...]] | None = None,
     parameters: Mapping[str, Any] | None = None,
     time: float = 0.0,
 ) -> np.ndarray:
-    """Return a basis (2 nv, n) of the deviations (δq, δv) / ``size`` that constraints permit at q (nq), v (nv).
+    """Return a basis (2 nv, n) of the deviations (δq, δv) / ``size`` that constraints permit at rest at q (nq).
 
-    They satisfy G_h δq = 0 and G δv + D δq = 0 with D = ∂(G v + ∂φ/∂t)/∂q, where G_h are the rows of holonomic
-    constraints.  ``size`` (2 nv) are small steps of q and v.  ``names``, ``sizes`` and ``parameters`` are those of
-    `check_start`, and ``time`` [s] is that of the state.
+    They satisfy G_h δq = 0 and G δv + D δq = 0 with D = ∂²φ/∂t∂q, where G_h are the rows of holonomic constraints.
+    ``size`` (2 nv) are small steps of q and v.  ``names``, ``sizes`` and ``parameters`` are those of `check_start`, and
+    ``time`` [s] is that of the state.
     """
     nv, constraints = robot.nv, robot.tree.constraints
     if not constraints:
         return np.eye(2 * nv)
     kernel, shared = _kernel(robot, names, sizes or {}), _shared(robot, parameters, time)
     steps, rates = size[:nv], size[nv:]
-    G = np.asarray(kernel(q=q, v=v, **shared).jacobian)
+    G = np.asarray(kernel(q=q, v=np.zeros(nv), **shared).jacobian)
     holonomic = [c.holonomic for c in constraints for _ in c.component_names]
     positions, velocities = _null_space(G[holonomic] * steps), _null_space(G * rates)
     count = positions.shape[1]
     both = np.zeros((2 * nv, count + velocities.shape[1]))
     both[:nv, :count], both[nv:, count:] = positions, velocities
+    if not any(c.time_dependent for c in constraints):
+        return both  # D = 0
     moved = robot.integrate(q, np.concatenate([positions.T, -positions.T]) * steps)
-    after = np.asarray(kernel(q=moved, v=np.broadcast_to(v, (2 * count, nv)), **shared).rate)
+    after = np.asarray(kernel(q=moved, v=np.zeros((2 * count, nv)), **shared).rate)
     both[nv:, :count] = -np.linalg.pinv(G * rates, rcond=_DEPENDENT) @ (0.5 * (after[:count] - after[count:])).T
     return both
 

@@ -111,7 +111,6 @@ def check_step_stability(
         permitted_deviations,
         setup.robot,
         first_values["q"],
-        v,
         names=setup.parameter_names,
         sizes=dict(setup.parameters),
         parameters=first_values.get("parameters"),
