@@ -8,7 +8,7 @@ import pytest
 from linkwork import joints
 from linkwork.simulation.algorithms import METHODS
 
-from ..mechanisms.mechanisms import configuration, opened_ring, ring_sides
+from ..mechanisms.mechanisms import configuration, opened_ring, random_regularities, regular_example, ring_sides
 
 TIME, H = 0.1, 2e-3
 KINDS = [kind for kind in joints.ALL if kind.example(np.random.default_rng(2)).nv > 0]
@@ -33,7 +33,7 @@ def ring(kind, closes, coupled=False):
     kinds = ball, joints.Cylindrical, kind, ball
     if coupled:
         kinds = joints.Floating, hinge, kind, hinge if closes else ball
-    types = [joint.example(rng) for joint in kinds]
+    types = [regular_example(joint, rng) for joint in kinds]
     q = [configuration(joint, rng) for joint in types]
     loop, master = (2, 3) if closes else (3, 2)
     if coupled:
@@ -58,6 +58,8 @@ def errors_of(kind, closes, coupled):
     names = ("stiffness", "damping", "friction") if closes else ("armature", "stiffness", "damping", "friction")
     count = len(FEATURES)
     parameters = {f"{name}:j2": np.array([[x.get(name, 0.0)] * joint.nv for x in FEATURES.values()]) for name in names}
+    if min(random_regularities(joint)) < 0.2:  # steps would treat stiffer springs of singular coordinates implicitly
+        parameters["stiffness:j2"] *= 1e-3
     parameters["friction_velocity:j2"] = np.full((count, joint.nv), 0.5)
     parameters["rest:j2"] = np.tile(np.array(joint.integrate([*start], [0.3] * joint.nv)), (count, 1))
 
