@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from linkwork._util.file_access import MODEL, Budget
 from linkwork._util.file_search import FileSearch, Folders, read_folders
-from linkwork._util.messages import quoted
 from linkwork.errors import Issue, Location, ModelError
 from linkwork.formats.description import Description, Findings, NamedState, NamedStateDescription, read_gravity
 from linkwork.formats.file_reading import path_text, read_start, require_path
 from linkwork.formats.mjcf.actuators import read_actuators
 from linkwork.formats.mjcf.bodies_and_joints import Structure, read_structure, sites_as_frames
 from linkwork.formats.mjcf.compiled_model import CompiledModel, imported_mujoco
+from linkwork.formats.mjcf.compiler_errors import compiler_issue, further_issues
 from linkwork.formats.mjcf.contact_pairs import read_pairs
 from linkwork.formats.mjcf.equalities import read_equalities
 from linkwork.formats.mjcf.further_content import report_further_content
@@ -52,8 +52,8 @@ def read_mjcf(
     and False to fix a base that is free.  Files that the model includes or uses may also be in ``package_dirs``.
     ``budget`` limits the files, and what they make MuJoCo allocate.
 
-    Raises ModelError: PATH_ESCAPE, FILE_MISSING, TOO_LARGE, COMPILER (MuJoCo's message), the errors of XML and of
-    values; ValueError for ``package_dirs`` that are not folders.
+    Raises ModelError: PATH_ESCAPE, FILE_MISSING, TOO_LARGE, COMPILER (MuJoCo's messages), the errors of XML and of
+    values, as many as are found at once; ValueError for ``package_dirs`` that are not folders.
     """
     require_path(path)
     further = FileSearch(()) if package_dirs is None else read_folders("load: package_dirs", package_dirs)
@@ -67,7 +67,7 @@ def read_mjcf(
         hint = "robot = Robot.from_mujoco(mujoco.MjModel.from_binary_path(path)), for a file that you trust"
         raise ModelError(Issue("WRONG_FORMAT", message, Location(file), hint))
     files = check_files(path, further.allowed, findings, budget or MODEL)
-    model, warnings = _compiled(file, files)
+    model, warnings = _compiled(file, files, findings)
     source = CompiledModel(model, file, files.lines, files.displaced)
     source.issues += [Issue("IGNORED", f"MuJoCo: {text}", Location(file)) for text in warnings]
     return _checked(source, findings, floating_base)
@@ -89,7 +89,7 @@ def describe_model(model: Any, *, floating_base: bool | None = None) -> Descript
     if isinstance(model, mujoco.MjSpec):
         model, problem = _compiled_spec(model)
         if problem:
-            raise _refusal(problem, None, None)
+            raise ModelError(compiler_issue(problem, None, None))
     if not isinstance(model, mujoco.MjModel):
         raise TypeError(f"from_mujoco: model: expected a mujoco.MjModel or MjSpec, got {type(model).__name__}")
     return _checked(CompiledModel(model), Findings(), floating_base)
@@ -156,51 +156,54 @@ def _compiled_spec(spec: Any) -> tuple[Any, str]:
         return None, str(error)
 
 
-def _compiled(file: str, files: ModelFiles) -> tuple[Any, list[str]]:
-    """Return the compiled model of a file and MuJoCo's warnings.  Raises ModelError (COMPILER)."""
-    import mujoco
+def _compiled(file: str, files: ModelFiles, findings: Findings) -> tuple[Any, list[str]]:
+    """Return the compiled model of a file and MuJoCo's warnings.
 
+    Raises ModelError with the recorded errors of values, those of the compiler (COMPILER, FILE_MISSING), and those of
+    the model that compiles without the elements of these errors.
+    """
     try:
         file.encode()
     except UnicodeEncodeError:
         problem = "it reads no files whose path has bytes that are not UTF-8; rename the folder or the file"
-        raise _refusal(problem, file, files) from None
+        raise ModelError(compiler_issue(problem, file, files)) from None
     texts: list[str] = []
+    compiler = partial(_compile_with, file, texts)
+    problem = ""
+    if not findings.errors:
+        model, problem = compiler({})
+        if model is not None:
+            return model, texts
+        findings.error(compiler_issue(problem, file, files))
+    model = further_issues(problem, files, compiler, findings)
+    if model is not None:
+        reported = {(issue.where.file, issue.where.line) for issue in findings.errors}
+        try:
+            _checked(CompiledModel(model, file, files.lines, files.displaced), Findings(strict=findings.strict), None)
+        except ModelError as error:
+            for issue in error.issues:
+                if issue.where.line is not None and (issue.where.file, issue.where.line) not in reported:
+                    findings.error(issue)
+    findings.raise_errors()
+    raise AssertionError
+
+
+def _compile_with(file: str, warnings: list[str], content: Mapping[str, bytes]) -> tuple[Any, str]:
+    """Return the compiled model of a file, or MuJoCo's message; ``content`` replaces that of files, by their names."""
+    import mujoco
+
     with _ONE_AT_A_TIME:
         before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(texts.append)  # MuJoCo's own handler writes a file into the working folder
+        mujoco.set_mju_user_warning(warnings.append)  # MuJoCo's own handler writes a file into the working folder
         try:
-            return mujoco.MjModel.from_xml_path(file), texts
+            return mujoco.MjModel.from_xml_path(file, dict(content)), ""
         except Exception as error:
-            problem = str(error)
+            return None, str(error) or type(error).__name__
         finally:
             mujoco.set_mju_user_warning(before)
-    raise _refusal(problem, file, files)
 
 
 _ONE_AT_A_TIME = threading.Lock()  # the handler of warnings is global
-
-
-def _refusal(text: str, file: str | None, files: ModelFiles | None) -> ModelError:
-    """Return the error that MuJoCo's message describes, with the element and the line that it names."""
-    message = " ".join(text.split())
-    for name, where in ({} if files is None else files.missing).items():
-        if os.path.basename(name.replace("\\", "/")) in message:
-            message_text = f"the file {quoted(name)} is not found: MuJoCo needs it ({message})"
-            hint = "place it in the folder of the model, or in those of its meshdir, texturedir or assetdir"
-            return ModelError(Issue("FILE_MISSING", message_text, where, hint))
-    line_match, named = _LINE.search(message), _ELEMENT.search(message)
-    line = int(line_match[1]) if line_match and files is not None and files.documents == 1 else None
-    where = Location(file, line, None, named[1] if named else None)
-    if named and files is not None and line is None:
-        locations = {(x.file, x.line): x for (_, name), x in files.lines.items() if name == named[1]}
-        if len(locations) == 1:
-            where = next(iter(locations.values()))
-    return ModelError(Issue("COMPILER", f"MuJoCo cannot compile the model: {message}", where))
-
-
-_LINE = re.compile(r"\bline (\d+)")
-_ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")
 
 
 INITIAL = "qpos0"  # name of the configuration in which the model is stated

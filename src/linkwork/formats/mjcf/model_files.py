@@ -26,7 +26,7 @@ from linkwork.formats.mjcf.model_size import ModelSize
 from linkwork.formats.resource_paths import packages_around
 from linkwork.formats.xml_document import Element, parse
 
-__all__ = ["ModelFiles", "check_files"]
+__all__ = ["ModelFiles", "check_files", "every_element"]
 
 _MOST_NESTED = 64  # documents that include or attach each other
 _DEEPEST = 500  # nested elements, as deep as MuJoCo reads them: bodies are nested in MJCF
@@ -50,13 +50,17 @@ _BROKEN = re.compile(  # a name with a line break or a tab, which XML turns into
 
 @dataclass(slots=True)
 class ModelFiles:
-    """Lines of named elements, by tag and name, numbers of documents and assets, and names of displaced meshes."""
+    """Documents and files of a model: their texts and elements, what they name, and faults that a change removes."""
 
     lines: dict[tuple[str, str], Location] = field(default_factory=dict)
     displaced: set[str] = field(default_factory=set)  # meshes with a reference pose, which the compiled model forgets
     missing: dict[str, Location] = field(default_factory=dict)  # files that are not found, by their names
     documents: int = 0
     assets: int = 0
+    asset_bytes: int = 0
+    texts: dict[str, bytes] = field(default_factory=dict)  # documents by file, that of the model first
+    roots: dict[str, Element] = field(default_factory=dict)  # root elements by file
+    faults: list[tuple[Element, str]] = field(default_factory=list)  # elements and attributes with invalid values
 
 
 def check_files(
@@ -65,8 +69,8 @@ def check_files(
     """Read the documents of a model; check every file that they name, and the memory that MuJoCo would allocate.
 
     ``roots`` are folders besides that of the model and its package in which files may be.  Errors: PATH_ESCAPE,
-    URI_SCHEME, BAD_NAME, TOO_LARGE, CYCLE, WRONG_FORMAT, NOT_FINITE, LIMIT_ORDER, LIMIT_FINITE, and those of reading
-    XML.  Files that do not exist are only listed.
+    URI_SCHEME, BAD_NAME, TOO_LARGE, CYCLE, WRONG_FORMAT, and those of reading XML.  Errors of values (NOT_FINITE,
+    LIMIT_ORDER, LIMIT_FINITE) are only recorded, with `ModelFiles.faults`.  Files that do not exist are only listed.
     """
     checker = _Checker(path_text(path), [*roots], findings, budget)
     checker.documents()
@@ -105,14 +109,16 @@ class _Checker:
                 self.findings.error(Issue("WRONG_FORMAT", message, _where(root, file), nearest(root.tag, _ROOTS)))
                 self.findings.raise_errors()
             self.result.documents += 1
-            for element in _every(root):
+            self.result.texts[file], self.result.roots[file] = data, root
+            for element in every_element(root):
                 self.look_at(element, file, folder)
                 self.content.add(element, true, partial(_where, element, file))
         self.check_nesting()
         for element, file, file_folder, folder, name, is_asset in self.named:
             self.asset(element, file, file_folder, folder, name, is_asset)
         self.content.check({file: [*parts] for file, parts in self.parts.items()}, partial(Location, self.main))
-        self.findings.raise_errors()
+        if len(self.findings.errors) > len(self.result.faults):
+            self.findings.raise_errors()
 
     def parsed(self, data: bytes, file: str, budget: Budget) -> Element:
         """Return the root element of a document, also of one that only MuJoCo's parser takes (a warning)."""
@@ -218,7 +224,9 @@ class _Checker:
             if (true := os.path.realpath(candidate)) not in self.known:
                 self.known.add(true)
                 self.result.assets += 1
-                self.count(os.path.getsize(candidate), where)
+                size = os.path.getsize(candidate)
+                self.result.asset_bytes += size
+                self.count(size, where)
 
     def existing(self, names: Iterable[str], folders: Iterable[str], directories: Iterable[str]) -> list[str]:
         """Return the files that MuJoCo could mean by one of the names, each once, in MuJoCo's order."""
@@ -243,7 +251,7 @@ class _Checker:
             text = element.attributes[key]
             if _SUSPECT.search(text) and any(not math.isfinite(x) for x in _floats(text)):
                 message = f"{key}: expected finite numbers, got {quoted(text)}"
-                self.findings.error(Issue("NOT_FINITE", message, _where(element, file)))
+                self.fault(element, key, Issue("NOT_FINITE", message, _where(element, file)))
 
     def check_range(self, element: Element, file: str) -> None:
         """Record findings about the range of a joint, which MuJoCo takes for none if it is not in order."""
@@ -251,13 +259,18 @@ class _Checker:
         bounds = [*_floats(text)] if element.attributes.get("limited") != "false" else []
         where = _where(element, file)
         if any(map(math.isnan, bounds)):
-            self.findings.error(Issue("LIMIT_FINITE", f"range: expected numbers, got {quoted(text)}", where))
+            self.fault(element, "range", Issue("LIMIT_FINITE", f"range: expected numbers, got {quoted(text)}", where))
         elif any(map(math.isinf, bounds)):
             message = f"range: {quoted(text)} has an infinite bound: no limit on this side"
             self.findings.warn(Issue("LIMIT_FINITE", message, where, "leave out the range of a joint without limits"))
         elif len(bounds) == 2 and bounds[0] > bounds[1]:
             message = f"range: the lower limit {bounds[0]:g} is above the upper limit {bounds[1]:g}"
-            self.findings.error(Issue("LIMIT_ORDER", message, where))
+            self.fault(element, "range", Issue("LIMIT_ORDER", message, where))
+
+    def fault(self, element: Element, key: str, issue: Issue) -> None:
+        """Record an error of an attribute's value."""
+        self.result.faults.append((element, key))
+        self.findings.error(issue)
 
     def count_asset(self, path: str, tag: str, where: Location) -> None:
         """Count the pixels of a picture (PNG), which few bytes can state, and the numbers of a height field's file."""
@@ -311,7 +324,7 @@ def _where(element: Element, file: str) -> Location:
     return Location(file, element.line, element.column, element.path)
 
 
-def _every(root: Element) -> Iterator[Element]:
+def every_element(root: Element) -> Iterator[Element]:
     stack = [root]
     while stack:
         element = stack.pop()
