@@ -13,9 +13,8 @@ import pytest
 import linkwork as lw
 from linkwork.expr import array, call, cond, fori_loop, put, root, scan, take
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.autodiff.graph_derivative import adjoint, jacobian, tangent
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph

@@ -8,9 +8,8 @@ import pytest
 import linkwork as lw
 from helpers.precise import difference_jacobian
 from linkwork.expr import linalg
-from linkwork.expr.autodiff.dual_numbers import Dual, is_same, parts, seeded
+from linkwork.expr.autodiff.dual_numbers import Dual, SparseTangent, is_same, parts, seeded
 from linkwork.expr.autodiff.masked_terms import scaled
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar import functions as f
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph, Symbol

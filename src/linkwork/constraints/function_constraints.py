@@ -14,8 +14,7 @@ from linkwork._util.validation import names as names_of
 from linkwork.constraints.constraint import NO_NAMES, Constraint, Kinematics, References, with_names
 from linkwork.constraints.user_functions import evaluate_on, outputs_of, refuse_pickling
 from linkwork.expr.arrays.symbol_array import object_array
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.constraints.constraint import Kinematics, Rates, RelativeMotion
-from linkwork.expr.autodiff.dual_numbers import Dual, parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import Dual, SparseTangent, parts, seeded
 from linkwork.expr.scalar.functions import copysign
 from linkwork.spatial import Force, Motion, Vec3
 

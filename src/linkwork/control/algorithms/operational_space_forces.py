@@ -36,8 +36,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, transposed
 from linkwork.expr.scalar.functions import eq, fabs, fmax, fmin, where

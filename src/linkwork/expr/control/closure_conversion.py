@@ -18,10 +18,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.expr.autodiff.dual_numbers import Dual
+from linkwork.expr.autodiff.dual_numbers import Dual, SparseTangent
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, is_zero, jacobian, tangent
 from linkwork.expr.autodiff.masked_terms import flagged, is_conditional, terms_of_body
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.multi_result import SparseRow

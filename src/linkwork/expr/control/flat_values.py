@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, num_elements, unflatten
-from linkwork.expr.autodiff.dual_numbers import Dual
+from linkwork.expr.autodiff.dual_numbers import Dual, SparseTangent
 from linkwork.expr.autodiff.masked_terms import flagged, is_conditional, terms_of_body
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.expr.scalar.functions import eq, not_, where
 from linkwork.expr.scalar.symbol import Symbol
 

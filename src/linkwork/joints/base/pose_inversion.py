@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
-from linkwork.expr.autodiff.dual_numbers import order_of, parts, seeded, value_of
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, order_of, parts, seeded, value_of
 from linkwork.expr.control import while_loop
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, floor, fmin, le, lt, not_, or_, sqrt, where

@@ -24,8 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import dot, transposed
 from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.joints.base.pose_inversion import least_squares

@@ -35,8 +35,7 @@ from typing import Any, ClassVar
 
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.expr.autodiff.custom_derivative import CustomDerivative, apply_rule, stop_gradient
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.control.loops import map_rows
 from linkwork.expr.linalg.singular_values import Singular
 from linkwork.expr.linalg.sparse_dot import (

@@ -1,6 +1,6 @@
 """Derivatives of Gᵀλ and of G a + γ by the state, for constant accelerations and constraint forces.
 
-Constraints are evaluated on dual numbers with sparse tangents (`linkwork.expr.autodiff.sparse_tangent`), so only
+Constraints are evaluated on dual numbers with sparse tangents (`linkwork.expr.autodiff.dual_numbers`), so only
 coordinates that a constraint depends on cause work.  Rows that are the powers of fixed wrenches on the motion of a
 frame have a closed form.  Along a column c of a joint on the kinematic path, the joints before it rotate by −c ×
 relative to the frame.  With V and A of the joints before it, V_m and A_m of the joint, and V_after of the joints
@@ -21,8 +21,7 @@ from typing import Any
 from linkwork.constraints import Constraint
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import bias_by_q, bias_by_v
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.kinematics.algorithms.joint_path import PathJoint, joint_path

@@ -22,8 +22,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.constraints import Constraint, Rates
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.dynamics.algorithms.momentum.center_of_mass import center_of_mass
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.kinematics.algorithms.configuration_manifold import velocity_to_configuration_derivative as rate_of

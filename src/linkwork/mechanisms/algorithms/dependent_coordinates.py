@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.control import while_loop
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.functions import fabs, fmax, fmin, lt, sqrt

@@ -34,8 +34,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import bracket, tangent_rates
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.semidefinite_solve import Semidefinite
 from linkwork.expr.linalg.sparse_dot import dot, mirrored, transposed
 from linkwork.mechanisms.algorithms.constrained_inverse_dynamics import required_forces

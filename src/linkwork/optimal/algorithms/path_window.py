@@ -7,8 +7,7 @@ from typing import Any
 
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import tangent_rates
 from linkwork.errors import UnknownNameError
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero, product, transposed
 from linkwork.ik.algorithms.task_stack import TaskState
 from linkwork.kinematics.algorithms.configuration_manifold import (

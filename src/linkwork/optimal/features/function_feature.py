@@ -13,8 +13,7 @@ from linkwork._util.user_frames import source_of
 from linkwork._util.validation import as_float_array, integer, names
 from linkwork.constraints.function_constraints import StateQuery
 from linkwork.expr.arrays.symbol_array import object_array
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.tasks.function_task import FunctionRows, read_shape
 from linkwork.optimal.features.arguments import choice, one_of, steps_back

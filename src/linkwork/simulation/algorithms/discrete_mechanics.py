@@ -35,8 +35,7 @@ from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force
 from linkwork.dynamics.algorithms.mass_matrix import mass_matrix
 from linkwork.dynamics.algorithms.mass_matrix_inverse import ArticulatedInverse, FactoredInverse, inverse_mass_matrix
 from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
 from linkwork.joints.base.error_context import call_joint
 from linkwork.joints.composite import Composite

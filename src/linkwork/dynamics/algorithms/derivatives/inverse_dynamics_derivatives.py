@@ -45,8 +45,7 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivative
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
 from linkwork.dynamics.algorithms.force_element_forces import element_forces
 from linkwork.dynamics.algorithms.passive_joint_forces import added_force_of_joints, armature
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw

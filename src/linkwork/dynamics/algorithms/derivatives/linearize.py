@@ -29,7 +29,7 @@ from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import (
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import bias_force
 from linkwork.dynamics.algorithms.mass_matrix_inverse import inverse_mass_matrix
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent
 from linkwork.kinematics.algorithms.configuration_manifold import integrate
 from linkwork.model.friction_laws import DEFAULT, FrictionLaw
 from linkwork.model.function_spec import PASSIVE_BY_DEFAULT, SMOOTH_FRICTION, FunctionSpec, Option, Output

@@ -23,9 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.autodiff.graph_derivative import are_independent, gradients
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.model.body import Body
 from linkwork.model.function_spec import FunctionSpec, Output

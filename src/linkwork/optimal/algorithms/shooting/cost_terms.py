@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.errors import UnknownNameError
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.scalar.functions import fmax, fmin
 from linkwork.expr.scalar.symbol import Graph
 from linkwork.kinematics.algorithms.configuration_manifold import integrate

@@ -29,8 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import where
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate

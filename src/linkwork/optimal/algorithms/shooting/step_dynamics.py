@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.expr.autodiff.sparse_tangent import SparseTangent
+from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.matrix_product import large_product
 from linkwork.expr.linalg.sparse_dot import add_matrices, dot, is_zero, mirrored, product, transposed
 from linkwork.expr.scalar.functions import fabs
