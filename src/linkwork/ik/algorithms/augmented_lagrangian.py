@@ -34,9 +34,8 @@ from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.ik.algorithms.damped_least_squares import length_dofs, length_scale, longest_steps, newton_step, shortened
 from linkwork.ik.algorithms.joint_bounds import is_infinite, is_single_value, nearest, scaled_bound
-from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
+from linkwork.ik.algorithms.levenberg_marquardt import ResidualSpec, SearchResult, reachable
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
-from linkwork.ik.algorithms.residual_spec import ResidualSpec, reachable
 from linkwork.ik.algorithms.restarts import start_configuration
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.kinematics.algorithms.configuration_manifold import integrate

@@ -26,9 +26,8 @@ from linkwork.expr.scalar.functions import and_, fabs, fmax, fmin, le, lt, or_, 
 from linkwork.ik.algorithms.augmented_lagrangian import SECOND_ORDER, descend
 from linkwork.ik.algorithms.damped_least_squares import newton_step
 from linkwork.ik.algorithms.joint_bounds import is_single_value
-from linkwork.ik.algorithms.levenberg_marquardt import SearchResult
+from linkwork.ik.algorithms.levenberg_marquardt import ResidualSpec, SearchResult
 from linkwork.ik.algorithms.levenberg_marquardt import search as search_hard
-from linkwork.ik.algorithms.residual_spec import ResidualSpec
 from linkwork.ik.algorithms.restarts import start_configuration
 from linkwork.ik.algorithms.task_stack import Stack, Stacked
 from linkwork.ik.tasks.task import Task
