@@ -32,12 +32,6 @@ from linkwork._util.lazy_imports import public_names
 if TYPE_CHECKING:
     from linkwork.spatial.inertia import ArticulatedInertia as ArticulatedInertia
     from linkwork.spatial.inertia import Inertia as Inertia
-    from linkwork.spatial.motion_and_force import Force as Force
-    from linkwork.spatial.motion_and_force import Motion as Motion
-    from linkwork.spatial.motion_and_force import Subspace as Subspace
-    from linkwork.spatial.motion_and_force import by_rows as by_rows
-    from linkwork.spatial.motion_and_force import cross as cross
-    from linkwork.spatial.motion_and_force import cross_star as cross_star
     from linkwork.spatial.pose import InversePose as InversePose
     from linkwork.spatial.pose import Pose as Pose
     from linkwork.spatial.quaternion import MRP as MRP
@@ -45,9 +39,15 @@ if TYPE_CHECKING:
     from linkwork.spatial.rigid_motion import FrameMotion as FrameMotion
     from linkwork.spatial.rigid_motion import RigidMotion as RigidMotion
     from linkwork.spatial.rotation import Rotation as Rotation
+    from linkwork.spatial.vectors import Force as Force
     from linkwork.spatial.vectors import Matrix3 as Matrix3
+    from linkwork.spatial.vectors import Motion as Motion
+    from linkwork.spatial.vectors import Subspace as Subspace
     from linkwork.spatial.vectors import Symmetric3 as Symmetric3
     from linkwork.spatial.vectors import Vec3 as Vec3
+    from linkwork.spatial.vectors import by_rows as by_rows
+    from linkwork.spatial.vectors import cross as cross
+    from linkwork.spatial.vectors import cross_star as cross_star
 
 
 if not TYPE_CHECKING:
@@ -56,7 +56,7 @@ if not TYPE_CHECKING:
         {
             "linkwork.spatial.inertia": "ArticulatedInertia Inertia",
             "linkwork.spatial.vectors": "Matrix3 Symmetric3 Vec3",
-            "linkwork.spatial.motion_and_force": "Force Motion Subspace by_rows cross cross_star",
+            "linkwork.spatial.vectors": "Force Motion Subspace by_rows cross cross_star",
             "linkwork.spatial.pose": "InversePose Pose",
             "linkwork.spatial.quaternion": "MRP Quaternion",
             "linkwork.spatial.rigid_motion": "FrameMotion RigidMotion",

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork.spatial.motion_and_force import Force, Motion
-from linkwork.spatial.vectors import Matrix3, Symmetric3, Vec3
+from linkwork.spatial.vectors import Force, Matrix3, Motion, Symmetric3, Vec3
 
 __all__ = ["ArticulatedInertia", "Inertia"]
 

@@ -23,9 +23,8 @@ from typing import Any
 
 from linkwork.expr.scalar.functions import exp, log, sqrt
 from linkwork.spatial.inertia import Inertia
-from linkwork.spatial.motion_and_force import Force, Motion
 from linkwork.spatial.rigid_motion import RigidMotion
-from linkwork.spatial.vectors import Vec3
+from linkwork.spatial.vectors import Force, Motion, Vec3
 
 __all__ = [
     "LOG_CHOLESKY",

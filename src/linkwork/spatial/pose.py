@@ -14,10 +14,9 @@ import numpy as np
 
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork.spatial.inertia import ArticulatedInertia, Inertia
-from linkwork.spatial.motion_and_force import Force, Motion, Subspace
 from linkwork.spatial.quaternion import Quaternion
 from linkwork.spatial.rotation import Rotation
-from linkwork.spatial.vectors import Vec3
+from linkwork.spatial.vectors import Force, Motion, Subspace, Vec3
 
 __all__ = ["InversePose", "Pose"]
 
