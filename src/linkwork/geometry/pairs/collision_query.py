@@ -30,8 +30,7 @@ from linkwork.geometry.pairs.closed_form.box_box import box_box, box_box_gap
 from linkwork.geometry.pairs.closed_form.box_cylinder import box_cylinder_within, segment_cylinder
 from linkwork.geometry.pairs.closed_form.point_and_segment_pairs import nearest_of_segments, nearest_to_box
 from linkwork.geometry.pairs.convex.convex_pair import polytope_separation
-from linkwork.geometry.pairs.convex.gjk_simplex import nearest
-from linkwork.geometry.pairs.convex.minkowski_difference import Difference
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference, nearest
 from linkwork.geometry.pairs.convex.newton_refinement import CURVED
 from linkwork.geometry.pairs.pair_dispatch import has_own, is_closed_form, signed_distance
 from linkwork.geometry.solids import KINDS, SolidKind, kind_of, solid_row, with_listed_vertices

@@ -17,8 +17,7 @@ from linkwork.geometry.pairs.convex.direction_branch_and_bound import (
     search_depth,
 )
 from linkwork.geometry.pairs.convex.ellipsoid_ellipsoid import between_ellipsoids
-from linkwork.geometry.pairs.convex.gjk_simplex import WeightedPoints, nearest
-from linkwork.geometry.pairs.convex.minkowski_difference import Difference
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference, WeightedPoints, nearest
 from linkwork.geometry.pairs.convex.newton_refinement import CURVED, refine
 from linkwork.geometry.pairs.convex.polytope_facets import nearest_facet
 from linkwork.geometry.pairs.convex.polytope_sides import sides_of

@@ -27,8 +27,7 @@ from linkwork.expr.control.loops import while_loop
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, copysign, fabs, fmax, fmin, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import BoxCore, ConeCore, CylinderCore, EllipsoidCore, PolytopeCore, SegmentCore
-from linkwork.geometry.pairs.convex.gjk_simplex import WeightedPoints
-from linkwork.geometry.pairs.convex.minkowski_difference import Difference, safe_square, unit_of
+from linkwork.geometry.pairs.convex.minkowski_difference import Difference, WeightedPoints, safe_square, unit_of
 from linkwork.geometry.support_points import support
 from linkwork.geometry.unit_vectors import TINY, choose
 from linkwork.spatial import Vec3

@@ -27,8 +27,7 @@ from linkwork.expr.control.table_access import entry, table_of
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, not_, or_, sqrt, where
 from linkwork.geometry.cores import PolytopeCore, SegmentCore
-from linkwork.geometry.pairs.convex.gjk_simplex import WeightedPoints
-from linkwork.geometry.pairs.convex.minkowski_difference import Best, safe_square
+from linkwork.geometry.pairs.convex.minkowski_difference import Best, WeightedPoints, safe_square
 from linkwork.geometry.pairs.convex.polytope_sides import KnownHull, Sides
 from linkwork.geometry.pairs.convex.witness_proof import ROUNDING, SAME
 from linkwork.geometry.support_points import support

@@ -24,8 +24,14 @@ from linkwork.geometry.cores import (
     SegmentCore,
 )
 from linkwork.geometry.pairs.convex.direction_branch_and_bound import direction, images
-from linkwork.geometry.pairs.convex.gjk_simplex import Simplex, WeightedPoints, nearest
-from linkwork.geometry.pairs.convex.minkowski_difference import Difference, Moved, safe_square
+from linkwork.geometry.pairs.convex.minkowski_difference import (
+    Difference,
+    Moved,
+    Simplex,
+    WeightedPoints,
+    nearest,
+    safe_square,
+)
 from linkwork.geometry.pairs.convex.newton_refinement import refine
 from linkwork.geometry.unit_vectors import TINY, choose, rounding
 from linkwork.spatial import Vec3
