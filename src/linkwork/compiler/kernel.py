@@ -24,10 +24,9 @@ from linkwork.compiler.kernel_code import KernelCode
 from linkwork.compiler.port import Port
 from linkwork.compiler.runtime.cpython import in_main_interpreter
 from linkwork.compiler.runtime.fastcall import holds, make_fast
-from linkwork.compiler.runtime.flat_call import flat_call_of
 from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.loop_state import State
-from linkwork.compiler.runtime.numpy_call import GeneralCall
+from linkwork.compiler.runtime.numpy_call import GeneralCall, flat_call_of
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
 from linkwork.compiler.trace.variable_watch import VariableWatch, counted
 from linkwork.expr.arrays.pytree import Leaf

@@ -48,7 +48,7 @@ from linkwork.expr.scalar.precision import require_float64
 if TYPE_CHECKING:
     from linkwork.compiler.program import Program
 
-__all__ = ["GeneralCall"]
+__all__ = ["FlatCall", "GeneralCall", "flat_call_of"]
 
 
 class GeneralCall:
@@ -358,3 +358,29 @@ def on_symbols(program: Program, arrays: Sequence[Any]) -> list[Any]:
 
     ranks, shapes = [len(port.shape) for port in program.inputs], [port.shape for port in program.outputs]
     return map_samples(sample, [scalars(x) for x in arrays], ranks, shapes)
+
+
+class FlatCall:
+    """The call of a kernel with one array for each port, without nested arguments; it pickles if the kernel does."""
+
+    __slots__ = ("kernel",)
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    def __call__(self, *arrays: Any) -> Any:
+        return self.kernel._general(*arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FlatCall, (self.kernel,)
+
+
+def flat_call_of(kernel: Any) -> Callable[[], FlatCall | None]:
+    """Return a function that returns the kernel's flat call, or None if the kernel was deleted."""
+    reference = ref(kernel)
+
+    def call() -> FlatCall | None:
+        kernel = reference()
+        return None if kernel is None else FlatCall(kernel)
+
+    return call
