@@ -34,8 +34,10 @@ from linkwork.compiler.codegen.quick.instruction_encoding import (
     SQRT,
     SUB,
     XOR,
+    Call,
+    WrittenObject,
+    object_file,
 )
-from linkwork.compiler.codegen.quick.object_file import Call, WrittenObject, object_file
 from linkwork.compiler.codegen.quick.register_assignment import (
     BLEND,
     CALL,

@@ -21,13 +21,13 @@ from linkwork.compiler.codegen.quick.instruction_encoding import (
     SCRATCH,
     STACK,
     TO_SUM,
+    Call,
     frame_code,
     general_move,
     move_code,
     register_move,
     three_registers,
 )
-from linkwork.compiler.codegen.quick.object_file import Call
 
 __all__ = ["BLEND", "CALL", "COMPARE", "FUSE", "LOAD", "POINTER", "ROUND", "STORE", "TWO", "Registers"]
 
