@@ -55,8 +55,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "linkwork.spatial.inertia": "ArticulatedInertia Inertia",
-            "linkwork.spatial.vectors": "Matrix3 Symmetric3 Vec3",
-            "linkwork.spatial.vectors": "Force Motion Subspace by_rows cross cross_star",
+            "linkwork.spatial.vectors": "Force Matrix3 Motion Subspace Symmetric3 Vec3 by_rows cross cross_star",
             "linkwork.spatial.pose": "InversePose Pose",
             "linkwork.spatial.quaternion": "MRP Quaternion",
             "linkwork.spatial.rigid_motion": "FrameMotion RigidMotion",

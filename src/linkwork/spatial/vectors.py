@@ -1,4 +1,4 @@
-"""Vectors and matrices of three-dimensional space, over any scalar.
+"""Vectors and matrices of three-dimensional space; spatial motion vectors, force vectors and subspaces.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms (RBDA), Springer 2008, chapter 2.
 """

@@ -1,17 +1,16 @@
-"""Dual numbers over any scalar: forward-mode differentiation, a value with its derivative.
+"""Dual numbers over any scalar: forward-mode differentiation, a value with its derivative; sparse tangents.
 
 A function over any scalar evaluated with `Dual` numbers returns its directional derivative as well.  The components may
 be floats, NumPy batches, symbols or another library's scalars; duals of duals give second derivatives.  A tangent may
 be a sparse row of derivatives in many directions, `SparseTangent`; a value that is constant in all directions is not a
 dual number.
 
-Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3.
-
 ``Dual(x, SparseTangent({0: 1.0}))`` and ``Dual(y, SparseTangent({1: 1.0}))`` pass through a function once and return
 its derivatives by both.  A direction in which a value is constant has no entry and costs nothing.  The scalars may be
 of any type, including other dual numbers for higher derivatives.
 
-Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sections 3.1 (vector mode) and 7.1 (sparse).
+Source: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3, sections 3.1 (vector mode) and 7.1
+(sparse).
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = ["Dual", "SparseTangent", "is_same", "order_of", "parts", "seeded", "value_of"]
 
-_CONSTANT = SparseTangent({})
 _fresh_levels = itertools.count(1000, 1000)  # levels of duals of duals come in between
 
 
@@ -323,6 +321,9 @@ class SparseTangent:
 
     def __repr__(self) -> str:
         return f"SparseTangent({self.row!r})"
+
+
+_CONSTANT = SparseTangent({})
 
 
 def _is_zero(x: Any) -> bool:

@@ -13,7 +13,7 @@ enough
     λ ← ρ (y − clip(y, l, u)),
 
 and ρ grows if the violation of hard tasks has not decreased.  Where no step removes the hard errors at the start, which
-are within tolerance, their values there replace l and u (`residual_spec`).  H contains the active rows.  After a failed
+are within tolerance, their values there replace l and u (`ResidualSpec`).  H contains the active rows.  After a failed
 step across the end of a nearby range, H contains that row until a step is accepted.  At convergence, the gradient of
 ½ Σ (w e)² + λᵀ c vanishes except in coordinates at limits.  An inactive row has λ = 0; λ > 0 pushes down, from u.
 
