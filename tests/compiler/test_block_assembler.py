@@ -21,7 +21,7 @@ from linkwork.compiler.codegen.quick.block_assembler import (
     can_assemble,
     object_of_blocks,
 )
-from linkwork.compiler.codegen.quick.instruction_encoding import object_file
+from linkwork.compiler.codegen.quick.machine_code import object_file
 from linkwork.compiler.codegen.target import host
 from linkwork.compiler.codegen.target_system import is_object_file
 from linkwork.compiler.program import FMA, FMS, FNMA

@@ -25,7 +25,7 @@ from linkwork.compiler.codegen.jit import MachineCode, emit
 from linkwork.compiler.codegen.loops.interrupt_checks import attention_text
 from linkwork.compiler.codegen.object_loader import _address_in_process, loaded
 from linkwork.compiler.codegen.part_code import CodegenOptions
-from linkwork.compiler.codegen.quick.instruction_encoding import WrittenObject
+from linkwork.compiler.codegen.quick.machine_code import WrittenObject
 from linkwork.compiler.codegen.target import Target, host
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.passes import optimize

@@ -29,7 +29,7 @@ from linkwork.compiler.codegen.loops import (
 )
 from linkwork.compiler.codegen.piecewise_lookup import along_function
 from linkwork.compiler.codegen.quick.block_assembler import NotSupported, can_assemble, object_of_blocks
-from linkwork.compiler.codegen.quick.instruction_encoding import WrittenObject
+from linkwork.compiler.codegen.quick.machine_code import WrittenObject
 from linkwork.compiler.codegen.straight_line import (
     Layout,
     assembled_segment,

@@ -21,7 +21,7 @@ from linkwork.compiler.codegen.loops.driver_code import ControlCode
 from linkwork.compiler.codegen.loops.execution_plan import BasicBlock, Control, FrameAllocator, Scope, samples_cost
 from linkwork.compiler.codegen.loops.interrupt_checks import end_if_interrupted, period_of
 from linkwork.compiler.codegen.quick.block_assembler import can_assemble, object_of_blocks
-from linkwork.compiler.codegen.quick.instruction_encoding import WrittenObject
+from linkwork.compiler.codegen.quick.machine_code import WrittenObject
 from linkwork.compiler.codegen.runtimes import runtime_of
 from linkwork.compiler.codegen.straight_line import end_sample
 from linkwork.compiler.codegen.target import Target

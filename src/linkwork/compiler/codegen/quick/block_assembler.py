@@ -5,7 +5,7 @@ needs little of what LLVM does: registers in the order of the program, and a doz
 that LLVM selects, so results are the same to the bit.
 
 `BlockAssembler` has the methods of `Instructions` by which blocks are written.  It records them; `machine_code`
-then assigns registers (`register_assignment`) and encodes instructions (`instruction_encoding`).  Elementary functions
+then assigns registers (`register_assignment`) and encodes instructions (`machine_code`).  Elementary functions
 (`part_code.elementary_function`) are called, with all values and pointers on the stack.  What it cannot write (tables)
 raises `NotSupported`, and LLVM compiles that block.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 from linkwork.compiler.codegen.float_type import DOUBLE, SINGLE, FloatType
 from linkwork.compiler.codegen.llvm_ir import IrFunction, IrModule
-from linkwork.compiler.codegen.quick.instruction_encoding import (
+from linkwork.compiler.codegen.quick.machine_code import (
     ADD,
     AND,
     DIV,

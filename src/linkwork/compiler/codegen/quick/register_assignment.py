@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from linkwork.compiler.codegen.quick.instruction_encoding import (
+from linkwork.compiler.codegen.quick.machine_code import (
     BLENDING,
     COMPARISON,
     MOVE,

@@ -1,4 +1,4 @@
-"""Encoding of instructions of x86-64: on vector registers (VEX), and the moves and frames around them.
+"""Machine code of x86-64: instructions on vector registers (VEX), moves and frames, and object files (ELF, 64 bit).
 
 Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 """
