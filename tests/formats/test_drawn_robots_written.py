@@ -16,10 +16,9 @@ from formats.other_programs import coordinates, keys, values_of_mujoco, values_o
 from formats.written_robots import frame_poses
 from linkwork import joints
 from linkwork.constraints import LoopJoint
-from linkwork.dynamics.algorithms.force_element_forces import element_forces
 from linkwork.dynamics.algorithms.inverse_dynamics import gravity_force, inverse_dynamics
 from linkwork.dynamics.algorithms.joint_wrenches import static_torque
-from linkwork.dynamics.algorithms.passive_joint_forces import passive_force_of_joints
+from linkwork.dynamics.algorithms.passive_joint_forces import element_forces, passive_force_of_joints
 from linkwork.errors import ModelError
 from linkwork.formats import (
     loops_text,

@@ -9,7 +9,7 @@ import pytest
 import linkwork as lw
 from helpers.cut_four_bar import AFTER, by_bars, by_joints, closed, four_bar, newton_euler
 from linkwork.constraints import LoopJoint
-from linkwork.dynamics.algorithms.force_element_forces import element_wrenches
+from linkwork.dynamics.algorithms.passive_joint_forces import element_wrenches
 from linkwork.errors import UnderactuatedError
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import constrained_forward_dynamics
 from linkwork.mechanisms.algorithms.constraint_forces import (

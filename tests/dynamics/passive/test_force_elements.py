@@ -9,9 +9,13 @@ import pytest
 
 import linkwork as lw
 from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives import inverse_dynamics_derivatives
-from linkwork.dynamics.algorithms.force_element_forces import element_dissipation, element_energy, element_wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import inverse_dynamics
-from linkwork.dynamics.algorithms.passive_joint_forces import passive_force
+from linkwork.dynamics.algorithms.passive_joint_forces import (
+    element_dissipation,
+    element_energy,
+    element_wrenches,
+    passive_force,
+)
 from linkwork.joints import ALL
 from linkwork.model.random_tree import random_tree
 from linkwork.spatial import Pose

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
-from linkwork.dynamics.algorithms.force_element_forces import element_wrenches
 from linkwork.dynamics.algorithms.inverse_dynamics import carried_wrenches
+from linkwork.dynamics.algorithms.passive_joint_forces import element_wrenches
 from linkwork.expr.autodiff.custom_derivative import apply_rule
 from linkwork.expr.linalg.singular_values import Pseudoinverse
 from linkwork.expr.linalg.sparse_dot import dot, is_zero, rows_of, subtract_dot

@@ -19,8 +19,7 @@ from linkwork.dynamics.algorithms.derivatives.inverse_dynamics_derivatives impor
     inverse_dynamics_derivatives,
 )
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches
-from linkwork.dynamics.algorithms.force_element_forces import ResistingRow
-from linkwork.dynamics.algorithms.passive_joint_forces import exerted, has_curved_springs, spring_rows
+from linkwork.dynamics.algorithms.passive_joint_forces import ResistingRow, exerted, has_curved_springs, spring_rows
 from linkwork.expr.linalg.sparse_dot import add_matrices, negated
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.mechanisms.algorithms.constraint_rows import KinematicState

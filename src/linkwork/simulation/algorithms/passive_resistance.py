@@ -20,9 +20,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from linkwork._util.cached_properties import cached_property
-from linkwork.dynamics.algorithms.force_element_forces import ResistingRow, element_energy, element_rows
 from linkwork.dynamics.algorithms.momentum.energy_and_power import loop_energy
 from linkwork.dynamics.algorithms.passive_joint_forces import (
+    ResistingRow,
+    element_energy,
+    element_rows,
     has_curved_springs,
     passive_force,
     spring_energy,

@@ -43,8 +43,7 @@ from typing import Any
 from linkwork.dynamics.algorithms.derivatives.body_motion_derivatives import carriers, turned_wrenches, varying
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, tangent_rates
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
-from linkwork.dynamics.algorithms.force_element_forces import element_forces
-from linkwork.dynamics.algorithms.passive_joint_forces import added_force_of_joints, armature
+from linkwork.dynamics.algorithms.passive_joint_forces import added_force_of_joints, armature, element_forces
 from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.model.body import WORLD

@@ -22,9 +22,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkwork.dynamics.algorithms.external_wrenches import Wrenches, external_forces
-from linkwork.dynamics.algorithms.force_element_forces import element_dissipation, element_energy
 from linkwork.dynamics.algorithms.momentum.center_of_mass import composite_inertias
-from linkwork.dynamics.algorithms.passive_joint_forces import armature, dissipated_power, spring_energy
+from linkwork.dynamics.algorithms.passive_joint_forces import (
+    armature,
+    dissipated_power,
+    element_dissipation,
+    element_energy,
+    spring_energy,
+)
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.kinematics.algorithms.joint_path import BetweenFrames, SplitState
 from linkwork.model.body import WORLD
