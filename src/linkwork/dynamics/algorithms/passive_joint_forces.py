@@ -1,4 +1,4 @@
-"""Passive joint forces: springs, viscous damping and dry friction; and the armature of joints.
+"""Passive forces of joints and of force elements: springs, dampers, bushings, dry friction; armature of joints.
 
     τ_p = −K φ(q) − D v − F(v),      F the law of dry friction, by default f tanh(v / v_s): see `friction_laws`
 
@@ -12,18 +12,16 @@ g is zero for joints with q̇ = v.  For a ball joint it is ω × I ω.  It does 
 φ is the deflection of the springs from their rest (`JointType.deflection`).  Where its elements are not angles or
 lengths, a spring's force is the gradient of its energy ½ φᵀ K φ along the joint's velocities.  The force of a follower
 acts on its master, times the ratio.  Force elements between bodies, of `force_elements`, add to τ_p.
+An element exerts a wrench F on a frame B and the opposite one on a frame A.  With the twist V = J v of B relative to A
+its joint forces are Jᵀ F.
 
 The brackets c of the fields q̇ = Σ v_i X_i(q) are zero where q̇ = v.  The velocities of a rotation or of a rigid motion
 in moving axes have constant brackets, by which Euler's equations differ from Newton's.
 
 Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal); Hamel,
 Theoretische Mechanik, 1949 (equations in velocities that are no rates of coordinates); Marsden and Ratiu, Introduction
-to Mechanics and Symmetry, 2nd ed. 1999 (brackets).
-
-An element exerts a wrench F on a frame B and the opposite one on a frame A.  With the twist V = J v of B relative to A
-its joint forces are Jᵀ F.
-
-Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.11 (power V · F).
+to Mechanics and Symmetry, 2nd ed. 1999 (brackets); Featherstone, Rigid Body Dynamics
+Algorithms, 2008, section 2.11 (power V · F).
 """
 
 from __future__ import annotations
@@ -43,6 +41,7 @@ from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kinematics.algorithms.joint_path import BetweenFrames, SplitState
 from linkwork.model.body import Body
 from linkwork.model.friction_laws import DEFAULT, DryFriction, FrictionLaw, friction_law
+from linkwork.model.function_spec import FRICTION, FunctionSpec, Output
 from linkwork.model.tree import Tree
 from linkwork.spatial import Force
 
@@ -334,3 +333,21 @@ def _placed(tree: Tree, q: Scalars, v: Scalars | None) -> Iterator[tuple[ForceEl
 def _exerted(tree: Tree, element: ForceElement, between: BetweenFrames) -> Force:
     X, V = between.pose, between.twist
     return element.spring_wrench(tree, X) + element.damper_wrench(tree, X, V)
+
+
+ROWS = (
+    FunctionSpec.of(
+        passive_force,
+        "q v",
+        Output(("nv",), "N·m, N"),
+        "Joint forces of springs, damping and dry friction.",
+        options=(FRICTION,),
+        needs_passive_forces=True,
+    ),
+    FunctionSpec.of(
+        force_element_wrenches,
+        "q v",
+        Output(("nfe", 6), "N·m, N"),
+        "Wrenches of the force elements.",
+    ),
+)

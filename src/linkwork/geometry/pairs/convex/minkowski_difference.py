@@ -1,11 +1,13 @@
 """The Minkowski difference A − B of two convex cores, and its point nearest to 0 by a simplex (GJK algorithm).
 
-A − B = {a − b}, and its distance from 0 is the distance of A and B.  If A and B overlap, their depth is the least distance from 0 to the surface of A − B: the minimum of
-h(n) over unit vectors n, where h(n) = max n · (A − B) = h_A(n) + h_B(−n) is the support function.
+A − B = {a − b}, and its distance from 0 is the distance of A and B.  If A and B overlap, their depth is the least
+distance from 0 to the surface of A − B: the minimum of h(n) over unit vectors n, where h(n) = max n · (A − B) =
+h_A(n) + h_B(−n) is the support function.
 
-A step of the search adds the support point w along −v, where v is the nearest point so far, and reduces the simplex to the vertices
-of its nearest point: at most a triangle.  In the new simplex, only the parts with the vertex w can be nearer: three
-triangles and three edges.  All are computed by cross products, which lose fewer digits than products of dot products.
+A step of the search adds the support point w along −v, where v is the nearest point so far, and reduces the simplex
+to the vertices of its nearest point: at most a triangle.  In the new simplex, only the parts with the vertex w can be
+nearer: three triangles and three edges.  All are computed by cross products, which lose fewer digits than products of
+dot products.
 
 Sources: Gilbert, Johnson and Keerthi, 1988; van den Bergen, Collision Detection in Interactive 3D Environments, 2003,
 chapter 4; signs of volumes as in Montanari, Petrinic and Barbieri, 2017.
