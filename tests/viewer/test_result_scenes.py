@@ -9,7 +9,7 @@ import pytest
 import linkwork as lw
 from linkwork.simulation import ContactGround, ContactPair, ContactPoint, ContactScene
 from linkwork.viewer import scene_document
-from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.document import check_document
 from linkwork.viewer.scenes.document_of import _MODULES, document_of
 
 

@@ -15,8 +15,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.color_spaces import SrgbColors, linear_from_srgb
 from linkwork._util.file_access import replaced
 from linkwork.viewer.bounds import near_origin, part_poses, rigid_and_scales
-from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface
-from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.document import Actor, Color, FrameAxes, SceneDocument, Surface, check_document
 from linkwork.viewer.rotations import steady_quaternions
 from linkwork.viewer.triangles import arrow_poses, cone, cylinder
 

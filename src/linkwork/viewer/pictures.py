@@ -18,8 +18,7 @@ import numpy as np
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
 from linkwork._util.validation import finite_array, finite_number, integer, one_of, positive
-from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.document import SceneDocument, check_document
 from linkwork.viewer.html.page import page_text
 
 __all__ = ["VIEWS", "encoder", "write_mp4", "write_png"]

@@ -16,8 +16,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_access import replaced
 from linkwork._util.messages import escaped
 from linkwork.viewer.bounds import near_origin
-from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.document import SceneDocument, check_document
 from linkwork.viewer.html.javascript import HELPERS
 from linkwork.viewer.html.robot_data import Functions
 from linkwork.viewer.html.scene_data import Arrays, scene_data

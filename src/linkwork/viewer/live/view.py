@@ -17,8 +17,7 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, finite_number, integer, non_negative, positive
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import read_configuration
-from linkwork.viewer.document import SceneDocument
-from linkwork.viewer.document_checks import check_document
+from linkwork.viewer.document import SceneDocument, check_document
 from linkwork.viewer.live.live_robot import LiveRobot
 from linkwork.viewer.live.page_state import LivePage
 
