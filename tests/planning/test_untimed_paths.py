@@ -11,8 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.motion import Trajectory, time_optimal
-from linkwork.viewer.html.robot_data import Functions
-from linkwork.viewer.html.scene_data import Arrays, scene_data
+from linkwork.viewer.html.scene_data import Arrays, Functions, scene_data
 
 SLOW = lw.load("arm6")
 for name in SLOW.v_names:

@@ -7,8 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.viewer.clear_view import PERSPECTIVE, VEIL, clear_document, clear_view
-from linkwork.viewer.html.robot_data import Functions
-from linkwork.viewer.html.scene_data import Arrays, scene_data
+from linkwork.viewer.html.scene_data import Arrays, Functions, scene_data
 
 
 def back_of(angles):

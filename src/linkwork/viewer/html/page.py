@@ -18,8 +18,7 @@ from linkwork._util.messages import escaped
 from linkwork.viewer.bounds import near_origin
 from linkwork.viewer.document import SceneDocument, check_document
 from linkwork.viewer.html.javascript import HELPERS
-from linkwork.viewer.html.robot_data import Functions
-from linkwork.viewer.html.scene_data import Arrays, scene_data
+from linkwork.viewer.html.scene_data import Arrays, Functions, scene_data
 
 __all__ = ["page_text", "write_page"]
 
