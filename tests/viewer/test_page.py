@@ -16,7 +16,7 @@ from linkwork.joints import ALL, Floating
 from linkwork.model.random_tree import random_tree
 from linkwork.viewer.document import Prop, SceneDocument, Surface
 from linkwork.viewer.html.page import write_page
-from linkwork.viewer.live.slider_joints import joint_coordinates, slid
+from linkwork.viewer.live.live_robot import joint_coordinates, slid
 
 
 def opened(browser, document, path, **options):
