@@ -31,7 +31,7 @@ from linkwork.viewer.document import (
     SceneDocument,
     Text,
 )
-from linkwork.viewer.field_surfaces import cloud_points
+from linkwork.viewer.primitive_surfaces import cloud_points
 from linkwork.viewer.robot_parts import MissingFile, robot_parts, robot_size, undrawn_content
 from linkwork.viewer.surfaces import SurfaceSet
 

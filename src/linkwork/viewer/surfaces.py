@@ -13,9 +13,13 @@ from linkwork._util.file_search import FileSearch
 from linkwork._util.messages import cut
 from linkwork.shapes import Compound, DistanceField, HeightField, Mesh, PointCloud, Shape
 from linkwork.viewer.document import Color, Surface
-from linkwork.viewer.field_surfaces import cloud_surface, distance_field_surface, height_field_surface
 from linkwork.viewer.mesh_surfaces import mesh_surfaces
-from linkwork.viewer.primitive_surfaces import convex_surface
+from linkwork.viewer.primitive_surfaces import (
+    cloud_surface,
+    convex_surface,
+    distance_field_surface,
+    height_field_surface,
+)
 
 __all__ = ["PLACEHOLDER_COLOR", "PlacedSurface", "SurfaceSet", "is_placeholder", "shape_surface"]
 
