@@ -18,10 +18,16 @@ from linkwork.viewer.bounds import document_bounds, extent, near_origin, round_l
 from linkwork.viewer.clear_view import clear_document
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
-from linkwork.viewer.live.item_drawings import ArrowDrawing, ItemDrawings
+from linkwork.viewer.live.item_drawings import (
+    PAIRS,
+    ArrowDrawing,
+    CenterOfMass,
+    ItemDrawings,
+    NearestPairs,
+    without_pairs,
+)
 from linkwork.viewer.live.joint_controls import FrameHandle, JointSliders
 from linkwork.viewer.live.live_robot import LiveRobot
-from linkwork.viewer.live.overlays import PAIRS, CenterOfMass, NearestPairs, without_pairs
 from linkwork.viewer.live.page_server import address_of, start_server, stop_server
 from linkwork.viewer.live.recording import Recorder
 from linkwork.viewer.live.time_controls import PaceControls, TimeControls
