@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.viewer.clear_view import front_view
 from linkwork.viewer.figures.robot_figures import frames_to_draw
-from linkwork.viewer.front_view import front_view
 from linkwork.viewer.joint_sliders import joint_sliders
 from linkwork.viewer.scenes.robot_scenes import robot_document
 

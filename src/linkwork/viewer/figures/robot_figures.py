@@ -19,9 +19,8 @@ from linkwork._util.validation import finite_array, integer, positive
 from linkwork._util.validation import name as checked_name
 from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.model import WORLD
-from linkwork.viewer.clear_view import clear_view
+from linkwork.viewer.clear_view import clear_view, plane_normal, view_along
 from linkwork.viewer.figures.tree_figure import plot_tree
-from linkwork.viewer.front_view import plane_normal, view_along
 from linkwork.viewer.start_configuration import start_configuration
 
 if TYPE_CHECKING:

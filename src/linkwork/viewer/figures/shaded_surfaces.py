@@ -12,9 +12,8 @@ from linkwork._util.plotting import pyplot
 from linkwork.model import WORLD
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.viewer.bounds import part_poses
-from linkwork.viewer.clear_view import VEIL
+from linkwork.viewer.clear_view import VEIL, plane_normal
 from linkwork.viewer.document import Surface
-from linkwork.viewer.front_view import plane_normal
 from linkwork.viewer.robot_parts import shape_parts, skeleton_parts, undrawn_content
 from linkwork.viewer.scene_builder import mesh_search
 from linkwork.viewer.skeleton import link_color

@@ -13,9 +13,8 @@ import numpy as np
 
 from linkwork.errors import JointMethodError
 from linkwork.model import Body, Tree
-from linkwork.viewer.clear_view import clear_document
+from linkwork.viewer.clear_view import clear_document, front_view
 from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument, Surface
-from linkwork.viewer.front_view import front_view
 from linkwork.viewer.html.javascript import UntranslatedError, javascript_function
 from linkwork.viewer.joint_sliders import Slider, actuated_joints, is_plain, joint_sliders, slider_origin
 
