@@ -21,8 +21,7 @@ from linkwork.formats.description import ActuatorDescription, Description, Findi
 from linkwork.formats.file_reading import path_text, require_path
 from linkwork.formats.usd.body_masses import Collider, body_inertia
 from linkwork.formats.usd.collision_filters import disabled_pairs
-from linkwork.formats.usd.initial_state import initial_state
-from linkwork.formats.usd.joint_graph import WORLD, joint_graph
+from linkwork.formats.usd.joint_graph import WORLD, initial_state, joint_graph
 from linkwork.formats.usd.prim_shapes import SHAPES, read_shape
 from linkwork.formats.usd.prim_transforms import Transforms, nearest_rotation, pose_of
 from linkwork.formats.usd.prim_values import PrimReader, Units
