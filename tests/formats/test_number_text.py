@@ -15,7 +15,7 @@ from linkwork._util.file_access import Budget
 from linkwork._util.messages import printable, quoted
 from linkwork.errors import Findings, ModelError
 from linkwork.formats.json_and_yaml import parse_json
-from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
+from linkwork.formats.xml_text import BadNumber, parse_number, parse_number_list
 
 
 @pytest.mark.parametrize(

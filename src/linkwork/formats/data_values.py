@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from linkwork._util.file_access import Budget
 from linkwork._util.messages import printable, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
-from linkwork.formats.number_text import BadNumber, parse_number
+from linkwork.formats.xml_text import BadNumber, parse_number
 
 __all__ = ["NUMBER", "Builder", "NumberList", "Value", "decoded", "fail", "values_of"]
 

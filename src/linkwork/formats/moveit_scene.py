@@ -21,7 +21,7 @@ from linkwork._util.messages import nearest, quoted
 from linkwork.errors import Findings, Issue, Location, ModelError
 from linkwork.formats.data_values import decoded
 from linkwork.formats.file_reading import path_text, read_regular
-from linkwork.formats.number_text import BadNumber, parse_number
+from linkwork.formats.xml_text import BadNumber, parse_number
 from linkwork.shapes import Box, Compound, Cone, Cylinder, HalfSpace, Material, Polytope, Shape, Sphere
 from linkwork.shapes.shape import checked_color
 from linkwork.spatial import Pose, Quaternion, Rotation, Vec3

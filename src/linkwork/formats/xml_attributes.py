@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 
 from linkwork._util.messages import nearest
 from linkwork.errors import Findings, Issue, Location
-from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 from linkwork.formats.xml_document import Element
+from linkwork.formats.xml_text import BadNumber, parse_number, parse_number_list
 from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["Reader"]

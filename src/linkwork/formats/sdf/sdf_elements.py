@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from linkwork._util.messages import quoted
 from linkwork.formats.description import LARGEST, Findings
-from linkwork.formats.number_text import BadNumber, parse_number, parse_number_list
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
+from linkwork.formats.xml_text import BadNumber, parse_number, parse_number_list
 from linkwork.spatial import Pose, Rotation, Vec3
 
 __all__ = ["NO_LIMIT", "OLDEST", "Release", "SdfReader", "version_text"]

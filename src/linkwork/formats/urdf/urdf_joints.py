@@ -6,10 +6,10 @@ import math
 import sys
 
 from linkwork._util.messages import did_you_mean, quoted
-from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.urdf.urdf_transmissions import Drives
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
+from linkwork.formats.xml_text import BadNumber, parse_number
 from linkwork.joints import (
     Fixed,
     Floating,

@@ -7,10 +7,10 @@ from dataclasses import field
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import nearest, quoted
 from linkwork.errors import MOST_ISSUES
-from linkwork.formats.number_text import BadNumber, parse_number_list
 from linkwork.formats.urdf.urdf_schema import SHAPES
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
+from linkwork.formats.xml_text import BadNumber, parse_number_list
 from linkwork.model.description import LinkDescription
 from linkwork.model.value_check import check_inertial
 from linkwork.shapes import (

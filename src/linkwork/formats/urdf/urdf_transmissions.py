@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork._util.messages import nearest, quoted
-from linkwork.formats.number_text import BadNumber, parse_number
 from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
+from linkwork.formats.xml_text import BadNumber, parse_number
 from linkwork.model.body import Drive
 
 if TYPE_CHECKING:
