@@ -24,8 +24,14 @@ from linkwork.formats.mjcf.writing.joint_elements import (
     placed_parts,
     zero_pose,
 )
-from linkwork.formats.mjcf.writing.mjcf_document import MjcfDocument, between, bounds, placed, quaternion_text
-from linkwork.formats.mjcf.writing.shape_elements import add_shapes
+from linkwork.formats.mjcf.writing.mjcf_document import (
+    MjcfDocument,
+    add_shapes,
+    between,
+    bounds,
+    placed,
+    quaternion_text,
+)
 from linkwork.formats.written_content import LEAST_MOMENT, is_at_bounds
 from linkwork.formats.xml_text import Node, number_list_text, number_text
 from linkwork.model import WORLD, Body, Frame, Tree, names_in
