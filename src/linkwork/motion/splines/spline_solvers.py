@@ -23,7 +23,7 @@ from linkwork.expr.equations import fixed_point
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, where
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
-from linkwork.motion.algorithms.banded_solver import solve_band, solve_banded
+from linkwork.motion.algorithms.hermite_interpolation import solve_band, solve_banded
 from linkwork.motion.trajectory.time_scaling import cubic_hermite
 
 __all__ = ["iterated", "iterated_on_symbols", "plain_cubics", "solved_rows"]
