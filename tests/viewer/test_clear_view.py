@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.viewer.clear_view import PERSPECTIVE, VEIL, clear_document, clear_view
 from linkwork.viewer.html.scene_data import Arrays, Functions, scene_data
+from linkwork.viewer.view_direction import PERSPECTIVE, VEIL, clear_document, clear_view
 
 
 def back_of(angles):

@@ -15,8 +15,8 @@ from linkwork.joints import ALL
 from linkwork.model.random_tree import random_tree
 from linkwork.viewer.document import Points, SceneDocument
 from linkwork.viewer.gltf import write_glb
-from linkwork.viewer.primitive_surfaces import axes_surface
 from linkwork.viewer.rotations import steady_quaternions
+from linkwork.viewer.solid_and_field_surfaces import axes_surface
 
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 TYPES = {5126: "<f4", 5125: "<u4", 5123: "<u2"}

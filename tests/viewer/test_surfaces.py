@@ -14,7 +14,7 @@ from linkwork import shapes
 from linkwork._util import own_code
 from linkwork._util.file_search import FileSearch
 from linkwork.viewer import mesh_surfaces as files
-from linkwork.viewer import primitive_surfaces
+from linkwork.viewer import solid_and_field_surfaces
 from linkwork.viewer.surfaces import PLACEHOLDER_COLOR, SurfaceSet, shape_surface
 from linkwork.viewer.triangles import arrow_poses, decimated, smooth_surface
 
@@ -332,10 +332,10 @@ def test_gltf_files_written_by_linkwork_are_read_as_equal_meshes(tmp_path):
 def test_drawn_points_of_a_cloud_are_all_or_every_kth_in_order(monkeypatch):
     points = RNG.normal(size=(11, 3))
     cloud = shapes.PointCloud(points, 0.02)
-    assert np.array_equal(primitive_surfaces.cloud_points(cloud), cloud.points)
-    monkeypatch.setattr(primitive_surfaces, "MAX_POINTS", 4)
+    assert np.array_equal(solid_and_field_surfaces.cloud_points(cloud), cloud.points)
+    monkeypatch.setattr(solid_and_field_surfaces, "MAX_POINTS", 4)
     monkeypatch.setattr(own_code, "_replaced", {})
-    assert np.array_equal(primitive_surfaces.cloud_points(cloud), np.asarray(cloud.points)[::3])
+    assert np.array_equal(solid_and_field_surfaces.cloud_points(cloud), np.asarray(cloud.points)[::3])
 
 
 @pytest.mark.light

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.viewer.clear_view import front_view
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 from linkwork.viewer.joint_sliders import joint_sliders
 from linkwork.viewer.scenes.robot_scenes import robot_document
+from linkwork.viewer.view_direction import front_view
 
 
 def test_front_view_of_a_planar_mechanism_is_along_its_normal():

@@ -1,6 +1,6 @@
-"""Text of XML documents: elements with attributes and children, written without recursion.
+"""Text of XML documents: elements, written without recursion, and numbers, as XML Schema's double has them.
 
-Neither the locale nor Python's extensions (``1_0``, digits of other scripts, ``0x10``) have an influence.
+For numbers, neither the locale nor Python's extensions (``1_0``, digits of other scripts, ``0x10``) have an influence.
 """
 
 from __future__ import annotations

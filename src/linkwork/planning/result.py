@@ -144,7 +144,7 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
         ``frame`` is the robot's last frame that moves by default.  The robot is drawn ``shapes`` times: at the end,
         and paler before, first at the start.  Without a path these are the start and a goal.
         """
-        return figure("planning_figures", "plot_plan", self, frame, axes, shapes)
+        return figure("motion_figures", "plot_plan", self, frame, axes, shapes)
 
     def show(
         self,

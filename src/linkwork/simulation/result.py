@@ -379,11 +379,11 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         Raises TypeError for a reference of another type, and ValueError for one of other joints.
         """
         chosen = self._index("plot", environment)
-        return figure("simulation_figures", "plot_simulation", self, chosen, axes, reference)
+        return figure("motion_figures", "plot_simulation", self, chosen, axes, reference)
 
     def strip(self, *environment: int, num_frames: int = 6, axes: Any = None) -> Any:
         """Draw the robot at ``num_frames`` times from start to end, side by side, with matplotlib; return the axes."""
-        return figure("simulation_figures", "strip_of", self, self._index("strip", environment), num_frames, axes)
+        return figure("motion_figures", "strip_of", self, self._index("strip", environment), num_frames, axes)
 
     def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
@@ -392,7 +392,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         in a notebook.  A frame takes about 0.2 s of processor time; `show` writes pages and films faster.
         """
         return figure(
-            "simulation_figures", "moving_picture", self, self._index("animation", environment), speed, rate, axes
+            "motion_figures", "moving_picture", self, self._index("animation", environment), speed, rate, axes
         )
 
 

@@ -1,6 +1,7 @@
 """Scene document: surfaces, robots with poses by time, obstacles, lines, arrows and plots, as plain arrays.
 
 Builders make a document from a robot or a result; the live page, the HTML page, glTF files and pictures show it.
+`check_document` refuses arrays of wrong shapes, values that are not finite, and indices of no surface or body.
 """
 
 from __future__ import annotations

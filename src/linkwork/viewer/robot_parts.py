@@ -16,9 +16,9 @@ from linkwork.model import WORLD, Body, Frame, Tree, compose
 from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
 from linkwork.viewer.document import Color, Part, Surface
-from linkwork.viewer.primitive_surfaces import arrow_surface, axes_surface, ellipsoid_surface, rod_surface
 from linkwork.viewer.skeleton import inertia_box, lone_extent, skeleton, stems
 from linkwork.viewer.skeleton_joints import along, axes_of, tree_joints
+from linkwork.viewer.solid_and_field_surfaces import arrow_surface, axes_surface, ellipsoid_surface, rod_surface
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 
 __all__ = ["MissingFile", "robot_parts", "robot_size", "shape_parts", "skeleton_parts", "undrawn_content"]

@@ -31,8 +31,8 @@ from linkwork.viewer.document import (
     SceneDocument,
     Text,
 )
-from linkwork.viewer.primitive_surfaces import cloud_points
 from linkwork.viewer.robot_parts import MissingFile, robot_parts, robot_size, undrawn_content
+from linkwork.viewer.solid_and_field_surfaces import cloud_points
 from linkwork.viewer.surfaces import SurfaceSet
 
 __all__ = ["PATH_COLORS", "SceneBuilder", "mesh_search"]

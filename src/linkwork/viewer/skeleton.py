@@ -18,7 +18,6 @@ from linkwork.model import WORLD, Tree, compose
 from linkwork.shapes import Box, Cone, Cylinder, Polytope, Shape, Sphere
 from linkwork.spatial import Inertia
 from linkwork.viewer.document import Color, Surface
-from linkwork.viewer.primitive_surfaces import prism_surface
 from linkwork.viewer.skeleton_joints import (
     SkeletonJoint,
     along,
@@ -33,6 +32,7 @@ from linkwork.viewer.skeleton_joints import (
     rod,
     tree_joints,
 )
+from linkwork.viewer.solid_and_field_surfaces import prism_surface
 
 __all__ = ["SkeletonSolid", "inertia_box", "link_color", "lone_extent", "skeleton", "stems"]
 

@@ -14,7 +14,7 @@ from linkwork._util.messages import cut
 from linkwork.shapes import Compound, DistanceField, HeightField, Mesh, PointCloud, Shape
 from linkwork.viewer.document import Color, Surface
 from linkwork.viewer.mesh_surfaces import mesh_surfaces
-from linkwork.viewer.primitive_surfaces import (
+from linkwork.viewer.solid_and_field_surfaces import (
     cloud_surface,
     convex_surface,
     distance_field_surface,

@@ -1,7 +1,8 @@
-"""Spanning tree of links and joints: joints of the tree, loops, and the motion of bodies without joints.
+"""Spanning tree of links and joints: joints of the tree, loops, bodies without joints, and the initial state.
 
 The joints of a stage may form any graph.  Joints are added to the tree in the order of the stage, those that are
-excluded from articulations last.  A joint between two links that are connected already closes a loop.
+excluded from articulations last.  A joint between two links that are connected already closes a loop.  The
+initial state is the configuration in which a stage shows its bodies, with the targets of the drives as controls.
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ acceleration of cubics at point k varies with the velocities v as
 on a manifold approximately.  So jumps R are removed by the solution δ of these equations: in one step for plain
 coordinates, otherwise in a few iterations.
 
-Gaussian elimination without pivoting, which is stable where the matrix is diagonally dominant (cubic splines) or
-totally positive (values of B-splines): de Boor and Pinkus, Backward error analysis for totally positive linear systems,
-Numerische Mathematik 27, 1977.  The work is proportional to the number of equations.
+The matrices of these equations are banded. Gaussian elimination without pivoting, which is stable where the matrix is
+diagonally dominant (cubic splines) or totally positive (values of B-splines): de Boor and Pinkus, Backward error
+analysis for totally positive linear systems, Numerische Mathematik 27, 1977.  The work is proportional to the number of
+equations.
 """
 
 from __future__ import annotations

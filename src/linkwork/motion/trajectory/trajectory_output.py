@@ -163,7 +163,7 @@ class TrajectoryOutput(Shown):
 
         Raises ValueError for a trajectory without a robot, and for speeds and rates that are not positive.
         """
-        return figure("simulation_figures", "trajectory_animation", self, speed, rate, frames, axes)
+        return figure("motion_figures", "trajectory_animation", self, speed, rate, frames, axes)
 
     def show(
         self,

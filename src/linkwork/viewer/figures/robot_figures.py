@@ -19,9 +19,9 @@ from linkwork._util.validation import finite_array, integer, positive
 from linkwork._util.validation import name as checked_name
 from linkwork.kernels import Array, RobotBase, read_configuration
 from linkwork.model import WORLD
-from linkwork.viewer.clear_view import clear_view, plane_normal, view_along
 from linkwork.viewer.figures.tree_figure import plot_tree
 from linkwork.viewer.start_configuration import start_configuration
+from linkwork.viewer.view_direction import clear_view, plane_normal, view_along
 
 if TYPE_CHECKING:
     from linkwork.viewer.figures import shaded_surfaces

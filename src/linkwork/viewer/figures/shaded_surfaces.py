@@ -12,13 +12,13 @@ from linkwork._util.plotting import pyplot
 from linkwork.model import WORLD
 from linkwork.shapes import Compound, HalfSpace, Mesh, PointCloud, Shape
 from linkwork.viewer.bounds import part_poses
-from linkwork.viewer.clear_view import VEIL, plane_normal
 from linkwork.viewer.document import Surface
 from linkwork.viewer.robot_parts import shape_parts, skeleton_parts, undrawn_content
 from linkwork.viewer.scene_builder import mesh_search
 from linkwork.viewer.skeleton import link_color
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 from linkwork.viewer.triangles import decimated
+from linkwork.viewer.view_direction import VEIL, plane_normal
 
 __all__ = ["body_triangles", "draw_points", "draw_triangles", "drawn_points", "rests_below", "rgb", "shape_triangles"]
 

@@ -1,4 +1,7 @@
-"""A scene document as data for the page: JSON, and one block of bytes with all arrays."""
+"""A scene document as data for the page: JSON, and one block of bytes with all arrays.
+
+A robot has bodies, frames, joints with sliders, and JavaScript of the equations of its joints.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ import numpy as np
 
 from linkwork.errors import JointMethodError
 from linkwork.model import Body, Tree
-from linkwork.viewer.clear_view import clear_document, front_view
 from linkwork.viewer.document import Actor, FrameAxes, Plot, SceneDocument, Surface
 from linkwork.viewer.html.javascript import UntranslatedError, javascript_function
 from linkwork.viewer.joint_sliders import Slider, actuated_joints, is_plain, joint_sliders, slider_origin
+from linkwork.viewer.view_direction import clear_document, front_view
 
 __all__ = ["Arrays", "Functions", "robot_data", "scene_data"]
 

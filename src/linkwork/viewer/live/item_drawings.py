@@ -1,4 +1,7 @@
-"""Drawings of what belongs to no robot: obstacles, lines, points, arrows, frames and labels, by time."""
+"""Drawings beside robots, by time: obstacles, lines, points, arrows, frames and labels; overlays.
+
+Overlays are computed from the current configuration: nearest pairs, and the centre of mass of the robot.
+"""
 
 from __future__ import annotations
 

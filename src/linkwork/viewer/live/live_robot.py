@@ -1,4 +1,4 @@
-"""Robot of a live page: its configuration, its drawing, and the inverse kinematics of a dragged frame.
+"""Robot of a live page: configuration, drawing, joints with sliders, and inverse kinematics of a dragged frame.
 
 A mechanism stays on the same assembly branch while a slider moves one of its joints.
 """

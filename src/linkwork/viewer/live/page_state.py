@@ -15,7 +15,6 @@ import numpy as np
 
 from linkwork._util.messages import escaped
 from linkwork.viewer.bounds import document_bounds, extent, near_origin, round_length
-from linkwork.viewer.clear_view import clear_document
 from linkwork.viewer.document import SceneDocument
 from linkwork.viewer.live.actor_drawing import ActorDrawing, draw_actor
 from linkwork.viewer.live.item_drawings import (
@@ -32,6 +31,7 @@ from linkwork.viewer.live.page_server import address_of, start_server, stop_serv
 from linkwork.viewer.live.recording import Recorder
 from linkwork.viewer.live.time_controls import PaceControls, TimeControls
 from linkwork.viewer.live.worker import PERIOD, Worker, when_changed, when_clicked
+from linkwork.viewer.view_direction import clear_document
 
 __all__ = ["LivePage"]
 

@@ -1,4 +1,4 @@
-"""MJCF document under construction, and poses and quaternions as its attributes."""
+"""MJCF document under construction: poses and quaternions as attributes, and shapes of links as geoms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of motions with matplotlib: simulations over time, strips, and animations, which write GIF."""
+"""Pictures of motions with matplotlib: simulations over time, plans, strips, and animations, which write GIF."""
 
 from __future__ import annotations
 

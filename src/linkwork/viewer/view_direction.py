@@ -1,6 +1,7 @@
-"""View on robots from a side where obstacles do not hide them; what hides them from all sides is half-transparent.
+"""Direction of the view: from the front of planar mechanisms, or from a side where obstacles do not hide the robot.
 
-Sample points of the robots count as hidden if an obstacle's triangle is between them and the eye.
+The view from the front is along the normal of a mechanism that moves in a plane.  What hides robots from all sides is
+half-transparent.  Sample points of the robots count as hidden if an obstacle's triangle is between them and the eye.
 Source of the intersection: Möller and Trumbore, Fast, minimum storage ray/triangle intersection, 1997.
 """
 

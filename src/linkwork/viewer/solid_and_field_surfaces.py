@@ -1,4 +1,7 @@
-"""Surfaces of solids of revolution, boxes, ellipsoids, half-spaces and other convex shapes."""
+"""Surfaces of convex solids and half-spaces, and of fields: height fields, point clouds, distance fields.
+
+Height fields have their triangles, and distance fields those of marching tetrahedra.
+"""
 
 from __future__ import annotations
 
