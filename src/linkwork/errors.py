@@ -101,13 +101,20 @@ class Issue:
 
 
 class ModelError(ValueError):
-    """A robot description has errors.  ``issues`` lists them; the other attributes are those of the first one."""
+    """A robot description has errors.  ``issues`` lists them; the other attributes are those of the first one.
 
-    def __init__(self, issues: Issue | Sequence[Issue]) -> None:
+    ``warnings`` are the repairs and notes that were recorded before the errors were raised.
+    """
+
+    def __init__(self, issues: Issue | Sequence[Issue], warnings: Sequence[Issue] = ()) -> None:
         self.issues: tuple[Issue, ...] = (issues,) if isinstance(issues, Issue) else tuple(issues)
+        self.warnings: tuple[Issue, ...] = tuple(warnings)
         if not self.issues:
             raise ValueError("ModelError: expected at least one issue")
         super().__init__(self.issues)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.issues, self.warnings)
 
     def __str__(self) -> str:
         shown = [str(issue) for issue in self.issues]
@@ -178,7 +185,7 @@ class Findings:
     def raise_errors(self) -> None:
         """Raise ModelError with the collected errors, if there are any."""
         if self.errors:
-            raise ModelError(self.errors)
+            raise ModelError(self.errors, self.warnings)
 
 
 class SingularInertiaError(ValueError):

@@ -86,9 +86,9 @@ def test_check_lists_implausible_masses_and_inertias(linkwork, urdf):
         urdf(SUSPICIOUS.format(inertia=0.003, more=""), "a.urdf"),
         urdf(SUSPICIOUS.format(inertia=1, more=""), "b.urdf"),
     )
-    assert "odd: no findings" in linkwork("check", sound).out
+    assert "odd: 1 note\n" in linkwork("check", sound).out  # the mesh is missing
     ran = linkwork("check", placeholder)
-    assert ran.code == 0 and "odd: 1 warning" in ran.out and "PLACEHOLDER" in ran.out
+    assert ran.code == 0 and "odd: 1 warning, 1 note" in ran.out and "PLACEHOLDER" in ran.out
     assert linkwork("check", placeholder, "--strict").code == 1 and linkwork("check", sound, "--strict").code == 0
     massless = urdf(SUSPICIOUS.format(inertia=0.003, more=MASSLESS).replace("tip\t", "tip&#x9;"), "c.urdf")
     ran = linkwork("check", massless)
@@ -125,6 +125,10 @@ def test_check_fails_for_warnings_by_an_option_and_prints_none_when_quiet(linkwo
     assert linkwork("check", file, "--strict").code == 3 and linkwork("check", "arm7", "--fail-on-warning").code == 0
     only_read = urdf('<robot name="bare"><link name="a"/><foo/></robot>', "bare.urdf")
     assert linkwork("check", only_read, "--fail-on-warning").code == 1
+    listed = linkwork("check", file)
+    assert "UNKNOWN_TAG" in listed.out and listed.out.count("INERTIA_TRIANGLE  ") == 1
+    assert listed.err == "" and "odd: 2 warnings\n" in listed.out
+    assert listed.out.count("\nwarning ") == 2 and listed.out.count("(line 2)") == 1
     loud, quiet = linkwork("info", file), linkwork("info", file, "--quiet")
     assert "INERTIA_TRIANGLE" in loud.err and quiet.err == "" and quiet.out == loud.out
 

@@ -64,8 +64,8 @@ into `~/.bashrc`, the same with zsh after `compinit` into `~/.zshrc`, and store 
 """
 
 ERRORS = """An error goes to standard error. With `--json`, standard output has a document, too: `error` is the message,
-`exit_code` its code, and `issues` the problems of a file with `code`, `message`, `hint`, `file`, `line`, `column` and
-`element`. Other documents have no key `error`."""
+`exit_code` its code, and `issues` the errors of a file with `code`, `message`, `hint`, `file`, `line`, `column` and
+`element`; `warnings` are its repairs and notes, with the same fields. Other documents have no key `error`."""
 
 
 def rows(parser: argparse.ArgumentParser, omitted: set[str]) -> list[str]:

@@ -34,8 +34,12 @@ WITHOUT_ROBOT = ("demo", "robots", "selfcheck", "completion", "cache", "check-sc
 def test_json_of_an_unreadable_robot_has_the_error_and_all_problems_of_the_file(command, linkwork, urdf):
     words = (command, urdf(BROKEN), *OPTIONS.get(command, ()))
     plain, ran = linkwork(*words), linkwork(*words, "--json")
-    assert plain.code == ran.code == 3 and plain.out == "" and plain.err == ran.err != ""
+    assert plain.code == ran.code == 3 and plain.out == "" and plain.err.startswith(ran.err) and ran.err != ""
     data = json.loads(ran.out)
+    (warning,) = data["warnings"]
+    assert (warning["code"], warning["line"]) == ("ELEMENT_MISSING", 3) and "ELEMENT_MISSING" not in ran.err
+    assert "linkwork: warning: " in plain.err and warning["message"] in plain.err
+    assert linkwork(*words, "--quiet").err == ran.err
     assert data["exit_code"] == 3 and "3 errors" in data["error"] and data["error"] in ran.err
     assert [(x["code"], x["line"]) for x in data["issues"]] == [
         ("MASS_NEGATIVE", 3),

@@ -110,14 +110,17 @@ def _answer(request: dict[str, Any], data: bytes, libraries: list[str]) -> None:
 
 def _error(error: Exception) -> dict[str, Any]:
     """Return an error as JSON data."""
-    issues = [
-        (x.code, x.message, x.where.file, x.where.line, x.where.column, x.where.element, x.hint)
-        for x in getattr(error, "issues", ())
-    ]
+    issues, warnings = (
+        [
+            (x.code, x.message, x.where.file, x.where.line, x.where.column, x.where.element, x.hint)
+            for x in getattr(error, name, ())
+        ]
+        for name in ("issues", "warnings")
+    )
     kind, arguments = type(error).__name__, [str(error)]
     if isinstance(error, OSError) and error.errno is not None:
         arguments = [error.errno, error.strerror, os.fsdecode(error.filename or "")]  # type: ignore[list-item]
-    return {"error": kind, "arguments": arguments, "issues": issues}
+    return {"error": kind, "arguments": arguments, "issues": issues, "warnings": warnings}
 
 
 def _libraries() -> list[str]:

@@ -43,11 +43,13 @@ class ReaderEnded(Exception):
 
 
 class ReaderError(Exception):
-    """An error that the reader raised: the name of its class, its arguments, and the issues of a ModelError."""
+    """An error that the reader raised: the name of its class, its arguments, issues and warnings of a ModelError."""
 
-    def __init__(self, kind: str, arguments: Sequence[Any], issues: Sequence[Sequence[Any]]) -> None:
+    def __init__(
+        self, kind: str, arguments: Sequence[Any], issues: Sequence[Sequence[Any]], warnings: Sequence[Sequence[Any]]
+    ) -> None:
         super().__init__(*arguments)
-        self.kind, self.issues = kind, issues
+        self.kind, self.issues, self.warnings = kind, issues, warnings
 
     def of(self, *kinds: type[Exception]) -> Exception:
         """Return the error as an instance of one of the listed classes, or else as ValueError."""
@@ -209,7 +211,7 @@ def _answer(process: _Process, output: IO[bytes], code: int, budget: Budget) -> 
     try:
         head = json.loads(line)
         if "error" in head:
-            raise ReaderError(str(head["error"]), head["arguments"], head["issues"])
+            raise ReaderError(str(head["error"]), head["arguments"], head["issues"], head["warnings"])
         arrays = {}
         for name, kind, shape in head["arrays"]:
             count = math.prod(map(int, shape))

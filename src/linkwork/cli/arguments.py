@@ -33,7 +33,6 @@ __all__ = [
     "add_robot",
     "floats",
     "load_robot",
-    "log_issues",
     "random_states",
     "robot_of",
     "with_meshes",
@@ -188,14 +187,8 @@ def load_robot(name: str, terminal: Terminal, **options: Any) -> Robot:
     Its warnings and notes are logged.
     """
     robot = read_robot(name, **options)
-    log_issues(robot.report.warnings, terminal)
+    terminal.issues(robot.report.warnings)
     return robot
-
-
-def log_issues(issues: Iterable[Issue], terminal: Terminal) -> None:
-    """Log the findings of a report: notes, and repairs or losses as warnings."""
-    for issue in issues:
-        (terminal.note if issue.is_note else terminal.warning)(as_options(str(issue)))
 
 
 def read_robot(name: str, **options: Any) -> Robot:
@@ -214,13 +207,14 @@ def read_robot(name: str, **options: Any) -> Robot:
                 return _from_standard_input(read_robot(str(file), **options), str(file))
             except CommandError as error:
                 message = str(error).replace(str(file), _STDIN)
-                raise CommandError(error.code, message, _of_standard_input(error.issues, str(file))) from error
+                issues, warnings = (_of_standard_input(x, str(file)) for x in (error.issues, error.warnings))
+                raise CommandError(error.code, message, issues, warnings) from error
     try:
         return load(name, **options)
     except ModelError as error:
         texts = [str(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])
-        raise CommandError(BAD_MODEL, as_options(text), error.issues) from error
+        raise CommandError(BAD_MODEL, as_options(text), error.issues, error.warnings) from error
     except (UnknownNameError, ImportError) as error:  # a name, PyYAML or the package of a format
         raise CommandError(BAD_MODEL, escaped(str(error))) from error
     except (TypeError, ValueError) as error:  # an option that the file's format does not have, a folder that is none

@@ -12,7 +12,6 @@ from typing import Any
 
 from linkwork import Robot, load_scene
 from linkwork._util.file_access import kind_of_file, replaced
-from linkwork.cli.arguments import log_issues
 from linkwork.cli.output import FAILED, USAGE, CommandError, Terminal, escaped
 from linkwork.collision import SceneSetup
 from linkwork.errors import ModelError, ModelWarning
@@ -149,7 +148,7 @@ def scene_setup(arguments: argparse.Namespace, robot: Robot, terminal: Terminal)
         return None
     setup = setup_of(arguments.scene, robot, arguments)
     if not arguments.json:
-        log_issues(setup.scene.issues, terminal)
+        terminal.issues(setup.scene.issues)
     return setup
 
 

@@ -99,12 +99,14 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
 
 
 def _reported(words: Sequence[str], terminal: Terminal, error: CommandError) -> int:
-    """Return the exit code of an error, which with ``--json`` is printed as a document, too."""
+    """Return the exit code of an error, after its document (with ``--json``) or the warnings about its file."""
     if "--json" in words:
-        issues = [issue_data(issue) for issue in error.issues]
-        about = {"linkwork": __version__, "error": str(error), "exit_code": error.code, "issues": issues}
+        problems = {name: [*map(issue_data, getattr(error, name))] for name in ("issues", "warnings")}
+        about = {"linkwork": __version__, "error": str(error), "exit_code": error.code, **problems}
         terminal.out.json(about)
         terminal.out.flush()
+    else:
+        terminal.issues(error.warnings)
     return error.code
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,11 +58,11 @@ EXIT_CODES: dict[int, str] = {
 
 
 class CommandError(Exception):
-    """An error that ends a command, with its exit code and message, and the problems of a file."""
+    """An error that ends a command, with its exit code and message, and the errors and warnings of a file."""
 
-    def __init__(self, code: int, message: str, issues: Sequence[Issue] = ()) -> None:
+    def __init__(self, code: int, message: str, issues: Sequence[Issue] = (), warnings: Sequence[Issue] = ()) -> None:
         super().__init__(message)
-        self.code, self.issues = code, issues
+        self.code, self.issues, self.warnings = code, issues, warnings
 
 
 class UsageExit(SystemExit):
@@ -106,6 +106,11 @@ class Terminal:
     def note(self, text: str) -> None:
         self._log(f"linkwork: note: {text}")
 
+    def issues(self, issues: Iterable[Issue]) -> None:
+        """Log the findings of a report: notes, and repairs or losses as warnings."""
+        for issue in issues:
+            (self.note if issue.is_note else self.warning)(as_options(str(issue)))
+
     def _log(self, line: str) -> None:
         if not self.is_quiet:
             self.log.line(line)
@@ -115,7 +120,11 @@ class Terminal:
 
 
 _ARGUMENT = re.compile(r"""\b(\w+)=(['"])(\w+)\2""")
-_CALLS = {"load(path, xacro=True)": "--xacro", "show() draws": "--output FILE.html draws"}
+_CALLS = {
+    "load(path, xacro=True)": "--xacro",
+    "load(path, package_dirs=[...])": "--package-dirs FOLDER",
+    "show() draws": "--output FILE.html draws",
+}
 
 
 def as_options(message: str) -> str:

@@ -302,6 +302,7 @@ def raise_errors_of_file(findings: Findings, description: Description) -> None:
             follows = quoted("") in issue.message or (issue.code == "UNKNOWN_LINK" and not named)
         if not follows:
             findings.error(issue)
+    findings.warnings += further.warnings
     findings.raise_errors()
 
 

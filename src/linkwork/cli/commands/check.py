@@ -7,17 +7,31 @@ Exit codes: 1 if the constraints cannot be satisfied, for findings that are erro
 from __future__ import annotations
 
 import argparse
+import re
+from dataclasses import replace
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from linkwork import Robot, __version__
 from linkwork.cli.arguments import FAILED, add_json, add_meshes, add_robot, floats, robot_of, with_meshes
 from linkwork.cli.commands.compare import add_beside, add_sampling, compared_with_libraries
-from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, issue_data, label, number, quantity
+from linkwork.cli.output import (
+    Terminal,
+    as_options,
+    columns_of,
+    escaped,
+    finite,
+    folded,
+    issue_data,
+    label,
+    number,
+    quantity,
+)
 from linkwork.mechanisms import Mobility
 from linkwork.model import constraint_rows
+from linkwork.parts import ModelCheck, ModelFinding
 
 __all__ = ["add_arguments", "mobility_data", "mobility_lines", "run"]
 
@@ -36,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    robot = robot_of(arguments, terminal)
+    robot = robot_of(arguments, replace(terminal, is_quiet=True))  # the warnings are in the report
     result = _mobility(robot)
     beyond = _beyond_limits(robot, result.q) if result.assembled else []
     model = (with_meshes(robot, arguments) if arguments.meshes else robot).check_model()
@@ -48,7 +62,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         terminal.out.json({**data, "beside": [comparison.as_dict() for comparison in beside]})
     else:
         columns = columns_of(terminal.out)
-        terminal.out.lines([*_text(robot, result, beyond, columns), "", *model.lines(columns)])
+        terminal.out.lines([*_text(robot, result, beyond, columns), "", *_with_repairs(model, robot).lines(columns)])
         for comparison in beside:
             terminal.out.lines(["", *comparison.lines(columns)])
     is_odd = model.errors or (arguments.strict and model.warnings)
@@ -78,6 +92,23 @@ def _text(robot: Robot, result: Mobility, beyond: list[dict[str, Any]], columns:
     ]
 
 
+def _with_repairs(model: ModelCheck, robot: Robot) -> ModelCheck:
+    """Return the findings of a check, and the warnings and notes of the file that it does not have, by severity."""
+    reported = {(x.code, x.subject[1]) for x in model.findings}
+    findings = [replace(x, remedy=as_options(x.remedy)) for x in model.findings]
+    for issue in robot.report.warnings:
+        named = _NAMED.findall(issue.where.element or "")
+        kind, name = named[-1] if named else ("robot", robot.name)
+        if (issue.code, name) not in reported:
+            severity: Literal["note", "warning"] = "note" if issue.is_note else "warning"
+            line = "" if issue.where.line is None else f" (line {issue.where.line})"
+            hint, message = as_options(issue.hint or ""), as_options(issue.message)
+            findings.append(ModelFinding(issue.code, severity, (kind, name), message + line, "", hint))
+    findings.sort(key=lambda x: ("error", "warning", "note").index(x.severity))
+    return ModelCheck._make(name=model.name, findings=tuple(findings))
+
+
+_NAMED = re.compile(r"(\w+)\[([^\]]*)\]")  # steps of an element's path that have names
 CONSTRAINTS = ("constraint", "kind", "names", "rows")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
-from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, log_issues, read_robot, robot_of
+from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, read_robot, robot_of
 from linkwork.cli.output import Terminal, columns_of, escaped, issue_data, label, quantity
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import find_format
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         verified = None if comparison is None else comparison.as_dict()
         terminal.out.json({**about, "losses": [issue_data(loss) for loss in losses], "verified": verified})
         return 0 if same else FAILED
-    log_issues(losses, terminal)
+    terminal.issues(losses)
     lost = f"; {quantity(len(losses), 'thing')} not written as stated" if losses else ""
     terminal.out.line(f"{label(robot.name)}: written to {escaped(arguments.output)}{lost}")
     if comparison is not None:

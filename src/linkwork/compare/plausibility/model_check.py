@@ -241,7 +241,8 @@ class ModelCheck(ReturnedValue):
         lines.append("")
         shown: dict[str, str] = {}
         for x in self.findings:
-            shown.setdefault(x.code, f"{x.reason}; {escaped(x.remedy)}")
+            if text := "; ".join(filter(None, (x.reason, escaped(x.remedy)))):
+                shown.setdefault(x.code, text)
         for code, text in shown.items():
             lines += _filled(f"{code}: {text}", columns)
         return lines

@@ -55,7 +55,8 @@ def read_in_process(path: str | os.PathLike[str], options: Any, name: str) -> Tr
         raise process_failed(ended, where) from None
     except ReaderError as error:
         if error.kind == "ModelError":
-            raise ModelError([_with_remedy(_issue(entry), budget) for entry in error.issues]) from None
+            issues = [_with_remedy(_issue(entry), budget) for entry in error.issues]
+            raise ModelError(issues, [_issue(entry) for entry in error.warnings]) from None
         raise error.of(
             FileNotFoundError, PermissionError, NotADirectoryError, OSError, TypeError, ImportError
         ) from None
