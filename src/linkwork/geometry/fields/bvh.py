@@ -21,7 +21,7 @@ from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, fmax, le, lt, sqrt, where
 from linkwork.spatial import Vec3
 
-__all__ = ["FAR", "NOWHERE", "NearestItem", "depth_of", "distance_to_box", "nearer", "nearest", "skip_table"]
+__all__ = ["FAR", "NOWHERE", "NearestItem", "depth_of", "distance_to_box", "nearer", "nearest", "row_at", "skip_table"]
 
 FAR = 1e18  # [m] beyond all distances; its square is finite in float32
 NOWHERE = 1e19  # [m] position of empty boxes
@@ -74,7 +74,7 @@ def nearest(
 
     def next_leaf(node: Any, best: NearestItem) -> Any:
         def step(s: _Visit) -> _Visit:
-            skip, index = take(table, s.node)
+            skip, index = row_at(table, s.node)
             near = le(bound(s.node), best.distance)
             result = and_(near, le(0.0, index))
             following = where(near, s.node + 1.0, skip)
@@ -86,7 +86,7 @@ def nearest(
     def step(s: tuple[Any, Any, NearestItem]) -> tuple[Any, Any, NearestItem]:
         node, descended, best = s
         visit = next_leaf(node, best)
-        evaluated = leaf(fmax(take(table, visit.node)[1], 0.0), best)
+        evaluated = leaf(fmax(row_at(table, visit.node)[1], 0.0), best)
         is_leaf = lt(0.5, visit.is_leaf)
         pairs = zip(_values(evaluated), _values(best), strict=True)
         following = where(lt(0.5, descended), 0.0, visit.node + 1.0)
@@ -116,6 +116,12 @@ def _values(item: NearestItem) -> list[Any]:
 def _item(values: list[Any]) -> NearestItem:
     distance, x, y, z, index, tie = values
     return NearestItem(distance, Vec3(x, y, z), index, tie)
+
+
+def row_at(table: Any, index: Any) -> Any:
+    """Return the entries of a table's row at an index; for a batch of indices, each entry is a batch."""
+    row = take(table, index)
+    return [*np.moveaxis(row, -1, 0)] if isinstance(index, np.ndarray) else row
 
 
 def depth_of(nodes: int) -> int:

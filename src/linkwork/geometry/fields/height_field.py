@@ -35,6 +35,7 @@ from linkwork.geometry.fields.bvh import (
     distance_to_box,
     nearer,
     nearest,
+    row_at,
     skip_table,
 )
 from linkwork.geometry.pairs import segment_segment, signed_distance
@@ -158,8 +159,8 @@ def _search(ground: Ground, core: Core) -> NearestItem:
     origins = np.array([row[2::2] for row in table if row[1] >= 0.0])
 
     def bound(node: Any) -> Any:
-        i0, i1, j0, j1 = take(table[:, 2:], node)
-        low, high = take(ground.ranges, node)
+        i0, i1, j0, j1 = row_at(table[:, 2:], node)
+        low, high = row_at(ground.ranges, node)
         return distance_to_box(c, (x0 + dx * i0, y0 + dy * j0, low), (x0 + dx * i1, y0 + dy * j1, high)) - around.radius
 
     def evaluate(best: NearestItem, corners: Sequence[Vec3], i: Any, j: Any, index: Any) -> NearestItem:
@@ -177,7 +178,7 @@ def _search(ground: Ground, core: Core) -> NearestItem:
         return nearer(best, distance, Vec3(*on), index)
 
     def leaf(index: Any, best: NearestItem) -> NearestItem:
-        i0, j0 = take(origins, index)
+        i0, j0 = row_at(origins, index)
         first = len(_TRIANGLES) * index
         if isinstance(core, PointCore):  # short enough to be unrolled, with each height loaded once
             grid = {(i, j): corner_at(ground, i0 + i, j0 + j) for i in range(_SIDE + 1) for j in range(_SIDE + 1)}
@@ -206,8 +207,8 @@ def _corners(ground: Ground, index: Any) -> list[Vec3]:
     across = [n // _SIDE for n in _capacity(ground)]
     table = np.hstack([skip_table(depth_of(len(ground.ranges))), _node_cells(*across)])
     origins = np.array([row[2::2] for row in table if row[1] >= 0.0])
-    i0, j0 = take(origins, leaf)
-    return _triangle(ground, i0, j0, take(_TRIANGLES, index - len(_TRIANGLES) * leaf))
+    i0, j0 = row_at(origins, leaf)
+    return _triangle(ground, i0, j0, row_at(_TRIANGLES, index - len(_TRIANGLES) * leaf))
 
 
 def _triangle(ground: Ground, i0: Any, j0: Any, offsets: Any) -> list[Vec3]:

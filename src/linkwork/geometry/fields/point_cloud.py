@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.control import scan, take
+from linkwork.expr.control import scan
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
 from linkwork.geometry.cores import PointCore, SignedDistance, Solid, bounding_sphere
@@ -20,6 +20,7 @@ from linkwork.geometry.fields.bvh import (
     distance_to_box,
     nearer,
     nearest,
+    row_at,
 )
 from linkwork.geometry.pairs import signed_distance
 from linkwork.shapes import PointCloud
@@ -78,11 +79,11 @@ def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
     core = Solid(b.core)
 
     def bound(node: Any) -> Any:
-        row = take(cloud.boxes, node)
+        row = row_at(cloud.boxes, node)
         return distance_to_box(around.center, row[:3], row[3:]) - around.radius
 
     def leaf(index: Any, best: NearestItem) -> NearestItem:
-        row = take(cloud.points, index)
+        row = row_at(cloud.points, index)
         for k in range(_LEAF):
             point = Vec3.of(row[3 * k : 3 * k + 3])
             distance = signed_distance(Solid(PointCore(point)), core).distance
@@ -92,7 +93,7 @@ def cloud_distance(cloud: Cloud, b: Solid) -> SignedDistance:
     start = NearestItem(FAR, Vec3.of([0.0, 0.0, 0.0]), 0.0, 0.0)
     best = nearest(depth_of(len(cloud.boxes)), bound, leaf, start)
     # evaluated again by index, which has no derivative, so that reverse mode works
-    point = Vec3.of(take(cloud.points.reshape(-1, 3), best.index))
+    point = Vec3.of(row_at(cloud.points.reshape(-1, 3), best.index))
     result = signed_distance(Solid(PointCore(point), cloud.radius), b)
     return replace(result, unique=where(best.tie > 0.5, 0.0, result.unique))
 
