@@ -62,7 +62,7 @@ def test_improved_paths_around_a_disc_have_nearly_the_length_of_tangents_and_arc
     assert (result[[0, -1]] == [START, GOAL]).all() and space.edges_are_free(result[:-1], result[1:]).all()
 
 
-def test_improvement_of_paths_ends_when_asked_or_late_and_with_a_straight_path() -> None:
+def test_improvement_of_paths_ends_on_request_or_late_and_with_a_straight_path() -> None:
     space, path = DiscSpace(gantry(), SCENE), np.array([START, [-1.1, 1.7], [1.6, 1.3], GOAL])
     counts: list[int] = []
     result, history = improved(space, path, 3, continues=lambda count: bool(counts.append(count)))

@@ -239,10 +239,10 @@ def test_refused_folders_and_files_of_chunks_are_named(tmp_path):
         with pytest.raises(ValueError, match=f"path: .*map.npz.chunks' has the chunks of another map: {words}"):
             ChunkLedger(folder, job_of(**change))
     data = chunk.read_bytes()
-    other = ChunkLedger(tmp_path / "other", job_of(frame="tip"))
-    (other.folder / chunk.name).write_bytes(data)
+    foreign = ChunkLedger(tmp_path / "other", job_of(frame="tip"))
+    (foreign.folder / chunk.name).write_bytes(data)
     with pytest.raises(ValueError, match=r"path: .*chunk-00000000.*: a chunk of another map; delete the file"):
-        [*other.read()]
+        [*foreign.read()]
     for ranges, words in (
         ([(3, 3)], r"expected pairs of ascending blocks, got \[3, 3\]"),
         ([(5, 13)], "ranges"),
