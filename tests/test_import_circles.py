@@ -16,6 +16,7 @@ ALLOWED = {
     (f"{_BASE}.from_transform", f"{_BASE}.joint_type"): _PART,
     (f"{_BASE}.generic_rank", f"{_BASE}.joint_type"): _PART,
     (f"{_BASE}.pose_inversion", f"{_BASE}.joint_type"): _PART,
+    (f"{_BASE}.joint_type", "linkwork.joints.reversed"): "a method returns the joint of the opposite direction",
     (
         "linkwork.mechanisms.assembly.result",
         "linkwork.mechanisms.assembly.assembly_branches",

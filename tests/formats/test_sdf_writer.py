@@ -277,6 +277,8 @@ AXIS = (0.6, 0.0, 0.8)
         joints.Fixed(),
         joints.Spherical(scalar_last=True),
         joints.SphericalMRP(),
+        joints.Universal(AXIS, (0.8, 0.0, -0.6)),
+        joints.Universal(AXIS, (0.0, 0.6, 0.8), right_angle=False),
     ],
     ids=lambda kind: kind.type_name(),
 )
@@ -296,7 +298,8 @@ def test_loops_between_a_link_and_the_world_are_read_with_equal_constraints(
     arm = lw.Robot.build("arm", *parts).with_frame("F", "l5", lw.pose((0.1, 0.2, 0.3), axis=(0, 0.6, 0.8), angle=0.7))
     arm = arm.with_frame("M", "world", arm.pose(arm.neutral(), "F"))
     ends = ("M", "F") if to_world else ("F", "M")
-    limits = {"lower": (-1.0,), "upper": (0.5,)} if kind.nq == 1 else {}
+    limits = {"lower": (-1.0, -0.3), "upper": (0.5, 0.7), "damping": (1.0, 2.0)}
+    limits = {name: values[: kind.nq] for name, values in limits.items()} if kind.nq in (1, 2) else {}
     robot = arm.with_constraints(constraints.LoopJoint("closing", kind, *ends, **limits))
     text, report = sdf_text(robot.tree)
     lost = [issue.message for issue in report.warnings if issue.code == "NOT_WRITTEN"]
@@ -305,8 +308,14 @@ def test_loops_between_a_link_and_the_world_are_read_with_equal_constraints(
     read = lw.Robot(build_tree(parse_sdf(text)))
     (loop,) = read.constraints
     assert isinstance(loop, constraints.LoopJoint) and read.tree.frame(loop.relative_to).body == WORLD
+    order = -1 if kind.nq == 2 and to_world else 1  # the coordinates of a universal joint change places
+    for name, values in limits.items():
+        assert getattr(loop, name) == values[::order], name
+    if isinstance(kind, joints.Universal):  # the joint of the file undoes that of the robot
+        q = (0.3, -0.4)
+        X, read_X = (np.array(joint.X(x).matrix()) for joint, x in ((kind, q), (loop.joint, q[::order])))
+        np.testing.assert_allclose(X @ read_X if to_world else np.linalg.inv(X) @ read_X, np.eye(4), atol=1e-14)
     if kind.nq == 1:
-        assert loop.lower == (-1.0,) and loop.upper == (0.5,)
         opposite = kind.reversed() if to_world else kind
         assert np.allclose(np.array([*loop.joint.axis]), np.array([*opposite.axis]), atol=1e-15)
     assert read.v_names == robot.v_names

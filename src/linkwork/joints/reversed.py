@@ -120,6 +120,3 @@ class Reversed(JointType):
 
     def reversed(self) -> JointType:
         return self.joint
-
-
-JointType._reversed_type = Reversed

@@ -112,9 +112,13 @@ class LoopWriter:
             self._lost(loop, IMMOBILE)
             return
         (parent, parent_pose), (child, pose) = self.carrier(loop.relative_to), self.carrier(loop.frame)
-        is_ball = type(kind) in (Spherical, SphericalMRP)
+        is_ball, swapped = type(kind) in (Spherical, SphericalMRP), False
         if child == ROOT:  # SDF has no joint whose child is the world: its ends are exchanged
-            (parent, child), pose, kind = (child, parent), parent_pose, kind if is_ball else kind.reversed()
+            (parent, child), pose, swapped = (child, parent), parent_pose, isinstance(kind, Universal)
+            if isinstance(kind, Universal):  # X⁻¹ = R(−a₂, q₂) R(−a₁, q₁): the coordinates change places
+                kind = Universal(-kind.second, -kind.first, right_angle=kind.right_angle)
+            elif not is_ball:
+                kind = kind.reversed()
         if type(kind) not in (Fixed, Revolute, Prismatic, Universal, Helical) and not is_ball:
             return
         if self._gap(loop) > _CLOSED:
@@ -122,6 +126,7 @@ class LoopWriter:
             return
         if parent == ROOT == self.carrier(loop.frame)[0]:
             inverse = ", and with the inverse rotation as its coordinates" if is_ball else ""
+            inverse = ", and with its coordinates in the other order" if swapped else inverse
             self.log.changed(element, f"the loop is written with its ends exchanged, the world first{inverse}")
             self.exchanged.add(loop.name)
         if is_ball:
@@ -129,6 +134,9 @@ class LoopWriter:
                 self.log.changed(element, "a ball joint is written with a quaternion, its scalar first")
             kind = Spherical()
         self.written[loop.name] = ("world" if parent == ROOT else parent), child
+        if loop.frame != f"{loop.name}_M" or loop.relative_to != f"{loop.name}_F":
+            message = "the loop is written as a joint between links, and its frames are read with names of the loop"
+            self.log.changed(f"constraint[{loop.name}]", message)
         node = model.add("joint", name=self.joints[loop.name], type=type_of(kind))
         add_pose(node, pose, child)
         node.add("parent", self.written[loop.name][0])
@@ -144,6 +152,8 @@ class LoopWriter:
             "spring_stiffness": loop.stiffness or (0.0,) * nv,
             "spring_reference": loop.rest or (0.0,) * nv,
         }
+        if swapped:
+            values = {name: value[::-1] for name, value in values.items()}
         add_axes(self.log, node, element, kind, values)
         if loop.static_friction or loop.friction_velocity:
             self.log.lost(element, "its static friction is not written")

@@ -21,7 +21,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -302,10 +302,9 @@ class JointType(ABC):
 
         ``joint.reversed().reversed() == joint``.
         """
-        opposite: JointType = self._reversed_type(self)
-        return opposite
+        from linkwork.joints.reversed import Reversed
 
-    _reversed_type: ClassVar[Any]  # set in reversed.py to `Reversed`, which imports this module
+        return Reversed(self)
 
     @property
     def parts(self) -> tuple[JointType, ...]:
