@@ -196,7 +196,7 @@ def _forced(mode: str) -> Iterator[None]:
     if mode == "chosen":
         yield
         return
-    module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
+    module = importlib.import_module("linkwork.compiler.passes.outline")
     least = 0 if mode == "outlined" else math.inf
     with mock.patch.multiple(module, _MIN_INSTRUCTIONS=least, _MIN_OF_SHORT=least, _MAX_REMAINING=math.inf):
         yield

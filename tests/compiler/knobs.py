@@ -47,7 +47,7 @@ def sizes(*, whole: int = 2000, most: int = 600, worth: float = loops._MIN_THREA
 @contextlib.contextmanager
 def outlining(*, least: float = 0, left: float = math.inf, cache: str = "off") -> Iterator[None]:
     """Inside, programs of ``least`` instructions that have marks are outlined where so much of them is ``left``."""
-    module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
+    module = importlib.import_module("linkwork.compiler.passes.outline")
     with (
         mock.patch.object(module, "_MIN_INSTRUCTIONS", least),
         mock.patch.object(module, "_MIN_OF_SHORT", least),

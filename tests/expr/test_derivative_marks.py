@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from linkwork.compiler.passes.outlining.outline import signs_moved
-from linkwork.compiler.passes.outlining.step_patterns import Step, steps_of
+from linkwork.compiler.passes.outline import signs_moved
+from linkwork.compiler.passes.step_patterns import Step, steps_of
 from linkwork.compiler.program import Port, Program
 from linkwork.expr.autodiff.graph_derivative import adjoint, forward, tangent
 from linkwork.expr.control.loops import scan

@@ -1,6 +1,6 @@
 """Outlined calls: bodies run in sequence by a table, on values stored in slots.
 
-A program with repeated steps is transformed to this form (see `linkwork.compiler.passes.outlining.outline`): the code
+A program with repeated steps is transformed to this form (see `linkwork.compiler.passes.outline`): the code
 of a step exists once, and an entry of the table states which body runs next, the slots of its inputs, its constants,
 and the slots of its results.
 """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.support import programs
 from helpers.examples import examples
-from linkwork.compiler.passes.outlining.outline import signs_moved
+from linkwork.compiler.passes.outline import signs_moved
 from linkwork.compiler.program import Program, verify
 from linkwork.compiler.trace.trace import trace
 from linkwork.expr.scalar.operations import BY_NAME

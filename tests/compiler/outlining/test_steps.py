@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.compiler.passes.outlining import step_patterns as steps
-from linkwork.compiler.passes.outlining.step_patterns import steps_of
+from linkwork.compiler.passes import step_patterns as steps
+from linkwork.compiler.passes.step_patterns import steps_of
 from linkwork.compiler.program import INPUT, Instruction
 from linkwork.expr.scalar.operations import BY_NAME
 

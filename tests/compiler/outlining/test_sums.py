@@ -12,8 +12,8 @@ import pytest
 from compiler.knobs import outlining
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize
-from linkwork.compiler.passes.outlining.step_patterns import OF_CONSTANT, OF_VALUE, Form
-from linkwork.compiler.passes.outlining.step_table import ADD, MUL, SUB, unsigned
+from linkwork.compiler.passes.step_patterns import OF_CONSTANT, OF_VALUE, Form
+from linkwork.compiler.passes.step_table import ADD, MUL, SUB, unsigned
 from linkwork.compiler.program import Program
 from linkwork.compiler.trace.trace import trace
 

@@ -18,7 +18,7 @@ from compiler.support import programs
 from helpers.examples import examples
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS, OutlinedCalls
 from linkwork.compiler.passes import optimize, outline
-from linkwork.compiler.passes.outlining.step_table import fewest_instructions
+from linkwork.compiler.passes.step_table import fewest_instructions
 from linkwork.compiler.program import InvalidProgramError, Program, verify
 from linkwork.compiler.trace.trace import trace
 from linkwork.errors import NotDifferentiableError
@@ -54,7 +54,7 @@ def test_outlined_functions_have_at_least_the_estimated_count_of_instructions(
     marked: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound is computed before the table is written; the steps are alike, so it is far below the program's size."""
-    stage = importlib.import_module("linkwork.compiler.passes.outlining.outline")
+    stage = importlib.import_module("linkwork.compiler.passes.outline")
     bounds: list[int] = []
     monkeypatch.setattr(stage, "fewest_instructions", lambda *of: bounds.append(fewest_instructions(*of)) or bounds[-1])
     with outlining():
@@ -97,7 +97,7 @@ def test_only_long_programs_with_repeated_steps_are_outlined(marked: Program) ->
         assert outline(marked) is marked
     with outlining(left=0.01):
         assert outline(marked) is marked
-    module = importlib.import_module("linkwork.compiler.passes.outlining.outline")
+    module = importlib.import_module("linkwork.compiler.passes.outline")
     with outlining(), mock.patch.object(module, "_MIN_OF_SHORT", 10_000):
         assert outline(marked) is marked  # steps are short
     with outlining():

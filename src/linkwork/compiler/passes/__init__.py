@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from linkwork.compiler.passes.instruction_schedule import schedule, trace_order
-from linkwork.compiler.passes.outlining.outline import outline
+from linkwork.compiler.passes.outline import outline
 from linkwork.compiler.passes.simplifications import (
     dead_code,
     drop_rules,

@@ -28,8 +28,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from linkwork.compiler.outlined_calls import OUTLINED_CALLS
-from linkwork.compiler.passes.outlining.step_patterns import steps_of
-from linkwork.compiler.passes.outlining.step_table import fewest_instructions, outlined_calls
+from linkwork.compiler.passes.step_patterns import steps_of
+from linkwork.compiler.passes.step_table import fewest_instructions, outlined_calls
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction, Program
 from linkwork.expr.scalar.block import InstructionList
 from linkwork.expr.scalar.multi_result import PART

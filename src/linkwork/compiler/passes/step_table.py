@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from linkwork.compiler.outlined_calls import OutlinedCall, OutlinedCalls
-from linkwork.compiler.passes.outlining.step_patterns import OF_CONSTANT, Form, Step
+from linkwork.compiler.passes.step_patterns import OF_CONSTANT, Form, Step
 from linkwork.compiler.program import CONSTANT, INPUT, Instruction
 from linkwork.expr.scalar.block import Region
 from linkwork.expr.scalar.operations import BY_NAME, Operation

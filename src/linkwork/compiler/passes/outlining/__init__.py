@@ -1,1 +1,0 @@
-"""Outlining: repeated steps of a long program become one function and a table of its calls."""
