@@ -34,8 +34,7 @@ import numpy as np
 from linkwork.errors import Status
 from linkwork.ik.algorithms.levenberg_marquardt import MAX_ITERATIONS
 from linkwork.ik.impossibility import are_contradictory, limits_prevent
-from linkwork.ik.kernels import NEAR
-from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.kernels import NEAR, ProblemView
 from linkwork.ik.reach_bounds import UnreachableCertificate, task_proofs
 from linkwork.ik.tasks.modifiers import LimitRange, counted_joints
 from linkwork.model.limited_coordinates import limited_values

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from linkwork.ik.arguments import wide_tolerances
-from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.kernels import ProblemView
 from linkwork.ik.tasks.frame_tasks import OrientationTask, PoseTask, PositionTask
 from linkwork.ik.tasks.joint_tasks import JointTask
 from linkwork.ik.tasks.task import Task

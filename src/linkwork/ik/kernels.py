@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from linkwork.ik.algorithms import task_priorities as levels
 from linkwork.ik.algorithms.levenberg_marquardt import SearchResult, damped, projection
 from linkwork.ik.algorithms.sqp import nearest
 from linkwork.ik.algorithms.task_stack import Stack, WideRows
+from linkwork.ik.reach_bounds import Chain
 from linkwork.ik.tasks.modifiers import counted_joints
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kinematics.algorithms.coordinates import LimitBox
+from linkwork.model.limited_coordinates import LimitedCoordinate
 from linkwork.model.periodic_coordinates import double_covers, periodic_coordinates
 from linkwork.model.tree import Tree
 from linkwork.spatial import Vec3
@@ -37,6 +39,7 @@ __all__ = [
     "NEAR",
     "RESTARTED",
     "SOLVERS",
+    "ProblemView",
     "Solver",
     "choose_solver",
     "residual_kernel",
@@ -228,3 +231,70 @@ def rotation_defect(task: Task, target: Scalars) -> Any:
         for number, expected in zip(target[12:], (0.0, 0.0, 0.0, 1.0), strict=True):
             defect = defect + fabs(number - expected)
     return defect
+
+
+class ProblemView(Protocol):
+    """Tasks of a robot with their tolerances, weights, limits and kernels."""
+
+    robot: Any
+    caller: str
+    tasks: tuple[Task, ...]
+    solver: str
+    max_iterations: int
+    locked: tuple[str, ...]
+    shapes: dict[str, tuple[int, ...]]
+    lower: np.ndarray
+    upper: np.ndarray
+    position_limits: tuple[np.ndarray, np.ndarray] | None
+    midrange: np.ndarray
+    tolerances: np.ndarray
+    wide: WideRows
+    weights: np.ndarray
+    finite_bounds: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def kernel(self) -> Kernel:
+        """Compiled solver of the problem."""
+
+    @property
+    def soft(self) -> Any:
+        """Cost and completion of the soft tasks (`soft_restarts.SoftResiduals`)."""
+
+    @property
+    def locked_dofs(self) -> frozenset[int]:
+        """Indices in v of the locked joints."""
+
+    @property
+    def feasibility_kernel(self) -> Kernel:
+        """Compiled search for any configuration that satisfies the hard tasks."""
+
+    @property
+    def residual_kernel(self) -> Kernel:
+        """Compiled residual and Jacobian of all tasks as a function of q and the targets."""
+
+    @property
+    def bounded(self) -> dict[int, int]:
+        """Map from each velocity that is the only one to move a limited coordinate to that coordinate's index in q."""
+
+    @property
+    def limited(self) -> tuple[LimitedCoordinate, ...]:
+        """Coordinates with position limits, also those of joints that close loops."""
+
+    @property
+    def scales(self) -> list[float]:
+        """Weights (one per residual component) that make errors comparable."""
+
+    @property
+    def form(self) -> Any:
+        """Closed form of the problem (`ClosedForm`), or None."""
+
+    def chain(self, task: Task, *, position_limits: bool) -> Chain | None:
+        """Return the kinematic chain that bounds the reach of a task's frame, or None."""
+
+    def solve(self, q_init: Any = None, **targets: Any) -> Any:
+        """Solve for targets given by task name."""
+
+    def refuse_unless_poses(
+        self, result: Any, q_init: np.ndarray, targets: Mapping[str, np.ndarray], near: Sequence[np.ndarray] = ()
+    ) -> None:
+        """Raise ValueError if the kernel reports an input that is not finite or a target that is not a rotation."""

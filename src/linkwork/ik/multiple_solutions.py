@@ -22,8 +22,7 @@ from linkwork._util.validation import integer
 from linkwork.errors import Status
 from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, proofs
-from linkwork.ik.kernels import DIAGNOSTICS
-from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.kernels import DIAGNOSTICS, ProblemView
 from linkwork.ik.result import IKResult
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.ik.tasks.modifiers import counted_joints

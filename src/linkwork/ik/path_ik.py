@@ -27,8 +27,7 @@ from linkwork._util.validation import floats
 from linkwork.errors import Status
 from linkwork.ik.arguments import flat_states, read_target, unknown_target
 from linkwork.ik.differential import DifferentialIK
-from linkwork.ik.kernels import DIAGNOSTICS
-from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.kernels import DIAGNOSTICS, ProblemView
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.kinematics.poses import pose, pose_difference
 from linkwork.model.coordinate_names import joint_of

@@ -17,8 +17,7 @@ from linkwork._util.status import WORDS
 from linkwork.errors import Status
 from linkwork.ik.arguments import flat_states
 from linkwork.ik.failure_analysis import Reason, analyse_failures
-from linkwork.ik.kernels import DIAGNOSTICS
-from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.kernels import DIAGNOSTICS, ProblemView
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.kinematics.algorithms.coordinates import characteristic_length
 from linkwork.kinematics.algorithms.forward_kinematics import fork

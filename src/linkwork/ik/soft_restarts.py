@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.ik.arguments import flat_states
-from linkwork.ik.kernels import DIAGNOSTICS
-from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.kernels import DIAGNOSTICS, ProblemView
 
 __all__ = ["FEW_STARTS", "STARTS", "SoftResiduals", "restart_soft_tasks"]
 

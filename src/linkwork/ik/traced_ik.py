@@ -38,8 +38,7 @@ from linkwork.expr.scalar.functions import le, lt, or_, where
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.algorithms.joint_bounds import nearest, times
 from linkwork.ik.algorithms.task_stack import Stack
-from linkwork.ik.kernels import AIMED, NEAR, SOLVERS, target_shapes
-from linkwork.ik.problem_protocol import ProblemView
+from linkwork.ik.kernels import AIMED, NEAR, SOLVERS, ProblemView, target_shapes
 from linkwork.kernels.compiler_api import Kernel, compile
 from linkwork.kernels.kernel_cache import LazyCache
 from linkwork.kinematics.algorithms.configuration_manifold import difference, integrate
