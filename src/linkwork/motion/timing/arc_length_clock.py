@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.motion.timing.arc_length_path import ArcLengthPath
-from linkwork.motion.trajectory.polynomial_algebra import shifted
+from linkwork.motion.trajectory.piecewise_evaluation import shifted
 
 __all__ = ["REST_JERK_SHARE", "TimeLaw", "fitted_time_law"]
 

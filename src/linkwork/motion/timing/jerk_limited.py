@@ -31,7 +31,7 @@ from linkwork.motion.timing.limit_violations import (
 )
 from linkwork.motion.timing.limits import LimitSet, PathConstraints, PathSamples, never_zero
 from linkwork.motion.timing.toppra import MIN_SEGMENTS, TimingQuery
-from linkwork.motion.trajectory.polynomial_algebra import shifted
+from linkwork.motion.trajectory.piecewise_evaluation import shifted
 from linkwork.motion.trajectory.trajectory import state_and_jerk
 
 __all__ = ["JerkLimitedMotion", "is_continuous", "jerk_limited_motion"]

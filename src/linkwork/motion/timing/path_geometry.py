@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
-from linkwork.motion.trajectory.polynomial_algebra import shifted, values_of
+from linkwork.motion.trajectory.piecewise_evaluation import segment_indices, shifted, values_of
 from linkwork.motion.trajectory.robot_changes import refuse_changes
 from linkwork.motion.trajectory.trajectory import Trajectory
 from linkwork.motion.trajectory.trajectory_construction import chained

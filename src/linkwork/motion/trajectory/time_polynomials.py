@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.motion.trajectory.map_segments import each
-from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
-from linkwork.motion.trajectory.polynomial_algebra import composed, shifted
+from linkwork.motion.trajectory.piecewise_evaluation import composed, segment_indices, shifted
 from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["polynomials_of"]

@@ -16,12 +16,16 @@ from linkwork.motion.algorithms.curves.curve_kinds import FAR
 from linkwork.motion.trajectory.piecewise_evaluation import (
     CLOCK,
     array_shapes,
+    composed,
     curve_kernel,
     filled,
     polynomial_evaluator,
+    reversed_in,
+    scaled,
     segment_indices,
+    shifted,
+    values_of,
 )
-from linkwork.motion.trajectory.polynomial_algebra import composed, reversed_in, scaled, shifted, values_of
 
 __all__ = ["Section", "frozen"]
 
