@@ -1,5 +1,7 @@
 """Compiled kernels of inverse kinematics: the search loop of a solver for one robot and its tasks.
 
+`ProblemView` is the protocol of a problem as kernels, solvers and results see it.
+
 Inputs: initial guess, targets, tolerances and weights (one per residual component), limits, maximum number of
 iterations, and the index of the first start.  Outputs: q, errors and diagnostics.  The diagnostics are: all tasks done,
 iterations, starts, largest position and orientation errors, hard tasks done, and the deviation of targets from

@@ -16,8 +16,8 @@ from linkwork.ik.tasks.task import Task
 from linkwork.kernels.array_arguments import real_array
 from linkwork.kernels.robot_arguments import read_configuration
 from linkwork.model.periodic_coordinates import revolutions
-from linkwork.planning.collision_space import collisions_of, limits_of
 from linkwork.planning.planning_space import PlanningSpace
+from linkwork.planning.rejected_configurations import collisions_of, limits_of
 from linkwork.spatial.arguments import checked_array, checked_pose, is_like_pose, is_like_rotation
 from linkwork.spatial.pose import Pose
 

@@ -17,10 +17,10 @@ from linkwork.errors import Status
 from linkwork.kernels.compiler_api import compilations
 from linkwork.kernels.robot_arguments import by_joint, read_configuration, read_limits
 from linkwork.model.limited_coordinates import limited_coordinates
-from linkwork.planning.collision_space import base_inside, collisions_of, limits_of
 from linkwork.planning.goals import GoalConfigurations, read_goals, resolve_goals
 from linkwork.planning.path_constraints import ConstrainedSpace, PathConstraintTasks
 from linkwork.planning.planning_space import PlanningSpace
+from linkwork.planning.rejected_configurations import base_inside, collisions_of, limits_of
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improve_path
 from linkwork.planning.search.kernel_planner import KernelSearch, compile_first_search, is_supported

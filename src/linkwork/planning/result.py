@@ -181,7 +181,7 @@ class PlanResult(Shown, Result, metaclass=WithForeignNames):
 
     def _collisions(self, q: np.ndarray) -> list[tuple[tuple[str, str], str, np.ndarray]]:
         """Return the names, a sentence and the middle (3,) [m] of the deepest colliding pairs at q."""
-        from linkwork.planning.collision_space import named_collisions
+        from linkwork.planning.rejected_configurations import named_collisions
 
         return named_collisions(self._space, q)
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from linkwork._util.progress import Reporter, read_progress
-from linkwork.planning.collision_space import base_inside
 from linkwork.planning.planning_space import PlanningSpace
+from linkwork.planning.rejected_configurations import base_inside
 from linkwork.planning.search.neighbor_graph import (
     BLOCKED,
     FREE,

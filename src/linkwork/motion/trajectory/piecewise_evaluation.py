@@ -1,4 +1,4 @@
-"""Evaluation of curves: search for the segments that contain parameters, and kernels of a kind and size of curve.
+"""Evaluation of curves: search for the segments of parameters, kernels of a kind and size of curve, polynomials.
 
 The search is by bisection or, for many parameters, by a table.  Polynomials of plain coordinates are evaluated at many
 times, all coordinates of a time in parallel.  Arrays of curves are padded so that few kernels suffice.
