@@ -1,8 +1,10 @@
-"""The language of the project: `helpers/language.py` lists nothing in the source, the tests and the pages' headings."""
+"""The language of the project: `helpers/language.py` lists nothing in the source, tests, benchmarks, tools and pages."""
 
 from __future__ import annotations
 
 import functools
+
+import pytest
 
 from helpers.language import ROOT, findings
 
@@ -44,8 +46,9 @@ def test_variable_names_in_the_source_are_nouns() -> None:
     assert [x for x in lines if (x.split(":")[0], x.split()[-1]) not in public] == []
 
 
-def test_names_and_docstrings_of_tests_use_the_terms_of_the_field() -> None:
-    assert [*findings(ROOT / "tests")] == []
+@pytest.mark.parametrize("folder", ["benchmarks", "docs", "tests", "tools"])
+def test_names_and_docstrings_beside_the_source_use_the_terms_of_the_field(folder: str) -> None:
+    assert [x for x in findings(ROOT / folder) if ": heading: " not in x] == []
 
 
 def test_headings_of_documentation_pages_are_nouns() -> None:

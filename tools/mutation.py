@@ -98,8 +98,8 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 yield "term", node.left
         case ast.Constant(value=float() | int() as value), _ if not isinstance(value, bool) and not 0 < value < FLOOR:
             is_small = isinstance(value, float) and 0.0 < value < 1e-2
-            other = value + 1 if isinstance(value, int) or value == 0.0 else value * (10.0 if is_small else 1.5)
-            yield "tolerance" if is_small else "constant", ast.Constant(other)
+            changed = value + 1 if isinstance(value, int) or value == 0.0 else value * (10.0 if is_small else 1.5)
+            yield "tolerance" if is_small else "constant", ast.Constant(changed)
         case ast.Call(func=function, args=[first, second, *rest]), ast.Call():
             name = getattr(function, "id", getattr(function, "attr", ""))
             if name not in (*TYPED, *COMMUTATIVE) and not isinstance(second, ast.Starred):
@@ -181,9 +181,9 @@ def drawn(files: list[str], count: int, seed: int, kinds: Collection[str] = ()) 
     for _ in range(50 * count):
         (file,) = rng.choices(files, sizes)
         line = rng.randint(1, sources[file].count(b"\n") + 1)
-        some = [x for x in _mutants(file, sources[file]) if x.line == line and (not kinds or x.kind in kinds)]
+        candidates = [x for x in _mutants(file, sources[file]) if x.line == line and (not kinds or x.kind in kinds)]
         with contextlib.suppress(SyntaxError):  # in a pattern, such as that of `match`
-            if some and ast.parse((mutant := rng.choice(some)).program):
+            if candidates and ast.parse((mutant := rng.choice(candidates)).program):
                 result.setdefault((file, line), mutant)
         if len(result) == count:
             break
@@ -193,15 +193,15 @@ def drawn(files: list[str], count: int, seed: int, kinds: Collection[str] = ()) 
 def covering(mutant: Mutant, data: Path) -> list[str]:
     """Return node ids of the tests that executed a mutant's lines, those of its own package first; or a folder."""
     room = f"tests/{mutant.file.removeprefix(SOURCE + '/').split('/')[0]}"
-    found: set[str] = set()
+    names: set[str] = set()
     if data.exists():
         read = CoverageData(str(data))
         read.read()
         for file in read.measured_files():
             if file.endswith("/" + mutant.file):
                 contexts = read.contexts_by_lineno(file)
-                found |= {test for line in mutant.lines for test in contexts.get(line, ())}
-    modules = (test.rpartition(".") for test in found if test.startswith("tests."))
+                names |= {test for line in mutant.lines for test in contexts.get(line, ())}
+    modules = (test.rpartition(".") for test in names if test.startswith("tests."))
     tests = [f"{module.replace('.', '/')}.py::{name}" for module, _, name in modules]
     tests = sorted(test for test in tests if (ROOT / test.partition("::")[0]).exists())
     random.Random(mutant.line).shuffle(tests)
@@ -217,8 +217,8 @@ class Tree:
         ignored = shutil.ignore_patterns(".*_cache", ".git", ".hypothesis", "__pycache__")
         shutil.copytree(ROOT, folder, ignore=ignored, dirs_exist_ok=True)
         self.environment = os.environ | {"PYTHONPATH": f"{folder}/src", "PYTHONPYCACHEPREFIX": f"{folder}/.bytecode"}
-        _, found = self.python("-c", "import linkwork; print(linkwork.__file__)")
-        assert found.startswith(f"{folder}/src"), f"linkwork is imported from {found}"
+        _, path = self.python("-c", "import linkwork; print(linkwork.__file__)")
+        assert path.startswith(f"{folder}/src"), f"linkwork is imported from {path}"
 
     def python(self, *arguments: str) -> tuple[int, str]:
         """Return the exit code and output of Python in this tree, with a limit of memory."""
@@ -279,10 +279,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", default=(), help="only these kinds, such as limit, guard, tolerance")
     parser.add_argument("--map", type=Path, default=ROOT / ".coverage", help="data of coverage.py")
-    asked = parser.parse_args(arguments)
-    files = [Path(os.path.abspath(file)).relative_to(ROOT).as_posix() for file in asked.files]
-    if asked.since:
-        log = ["git", "log", "--name-only", "--format=", f"--since={asked.since}", "--", SOURCE]
+    chosen = parser.parse_args(arguments)
+    files = [Path(os.path.abspath(file)).relative_to(ROOT).as_posix() for file in chosen.files]
+    if chosen.since:
+        log = ["git", "log", "--name-only", "--format=", f"--since={chosen.since}", "--", SOURCE]
         files = sorted({*subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()})
     elif not files:
         files = [path.relative_to(ROOT).as_posix() for path in (ROOT / SOURCE).rglob("*.py")]
@@ -290,8 +290,8 @@ def main(arguments: list[str] | None = None) -> int:
     counts: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory(prefix="linkwork-mutants-") as folder:
         tree = Tree(Path(folder))
-        for mutant in drawn(files, asked.count, asked.seed, asked.kinds) if files else []:
-            tests = covering(mutant, asked.map)
+        for mutant in drawn(files, chosen.count, chosen.seed, chosen.kinds) if files else []:
+            tests = covering(mutant, chosen.map)
             failed = tree.outcome(mutant, tests, is_drawn=True)
             how = "the day's cases" if failed else "all cases"
             failed = failed or tree.outcome(mutant, tests, is_drawn=False)

@@ -28,14 +28,14 @@ def minimize(H, g, lower, upper):
     def newton(x):
         slope = H @ x + g
         stopped = (slope > 0.0) & (x <= lower) | (slope < 0.0) & (x >= upper)
-        held = np.where(stopped, 1.0, 0.0)
-        free = 1.0 - held
-        reduced = H * np.outer(free, free) + np.diag(held)  # rows and columns of those held are the identity's
+        fixed = np.where(stopped, 1.0, 0.0)
+        free = 1.0 - fixed
+        reduced = H * np.outer(free, free) + np.diag(fixed)  # rows and columns of fixed variables are the identity's
         direction = -lw.solve(reduced, slope * free, assume="pos")
 
         def rises(length):
-            way = clipped(x + length * direction) - x
-            return cost(x + way) > cost(x) + 0.1 * (slope @ way) + 1e-14
+            step = clipped(x + length * direction) - x
+            return cost(x + step) > cost(x) + 0.1 * (slope @ step) + 1e-14
 
         length = while_loop(rises, lambda length: 0.5 * length, 1.0, max_iterations=20).state
         return clipped(x + length * direction)
@@ -56,6 +56,8 @@ if __name__ == "__main__":
     assert np.all((lower <= x) & (x <= upper))
     assert np.abs(slope[(lower < x) & (x < upper)]).max() < 1e-9
     assert slope[x == lower].min() > -1e-9 and slope[x == upper].max() < 1e-9
-    held = ((x == lower) | (x == upper)).sum(axis=1)
-    assert held.min() == 0 and held.max() >= n - 1  # none or nearly all of the bounds hold
-    print(f"{steps.mean():.1f} steps on average, {steps.max():.0f} at most; {held.mean():.1f} of {n} variables held")
+    fixed = ((x == lower) | (x == upper)).sum(axis=1)
+    assert fixed.min() == 0 and fixed.max() >= n - 1  # none or nearly all of the bounds hold
+    print(
+        f"{steps.mean():.1f} steps on average, {steps.max():.0f} at most; {fixed.mean():.1f} of {n} variables at bounds"
+    )

@@ -7,11 +7,11 @@ from linkwork import identify
 
 robot = lw.load("arm7")  # as it was drawn
 JOINTS = [joint.name for joint in robot.joints]
-ROTATION, PLACE = 2e-4, 1e-4  # the tracker's noise [rad, m]
+ROTATION, POSITION = 2e-4, 1e-4  # the tracker's noise [rad, m]
 
 
 def arm_as_it_is(seed=0):
-    """What was assembled: joints turned by milliradians and moved by half a millimetre, encoders that are off."""
+    """Return the assembled arm: joints turned by milliradians and moved by half a millimetre, encoder offsets."""
     rng = np.random.default_rng(seed)
     offsets = {f"placement:{name}": rng.normal(size=6) * ([2e-3] * 3 + [5e-4] * 3) for name in JOINTS}
     zeros = rng.normal(size=len(JOINTS)) * 5e-3
@@ -27,7 +27,7 @@ def measured(arm, zeros, samples, seed):
     X[:, :3, :3] = [
         lw.pose(axis=w, angle=np.linalg.norm(w))[:3, :3] @ R for w, R in zip(turns, X[:, :3, :3], strict=True)
     ]
-    X[:, :3, 3] += PLACE * rng.normal(size=(samples, 3))
+    X[:, :3, 3] += POSITION * rng.normal(size=(samples, 3))
     return q, X
 
 
@@ -50,6 +50,6 @@ if __name__ == "__main__":
         np.linalg.norm(lw.pose_difference(X, truth)[:, 3:], axis=1)
         for X in (robot.pose(q, "hand"), fit.robot.pose(fit.configuration(q), "hand"))
     )
-    assert after.mean() < PLACE and before.mean() > 20.0 * after.mean()
-    assert (fit.sigma[3:] < 1.3 * PLACE).all() and (fit.held_out.error[3:] < 2.0 * PLACE).all()
+    assert after.mean() < POSITION and before.mean() > 20.0 * after.mean()
+    assert (fit.sigma[3:] < 1.3 * POSITION).all() and (fit.held_out.error[3:] < 2.0 * POSITION).all()
     print(f"the hand is {1e3 * after.mean():.3f} mm from where it is said to be, and was {1e3 * before.mean():.2f} mm")

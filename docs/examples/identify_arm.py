@@ -11,7 +11,7 @@ NOISE = np.array([0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.1])  # of joint forces [N·m]
 
 
 def arm_as_it_is():
-    """What stands in the workshop: with a tool that the file does not know, other inertias and other friction."""
+    """Return the arm of the workshop, with a tool that the file lacks, other inertias and other friction."""
     arm = robot.with_payload("payload", "hand", 0.8, (0.0, 0.03, 0.06), (1e-3, 1e-3, 5e-4))
     for name, mass, shift in (("upper_arm_distal", 3.1, 0.01), ("forearm_distal", 2.1, -0.02), ("wrist", 1.7, 0.01)):
         link = arm.link(name)
@@ -34,8 +34,8 @@ def prepared(t, q, tau, cutoff=15.0):
     """q, v, a and tau, low-passed alike; 30 samples a second, as many as are independent of each other."""
     moving = identify.differentiate(robot, t, q, cutoff=cutoff)
     forces = identify.low_pass(t, tau, cutoff=cutoff)
-    kept = slice(100, -100, round(0.5 / cutoff / (t[1] - t[0])))
-    return *(x[kept] for x in moving), forces[kept]
+    inner = slice(100, -100, round(0.5 / cutoff / (t[1] - t[0])))
+    return *(x[inner] for x in moving), forces[inner]
 
 
 def estimated():

@@ -35,6 +35,6 @@ if __name__ == "__main__":
     acceleration = robot.forward_dynamics(q, v, tau)
     J = robot.jacobian(q, "hand")
     error = lw.pose_difference(robot.pose(q, "hand"), target)
-    wanted = stiffness * error - damping * np.einsum("sij,sj->si", J, v)
-    assert np.allclose(np.einsum("sij,sj->si", J, acceleration), wanted, rtol=1e-6, atol=1e-6)
+    expected = stiffness * error - damping * np.einsum("sij,sj->si", J, v)
+    assert np.allclose(np.einsum("sij,sj->si", J, acceleration), expected, rtol=1e-6, atol=1e-6)
     print("the hand accelerates as the spring and the damper say")

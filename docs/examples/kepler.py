@@ -54,13 +54,13 @@ def by_bisection(M, e):
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
     M, e = rng.uniform(0.01, 3.1, 4096), rng.uniform(0.0, 0.95, 4096)
-    found = anomaly(M, e)
-    assert np.all(found.status == 0.0)  # the condition ended every loop, and not the bound on steps
-    assert np.abs(found.state - by_bisection(M, e)).max() < 1e-12
-    assert np.array_equal(found.state[:5], [anomaly(*pair).state for pair in zip(M[:5], e[:5], strict=True)])
+    solution = anomaly(M, e)
+    assert np.all(solution.status == 0.0)  # the condition ended every loop, and not the bound on steps
+    assert np.abs(solution.state - by_bisection(M, e)).max() < 1e-12
+    assert np.array_equal(solution.state[:5], [anomaly(*pair).state for pair in zip(M[:5], e[:5], strict=True)])
 
-    E = found.state  # M = E - e sin E, so dM = (1 - e cos E) dE - sin E de
+    E = solution.state  # M = E - e sin E, so dM = (1 - e cos E) dE - sin E de
     expected = np.stack([np.ones_like(E), np.sin(E)], axis=1) / (1.0 - e * np.cos(E))[:, None]
     assert np.allclose(rate(M, e), expected[:, 0], rtol=1e-10)
     assert np.allclose(slopes(M, e), expected, rtol=1e-10, atol=1e-10)
-    print(f"{found.iterations.mean():.1f} steps on average, {found.iterations.max():.0f} at most")
+    print(f"{solution.iterations.mean():.1f} steps on average, {solution.iterations.max():.0f} at most")

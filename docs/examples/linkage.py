@@ -25,24 +25,24 @@ def ray(angle, length):
 
 
 def pin(q, lengths):
-    """Where coupler and rocker meet: on the way over the crank, and on the other."""
+    """Positions of the pin between coupler and rocker: computed by the crank, and by the rocker."""
     (crank, coupler, rocker), (ground, a, b, c, _, _) = q, lengths
     return ray(crank, a) + ray(coupler, b), np.array([ground, 0.0]) + ray(rocker, c)
 
 
 def drawn(q, lengths):
-    """The point that draws, so far along the coupler and across it."""
+    """Position of the drawing point, by its distances along the coupler and across it."""
     (crank, coupler, _), (_, a, _, _, along, across) = q, lengths
     return ray(crank, a) + ray(coupler, along) + ray(coupler + np.pi / 2, across)
 
 
 def loop(w):
-    one, other = pin(w.q(), w.parameter("lengths"))
-    return one - other
+    coupler_end, rocker_end = pin(w.q(), w.parameter("lengths"))
+    return coupler_end - rocker_end
 
 
 def synthesised():
-    """The lengths [m] of ground, crank, coupler and rocker and the drawing point's place, and angles by step."""
+    """The lengths [m] of ground, crank, coupler and rocker and the drawing point's position, and angles by step."""
     problem = lw.TrajectoryProblem(bars, num_steps=STEPS)
     problem = problem.add_parameter(
         "lengths", 6, lower=[0.2] * 4 + [-1.5] * 2, upper=1.5, initial_guess=[1.0, 0.5, 1.0, 1.0, 1.0, 0.3]
@@ -58,8 +58,8 @@ def synthesised():
 if __name__ == "__main__":
     result, lengths = synthesised()
     assert result.status == "solved", result
-    one, other = np.array([pin(q, lengths) for q in result.q]).swapaxes(0, 1)
-    assert np.abs(one - other).max() < 1e-6
+    coupler_end, rocker_end = np.array([pin(q, lengths) for q in result.q]).swapaxes(0, 1)
+    assert np.abs(coupler_end - rocker_end).max() < 1e-6
     crank_pin = np.array([ray(q[0], lengths[1]) for q in result.q])  # the loop, from the crank alone: two circles
     ground = np.array([lengths[0], 0.0])
     away = np.linalg.norm(crank_pin - ground, axis=1)
@@ -67,7 +67,7 @@ if __name__ == "__main__":
     unit = (crank_pin - ground) / away[:, None]
     high = np.sqrt(lengths[3] ** 2 - along**2)[:, None] * np.stack([unit[:, 1], -unit[:, 0]], axis=1)
     crossing = ground + along[:, None] * unit
-    assert np.minimum(*(np.abs(crossing + s * high - one).max(axis=1) for s in (1.0, -1.0))).max() < 1e-6
+    assert np.minimum(*(np.abs(crossing + s * high - coupler_end).max(axis=1) for s in (1.0, -1.0))).max() < 1e-6
     off = np.array([drawn(q, lengths) for q in result.q]) - LINE
     assert np.abs(off).max() < 5e-3
     print(f"a line of 1 m, straight within {1e3 * np.abs(off[:, 1]).max():.1f} mm, by bars of {lengths[:4].round(2)} m")

@@ -10,16 +10,16 @@ import linkwork as lw
 
 STEPS, HORIZON, PERIOD, NEAR = 10, 0.5, 1e-3, 0.05
 START = np.array([0.5, 0.5, 0.1, -1.7, 0.3, 1.4, 0.4])
-LAMP, OTHER, RADIUS = (0.55, 0.15, 0.28), (0.68, -0.14, 0.3), 0.05
+LAMP, BALL, RADIUS = (0.55, 0.15, 0.28), (0.68, -0.14, 0.3), 0.05
 LINKS = ("forearm_distal", "wrist", "flange")
 arm = lw.load("arm7")
-scene = lw.Scene().with_sphere("lamp", RADIUS, LAMP).with_sphere("other", RADIUS, OTHER)
-pairs = [(link, obstacle) for link in LINKS for obstacle in ("lamp", "other")]
+scene = lw.Scene().with_sphere("lamp", RADIUS, LAMP).with_sphere("ball", RADIUS, BALL)
+pairs = [(link, obstacle) for link in LINKS for obstacle in ("lamp", "ball")]
 begin = arm.pose(START, "hand")[:3, 3]
 
 
 def target(t):
-    """Where the hand is to be at times (...): on an arc, with a wave."""
+    """Target of the hand at times (...): an arc, with a wave."""
     turn = -0.5 * (1.0 - np.cos(1.6 * t))
     x, y, z = begin
     return np.stack(
@@ -27,7 +27,7 @@ def target(t):
     )
 
 
-def made():
+def new_controller():
     """The controller of an arm whose joints have neither damping nor friction, as that of `followed`."""
     problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=HORIZON)
     problem = problem.add(lw.ik.PositionTask("hand"), "least_squares", scale=30.0, name="target")
@@ -37,19 +37,19 @@ def made():
 
 
 def followed(duration):
-    """Times, configurations, targets, and what the controller said."""
-    controller, q, v, found = made(), START, np.zeros(7), []
+    """Times, configurations, targets, and commands of the controller."""
+    controller, q, v, records = new_controller(), START, np.zeros(7), []
     for t in np.arange(0.0, duration, PERIOD):
         command = controller.step((q, v), {"target": target(t + 0.1)})
-        found.append((t, q, target(t), command))
+        records.append((t, q, target(t), command))
         v = v + PERIOD * arm.forward_dynamics(q, v, command.torque)
         q = arm.integrate(q, PERIOD * v)
-    times, path, targets, commands = zip(*found, strict=True)
+    times, path, targets, commands = zip(*records, strict=True)
     return np.array(times), np.array(path), np.array(targets), commands
 
 
 def distances(path, targets):
-    """Of the hand to its target, of the arm to obstacles, and of the target to the lamp [m]."""
+    """Distances of the hand to its target, of the arm to obstacles, and of the target to the lamp [m]."""
     hand = arm.pose(path, "hand")[:, :3, 3]
     clear = arm.distances(path, scene, pairs=pairs).distance.min(axis=-1)
     return np.linalg.norm(hand - targets, axis=-1), clear, np.linalg.norm(targets - LAMP, axis=-1) - RADIUS

@@ -15,36 +15,36 @@ arm = lw.Robot.from_dh("planar", rows, convention="standard", tool=(0, 0, 0)).wi
 bent = np.array([0.4, 0.9, -0.7])
 
 # x and y of the tool come first, and a posture in what they leave
-place = lw.ik.PositionTask("tool", axes="reference", tolerance=(1e-6, 1e-6, np.inf))
+position_task = lw.ik.PositionTask("tool", axes="reference", tolerance=(1e-6, 1e-6, np.inf))
 posture = lw.ik.PostureTask(level=1, target=bent)
 law = lw.control.OperationalSpace(
-    arm, [place, posture], stiffness={"tool": 100.0, "posture": 20.0}, effort_limits=200.0
+    arm, [position_task, posture], stiffness={"tool": 100.0, "posture": 20.0}, effort_limits=200.0
 )
 
 if __name__ == "__main__":
     step, steps = 2e-3, 1500
     first = arm.pose(bent, "tool")[:3, 3]
     out = np.sin(np.pi * np.arange(steps) / steps)[:, None] ** 2
-    way = first * (1.0 + (1.5 / np.linalg.norm(first) - 1.0) * out)  # 1.5 m at most, of 1.2 that the arm has
+    path = first * (1.0 + (1.5 / np.linalg.norm(first) - 1.0) * out)  # 1.5 m at most, of 1.2 that the arm has
     start = bent + 0.1 * np.random.default_rng(0).normal(size=(8, 3))
-    found = arm.simulate(
+    runs = arm.simulate(
         start,
         controller=law,
         duration=step * steps,
         dt=step,
-        time_inputs={"tool": way},
+        time_inputs={"tool": path},
         record_every=10,
         record=["tau"],
     )
-    assert np.all(found.success)  # none stopped
+    assert np.all(runs.success)  # no run stopped early
 
-    J = arm.jacobian(found.q, "tool")[..., 3:5, :]
+    J = arm.jacobian(runs.q, "tool")[..., 3:5, :]
     stretched = np.linalg.svd(J, compute_uv=False)[..., -1].min(axis=1)
-    forces = np.abs(found.records["tau"]).max(axis=(1, 2))
-    assert (stretched < 0.1).all() and (forces < 200.0).all() and np.abs(found.v).max() < 20.0
-    assert np.abs(arm.pose(found.q[:, -1], "tool")[:, :2, 3] - way[-1, :2]).max() < 0.05  # and back
+    forces = np.abs(runs.records["tau"]).max(axis=(1, 2))
+    assert (stretched < 0.1).all() and (forces < 200.0).all() and np.abs(runs.v).max() < 20.0
+    assert np.abs(arm.pose(runs.q[:, -1], "tool")[:, :2, 3] - path[-1, :2]).max() < 0.05  # and back
     alone = arm.simulate(
-        start[3], controller=law, duration=step * steps, dt=step, time_inputs={"tool": way}, record_every=10
+        start[3], controller=law, duration=step * steps, dt=step, time_inputs={"tool": path}, record_every=10
     )
-    assert np.array_equal(alone.q, found.q[3])
+    assert np.array_equal(alone.q, runs.q[3])
     print(f"singular value {stretched.max():.3f} at most where stretched; {forces.max():.0f} N·m at most")

@@ -10,8 +10,8 @@ import linkwork as lw
 
 STEPS, DURATION = 40, 8.0
 BASE, RADIUS = 2.6, 1.0  # [m] between axles, and of the discs
-OWN = {"tail": -0.3, "middle": 1.3, "nose": 2.9}  # the car's discs, ahead of its rear axle
-OTHERS = np.array([[-4.5, 0.0], [-2.9, 0.0], [5.4, 0.0], [7.0, 0.0]])  # those of parked cars
+DISCS = {"tail": -0.3, "middle": 1.3, "nose": 2.9}  # the car's discs, ahead of its rear axle
+PARKED = np.array([[-4.5, 0.0], [-2.9, 0.0], [5.4, 0.0], [7.0, 0.0]])  # discs of parked cars
 START, END = np.array([5.5, 2.4, 0.0, 0.0]), np.zeros(4)
 
 car = lw.Robot.build(
@@ -29,14 +29,14 @@ car = lw.Robot.build(
         upper=0.65,
     ),
 ).with_constraints(lw.constraints.KnifeEdge("chassis"), lw.constraints.KnifeEdge("wheel"))
-for disc, ahead in OWN.items():
+for disc, ahead in DISCS.items():
     car = car.with_point(disc, "chassis", (ahead, 0.0, 0.0))
 
 
 def bumps(w):
-    """How far discs are into each other, by squares [m²]."""
-    ways = [w.point(disc)[:2] - other for disc in OWN for other in OTHERS]
-    return np.array([4.0 * RADIUS**2 - way @ way for way in ways])
+    """Overlaps of the car's discs with those of parked cars, by squared distances [m²]."""
+    offsets = [w.point(disc)[:2] - center for disc in DISCS for center in PARKED]
+    return np.array([4.0 * RADIUS**2 - offset @ offset for offset in offsets])
 
 
 def parked():
@@ -44,20 +44,20 @@ def parked():
     problem = lw.TrajectoryProblem(car, num_steps=STEPS, duration=DURATION)
     problem = problem.add("acceleration", "least_squares", scale=0.1).add("velocity", "least_squares", scale=0.1)
     problem = problem.add(bumps, "inequality", name="bumps")
-    problem = problem.add(lambda w: np.array([-0.2 - w.point(disc)[1] for disc in OWN]), "inequality", name="kerb")
+    problem = problem.add(lambda w: np.array([-0.2 - w.point(disc)[1] for disc in DISCS]), "inequality", name="kerb")
     problem = problem.add("configuration", "equality", steps=-1, target=END, name="parked").add_limits()
     problem = problem.add("velocity", "equality", steps=-1, name="at rest")
     return problem.solve(START, initial_guess=np.linspace(START, END, STEPS + 1)[1:], max_iterations=600)
 
 
 if __name__ == "__main__":
-    found = parked()
-    assert found.status == "solved", found
-    path = np.vstack([START, found.q])
+    result = parked()
+    assert result.status == "solved", result
+    path = np.vstack([START, result.q])
     discs = np.stack(
-        [path[:, :2] + x * np.stack([np.cos(path[:, 2]), np.sin(path[:, 2])], axis=1) for x in OWN.values()]
+        [path[:, :2] + x * np.stack([np.cos(path[:, 2]), np.sin(path[:, 2])], axis=1) for x in DISCS.values()]
     )
-    apart = np.linalg.norm(discs[:, :, None] - OTHERS, axis=-1)
+    apart = np.linalg.norm(discs[:, :, None] - PARKED, axis=-1)
     assert apart.min() > 2.0 * RADIUS - 1e-5 and np.abs(path[:, 3]).max() < 0.65 + 1e-5
     middle, step = 0.5 * (path[1:, 2] + path[:-1, 2]), np.diff(path[:, :2], axis=0)
     assert np.abs(-np.sin(middle) * step[:, 0] + np.cos(middle) * step[:, 1]).max() < 1e-3  # the rear axle rolls

@@ -15,7 +15,7 @@ END = np.array([0.8, -0.2, 0.3, -1.1, 0.0, 1.2, 0.5])
 
 
 def lift(duration, limited=True):
-    """From rest to rest."""
+    """Return the smoothest motion from rest to rest with the payload."""
     problem = lw.TrajectoryProblem(arm, num_steps=STEPS, duration=duration)
     problem = problem.add("acceleration", "least_squares")
     problem = problem.add("configuration", "equality", steps=-1, target=END, name="lifted")
@@ -33,18 +33,20 @@ def moved(result, duration):
 
 
 def torques(result, duration):
-    """What the motors do at each step."""
+    """Torques of the motors at each step [N·m]."""
     return arm.inverse_dynamics(*moved(result, duration), passive=True)
 
 
 if __name__ == "__main__":
     limits = arm.effort_limits
-    free, held = lift(0.9, limited=False), lift(0.9)
-    used = [np.abs(torques(result, 0.9) / limits).max(axis=0) for result in (free, held)]
-    assert free.status == held.status == "solved"
-    assert used[0].max() > 1.2  # without limits the motors would be asked for more than they have
+    free, bounded = lift(0.9, limited=False), lift(0.9)
+    used = [np.abs(torques(result, 0.9) / limits).max(axis=0) for result in (free, bounded)]
+    assert free.status == bounded.status == "solved"
+    assert used[0].max() > 1.2  # without limits the motors would need more torque than they have
     assert used[1].max() < 1.0 + 1e-6 and used[1].max() > 1.0 - 1e-3  # with them some give all they have
-    assert held.cost > free.cost  # and the motion is less smooth for it
+    assert bounded.cost > free.cost  # and the motion is less smooth for it
     hurried = lift(0.2)
     assert hurried.status != "solved" and "torque" in str(hurried)  # too fast for these motors, and it says so
-    print(f"of their torque the motors use {used[1].round(2).tolist()}, at a cost of {held.cost / free.cost:.2f} times")
+    print(
+        f"of their torque the motors use {used[1].round(2).tolist()}, at a cost of {bounded.cost / free.cost:.2f} times"
+    )

@@ -39,7 +39,7 @@ def roll_out(q, v, u):
 
 @lw.compile(q=(2,), v=(2,), u=(T, 2))
 def cost(q, v, u):
-    """How far the pendulum is from standing still upright at the end, and what the controls take."""
+    """Squared distance of the last state from rest upright, plus the cost of the controls."""
     q, v, _ = roll_out(q, v, u)
     end = q - np.array([np.pi, 0.0])
     return end @ end + v @ v + h * (u * u).sum()
@@ -69,11 +69,11 @@ if __name__ == "__main__":
         state, _ = step(state, u[0, k])
     assert np.allclose(roll_out(q, v, u)[0][0], state[0], rtol=0.0, atol=1e-9)
 
-    found = gradient(q, v, u)
+    slope = gradient(q, v, u)
     for _ in range(3):  # along random directions, against differences
         direction = rng.normal(size=u.shape)
         ahead, behind = (cost(q, v, u + s * direction) for s in (1e-5, -1e-5))
-        assert np.allclose((found * direction).sum(axis=(1, 2)), (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-5)
-    better = cost(q, v, u - 1e-3 * found / np.linalg.norm(found, axis=(1, 2), keepdims=True))
+        assert np.allclose((slope * direction).sum(axis=(1, 2)), (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-5)
+    better = cost(q, v, u - 1e-3 * slope / np.linalg.norm(slope, axis=(1, 2), keepdims=True))
     assert np.all(better < cost(q, v, u))
     print(f"derivatives of {T} steps by {u[0].size} controls, {len(q)} roll-outs at once")

@@ -41,8 +41,8 @@ def gradient(weights, q, v):
     q, v = step(weights, q, v)
     energy = 0.5 * (v @ robot.mass_matrix(q) @ v)
     parts = [weights.hidden, weights.hidden_bias, weights.out, weights.out_bias]
-    found = iter(adjoint([energy], [x for part in parts for x in part.ravel()], [1.0]))
-    return Weights(*(np.array([next(found) for _ in range(part.size)]).reshape(part.shape) for part in parts))
+    derivatives = iter(adjoint([energy], [x for part in parts for x in part.ravel()], [1.0]))
+    return Weights(*(np.array([next(derivatives) for _ in range(part.size)]).reshape(part.shape) for part in parts))
 
 
 if __name__ == "__main__":
@@ -62,11 +62,11 @@ if __name__ == "__main__":
         q_next, v_next = step(weights, q[0], v[0])
         return 0.5 * v_next @ robot.mass_matrix(q_next) @ v_next
 
-    found = gradient(weights, q[0], v[0])
+    derivatives = gradient(weights, q[0], v[0])
     for name in vars(weights):
         direction = rng.normal(size=getattr(weights, name).shape)
         ahead, behind = (
             energy(Weights(**{**vars(weights), name: getattr(weights, name) + s * direction})) for s in (1e-4, -1e-4)
         )
-        assert np.isclose((getattr(found, name) * direction).sum(), (ahead - behind) / 2e-4, rtol=1e-6, atol=1e-9)
+        assert np.isclose((getattr(derivatives, name) * direction).sum(), (ahead - behind) / 2e-4, rtol=1e-6, atol=1e-9)
     print("network and dynamics agree with each alone")

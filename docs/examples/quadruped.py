@@ -34,16 +34,16 @@ def step(state, u):
     return (q, v1 + h / 6 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)), None
 
 
-@lw.compile(q=(robot.nq,), v=(robot.nv,), u=(T, 12), wanted=(4, 4))
-def flight(q, v, u, wanted):
-    """The last state; how far the trunk is from where it is wanted, and the derivatives of that by all controls.
+@lw.compile(q=(robot.nq,), v=(robot.nv,), u=(T, 12), target=(4, 4))
+def flight(q, v, u, target):
+    """Return the last state, the squared error of the trunk's pose, and its derivatives by all controls.
 
     In reverse, a scan needs the states of all steps: here T numbers for each of the 37 of a state, 300 kB a sample.
-    With 32 segments those at their beginnings are kept, and those of one segment at a time: 64 states, 19 kB, and each
-    step is computed once more.
+    With 32 segments, states at their beginnings are stored, and those of one segment at a time: 64 states, 19 kB, and
+    each step is computed once more.
     """
     (q, v), _ = scan(step, (q, v), u, segments=32)
-    error = lw.pose_difference(robot.pose(q, "trunk"), wanted)
+    error = lw.pose_difference(robot.pose(q, "trunk"), target)
     cost = error @ error
     return {"q": q, "v": v, "cost": cost, "gradient": np.array(adjoint([cost], list(u.ravel()), [1.0])).reshape(T, 12)}
 
@@ -60,17 +60,17 @@ if __name__ == "__main__":
     rng = np.random.default_rng(0)
     q, v = robot.neutral(), 0.3 * rng.normal(size=robot.nv)
     u = 0.3 * rng.normal(size=12) * np.sin(2.0 * np.pi * h * np.arange(T))[:, None]  # to and fro, in a second
-    wanted = robot.pose(robot.integrate(q, np.r_[0.5, 0.2, 0.1, np.zeros(15)]), "trunk")
-    found = flight(q, v, u, wanted)
-    assert np.allclose(momentum(found.q, found.v), momentum(q, v), rtol=0.0, atol=1e-8)  # whatever the legs do
-    assert np.abs(found.q - q)[7:].max() > 0.1  # and they do something
+    target = robot.pose(robot.integrate(q, np.r_[0.5, 0.2, 0.1, np.zeros(15)]), "trunk")
+    result = flight(q, v, u, target)
+    assert np.allclose(momentum(result.q, result.v), momentum(q, v), rtol=0.0, atol=1e-8)  # whatever the legs do
+    assert np.abs(result.q - q)[7:].max() > 0.1  # and they do something
 
     for _ in range(3):  # the derivatives along random directions, against differences
         direction = rng.normal(size=u.shape)
-        ahead, behind = (flight(q, v, u + s * direction, wanted).cost for s in (1e-5, -1e-5))
-        assert np.isclose((found.gradient * direction).sum(), (ahead - behind) / 2e-5, rtol=1e-5)
+        ahead, behind = (flight(q, v, u + s * direction, target).cost for s in (1e-5, -1e-5))
+        assert np.isclose((result.gradient * direction).sum(), (ahead - behind) / 2e-5, rtol=1e-5)
     for _ in range(5):  # downhill
-        u = u - 0.2 * found.cost / (found.gradient**2).sum() * found.gradient
-        found, before = flight(q, v, u, wanted), found
-        assert found.cost < before.cost
+        u = u - 0.2 * result.cost / (result.gradient**2).sum() * result.gradient
+        result, before = flight(q, v, u, target), result
+        assert result.cost < before.cost
     print(f"derivatives of {T} steps by {u.size} controls")

@@ -13,7 +13,7 @@ SOLE, FRICTION = (0.24, 0.088), 0.6
 FEET = ("left_foot", "right_foot")
 
 human = lw.load("humanoid", floating_base=True)
-wrists = [f"{side}_wrist_{way}" for side in ("left", "right") for way in ("yaw", "roll", "pitch")]
+wrists = [f"{side}_wrist_{axis}" for side in ("left", "right") for axis in ("yaw", "roll", "pitch")]
 human = human.with_locked_joints(["neck_yaw", "neck_pitch", *wrists])
 WEIGHT = 9.81 * human.mass
 OPTIONS = {"step_tolerance": 1e-3}  # [rad, m], and of forces what they are
@@ -45,22 +45,22 @@ def squat():
 
 
 if __name__ == "__main__":
-    found = squat()
-    assert found.status == "solved", found
-    com = human.center_of_mass(np.vstack([START, START, found.q]))
+    result = squat()
+    assert result.status == "solved", result
+    com = human.center_of_mass(np.vstack([START, START, result.q]))
     momentum = human.mass * np.diff(com, 2, axis=0) / (DURATION / STEPS) ** 2 + [0.0, 0.0, WEIGHT]
     pushes, under = [], []
     for foot in FEET:
-        moment, force = np.split(found.variables[foot], 2, axis=1)  # in the sole's axes, of the ground on it
-        pushes.append((human.pose(found.q, foot)[:, :3, :3] @ force[..., None])[..., 0])
+        moment, force = np.split(result.variables[foot], 2, axis=1)  # in the sole's axes, of the ground on it
+        pushes.append((human.pose(result.q, foot)[:, :3, :3] @ force[..., None])[..., 0])
         under.append(np.stack([-moment[:, 1], moment[:, 0]], axis=-1) / force[:, 2:])  # where it pushes
         assert force[:, 2].min() > 0.0 and (np.abs(force[:, :2]) <= FRICTION * force[:, 2:] + 1e-3).all()
         assert (np.abs(under[-1]) <= 0.5 * np.array(SOLE) + 1e-5).all()
-        assert np.abs(human.pose(found.q, foot) - human.pose(START, foot)).max() < 1e-5  # no sole moves
+        assert np.abs(human.pose(result.q, foot) - human.pose(START, foot)).max() < 1e-5  # no sole moves
     assert np.abs(momentum - sum(pushes)).max() < 0.02 * WEIGHT  # Newton's law
-    low = human.pose(found.q, "pelvis")[:, 2, 3] - START[6]
+    low = human.pose(result.q, "pelvis")[:, 2, 3] - START[6]
     assert np.isclose(low.min(), -DEPTH, atol=0.02)
     print("time [s]  pelvis [m]  push / weight  ahead [m]")
     for t in range(STEPS):
         push = sum(x[t, 2] for x in pushes) / WEIGHT
-        print(f"{found.times[t]:8.2f}{low[t]:12.3f}{push:15.2f}{under[0][t, 0]:11.3f}")
+        print(f"{result.times[t]:8.2f}{low[t]:12.3f}{push:15.2f}{under[0][t, 0]:11.3f}")

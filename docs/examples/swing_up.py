@@ -37,20 +37,20 @@ def moved(result, step):
     return q[1:-1], v[:-1], np.diff(v, axis=0) / step
 
 
-def found():
-    """Both, by name: robot, motor, its greatest force, result and time from step to step."""
-    made = {}
+def solutions():
+    """Return both by name: robot, motor, its largest force, result and time step."""
+    results = {}
     for name, robot, motor, effort, end, steps, duration, slowly in (
         ("cart-pole", cart_pole(), "rail", 20.0, [0.0, np.pi], 60, 2.0, 0.0),
         ("acrobot", lw.load("double_pendulum"), "elbow", 15.0, [np.pi, 0.0], 80, 3.2, 0.1),
     ):
         result = swing_up(robot, motor, effort, np.array(end), steps, duration, slowly)
-        made[name] = robot, robot.v_names.index(motor), effort, result, duration / steps
-    return made
+        results[name] = robot, robot.v_names.index(motor), effort, result, duration / steps
+    return results
 
 
 if __name__ == "__main__":
-    said, runs = [], found()
+    said, runs = [], solutions()
     assert all(result.status == "solved" for _, _, _, result, _ in runs.values()), runs
     for name, (robot, motor, effort, result, step) in runs.items():
         q, v, a = moved(result, step)

@@ -51,22 +51,22 @@ def trot():
 
 
 if __name__ == "__main__":
-    found = trot()
-    assert found.status == "solved", found
+    result = trot()
+    assert result.status == "solved", result
     tau = DURATION / STEPS
-    com = robot.center_of_mass(np.vstack([START, START, found.q]))
-    pushes = sum(found.variables[foot] for foot in SWINGS)
+    com = robot.center_of_mass(np.vstack([START, START, result.q]))
+    pushes = sum(result.variables[foot] for foot in SWINGS)
     momentum = robot.mass * np.diff(com, 2, axis=0) / tau**2 + [0.0, 0.0, WEIGHT]
     assert np.abs(momentum - pushes).max() < 0.02 * WEIGHT  # Newton's law
     print("push / weight   " + "".join(f"{foot.removesuffix('_foot'):>13}" for foot in SWINGS))
     for phase, (begin, end) in PHASES.items():
-        shares = [abs(found.variables[foot][begin:end, 2].mean()) / WEIGHT for foot in SWINGS]
+        shares = [abs(result.variables[foot][begin:end, 2].mean()) / WEIGHT for foot in SWINGS]
         print(f"{phase:16}" + "".join(f"{x:13.2f}" for x in shares))
     for foot, phase in SWINGS.items():
         begin, end = PHASES[phase]
-        force, way = found.variables[foot], robot.pose(np.vstack([START, found.q]), foot)[:, :3, 3]
+        force, path = result.variables[foot], robot.pose(np.vstack([START, result.q]), foot)[:, :3, 3]
         assert np.abs(force[begin:end]).max() < 1e-5  # nothing pushes a foot in the air
         assert (np.hypot(*force[:, :2].T) <= FRICTION * force[:, 2] + 2e-3).all()  # [N]
         down = np.array([t for t in range(STEPS) if not begin <= t < end])
-        assert np.abs(way[down + 1] - way[down]).max() < 1e-5  # nothing moves one on the ground
-        assert np.isclose(way[:, 2].max(), LIFT, atol=0.02) and way[:, 2].min() > -1e-5
+        assert np.abs(path[down + 1] - path[down]).max() < 1e-5  # nothing moves one on the ground
+        assert np.isclose(path[:, 2].max(), LIFT, atol=0.02) and path[:, 2].min() > -1e-5

@@ -41,10 +41,10 @@ if __name__ == "__main__":
         "record_every": 50,
         "contacts": ground,
     }
-    found = robot.simulate(q, controller=law, constants={"trunk": aim, "posture_q": q}, **how)
-    end = found.q[-1]
-    assert found.success and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3
-    feet = found.records["contact_forces"][-1]
+    run = robot.simulate(q, controller=law, constants={"trunk": aim, "posture_q": q}, **how)
+    end = run.q[-1]
+    assert run.success and np.abs(robot.pose(end, "trunk") - aim).max() < 5e-3
+    feet = run.records["contact_forces"][-1]
     assert abs(feet[:, 2].sum() - 9.81 * robot.mass) < 0.1
 
     # With one foot off, the other three do what they can to get the trunk over them

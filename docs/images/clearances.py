@@ -22,7 +22,7 @@ CHOSEN = ((0.3, -1.6), (0.9, -0.9))
 
 
 def _outline(shape: lw.shapes.Shape, X: np.ndarray) -> np.ndarray:
-    """What a shape at a pose covers, seen along y: its farthest points in directions of the plane y = 0."""
+    """Outline of a shape at a pose, seen along y: its farthest points in directions of the plane y = 0."""
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
     directions = np.stack([np.cos(angle), np.zeros_like(angle), np.sin(angle)], axis=-1)
     points = shape.support(directions @ X[:3, :3]) @ X[:3, :3].T + X[:3, 3]
@@ -31,9 +31,9 @@ def _outline(shape: lw.shapes.Shape, X: np.ndarray) -> np.ndarray:
 
 def _drawn(axis: Any, robot: lw.Robot, q: np.ndarray) -> None:
     for name in SCENE:
-        one = SCENE[name]
-        X = np.reshape(one.pose.elements(), (4, 4)).astype(float)
-        axis.fill(*_outline(one.shape, X).T, color=LIGHT, edgecolor=GREY, linewidth=0.8)
+        obstacle = SCENE[name]
+        X = np.reshape(obstacle.pose.elements(), (4, 4)).astype(float)
+        axis.fill(*_outline(obstacle.shape, X).T, color=LIGHT, edgecolor=GREY, linewidth=0.8)
     for frame in robot.tree.frames:
         for geometry in frame.collisions:
             X = robot.pose(q, frame.name) @ np.reshape(geometry.origin.elements(), (4, 4)).astype(float)
@@ -47,12 +47,12 @@ def shapes() -> Any:
     for axis, angles in zip(axes, CHOSEN, strict=True):
         q = _at(robot, *angles)
         _drawn(axis, robot, q)
-        found = robot.distances(q, SCENE)
-        for link in {a for a, b in found.pairs if b in SCENE}:
-            of = [k for k, (a, b) in enumerate(found.pairs) if a == link and b in SCENE]
-            k = of[int(np.argmin(found.distance[of]))]
-            ends = np.array([found.point_a[k], found.point_b[k]])
-            color = RED if found.distance[k] <= 0.0 else GREY
+        nearest = robot.distances(q, SCENE)
+        for link in {a for a, b in nearest.pairs if b in SCENE}:
+            of = [k for k, (a, b) in enumerate(nearest.pairs) if a == link and b in SCENE]
+            k = of[int(np.argmin(nearest.distance[of]))]
+            ends = np.array([nearest.point_a[k], nearest.point_b[k]])
+            color = RED if nearest.distance[k] <= 0.0 else GREY
             axis.plot(ends[:, 0], ends[:, 2], "-o", color=color, linewidth=0.9, markersize=2.0)
         axis.set(
             aspect="equal",
@@ -77,18 +77,18 @@ def _at(robot: lw.Robot, first: Any, second: Any) -> np.ndarray:
 
 
 def slice() -> Any:
-    """How far the arm is from obstacles, over two of its joints; hatched where it touches itself."""
+    """Distance of the arm to obstacles, over two of its joints; hatched where it touches itself."""
     robot = lw.load("arm7")
     low, high = robot.lower[list(MOVING)], robot.upper[list(MOVING)]
     x, y = (np.linspace(a, b, COUNT) for a, b in zip(low, high, strict=True))
     q = _at(robot, *np.meshgrid(x, y))
-    d, own = robot.minimum_distance(q, SCENE, pairs=_around(robot)), robot.minimum_distance(q)
+    d, self_distance = robot.minimum_distance(q, SCENE, pairs=_around(robot)), robot.minimum_distance(q)
     figure, axis = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     most = float(np.abs(d).max())
     levels = np.linspace(-most, most, 19)
     drawn = axis.contourf(x, y, d, levels=levels, cmap="RdBu")
     axis.contour(x, y, d, levels=[0.0], colors=GREY, linewidths=1.2)
-    axis.contourf(x, y, own, levels=[-1.0, 0.0], colors="none", hatches=["////"])
+    axis.contourf(x, y, self_distance, levels=[-1.0, 0.0], colors="none", hatches=["////"])
     figure.colorbar(drawn, ax=axis, label="clearance [m]", format="%.2f")
     names = [robot.q_names[k] for k in MOVING]
     axis.set(xlabel=f"{names[0]} [rad]", ylabel=f"{names[1]} [rad]")

@@ -26,8 +26,8 @@ import workspaces
 import mechanisms
 import optimal
 
-HERE = Path(__file__).parent
-EXAMPLES = HERE.parent / "examples"
+FOLDER = Path(__file__).parent
+EXAMPLES = FOLDER.parent / "examples"
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "linkwork",
@@ -42,8 +42,8 @@ STYLE = {
 
 
 def saved(figure: Any, name: str) -> None:
-    """As a small file: coordinates to a hundredth of a point, lines that begin at their beginning."""
-    path = HERE / f"{name}.svg"
+    """Save a small file: coordinates to a hundredth of a point, and lines without indentation."""
+    path = FOLDER / f"{name}.svg"
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     plt.close(figure)
     drawn = re.sub(r"\d+\.\d{3,}", lambda x: f"{float(x[0]):.2f}", path.read_text(encoding="utf-8"))
@@ -71,13 +71,13 @@ def forces(arm: Any, data: Any, base: Any, fit: Any) -> None:
 def parameters(arm: Any, data: Any, base: Any, fit: Any) -> None:
     """Base parameters less the truth, in their standard deviations, and how wrong the file's robot is."""
     figure, axis = plt.subplots(figsize=(7.2, 2.8), layout="constrained")
-    places = np.arange(len(base.values))
+    indices = np.arange(len(base.values))
     truth, sigma = base.values_of(arm), base.standard_deviations
     axis.axhspan(-2.0, 2.0, color="#eeeeee")
     axis.axhline(0.0, color="#bbbbbb", linewidth=0.8)
-    axis.plot(places, (base.nominal - truth) / sigma, "x", color="#d1495b", markersize=4, label="the file's robot")
+    axis.plot(indices, (base.nominal - truth) / sigma, "x", color="#d1495b", markersize=4, label="the file's robot")
     estimate = (base.values - truth) / sigma
-    axis.errorbar(places, estimate, 1.0, fmt=".", color="#00798c", label="estimate ± σ", linewidth=1.0)
+    axis.errorbar(indices, estimate, 1.0, fmt=".", color="#00798c", label="estimate ± σ", linewidth=1.0)
     axis.set_yscale("symlog", linthresh=5.0)
     axis.set_yticks([-100, -10, -2, 0, 2, 10, 100], ["-100", "-10", "-2", "0", "2", "10", "100"])
     axis.set_xlabel("base parameter")
@@ -87,17 +87,17 @@ def parameters(arm: Any, data: Any, base: Any, fit: Any) -> None:
 
 
 def poses(arm: Any, zeros: Any, data: Any, fit: Any) -> None:
-    """How far the hand is from where it was measured, before and after; the last poses were held out."""
+    """Distances of the hand to its measured positions, before and after; the last poses were held out."""
     q, X = data
     nominal = runpy.run_path(str(EXAMPLES / "calibrate_arm.py"))["robot"]
     before = np.linalg.norm(nominal.pose(q, "hand")[:, :3, 3] - X[:, :3, 3], axis=1)
     after = np.linalg.norm(fit.robot.pose(fit.configuration(q), "hand")[:, :3, 3] - X[:, :3, 3], axis=1)
     figure, axis = plt.subplots(figsize=(7.2, 2.8), layout="constrained")
-    places = np.arange(len(q))
+    indices = np.arange(len(q))
     axis.axvspan(fit.samples - 0.5, len(q), color="#eeeeee")
     axis.text(fit.samples, 2e-2, " held out", color="#888888")
-    axis.plot(places, 1e3 * before, "x", color="#d1495b", markersize=3.5, label="as drawn")
-    axis.plot(places, 1e3 * after, ".", color="#00798c", markersize=4, label="calibrated")
+    axis.plot(indices, 1e3 * before, "x", color="#d1495b", markersize=3.5, label="as drawn")
+    axis.plot(indices, 1e3 * after, ".", color="#00798c", markersize=4, label="calibrated")
     axis.set_yscale("log")
     axis.set_xlabel("measured pose")
     axis.set_ylabel("hand's distance [mm]")
@@ -107,9 +107,9 @@ def poses(arm: Any, zeros: Any, data: Any, fit: Any) -> None:
 
 if __name__ == "__main__":
     with mpl.rc_context(STYLE):
-        found = runpy.run_path(str(EXAMPLES / "identify_arm.py"))["estimated"]()
-        forces(*found)
-        parameters(*found)
+        estimates = runpy.run_path(str(EXAMPLES / "identify_arm.py"))["estimated"]()
+        forces(*estimates)
+        parameters(*estimates)
         poses(*runpy.run_path(str(EXAMPLES / "calibrate_arm.py"))["calibrated"]())
         for drawn in mechanisms.ALL:
             saved(drawn(), f"mechanism_{drawn.__name__}")

@@ -24,7 +24,7 @@ from linkwork.viewer.html.page import write_page
 from linkwork.viewer.layout import document_bounds
 from linkwork.viewer.pictures import write_png
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 SIZE = (800, 400)
 COLORS = (256, 96, 64, 48, 32)  # of a file's palette: the first with which the file is small
 LARGEST = 60_000  # [bytes]
@@ -50,8 +50,8 @@ def shown(document: SceneDocument, *layers: str) -> SceneDocument:
 def clear(document: SceneDocument, first: int = 1) -> SceneDocument:
     """Return a document whose ghosts lack the bodies before the first, which the robot shows in the same place."""
     actors = [
-        one if one.opacity == 1.0 else replace(one, parts=tuple(p for p in one.parts if p.body >= first))
-        for one in document.actors
+        actor if actor.opacity == 1.0 else replace(actor, parts=tuple(p for p in actor.parts if p.body >= first))
+        for actor in document.actors
     ]
     return replace(document, actors=tuple(actors))
 
@@ -87,9 +87,9 @@ def robots() -> Drawn:
 def planning() -> Drawn:
     """Return an arm on its planned way around a wall."""
     arm = lw.load("arm7")
-    way = arm.plan(START, GOAL, ROOM).trajectory(smooth=True)
-    t = np.linspace(0.0, way.duration, 61)
-    q = way(t).q
+    motion = arm.plan(START, GOAL, ROOM).trajectory(smooth=True)
+    t = np.linspace(0.0, motion.duration, 61)
+    q = motion(t).q
     document = scene_document(arm, q=q, times=t, scene=ROOM, frames="hand", ghosts=q[[20, 40, 60]])
     return clear(replace(document, plots=())), eye((1.75, -1.0, 1.05), (0.35, 0.02, 0.22))
 
@@ -100,12 +100,12 @@ def solutions() -> Drawn:
     X = arm.pose(BENT, "hand")
     rng = np.random.default_rng(2)
     guesses = arm.random_configuration(rng, size=60)
-    found = arm.inverse_kinematics(X, "hand", q_init=guesses)
-    q = found.q[found.success]
+    answer = arm.inverse_kinematics(X, "hand", q_init=guesses)
+    q = answer.q[answer.success]
     chosen = [q[0]]
-    for one in q:
-        if len(chosen) < 4 and min(np.abs(one - other).max() for other in chosen) > 1.2:
-            chosen.append(one)
+    for candidate in q:
+        if len(chosen) < 4 and min(np.abs(candidate - x).max() for x in chosen) > 1.2:
+            chosen.append(candidate)
     document = scene_document(arm, q=chosen[0], ghosts=np.array(chosen[1:]), frames="hand")
     return clear(document), eye((1.0, -1.0, 0.8), (0.2, 0.0, 0.38))
 
@@ -156,8 +156,8 @@ def joints() -> Drawn:
     """Return an arm with a gripper and the axes of its joints."""
     robot = lw.load("arm7_gripper")
     document = shown(scene_document(robot, q=BENT, ghosts=[_configuration(robot, BENT)]), "joint axes")
-    own, ghost = document.actors
-    axes = replace(own, parts=tuple(part for part in own.parts if part.layer == "joint axes"))
+    solid, ghost = document.actors
+    axes = replace(solid, parts=tuple(part for part in solid.parts if part.layer == "joint axes"))
     return replace(document, actors=(axes, ghost)), eye((0.95, -1.0, 0.75), (0.2, 0.0, 0.38))
 
 
@@ -196,9 +196,9 @@ def tracking() -> Drawn:
     center = X[:3, 3] + (0.0, 0.0, 0.16)
     path = lw.motion.arc(X, center=center, axis=(1, 0, 0), angle=2.0 * np.pi)
     followed = arm.track_cartesian_path(path, "hand", q_init=_configuration(arm, BENT), orientation="free")
-    way = followed.trajectory()
-    t = np.linspace(0.0, way.duration, 81)
-    q = way(t).q
+    motion = followed.trajectory()
+    t = np.linspace(0.0, motion.duration, 81)
+    q = motion(t).q
     document = scene_document(arm, q=q, times=t, frames="hand", ghosts=q[[20, 40, 60]])
     return clear(replace(document, plots=())), eye((1.6, -1.0, 0.9), (0.25, 0.0, 0.45))
 
@@ -298,7 +298,7 @@ def saved(name: str) -> None:
 
 def compress(picture: Path, name: str, method: Image.Quantize = Image.Quantize.MEDIANCUT) -> None:
     """Write a picture with so few colours that the file is small."""
-    path = HERE / f"guide_{name}.png"
+    path = FOLDER / f"guide_{name}.png"
     for count in COLORS:
         few = Image.open(picture).convert("RGB").quantize(count, method, dither=Image.Dither.NONE)
         few.save(path, optimize=True)
@@ -309,15 +309,15 @@ def compress(picture: Path, name: str, method: Image.Quantize = Image.Quantize.M
 def page(name: str) -> None:
     """Write a picture of the page of a planned motion, with its controls."""
     arm = lw.load("arm7")
-    way = arm.plan(START, GOAL, ROOM).trajectory(smooth=True)
-    document = scene_document(way, scene=ROOM, frames="hand")
+    motion = arm.plan(START, GOAL, ROOM).trajectory(smooth=True)
+    document = scene_document(motion, scene=ROOM, frames="hand")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         path = write_page(document, Path(folder, "page.html"))
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         tab = browser.new_page(viewport={"width": 1000, "height": 520})
         tab.goto(path.as_uri())
         tab.evaluate("window.linkwork.ready")
-        tab.evaluate("(t) => { linkwork.seek(t); linkwork.draw(); }", 0.4 * way.duration)
+        tab.evaluate("(t) => { linkwork.seek(t); linkwork.draw(); }", 0.4 * motion.duration)
         tab.screenshot(path=Path(folder, "picture.png"))
         browser.close()
         compress(Path(folder, "picture.png"), name, Image.Quantize.MAXCOVERAGE)  # keeps the colours of thin lines

@@ -17,11 +17,11 @@ def fourbar() -> Any:
     robot = lw.load("fourbar").with_frame("middle", "coupler", (0.2, 0, 0.25))
     crank = np.linspace(0.0, 2 * np.pi, 145)
     q = robot.drive_mechanism({"crank_hinge": crank}).q
-    places = [robot.pose(q, name)[:, :3, 3] for name in ("crank", "coupler", "coupler_tip", "rocker")]
+    points = [robot.pose(q, name)[:, :3, 3] for name in ("crank", "coupler", "coupler_tip", "rocker")]
     path = robot.pose(q, "middle")[:, :3, 3]
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 2.9), layout="constrained", width_ratios=(1.1, 1))
     for i in range(0, 144, 12):
-        bars = np.array([x[i] for x in places])
+        bars = np.array([x[i] for x in points])
         left.plot(bars[:, 0], bars[:, 2], "-", color=LIGHT if i else GREY, zorder=3 if i == 0 else 1, linewidth=1.4)
     left.plot(path[:, 0], path[:, 2], color=RED)
     left.plot([0, 0.4], [0, 0], "o", color=GREY, markersize=4)
@@ -31,16 +31,16 @@ def fourbar() -> Any:
     return figure
 
 
-def seen(x: np.ndarray, turn: float = -0.6, tilt: float = 0.3) -> np.ndarray:
-    """Where points (..., 3) are on a picture: seen from the side and a little from above."""
+def projected(x: np.ndarray, turn: float = -0.6, tilt: float = 0.3) -> np.ndarray:
+    """Coordinates of points (..., 3) on a picture, seen from the side and a little from above."""
     c, s = np.cos(turn), np.sin(turn)
     right, away = c * x[..., 0] + s * x[..., 1], -s * x[..., 0] + c * x[..., 1]
     return np.stack([right, np.cos(tilt) * x[..., 2] + np.sin(tilt) * away], axis=-1)
 
 
-def line(axis: Any, *places: np.ndarray, **style: Any) -> None:
-    """A line through places in space."""
-    axis.plot(*seen(np.array(places)).T, **style)
+def line(axis: Any, *points: np.ndarray, **style: Any) -> None:
+    """Draw a line through points in space."""
+    axis.plot(*projected(np.array(points)).T, **style)
 
 
 def origins(robot: Any, q: np.ndarray, *names: str) -> list[np.ndarray]:
@@ -69,7 +69,7 @@ def delta() -> Any:
                 sockets.append(socket)
             line(left, *ends, **style)
         line(left, *sockets, sockets[0], **style, linewidth=1.6)
-    left.plot(*seen(robot.pose(q, "platform")[:, :3, 3]).T, color=RED)
+    left.plot(*projected(robot.pose(q, "platform")[:, :3, 3]).T, color=RED)
     left.set_aspect("equal")
     left.axis("off")
     for arm, color in zip("123", (GREY, RED, BLUE), strict=True):
@@ -109,8 +109,8 @@ def leg() -> Any:
     robot = lw.load("leg")
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained", width_ratios=(1, 1.2))
     knee = np.linspace(-0.7, 0.7, 45)
-    held = ("hip_roll", "hip_yaw", "shin_spring", "heel", "foot_motor")
-    q = robot.drive_mechanism({**dict.fromkeys(held, 0.0 * knee), "knee": knee, "hip_pitch": -0.5 * knee}).q
+    locked = ("hip_roll", "hip_yaw", "shin_spring", "heel", "foot_motor")
+    q = robot.drive_mechanism({**dict.fromkeys(locked, 0.0 * knee), "knee": knee, "hip_pitch": -0.5 * knee}).q
     for i in (0, 22, 44):
         strong = i == 22
         bones = origins(robot, q[i], "thigh", "shin_root", "shin", "tarsus", "foot", "sole")
@@ -159,8 +159,8 @@ def differential_drive() -> Any:
     for i in (0, 110, 180, 250, 340, 420):
         X = robot.pose(q[i], "chassis")
         for name, half in (("left_wheel", 0.1), ("right_wheel", 0.1)):
-            place = robot.pose(q[i], name)[:3, 3]
-            ends = place + np.outer([-half, half], X[:3, 0])
+            center = robot.pose(q[i], name)[:3, 3]
+            ends = center + np.outer([-half, half], X[:3, 0])
             axis.plot(ends[:, 0], ends[:, 1], color=GREY, linewidth=2.4)
         body = np.array([[-0.33, -0.15], [0.17, -0.15], [0.17, 0.15], [-0.33, 0.15], [-0.33, -0.15]])
         corners = body @ X[:2, :2].T + X[:2, 3]
@@ -177,11 +177,11 @@ def bicycle() -> Any:
     speeds = ["drifting.wx", "steer", "rear_axle"]
     minimal = robot.minimal_coordinates(q=robot.neutral(), speeds=speeds)
     y = minimal.coordinates_of(robot.neutral())
-    forwards, found = np.linspace(0.0, 10.0, 201), []
+    forwards, roots = np.linspace(0.0, 10.0, 201), []
     for speed in forwards:
         A, _ = minimal.linearize(y, [0.0, 0.0, speed / 0.3], near=robot.neutral())
-        found.append([x for x in np.linalg.eigvals(A) if abs(x) > 1e-6])
-    for speed, values in zip(forwards, found, strict=True):
+        roots.append([x for x in np.linalg.eigvals(A) if abs(x) > 1e-6])
+    for speed, values in zip(forwards, roots, strict=True):
         real = np.array([x.real for x in values])
         colors = [RED if abs(x.imag) > 1e-6 else BLUE for x in values]
         left.scatter(np.full(len(real), speed), real, s=1.5, c=colors, linewidths=0)

@@ -28,10 +28,10 @@ def _followed() -> tuple[lw.motion.TrackedPath, lw.motion.TimedPath]:
     """A hand on rounded corners, and the same in the least time."""
     robot = lw.load("arm7")
     X = robot.pose(START, "hand")
-    places = ((0.0, -0.25, 0.1), (-0.05, -0.3, 0.3), (-0.1, 0.0, 0.35))
-    path = lw.motion.polyline([X, *(lw.pose(p) @ X for p in places)], blend=0.08)
-    found = robot.track_cartesian_path(path, "hand", q_init=START)
-    return found, found.timed(speed=0.6, **LIMITS)
+    offsets = ((0.0, -0.25, 0.1), (-0.05, -0.3, 0.3), (-0.1, 0.0, 0.35))
+    path = lw.motion.polyline([X, *(lw.pose(p) @ X for p in offsets)], blend=0.08)
+    tracked = robot.track_cartesian_path(path, "hand", q_init=START)
+    return tracked, tracked.timed(speed=0.6, **LIMITS)
 
 
 def path() -> Any:

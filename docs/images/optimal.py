@@ -25,18 +25,18 @@ def swing_up() -> Any:
     """Cart-pole and acrobot in space, and what their motors do."""
     example = _example("swing_up")
     figure, axes = plt.subplots(2, 2, figsize=(7.2, 4.8), layout="constrained", width_ratios=(1.2, 1))
-    for (left, right), (name, found) in zip(axes, example["found"]().items(), strict=True):
-        robot, motor, effort, result, step = found
+    for (left, right), (name, case) in zip(axes, example["solutions"]().items(), strict=True):
+        robot, motor, effort, result, step = case
         q, v, a = example["moved"](result, step)
         for k in range(0, len(q), 3):
             if name == "cart-pole":
                 x, angle = q[k]
-                places = np.array([[x, 0.0], [x - np.sin(angle), -np.cos(angle)]])
+                points = np.array([[x, 0.0], [x - np.sin(angle), -np.cos(angle)]])
             else:
                 names = ("upper_rod", "lower_rod", "tip")
-                places = np.array([robot.pose(q[k], frame)[[0, 2], 3] for frame in names])
+                points = np.array([robot.pose(q[k], frame)[[0, 2], 3] for frame in names])
             share = k / len(q)
-            left.plot(*places.T, "-", color=plt.cm.viridis(1.0 - share), linewidth=1.2)
+            left.plot(*points.T, "-", color=plt.cm.viridis(1.0 - share), linewidth=1.2)
         left.set(aspect="equal", xlabel="x [m]", ylabel="z [m]", title=name)
         t = step * np.arange(len(q))
         right.axhspan(-effort, effort, color="#eeeeee")
@@ -46,7 +46,7 @@ def swing_up() -> Any:
 
 
 def payload() -> Any:
-    """How much of their torque motors use, with and without limits."""
+    """Shares of their torque that motors use, with and without limits."""
     example = _example("payload")
     duration, limits = 0.9, example["arm"].effort_limits
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 2.8), sharey=True, layout="constrained")
@@ -67,14 +67,14 @@ def parking() -> Any:
     result = example["parked"]()
     figure, axis = plt.subplots(figsize=(7.2, 3.0), layout="constrained")
     base, radius = example["BASE"], example["RADIUS"]
-    for place in example["OTHERS"]:
-        axis.add_patch(plt.Circle(place, radius, color=LIGHT))
+    for center in example["PARKED"]:
+        axis.add_patch(plt.Circle(center, radius, color=LIGHT))
     path = np.vstack([example["START"], result.q])
     for k in (*range(0, len(path), 5), len(path) - 1):
         x, y, angle, _ = path[k]
         ahead = np.array([np.cos(angle), np.sin(angle)])
         shade = plt.cm.viridis(1.0 - k / len(path))
-        for disc in example["OWN"].values():
+        for disc in example["DISCS"].values():
             axis.add_patch(plt.Circle(np.array([x, y]) + disc * ahead, radius, fill=False, color=shade, linewidth=0.5))
         axis.plot(*np.array([[x, y], [x, y] + base * ahead]).T, color=shade, linewidth=1.6)
     axis.plot(path[:, 0], path[:, 1], color=RED)
@@ -92,8 +92,8 @@ def linkage() -> Any:
     for k in range(0, len(line), 6):
         q = result.q[k]
         crank, (pin, _) = example["ray"](q[0], lengths[1]), example["pin"](q, lengths)
-        places = np.array([[0.0, 0.0], crank, pin, [lengths[0], 0.0]])
-        axis.plot(*places.T, color=GREY if k == 0 else LIGHT, linewidth=1.4, zorder=3 if k == 0 else 1)
+        points = np.array([[0.0, 0.0], crank, pin, [lengths[0], 0.0]])
+        axis.plot(*points.T, color=GREY if k == 0 else LIGHT, linewidth=1.4, zorder=3 if k == 0 else 1)
         axis.plot(*np.array([crank, line[k], pin]).T, color=BLUE if k == 0 else LIGHT, zorder=2 if k == 0 else 1)
     axis.plot(*line.T, color=RED, linewidth=1.6, zorder=4)
     axis.plot([0.0, lengths[0]], [0.0, 0.0], "o", color=GREY, markersize=4)
@@ -102,7 +102,7 @@ def linkage() -> Any:
 
 
 def trot() -> Any:
-    """What each foot of the quadruped pushes with, and how high it is."""
+    """Forces of the quadruped's feet on the ground, and heights of the feet."""
     example = _example("trot")
     result, tau = example["trot"](), example["DURATION"] / example["STEPS"]
     t = tau * np.arange(example["STEPS"] + 1)

@@ -17,14 +17,14 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "moving_target.py"
 
 
 def moving_target() -> Any:
-    """From above, and distances by time."""
+    """View from above, and distances over time."""
     example = runpy.run_path(str(EXAMPLE))
     times, path, targets, _ = example["followed"](2.0)
     behind, clear, through = example["distances"](path, targets)
     hand = example["arm"].pose(path, "hand")[:, :3, 3]
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.0), layout="constrained", width_ratios=(1, 1.3))
-    for place in (example["LAMP"], example["OTHER"]):
-        left.add_patch(plt.Circle(place[:2], example["RADIUS"], color="#dddddd"))
+    for center in (example["LAMP"], example["BALL"]):
+        left.add_patch(plt.Circle(center[:2], example["RADIUS"], color="#dddddd"))
     left.plot(*targets[:, :2].T, "--", color="#d1495b", label="target")
     left.plot(*hand[:, :2].T, color="#00798c", label="hand")
     left.set(aspect="equal", xlabel="x [m]", ylabel="y [m]")
