@@ -1,4 +1,4 @@
-"""The language of the project: `helpers/language.py` lists nothing in the source, tests, benchmarks, tools and pages."""
+"""The language of the project: `helpers/language.py` lists nothing in source, tests, benchmarks, tools and pages."""
 
 from __future__ import annotations
 
