@@ -23,7 +23,7 @@ from linkwork.constraints.arguments import (
 from linkwork.constraints.constraint import Kinematics, Rates
 from linkwork.constraints.curve_couplings import CouplingOfJoints, TwoJoints
 from linkwork.constraints.jacobian_rows import chained
-from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
+from linkwork.constraints.user_functions import OfUserFunctions, over_any_scalar
 from linkwork.expr.scalar.symbol import Symbol
 
 __all__ = ["Belt", "Coupling", "Gear", "Rack", "Screw"]
@@ -177,7 +177,7 @@ class Belt(_Pair):
 
 @public_constructor
 @dataclass(frozen=True)
-class Coupling(CouplingOfJoints):
+class Coupling(OfUserFunctions, CouplingOfJoints):
     """Coupling of several joints with one coordinate each: Σ w_i q_i = offset, or f(q_1, q_2, ...) = offset.
 
     ``joints`` is a dict of weights, or a tuple of the names of the arguments of ``function``.
@@ -268,13 +268,6 @@ class Coupling(CouplingOfJoints):
             if joint in self.names[:i]:
                 yield f"joint {joint!r} cannot be coupled with itself"
             yield from check_coordinate_joint(robot, joint, "Coupling")
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self)
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
 
     def _of(self, q: list[Any]) -> list[Any]:
         if self.function is not None:

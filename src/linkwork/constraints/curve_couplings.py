@@ -12,7 +12,7 @@ from linkwork.constraints.arguments import check_coordinate_joint, check_joint_u
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
 from linkwork.constraints.curve import Curve
 from linkwork.constraints.jacobian_rows import timed
-from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
+from linkwork.constraints.user_functions import OfUserFunctions, over_any_scalar
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
 __all__ = ["CouplingOfJoints", "CurveCoupling", "PolynomialCoupling", "TwoJoints"]
@@ -154,7 +154,7 @@ class PolynomialCoupling(_OfOneJoint):
 
 @public_constructor
 @dataclass(frozen=True)
-class CurveCoupling(_OfOneJoint):
+class CurveCoupling(OfUserFunctions, _OfOneJoint):
     """Coupling of two joints by a curve: q_a = f(q_b), for cams, Geneva wheels and gears of varying ratio.
 
     ``curve`` is f, as a `Curve` or a function of one scalar, by NumPy's functions and those of `linkwork.expr`.  Both
@@ -191,13 +191,6 @@ class CurveCoupling(_OfOneJoint):
             raise ValueError(
                 f"constraint {self.name!r}: its curve returns the same value for all positions of {self.b!r}"
             )
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self)
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Any) -> Self:
         return self
 
     def _derivatives(self, q_b: Any) -> tuple[Any, Any, Any]:

@@ -12,7 +12,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork._util.user_frames import source_of
 from linkwork._util.validation import names as names_of
 from linkwork.constraints.constraint import NO_NAMES, Constraint, Kinematics, References, with_names
-from linkwork.constraints.user_functions import evaluate_on, outputs_of, refuse_pickling
+from linkwork.constraints.user_functions import OfUserFunctions, evaluate_on, outputs_of
 from linkwork.expr.arrays.symbol_array import object_array
 from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import is_zero
@@ -177,7 +177,7 @@ _OF_JOINTS = {"q": "joints", "v": "joints"}  # queries of joints
 
 
 @dataclass(frozen=True)
-class OfFunction(Constraint):
+class OfFunction(OfUserFunctions, Constraint):
     """Base of `Holonomic` and `Pfaffian`, constraints by a user function of a `StateQuery`."""
 
     name: str
@@ -264,13 +264,6 @@ class OfFunction(Constraint):
             joint_names=_translated(self.joint_names, joints),
             queries=tuple(queries),
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self)
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
 
     def row_sizes(self, state: Kinematics) -> list[list[Any]] | None:
         query = self._query(state)

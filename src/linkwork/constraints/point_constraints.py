@@ -14,7 +14,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import check_relative_motion, name_or, read_length, read_number, read_position
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References, RelativeMotion
 from linkwork.constraints.jacobian_rows import AXES, RelativePoint, VelocityLine, across, along, chained, relative_point
-from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
+from linkwork.constraints.user_functions import OfUserFunctions, over_any_scalar
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3
 
@@ -116,7 +116,7 @@ class PointOnLine(Constraint):
 
 @public_constructor
 @dataclass(frozen=True)
-class PointOnSurface(Constraint):
+class PointOnSurface(OfUserFunctions, Constraint):
     """Constraint of a point to an implicit surface f(r) = 0, with a user function f of its position r in a frame.
 
     f takes an array (3,) [m] and returns a number, preferably in metres, by NumPy's functions and those of
@@ -171,13 +171,6 @@ class PointOnSurface(Constraint):
 
     def checked(self, robot: Any) -> Iterable[str]:
         return check_relative_motion(robot, ("point", self.point), ("frame", self.frame))
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self)
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
 
     def _relative_point(self, state: Kinematics) -> RelativePoint:
         return relative_point(state, self.point, self.frame)

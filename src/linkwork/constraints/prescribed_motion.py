@@ -10,7 +10,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.arguments import check_coordinate_joint, check_relative_motion, name_or
 from linkwork.constraints.constraint import Constraint, Kinematics, Rates, References
 from linkwork.constraints.jacobian_rows import AXES, RelativePoint, relative_point, timed
-from linkwork.constraints.user_functions import over_any_scalar, refuse_pickling
+from linkwork.constraints.user_functions import OfUserFunctions, over_any_scalar
 from linkwork.expr.scalar.symbol import Graph
 
 __all__ = ["Prescribed"]
@@ -18,7 +18,7 @@ __all__ = ["Prescribed"]
 
 @public_constructor
 @dataclass(frozen=True)
-class Prescribed(Constraint):
+class Prescribed(OfUserFunctions, Constraint):
     """Prescribed motion of a joint, or of a point in a frame: q − f(t) = 0, or r − f(t) = 0.
 
         lw.constraints.Prescribed("crank", lambda t: 2.0 * t)
@@ -105,13 +105,6 @@ class Prescribed(Constraint):
             yield from check_coordinate_joint(robot, self.joint, "Prescribed", single=False)
         elif self.point is not None:
             yield from check_relative_motion(robot, ("point", self.point), ("frame", self.relative_to))
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self)
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
 
     @property
     def _axes(self) -> list[Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from linkwork.expr.scalar.interpreter import CONSTANT
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.spatial import Vec3
 
-__all__ = ["evaluate_on", "outputs_of", "over_any_scalar", "refuse_pickling"]
+__all__ = ["OfUserFunctions", "evaluate_on", "outputs_of", "over_any_scalar"]
 
 
 def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, count: int | None = None) -> list[Any]:
@@ -48,18 +48,28 @@ def over_any_scalar(name: str, function: Callable[..., Any], *arguments: Any, co
     return evaluate_on(name, outputs, symbols, values)
 
 
-def refuse_pickling(constraint: Any, kind: str = "constraint") -> None:
-    """Raise PicklingError if an object has a user function that another process cannot import.
+class OfUserFunctions:
+    """Base class of objects with user functions: pickles name the functions, and a copy is the object itself.
 
-    Tools that pickle functions by value (cloudpickle, dill) are accepted.
+    Raises PicklingError for a function that another process cannot import.  Tools that pickle functions by value
+    (cloudpickle, dill) are accepted.
     """
-    for function in constraint.functions:
-        if _is_importable(function) or _by_value():
-            continue
-        raise pickle.PicklingError(
-            f"{kind} {constraint.name!r}: its function ({source_of(function)}) cannot be pickled, since another "
-            f"process cannot import it: define it by def at the top level of a module"
-        )
+
+    _kind: ClassVar[str] = "constraint"  # for messages
+    name: str
+    functions: Any  # tuple of functions
+
+    def __getstate__(self) -> dict[str, Any]:
+        for function in self.functions:
+            if not (_is_importable(function) or _by_value()):
+                raise pickle.PicklingError(
+                    f"{self._kind} {self.name!r}: its function ({source_of(function)}) cannot be pickled, since "
+                    f"another process cannot import it: define it by def at the top level of a module"
+                )
+        return self.__dict__
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
 
 def _is_importable(function: Any) -> bool:

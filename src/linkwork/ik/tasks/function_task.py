@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from linkwork._util.user_frames import source_of
 from linkwork._util.validation import integer, names
 from linkwork.constraints.constraint import References
 from linkwork.constraints.function_constraints import StateQuery
-from linkwork.constraints.user_functions import refuse_pickling
+from linkwork.constraints.user_functions import OfUserFunctions
 from linkwork.expr.scalar.symbol import Symbol
 from linkwork.ik.algorithms.defaults import TOLERANCE
 from linkwork.ik.tasks.task import Scalars, Task, TaskKinematics, TaskTarget
@@ -21,7 +21,7 @@ from linkwork.ik.tasks.task import Scalars, Task, TaskKinematics, TaskTarget
 __all__ = ["ConfigurationQuery", "FunctionRows", "FunctionTask", "read_shape"]
 
 
-class FunctionRows:
+class FunctionRows(OfUserFunctions):
     """Target, component names and units shared by user-defined tasks and features."""
 
     _kind: ClassVar[str]  # "task" or "feature"
@@ -50,13 +50,6 @@ class FunctionRows:
     def row_units(self) -> tuple[str, ...]:
         """Unit of each component."""
         return (self.units,) * self.count if isinstance(self.units, str) else self.units
-
-    def __getstate__(self) -> dict[str, Any]:
-        refuse_pickling(self, self._kind)
-        return self.__dict__
-
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
-        return self
 
 
 def read_shape(caller: str, shape: Any) -> tuple[int, ...] | None:
