@@ -205,7 +205,7 @@ def test_motions_for_robots_without_their_joints_are_refused():
             path.for_robot(CELL, prefix=prefix)
     with pytest.raises(UnknownNameError, match=r"for_robot: robot: no joint .*; did you mean"):
         path.for_robot(lw.load("arm7"))
-    with pytest.raises(TypeError, match=r"for_robot: others: expected the configuration .* got a Trajectory; .*spline"):
+    with pytest.raises(ValueError, match=r"for_robot: others: expected a trajectory of robot 'cell', got .*prefix="):
         path.for_robot(CELL, prefix="b_", others=path)
     with pytest.raises(ValueError, match=r"for_robot: joint 'c_shoulder_lift': expected a joint of the same type"):
         path.for_robot(

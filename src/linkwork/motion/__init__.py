@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from linkwork.motion.timing.limits import MotionLimit as MotionLimit
     from linkwork.motion.timing.time_optimal import time_optimal as time_optimal
     from linkwork.motion.timing.timed_path import TimedPath as TimedPath
+    from linkwork.motion.trajectory.motion_clearance import MotionClearance as MotionClearance
     from linkwork.motion.trajectory.motion_sequence import MotionSequence as MotionSequence
     from linkwork.motion.trajectory.motion_sequence import sequence as sequence
     from linkwork.motion.trajectory.trajectory import Trajectory as Trajectory
@@ -43,6 +44,7 @@ if not TYPE_CHECKING:
             "linkwork.motion.timing.limits": "MotionLimit",
             "linkwork.motion.timing.time_optimal": "time_optimal",
             "linkwork.motion.timing.timed_path": "TimedPath",
+            "linkwork.motion.trajectory.motion_clearance": "MotionClearance",
             "linkwork.motion.trajectory.motion_sequence": "MotionSequence sequence",
             "linkwork.motion.trajectory.trajectory": "Trajectory TrajectoryState",
             "linkwork.motion.trajectory.trajectory_extremes": "Extremes",

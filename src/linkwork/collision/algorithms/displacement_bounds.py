@@ -36,17 +36,11 @@ contains its values for all arguments within theirs.  Only sums, products, sines
 operations raise TypeError.
 
 Source: van der Hoeven, Ball arithmetic, 2010.
-
-Reach of the points that a joint carries (`joint_reaches`): a point at r in the joint's moving frame moves at the rate ω
-× r + v by the twist (ω; v), so by at most |ω| |r| + |v| per unit of the joint's coordinate while the twist is
-constant.  On a straight segment, Σ_k (|ω_k| r_k + |v_k|) |Δq_k| bounds the displacement.  r is bounded by the lengths
-from frame to frame and by the strokes of prismatic joints within their limits.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,11 +52,10 @@ from linkwork.expr.scalar.operations import Operation
 from linkwork.joints import JointType
 from linkwork.joints.straight_motion import StraightJoint
 from linkwork.model.body import WORLD, Body
-from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree
 from linkwork.spatial import Motion, Vec3
 
-__all__ = ["Enclosure", "MotionBound", "check_bounded", "constant_twist", "joint_reaches", "largest", "motion_bounds"]
+__all__ = ["Enclosure", "MotionBound", "check_bounded", "constant_twist", "largest", "motion_bounds"]
 
 
 Scalars = Sequence[Any]
@@ -248,45 +241,3 @@ def largest(x: Any) -> Any:
 
 def _split(x: Any) -> tuple[Any, Any]:
     return (x.center, x.radius) if isinstance(x, Enclosure) else (x, 0.0)
-
-
-def joint_reaches(tree: Tree, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return bounds on the displacement of collision shapes' points per unit of each coordinate (nv,) [m/rad, m/m].
-
-    ``lower`` and ``upper`` (nq,) are the joint limits.
-
-    Raises TypeError for a joint whose twist is not constant or whose configuration is not a vector space, ValueError
-    for an unbounded shape or an unbounded prismatic joint.
-    """
-    far = np.full(len(tree.bodies), -math.inf)  # maximum distance from the body's origin of carried points; −∞ if none
-    for x in link_shapes(tree):
-        if x.body != WORLD:
-            reach = math.inf if x.shape.origin_radius is None else x.shape.origin_radius
-            far[x.body] = max(far[x.body], _size(x.placement.translation) + reach)
-    result = np.zeros(tree.nv)
-    for i in reversed(range(len(tree.bodies))):  # children come after their parents
-        body = tree.bodies[i]
-        joint = body.joint
-        if joint.nq != joint.nv or not (joint.has_fixed_subspaces or (joint.nv == 1 and constant_twist(joint))):
-            raise TypeError(
-                f"joint {body.joint_name!r} ({joint.type_name()}): no bound is known for its points' displacement"
-            )
-        arm = far[i] + _size(body.rotor.translation)  # from the moving frame's origin
-        slide = _size(joint.X(joint.zero()).translation)
-        ratio, offset = (1.0, 0.0) if body.coupling is None else (body.coupling.ratio, body.coupling.offset)
-        low, high = lower[tree.q_slices[i]], upper[tree.q_slices[i]]
-        for k, column in enumerate(joint.S(joint.zero()).columns):
-            turning, sliding = _size(column.angular), _size(column.linear)
-            if arm > -math.inf:
-                result[tree.v_slices[i].start + k] += abs(ratio) * (sliding + (turning * arm if turning > 0.0 else 0.0))
-            if sliding > 0.0:
-                slide += sliding * (abs(ratio) * max(abs(low[k]), abs(high[k])) + abs(offset))
-        if body.parent != WORLD:
-            far[body.parent] = max(far[body.parent], arm + slide + _size(body.placement.translation))
-    if not np.isfinite(result).all():
-        raise ValueError("a shape or a prismatic joint is unbounded, so the displacement of points is unbounded")
-    return result
-
-
-def _size(v: Iterable[Any]) -> float:
-    return math.hypot(*(float(x) for x in v))

@@ -304,17 +304,10 @@ def through_points(space: CurveSpace, t: np.ndarray, q: Rows, degree: int, calle
             result.append(space.integrate(result[-1], [*step]))
         return array(result) if traced else np.array(result, dtype=float)
 
-    def configuration_at(base: Any, steps: Any, shares: Any) -> list[Any]:
-        """Return the configuration of the curve at a point's time: the base plus shares of successive steps."""
-        result = [*base]
-        for step, share in zip(steps, shares, strict=True):
-            result = space.integrate(result, [share * x for x in step])
-        return result
-
     def correction(x: Rows) -> Rows:
         """Return the correction of x, the first control point and the steps, that moves the curve to the points."""
         c = controls(x)
-        reached = each(configuration_at, c[first], x[1:][on_each], weights)
+        reached = each(space.cumulative, c[first], x[1:][on_each], weights)
         left = each(lambda a, b: space.in_fixed_axes(a, space.difference(a, b)), reached, q)
         moves = each(space.from_fixed_axes, c, rows_of(solved_rows(first, values, left)))
         return np.concatenate([moves[:1], each(space.step_rates, c[:-1], x[1:], moves[:-1], moves[1:])])

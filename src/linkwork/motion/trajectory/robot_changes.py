@@ -1,22 +1,26 @@
-"""Trajectories of a robot that picks up objects, and conversion of a robot's trajectory to a larger robot."""
+"""Trajectories of a robot that picks up objects, their distances, and conversion to a larger robot."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.validation import positive
 from linkwork.errors import UnknownNameError
+from linkwork.geometry.scene import Scene
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.body import Frame
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace, TimeScaling
 from linkwork.motion.algorithms.curves.curve_kinds import FAR
 from linkwork.motion.arguments import times_within
+from linkwork.motion.trajectory.motion_clearance import MotionClearance, clearance_of
+from linkwork.motion.trajectory.simultaneous_motions import at_the_same_time
 from linkwork.motion.trajectory.trajectory_segment import Section
 
 __all__ = ["RobotChanges", "by_robot", "have_same_joints", "refuse_changes", "refuse_displaced_objects", "with_robot"]
@@ -26,7 +30,7 @@ _SAME_POSE = 1e-3  # [m, rad] an object is picked up where it lies, up to this e
 
 @public
 class RobotChanges:
-    """Methods of `Trajectory` for robots that pick up objects, and for larger robots."""
+    """Methods of `Trajectory` for robots that pick up objects, for larger robots, and for distances of shapes."""
 
     __slots__ = ()
 
@@ -38,11 +42,15 @@ class RobotChanges:
         section = path.sections[bisect_right(begins, time) - 1]
         return path.robot if section.robot is None else section.robot
 
-    def for_robot(self, robot: RobotBase, *, prefix: str = "", others: Array | None = None) -> Self:
+    def for_robot(self, robot: RobotBase, *, prefix: str = "", others: Array | Self | None = None) -> Self:
         """Return the motion as that of a ``robot`` with further joints, such as a cell of which an arm is a part.
 
         A joint of this trajectory's robot has the name ``prefix + name`` in the other robot, and moves as here.  The
         other joints rest at ``others``, (nq,) or a dict by joint, by default `Robot.neutral`.
+
+        ``others`` may be a trajectory of the ``robot``: then the other joints, and those that rest here all the time,
+        move as there, at the same time.  Before its start and after its end each of both motions rests; `shifted`
+        delays one of them.  The objects that both hold belong to the robot.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6")
@@ -51,11 +59,50 @@ class RobotChanges:
         >>> wave.for_robot(cell, prefix="right_")(1.0).q.tolist()
         [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
 
-        Raises UnknownNameError for a joint that the robot does not have, and ValueError for one of another type.
+        >>> both = wave.for_robot(cell, prefix="left_", others=wave.for_robot(cell, prefix="right_").shifted(0.5))
+        >>> both(1.0).q.round(3).tolist()
+        [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05]
+
+        Raises UnknownNameError for a joint that the robot does not have, ValueError for one of another type and for a
+        joint that moves in both motions, and TypeError for motions of floating and spherical joints along B-splines and
+        squads beside another motion.
         """
         path: Any = self
-        result: Self = type(path)(_embedded_sections(path, robot, prefix, others), robot, is_timed=path.is_timed)
+        if not isinstance(others, RobotChanges):
+            sections = _embedded_sections(path, robot, prefix, others)
+        else:
+            sections = _with_others(path, robot, prefix, others)
+        result: Self = type(path)(sections, robot, is_timed=path.is_timed)
         return result
+
+    @public(tolerance=positive)
+    def clearance(
+        self, scene: Scene | None = None, *, tolerance: float = 1e-3, pairs: Iterable[tuple[str, str]] | None = None
+    ) -> MotionClearance:
+        """Return the least distance of collision shapes over all times, with the pair, the time and a lower bound.
+
+        The shapes are the robot's, and the obstacles of a ``scene``; ``pairs`` selects pairs of names, as in
+        `Robot.distances`.  Objects that are held belong to the robot: see `robot_at`.  The lower bound is proved for
+        all times, also between the times that are checked.  It is at most ``tolerance`` [m] below the least distance,
+        unless 400 000 configurations do not suffice: a tenth of the tolerance needs up to ten times as many.
+
+        >>> import linkwork as lw
+        >>> arm = lw.load("arm6")
+        >>> post = lw.Scene().with_cylinder("post", 0.05, 2.0, (-0.5, 0.0, 0.0))
+        >>> swing = arm.spline([0.0, 2.0], [[-1.0, 0.8, 0.0, 0.0, 0.0, 0.0], [1.0, 0.8, 0.0, 0.0, 0.0, 0.0]])
+        >>> gap = swing.clearance(post, pairs=[("forearm", "post")])
+        >>> gap.pair, round(gap.time, 1), bool(gap.lower_bound <= gap.distance < 0.0)
+        (('forearm', 'post'), 1.0, True)
+
+        Raises ValueError for a trajectory of plain coordinates and an unbounded shape that moves, and TypeError for a
+        joint whose motion has no bound.
+        """
+        path: Any = self
+        if path.robot is None:
+            raise ValueError("Trajectory: expected a motion of a robot, got one of plain coordinates")
+        if any(section.is_symbolic for section in path.sections):
+            raise TypeError("Trajectory: expected numeric values, got symbols")
+        return clearance_of(path, scene, tolerance, pairs)
 
 
 def have_same_joints(first: Any, second: Any) -> bool:
@@ -142,17 +189,22 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
     """
     caller = "for_robot"
     refuse_changes(caller, trajectory)
-    if isinstance(others_at, RobotChanges):
-        raise TypeError(
-            f"{caller}: others: expected the configuration ({robot.nq},) at which the other joints rest, or a dict by "
-            f"joint, got a {type(others_at).__name__}; to move parts at the same time, evaluate both motions at common "
-            f"times and pass their joined configurations to Robot.spline"
-        )
     if trajectory.robot is None:
         raise ValueError(f"{caller}: expected a trajectory of a robot, got one of plain coordinates")
     if any(section.is_symbolic for section in trajectory.sections):
         raise TypeError(f"{caller}: the trajectory contains symbols; expected numeric values")
-    small, large = trajectory.robot.tree, robot.tree
+    of_q, of_v = _indices_in(trajectory.robot, robot, prefix)
+    large = robot.tree
+    q = robot.normalize(robot.neutral() if others_at is None else others_at)
+    if q.shape != (large.nq,):
+        raise ValueError(f"{caller}: others: expected {large.nq} numbers, got shape {q.shape}")
+    return [_embedded(section, large, of_q, of_v, q) for section in trajectory.sections]
+
+
+def _indices_in(part: Any, robot: Any, prefix: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the coordinates of q and v of a part in those of a robot with its joints."""
+    caller = "for_robot"
+    small, large = part.tree, robot.tree
     of_q, of_v = np.empty(small.nq, dtype=int), np.empty(small.nv, dtype=int)
     for i, body in small.stacked():
         name = prefix + body.joint_name
@@ -165,10 +217,25 @@ def _embedded_sections(trajectory: Any, robot: Any, prefix: str, others_at: Any)
             raise ValueError(f"{caller}: joint {name!r}: expected a joint of the same type in robot {robot.name!r}")
         of_q[small.q_slices[i]] = np.arange(large.nq)[large.q_slices[k]]
         of_v[small.v_slices[i]] = np.arange(large.nv)[large.v_slices[k]]
-    q = robot.normalize(robot.neutral() if others_at is None else others_at)
-    if q.shape != (large.nq,):
-        raise ValueError(f"{caller}: others: expected {large.nq} numbers, got shape {q.shape}")
-    return [_embedded(section, large, of_q, of_v, q) for section in trajectory.sections]
+    return of_q, of_v
+
+
+def _with_others(trajectory: Any, robot: Any, prefix: str, second: Any) -> list[Section]:
+    """Return the sections of a trajectory as a motion of a robot whose other joints move as in ``second``."""
+    if not have_same_joints(second.robot, robot):
+        raise ValueError(
+            f"for_robot: others: expected a trajectory of robot {robot.name!r}, got {second!r}; "
+            "pass others.for_robot(robot, prefix=...)"
+        )
+    whole = not prefix and trajectory.robot is not None and have_same_joints(trajectory.robot, robot)
+    of_first = None
+    if not whole:
+        resting = second(second.start_time).q
+        sections = _embedded_sections(trajectory, robot, prefix, resting)
+        of_first = np.zeros(robot.nv, dtype=bool)
+        of_first[_indices_in(trajectory.robot, robot, prefix)[1]] = True
+        trajectory = type(trajectory)(sections, robot, is_timed=trajectory.is_timed)
+    return at_the_same_time("for_robot", trajectory, second, robot, of_first)
 
 
 def _prefix_remedy(small: Tree, prefix: str, known: Collection[str]) -> str:

@@ -39,6 +39,7 @@ __all__ = [
     "decoupled_twist",
     "derivatives",
     "exponential_twist",
+    "in_rotating_axes",
     "interval_bounds",
     "product_twist",
 ]
@@ -118,13 +119,13 @@ class SquadNormBounds:
         along = [size.angular * x for x in u[1 : order + 2]]
         if self.apart:
             none = [0.0 * x for x in turns]
-            result = product_twist((along, none), exponential_twist(turns, none, order), none[0], order, apart=True)
+            result = product_twist((along, none), exponential_twist(turns, none, order), none[0], order)
             origin = interval_bounds([np.linalg.norm(x[:, 2:], axis=1) for x in values], half)
             result = result[0], in_rotating_axes(origin[1:], result[0], order)
         else:
             exponential = exponential_twist(turns, moves, order)
             before = along, [size.linear * x for x in u[1 : order + 2]]
-            result = product_twist(before, exponential, moves[0], order, apart=False)
+            result = product_twist(before, exponential, moves[0], order)
         angular, linear = ([np.where(known, x, np.inf) for x in part] for part in result)
         return angular, linear
 
@@ -318,8 +319,6 @@ def product_twist(
     factor: tuple[NormBounds, NormBounds],
     distance: np.ndarray,
     order: int,
-    *,
-    apart: bool,
 ) -> tuple[NormBounds, NormBounds]:
     """Return bounds of the twist of a product of poses X Y and of its derivatives, from bounds of X and Y.
 
@@ -329,11 +328,6 @@ def product_twist(
     if before is None:
         return list(w), list(u)
     angular, linear = before
-    if apart:
-        # velocities of the origin add up in fixed axes; rotating axes add the rotation of all later factors
-        along = in_rotating_axes(linear, w, order)
-        total = [x + y for x, y in zip(in_rotating_axes(angular, w, order), w, strict=True)]
-        return total, [x + y for x, y in zip(along, in_rotating_axes(u, w, order), strict=True)]
     origin = [distance, *in_rotating_axes(u, w, order)]  # the factor's origin in X's axes
     swept = [
         linear[k] + sum((comb(k, i) * angular[i] * origin[k - i] for i in range(k + 1)), np.zeros_like(w[0]))

@@ -34,6 +34,7 @@ from linkwork.motion.trajectory.squad_bounds import (
     decoupled_twist,
     derivatives,
     exponential_twist,
+    in_rotating_axes,
     interval_bounds,
     product_twist,
 )
@@ -361,10 +362,13 @@ class _TwistNormBounds:
             return decoupled_twist(turns, moves, order) if self.apart else exponential_twist(turns, moves, order)
         steps = self.steps[segment]
         result: tuple[NormBounds, NormBounds] | None = None
+        displacements = [np.zeros(len(half)) for _ in range(order + 1)]  # rates of the origin's position, if apart
         for j in range(steps.shape[1]):
             weights = interval_bounds([np.abs(x[:, j]) for x in values], half)
             turn, move = (np.linalg.norm(steps[:, j, chosen], axis=1) for chosen in (self.angular, ~self.angular))
+            displacements = [x + y * move for x, y in zip(displacements, weights[1 : order + 2], strict=True)]
+            move = 0.0 * move if self.apart else move
             angular, linear = ([x * size for x in weights[1 : order + 2]] for size in (turn, move))
-            result = product_twist(result, (angular, linear), weights[0] * move, order, apart=self.apart)
+            result = product_twist(result, (angular, linear), weights[0] * move, order)
         assert result is not None
-        return result
+        return (result[0], in_rotating_axes(displacements, result[0], order)) if self.apart else result

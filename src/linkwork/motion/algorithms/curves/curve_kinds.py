@@ -9,7 +9,8 @@ A kind states its arrays, and q at a parameter s, over any scalar.  u = s − s_
     squad:           a(u) = q_i ⊕ u φ_i,   b(u) = s_i ⊕ u ψ_i,   q(u) = a(u) ⊕ 2 u (1 − u) (b(u) ⊖ a(u)),   u in [0, 1]
 
 B-splines on a manifold are cumulative curves: φ_j leads from one control configuration to the next, and the weights are
-sums of basis functions.
+sums of basis functions.  In a space whose joints rotate and translate separately the displacements of origins add up in
+fixed axes (`CurveSpace.cumulative`).
 
 Configuration, velocity, acceleration and jerk at a time (`curve_motion`): the parameter of the curve, s(t), and the
 curve, q(s), are computed with nested dual numbers of time, one for each derivative; then v is that of q̇, and its
@@ -79,11 +80,8 @@ class CurveKind:
 
 def _cumulative(space: CurveSpace, arrays: Arrays, s: Any, segment: Any) -> list[Any]:
     index, start = segment
-    q = [*row(arrays["base"], index)]
-    for phi, weight in zip(row(arrays["steps"], index), row(arrays["weights"], index), strict=True):
-        part = polynomial(weight, s - start)
-        q = space.integrate(q, [part * x for x in phi])
-    return q
+    weights = [polynomial(weight, s - start) for weight in row(arrays["weights"], index)]
+    return space.cumulative(row(arrays["base"], index), row(arrays["steps"], index), weights)
 
 
 CUMULATIVE = CurveKind(

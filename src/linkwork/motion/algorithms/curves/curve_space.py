@@ -82,6 +82,18 @@ class JointSlice:
         result: list[Any] = call_joint(self.name, self.joint, "integrate", q, phi)
         return result
 
+    def carried(self, q: Scalars, phi: Scalars, other: Scalars) -> list[Any]:
+        """Return the tangent vector at ``other`` that moves the origin as φ does at q, for joints that go straight.
+
+        The rotation vector of a joint whose v is its twist remains that of φ.
+        """
+        if not self.has_twist:
+            straight = straight_motion_joint(self.joint)
+            rates = straight.velocity_from_rate(q, self.joint.q_dot(q, phi))
+            return self.joint.velocity_from_rate(other, straight.q_dot(other, rates))
+        shift = self.joint.X(q).rotation @ Vec3.of(phi[3:6])
+        return [*phi[:3], *self.joint.X(other).rotation.inv_act(shift)]
+
     def difference(self, q: Scalars, other: Scalars, apart: bool) -> list[Any]:
         """Return the joint's tangent vector from q to ``other``, the inverse of `integrate`."""
         if apart and self.goes_straight and not self.has_twist:
@@ -136,6 +148,24 @@ class CurveSpace:
         return self._each(
             lambda joint_slice: joint_slice.integrate(q[joint_slice.in_q], phi[joint_slice.in_v], self.apart)
         )
+
+    def cumulative(self, q: Scalars, steps: Sequence[Scalars], weights: Sequence[Any]) -> list[Any]:
+        """Return the configuration q ⊕ w_1 φ_1 ⊕ w_2 φ_2 ..., for ``weights`` w_j of ``steps`` φ_j (nv).
+
+        Each step leads from one control point to the next.  With ``apart`` the origin of a floating or planar joint is at the sum of its position at q and w_j times its
+        displacements between control points, whatever the rotation.
+        """
+        result = control = [*q]
+        for phi, weight in zip(steps, weights, strict=True):
+            moved = [*phi]
+            if control is not result:
+                for joint_slice in self.joints:
+                    if joint_slice.goes_straight:
+                        at = joint_slice.in_q
+                        moved[joint_slice.in_v] = joint_slice.carried(control[at], phi[joint_slice.in_v], result[at])
+            before, result = result, self.integrate(result, [weight * x for x in moved])
+            control = self.integrate(before if control is before else control, phi) if self.apart else result
+        return result
 
     def difference(self, q: Scalars, other: Scalars) -> list[Any]:
         """Return the tangent vector (nv) from q to ``other``, the inverse of `integrate`."""

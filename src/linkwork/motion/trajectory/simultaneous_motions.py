@@ -1,0 +1,197 @@
+"""Two motions of one robot at the same time, in which other joints move, as one motion.
+
+Both motions are polynomials of time between their knots.  Between the knots of both, the coordinates of each joint are
+those of the motion in which the joint moves.  Before its start and after its end a motion rests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkwork._util.messages import listed, untimed
+from linkwork.model.tree import Tree
+from linkwork.motion.algorithms.curves import KINDS, CurveSpace
+from linkwork.motion.algorithms.curves.curve_space import JointSlice
+from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
+from linkwork.motion.trajectory.piecewise_evaluation import shifted
+from linkwork.motion.trajectory.time_polynomials import polynomials_of
+from linkwork.motion.trajectory.trajectory_extremes import extremes_of
+from linkwork.motion.trajectory.trajectory_segment import Section
+
+__all__ = ["at_the_same_time"]
+
+_STATIONARY_SPEED = 1e-9  # [rad/s, m/s] slower joints rest
+_SAME_VALUE = 1e-9  # [rad, m] permitted difference of joints that rest in both motions
+_NEAR = 1e-12  # of the times: knots of both motions that are nearer to each other count as one
+
+
+class _Curve(NamedTuple):
+    """Polynomials c (m, nv, terms) on m segments; for joints without plain coordinates they begin at bases (m, nq)."""
+
+    base: np.ndarray
+    c: np.ndarray
+
+
+def at_the_same_time(caller: str, first: Any, second: Any, robot: Any, of_first: np.ndarray | None) -> list[Section]:
+    """Return the sections of the motion in which ``first`` and ``second``, motions of a ``robot``, run together.
+
+    A joint that rests in both stays where it is in ``first`` if the mask ``of_first`` (nv,) is True, else where it is
+    in ``second``; without a mask both must agree.  Raises ValueError for a joint that moves in both, and TypeError for
+    a joint whose curve is no polynomial.
+    """
+    if first.is_timed != second.is_timed:
+        raise ValueError(untimed(caller, first if not first.is_timed else second))
+    if any(section.is_symbolic for section in second.sections):
+        raise TypeError(f"{caller}: others: the trajectory contains symbols; expected numeric values")
+    joints = _joints(robot.tree)
+    taken = _joints_of_second(caller, first, second, joints, of_first)
+    apart = _translations_apart(caller, (first, second), joints, taken)
+    space = CurveSpace.of(robot.tree, apart)
+    ends = sorted({x for path in (first, second) for s in path.sections for x in (s.start, s.end)})
+    result = []
+    for start, end in pairwise(ends):
+        knots = _common_knots(start, end, (first, second))
+        curves = [_curve_between(caller, path, knots, joints, taken == k) for k, path in enumerate((first, second))]
+        terms = max(curve.c.shape[-1] for curve in curves)
+        base, c = np.zeros((len(knots) - 1, space.nq)), np.zeros((len(knots) - 1, space.nv, terms))
+        for joint, k in zip(joints, taken, strict=True):
+            base[:, joint.in_q] = curves[k].base[:, joint.in_q]
+            c[:, joint.in_v, : curves[k].c.shape[-1]] = curves[k].c[:, joint.in_v]
+        arrays = {"starts": knots[:-1], "coefficients": c} | ({} if space.is_plain else {"base": base})
+        kind = KINDS["polynomial" if space.is_plain else "retracted"]
+        middle = 0.5 * (start + end)
+        carrier = _carrier(caller, robot, first, second, middle)
+        result.append(Section(space, kind, arrays, start, end, None, None if carrier == robot else carrier))
+    return result
+
+
+def _joints(tree: Tree) -> list[JointSlice]:
+    """Return all joints with coordinates, in the order of q."""
+    return [
+        JointSlice(body.joint_name, body.joint, tree.q_slices[i].start, tree.v_slices[i].start)
+        for i, body in tree.stacked()
+    ]
+
+
+def _joints_of_second(
+    caller: str, first: Any, second: Any, joints: list[JointSlice], of_first: np.ndarray | None
+) -> np.ndarray:
+    """Return for each joint 0 if it is moved as in the ``first`` motion, 1 if as in the ``second``."""
+    moves = [np.abs(extremes_of(path, 1)).max(axis=0) > _STATIONARY_SPEED for path in (first, second)]
+    result, conflicts = [], []
+    for joint in joints:
+        moves_first, moves_second = (bool(x[joint.in_v].any()) for x in moves)
+        if moves_first and moves_second:
+            conflicts.append(joint.name)
+        if moves_first or moves_second:
+            result.append(int(moves_second))
+            continue
+        result.append(0 if of_first is None else int(not of_first[joint.in_v].all()))
+        a, b = (path(path.start_time).q[joint.in_q] for path in (first, second))
+        if of_first is None and np.abs(a - b).max(initial=0.0) > _SAME_VALUE:
+            raise ValueError(
+                f"{caller}: others: joint {joint.name!r} rests in both motions, at {a.tolist()} here and at "
+                f"{b.tolist()} there; make both with the same configuration of the joints at rest"
+            )
+    if conflicts:
+        raise ValueError(
+            f"{caller}: others: expected a motion of other joints, got one in which {listed(conflicts)} move as well"
+        )
+    return np.array(result, dtype=int)
+
+
+def _translations_apart(caller: str, paths: tuple[Any, Any], joints: list[JointSlice], taken: np.ndarray) -> bool:
+    """Return True if floating and planar joints rotate and translate separately along the curves."""
+    choices = {
+        section.space.apart
+        for k, path in enumerate(paths)
+        for section in path.sections
+        for joint, chosen in zip(joints, taken, strict=True)
+        if chosen == k and joint.goes_straight
+    }
+    if len(choices) > 1:
+        raise ValueError(
+            f"{caller}: others: floating and planar joints translate along lines in one motion and along screws in the "
+            "other; create both with the same option of Robot.spline"
+        )
+    return any(choices)
+
+
+def _common_knots(start: float, end: float, paths: tuple[Any, Any]) -> np.ndarray:
+    times = np.unique(np.concatenate([path.knots for path in paths]))
+    near = _NEAR * max(end - start, abs(start), abs(end))
+    times = times[(times > start + near) & (times < end - near)]
+    times = np.concatenate([[start], times])
+    return np.append(times[np.concatenate([[True], np.diff(times) > near])], end)
+
+
+def _curve_between(caller: str, path: Any, knots: np.ndarray, joints: list[JointSlice], used: np.ndarray) -> _Curve:
+    """Return the curve of a motion on segments between knots, within one of its sections or beside all of them.
+
+    Only the joints that are ``used`` need to have polynomials.
+    """
+    middle = 0.5 * (knots[0] + knots[-1])
+    if not path.start_time < middle < path.end_time:
+        q = path(path.start_time if middle < path.start_time else path.end_time).q
+        return _resting(q, len(knots) - 1, joints)
+    section = next(s for s in path.sections if s.start < middle < s.end)
+    times, c, _ = polynomials_of(section)
+    middles = 0.5 * (knots[1:] + knots[:-1])
+    index = segment_indices(times[:-1], middles)
+    c = shifted(c[index], (knots[:-1] - times[index])[:, None])
+    base = np.zeros((len(middles), section.space.nq))
+    if section.kind.name == "by_coordinate":
+        base[:] = section.arrays["base"]
+    elif section.kind.name == "retracted":
+        base[:] = section.arrays["base"][section.segments_at(middles)]
+    resting = _resting(section.at(np.array([middle]), 1)[0][0], len(middles), joints)
+    for joint, chosen in zip(joints, used, strict=True):
+        if joint.is_plain or not chosen:
+            base[:, joint.in_q] = 0.0
+        elif section.kind.name in ("cumulative", "squad"):
+            speed = section.at(middles, 1)[1][:, joint.in_v]
+            if np.abs(speed).max(initial=0.0) > _STATIONARY_SPEED:
+                raise TypeError(
+                    f"{caller}: others: joint {joint.name!r} ({joint.joint.type_name()}): expected polynomials, got a "
+                    f"curve of kind {section.kind.name!r}; pass its samples to Robot.spline with another method="
+                )
+            base[:, joint.in_q], c[:, joint.in_v] = resting.base[:, joint.in_q], 0.0
+    return _Curve(base, c)
+
+
+def _resting(q: np.ndarray, count: int, joints: list[JointSlice]) -> _Curve:
+    """Return the curve that rests at q (nq,) on a number of segments."""
+    base, c = np.zeros((count, len(q))), np.zeros((count, sum(joint.joint.nv for joint in joints), 1))
+    for joint in joints:
+        if joint.is_plain:
+            c[:, joint.in_v, 0] = q[joint.in_q]
+        else:
+            base[:, joint.in_q] = q[joint.in_q]
+    return _Curve(base, c)
+
+
+def _carrier(caller: str, robot: Any, first: Any, second: Any, t: float) -> Any:
+    """Return the robot at a time, with the objects that it holds in both motions."""
+    a, b = (path.robot_at(min(max(t, path.start_time), path.end_time)) for path in (first, second))
+    if b in (robot, a):
+        return a
+    if a == robot:
+        return b
+    base, of_a, of_b = robot.tree, a.tree, b.tree
+    if of_a.bodies != base.bodies or of_b.bodies != base.bodies:
+        raise ValueError(
+            f"{caller}: others: both motions carry loads at {t:.6g} s; attach one of them by with_payload to the robot "
+            "of both motions"
+        )
+    frames = {frame.name for frame in of_a.frames}
+    pairs = [pair for pair in of_b.disabled_collisions if pair not in of_a.disabled_collisions]
+    merged = replace(
+        of_a,
+        frames=(*of_a.frames, *(frame for frame in of_b.frames if frame.name not in frames)),
+        disabled_collisions=(*of_a.disabled_collisions, *pairs),
+    )
+    return type(robot)(merged)
