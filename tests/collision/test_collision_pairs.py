@@ -79,6 +79,57 @@ def chain(rng, shapes, limit):
     return robot
 
 
+def test_kind_of_a_pair_depends_on_the_signs_of_its_sampled_distances() -> None:
+    kinds = {
+        (1e-9, 1.0, 1e-9): "never",
+        (0.0, 1.0, 1e-9): "sometimes",
+        (1e-9, 1.0, 0.0): "default",
+        (-1.0, 0.0, 0.0): "always",
+        (-1.0, 1e-9, 0.0): "default",
+        (-1.0, 0.0, 1e-9): "sometimes",
+    }
+    for (least, most, neutral), kind in kinds.items():
+        samples = pair_classification._Samples(least, most, np.zeros(3), neutral)
+        assert pair_classification._kind(samples) == kind, (least, most, neutral)
+
+
+def test_depths_of_pairs_are_exact_where_all_their_shapes_have_closed_forms() -> None:
+    robot = arm().with_collisions("lower", lw.shapes.Capsule(0.1, 0.2))
+    for shape, expected in (
+        (lw.shapes.Capsule(0.1, 0.3), True),
+        (lw.shapes.Cone(0.1, 0.3), False),
+        (lw.shapes.HeightField(np.zeros((2, 2)), 0.1), False),
+    ):
+        changed = robot.with_collisions("tip", Sphere(0.1), shape)
+        assert pair_classification._has_exact_depths(changed.tree, "base", "upper")
+        assert pair_classification._has_exact_depths(changed.tree, "tip", "lower") == expected
+
+
+def test_configurations_in_doubt_refute_that_a_pair_never_touches() -> None:
+    """Distances of two pairs in two doubts each: a pair is refuted by its own doubts, from a distance of 0."""
+    tree, pairs = arm().tree, [("base", "lower"), ("base", "tip")]
+    doubts = {pair: np.full((2, 3), float(k)) for k, pair in enumerate(pairs)}
+
+    class Distances:
+        def __init__(self, pairs, distance):
+            self.pairs, self.distance = tuple(pairs), np.array(distance)
+
+    for distance, expected in (
+        ([[0.1, -1.0], [0.2, -1.0], [-1.0, 0.1], [-1.0, 0.2]], []),  # negative in the doubts of others alone
+        ([[0.1, 0.1], [0.0, 0.1], [0.1, 0.1], [0.1, 0.1]], pairs[:1]),
+        ([[0.1, 0.1], [0.1, 0.1], [0.1, 0.1], [0.1, -1e-9]], pairs[1:]),
+    ):
+        requested = []
+
+        def measure(q, names, distance=distance, requested=requested):
+            requested.append(q.tolist())
+            return Distances(names, distance)
+
+        assert pair_classification._refuted(tree, measure, doubts) == expected
+        assert requested == [np.repeat([[0.0] * 3, [1.0] * 3], 2, axis=0).tolist()]
+    assert pair_classification._refuted(tree, None, {}) == []  # type: ignore[arg-type]
+
+
 @pytest.mark.slow(every=9)
 def test_boxes_of_joint_angles_certified_as_collision_free_contain_no_collision() -> None:
     """Against distances at configurations in it, for every kind of shape."""

@@ -9,6 +9,7 @@ import linkwork as lw
 from helpers.balls import with_balls
 from linkwork.errors import UnknownNameError
 from linkwork.shapes import Box, HalfSpace, Mesh, Sphere
+from linkwork.spatial import Pose, Rotation, Vec3
 
 ROBOT = with_balls("arm7")
 SCENE = lw.Scene().with_box("table", (1, 1, 1), (3, 0, 0))
@@ -57,10 +58,67 @@ def test_errors_of_distance_functions_name_the_argument_its_value_and_the_remedy
             Box, X, box, X
         ),
         r"signed_distance: b: expected a convex shape.*, got None": lambda: lw.signed_distance(box, X, None, X),
+        r"distances: pairs: 'wrist' is the name of a link and of an obstacle": lambda: ROBOT.distances(
+            Q, SCENE.with_box("wrist", (1, 1, 1)), pairs=[("base", "wrist")]
+        ),
+        r"margin: expected names in a pair, got 3": lambda: ROBOT.plan(
+            Q, Q, SCENE, margin={("wrist", 3): 0.1}
+        ),
+        r"margin: expected two names, got 'wrist' twice": lambda: ROBOT.plan(
+            Q, Q, SCENE, margin={("wrist", "wrist"): 0.1}
+        ),
+        r"margin: expected a finite number, got 'wide'": lambda: ROBOT.in_collision(Q, margin="wide"),
+        r"no pair named 'wrist, table'; .*'base, wrist'": lambda: ROBOT.distances(Q, pairs=[("base", "wrist")]).of(
+            "wrist", "table"
+        ),
+        r"minimum_distance: q: expected an array of shape \(\.\.\., 7\), got shape \(6,\)": lambda: lw.compile(
+            ROBOT.minimum_distance, q=(6,)
+        )(Q[:6]),
+        r"Scene: two obstacles are called 'table'": lambda: lw.Scene([*SCENE.obstacles, *SCENE.obstacles]),
     }  # fmt: skip
     for message, call in wrong.items():
         with pytest.raises((ValueError, TypeError, UnknownNameError), match=message):
             call()
+
+
+def test_printed_distances_have_their_value_or_their_shape() -> None:
+    box = Box((0.2, 0.4, 0.6))
+    single = lw.signed_distance(box, lw.pose(), box, lw.pose((0.5, 0.1, 0.2)))
+    assert repr(single) == f"<DistanceResult: {single.distance} m>" and single.distance == pytest.approx(0.3)
+    batch = lw.signed_distance(box, lw.pose(), box, np.stack([lw.pose((0.5, 0.1, k)) for k in (0.2, 3.0)]))
+    assert repr(batch) == "<DistanceResult of shape (2,)>"
+    all_pairs = ROBOT.distances(np.stack([Q, Q]), SCENE)
+    assert repr(all_pairs) == f"<RobotDistances: {len(all_pairs.pairs)} pairs, shape (2, {len(all_pairs.pairs)})>"
+
+
+class Reciprocal(lw.joints.JointType):
+    """A slide along x by 1/(2 + q): ball arithmetic does not divide by its coordinate."""
+
+    nq, nv = 1, 1
+    q_units, v_units = ("m",), ("m/s",)
+
+    def X(self, q):
+        return Pose(Rotation.identity(), Vec3(1.0 / (2.0 + q[0]), 0.0, 0.0))
+
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    def __hash__(self):
+        return 1
+
+
+def test_motions_of_joints_without_bounds_are_checked_at_samples_alone() -> None:
+    links = [lw.Link("base"), lw.Link("tool", mass=1.0)]
+    joint = lw.Joint.of(Reciprocal(), name="slide", parent="base", child="tool")
+    robot = lw.Robot.build("odd", *links, joint).with_collisions("tool", Sphere(0.1))
+    wall = lw.Scene().with_sphere("ball", 0.1, (1.0, 0.02, 0.01))  # reached at q = -1
+    message = (
+        r"is_motion_free: joint 'slide' \(reciprocal\): no bound is known .*: div: .*; use collision_check=\"sampled\""
+    )
+    with pytest.raises(TypeError, match=message):
+        robot.is_motion_free([0.0], [-0.8], wall)
+    check = lambda q: bool(robot.is_motion_free([0.0], [q], wall, collision_check="sampled").free)  # noqa: E731
+    assert check(-0.7) and not check(-0.8)  # at a distance of 0.23 and 0.17 m
 
 
 def test_distance_of_a_shape_to_itself_at_the_same_pose_is_minus_its_depth() -> None:

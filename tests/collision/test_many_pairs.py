@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from linkwork.model.body import WORLD
 from linkwork.model.collision_pairs import collision_pairs
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree_edits import straight_tree
-from linkwork.shapes import Capsule, HeightField, Sphere
+from linkwork.shapes import Capsule, HeightField, Polytope, Sphere
 
 _SAMPLES = 61
 
@@ -89,6 +90,60 @@ def test_distances_computed_in_loops_over_pairs_equal_unrolled_distances(
     assert not (np.minimum(status, distance) == 0.0)[np.maximum(status, distance) == 1.0].any()
     assert {0.0, 1.0} <= set(status) and (status == distance).mean() > 0.95
     assert 0.1 < plain[0].mean() < 0.9 and 0.1 < free.mean() < 0.9
+
+
+def _in_loops(monkeypatch: pytest.MonkeyPatch, many: bool) -> None:
+    monkeypatch.setattr(pair_loops, "_MANY", 0 if many else math.inf)
+    monkeypatch.setattr(path_bounds, "_MAX_BOUNDS", 0 if many else math.inf)
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("many", [False, True])
+def test_checks_on_floats_agree_with_the_distances_of_single_pairs(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without compilation: unrolled, and in loops over tables of shapes."""
+    robot = _bush(5)
+    tree = robot.tree
+    pairs = [pair for pair in distances.shape_pairs(tree, collision_pairs(tree)) if 4 not in pair]
+    more = np.linspace(0.0, 0.15, len(pairs)).tolist()
+    margins = distances.PairMargins(more, {})
+    outcomes = []
+    for seed in (6, 18):
+        rng = np.random.default_rng(seed)
+        q = rng.uniform(-1.0, 1.0, robot.nq)
+        q, q1 = q.tolist(), (q + 0.02 * rng.normal(size=robot.nq)).tolist()
+        each = [float(distances.pair_distances(tree, q, [pair], (), {}).self_pairs[0][0]) for pair in pairs]
+        _in_loops(monkeypatch, many)
+        nearest = distances.nearest_pair(tree, q, pairs, (), {})
+        assert (nearest.values[0], nearest.index) == (pytest.approx(min(each), abs=1e-12), np.argmin(each))
+        assert distances.minimum_distance(tree, q, pairs, (), {}) == pytest.approx(min(each), abs=1e-12)
+        beyond = min(d - x for d, x in zip(each, more, strict=True))
+        for least, specific in ((min(each), None), (beyond, margins)):
+            for margin in (least + 1e-9, least - 1e-9):
+                collides = distances.in_collision(tree, q, pairs, (), {}, margin, margins=specific, depths=True)
+                assert collides == (margin > least)
+        certified = distances.certified_edge(tree, q, q1, pairs, (), {}, 0.0, 1e-4, margins=margins)
+        sampled = distances.sampled_edge(tree, q, q1, pairs, (), {}, 0.0, 0.02, margins=margins)
+        assert certified.status == sampled.status == (beyond <= 0.0)
+        if not sampled.status:
+            assert 0.0 < sampled.clearance <= beyond + 1e-12 and certified.clearance > 0.0
+        outcomes.append(sampled.status)
+    assert {*outcomes} == {0.0, 1.0}
+
+
+@pytest.mark.light
+@pytest.mark.parametrize("many", [False, True])
+def test_collision_checks_read_hulls_of_equal_size_from_a_table(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three boxes by their corners, in a row: each as far from the next as boxes are."""
+    parts: list[Any] = []
+    for k, half in enumerate((0.05, 0.06, 0.07)):
+        corners = np.array([*product((-half, half), (-0.02, 0.02), (-0.03, 0.03))])
+        parts.append(lw.Link(f"link{k}", mass=1.0, collisions=[Polytope(corners)]))
+        parts.append(lw.Joint.of(joints.Prismatic((1, 0, 0)), name=f"joint{k}", parent="world", child=f"link{k}"))
+    tree = lw.Robot.build("row", *parts).tree
+    _in_loops(monkeypatch, many)
+    for q, least in (([0.0, 0.2, 0.5], 0.09), ([0.5, 0.2, 0.0], 0.07), ([0.0, 0.5, 0.15], 0.03)):
+        for margin in (least - 1e-6, least + 1e-6):
+            assert distances.in_collision(tree, q, [(0, 1), (0, 2), (1, 2)], (), {}, margin) == (margin > least)
 
 
 def test_displacement_bounds_summed_along_the_tree_bound_the_motion_of_every_point() -> None:

@@ -91,6 +91,10 @@ def test_peaks_touch_a_plate_from_below_in_each_quadrant_and_within_the_distance
     for limit, count in ((4.9e-3, 0), (5.1e-3, 1), (0.0351, 4)):
         results = existing(touching_shapes(ground, Pose.identity(), plate, lowered, limit))
         assert sum(float(p.on_a.z) > 0.2 for _, p in results) == count, limit
+    flat = shapes.HeightField(np.zeros((7, 9)), (0.2, 0.15), (-0.6, -0.6))
+    close = Pose(Rotation.identity(), Vec3(-0.02, 0.01, 0.055))
+    results = existing(touching_shapes(flat, Pose.identity(), shapes.Box((0.5, 0.4, 0.1)), close, 0.02))
+    assert len(results) == 8  # the corners of the box: level grid points are no peaks
 
 
 def test_grid_points_below_a_shape_are_those_within_its_radius_up_to_a_maximum() -> None:

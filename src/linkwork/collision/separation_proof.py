@@ -261,7 +261,7 @@ def _hull_points(placed: Solid, reach: float) -> tuple[tuple[Vec3, ...], float]:
 
 
 def _distance_bound(a: Solid, b: Solid) -> Any:
-    """Return a lower bound on the distance of two solids [m]."""
+    """Return a lower bound on the distance of two solids that are apart [m]; it is at most 0 if they overlap."""
     best: Any = None
     for part_a in _containing(a):
         for part_b in _containing(b):

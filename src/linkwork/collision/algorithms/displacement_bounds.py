@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -107,9 +107,13 @@ def check_bounded(body: Body) -> None:
     joint = body.joint
     if joint.nv == 0 or isinstance(joint, StraightJoint) or constant_twist(joint):
         return
-    result = largest_twist(joint, joint.zero(), [1.0] * joint.nv)
+    unknown = f"joint {body.joint_name!r} ({joint.type_name()}): no bound is known for its points' motion"
+    try:
+        result = largest_twist(joint, joint.zero(), [1.0] * joint.nv)
+    except TypeError as error:
+        raise TypeError(f"{unknown}: {error}") from None
     if not np.isfinite(result).all():
-        raise TypeError(f"joint {body.joint_name!r} ({joint.type_name()}): no bound is known for its points' motion")
+        raise TypeError(unknown)
 
 
 def _through(body: Body, q: Scalars, phi: Scalars, m: Vec3, radius: Any, inner: MotionBound) -> MotionBound:
@@ -226,8 +230,11 @@ class Enclosure:
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Enclosure):
-            raise TypeError("div: division by a ball is not supported by ball arithmetic")
+            return self.__rtruediv__(other)
         return self * (1.0 / other)
+
+    def __rtruediv__(self, other: Any) -> NoReturn:
+        raise TypeError("div: division by a ball is not supported by ball arithmetic")
 
     def __repr__(self) -> str:
         return f"Enclosure({self.center!r}, {self.radius!r})"
