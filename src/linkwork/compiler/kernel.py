@@ -28,7 +28,7 @@ from linkwork.compiler.runtime.gufunc import signature
 from linkwork.compiler.runtime.loop_state import State
 from linkwork.compiler.runtime.numpy_call import GeneralCall, flat_call_of
 from linkwork.compiler.trace.pytree_ports import PortTree, in_order, nested_call
-from linkwork.compiler.trace.variable_watch import VariableWatch, counted
+from linkwork.compiler.trace.user_state import VariableWatch, counted
 from linkwork.expr.arrays.pytree import Leaf
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import numpy as np
 
 from linkwork.compiler.runtime.cpython import keep_alive
 from linkwork.compiler.runtime.gufunc import numpy_function
-from linkwork.compiler.trace.variable_watch import VariableWatch
+from linkwork.compiler.trace.user_state import VariableWatch
 
 __all__ = [
     "ARRAY_DATA",

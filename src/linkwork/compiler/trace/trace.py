@@ -29,7 +29,7 @@ from linkwork.compiler.trace.stored_traces import (
     store_trace,
     trace_key,
 )
-from linkwork.compiler.trace.variable_watch import VariableWatch
+from linkwork.compiler.trace.user_state import VariableWatch
 from linkwork.expr.arrays.pytree import Leaf, TreeDef, flatten, is_nested, leaf_paths, num_elements, unflatten
 from linkwork.expr.scalar.symbol import Graph, Symbol
 from linkwork.expr.scalar.symbol_methods import AS_AN_INDEX
