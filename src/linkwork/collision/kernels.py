@@ -16,7 +16,7 @@ import numpy as np
 
 from linkwork.collision import algorithms
 from linkwork.collision.algorithms import PairMargins
-from linkwork.collision.algorithms.pair_selection import named_pairs
+from linkwork.collision.algorithms.shape_placement import named_pairs
 from linkwork.expr.arrays.symbol_array import array, is_traced
 from linkwork.expr.scalar.functions import exp, fmax, fmin, log
 from linkwork.geometry.scene import Scene

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkwork.errors import UnknownNameError
 from linkwork.geometry.cores import FieldCore, PolytopeCore, Solid
-from linkwork.geometry.fields import FIELDS, field_row
+from linkwork.geometry.fields import FIELDS, field_row, is_measured
+from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import (
+    SOLIDS,
     HullTable,
     HullVertices,
     SolidKind,
@@ -20,11 +23,12 @@ from linkwork.geometry.solids import (
 )
 from linkwork.kinematics.algorithms.forward_kinematics import forward_kinematics
 from linkwork.model.body import WORLD
-from linkwork.model.collision_pairs import LinkShape, link_shapes
+from linkwork.model.collision_pairs import LinkShape, collision_pairs, link_shapes
 from linkwork.model.tree import Tree
+from linkwork.shapes import Mesh, Shape
 from linkwork.spatial import Pose
 
-__all__ = ["PlacedShape", "by_kind", "by_kinds", "moving_shapes", "placed_shapes", "shape_pairs"]
+__all__ = ["PlacedShape", "by_kind", "by_kinds", "moving_shapes", "named_pairs", "placed_shapes", "shape_pairs"]
 
 _MAX_PADDED_VERTICES = 32  # polytopes with at most as many vertices are padded to one size and share their code
 Scalars = Sequence[Any]
@@ -141,3 +145,119 @@ def by_kinds(
         a, b = shapes[i], shapes[j]
         result.setdefault((a.kind, b.kind), []).append((index, a, b))
     return result
+
+
+def named_pairs(
+    tree: Tree, caller: str, scene: Scene, pairs: Iterable[tuple[str, str]] | None, link: str | None = None
+) -> tuple[tuple[LinkShape, ...], list[tuple[int, int]], list[tuple[int, str]]]:
+    """Return the robot's shapes, pairs of their indices, and pairs of a shape's index and an obstacle's name.
+
+    These are all enabled pairs, the named ``pairs``, or the pairs of a link.  Raises ValueError and UnknownNameError.
+    """
+    shapes = _supported_shapes(tree, caller)
+    self_pairs, moving = shape_pairs(tree, collision_pairs(tree)), moving_shapes(tree)
+    with_scene = [(k, name) for name in scene.names for k in moving]
+    if pairs is not None:
+        self_pairs, with_scene = _by_names(caller, shapes, scene, pairs)
+    if link is not None:
+        links = _links(tree, shapes, link)
+        self_pairs = [pair for pair in self_pairs if links & {shapes[pair[0]].link, shapes[pair[1]].link}]
+        with_scene = [pair for pair in with_scene if shapes[pair[0]].link in links]
+    if not self_pairs and not with_scene:
+        raise ValueError(
+            f"{caller}: robot {tree.name!r} has no enabled collision pair: pass a scene, or enable pairs by "
+            f"with_collision_pairs"
+        )
+    for i, j in self_pairs:
+        _check_fields(caller, shapes[i].name, shapes[i].shape, shapes[j].name, shapes[j].shape)
+    for k in {k for k, _ in with_scene}:
+        for name in {name for _, name in with_scene}:
+            _check_fields(caller, shapes[k].name, shapes[k].shape, name, scene[name].shape)
+    return shapes, self_pairs, with_scene
+
+
+def _links(tree: Tree, shapes: tuple[LinkShape, ...], name: str) -> set[str]:
+    """Return the links with shapes of a name: the link, or, for a frame without shapes, the links on its body."""
+    links = list(dict.fromkeys(shape.link for shape in shapes))
+    if name in links:
+        return {name}
+    frames = {frame.name: frame for frame in tree.frames}
+    result = {link for link in links if name in frames and frames[link].body == frames[name].body}
+    if not result:
+        raise UnknownNameError("link with a collision shape", name, links)
+    return result
+
+
+def _supported_shapes(tree: Tree, caller: str) -> tuple[LinkShape, ...]:
+    """Return the robot's shapes.  Raises ValueError if it has none, or shapes without a distance algorithm."""
+    shapes = link_shapes(tree)
+    if not shapes:
+        raise ValueError(
+            f"{caller}: robot {tree.name!r} has no collision shapes (its file has no <collision>); add some by "
+            f"with_collisions"
+        )
+    for shape in shapes:
+        if type(shape.shape) not in SOLIDS and type(shape.shape) not in FIELDS:
+            remedy = (
+                "convert meshes to convex hulls by with_collision_hulls, which contain them: the report says by how "
+                "much they are larger, and max_vertices=None makes exact ones"
+                if isinstance(shape.shape, Mesh)
+                else "replace it by with_collisions"
+            )
+            raise ValueError(
+                f"{caller}: robot {tree.name!r}: distances do not support shape {shape.name!r}, {shape.shape!r}; "
+                f"{remedy}"
+            )
+    return shapes
+
+
+def _check_fields(caller: str, a: str, shape_a: Shape, b: str, shape_b: Shape) -> None:
+    """Raise ValueError for two shapes whose distance is not supported."""
+    if not is_measured(shape_a, shape_b):
+        raise ValueError(
+            f"{caller}: the distance of {a!r}, a {type(shape_a).__name__}, and {b!r}, a {type(shape_b).__name__}, is "
+            f"not supported: one of them must be convex and bounded, or a PointCloud; exclude the pair by pairs= or "
+            f"with_collision_pairs"
+        )
+
+
+def _by_names(
+    caller: str, shapes: tuple[LinkShape, ...], scene: Scene, pairs: Iterable[tuple[str, str]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
+    """Return the pairs that names select: pairs of the robot's shapes, and pairs of a shape and an obstacle.
+
+    The name of a link selects all its shapes.
+    """
+    of: dict[str, list[int]] = {}
+    for k, shape in enumerate(shapes):
+        for name in {shape.name, shape.link}:
+            of.setdefault(name, []).append(k)
+    example = [(shapes[-1].link, [*scene.names, shapes[0].link][0])]
+    expected = f"{caller}: pairs: expected pairs of names, as in {example!r}"
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise ValueError(f"{expected}, got {pairs!r}")
+    self_pairs: dict[tuple[int, int], None] = {}
+    with_scene: dict[tuple[int, str], None] = {}
+    for pair in pairs:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise ValueError(f"{expected}, got {pair!r}")
+        for name in pair:
+            if name not in of and name not in scene:
+                raise UnknownNameError("link with a collision shape, or obstacle,", name, [*of, *scene.names])
+            if name in of and name in scene:
+                raise ValueError(f"{caller}: pairs: {name!r} is the name of a link and of an obstacle")
+        a, b = pair
+        if a in scene and b in scene:
+            raise ValueError(f"{caller}: pairs: {a!r} and {b!r} are both obstacles")
+        if a in scene or b in scene:
+            link, name = (b, a) if a in scene else (a, b)
+            with_scene |= dict.fromkeys((k, name) for k in of[link])
+            continue
+        for i in of[a]:
+            for j in of[b]:
+                if shapes[i].body == shapes[j].body:
+                    raise ValueError(
+                        f"{caller}: pairs: {a!r} and {b!r} are on the same body and do not move relative to each other"
+                    )
+                self_pairs[min(i, j), max(i, j)] = None
+    return list(self_pairs), list(with_scene)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linkwork.collision.algorithms import link_clearances, moving_shapes, shape_pairs
-from linkwork.collision.algorithms.pair_selection import named_pairs
 from linkwork.collision.algorithms.pairwise_distances import nearby_distances
+from linkwork.collision.algorithms.shape_placement import named_pairs
 from linkwork.constraints.constraint import Constraint
 from linkwork.dynamics.algorithms.derivatives.tangent_autodiff import derivatives, with_values
 from linkwork.dynamics.algorithms.momentum.center_of_mass import center_of_mass_jacobian
