@@ -11,7 +11,7 @@ import pytest
 import linkwork as lw
 from compiler.knobs import sizes
 from linkwork._util import own_thread
-from linkwork._util.thread_pool import run
+from linkwork._util.own_thread import run
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:

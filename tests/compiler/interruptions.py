@@ -28,8 +28,7 @@ import linkwork as lw
 from linkwork._util import own_thread
 from linkwork._util.collection_pauses import _pauses, without_collections
 from linkwork._util.console import _elsewhere, shown_elsewhere
-from linkwork._util.own_thread import on_own_thread
-from linkwork._util.thread_pool import run
+from linkwork._util.own_thread import on_own_thread, run
 from linkwork._util.thread_safety import Lock
 from linkwork.compiler.cache.disk_cache import Cache, Entry
 from linkwork.compiler.cache.key_lock import KeyLock

@@ -45,7 +45,7 @@ def emit(texts: Sequence[Module], target: Target, waiting: Callable[[], float | 
     """Return the object file of each module.
 
     LLVM compiles texts, while functions among the modules are called, which return their object files.  ``waiting`` is
-    called meanwhile: see `linkwork._util.thread_pool.run`.
+    called meanwhile: see `linkwork._util.own_thread.run`.
     """
     return _emit_all(texts, target, waiting, assembly=False)
 
@@ -65,7 +65,7 @@ def _emit_all(
         partial(_emit_one, text, target, effort, assembly=assembly) if isinstance(text, str) else text
         for text in (texts[k] for k in order)
     ]
-    from linkwork._util.thread_pool import run
+    from linkwork._util.own_thread import run
 
     results = dict(zip(order, run(tasks, waiting=waiting), strict=True))
     return [results[k] for k in range(len(texts))]
