@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from linkwork.identify.kinematic_calibration import PlacementFit as PlacementFit
     from linkwork.identify.kinematic_calibration import placements as placements
     from linkwork.identify.measurements import HeldOut as HeldOut
+    from linkwork.identify.measurements import Signals as Signals
+    from linkwork.identify.measurements import differentiate as differentiate
+    from linkwork.identify.measurements import low_pass as low_pass
     from linkwork.identify.motion_excitation import Excitation as Excitation
     from linkwork.identify.motion_excitation import ExcitingTrajectory as ExcitingTrajectory
     from linkwork.identify.motion_excitation import excitation as excitation
     from linkwork.identify.motion_excitation import exciting_trajectory as exciting_trajectory
     from linkwork.identify.physically_consistent_fit import InertiaFit as InertiaFit
     from linkwork.identify.physically_consistent_fit import inertias as inertias
-    from linkwork.identify.signal_filtering import Signals as Signals
-    from linkwork.identify.signal_filtering import differentiate as differentiate
-    from linkwork.identify.signal_filtering import low_pass as low_pass
 
 
 if not TYPE_CHECKING:
@@ -49,6 +49,6 @@ if not TYPE_CHECKING:
             "linkwork.identify.kinematic_calibration": "PlacementFit placements",
             "linkwork.identify.measurements": "HeldOut",
             "linkwork.identify.physically_consistent_fit": "InertiaFit inertias",
-            "linkwork.identify.signal_filtering": "Signals differentiate low_pass",
+            "linkwork.identify.measurements": "Signals differentiate low_pass",
         },
     )

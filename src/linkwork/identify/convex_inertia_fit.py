@@ -39,7 +39,7 @@ import numpy as np
 from linkwork import parameters as inertial
 from linkwork._util.progress import Reporter
 from linkwork.identify.linear_least_squares import triangular
-from linkwork.identify.signal_filtering import scipy_module
+from linkwork.identify.measurements import scipy_module
 
 __all__ = ["ConvexProblem", "Solution"]
 
