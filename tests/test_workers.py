@@ -10,13 +10,13 @@ import pytest
 
 import linkwork as lw
 from compiler.knobs import sizes
-from linkwork._util import own_thread
-from linkwork._util.own_thread import run
+from linkwork._util import thread_tasks
+from linkwork._util.thread_tasks import run
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
     """Let threads start only so often in all.  Returns a list that grows with each that is refused."""
-    start, started = own_thread.start_new_thread, [0]
+    start, started = thread_tasks.start_new_thread, [0]
     refused: list[int] = []
 
     def limited(*arguments: Any) -> None:
@@ -26,7 +26,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch, after: int) -> list[int]:
             raise RuntimeError("can't start new thread")
         start(*arguments)
 
-    monkeypatch.setattr(own_thread, "start_new_thread", limited)
+    monkeypatch.setattr(thread_tasks, "start_new_thread", limited)
     return refused
 
 

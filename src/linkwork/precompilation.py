@@ -15,8 +15,8 @@ import numpy as np
 
 from linkwork import geometry
 from linkwork._util.foreign_names import ROBOT
-from linkwork._util.own_thread import in_parallel
 from linkwork._util.progress import Progress
+from linkwork._util.thread_tasks import in_parallel
 from linkwork._util.unknown_names import foreign_hint, option_hint
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.compiler_api import make_ready, wait_for_compiler, wait_for_shared_state

@@ -20,7 +20,7 @@ SUBCLASSES = {
     "_util/collection_pauses.py": "an entry of each call, which removes it",
     "_util/console.py": "an entry of each task, which removes it",
     "_util/own_code.py": "under a lock",
-    "_util/own_thread.py": "threads that run, each of which removes itself",
+    "_util/thread_tasks.py": "threads that run, each of which removes itself",
     "_util/reader_process.py": "under a lock",
     "compiler/cache/function_content.py": "digests of living objects, removed with them",
     "compiler/cache/key_lock.py": "cleared in a forked process",

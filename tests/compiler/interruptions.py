@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import linkwork as lw
-from linkwork._util import own_thread
+from linkwork._util import thread_tasks
 from linkwork._util.collection_pauses import _pauses, without_collections
 from linkwork._util.console import _elsewhere, shown_elsewhere
-from linkwork._util.own_thread import on_own_thread, run
 from linkwork._util.thread_safety import Lock
+from linkwork._util.thread_tasks import on_own_thread, run
 from linkwork.compiler.cache.disk_cache import Cache, Entry
 from linkwork.compiler.cache.key_lock import KeyLock
 from linkwork.compiler.codegen import jit, llvm_binding
@@ -238,10 +238,10 @@ class OwnThread(Scenario):
     def run(self) -> None:
         assert on_own_thread(lambda: 5) == 5
         assert run([lambda: 1, lambda: 2]) == [1, 2]
-        own_thread.deleted_on_own_thread([1])
+        thread_tasks.deleted_on_own_thread([1])
 
     def check(self) -> str:
-        free = is_free(own_thread._starting)
+        free = is_free(thread_tasks._starting)
         return "" if free and on_own_thread(lambda: 6) == 6 and run([lambda: 3]) == [3] else "a thread hangs"
 
 
@@ -300,7 +300,13 @@ class Kernels(Scenario):
 
     def check(self) -> str:
         source, code = source_and_code(self.kernel) if hasattr(self, "kernel") else (None, None)
-        locks = [threads.LLVM_LOCK, threads._entering, llvm_binding.LLVMLITE_LOCK, own_thread._starting, jit._ATTENDING]
+        locks = [
+            threads.LLVM_LOCK,
+            threads._entering,
+            llvm_binding.LLVMLITE_LOCK,
+            thread_tasks._starting,
+            jit._ATTENDING,
+        ]
         locks += [x._lock for x in (source, code) if x is not None]
         if not all(map(is_free, locks)):
             return "a lock is held"

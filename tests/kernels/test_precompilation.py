@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork._util import own_thread
+from linkwork._util import thread_tasks
 from linkwork.errors import UnknownNameError
 from linkwork.kernels import function_kernels as kernels
 from linkwork.kernels import robot_base as module
@@ -59,7 +59,7 @@ class Compiled:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Compiled:
-    monkeypatch.setattr(own_thread, "available_processors", lambda: 3)
+    monkeypatch.setattr(thread_tasks, "available_processors", lambda: 3)
     return Compiled(monkeypatch)
 
 

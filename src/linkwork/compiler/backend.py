@@ -116,7 +116,7 @@ class Backend(ABC, Generic[Loaded]):
 
         Some modules may be functions that return their object (see `Lowered.quick_texts`).
 
-        ``waiting`` is called from time to time while modules are compiled: see `linkwork._util.own_thread.run`.
+        ``waiting`` is called from time to time while modules are compiled: see `linkwork._util.thread_tasks.run`.
         """
 
     @property

@@ -47,8 +47,7 @@ if not TYPE_CHECKING:
             "linkwork.identify.base_parameter_fit": "BaseParameterFit base_parameters",
             "linkwork.identify.motion_excitation": "Excitation ExcitingTrajectory excitation exciting_trajectory",
             "linkwork.identify.kinematic_calibration": "PlacementFit placements",
-            "linkwork.identify.measurements": "HeldOut",
+            "linkwork.identify.measurements": "HeldOut Signals differentiate low_pass",
             "linkwork.identify.physically_consistent_fit": "InertiaFit inertias",
-            "linkwork.identify.measurements": "Signals differentiate low_pass",
         },
     )

@@ -1,8 +1,7 @@
-"""Measurements of a moving robot as arrays of samples; training and held-out samples.
+"""Measurements of a moving robot as arrays of samples, and velocities and accelerations from measured positions.
 
-Source: Gautier, Dynamic identification of robots with power model, IEEE ICRA 1997 (Butterworth, forward and backward).
-
-SciPy is imported where it is used.
+The filter is a zero-phase low-pass filter (Butterworth, forward and backward), before central differences.  Source:
+Gautier, Dynamic identification of robots with power model, IEEE ICRA 1997.  SciPy is imported where it is used.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.own_thread import available_processors
 from linkwork._util.progress import Reporter
+from linkwork._util.thread_tasks import available_processors
 from linkwork.installation.number_checks import NUMBER_CHECKS
 from linkwork.installation.report import Check, InstallationReport, Outcome, Verdict, outcome_of
 from linkwork.installation.system_checks import PROCESS_CHECKS, SPEED_CHECKS

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import get_num_threads, set_num_threads
-from linkwork._util.own_thread import available_processors
+from linkwork._util.thread_tasks import available_processors
 from linkwork.installation.number_checks import digest_of, dynamics_kernel, states
 from linkwork.installation.report import Check, Outcome, Verdict, outcome_of
 from linkwork.kernels import Cache, cache_location, code_statistics, host, levels

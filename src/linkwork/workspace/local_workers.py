@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from linkwork import set_num_threads
-from linkwork._util.own_thread import start_thread
+from linkwork._util.thread_tasks import start_thread
 from linkwork.workspace.block_evaluation import compute_chunk
 from linkwork.workspace.map_job import CALLER
 from linkwork.workspace.voxel_counts import SparseCounts

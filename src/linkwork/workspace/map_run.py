@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from linkwork import wait_for_compiler
-from linkwork._util.own_thread import available_processors
 from linkwork._util.progress import Progress, Reporter
+from linkwork._util.thread_tasks import available_processors
 from linkwork._util.validation import integer
 from linkwork.workspace.block_evaluation import BlockEvaluator, packed, with_unit
 from linkwork.workspace.chunk_ledger import ChunkLedger, about_path, differing, remove_ledger

@@ -1,4 +1,4 @@
-"""A robot's collision shapes as solids in the world frame at a configuration, and pairs of them."""
+"""Collision shapes of a robot as solids in the world frame at a configuration; pairs of them, also by names."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.collection_pauses import is_any_paused
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork._util.own_thread import available_processors, in_main_interpreter, start_thread
 from linkwork._util.thread_safety import Lock
+from linkwork._util.thread_tasks import available_processors, in_main_interpreter, start_thread
 from linkwork._util.validation import duration, optional
 from linkwork.compiler.backend import Claim
 from linkwork.compiler.codegen.jit import effort_of, emit

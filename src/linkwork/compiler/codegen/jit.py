@@ -14,8 +14,8 @@ from functools import cache, partial
 from typing import Any
 
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
 from linkwork._util.thread_safety import Lock
+from linkwork._util.thread_tasks import deleted_on_own_thread, on_own_thread
 from linkwork.compiler.backend import Module
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.object_loader import loaded
@@ -45,7 +45,7 @@ def emit(texts: Sequence[Module], target: Target, waiting: Callable[[], float | 
     """Return the object file of each module.
 
     LLVM compiles texts, while functions among the modules are called, which return their object files.  ``waiting`` is
-    called meanwhile: see `linkwork._util.own_thread.run`.
+    called meanwhile: see `linkwork._util.thread_tasks.run`.
     """
     return _emit_all(texts, target, waiting, assembly=False)
 
@@ -65,7 +65,7 @@ def _emit_all(
         partial(_emit_one, text, target, effort, assembly=assembly) if isinstance(text, str) else text
         for text in (texts[k] for k in order)
     ]
-    from linkwork._util.own_thread import run
+    from linkwork._util.thread_tasks import run
 
     results = dict(zip(order, run(tasks, waiting=waiting), strict=True))
     return [results[k] for k in range(len(texts))]

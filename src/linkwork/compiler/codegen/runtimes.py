@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
-from linkwork._util.own_thread import in_main_interpreter
+from linkwork._util.thread_tasks import in_main_interpreter
 from linkwork.compiler.codegen.interrupt_functions import (
     attend_function,
     begin_function,

@@ -17,7 +17,7 @@ import llvmlite
 import numpy as np
 
 from linkwork._util.lazy_dataclass import dataclass
-from linkwork._util.own_thread import on_own_thread
+from linkwork._util.thread_tasks import on_own_thread
 from linkwork.compiler.cache.disk_cache import Entry, digest, shared
 from linkwork.compiler.codegen.float_type import FloatType
 from linkwork.compiler.codegen.target_system import System, system_of

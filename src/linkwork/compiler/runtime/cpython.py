@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.own_thread import in_main_interpreter as in_main_interpreter
+from linkwork._util.thread_tasks import in_main_interpreter as in_main_interpreter
 
 __all__ = ["in_main_interpreter", "keep_alive"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.own_thread import run
+from linkwork._util.thread_tasks import run
 from linkwork.compiler.backend import table_entry
 from linkwork.compiler.codegen.float_type import DOUBLE
 from linkwork.compiler.kernel import Kernel, source_and_code

@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from linkwork._util.checked_arguments import public, unchecked
 from linkwork._util.lazy_imports import wait_for_imports
-from linkwork._util.own_thread import available_processors
 from linkwork._util.thread_safety import InterruptSafeLock
+from linkwork._util.thread_tasks import available_processors
 from linkwork._util.validation import integer
 
 __all__ = [

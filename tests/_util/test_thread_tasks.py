@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from linkwork._util import own_thread
-from linkwork._util.own_thread import deleted_on_own_thread, on_own_thread
+from linkwork._util import thread_tasks
+from linkwork._util.thread_tasks import deleted_on_own_thread, on_own_thread
 
 
 def test_on_own_thread_runs_all_calls_of_the_main_thread_on_one_worker_thread() -> None:
@@ -27,8 +27,8 @@ def test_on_own_thread_runs_all_calls_of_the_main_thread_on_one_worker_thread() 
 
 
 def test_on_own_thread_calls_directly_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_thread, "_servers", [])
-    monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
+    monkeypatch.setattr(thread_tasks, "_servers", [])
+    monkeypatch.setattr(thread_tasks, "_requests", thread_tasks.SimpleQueue())
     monkeypatch.setattr("_thread.start_new_thread", lambda *arguments: 1)  # as gevent's
     assert on_own_thread(threading.get_ident) == threading.get_ident()
 
@@ -36,8 +36,8 @@ def test_on_own_thread_calls_directly_if_no_thread_can_be_started(monkeypatch: p
 def test_objects_waiting_for_deletion_on_an_ended_worker_thread_are_deleted_by_other_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(own_thread, "_servers", [])
-    monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
+    monkeypatch.setattr(thread_tasks, "_servers", [])
+    monkeypatch.setattr(thread_tasks, "_requests", thread_tasks.SimpleQueue())
     deleted: list[int] = []
 
     def work() -> None:
@@ -52,12 +52,12 @@ def test_objects_waiting_for_deletion_on_an_ended_worker_thread_are_deleted_by_o
 
 
 def test_idle_worker_thread_ends_and_a_later_call_starts_a_new_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_thread, "_IDLE", 0.01)
-    monkeypatch.setattr(own_thread, "_servers", [])
-    monkeypatch.setattr(own_thread, "_requests", own_thread.SimpleQueue())
+    monkeypatch.setattr(thread_tasks, "_IDLE", 0.01)
+    monkeypatch.setattr(thread_tasks, "_servers", [])
+    monkeypatch.setattr(thread_tasks, "_requests", thread_tasks.SimpleQueue())
     for _ in range(3):
         assert on_own_thread(lambda: 5) == 5
-        while own_thread._servers:
+        while thread_tasks._servers:
             time.sleep(1e-3)
 
 

@@ -1,4 +1,4 @@
-"""One thread of linkwork, on which no signal handler runs.
+"""Tasks on threads: one thread of linkwork, on which no signal handler runs, and parallel tasks with progress.
 
 Python runs signal handlers on the main thread, between two bytecodes.  A handler that raises there leaves a lock
 acquired that Python code acquires: llvmlite's, and those of `threading.Thread.start`.  Such code is therefore called on
@@ -7,7 +7,7 @@ ends nevertheless, and its result is dropped.
 
 Objects whose deletion calls such code are deleted on the own thread too: see `deleted_on_own_thread`.
 
-If no thread can be started, the tasks run in the calling thread.
+Parallel tasks have stacks large enough for compilation.  If no thread can be started, they run in the calling thread.
 """
 
 from __future__ import annotations
