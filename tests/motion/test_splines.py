@@ -11,7 +11,13 @@ from linkwork import joints
 from linkwork.expr.arrays.symbol_array import array
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import spline
-from linkwork.motion.splines.interpolation import control_knots
+from linkwork.motion.algorithms.curves import CurveSpace
+from linkwork.motion.splines.interpolation import (
+    control_knots,
+    interpolation_knots,
+    of_control_points,
+    through_points,
+)
 from linkwork.motion.splines.spline import nearer_turns, unlimited_angles
 
 ROTATING = (joints.Floating, joints.UnboundedRevolute)
@@ -235,6 +241,27 @@ def test_splines_of_floating_joints_move_along_screws_or_straight_lines():
         t, q, "quintic", velocity=np.ones((3, 6)), acceleration=np.ones((3, 6)), floating="decoupled"
     )
     assert np.allclose(hermite(t).v, 1.0) and np.allclose(hermite(t).a, 1.0)
+
+
+def test_positions_of_decoupled_b_splines_are_b_splines_of_positions_for_every_floating_joint_type():
+    for joint_type in (joints.Floating, joints.FloatingEuler, joints.FloatingMRP, joints.Planar):
+        robot, t = robot_of((joint_type,)), np.array([0.0, 0.7, 1.5, 1.9])
+        q = points(robot, 4, 0.2)[1]
+        space = CurveSpace.of(robot.tree, apart=True)
+        now, position = (
+            np.linspace(0.0, 1.9, 9),
+            [k for k, unit in enumerate(robot.tree.bodies[0].joint.q_units) if unit == "m"],
+        )
+        section = of_control_points(space, t, q, 2)
+        expected = BSpline(control_knots(t, 2), q[:, position], 2)(now)
+        assert np.allclose(np.array(section.on_symbols(now, 0)[0]).T[:, position], expected, atol=1e-12)
+        if joint_type is not joints.Planar:
+            continue
+        through = through_points(space, t, q, 3, "spline")  # solved in a few iterations
+        expected = make_interp_spline(t, q[:, position], 3, t=interpolation_knots(t, 3))(now)
+        reached = np.array(through.on_symbols(now, 0)[0]).T
+        assert np.allclose(reached[:, position], expected, atol=1e-10)
+        assert np.abs(robot.difference(np.array(through.on_symbols(t, 0)[0]).T, q)).max() < 1e-10
 
 
 def test_splines_have_prescribed_velocities_and_accelerations_at_their_points():

@@ -220,6 +220,8 @@ def test_chunks_in_a_folder_are_read_again_and_merged_into_one_file(tmp_path, mo
     assert len([*folder.glob("chunk-*")]) == chunk_ledger._MAX_FILES + 1
     again.replace_all([(0, 9), (11, 12)], counts_of(JOB, 0, 9))
     assert not again.has_many_files and len([*folder.glob("chunk-*")]) == 1
+    again.replace_all([(0, 9), (11, 12)], counts_of(JOB, 0, 9))  # the file that replaced others is replaced, too
+    assert len([*folder.glob("chunk-*")]) == 1
     ((ranges, counts),) = ChunkLedger(folder, job_of()).read()
     assert ranges == [(0, 9), (11, 12)] and counts.fields["reached"].tolist() == [9, 1]
     remove_ledger(folder)

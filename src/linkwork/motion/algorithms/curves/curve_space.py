@@ -152,8 +152,8 @@ class CurveSpace:
     def cumulative(self, q: Scalars, steps: Sequence[Scalars], weights: Sequence[Any]) -> list[Any]:
         """Return the configuration q ⊕ w_1 φ_1 ⊕ w_2 φ_2 ..., for ``weights`` w_j of ``steps`` φ_j (nv).
 
-        Each step leads from one control point to the next.  With ``apart`` the origin of a floating or planar joint is at the sum of its position at q and w_j times its
-        displacements between control points, whatever the rotation.
+        Each step leads from one control point to the next.  With ``apart`` the origin of a floating or planar joint is
+        at the sum of its position at q and w_j times its displacements between control points, whatever the rotation.
         """
         result = control = [*q]
         for phi, weight in zip(steps, weights, strict=True):
