@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 _NAMED = 3  # largest number of arguments that a message names
+_NUMERIC = ("n", "nn", "nnn")  # kinds of the arguments of most operations
 _KINDS = {"n": "number", "t": "truth", "p": "pair", "b": "bundle"}
 
 
@@ -61,31 +62,43 @@ def verify_instructions(listing: InstructionList, name: str, done: set[Region]) 
     too, except for those in ``done``, which is extended.
     """
     gives: list[str] = []
+    numbers: set[int] = set()  # indices of the values so far that are numbers
     for k, instruction in enumerate(listing.instructions):
         operation, args, value = instruction
-        bundle = value if operation.arity < 0 else None
-        if len(args) != operation.arity and bundle is None:
-            _refuse(name, k, instruction, f"expected {operation.arity} arguments, got {len(args)}")
-        if args and not (min(args) >= 0 and max(args) < k):
-            _refuse(name, k, instruction, "an argument is not defined before it")
-        if operation is INPUT and not (isinstance(value, int) and 0 <= value < listing.elements_in):
-            _refuse(name, k, instruction, f"no input element {value}")
-        if operation is PART and not 0 <= value < listing.instructions[args[0]].value.count:
-            _refuse(name, k, instruction, f"result {value} does not exist")
-        if operation is CONSTANT and not isinstance(value, float):
-            _refuse(name, k, instruction, f"a constant must be a float, got {value!r}")
-        got = "".join([gives[a] for a in args])
-        required = operation.kinds if bundle is None else bundle.kinds(len(args))
-        if got != required:
-            expected, result = (tuple(_KINDS[kind] for kind in kinds) for kinds in (required, got))
-            _refuse(name, k, instruction, f"expected arguments {expected}, got {result}")
+        takes_numbers = operation.kinds in _NUMERIC and len(args) == operation.arity and numbers.issuperset(args)
+        if not takes_numbers:
+            _verify_arguments(listing, name, k, gives)
         gives.append(operation.gives)
-        if bundle is not None:
-            _verify_bodies(bundle, len(args), _where(name, k, instruction), done)
+        if operation.gives == "n":
+            numbers.add(k)
+        if operation.arity < 0:
+            _verify_bodies(value, len(args), _where(name, k, instruction), done)
     for k, r in enumerate(listing.results):
         kind = "t" if k < listing.first else "n"
         if not 0 <= r < len(gives) or gives[r] != kind:
             raise InvalidProgramError(f"{name}: result {r} is not a {_KINDS[kind]}")
+
+
+def _verify_arguments(listing: InstructionList, name: str, k: int, gives: Sequence[str]) -> None:
+    """Verify the arguments and the value of instruction k; ``gives`` are the kinds of the values before it."""
+    instruction = listing.instructions[k]
+    operation, args, value = instruction
+    bundle = value if operation.arity < 0 else None
+    if len(args) != operation.arity and bundle is None:
+        _refuse(name, k, instruction, f"expected {operation.arity} arguments, got {len(args)}")
+    if args and not (min(args) >= 0 and max(args) < k):
+        _refuse(name, k, instruction, "an argument is not defined before it")
+    if operation is INPUT and not (isinstance(value, int) and 0 <= value < listing.elements_in):
+        _refuse(name, k, instruction, f"no input element {value}")
+    if operation is PART and not 0 <= value < listing.instructions[args[0]].value.count:
+        _refuse(name, k, instruction, f"result {value} does not exist")
+    if operation is CONSTANT and not isinstance(value, float):
+        _refuse(name, k, instruction, f"a constant must be a float, got {value!r}")
+    got = "".join([gives[a] for a in args])
+    required = operation.kinds if bundle is None else bundle.kinds(len(args))
+    if got != required:
+        expected, result = (tuple(_KINDS[kind] for kind in kinds) for kinds in (required, got))
+        _refuse(name, k, instruction, f"expected arguments {expected}, got {result}")
 
 
 def _refuse(name: str, k: int, instruction: Instruction, why: str) -> NoReturn:
@@ -226,7 +239,7 @@ class Program(InstructionList):
             _refuse_mixed_kinds(program)
         return program
 
-    @property
+    @cached_property
     def elements_in(self) -> int:
         """Number of scalars in all inputs."""
         return sum(port.size for port in self.inputs)
