@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -135,6 +136,8 @@ def test_pages_of_deleted_windows_code_are_released_at_the_next_allocation(monke
     )
     monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.setattr(object_loader, "_kernel32", lambda: system)
+    monkeypatch.setattr(object_loader, "_deleted", deque())  # pages of other tests on Windows
+    monkeypatch.setattr(object_loader, "_references", set())
     pages = [object_loader._Pages(64) for _ in range(3)]
     assert [page.start for page in pages] == [0x1000, 0x2000, 0x3000]
     del pages[:2]
