@@ -17,7 +17,7 @@ from matrix.uncovered import NO_VERB, public_names
 RECORD = record.read()
 
 
-@pytest.mark.slow(every=13)
+@pytest.mark.slow(every=12)
 @pytest.mark.parametrize("verb", RECORD)
 def test_each_method_on_each_kind_of_robot_works_or_raises_as_recorded(verb: str, drawn: Any) -> None:
     """The verb works, or refuses in the recorded words, on the kinds of the day."""

@@ -252,7 +252,7 @@ class AxisRotation:
 
     @property
     def is_permutation(self) -> bool:
-        """True if it only permutes axes and reverses their directions."""
+        """True if the rotation only permutes axes and reverses their directions."""
         return all(isinstance(x, float) and x in (0.0, 1.0, -1.0) for x in (self.c, self.s))
 
     @property

@@ -137,7 +137,7 @@ class VoxelCounts:
             FIELDS[name][0].at(self._fields[name], index, chosen(value, str(value.dtype)))
 
     def merge(self, other: SparseCounts) -> None:
-        """Add the samples of other counts."""
+        """Add the samples of other counts to these counts."""
         if not len(other.cells):
             return
         index = self._index(other.cells.T.astype(np.int64))

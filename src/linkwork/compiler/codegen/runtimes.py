@@ -104,7 +104,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def lent(self, f: IrFunction, used: int) -> tuple[str, ...]:
-        """Emit the `sample_arguments` of a call of ``@sample`` in a batch, and return them.
+        """Emit the further arguments of a batch's calls of ``@sample``, and return them (`sample_arguments`).
 
         The batch itself uses `memory` of ``used`` bytes.
         """

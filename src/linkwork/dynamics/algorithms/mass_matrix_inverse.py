@@ -99,11 +99,11 @@ class FactoredInverse:
         return inverse
 
     def applied(self, x: Scalars) -> list[Any]:
-        """M⁻¹ x."""
+        """Return M⁻¹ x."""
         return self.outward(self.weighed(self.inward(x)))
 
     def inward(self, x: Scalars) -> list[Any]:
-        """L⁻ᵀ x."""
+        """Return L⁻ᵀ x."""
         carried: list[list[int]] = [[] for _ in self.rows]
         for i, row in enumerate(self.rows):
             for k in row:
@@ -122,7 +122,7 @@ class FactoredInverse:
         return result
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
-        """M⁻¹ x of several x."""
+        """Return M⁻¹ x for each of several vectors x."""
         long = 2 * sum(map(len, self.rows)) * len(columns) > _LONG
         return map_rows(self.applied, columns, in_loops=long)
 
@@ -155,11 +155,11 @@ class ArticulatedInverse:
         return mirrored(result)
 
     def applied(self, x: Scalars) -> list[Any]:
-        """M⁻¹ x."""
+        """Return M⁻¹ x."""
         return self.outward(self.weighed(self.inward(x)))
 
     def inward(self, x: Scalars) -> list[Any]:
-        """L⁻ᵀ x."""
+        """Return L⁻ᵀ x."""
         p = {i: Force.zero() for i, _, _ in self.bodies}
         u: list[Any] = [0.0] * self.count
         for i, parent, joint in reversed(self.bodies):
@@ -187,7 +187,7 @@ class ArticulatedInverse:
         return result
 
     def applied_to(self, columns: Sequence[Scalars]) -> list[list[Any]]:
-        """M⁻¹ x of several x."""
+        """Return M⁻¹ x for each of several vectors x."""
         return map_rows(self.applied, columns, in_loops=_PER_VELOCITY * self.count * len(columns) > _LONG)
 
     @property

@@ -251,11 +251,11 @@ class CenterOfMass:
 
     @property
     def position(self) -> np.ndarray:
-        """Position (3,) at which it is drawn [m]."""
+        """Position (3,) of the drawn sphere [m]."""
         return np.asarray(self._ball.position)
 
     def draw(self) -> None:
-        """Draw it at the current configuration.  Raises ValueError for a robot without inertias."""
+        """Draw the centre of mass at the current configuration.  Raises ValueError for a robot without inertias."""
         if self._visible:
             self._ball.position = self._live.in_picture(np.asarray(self._live.robot.center_of_mass(self._live.q[0])))
 

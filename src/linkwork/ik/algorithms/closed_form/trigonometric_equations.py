@@ -204,7 +204,7 @@ class Sinusoid(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """True if it is known not to depend on the angle."""
+        """True if the function is known not to depend on the angle."""
         return is_zero(self.cos) and is_zero(self.sin)
 
 

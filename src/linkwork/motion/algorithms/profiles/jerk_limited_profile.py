@@ -92,7 +92,7 @@ class Inverses(NamedTuple):
 
 
 class Family(NamedTuple):
-    """The farthest motions of one joint between two states: the one of largest displacement for each duration."""
+    """Motions of one joint between two states that move farthest: for each duration, that of largest displacement."""
 
     ends: Ends
     limits: JointBounds
