@@ -116,20 +116,59 @@ def test_failed_assemblies_state_the_remaining_error():
     with pytest.raises(lw.errors.AssemblyError, match=r"1\.5 m of 'pin: trans") as caught:
         robot.assemble(hold={"rocker": 0.0})
     result = pickle.loads(pickle.dumps(caught.value)).result
-    assert not result.success and result.status == "local_minimum" and abs(result.errors["pin"] - 1.5) < 1e-6
+    assert not result.success and result.status == "infeasible" and abs(result.errors["pin"] - 1.5) < 1e-6
     with pytest.raises(lw.errors.AssemblyError, match="'rocker', 'crank' determine each other"):
         robot.assemble(hold={"rocker": -1.0, "crank": 0.5})
     assembled = robot.assemble(hold={"rocker": [0.0, -1.7, 0.1]}, check=False)
-    assert assembled.success.tolist() == [False, True, False] and "2 of 3 local_minimum, 1 solved" in str(assembled)
+    assert assembled.success.tolist() == [False, True, False] and "2 of 3 infeasible, 1 solved" in str(assembled)
     assert assembled.explain(1).startswith("solved: 'linkage' is assembled, with rocker = -1.7")
     consistent = robot.assemble(hold={"crank": 0.5, "rocker": robot.assemble(hold={"crank": 0.5}).q[2]})
     assert consistent.success
     # rods that cannot meet: constraints that contradict each other
     apart = linkage(crank=0.3, coupler=0.4, rocker=0.5)
-    with pytest.raises(lw.errors.AssemblyError, match="local_minimum: 'linkage' is not assembled"):
+    with pytest.raises(lw.errors.AssemblyError, match="infeasible: 'linkage' is not assembled"):
         apart.assemble()
     with pytest.raises(lw.errors.AssemblyError, match="project: the configuration cannot be projected"):
         apart.project(np.zeros(3))
+
+
+def test_results_of_assembly_have_errors_poses_and_a_sentence_for_each_state():
+    """The rods are 1.5 m apart with the rocker at 0: closed there with a loop of rods in line."""
+    robot = linkage()
+    single = robot.assemble(hold={"crank": 0.5})
+    assert single.branch == -1 and single.errors.keys() == {"pin"} and single.errors["pin"] <= 1e-9
+    assert str(single).startswith("solved: 'linkage' is assembled, with crank = 0.5: largest error")
+    assert np.array_equal(single.pose("coupler"), robot.pose(single.q, "coupler"))
+    both = robot.assemble(hold={"rocker": [0.0, -1.7]}, max_starts=1, check=False)
+    assert both.success.tolist() == [False, True] and str(both) == "'linkage', 1 of 2 infeasible, 1 solved"
+    assert both.errors["pin"] == pytest.approx([1.5, 0.0], abs=1e-6)
+    assert "1.5 m of 'pin: trans" in both.explain(0) and "infeasible" in both.explain(0)
+    assert both.pose("coupler", relative_to="rocker").shape == (2, 4, 4)
+    lost = both._replaced(q=np.full((2, 3), np.nan))
+    assert np.isnan(lost.pose("coupler")).all()
+    with pytest.raises(lw.errors.UnknownNameError, match="'couplr'; did you mean 'coupler'"):
+        lost.pose("couplr")
+
+
+def test_assembly_without_a_proof_ends_at_the_local_minimum_of_the_errors():
+    """A block on a slide along x, pinned to a point beside the slide: nearest where x is equal."""
+    slide = lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="block")
+    robot = lw.Robot.build("slider", lw.Link("block", mass=1.0), slide)
+    robot = robot.with_frame("peg", "world", (0.2, 0.3, 0.4)).with_loop("pin", "peg", "block", lw.joints.Spherical())
+    result = robot.assemble(check=False)
+    assert result.status == "local_minimum" and not result.success
+    assert result.q == pytest.approx([0.2], abs=1e-6) and result.errors["pin"] == pytest.approx(0.4, abs=1e-9)
+    assert "the errors are at a local minimum and cannot be reduced from there" in str(result)
+
+
+def test_projections_that_cannot_reach_the_constraints_name_the_worst_state():
+    apart = linkage(crank=0.3, coupler=0.4, rocker=0.5)
+    with pytest.raises(lw.errors.AssemblyError, match="project: the configuration cannot be projected") as caught:
+        apart.project(np.zeros(3))
+    error = np.abs(apart.constraint_error(caught.value.result.q)).max()
+    assert f"constraints: {error:.3g} m of 'pin: translation" in str(caught.value)
+    with pytest.raises(lw.errors.AssemblyError, match=r"project: state \[0, 0\] of 4, and 3 more cannot be projected"):
+        apart.project(np.zeros((2, 2, 3)))
 
 
 def test_invalid_arguments_of_assembly_are_refused_by_name():
@@ -146,6 +185,9 @@ def test_invalid_arguments_of_assembly_are_refused_by_name():
         ({"tolerance": 0.0}, "tolerance: expected a positive number"),
         ({"max_starts": 0}, "max_starts: expected how many starts"),
         ({"time": "now"}, r"time: expected an array of finite numbers \[s\]"),
+        ({"tolerance": "tight"}, "tolerance: expected a positive number, got 'tight'"),
+        ({"hold": {"crank": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], "knee": [[0.1, 0.2]] * 2}}, "do not broadcast"),
+        ({"parameters": {"mass:coupler": 1.0}, "branches": 2}, "parameters: cannot be combined with branches"),
     ):
         with pytest.raises(ValueError, match=message):
             robot.assemble(**arguments)

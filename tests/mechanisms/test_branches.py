@@ -6,6 +6,7 @@ import pytest
 import linkwork as lw
 from helpers.fourbars import fourbars, parallel
 from helpers.linkages import LEG_RODS, LEG_ROOTS, LEG_TIPS, five_bar, freudenstein, linkage, three_legs
+from helpers.mechanisms import standing
 
 
 @pytest.mark.slow(every=5)
@@ -191,3 +192,13 @@ def test_invalid_drivers_of_mechanisms_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             robot.drive_mechanism(drivers)
+    for option in ("velocity", "acceleration"):
+        for value in (np.nan, [0.1, 0.2, 0.3], "fast"):
+            with pytest.raises(ValueError, match=rf"{option}: joint 'crank': expected finite numbers, one for all"):
+                robot.drive_mechanism({"crank": [0.0, 0.1]}, **{option: {"crank": value}})
+    afloat, _, _ = standing()
+    base = afloat.joints[0]
+    with pytest.raises(
+        ValueError, match=rf"joint {base.name!r} .* has no coordinates that can be interpolated linearly"
+    ):
+        afloat.drive_mechanism({base.name: np.array([afloat.neutral()[:7]] * 2)})

@@ -40,6 +40,36 @@ def test_hanging_chains_reach_the_stable_equilibrium_from_any_start(count, is_hu
     assert np.abs(np.abs(w[:, 3]) - tension).max() < 1e-7 and np.isclose(w[0, 5], 9.81 * count / 2)
 
 
+def test_two_hanging_rods_leave_unstable_states_for_the_stable_one_under_loads() -> None:
+    """The stable state is that of least energy; at rest, gravity balances loads through the tip's Jacobian."""
+    robot = chain(2).with_frame("tip", "rod1", lw.pose((1.0, 0.0, 0.0)))
+    up = robot.equilibrium([-np.pi / 2, 0.0])
+    assert (up.status, up.stability, up.iterations, up.stable) == ("solved", "unstable", 0, False)
+    # eigenvalues of M⁻¹ K of two rods upright: 1.5 m g l sin and 0.5 m g l sin on M = [[8/3, 5/6], [5/6, 1/3]]
+    M, K = np.array([[8 / 3, 5 / 6], [5 / 6, 1 / 3]]), -9.81 * np.array([[2.0, 0.5], [0.5, 0.5]])
+    expected = np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real)
+    assert up.stiffness == pytest.approx(expected, rel=1e-9)
+    assert f"unstable, 0 steps, residual {up.residual:.2g}, smallest stiffness {expected[0]:.3g} 1/s²" in up.message
+    folded = robot.equilibrium([-np.pi / 2, 0.4])  # the second rod falls first; on the way is no force on the first
+    assert folded.stable and np.allclose(np.sin(np.cumsum(folded.q)), 1.0)
+    assert folded.stiffness == pytest.approx(-expected[::-1], rel=1e-6)
+    for wrench in ([0.0, 0.0, 0.0, 5.0, 0.0, 0.0], [0.0, 0.0, 0.0, -3.0, 0.0, 2.0]):
+        loaded = robot.equilibrium([0.3, -0.2], wrenches={"tip": wrench}, tau=[0.5, -0.4])
+        ends = [[robot.pose(loaded.q + s * e, "tip")[:3, 3] for s in (1.0, -1.0)] for e in 1e-6 * np.eye(2)]
+        J = np.array([(a - b) / 2e-6 for a, b in ends])
+        assert robot.gravity_force(loaded.q) == pytest.approx(J @ wrench[3:] + [0.5, -0.4], abs=1e-7) and loaded.stable
+    for message, loads in {
+        r"no frame named 'tp'; did you mean 'tip'": {"wrenches": {"tp": np.zeros(6)}},
+        r"wrenches: expected a dict by frame": {"wrenches": np.zeros(6)},
+        r"equilibrium: q_init, tau, wrenches, gravity and parameters do not broadcast together": {
+            "tau": np.zeros((3, 2)),
+            "gravity": np.zeros((2, 3)),
+        },
+    }.items():
+        with pytest.raises((ValueError, TypeError, lw.errors.UnknownNameError), match=message):
+            robot.equilibrium([0.3, -0.2], **loads)
+
+
 @pytest.mark.slow(every=9)
 def test_equilibrium_searches_leave_saddle_points_and_follow_forces_without_a_potential():
     robot = chain(2)
