@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from linkwork import Robot, __version__
 from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, read_robot, robot_of
-from linkwork.cli.output import Terminal, columns_of, escaped, issue_data, label, quantity
+from linkwork.cli.output import Terminal, as_options, columns_of, escaped, issue_data, label, quantity
 from linkwork.errors import Issue, ModelError
 from linkwork.formats import find_format
 from linkwork.formats.description import describe
 from linkwork.joints import Helical, UnboundedRevolute
+from linkwork.parts import RobotDifference
 
 __all__ = ["WRITERS", "add_arguments", "run"]
 
@@ -39,7 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to-loops", metavar="FILE", help="a second JSON file for content that URDF does not have")
     parser.add_argument("--to-meshes", metavar="FOLDER", help="a folder for the mesh files of convex hulls")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
-    parser.add_argument("--verify", action="store_true", help="read the written file and compare it with the robot")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="read the written file and compare it with the robot; fail for differences that were not announced",
+    )
     add_json(parser)
 
 
@@ -53,18 +59,107 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     comparison = None
     if arguments.verify:
         comparison = robot.compare(_read_again(robot, arguments))
-    same = comparison is None or comparison.same
+    stated, unstated = ([], []) if comparison is None else split_differences(comparison.differences, losses)
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "output": arguments.output, "robot": robot.name}
-        verified = None if comparison is None else comparison.as_dict()
+        verified = None
+        if comparison is not None:
+            verified = {**comparison.as_dict(), "unannounced": [difference.as_dict() for difference in unstated]}
         terminal.out.json({**about, "losses": [issue_data(loss) for loss in losses], "verified": verified})
-        return 0 if same else FAILED
+        return FAILED if unstated else 0
     terminal.issues(losses)
     lost = f"; {quantity(len(losses), 'thing')} not written as stated" if losses else ""
     terminal.out.line(f"{label(robot.name)}: written to {escaped(arguments.output)}{lost}")
     if comparison is not None:
         terminal.out.lines(["", *comparison.lines(columns_of(terminal.out))])
-    return 0 if same else FAILED
+        if stated:
+            causes = dict.fromkeys(as_options(issue.message) for _, issue in stated)
+            head = f"{quantity(len(stated), 'difference')} announced as not written, or as written otherwise:"
+            terminal.out.lines(["", head, *(f"- {escaped(text)}" for text in causes)])
+        if unstated:
+            shown = [f"- {escaped(str(difference))}" for difference in unstated[:_MOST_SHOWN]]
+            head = f"{quantity(len(unstated), 'difference')} not announced:"
+            more = [f"and {len(unstated) - _MOST_SHOWN} more"] if len(unstated) > _MOST_SHOWN else []
+            terminal.out.lines(["", head, *shown, *more])
+    return FAILED if unstated else 0
+
+
+_MOST_SHOWN = 20  # differences
+_GROUPS_OF_ELEMENTS: Mapping[str, Sequence[str]] = {  # of differences, by the last step of an element's path
+    "collision": ("collisions",),
+    "visual": ("visuals",),
+    "inertial": ("inertias", "dynamics"),
+    "constraint": ("constraints", "names"),
+    "loop_joint": ("constraints", "names"),
+    "force_element": ("constraints", "drives"),
+    "actuator": ("actuators",),
+    "named_configuration": ("actuators",),
+    "frame": ("names",),
+    "point": ("names",),
+    "direction": ("names",),
+}
+_GROUPS_OF_TEXTS = {  # of differences in joints and links, by words of the loss
+    "limits": re.compile(r"\b(limits?|bounds?|ranges?)\b"),
+    "drives": re.compile(r"\b(damping|friction|armature|gear|springs?|stiffness|rotors?|drive)\b"),
+    "joints": re.compile(r"\b(mimic|coupling|written as|written with)\b"),
+    "names": re.compile(r"\b(written as|added|names?|without mass)\b"),
+    "constraints": re.compile(r"\b(mimic|coupling|loops?)\b"),
+    "inertias": re.compile(r"\b(mass|masses|inertia|inertias)\b"),
+    "dynamics": re.compile(r"\b(mass|masses|inertia|inertias|armature)\b"),
+    "collisions": re.compile(r"\bshapes\b"),
+    "visuals": re.compile(r"\bshapes\b"),
+}
+_PATH = re.compile(r"'((?:\w+\[[^\[\]]*\]/?)+\w*)'")  # of an element, in the list of a message
+_STEP = re.compile(r"(\w+)(?:\[([^\[\]]*)\])?")
+_QUOTED = re.compile(r"'([^']*)'")
+_CUT = re.compile(r"\.\.\. and \d+ more")  # the end of a list that does not name all
+
+
+def split_differences(
+    differences: Sequence[RobotDifference], losses: Sequence[Issue]
+) -> tuple[list[tuple[RobotDifference, Issue]], list[RobotDifference]]:
+    """Return the differences that a loss of the writer explains, each with the loss, and the other differences.
+
+    A loss explains differences of its kind (such as limits) in the links, joints or other elements that it names.
+    """
+    explained = [(_explained(issue), issue) for issue in losses]
+    stated: list[tuple[RobotDifference, Issue]] = []
+    unstated: list[RobotDifference] = []
+    for difference in differences:
+        subject = difference.subject.partition("/")[0]
+        cause = next((issue for pairs, issue in explained if _is_in(pairs, difference.group, subject)), None)
+        if cause is None:
+            unstated.append(difference)
+        else:
+            stated.append((difference, cause))
+    return stated, unstated
+
+
+def _is_in(pairs: set[tuple[str, str]], group: str, subject: str) -> bool:
+    """Return True for a subject, or for a name derived from it: "pin_F" or "pin: contact" of "pin"."""
+    names = {name for known, name in pairs if known == group}
+    return "" in names or subject in names or any(subject.startswith((f"{name}_", f"{name}:")) for name in names)
+
+
+def _explained(issue: Issue) -> set[tuple[str, str]]:
+    """Return the groups of differences that a loss explains, each with the name of an element, or "" for all."""
+    first = (issue.where.element or "").partition("/")[2]
+    result = set[tuple[str, str]]()
+    for path in (first, *_PATH.findall(issue.message)):
+        steps = _STEP.findall(path)
+        kind, name = steps[-1] if steps else ("", "")
+        groups = _GROUPS_OF_ELEMENTS.get(kind) or _GROUPS_OF_ELEMENTS.get(kind.removesuffix("s"))
+        if groups is None:
+            groups = [group for group, words in _GROUPS_OF_TEXTS.items() if words.search(issue.message)]
+        names = [name or (steps[0][1] if steps else "")]
+        if not names[0]:  # such as "links" or "points", of which the message names some
+            names = [""] if _CUT.search(issue.message) else [*_QUOTED.findall(issue.message)] or [""]
+        elif _CUT.search(issue.message):
+            names = [""]
+        result |= {(group, "" if group == "dynamics" else each) for group in groups for each in names}
+    if "other coordinates" in issue.message:  # random configurations are different ones
+        result |= {("poses", ""), ("dynamics", ""), ("joints", "")}
+    return result | ({("dynamics", "")} if first == "gravity" else set())
 
 
 def _read_again(robot: Robot, arguments: argparse.Namespace) -> Robot:

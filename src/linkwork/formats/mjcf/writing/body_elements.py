@@ -103,8 +103,11 @@ def _skipped_links(tree: Tree, children: dict[str, list[Frame]]) -> set[str]:
 
 
 def _skip_link(document: MjcfDocument, body: Body, before: _Before) -> _Before:
-    message = "a link without mass between two joints: its joint is one of the body after it"
-    document.log.changed(f"link[{body.name}]", message)
+    message = (
+        "links without mass between two joints are read with the names of their joints, as parts of the body after"
+    )
+    for name in (body.name, body.joint_name):
+        document.log.changed(f"link[{name}]", message)
     parts = tuple(placed_parts(mujoco_parts(body.joint) or (), body.rotor))
     X = _placed_after(document.tree, before, body)
     return _Before(before.node, before.carrier, (*_moved(before.joints, body), (body, _names(body), parts)), X)

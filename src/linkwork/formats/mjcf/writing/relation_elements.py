@@ -108,6 +108,8 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
             _weld(document, constraint, constraint.frame, constraint.relative_to, Pose.identity())
         case LoopJoint(joint=Spherical()):
             _connect(document, constraint.name, constraint.frame, constraint.relative_to, [Vec3.zero()])
+            message = "a spherical loop joint is written as a connect, which is read as a ball without coordinates"
+            document.log.changed(f"constraint[{constraint.name}]", message)
         case LoopJoint(joint=Revolute(axis=axis)):
             points = [Vec3.zero(), axis * _ARM]
             _connect(document, constraint.name, constraint.frame, constraint.relative_to, points)
@@ -125,10 +127,12 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
             w_a, w_b = constraint.weights
             pair = (constraint.offset / w_a, w_b / w_a)
             _couple(document, constraint.name, constraint.a, constraint.b, pair)
+            _report_coupling(document, constraint)
         case Coupling(function=None):
             _add_coupling(document, constraint)
         case PolynomialCoupling() if len(constraint.coefficients) <= _COEFFICIENTS:
             _couple(document, constraint.name, constraint.a, constraint.b, _about_zero(constraint))
+            _report_coupling(document, constraint)
         case _:
             return False
     if isinstance(constraint, LoopJoint) and any(
@@ -139,6 +143,12 @@ def _add_constraint(document: MjcfDocument, constraint: Constraint) -> bool:
         message = "damping, friction and springs of joints that close loops"
         document.log.lost(f"constraint[{constraint.name}]", message)
     return True
+
+
+def _report_coupling(document: MjcfDocument, constraint: Constraint) -> None:
+    kind = type(constraint).__name__
+    message = f"a {kind} is written as an equality of coordinates, and read as a coupling of them"
+    document.log.changed(f"constraint[{constraint.name}]", message)
 
 
 def _about_zero(constraint: PolynomialCoupling) -> list[float]:
@@ -192,6 +202,8 @@ def _add_coupling(document: MjcfDocument, constraint: Coupling) -> None:
         second_joint, ratio = (further[0][0], -further[0][1] / weight) if further else (None, 0.0)
         _couple(document, constraint.name, first, second_joint, (constraint.offset / weight, ratio))
         return
+    message = "a coupling of three joints or more is written as one of a fixed tendon, without its unit"
+    document.log.changed(f"constraint[{constraint.name}]", message)
     tendon = _fixed_tendon(document, constraint.name, constraint.joints)
     polynomial = number_list_text((constraint.offset, 0.0, 0.0, 0.0, 0.0))
     document.section("equality").add(
