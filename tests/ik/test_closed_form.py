@@ -10,7 +10,9 @@ import pytest
 import linkwork as lw
 from helpers.closed_form_arms import FAMILIES, arm, iiwa14, kr16, on_arrays, puma560, random_arm, random_pose, ur5
 from linkwork.errors import UnknownNameError
+from linkwork.ik.algorithms.closed_form.arm_branches import arm_branches
 from linkwork.ik.closed_form import IKBranches
+from linkwork.kinematics.algorithms.forward_kinematics import pose
 
 RIGHT = math.pi / 2
 
@@ -77,6 +79,24 @@ def test_closed_form_ik_of_random_arms_finds_every_branch(family):
     counts = check(robot, form, q, compiled=False).count
     assert (counts % 2 == 0).all()
     assert counts.max() >= 4
+
+
+def test_branches_of_arms_with_parallel_axes_reach_their_poses_on_floats():
+    """A configuration of each family with parallel axes is one of the branches of its pose."""
+    for family in (family for family in FAMILIES if "three parallel" in family or "hand parallel" in family):
+        rng = np.random.default_rng(len(family))
+        robot = random_arm(family, rng)
+        tree, q = robot.tree, rng.uniform(-3.0, 3.0, 6)
+        form = robot.closed_form(robot.frames[-1])
+        assert form.family == FAMILIES[family]
+        ends = tree.frame(form.relative_to), tree.frame(form.frame)
+        X = pose(tree, [*q], form.frame, form.relative_to)
+        branches = [x for x in arm_branches(tree, *ends, form._arm, X, [*q], None, False) if x.valid]
+        assert 2 <= len(branches) <= 8 and len(branches) % 2 == 0
+        assert min(apart(np.array(branch.q), q) for branch in branches) < 1e-9
+        for branch in branches:
+            reached = pose(tree, branch.q, form.frame, form.relative_to)
+            assert np.abs(np.array(reached.elements()) - X.elements()).max() < 1e-9
 
 
 @pytest.mark.slow(every=5)
