@@ -12,7 +12,7 @@ import linkwork as lw
 pytest.importorskip("gymnasium")
 
 from linkwork.environments import TASKS, ControlTask, VectorEnvironment
-from linkwork.environments.vector_environment import robot_frames
+from linkwork.environments.rendered_frames import robot_frames
 from linkwork.simulation import ContactGround, ContactScene
 
 

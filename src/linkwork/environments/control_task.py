@@ -54,11 +54,15 @@ class ControlTask:
     ``info(q, v, action, goal)`` returns a dict of numbers by name for the state after an action, such as the terms of
     the reward, which environments return as the info of `step`.
 
+    With ``achieved(q, v)``, the goal (k,) that a state achieves, the task is goal-conditioned.  Then ``reward(achieved,
+    goal)`` is a function of the achieved and the desired goal alone, and observations are dicts as of
+    gymnasium-robotics' ``GoalEnv``: ``"observation"``, ``"achieved_goal"`` and ``"desired_goal"``.
+
     ``marker(goal)`` is the position (3,) of the goal in the world [m], which pictures show.
 
     Functions get further values by the names of their arguments: ``observe`` the ``last_action`` (m,) and readings by
     the sensors' names; ``reward`` and ``info`` the ``previous_action`` and exact readings; ``failed`` exact readings;
-    all of these and ``start`` the ``robot`` with the parameters of the episode.
+    all of these, ``achieved`` and ``start`` the ``robot`` with the parameters of the episode.
 
     Raises ValueError and UnknownNameError for joints and efforts that do not fit the robot.
     """
@@ -82,6 +86,7 @@ class ControlTask:
     observation_bounds: tuple[Any, Any] | None = None
     marker: Callable[[Any], Any] | None = None
     info: Callable[..., Mapping[str, Any]] | None = None
+    achieved: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         robot: Any = self.robot
@@ -172,7 +177,13 @@ class ControlTask:
         """Raise ValueError for functions with arguments that they cannot get."""
         optional_arguments("start", self.start, ("rng",), ("robot",))
         optional_arguments("observe", self.observe, ("q", "v", "goal"), self._optional("last_action"))
-        optional_arguments("reward", self.reward, ("q", "v", "action", "goal"), self._optional("previous_action"))
+        if self.achieved is None:
+            optional_arguments("reward", self.reward, ("q", "v", "action", "goal"), self._optional("previous_action"))
+        else:
+            optional_arguments("achieved", self.achieved, ("q", "v"), ("robot",))
+            optional_arguments("reward", self.reward, ("achieved", "goal"), ())
+            if self.goal is _no_goal:
+                raise ValueError("ControlTask: goal: expected a function (rng) with achieved=, got none")
         optional_arguments("failed", self.failed, ("q", "v", "goal"), self._optional())
         if self.info is not None:
             optional_arguments("info", self.info, ("q", "v", "action", "goal"), self._optional("previous_action"))
@@ -226,8 +237,11 @@ def optional_arguments(
         inspect.signature(called).bind(*positional, **dict.fromkeys(taken))
     except TypeError as error:
         no_goal = "; the goal of a task without goal= is an array (0,)" if "goal" in positional else ""
+        if positional[:1] == ("achieved",):
+            no_goal = "; with achieved= a reward depends on the achieved and the desired goal alone"
+        by_name = f", and by name with any of {', '.join(optional)}" if optional else ""
         raise TypeError(
-            f"ControlTask: {argument}: expected a function called as ({', '.join(positional)}), and by name with any "
-            f"of {', '.join(optional)}: {error}{no_goal}"
+            f"ControlTask: {argument}: expected a function called as ({', '.join(positional)}){by_name}: "
+            f"{error}{no_goal}"
         ) from None
     return taken

@@ -16,7 +16,9 @@ from linkwork.simulation import Sensor
 
 __all__ = [
     "EnvironmentKernel",
+    "achieved_kernel",
     "action_kernel",
+    "goal_reward_kernel",
     "logged_names",
     "noisy_sensors",
     "observation_kernel",
@@ -218,7 +220,9 @@ def action_kernel(
     robot: Any = task.robot
     exact = {name: _ExactSensor(sensor) for name, sensor in task.sensors.items()}
     positional = ("q", "v", "action", "goal")
-    rewarding = optional_arguments("reward", task.reward, positional, ("previous_action", *exact, "robot"))
+    rewarding: tuple[str, ...] = ()
+    if task.achieved is None:
+        rewarding = optional_arguments("reward", task.reward, positional, ("previous_action", *exact, "robot"))
     failing = optional_arguments("failed", task.failed, ("q", "v", "goal"), (*exact, "robot"))
     logging = (
         ()
@@ -253,8 +257,10 @@ def action_kernel(
         graph = action[0].graph
         failed = _number("failed", task.failed, graph, q, v, goal, **{name: known[name] for name in failing})
         over = or_(lost, lt(0.0, where(lost, 1.0, failed)))
-        taken = {name: known[name] for name in rewarding}
-        reward = _number("reward", task.reward, graph, q, v, action, goal, **taken)
+        reward: Any = 0.0
+        if task.achieved is None:
+            taken = {name: known[name] for name in rewarding}
+            reward = _number("reward", task.reward, graph, q, v, action, goal, **taken)
         outputs = {"q": q, "v": v, "reward": _if_finite(lost, reward), "over": where(over, 1.0, 0.0)}
         outputs["lost"] = where(lost, 1.0, 0.0)
         if observed:
@@ -279,6 +285,37 @@ def action_kernel(
     shapes |= {"parameters": dict(parameters)} if parameters else {}
     shapes |= {"pushes": {f"push_{k}": (task.steps_per_action, 6) for k in range(len(pushed))}} if pushed else {}
     return EnvironmentKernel.of(act, "act", shapes)
+
+
+def achieved_kernel(task: ControlTask, goal_size: int, parameters: Mapping[str, Any]) -> EnvironmentKernel:
+    """Return the kernel of the achieved goal (k,) from q and v.  Raises TypeError for another size than the goal's."""
+    function: Any = task.achieved
+    takes_robot = "robot" in optional_arguments("achieved", function, ("q", "v"), ("robot",))
+
+    def achieved(q: Any, v: Any, **inputs: Any) -> Any:
+        more = {"robot": _moved(task.robot, inputs.get("parameters"))} if takes_robot else {}
+        result = function(q, v, **more)
+        entries = array(list(result)) if np.ndim(result) == 1 else None
+        if entries is None or entries.shape != (goal_size,):
+            got = f"an array {np.shape(result)}" if entries is None else f"{len(entries)} numbers"
+            raise TypeError(
+                f"ControlTask: achieved: expected {goal_size} numbers, as many as goal= returns, got {got}"
+                f"{_line_of(function)}"
+            )
+        return entries
+
+    shapes: dict[str, Any] = {"q": task.robot.configuration_space, "v": (task.robot.nv,)}
+    shapes |= {"parameters": dict(parameters)} if parameters and takes_robot else {}
+    return EnvironmentKernel.of(achieved, "achieved_goal", shapes)
+
+
+def goal_reward_kernel(task: ControlTask, goal_size: int) -> Kernel:
+    """Return the kernel of the reward of a goal-conditioned task, from the achieved and the desired goal (k,) each."""
+
+    def rewarded(achieved: Any, goal: Any) -> Any:
+        return _number("reward", task.reward, achieved[0].graph, achieved, goal)
+
+    return compile(rewarded, name="goal_reward", achieved=(goal_size,), goal=(goal_size,))
 
 
 def _if_finite(lost: Any, x: Any) -> Any:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import finite_array
 from linkwork.environments.control_task import ControlTask, optional_arguments
 from linkwork.environments.environment_kernels import noisy_sensors, observed_sensors
 from linkwork.environments.randomization import EpisodeValues, RandomizedTask
-from linkwork.errors import UnknownNameError
+from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.kernels import read_configuration, real_array, stacked_by_joint
 from linkwork.simulation.initial_state_check import check_start
 
-__all__ = ["EpisodeMemory", "EpisodeStarts"]
+__all__ = ["EpisodeMemory", "EpisodeStarts", "masked_values", "warn_of_divergence"]
 
 _NOISY = 64  # observations whose noise is drawn at once
 
@@ -306,3 +308,24 @@ def _stacked(values: Sequence[Any], size: int | None) -> np.ndarray | None:
         return None
     result = result.astype(float, copy=False)
     return result if np.isfinite(result).all() else None
+
+
+def masked_values(values: Mapping[str, np.ndarray], which: np.ndarray) -> dict[str, np.ndarray]:
+    """Return values (n, ...) by name with a mask (n,) each, as gymnasium's vector environments do; zero elsewhere."""
+    result = {}
+    for name, x in values.items():
+        result[name] = np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, np.zeros_like(x))
+        result[f"_{name}"] = which.copy()
+    return result
+
+
+def warn_of_divergence(index: int) -> bool:
+    """Warn that the simulation of an environment has diverged, and return True."""
+    warnings.warn(
+        f"VectorEnvironment.step: the simulation of environment {index} diverged, which ended its episode; "
+        "info['diverged'] marks such environments. Use a shorter dt, lower gains of a controller, or smaller "
+        "efforts; this warning comes once",
+        SimulationWarning,
+        stacklevel=levels_up(),
+    )
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -13,20 +14,21 @@ from linkwork._util.validation import finite_array
 from linkwork._util.validation import seed as check_seed
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.randomization import Randomization
-from linkwork.environments.vector_environment import MODES, RENDER_REMEDY, VectorEnvironment
+from linkwork.environments.rendered_frames import MODES, RENDER_REMEDY
+from linkwork.environments.vector_environment import VectorEnvironment
 from linkwork.errors import UnknownNameError
 
 __all__ = ["SingleEnvironment"]
 
 
 @public
-class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithForeignNames):
+class SingleEnvironment(gymnasium.Env[Any, np.ndarray], metaclass=WithForeignNames):
     """One environment of a `ControlTask`, or of one of `TASKS` by name, for tools that take a `gymnasium.Env`.
 
     Its steps equal those of a `VectorEnvironment` with ``num_envs=1``: actions (m,) are limited to −1 and 1, and
-    observations (k,) are float64.  An episode ends with ``terminated`` or ``truncated``; then call `reset`.  A
-    ``randomization`` draws parameters, noise, delays and pushes for each episode.  With ``render_mode="rgb_array"``,
-    `render` draws the robot.
+    observations (k,) are float64, or dicts of a goal-conditioned task.  An episode ends with ``terminated`` or
+    ``truncated``; then call `reset`.  A ``randomization`` draws parameters, noise, delays and pushes for each episode.
+    With ``render_mode="rgb_array"``, `render` draws the robot.
 
     >>> import gymnasium
     >>> environment = gymnasium.make("linkwork.environments:linkwork/cart_pole-v0")
@@ -50,7 +52,7 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
         self.render_mode, self.task, self.randomization = render_mode, self._vector.task, randomization
         self.metadata = {key: value for key, value in self._vector.metadata.items() if key != "autoreset_mode"}
         self.observation_space = self._vector.single_observation_space
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, self._vector.single_action_space.shape, np.float32)
+        self.action_space = self._vector.single_action_space
         self._over = True
 
     @property
@@ -59,9 +61,7 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
         q, v = self._vector.state
         return q[0], v[0]
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return the observation (k,), and a dict with its random values by name.
 
         The dict has the entry ``"randomization"``, or is empty without a randomization.  ``seed`` restarts the random
@@ -76,9 +76,9 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
         self._over = False
         values = info.get("randomization", {})
         drawn = {name: x[0].copy() for name, x in values.items() if not name.startswith("_")}
-        return observations[0], {"randomization": drawn} if info else {}
+        return _first(observations), {"randomization": drawn} if info else {}
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Apply an action (m,); return observation (k,), reward, terminated (failed), truncated, and info.
 
         The last is a dict with the values of ``ControlTask.info`` by name, and ``"diverged"`` if the simulation did.
@@ -93,7 +93,12 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
         info: dict[str, Any] = {name: float(logged[name][0]) for name in self._vector._logged}
         if "diverged" in logged:
             info["diverged"] = True
-        return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+        return _first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+
+    @property
+    def compute_reward(self) -> Callable[[Any, Any, Any], np.ndarray]:
+        """Function (achieved_goal, desired_goal, info) of goals (..., k): see `VectorEnvironment.compute_reward`."""
+        return self._vector.compute_reward
 
     def render(self) -> np.ndarray:
         """Draw the environment; return an image (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
@@ -101,6 +106,11 @@ class SingleEnvironment(gymnasium.Env[np.ndarray, np.ndarray], metaclass=WithFor
         Raises RuntimeError without a render mode, ImportError if matplotlib is not installed.
         """
         return self._vector.render()[0]
+
+
+def _first(observations: Any) -> Any:
+    """Return the observation of the first environment: an array, or a dict of arrays."""
+    return {name: x[0] for name, x in observations.items()} if isinstance(observations, dict) else observations[0]
 
 
 add_foreign_names(SingleEnvironment, "environments.SingleEnvironment")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict
 from gymnasium.vector import AutoresetMode
 
 from linkwork._util.checked_arguments import public
@@ -30,7 +30,8 @@ def stable_baselines_environment(
     All ``num_envs`` environments step in one kernel.  ``task``, ``render_mode`` and ``randomization`` are those of
     `VectorEnvironment`.  Actions and observations are float32.  An episode that ends begins anew in the same step.  The
     infos of that step have ``terminal_observation``, ``TimeLimit.truncated``, and ``episode`` with the sum of rewards
-    and the length of the episode.  The infos of all steps have the values of ``ControlTask.info``.
+    and the length of the episode.  The infos of all steps have the values of ``ControlTask.info``.  A goal-conditioned
+    task (``ControlTask.achieved``) has dicts of observations, for ``HerReplayBuffer``.
 
         envs = stable_baselines_environment("cart_pole", num_envs=64)
         model = stable_baselines3.PPO("MlpPolicy", envs, n_steps=64, batch_size=1024)
@@ -57,14 +58,10 @@ def _classes() -> tuple[Any, Any]:
     class StableBaselinesEnvironment(VecEnv):  # type: ignore[misc]  # where it is not installed
         def __init__(self, envs: VectorEnvironment) -> None:
             self.envs = envs
-            spaces = [
-                Box(space.low.astype(np.float32), space.high.astype(np.float32), space.shape, np.float32)
-                for space in cast(list[Box], [envs.single_observation_space, envs.single_action_space])
-            ]
-            super().__init__(envs.num_envs, *spaces)
+            super().__init__(envs.num_envs, _single_precision(envs.single_observation_space), envs.single_action_space)
             self.metadata = envs.metadata
 
-        def reset(self) -> np.ndarray:
+        def reset(self) -> Any:
             seeds: list[int | None] = self._seeds
             stated_seeds = None if None in seeds else [int(seed or 0) for seed in seeds]
             options: list[dict[str, Any]] = self._options
@@ -76,26 +73,26 @@ def _classes() -> tuple[Any, Any]:
             self.reset_infos = self._infos(info, np.ones(self.num_envs, dtype=bool))
             self._reset_seeds()
             self._reset_options()
-            return observations.astype(np.float32)
+            return _as_float32(observations)
 
         def step_async(self, actions: np.ndarray) -> None:
             self._actions = actions
 
-        def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
             observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
             ended = terminated | truncated
             final = info.get("final_info", {})
             logged = {x: np.where(ended, final.get(x, 0.0), info[x]).tolist() for x in self.envs._logged}
             infos: list[dict[str, Any]] = [{x: y[k] for x, y in logged.items()} for k in range(self.num_envs)]
             for k in np.flatnonzero(ended).tolist():
-                last = info["final_obs"][k].astype(np.float32)
+                last = _as_float32(info["final_obs"][k])
                 infos[k] |= {"terminal_observation": last, "TimeLimit.truncated": bool(truncated[k])}
                 if "diverged" in final:
                     infos[k].setdefault("diverged", bool(final["diverged"][k]))
             for k, begun in enumerate(self._infos(info, ended) if ended.any() else ()):
                 if begun:
                     self.reset_infos[k] = begun
-            return observations.astype(np.float32), rewards.astype(np.float32), ended, infos
+            return _as_float32(observations), rewards.astype(np.float32), ended, infos
 
         @staticmethod
         def _infos(info: dict[str, Any], begun: np.ndarray) -> list[dict[str, Any]]:
@@ -120,12 +117,27 @@ def _classes() -> tuple[Any, Any]:
             raise NotImplementedError(_together("set_attr", attr_name))
 
         def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:
-            raise NotImplementedError(_together("env_method", method_name))
+            if method_name != "compute_reward":
+                raise NotImplementedError(_together("env_method", method_name))
+            return [self.envs.compute_reward(*arguments, **named) for _ in self._get_indices(indices)]
 
         def env_is_wrapped(self, wrapper_class: Any, indices: int | Iterable[int] | None = None) -> list[bool]:
             return [False for _ in self._get_indices(indices)]
 
     return StableBaselinesEnvironment, VecMonitor
+
+
+def _single_precision(space: Any) -> Any:
+    """Return a space of arrays, or of dicts of arrays, in float32."""
+    if isinstance(space, Dict):
+        return Dict({name: _single_precision(part) for name, part in space.items()})
+    return Box(space.low.astype(np.float32), space.high.astype(np.float32), space.shape, np.float32)
+
+
+def _as_float32(observations: Any) -> Any:
+    if isinstance(observations, dict):
+        return {name: x.astype(np.float32) for name, x in observations.items()}
+    return observations.astype(np.float32)
 
 
 def _together(method: str, name: str) -> str:

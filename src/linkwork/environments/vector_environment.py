@@ -1,8 +1,7 @@
-"""Vector environments of a control task with gymnasium's interface, their kernels and rendered frames."""
+"""Vector environments of a control task with gymnasium's interface."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,8 +11,6 @@ from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.pictures import Shown, show
-from linkwork._util.plotting import VERMILION, pyplot, share_scale
-from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import finite_array, integer
 from linkwork.environments.control_task import ControlTask
 from linkwork.environments.environment_kernels import (
@@ -23,14 +20,13 @@ from linkwork.environments.environment_kernels import (
     observation_kernel,
     reading_kernel,
 )
-from linkwork.environments.episodes import EpisodeMemory, EpisodeStarts
+from linkwork.environments.episodes import EpisodeMemory, EpisodeStarts, masked_values, warn_of_divergence
 from linkwork.environments.example_tasks import TASKS
+from linkwork.environments.goal_observations import GoalObservations
 from linkwork.environments.randomization import Randomization, RandomizedTask
-from linkwork.errors import SimulationWarning, UnknownNameError
+from linkwork.environments.rendered_frames import MODES, RENDER_REMEDY, robot_frames
+from linkwork.errors import UnknownNameError
 from linkwork.kernels import real_array
-from linkwork.model import compose
-from linkwork.simulation import ContactGround, ContactScene
-from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, view_in_plane
 
 __all__ = ["NAMESPACE", "VectorEnvironment", "register_tasks"]
 
@@ -47,10 +43,13 @@ NAMESPACE = "linkwork"  # of the names registered with gymnasium
 
 
 @public
-class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], metaclass=WithForeignNames):
+class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass=WithForeignNames):
     """A batch of environments of a `ControlTask`, or of one of `TASKS` by name, in one kernel.
 
-    Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  ``autoreset_mode`` is gymnasium's.  With
+    Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  Those of a goal-conditioned task
+    (``ControlTask.achieved``) are dicts with ``"observation"``, ``"achieved_goal"`` and ``"desired_goal"``.
+
+    ``autoreset_mode`` is gymnasium's.  With
     ``AutoresetMode.NEXT_STEP`` the next step resets an environment whose episode has ended, and ignores its action.
     With ``SAME_STEP`` the same step resets it, and returns the last observation as ``info["final_obs"]``. With
     ``DISABLED`` the user resets it, by ``reset(options={"reset_mask": mask})``.
@@ -114,8 +113,10 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         self._reading_kernel = reading_kernel(task, varied.shapes) if task.sensors else None
         self._logged = logged_names(self._action_kernel)
         box: Any = gymnasium.spaces.Box
-        self.single_observation_space = box(*varied.bounds, (size,), np.float64)
-        self.single_action_space = box(-1.0, 1.0, (task.action_size,), np.float64)
+        self._goals = None if task.achieved is None else GoalObservations(task, len(goal), varied.shapes)
+        space = box(*varied.bounds, (size,), np.float64)
+        self.single_observation_space = space if self._goals is None else self._goals.space(space)
+        self.single_action_space = box(-1.0, 1.0, (task.action_size,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._q, self._v = np.zeros((num_envs, len(q))), np.zeros((num_envs, len(v)))
@@ -174,7 +175,7 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
             self._memory.see(self._q, self._v, self._first_readings(which), which)
             self._last = self._observations()
             self._spare = self._memory.samples() if self._is_reset_by_mask else self._spare
-        return self._last.copy(), self._info(which)
+        return self._offered(self._last.copy()), self._info(which)
 
     def _check_mask(self, caller: str, which: np.ndarray, seed: Any) -> None:
         """Raise ValueError or RuntimeError if only some environments cannot be reset."""
@@ -238,32 +239,49 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         truncated = (self._count >= self.task.horizon) & ~terminated
         self._over = terminated | truncated
         ended = self._over.copy()
-        rewards = np.where(restarted, 0.0, result["reward"])
+        rewards = np.where(restarted, 0.0, result["reward"] if self._goals is None else self._reward_of_goals())
         diverged = (result["lost"] > 0.5) & ~restarted
         observations, info = self._observations(now), self._info(restarted)
         logged = {name: np.array(result["info"][name]) for name in self._logged}
         if diverged.any():
             logged.setdefault("diverged", diverged)
-            self._warn_of_divergence(int(np.argmax(diverged)))
+            self._has_warned = self._has_warned or warn_of_divergence(int(np.argmax(diverged)))
         if self._resets_at_once:
             observations, info = self._begin_at_once(observations, ended, logged)
         elif self._is_reset_by_mask:
             self._last, self._spare = observations.copy(), memory.samples()
-        info |= _masked(logged, ~(restarted | (ended & self._resets_at_once)))
-        return observations, rewards, terminated, truncated, info
+        info |= masked_values(logged, ~(restarted | (ended & self._resets_at_once)))
+        return self._offered(observations), rewards, terminated, truncated, info
 
-    def _warn_of_divergence(self, index: int) -> None:
-        """Warn once that the simulation of an environment has diverged."""
-        if self._has_warned:
-            return
-        self._has_warned = True
-        warnings.warn(
-            f"VectorEnvironment.step: the simulation of environment {index} diverged, which ended its episode; "
-            "info['diverged'] marks such environments. Use a shorter dt, lower gains of a controller, or smaller "
-            "efforts; this warning comes once",
-            SimulationWarning,
-            stacklevel=levels_up(),
-        )
+    @property
+    def compute_reward(self) -> Callable[[Any, Any, Any], np.ndarray]:
+        """Function (achieved_goal, desired_goal, info) of goals (..., k): the rewards (...) of a goal-conditioned task.
+
+        ``info`` is not used; gymnasium-robotics and algorithms with hindsight pass it.  Raises AttributeError for a
+        task without ``ControlTask.achieved``, by which these tools tell both kinds of tasks apart.
+        """
+        if self._goals is None:
+            raise AttributeError(
+                "compute_reward: expected a task with achieved=, a function (q, v) of the achieved goal"
+            )
+        return self._goals.compute_reward
+
+    def _reward_of_goals(self) -> np.ndarray:
+        """Return the rewards (n,) of the present states of a goal-conditioned task; 0 if they are not finite."""
+        assert self._goals is not None
+        rewards = self._goals.rewards(self._achieved(), self._goal)
+        return np.where(np.isfinite(rewards), rewards, 0.0)
+
+    def _achieved(self) -> np.ndarray:
+        """Return the goals (n, k) that the present states of a goal-conditioned task achieve."""
+        assert self._goals is not None
+        return np.array(self._call(self._goals.achieved, q=self._q, v=self._v))
+
+    def _offered(self, observations: np.ndarray) -> Any:
+        """Return observations (n, k) as users get them: a dict with goals for a goal-conditioned task."""
+        if self._goals is None:
+            return observations
+        return self._goals.observations(observations, self._achieved(), self._goal.copy())
 
     def render(self) -> tuple[np.ndarray, ...]:
         """Draw every environment; return images (height, width, 3) of uint8, with ``render_mode="rgb_array"``.
@@ -317,12 +335,13 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         samples = self._memory.samples()  # in each step, so that those of an environment are its own
         if not ended.any():
             return final, {}
+        offered = self._offered(final)
         self._begin(ended)
         first = self._first_observations(ended, samples)
         last = np.full(self.num_envs, None, dtype=object)
         for k in np.flatnonzero(ended).tolist():
-            last[k] = final[k].copy()
-        values = _masked(logged, ended)
+            last[k] = final[k].copy() if self._goals is None else {name: x[k].copy() for name, x in offered.items()}
+        values = masked_values(logged, ended)
         info = {"final_obs": last, "_final_obs": ended.copy(), "final_info": values, "_final_info": ended.copy()}
         return np.where(ended[:, None], first, final), info | self._info(ended)
 
@@ -369,15 +388,6 @@ class VectorEnvironment(Shown, VectorEnv[np.ndarray, np.ndarray, np.ndarray], me
         return self._memory.shown(which) if self.randomization is not None and which.any() else {}
 
 
-def _masked(values: Mapping[str, np.ndarray], which: np.ndarray) -> dict[str, np.ndarray]:
-    """Return values (n, ...) by name with a mask (n,) each, as gymnasium's vector environments do; zero elsewhere."""
-    result = {}
-    for name, x in values.items():
-        result[name] = np.where(which.reshape(-1, *(1,) * (x.ndim - 1)), x, np.zeros_like(x))
-        result[f"_{name}"] = which.copy()
-    return result
-
-
 add_foreign_names(VectorEnvironment, "environments.VectorEnvironment")
 
 
@@ -388,86 +398,3 @@ def register_tasks() -> None:
         if result not in gymnasium.registry:
             single, vector = (f"linkwork.environments:{kind}Environment" for kind in ("Single", "Vector"))
             gymnasium.register(result, single, vector_entry_point=vector, kwargs={"task": name})
-
-
-MODES = ("rgb_array",)
-RENDER_REMEDY = "there is 'rgb_array'; VectorEnvironment.show opens the environments in the browser"
-_SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
-
-
-def robot_frames(
-    robot: Any, q: np.ndarray, contacts: Any = None, marks: Sequence[np.ndarray | None] | None = None
-) -> tuple[np.ndarray, ...]:
-    """Return images (height, width, 3) of uint8, one of the robot at each of the configurations q (n, nq).
-
-    They show the ground and the obstacles of contacts, and a mark at each position (3,) of ``marks`` (n) [m].
-    """
-    pyplot()  # raises ImportError with the install command if matplotlib is missing
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    frames = []
-    parts = contacts if isinstance(contacts, (tuple, list)) else (contacts,)
-    for configuration, mark in zip(q, marks or [None] * len(q), strict=True):
-        figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
-        canvas: Any = FigureCanvasAgg(figure)
-        axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
-        view_in_plane(axes, robot)
-        draw_robot(axes, robot, configuration, alpha=0.5)
-        for part in parts:
-            if isinstance(part, ContactScene):
-                draw_surroundings(axes, part.scene, is_new=True)
-        if mark is not None:
-            axes.plot(*mark[:, None], linestyle="", marker="o", markersize=7.0, color=VERMILION, zorder=4.0)
-        for part in parts:
-            if isinstance(part, ContactGround):
-                _draw_ground(axes, np.array(part.normal), part.height)
-        axes.set_axis_off()
-        axes.auto_scale_xyz(*_reached_box(robot, configuration).T, had_data=True)
-        share_scale([axes])
-        canvas.draw()
-        frames.append(np.array(canvas.buffer_rgba())[..., :3])
-    return tuple(frames)
-
-
-_SAMPLES = 64  # configurations that give the size of a picture
-
-
-def _reached_box(robot: Any, q: np.ndarray) -> np.ndarray:
-    """Return the corners (2, 3) of a box around the robot with its hinges at any angles [m].
-
-    So all frames of an episode have one scale.  Slides and joints with several coordinates keep their values in q.
-    """
-    rng, tree = np.random.default_rng(0), robot.tree
-    samples = np.tile(q, (1 if tree.constraints else _SAMPLES, 1))
-    for body, part in zip(tree.bodies, tree.q_slices, strict=True):
-        if body.joint.q_units == ("rad",) and not tree.constraints:
-            low, high = np.clip([robot.lower[part], robot.upper[part]], q[part] - np.pi, q[part] + np.pi)
-            samples[:, part] = rng.uniform(low, high, (_SAMPLES, 1))
-    X = np.concatenate([robot.forward_kinematics(samples), np.tile(np.eye(4), (len(samples), 1, 1, 1))], axis=1)
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for frame in tree.frames:
-        balls = [g.shape.bounding_sphere for g in (*frame.visuals, *frame.collisions)]
-        placements = [compose(frame.placement, g.origin) for g in (*frame.visuals, *frame.collisions)]
-        known = [(P.point(ball[0]), ball[1]) for P, ball in zip(placements, balls, strict=True) if ball is not None]
-        for center, radius in (*known, (frame.placement.translation, 0.0)):
-            points = X[:, frame.body, :3, :3] @ np.array([*center], dtype=float) + X[:, frame.body, :3, 3]
-            low, high = np.minimum(low, points.min(axis=0) - radius), np.maximum(high, points.max(axis=0) + radius)
-    return np.stack([low, high])
-
-
-_GROUND_LINES = 7  # in each direction
-
-
-def _draw_ground(axes: Any, normal: np.ndarray, height: float) -> None:
-    """Draw a grid in the plane normal · x = height [m] below all that the axes show, behind it."""
-    limits = np.array([getattr(axes, f"get_{x}lim")() for x in "xyz"])
-    middle, half = limits.mean(axis=1), 0.6 * float(np.ptp(limits, axis=1).max())
-    center = middle - (normal @ middle - height) * normal
-    x = np.cross(np.eye(3)[int(np.abs(normal).argmin())], normal)
-    x /= np.linalg.norm(x)
-    y = np.cross(normal, x)
-    for along, across in ((x, y), (y, x)):
-        for offset in np.linspace(-half, half, _GROUND_LINES):
-            ends = center + offset * across + np.outer((-half, half), along)
-            axes.plot(*ends.T, color="0.75", linewidth=0.8, zorder=0.1)

@@ -1,0 +1,97 @@
+"""Rendered frames of environments: pictures of the robot, the ground, obstacles and the goal, drawn by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linkwork._util.plotting import VERMILION, pyplot, share_scale
+from linkwork.model import compose
+from linkwork.simulation import ContactGround, ContactScene
+from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, view_in_plane
+
+__all__ = ["MODES", "RENDER_REMEDY", "robot_frames"]
+
+MODES = ("rgb_array",)
+RENDER_REMEDY = "there is 'rgb_array'; VectorEnvironment.show opens the environments in the browser"
+_SIZE, _DOTS = 4.0, 80.0  # [inch], [1/inch]: 320 pixels a side
+
+
+def robot_frames(
+    robot: Any, q: np.ndarray, contacts: Any = None, marks: Sequence[np.ndarray | None] | None = None
+) -> tuple[np.ndarray, ...]:
+    """Return images (height, width, 3) of uint8, one of the robot at each of the configurations q (n, nq).
+
+    They show the ground and the obstacles of contacts, and a mark at each position (3,) of ``marks`` (n) [m].
+    """
+    pyplot()  # raises ImportError with the install command if matplotlib is missing
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    frames = []
+    parts = contacts if isinstance(contacts, (tuple, list)) else (contacts,)
+    for configuration, mark in zip(q, marks or [None] * len(q), strict=True):
+        figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
+        canvas: Any = FigureCanvasAgg(figure)
+        axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
+        view_in_plane(axes, robot)
+        draw_robot(axes, robot, configuration, alpha=0.5)
+        for part in parts:
+            if isinstance(part, ContactScene):
+                draw_surroundings(axes, part.scene, is_new=True)
+        if mark is not None:
+            axes.plot(*mark[:, None], linestyle="", marker="o", markersize=7.0, color=VERMILION, zorder=4.0)
+        for part in parts:
+            if isinstance(part, ContactGround):
+                _draw_ground(axes, np.array(part.normal), part.height)
+        axes.set_axis_off()
+        axes.auto_scale_xyz(*_reached_box(robot, configuration).T, had_data=True)
+        share_scale([axes])
+        canvas.draw()
+        frames.append(np.array(canvas.buffer_rgba())[..., :3])
+    return tuple(frames)
+
+
+_SAMPLES = 64  # configurations that give the size of a picture
+
+
+def _reached_box(robot: Any, q: np.ndarray) -> np.ndarray:
+    """Return the corners (2, 3) of a box around the robot with its hinges at any angles [m].
+
+    So all frames of an episode have one scale.  Slides and joints with several coordinates keep their values in q.
+    """
+    rng, tree = np.random.default_rng(0), robot.tree
+    samples = np.tile(q, (1 if tree.constraints else _SAMPLES, 1))
+    for body, part in zip(tree.bodies, tree.q_slices, strict=True):
+        if body.joint.q_units == ("rad",) and not tree.constraints:
+            low, high = np.clip([robot.lower[part], robot.upper[part]], q[part] - np.pi, q[part] + np.pi)
+            samples[:, part] = rng.uniform(low, high, (_SAMPLES, 1))
+    X = np.concatenate([robot.forward_kinematics(samples), np.tile(np.eye(4), (len(samples), 1, 1, 1))], axis=1)
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for frame in tree.frames:
+        balls = [g.shape.bounding_sphere for g in (*frame.visuals, *frame.collisions)]
+        placements = [compose(frame.placement, g.origin) for g in (*frame.visuals, *frame.collisions)]
+        known = [(P.point(ball[0]), ball[1]) for P, ball in zip(placements, balls, strict=True) if ball is not None]
+        for center, radius in (*known, (frame.placement.translation, 0.0)):
+            points = X[:, frame.body, :3, :3] @ np.array([*center], dtype=float) + X[:, frame.body, :3, 3]
+            low, high = np.minimum(low, points.min(axis=0) - radius), np.maximum(high, points.max(axis=0) + radius)
+    return np.stack([low, high])
+
+
+_GROUND_LINES = 7  # in each direction
+
+
+def _draw_ground(axes: Any, normal: np.ndarray, height: float) -> None:
+    """Draw a grid in the plane normal · x = height [m] below all that the axes show, behind it."""
+    limits = np.array([getattr(axes, f"get_{x}lim")() for x in "xyz"])
+    middle, half = limits.mean(axis=1), 0.6 * float(np.ptp(limits, axis=1).max())
+    center = middle - (normal @ middle - height) * normal
+    x = np.cross(np.eye(3)[int(np.abs(normal).argmin())], normal)
+    x /= np.linalg.norm(x)
+    y = np.cross(normal, x)
+    for along, across in ((x, y), (y, x)):
+        for offset in np.linspace(-half, half, _GROUND_LINES):
+            ends = center + offset * across + np.outer((-half, half), along)
+            axes.plot(*ends.T, color="0.75", linewidth=0.8, zorder=0.1)
