@@ -1,4 +1,4 @@
-"""Checks of arguments, shared by all public functions, and the decorator that names an argument in every error.
+"""Checks of arguments, shared by all public functions.  The decorator `public` is in `checked_arguments`.
 
 A check takes the name of the called function, the name of the argument and its value.  It returns the value in the
 form that the function uses, and raises ArgumentError (wrong type) or ValueError (wrong value):
