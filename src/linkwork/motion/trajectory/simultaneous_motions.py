@@ -16,8 +16,7 @@ from linkwork._util.messages import listed, untimed
 from linkwork.model.tree import Tree
 from linkwork.motion.algorithms.curves import KINDS, CurveSpace
 from linkwork.motion.algorithms.curves.curve_space import JointSlice
-from linkwork.motion.trajectory.piecewise_evaluation import segment_indices
-from linkwork.motion.trajectory.piecewise_evaluation import shifted
+from linkwork.motion.trajectory.piecewise_evaluation import segment_indices, shifted
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_extremes import extremes_of
 from linkwork.motion.trajectory.trajectory_segment import Section
