@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -112,3 +114,34 @@ def test_check_operation_reports_a_small_defect_as_the_only_failure():
 def test_check_operation_tests_antisymmetric_functions_at_zeros_of_both_signs():
     odd_sign = replace(f.sign.operation, name="sign with a defect", odd=True)
     assert_reported(check_operation(odd_sign), "odd, even", "the symmetry fails at 0 or infinity")
+
+
+def test_requirements_of_backends_fail_alone():
+    """On backends without code: each deviation is named, and its absence is not."""
+    program, module = SimpleNamespace(name="f"), import_module("linkwork.compiler.checks.check_backend")
+
+    def trial(reason="too long", emitted=(b"a", b"a"), valid=True, texts=("x", "x")):
+        objects = iter([*emitted, *emitted])
+        backend = SimpleNamespace(
+            refuse=lambda _: reason, emit=lambda _: [next(objects)], is_object=lambda _: valid, batch_entry="batch"
+        )
+        return SimpleNamespace(backend=backend, refused=[program], texts=lambda: [(program, *texts)])
+
+    for function, broken, text in (
+        (module._refuse, trial(reason=None), "f: expected the reason as a string, got None"),
+        (
+            module._lower,
+            trial(texts=("x", "y")),
+            "f: the same program has another text when it is lowered again",
+        ),
+        (module._emit, trial(emitted=(b"a", b"b")), "f: emitting the same text again gives different objects"),
+        (module._emit, trial(valid=False), "f: is_object is False for an object of this backend"),
+    ):
+        assert function(trial()) == []
+        with pytest.raises(ValueError, match=text):
+            function(broken)
+    empty = SimpleNamespace(
+        backend=SimpleNamespace(batch_entry="batch", parts=lambda *_: []), real=SimpleNamespace(name="r")
+    )
+    with pytest.raises(ValueError, match="parts: r has no entry 'batch'"):
+        next(module._Trial.texts(empty))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from linkwork.constraints import References
 from linkwork.errors import ContractError
 from linkwork.expr import eq, sqrt, where
 from linkwork.force_elements import ForceElement, Marks, Resistance, check_force_element
+from linkwork.force_elements.force_element_contract import REQUIREMENTS
 from linkwork.spatial import Force, Motion, Pose, Vec3
 
 ARM = lw.load("double_pendulum")
@@ -183,3 +185,20 @@ def test_check_force_element_names_the_broken_requirement_of_an_element(kind: ty
 def test_check_force_element_rejects_values_that_are_not_force_elements() -> None:
     with pytest.raises(TypeError, match="check_force_element: element: expected"):
         check_force_element("spring", ARM)  # type: ignore[arg-type]
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(("stiffness", "damping"), [(0.0, 0.0), (-1e-9, 0.0), (2.0, -1e-9), (np.nan, 1.0)])
+def test_resistances_of_a_force_element_are_not_negative(stiffness: float, damping: float) -> None:
+    (requirement,) = [line for line in REQUIREMENTS if line.name == "resistances"]
+    tried = SimpleNamespace(stiffness=stiffness, damping=damping)
+    element = SimpleNamespace(resistances=lambda *_: [SimpleNamespace(stiffness=1.0, damping=1.0), tried])
+    between = lambda *_: SimpleNamespace(pose=None)  # noqa: E731
+    trial: Any = SimpleNamespace(states=[(0.0, 0.0)], element=element, bare=SimpleNamespace(tree=None), between=between)
+    if stiffness == damping == 0.0:
+        assert requirement.errors(trial) == []
+        return
+    with pytest.raises(
+        ValueError, match=f"resistances: expected stiffness and damping >= 0, got {stiffness}, {damping}"
+    ):
+        requirement.errors(trial)

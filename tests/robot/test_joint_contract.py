@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,78 @@ def test_check_joint_samples_within_the_joints_limits() -> None:
 
 def _instance(kind: type[JointType]) -> JointType:
     return kind(0.5) if issubclass(kind, Swivel) else kind()
+
+
+def _alone(kind: type[JointType], name: str) -> str:
+    """Return the problem of one requirement, tried without the others and without compilation; "" if it holds."""
+    for line in (line for line in LINES if line.name == name):
+        try:
+            error = max(line.errors(Trial(lw.Joint.of(_instance(kind)), 3, np.random.default_rng(0))), default=0.0)
+        except Exception as problem:  # of the joint type, too
+            return f"{type(problem).__name__}: {problem}"
+        if not error <= line.tolerance:
+            return "an error beyond the tolerance"
+    return ""
+
+
+def test_broken_requirements_of_a_joint_type_fail_alone() -> None:
+    texts = {kind.__name__: _alone(kind, name) for kind, name in BREAKS.items()}
+    assert all(texts.values()), texts
+    for kind, text in {
+        "WrongZero": "zero: X(zero) is not the identity, but X(q) is at q = [0.0]",
+        "FalseZero": "pose_residual: 1.2e-16 for a pose 2.0e+00 from the nearest configuration",
+        "WrongReversed": "reversed: expected the joint itself when reversed twice, got Revolute",
+        "FarDistance": "where normalize(q) is 0.000105 away",
+        "NoDistance": "distance: 0 at q = [1.0001",
+        "WrongRegularity": "where motions and rates are independent",
+        "MissedSingularity": "regularity: 1 at q = [0.0, 0.0, 0.0], where motions or rates are dependent",
+        "WrongFixed": "has_fixed_subspaces: expected True, since S is constant, got False",
+        "NotFixed": "has_fixed_subspaces: expected False, since S is not constant, got True",
+        "WrongCount": "num_constraints: expected 5, since S has rank 1, got 4",
+        "Floats": "is_floating: expected False, since S has rank 1, got True",
+        "WrongParts": "parts: expected joint types, got ('axis',)",
+        "NoUnits": "q_units: expected one of rad, m, 1, got 'degrees'",
+        "OtherUnits": "v_units: q̇ is v, so expected the rates of ('rad',), got ('m/s',)",
+        "OneName": "q_names: expected distinct strings, got ('angle', 'angle')",
+        "NoTypeName": "type_name: expected distinct strings, got ('',)",
+        "WrongExample": "example: expected a joint of this type, got Revolute",
+        "WithoutChecks": "checked: accepts [0.0, 0.0], which is not a configuration",
+    }.items():
+        assert text in texts[kind]
+
+
+def test_slight_deviations_of_a_joint_type_fail_each_requirement_from_their_size_on() -> None:
+    for kind, names, noticed, allowed in SLIGHT:
+        for name in names - ({"S"} if kind.__name__ == "WrongRates" else set()):  # S compares at other states
+            assert _alone(type(kind.__name__, (kind,), {"by": noticed}), name), (kind, name)
+            assert not _alone(type(kind.__name__, (kind,), {"by": allowed}), name), (kind, name)
+
+
+class _Declared(Hinge):
+    """A hinge with one declaration that is wrong: `by` of the attribute `attribute`."""
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(
+    ("attribute", "value", "name", "text"),
+    [
+        ("nv", 2, "sizes", "nq, nv: expected nq ≥ nv, and nv from 0 to 6, got 1 and 2"),
+        ("v_units", ("rad/s", "m/s"), "sizes", "v_units: expected 1 values, got 2"),
+        ("v_units", ("rad",), "names and units", "v_units: expected one of rad/s, m/s, 1/s, got 'rad'"),
+        ("q_names", ("",), "names and units", "q_names: expected distinct strings, got ('',)"),
+        ("unit_length", ((0, 0),), "names and units", "unit_length: expected distinct indices of q, got ((0, 0),)"),
+        ("unit_length", ((1,),), "names and units", "unit_length: expected distinct indices of q, got ((1,),)"),
+    ],
+)
+def test_wrong_declarations_of_a_joint_type_are_named(attribute: str, value: object, name: str, text: str) -> None:
+    kind = type("Declared", (_Declared,), {})
+    joint = lw.Joint.of(kind())
+    trial = Trial(joint, 3, np.random.default_rng(0))
+    (line,) = [line for line in LINES if line.name == name]
+    assert max(line.errors(trial), default=0.0) <= line.tolerance
+    object.__setattr__(joint.type, attribute, value)
+    with pytest.raises(ValueError, match=re.escape(text)):
+        line.errors(trial)
 
 
 @pytest.mark.costly

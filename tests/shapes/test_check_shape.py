@@ -13,6 +13,7 @@ from helpers.contracts import assert_sharp
 from linkwork import shapes
 from linkwork.errors import ContractError
 from linkwork.shapes import check_shape
+from linkwork.shapes.shape_contract import REQUIREMENTS, _Trial
 from linkwork.spatial import Symmetric3, Vec3
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [0.4, 0.0, 0.0], [0.0, 0.3, 0.0], [0.1, 0.1, 0.5]])
@@ -193,3 +194,66 @@ def test_check_shape_reports_broken_shapes(kind: type[Lens], line: str) -> None:
 def test_objects_that_are_not_shapes_are_refused_by_check_shape() -> None:
     with pytest.raises(TypeError, match="check_shape: shape: expected"):
         check_shape("box")  # type: ignore[arg-type]
+
+
+class Changed(Lens):
+    """A lens with one property replaced."""
+
+    def __init__(self, **changed: Any) -> None:
+        super().__init__()
+        object.__setattr__(self, "changed", changed)
+
+    __slots__ = ("__dict__",)
+
+    origin_radius = property(lambda self: self.changed.get("origin_radius", Lens.origin_radius.fget(self)))  # type: ignore
+    volume = property(lambda self: self.changed.get("volume", Lens.volume.fget(self)))  # type: ignore[attr-defined]
+    center = property(lambda self: self.changed.get("center", Vec3.zero()))  # type: ignore[assignment]
+
+    def unit_inertia(self) -> Any:
+        return self.changed.get("inertia", Symmetric3.diagonal(0.1, 0.1, 0.1))
+
+
+@pytest.mark.light
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"origin_radius": 0.0}, "origin_radius: expected a positive number or None, got 0.0"),
+        ({"origin_radius": math.inf}, "origin_radius: expected a positive number or None, got inf"),
+        ({"volume": -1e-9}, "volume: expected a positive number or None, got -1e-09"),
+        ({"center": (0.0, 0.0, 0.0)}, "center: expected a Vec3 of finite numbers"),
+        ({"center": Vec3(0.0, math.nan, 0.0)}, "center: expected a Vec3 of finite numbers"),
+        ({"inertia": 0.1}, "unit_inertia: expected a Symmetric3"),
+        ({"inertia": None}, "volume, unit_inertia: expected both, or None for both"),
+        ({"volume": None}, "volume, unit_inertia: expected both, or None for both"),
+        ({"inertia": Symmetric3.diagonal(0.2 + 6e-9, 0.1, 0.1)}, "a moment exceeds the sum of the others"),
+    ],
+)
+def test_sizes_and_inertia_of_a_shape_are_checked_by_themselves(changed: dict[str, Any], text: str) -> None:
+    (requirement,) = [line for line in REQUIREMENTS if line.name == "numbers"]
+    for sound in ({}, {"inertia": Symmetric3.diagonal(0.2 + 6e-10, 0.1, 0.1)}, {"volume": None, "inertia": None}):
+        assert requirement.errors(_Trial(Changed(**sound), 0)) == []
+    with pytest.raises(ValueError, match=text):
+        requirement.errors(_Trial(Changed(**changed), 0))
+
+
+def test_shapes_are_immutable_and_their_support_points_have_the_shape_of_the_directions() -> None:
+    value, batches = (next(line for line in REQUIREMENTS if line.name == name) for name in ("value", "batches"))
+    assert value.errors(_Trial(Lens(), 0)) == [] and max(batches.errors(_Trial(Lens(), 0))) <= batches.tolerance
+    with pytest.raises(ValueError, match=r": a shape is immutable: make the class a frozen dataclass"):
+        value.errors(_Trial(Loose(0.6), 0))
+    with pytest.raises(ValueError, match=r"support: expected points \(66, 3\), got shape \(65, 3\)"):
+        batches.errors(_Trial(Fewer(), 0))
+
+
+@dataclass(unsafe_hash=True)
+class Loose(shapes.Shape):
+    a: float = 0.6
+    origin_radius = volume = None  # type: ignore[assignment]
+
+    def unit_inertia(self) -> None:
+        return None
+
+
+class Fewer(Lens):
+    def _support(self, units: np.ndarray) -> np.ndarray:
+        return Lens._support(self, units)[1:]
