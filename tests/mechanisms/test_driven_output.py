@@ -442,6 +442,11 @@ def test_pins_of_overconstrained_mechanisms_are_named_in_the_text_of_their_force
         assert loads.undetermined_pins == named[count] == mobility.undetermined_pins
         assert ("depend on tolerances and stiffness: A0" in str(mobility)) == bool(named[count])
         assert ("depend on tolerances" in repr(loads)) == bool(named[count])
+        assert motion.explain().endswith(f"forces in {', '.join(named[count])} depend on tolerances and stiffness") == (
+            bool(named[count])
+        )
+        batch = robot.drive_mechanism({"A0": np.linspace(0.8, [1.2, 1.3], 4).T, "E": np.zeros((2, 4))})
+        assert all(("depend on tolerances" in batch.explain(k)) == bool(named[count]) for k in ((), 1, (0,)))
         # the sizes of the in-plane components that are arbitrary, by an independent kernel
         arbitrary = robot.joint_wrench_indeterminacy(motion.q[1])[:, 3:5].max(axis=1) > 1e-6
         names = [joint.name for joint in robot.joints]

@@ -157,6 +157,24 @@ def test_nearest_pairs_of_links_are_drawn_in_a_scene():
     assert document.texts[0].text == f"{' – '.join(first.pairs[0])}: {float(first.distance[0]):.4f} m"
 
 
+def test_open_loops_are_drawn_with_a_note_and_a_warning(tmp_path):
+    robot = lw.load("fourbar")
+    closed, rocked = robot.assemble(hold={"crank_hinge": 1.0}).q, np.array([0.0, 1.0, 0.0])
+    opened = closed + 0.2 * rocked
+    residual = np.abs(robot.constraint_error(opened)).max()
+    words = rf"does not close the loops: error {residual:.3g} m of 'pin: translation [xyz]'; robot.project"
+    with pytest.warns(errors.PictureWarning, match=f"show: the configuration {words}"):
+        page = robot.show(opened, html=tmp_path / "open.html")
+    assert "does not close the loops" in page.read_text(encoding="utf-8")
+    with pytest.warns(errors.PictureWarning, match=rf"the configuration at 0.5 s of robot 1 {words}"):
+        document = robot_document(robot, [[closed, closed], [closed, opened]], times=[0.0, 0.5])
+    assert len(document.notes) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert robot_document(robot, closed).notes == () == robot_document(robot).notes
+        assert robot_document(robot, closed + 1e-5 * rocked).notes == ()  # too little to be visible
+
+
 def test_robot_without_shapes_is_drawn_as_a_skeleton():
     robot = lw.Robot.from_dh("planar", [{"a": 0.3}, {"a": 0.2}], convention="standard")
     (actor,) = robot_document(robot).actors

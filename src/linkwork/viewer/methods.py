@@ -65,7 +65,8 @@ class ShowMethods(RobotBase):
             open_browser, port: of the live page (the `viewer` extra), which is served on 127.0.0.1 only.
 
         A mesh file that is missing, too large or broken is drawn as a named placeholder, with a
-        `linkwork.errors.PictureWarning`.
+        `linkwork.errors.PictureWarning`.  A configuration q that does not close the loops is drawn as it is, with a
+        note on the page and the same warning.
 
         Raises ValueError for invalid configurations, times and paths, UnknownNameError for an unknown frame,
         ImportError without the extra, and OSError for a file that cannot be written.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.file_search import Folders
 from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
+from linkwork._util.messages import label
 from linkwork._util.pictures import Output, Shown, show
 from linkwork._util.result import Result
 from linkwork._util.status import WORDS, status_of
@@ -63,6 +64,18 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
 
     def __str__(self) -> str:
         return self.explain()
+
+    def explain(self, index: int | tuple[int, ...] = ()) -> str:
+        """Return status and message of one motion, or a summary of a batch, and the names of `undetermined_pins`.
+
+        Raises the errors of `Result.explain`.
+        """
+        text = super().explain(index)
+        entry = index if isinstance(index, tuple) else (index,)
+        pins = self.undetermined_pins if np.any(np.asarray(self.success)[entry]) else ()
+        if not pins:
+            return text
+        return f"{text}\nThe forces in {', '.join(map(label, pins))} depend on tolerances and stiffness"
 
     @property
     def success(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from linkwork import Scene
 from linkwork._util.file_search import Folders
+from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import finite_array, finite_number, integer, positive
 from linkwork._util.validation import name as checked_name
+from linkwork.errors import PictureWarning
 from linkwork.kernels import RobotBase, read_configuration, refuse_symbols
 from linkwork.viewer.document import Color, Lines, Plot, SceneDocument, Text
 from linkwork.viewer.scene_builder import PATH_COLORS, SceneBuilder
@@ -20,6 +23,7 @@ from linkwork.viewer.start_configuration import start_configuration
 __all__ = ["FRAME_RATE", "frame_times", "moving_scene", "path_times", "robot_document", "segments_between"]
 
 _MAX_INSTANCES = 10_000
+_OPEN_LOOP = 1e-3  # error of a constraint [rad, sizes of the robot] that a picture shows
 _NEAREST_COLOR = (0.84, 0.20, 0.35, 1.0)
 
 
@@ -83,6 +87,8 @@ def robot_document(
     if scene is not None:
         builder.add_scene(scene)
     builder.add_robot(robot, configurations, offsets=offsets, frames=names)
+    if q is not None:
+        _note_open_loops(builder, robot, configurations)
     if names:
         builder.show_layer("frames")
     if copies is not None:
@@ -94,6 +100,33 @@ def robot_document(
         for frame in names:
             builder.add_frame_path(robot, configurations[:, 0], frame)
     return builder.document()
+
+
+def _note_open_loops(builder: SceneBuilder, robot: Any, q: np.ndarray) -> None:
+    """Add a note to the document, and warn, if configurations q (T, n, nq) leave constraints visibly open."""
+    rows = [
+        (name, unit)
+        for constraint in robot.tree.constraints
+        if constraint.holonomic
+        for name, unit in zip(constraint.component_names, constraint.row_units, strict=True)
+    ]
+    if not rows:
+        return
+    moving = any(constraint.time_dependent for constraint in robot.tree.constraints)
+    error = np.abs(robot.constraint_error(q, **({"time": builder.times[:, None]} if moving else {})))
+    share = error / [_OPEN_LOOP * (builder.size if unit == "m" else 1.0) for _, unit in rows]
+    if (share <= 1.0).all():
+        return
+    at = np.unravel_index(int(np.argmax(share)), share.shape)
+    name, unit = rows[int(at[-1])]
+    which = f" at {builder.times[at[0]]:.4g} s" if len(q) > 1 else ""
+    which += f" of robot {int(at[1])}" if q.shape[1] > 1 else ""
+    note = (
+        f"the configuration{which} does not close the loops: error {error[at]:.3g} {unit} of {name!r}; "
+        "robot.project(q) and robot.assemble(hold=...) return closed ones"
+    )
+    builder.surfaces.notes.append(note)
+    warnings.warn(f"show: {note}", PictureWarning, stacklevel=levels_up())
 
 
 def read_frames(robot: Any, caller: str, frames: str | Sequence[str] | None) -> tuple[str, ...]:
