@@ -5,7 +5,7 @@ import pytest
 
 import linkwork as lw
 from linkwork import joints
-from linkwork.collision.algorithms.shape_levers import pair_levers
+from linkwork.collision.algorithms.displacement_bounds import pair_levers
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory, time_optimal

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.collision.algorithms.shape_levers import joint_reaches
+from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.kernels.compiler_api import compilations
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree_edits import straight_tree

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from linkwork.collision.algorithms.shape_levers import joint_reaches
+from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.collision.clearance_margins import Margins, check_motions
 from linkwork.errors import Status
 from linkwork.motion.cartesian.arguments import PathRequest

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from linkwork._util.result import ReturnedValue
-from linkwork.collision.algorithms.shape_levers import pair_levers, twist_sizes
+from linkwork.collision.algorithms.displacement_bounds import pair_levers, twist_sizes
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree
 from linkwork.motion.trajectory.time_polynomials import polynomials_of

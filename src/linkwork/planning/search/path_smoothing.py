@@ -27,7 +27,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from linkwork.collision.algorithms.shape_levers import joint_reaches
+from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.planning.configuration_geometry import HALF_TURN
 from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 
