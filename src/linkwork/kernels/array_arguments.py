@@ -22,8 +22,7 @@ from linkwork.compiler.trace.pytree_ports import in_order
 from linkwork.errors import ConfigurationWarning, UnknownNameError
 from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.expr.scalar.float_limits import FLOAT64
-from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE, manifold_distances
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE, call_joint, manifold_distances
 from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.function_spec import Quantity, quantity_of

@@ -20,7 +20,7 @@ from linkwork.compiler.derivatives.tangent_spaces import Block, Space, Spaces
 from linkwork.compiler.kernel import Kernel
 from linkwork.compiler.trace.side_effects import with_reports
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.function_trace import (
     input_ports,

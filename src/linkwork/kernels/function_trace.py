@@ -9,8 +9,7 @@ from linkwork._util.collection_pauses import without_collections
 from linkwork._util.lazy_imports import LazyModule
 from linkwork.compiler.port import Port
 from linkwork.expr.scalar.symbol import Graph, Symbol
-from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE, call_joint
 from linkwork.kernels.function_request import Request
 from linkwork.kernels.operation_attribution import marked
 from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations, shape_of

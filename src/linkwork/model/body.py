@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork._util.lazy_dataclass import dataclass
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.model.friction_laws import DryFriction
 from linkwork.spatial import Inertia, Motion, Pose, Subspace, Vec3

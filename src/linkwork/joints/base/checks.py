@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork._util.lazy_imports import defining_module
 from linkwork._util.messages import printable
-from linkwork._util.user_frames import levels_up
+from linkwork._util.user_frames import levels_up, own_frames, own_line
 from linkwork._util.validation import is_masked
-from linkwork.errors import ConfigurationWarning
-from linkwork.joints.base.error_context import attribute_errors, call_joint
+from linkwork.errors import ConfigurationWarning, JointMethodError
 from linkwork.spatial.arguments import LARGEST
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ __all__ = [
     "MAX_MANIFOLD_DISTANCE",
     "MIN_REGULARITY",
     "SILENT_MANIFOLD_DISTANCE",
+    "attribute_errors",
+    "call_joint",
     "checked_configuration",
     "finite_parameter",
     "has_manifold",
@@ -34,7 +37,6 @@ __all__ = [
     "parameter_error",
     "positive_parameter",
 ]
-
 
 MAX_MANIFOLD_DISTANCE = 1e-3  # configurations up to this distance are normalised, with a warning
 SILENT_MANIFOLD_DISTANCE = 1e-6  # up to this distance without a warning: float32 rounds by 6e-8
@@ -136,3 +138,39 @@ def positive_parameter(value: Any, of: str, parameter: str) -> float:
     if number <= 0.0:
         raise parameter_error(of, parameter, "a positive number", repr(number))
     return number
+
+
+_CONTRACT = f"{__package__}.joint_type"  # module of JointType, which imports this one
+
+
+def call_joint(name: str, joint: JointType, method: str, *arguments: Any) -> Any:
+    """Return the result of a method of a joint type.
+
+    Raises JointMethodError, with the joint's name, for an exception in the method.
+    """
+    try:
+        return getattr(joint, method)(*arguments)
+    except JointMethodError:
+        raise
+    except Exception as raised:
+        kind = type(joint)
+        raise JointMethodError(name, kind.__name__, method, own_line(raised, kind, _contract(kind))) from raised
+
+
+@contextmanager
+def attribute_errors(name: str, joint: JointType) -> Iterator[None]:
+    """Convert exceptions raised by the type's own code within the context to JointMethodError."""
+    try:
+        yield
+    except JointMethodError:
+        raise
+    except Exception as raised:
+        kind = type(joint)
+        frames = own_frames(raised, kind, _contract(kind))
+        if not frames or kind.__module__.startswith("linkwork."):
+            raise
+        raise JointMethodError(name, kind.__name__, frames[0].name, own_line(raised, kind, _contract(kind))) from raised
+
+
+def _contract(kind: type[JointType]) -> type:
+    return next(base for base in kind.__mro__ if defining_module(base) == _CONTRACT)

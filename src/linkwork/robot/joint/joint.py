@@ -15,7 +15,7 @@ from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.lazy_imports import published_in
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.joints.base.plain_coordinates import is_plain
 from linkwork.kernels.array_arguments import ArgumentReader, Size, generator_of, leading_of

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.validation import is_integer, shown
 from linkwork.joints import JointType
 from linkwork.joints.axis import coordinate_axis
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.robot.joint.methods import JointMethods
 from linkwork.robot.joint.passive_parameters import DRIVE, check_drive, dof_values, read_drive, rest_values

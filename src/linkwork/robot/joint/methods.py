@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.lazy_imports import published_in
 from linkwork._util.validation import is_masked, shown
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import attribute_errors, call_joint
+from linkwork.joints.base.checks import attribute_errors, call_joint
 from linkwork.kernels.compiler_api import Space
 from linkwork.kernels.function_call import checked, lazily
 from linkwork.kernels.function_kernels import configuration_space, joint_kernel

@@ -9,7 +9,7 @@ import numpy as np
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples
 from linkwork.expr.scalar.functions import sign
 from linkwork.joints import JointType
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.compiler_api import Port
 from linkwork.kernels.owners import KernelOwner

@@ -37,7 +37,7 @@ from linkwork.dynamics.algorithms.mass_matrix_inverse import ArticulatedInverse,
 from linkwork.dynamics.algorithms.momentum.energy_and_power import potential_energy
 from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
 from linkwork.expr.linalg.sparse_dot import dot, is_zero
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.joints.composite import Composite
 from linkwork.joints.planar import Planar
 from linkwork.joints.straight_motion import straight_motion_joint

@@ -17,7 +17,7 @@ from linkwork._util.cached_properties import cached_property
 from linkwork.expr.control.conditional import SharedStructure
 from linkwork.expr.linalg.sparse_dot import is_zero
 from linkwork.expr.scalar.functions import and_, lt, or_
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.mechanisms.algorithms.constrained_forward_dynamics import ConstrainedFactorization
 from linkwork.mechanisms.algorithms.constraint_projection import project_configuration
 from linkwork.mechanisms.algorithms.constraint_rows import rates_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from linkwork.expr.autodiff.dual_numbers import parts, seeded
 from linkwork.expr.scalar.functions import where
-from linkwork.joints.base.error_context import call_joint
+from linkwork.joints.base.checks import call_joint
 from linkwork.joints.base.from_transform import unit_vectors
 from linkwork.joints.base.joint_type import JointType
 from linkwork.joints.base.plain_coordinates import is_plain
