@@ -11,7 +11,6 @@ from helpers.source_imports import defining_module, imports_of, modules
 _PART = "for types only: a part of the contract in a file of its own"
 _BASE = "linkwork.joints.base"
 ALLOWED = {
-    (f"{_BASE}.error_context", f"{_BASE}.joint_type"): "for types only: it tells what a type raised",
     (f"{_BASE}.checks", f"{_BASE}.joint_type"): _PART,
     (f"{_BASE}.from_transform", f"{_BASE}.joint_type"): _PART,
     (f"{_BASE}.generic_rank", f"{_BASE}.joint_type"): _PART,

@@ -1,4 +1,6 @@
-"""Bounds on the speed and acceleration of a body's points along a straight segment of configurations.
+"""Bounds on the displacement, speed and acceleration of a body's points: on straight segments, and on any curve.
+
+**Straight segments of configurations.**
 
 The segment is q(t) = q₀ ⊕ t φ, φ = q₁ ⊖ q₀, t from 0 to 1: every joint moves at the constant velocity φ_i.  Let a point
 p be fixed to body n, and let the joints between an ancestor, body 0, and body n be 1 … n.  In the frame M_i after joint
@@ -37,6 +39,8 @@ operations raise TypeError.
 
 Source: van der Hoeven, Ball arithmetic, 2010.
 
+**Any curve** (`pair_levers`).
+
 A point at r in a joint's moving frame moves at the rate ω × r + v by the twist (ω; v) = S q̇, so by at most |ω| |r| +
 |v| per unit of the joint's coordinate.  While the coordinates k run along any curve from time t₀ to t₁,
 
@@ -44,10 +48,7 @@ A point at r in a joint's moving frame moves at the rate ω × r + v by the twis
 
 bounds the displacement of the point.  r_k is bounded by the lengths from frame to frame and by the displacements of the
 joints between.  Two bodies of a robot move relative to the last body that carries both, so l is 0 for the joints of
-that body.
-
-Source: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
-complex environments, 2005.
+that body.  Source: Schwarzer, Saha and Latombe, 2005.
 """
 
 from __future__ import annotations

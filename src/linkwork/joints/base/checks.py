@@ -1,6 +1,7 @@
-"""Checks of joint parameters, and of numeric configurations against their manifold.
+"""Checks of joint parameters, and of configurations against their manifold; errors of a joint type's code.
 
-The thresholds below decide which configurations are near enough to the manifold to be accepted.
+The thresholds below decide which configurations are near enough to the manifold to be accepted.  Errors of a joint
+type's code are reported with the joint's name, the method and the line.
 """
 
 from __future__ import annotations
