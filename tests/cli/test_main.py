@@ -55,13 +55,21 @@ class TestUsage:
             ("simulate arm6 --png a.png", "its name is --output"),
             ("simulate arm6 --steps 100", "--duration states seconds, --dt the time step"),
             ("simulate arm6 --gif a.gif", "--output writes .mp4, .png and .html"),
-            ("pose arm6 --frame tool --q 0deg -90deg", "unknown option '-90deg'; angles are in rad"),
-            ("pose arm6 --frame tool --q elbow=60deg", "got '60deg'; angles are in rad: 90° is 1.5708"),
-            ("dynamics double_pendulum --q 60° 1", "got '60°'; angles are in rad"),
+            ("pose arm6 --frame tool --q 0Deg 1 0 0 0 0", "angles are in rad, or in degrees as 90deg: 90° is 1.5708"),
+            ("pose arm6 --frame tool --degrees", "write deg after numbers that are degrees"),
+            ("pose arm6 --frame tool --q elbow=60mm", "--q: elbow: expected a number in rad, got '60mm'"),
+            ("dynamics double_pendulum --q 60rpm 1", "--q: shoulder: expected a number in rad, got '60rpm'"),
+            ("dynamics double_pendulum --tau 5deg 1", "--tau: shoulder: expected a number without a unit, got '5deg'"),
+            ("ik arm6 --frame tool --pose 0 90deg 0", "--pose: expected a number in m, got '90deg'"),
+            ("dynamics arm6 --load tool 2", "its name is --payload"),
+            ("dynamics arm6 --payload tool", "--payload: expected FRAME MASS or FRAME MASS X Y Z, got 'tool'"),
+            ("dynamics arm6 --payload tol 2", "did you mean 'tool'"),
+            ("dynamics arm6 --payload tool 2mm", "--payload: expected a number in kg, got '2mm'"),
+            ("dynamics arm6 --payload tool -2", "mass must not be negative"),
         ],
     )
     @pytest.mark.light
-    def test_usual_words_for_commands_options_and_degrees_get_a_hint(self, linkwork, line, hint):
+    def test_usual_words_for_commands_options_and_units_get_a_hint(self, linkwork, line, hint):
         ran = linkwork(*line.split())
         assert ran.code == 2 and hint in ran.err and ran.out == "", ran.err
 
@@ -245,6 +253,7 @@ class TestUsage:
             "force",
             "argument",
             "meshes",
+            "payload",
             "quiet",
         }
         assert {"time_limit", "max_iterations", "collision_check", "position_limits"} <= names or command != "plan"

@@ -225,3 +225,45 @@ def test_dynamics_command_of_robots_with_constraints_prints_the_values_of_the_py
     rows = [line.split()[-2:] for line in lines[header + 2 : header + 2 + len(data["constraint_names"])]]
     printed = np.array(rows, dtype=float)
     np.testing.assert_allclose(printed[:, 1], forward.constraint_forces, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("line", "stated", "expected"),
+    [
+        (
+            "pose arm6 --frame tool",
+            "--q 30deg -90deg 60° 0.1 .5rad -1e1deg",
+            f"--q {np.pi / 6} {-np.pi / 2} {np.pi / 3} 0.1 0.5 {-np.pi / 18}",
+        ),
+        ("pose arm6 --frame tool", "--base 300mm 2cm 1m 0 90deg 0.1rad", f"--base 0.3 0.02 1 0 {np.pi / 2} 0.1"),
+        ("dynamics double_pendulum", "--v elbow=30rpm shoulder=-180deg/s", f"--v elbow={np.pi} shoulder={-np.pi}"),
+        ("dynamics double_pendulum", "--payload tip 500g 0 1mm -2cm", "--payload tip 0.5 0 0.001 -0.02"),
+        (
+            "ik arm6 --frame tool",
+            "--pose 300mm 0.1 40cm 0 90deg 0 --q-init elbow=-90deg",
+            f"--pose 0.3 0.1 0.4 0 {np.pi / 2} 0 --q-init elbow={-np.pi / 2}",
+        ),
+    ],
+    ids=["pose", "base", "velocity", "payload", "ik"],
+)
+def test_units_of_arguments_are_converted_to_si_units(line, stated, expected, linkwork):
+    results = []
+    for words in (stated, expected):
+        ran = linkwork(*line.split(), *words.split(), "--json")
+        assert ran.code == 0, ran.err
+        data = json.loads(ran.out)
+        results.append({name: x for name, x in data.items() if isinstance(x, list | float) and "names" not in name})
+    assert results[0].keys() == results[1].keys() and results[0]
+    for name, values in results[0].items():
+        np.testing.assert_allclose(np.array(values, dtype=float), np.array(results[1][name], dtype=float), atol=1e-12)
+
+
+@pytest.mark.light
+def test_payloads_on_the_command_line_are_those_of_python(linkwork):
+    robot, q = lw.load("arm6"), np.array(Q)
+    robot = robot.with_payload("load", "tool", 2.0, (0.0, 0.0, 0.1)).with_payload("case", "forearm", 1.0)
+    options = ("--payload", "tool", "2", "0", "0", "0.1", "--payload", "forearm", "1")
+    data = json.loads(linkwork("dynamics", *options, "arm6", "--q", *Q_TEXT, "--json").out)
+    np.testing.assert_allclose(data["gravity_force"], robot.gravity_force(q), atol=1e-12)
+    info = json.loads(linkwork("info", "arm6", *options, "--json").out)
+    assert {"payload", "payload_2"} <= {link["name"] for link in info["links"]}

@@ -140,7 +140,7 @@ def test_plan_command_reports_wrong_usage(linkwork, files, tmp_path, urdf):
     for arguments, code, said in (
         ((file,), 2, "expected a goal"),
         ((file, "--goal", "1"), 2, "--goal: expected 2 coordinates of q (j, k), got 1 number"),
-        ((file, "--goal", "1", "nan"), 2, "--goal: expected a finite number, got 'nan'"),
+        ((file, "--goal", "1", "nan"), 2, "--goal: k: expected a finite number, got 'nan'"),
         ((file, "--goal", "jj=1"), 2, "did you mean 'j'"),
         ((file, "--goal", "j=1", "2"), 2, "got both"),
         ((file, "--start", "j=x", "--goal", "j=1"), 2, "--start: j: expected a finite number"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,8 +16,9 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from linkwork import Robot, load
+from linkwork.cli.number_texts import number_of, words_of
 from linkwork.cli.output import BAD_MODEL, FAILED, USAGE, CommandError, Terminal, as_options, escaped, label, quantity
-from linkwork.cli.parser import NUMERIC
+from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
 from linkwork.cli.values import pose_of, positive
 from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.model import WORLD
@@ -61,6 +62,15 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         action=argparse.BooleanOptionalAction,
         default=None,
         help="free the base, or fix it (default: as the file says)",
+    )
+    group.add_argument(
+        "--payload",
+        metavar="FRAME",
+        nargs="+",
+        type=FRAME_AND_NUMERIC,
+        action="append",
+        default=[],
+        help="a load on a frame: FRAME MASS [X Y Z], its centre of mass in the frame [kg, m]; may be repeated",
     )
     group.add_argument("--strict", action="store_true", help="report repairable problems as errors")
     group.add_argument("--quiet", action="store_true", help="print no warnings, notes and progress")
@@ -124,7 +134,29 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
             options["base"] = pose_of("--base", arguments.base)
         except ValueError as error:
             raise CommandError(USAGE, escaped(str(error))) from error
-    return read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+    robot = read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+    return _with_payloads(robot, arguments.payload)
+
+
+def _with_payloads(robot: Robot, payloads: Iterable[Sequence[str]]) -> Robot:
+    """Return the robot with the loads of ``--payload``, links "payload" and "payload_2".  Raises CommandError."""
+    try:
+        for frame, *texts in payloads:
+            words = words_of("--payload", texts)
+            if len(words) not in (1, 4):
+                got = " ".join([frame, *words])
+                raise ValueError(f"--payload: expected FRAME MASS or FRAME MASS X Y Z, got {got!r}")
+            values = [number_of("--payload", x, unit) for x, unit in zip(words, ("kg", "m", "m", "m"), strict=False)]
+            taken = {link.name for link in robot.links} | {*robot.frames}
+            count = next(k for k in range(1, len(taken) + 2) if _payload_name(k) not in taken)
+            robot = robot.with_payload(_payload_name(count), frame, values[0], com=values[1:] or (0.0, 0.0, 0.0))
+    except (UnknownNameError, ValueError) as error:
+        raise CommandError(USAGE, escaped(str(error))) from error
+    return robot
+
+
+def _payload_name(count: int) -> str:
+    return "payload" if count == 1 else f"payload_{count}"
 
 
 def floats(robot: Robot) -> bool:

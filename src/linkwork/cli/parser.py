@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from linkwork._util.messages import did_you_mean, escaped
+from linkwork.cli.number_texts import UNITS, is_number
 from linkwork.cli.output import UsageExit
 
-__all__ = ["DEGREES", "FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
+__all__ = ["FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
 
 # Python before 3.14 takes -1e-3 and -1. for options, and every version -0,1, whose comma has its own message.
-_NEGATIVE_NUMBER = re.compile(r"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?|inf(inity)?|nan)$", re.IGNORECASE)
+_UNIT = f"({'|'.join(map(re.escape, UNITS))})?"
+_NEGATIVE_NUMBER = re.compile(rf"-([\d.,_]*\d[.,]?(e[-+]?[\d.,]+)?{_UNIT}|inf(inity)?|nan)$", re.IGNORECASE)
 
 
 _OTHER_NAMES = {  # names by former ones and by usual words; a command has at most one of them
@@ -53,14 +55,13 @@ _OTHER_NAMES = {  # names by former ones and by usual words; a command has at mo
     "--link": ("--frame",),
     "--configuration": ("--q",),
     "--joints": ("--q",),
+    **dict.fromkeys(("--load", "--mass", "--object", "--tool-mass"), ("--payload",)),
 }
 _INSTEAD = {  # of options that no command has
     "--steps": "--duration states seconds, --dt the time step",
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',
-    "--degrees": "angles are in rad: 90° is 1.5708",
-    "--deg": "angles are in rad: 90° is 1.5708",
+    **dict.fromkeys(("--degrees", "--deg"), "write deg after numbers that are degrees: --q 90deg 0 -45deg"),
 }
-DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,7 @@ def _numeric(word: str) -> bool:
     if word.startswith("@"):
         return True
     parts = [part for text in re.split(r"[\s,]+", word) for part in text.rpartition("=")[2].split(":") if part]
-    try:
-        return bool([float(part) for part in parts])
-    except ValueError:
-        return False
+    return bool(parts) and all(map(is_number, parts))
 
 
 NUMERIC = WordForm(_numeric)
@@ -172,8 +170,6 @@ class CommandParser(argparse.ArgumentParser):
 
     def _option_hint(self, name: str) -> str:
         """Return the name of an option with a former or another usual name, or the nearest name, for a message."""
-        if DEGREES.fullmatch(name):
-            return _INSTEAD["--degrees"]
         if name in ("--to", "--output-format", "--to-format") and self.prog.endswith("convert"):
             return "the suffix of the output selects its format: linkwork convert robot.urdf robot.xml"
         present = [new for new in _OTHER_NAMES.get(name, ()) if new in self._option_string_actions]

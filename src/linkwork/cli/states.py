@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from linkwork import Robot, __version__
 from linkwork.cli.output import USAGE, CommandError, Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.values import chosen_values
+from linkwork.cli.values import chosen_values, units_of
 from linkwork.errors import AssemblyError, UnknownNameError
 from linkwork.viewer.start_configuration import start_configuration
 
@@ -96,7 +96,7 @@ def configuration_of(
     coordinates keep these values, and the others are assembled; all coordinates are changed by at most `_DIGITS`.
     Raises ValueError and UnknownNameError.
     """
-    q, chosen = chosen_values(option, texts, defaults, robot.q_names, "q")
+    q, chosen = chosen_values(option, texts, defaults, robot.q_names, "q", units_of(robot, "q"))
     if not (closes and texts and _is_open(robot, q)):
         return q
     try:
@@ -129,18 +129,20 @@ def velocity_of(robot: Robot, q: np.ndarray, option: str, texts: Sequence[str]) 
     ValueError for velocities that the constraints do not permit, and UnknownNameError.
     """
     rates = robot.constraint_drift(q, **_now(robot)) if robot.constraints else np.zeros(0)
-    return _permitted(robot, q, option, texts, -np.asarray(rates))
+    return _permitted(robot, q, option, texts, -np.asarray(rates), units_of(robot, "v"))
 
 
 def acceleration_of(robot: Robot, q: np.ndarray, v: np.ndarray, option: str, texts: Sequence[str]) -> np.ndarray:
     """Return an acceleration (nv,) as `velocity_of` returns a velocity, at the velocity v (nv,)."""
     bias = robot.constraint_bias(q, v, **_now(robot)) if robot.constraints else np.zeros(0)
-    return _permitted(robot, q, option, texts, -np.asarray(bias))
+    return _permitted(robot, q, option, texts, -np.asarray(bias), {})
 
 
-def _permitted(robot: Robot, q: np.ndarray, option: str, texts: Sequence[str], c: np.ndarray) -> np.ndarray:
+def _permitted(
+    robot: Robot, q: np.ndarray, option: str, texts: Sequence[str], c: np.ndarray, units: Mapping[str, str]
+) -> np.ndarray:
     """Return x (nv,) with G x = c and the elements of an option's text, with the smallest other elements."""
-    x, chosen = chosen_values(option, texts, np.zeros(robot.nv), robot.v_names, "v")
+    x, chosen = chosen_values(option, texts, np.zeros(robot.nv), robot.v_names, "v", units)
     if not robot.constraints:
         return x
     G = np.asarray(robot.constraint_jacobian(q, **_now(robot)))

@@ -14,13 +14,15 @@ import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from linkwork import Robot, pose
+from linkwork.cli.number_texts import not_a_number, number_of, words_of
 from linkwork.cli.output import USAGE, CommandError, escaped, quantity
-from linkwork.cli.parser import DEGREES, NUMERIC
+from linkwork.cli.parser import NUMERIC
 from linkwork.errors import ModelError, UnknownNameError
 from linkwork.formats import Budget
 from linkwork.formats.description import read_regular
@@ -31,13 +33,11 @@ __all__ = [
     "from_zero",
     "limits_of",
     "named_values",
-    "not_a_number",
     "number_from",
-    "number_of",
     "pose_of",
     "position_of",
     "positive",
-    "words_of",
+    "units_of",
 ]
 
 
@@ -110,7 +110,8 @@ def limits_of(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, floa
             raise ValueError(f"--position-limits: expected NAME=LOW:HIGH, got {word!r}")
         if name not in robot.q_names:
             raise UnknownNameError("coordinate of q", name, robot.q_names)
-        result[name] = number_of(f"--position-limits: {name}", low), number_of(f"--position-limits: {name}", high)
+        option, unit = f"--position-limits: {name}", units_of(robot, "q")[name]
+        result[name] = number_of(option, low, unit), number_of(option, high, unit)
     return result or None
 
 
@@ -131,44 +132,12 @@ def _stored_limits(robot: Robot, word: str) -> dict[str, tuple[float, float]]:
     }
 
 
-_DECIMAL_COMMA = re.compile(r",\d")
-
-
-def words_of(option: str, texts: Sequence[str]) -> list[str]:
-    """Return the words that are separated by blanks and commas.  Raises ValueError for a comma before a digit."""
-    for text in texts:
-        if _DECIMAL_COMMA.search(text):
-            raise ValueError(f"{option}: {not_a_number('numbers', text)}")
-    return [word for text in texts for word in re.split(r"[\s,]+", text.strip()) if word]
-
-
-def not_a_number(expected: str, text: str) -> str:
-    """Return the message for a text that is not the expected number; it explains a comma before a digit."""
-    message = f"expected {expected}, got {text!r}"
-    if DEGREES.fullmatch(text):
-        message += "; angles are in rad: 90° is 1.5708"
-    elif _DECIMAL_COMMA.search(text):
-        message += "; write a decimal point (0.1 instead of 0,1), and blanks between several numbers"
-    return message
-
-
-def number_of(option: str, text: str) -> float:
-    """Return a finite number. Raises ValueError."""
-    try:
-        result = float(text)
-    except ValueError:
-        result = np.nan
-    if not np.isfinite(result):
-        raise ValueError(f"{option}: {not_a_number('a finite number', text)}")
-    return result
-
-
 def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
     """Return the pose (4, 4) in the text of an option: a position and, if given, roll, pitch and yaw.
 
     A file may also have a matrix (4, 4).  Raises ValueError.
     """
-    values = _values_of(option, texts, (option.split()[0][2:].replace("-", "_"), "pose"))
+    values = _values_of(option, texts, (option.split()[0][2:].replace("-", "_"), "pose"), ("m",) * 3 + ("rad",) * 3)
     if values.shape == (4, 4):
         return values
     if values.shape not in ((3,), (6,)):
@@ -179,16 +148,17 @@ def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
 
 def position_of(option: str, texts: Sequence[str]) -> np.ndarray:
     """Return the position (3,) in the text of an option.  Raises ValueError."""
-    values = _values_of(option, texts, ("position",))
+    values = _values_of(option, texts, ("position",), ("m",) * 3)
     if values.shape != (3,):
         raise ValueError(f"{option}: expected X Y Z, got {_size(values)}")
     return values
 
 
-def _values_of(option: str, texts: Sequence[str], keys: Sequence[str]) -> np.ndarray:
+def _values_of(option: str, texts: Sequence[str], keys: Sequence[str], units: Sequence[str]) -> np.ndarray:
     """Return the numbers in the text of an option, or in its file.  Raises ValueError."""
     if not _is_file(texts):
-        return np.array([number_of(option, word) for word in words_of(option, texts)])
+        stated = zip_longest(words_of(option, texts), units, fillvalue="")
+        return np.array([number_of(option, word, unit) for word, unit in stated if word])
     if len(texts) > 1:
         raise ValueError(f"{option}: expected {texts[0]} alone, or numbers, got both")
     values = _stored_values(option, texts[0], keys, ())
@@ -198,6 +168,14 @@ def _values_of(option: str, texts: Sequence[str], keys: Sequence[str]) -> np.nda
 
 def _size(values: np.ndarray) -> str:
     return f"{len(values)} numbers" if values.ndim == 1 else f"an array of shape {values.shape}"
+
+
+def units_of(robot: Robot, symbol: str) -> dict[str, str]:
+    """Return the SI unit of each coordinate of q, or of v, by its name."""
+    joints = [body.joint for _, body in robot.tree.stacked()]
+    if symbol == "q":
+        return dict(zip(robot.q_names, (unit for joint in joints for unit in joint.q_units), strict=True))
+    return dict(zip(robot.v_names, (unit for joint in joints for unit in joint.v_units), strict=True))
 
 
 def named_values(
@@ -212,9 +190,18 @@ def named_values(
 
 
 def chosen_values(
-    option: str, texts: Sequence[str], defaults: np.ndarray, names: Sequence[str], symbol: str
+    option: str,
+    texts: Sequence[str],
+    defaults: np.ndarray,
+    names: Sequence[str],
+    symbol: str,
+    units: Mapping[str, str] | None = None,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return a vector as `named_values` does, and the names of its chosen elements: those named, or all."""
+    """Return a vector as `named_values` does, and the names of its chosen elements: those named, or all.
+
+    ``units`` are the SI units of elements by name; numbers of others have no unit.
+    """
+    unit = (units or {}).get
     x, chosen = np.array(defaults, dtype=float), tuple(names)
     if _is_file(texts):
         key = option.removeprefix("--").replace("-", "_")
@@ -242,7 +229,7 @@ def chosen_values(
             name, _, text = word.rpartition("=")
             if name not in names:
                 raise UnknownNameError(f"coordinate of {symbol}", name, names)
-            x[names.index(name)] = number_of(f"{option}: {name}", text)
+            x[names.index(name)] = number_of(f"{option}: {name}", text, unit(name, ""))
         return x, tuple(word.rpartition("=")[0] for word in words)
     if any("=" in word for word in words):
         raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
@@ -250,7 +237,8 @@ def chosen_values(
         few = f" ({', '.join(names)})" if 0 < len(names) <= _FEW else ""
         expected = f"{quantity(len(names), 'coordinate')} of {symbol}{few}"
         raise ValueError(f"{option}: expected {expected}, got {quantity(len(words), 'number')}")
-    return np.array([number_of(option, word) for word in words]), chosen
+    pairs = zip(words, names, strict=True)
+    return np.array([number_of(f"{option}: {name}", word, unit(name, "")) for word, name in pairs]), chosen
 
 
 _FEW = 12  # names of coordinates in a message

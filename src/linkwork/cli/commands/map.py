@@ -14,8 +14,9 @@ from linkwork import Robot, __version__
 from linkwork._util.file_access import replaced
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_meshes, add_robot, robot_of, with_meshes
 from linkwork.cli.files import add_files, add_scene, check_files, pictures, scene_setup, write_files, written_lines
+from linkwork.cli.number_texts import not_a_number
 from linkwork.cli.output import Terminal, escaped, label, number, quantity, table
-from linkwork.cli.values import add_limits, from_zero, limits_of, not_a_number, number_from, positive
+from linkwork.cli.values import add_limits, from_zero, limits_of, number_from, positive
 from linkwork.errors import UnknownNameError
 from linkwork.workspace.map_job import AXES, JACOBIAN_ROWS
 from linkwork.workspace.workspace_map import VALUES, WorkspaceMap

@@ -1,0 +1,86 @@
+"""Numbers in the arguments of commands, also with a unit: 90deg, 500mm, 60rpm.
+
+A unit after a number is converted to the SI unit of the value: rad, m, rad/s, m/s, kg.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+__all__ = ["UNITS", "is_number", "not_a_number", "number_of", "words_of"]
+
+_DEGREE = math.pi / 180.0
+UNITS: Mapping[str, tuple[str, float]] = {
+    "rad": ("rad", 1.0),
+    "deg": ("rad", _DEGREE),
+    "°": ("rad", _DEGREE),
+    "m": ("m", 1.0),
+    "cm": ("m", 0.01),
+    "mm": ("m", 0.001),
+    "rad/s": ("rad/s", 1.0),
+    "deg/s": ("rad/s", _DEGREE),
+    "°/s": ("rad/s", _DEGREE),
+    "rpm": ("rad/s", math.pi / 30.0),
+    "m/s": ("m/s", 1.0),
+    "mm/s": ("m/s", 0.001),
+    "kg": ("kg", 1.0),
+    "g": ("kg", 0.001),
+}
+"""Units after numbers, each with the SI unit and the factor to it."""
+
+_QUANTITY = re.compile(rf"(.*?[\d.])({'|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))})")
+_DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r",\d")
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Return the number and the unit in a text; without a unit, the text and ""."""
+    match = _QUANTITY.fullmatch(text)
+    return (match[1], match[2]) if match else (text, "")
+
+
+def is_number(text: str) -> bool:
+    """Return True for a number, with a unit or without."""
+    try:
+        float(_parts(text)[0])
+    except ValueError:
+        return False
+    return True
+
+
+def number_of(option: str, text: str, unit: str = "") -> float:
+    """Return a finite number in SI units.  Raises ValueError, also for a unit other than that of the value."""
+    number, stated = _parts(text)
+    try:
+        result = float(number)
+    except ValueError:
+        result = math.nan
+    if not math.isfinite(result):
+        raise ValueError(f"{option}: {not_a_number('a finite number', text)}")
+    if not stated:
+        return result
+    kind, factor = UNITS[stated]
+    if kind != unit:
+        expected = f"a number in {unit}" if unit else "a number without a unit"
+        raise ValueError(f"{option}: expected {expected}, got {text!r}")
+    return result * factor
+
+
+def not_a_number(expected: str, text: str) -> str:
+    """Return the message for a text that is not the expected number; it explains a comma before a digit."""
+    message = f"expected {expected}, got {text!r}"
+    if _DEGREES.fullmatch(text):
+        message += "; angles are in rad, or in degrees as 90deg: 90° is 1.5708"
+    elif _DECIMAL_COMMA.search(text):
+        message += "; write a decimal point (0.1 instead of 0,1), and blanks between several numbers"
+    return message
+
+
+def words_of(option: str, texts: Sequence[str]) -> list[str]:
+    """Return the words that are separated by blanks and commas.  Raises ValueError for a comma before a digit."""
+    for text in texts:
+        if _DECIMAL_COMMA.search(text):
+            raise ValueError(f"{option}: {not_a_number('numbers', text)}")
+    return [word for text in texts for word in re.split(r"[\s,]+", text.strip()) if word]
