@@ -106,6 +106,38 @@ def test_jacobians_of_trajectory_features_equal_finite_differences(seed):
             assert check.success, str(check)
 
 
+def test_jacobians_of_momentum_energy_power_and_function_features_equal_finite_differences():
+    """On a robot of two joints, with differences of features, and functions of poses, targets and parameters."""
+    robot = lw.Robot(random_tree(np.random.default_rng(2), 2, types=(lw.joints.Revolute, lw.joints.Prismatic)))
+    frame = moving_frames(robot)[0]
+    function = FunctionFeature(
+        "mixed",
+        lambda w, target: [
+            w.torque() @ w.v() * target[0] + w.power() * w.parameter("length"),
+            np.linalg.norm(w.point(frame) - w.point(frame, back=2)) ** 2 * w.variables("foot", 1)[2],
+            w.momentum()[4] + w.kinetic_energy() * w.potential_energy() / 100.0 - target[1],
+            np.sum(w.a() ** 2) * w.time + np.sum(w.pose(frame, back=1)[:3, 0]) + w.center_of_mass()[0],
+            w.jerk()[1] * w.step + w.q(back=1)[0] * w.point_velocity(frame)[1] + w.direction(f"{frame}.x")[2],
+        ],
+        shape=(2,),
+        depth=3,
+    )
+    sizes = {"variables": {"foot": 3}, "parameters": {"length": 1}}
+    for feature, aim in (
+        (function, [0.7, -0.3]),
+        (MomentumFeature("world", "linear"), [0.1, 0.2, 0.3]),
+        (MomentumFeature(part="angular"), []),
+        *((EnergyFeature(kind), [0.4]) for kind in ("kinetic", "potential", "total", "lagrangian")),
+        (PowerFeature(passive=True), []),
+        (difference_of(EnergyFeature("potential"), 2), []),
+        (difference_of(MomentumFeature(), 1), []),
+    ):
+        feature_at = bound(robot, feature, **sizes)
+        assert len(feature_at.component_names) == len(feature_at.row_units)
+        check = check_jacobian(robot.tree, feature_at, aim, **sizes, step=TAU, windows=1, seed=1)
+        assert check.success and check.scale > 1e-3, str(check)
+
+
 @dataclass(frozen=True)
 class _Wrong(Feature):
     """Rows with one number that is no derivative."""
@@ -351,6 +383,17 @@ def test_friction_cones_contain_forces_by_their_definition():
             beyond = moment.copy()
             beyond[k] = 1.01 * most
             assert max(rows(beyond)) > 0.0
+
+
+def test_jacobians_of_loop_errors_and_of_torques_with_loop_forces_equal_finite_differences():
+    """The force of a four-bar's loop acts at the middle of each step."""
+    robot = lw.load("fourbar")
+    (constraint,) = robot.tree.constraints
+    force = ConstraintForce("keeps", constraint)
+    sizes = {"variables": {force.name: force.size}, "contacts": (force,)}
+    for feature in (HolonomicFeature(constraint), TorqueFeature()):
+        check = check_jacobian(robot.tree, bound(robot, feature, **sizes), **sizes, step=TAU, windows=1)
+        assert check.success and check.scale > 1e-2, str(check)
 
 
 @pytest.mark.slow(every=5)
