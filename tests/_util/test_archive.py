@@ -234,3 +234,78 @@ def test_existing_files_are_not_replaced_on_file_systems_without_hard_links(tmp_
     with pytest.raises(FileExistsError, match="late"):
         write()
     assert late.read_bytes() == b"by another program" and sorted(tmp_path.iterdir()) == [target, late]
+
+
+def _stored(members: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STORED) -> bytes:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as written:
+        for name, data in members:
+            written.writestr(name, data)
+    return file.getvalue()
+
+
+def _read_all(data: bytes) -> None:
+    reader = archive.ArchiveReader(BytesIO(data), len(data), _FORMAT)
+    for name in reader.names:
+        reader.array(name, kind="any", finite=False)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_damaged_archives_name_the_array_and_the_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes of a file are changed one at a time: the unchanged file is read."""
+    said = ("said.npy", _bytes_of(_said({"format": _FORMAT, "count": 3, "flag": 1, "names": ["a", 2]})))
+    x, flags = ("x.npy", _bytes_of(np.arange(3.0))), ("b.npy", _bytes_of(np.array([True, False])))
+    _read_all(_stored([said, x, flags]))
+    other_flags = ("b.npy", flags[1][:-1] + b"\x02")
+    newer = ("x.npy", x[1][:6] + b"\x03" + x[1][7:])
+    longer = ("x.npy", x[1] + b"\0")
+    whole = _stored([said, x])
+    cut = whole.replace(x[1][-8:], x[1][-8:][::-1], 1)
+    for data, message in (
+        (_stored([said, x, x]), "two arrays are named 'x'"),
+        (
+            _stored([said, x], zipfile.ZIP_DEFLATED),
+            "array 'said' is compressed or encrypted; expected arrays as numpy.savez",
+        ),
+        (_stored([said, newer]), r"array 'x': unknown version \(3, 0\) of NumPy's format"),
+        (_stored([said, other_flags]), r"array 'b': expected booleans \(bytes 0 and 1\), got other bytes"),
+        (_stored([said, longer]), r"array 'x': shape \(3,\) of float64 does not match the number of bytes"),
+        (cut, "Bad CRC-32 for file 'x.npy'"),
+    ):
+        with pytest.raises((ValueError, zipfile.BadZipFile), match=message):
+            _read_all(data)
+    with pytest.raises(ValueError, match="its arrays would be larger than the file"):
+        archive.ArchiveReader(BytesIO(whole), sum(len(data) for _, data in (said, x)) - 1, _FORMAT)
+    archive.ArchiveReader(BytesIO(whole), sum(len(data) for _, data in (said, x)), _FORMAT)
+    for limit, value, message in (
+        ("_MAX_MEMBERS", 1, "2 arrays are more than the limit of 1"),
+        ("_MAX_TEXT", len(said[1]) - 1, f"array 'said': more bytes than the limit of {len(said[1]) - 1}"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(archive, limit, value)
+            with pytest.raises(ValueError, match=message):
+                _read_all(whole)
+            changed.setattr(archive, limit, value + 1)
+            _read_all(whole)
+
+
+def test_values_of_the_header_of_an_archive_have_a_type_and_a_range() -> None:
+    header = {"format": _FORMAT, "n": 3, "x": 0.5, "big": 10**400, "flag": True, "names": ["a", 2], "list": [1, 2]}
+    data = _stored([("said.npy", _bytes_of(_said(header)))])
+    reader = archive.ArchiveReader(BytesIO(data), len(data), _FORMAT)
+    assert reader.integer("n", 3, 3) == 3 and reader.number("x", 0.5) == 0.5 and reader.boolean("flag") is True
+    assert reader.texts("none", ["b"]) == ["b"] and reader.boolean("none", False) is False
+    assert reader.integers("list", 1, 2) == [1, 2] and reader.text("format") == _FORMAT
+    for read, message in (
+        (lambda: reader.integer("n", 4), "n: expected an integer from 4 to 2147483648, got 3"),
+        (lambda: reader.integer("n", 0, 2), "n: expected an integer from 0 to 2, got 3"),
+        (lambda: reader.integer("flag", 0), "flag: expected an integer"),
+        (lambda: reader.number("x", 0.51), "x: expected a finite number >= 0.51, got 0.5"),
+        (lambda: reader.number("big"), "big: expected a finite number"),
+        (lambda: reader.boolean("n"), "n: expected true or false, got 3"),
+        (lambda: reader.texts("names"), r"names: expected a list of strings, got \['a', 2\]"),
+        (lambda: reader.text("n"), "n: expected a string, got 3"),
+        (lambda: reader.integers("list", 2), r"list: expected a list of integers from 2 to 2147483648, got \[1, 2\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read()

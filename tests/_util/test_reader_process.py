@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import platform
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -288,3 +291,33 @@ for refused in (
     sys.exit("not refused")
 """
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ})
+
+
+def test_answers_of_a_reader_process_are_checked_and_its_end_has_a_reason() -> None:
+    """Answers are bytes here: a line of JSON, then the arrays."""
+
+    def answer(head: object, content: bytes = b"", code: int = 0, said: bytes = b"") -> Answer:
+        process: Any = SimpleNamespace(errors=BytesIO(said))
+        line = head if isinstance(head, bytes) else json.dumps(head).encode() + b"\n"
+        return reader_process._answer(process, BytesIO(line + content), code, BUDGET)
+
+    good = answer({"data": [1], "arrays": [["x", "<f8", [2, 1]], ["n", "|u1", [3]]]}, b"\0" * 19)
+    assert good.data == [1] and good.arrays["x"].tolist() == [[0.0], [0.0]] and good.arrays["n"].dtype == np.uint8
+    arrays = lambda kind, shape: {"data": 1, "arrays": [["x", kind, shape]]}  # noqa: E731
+    for call, message in (
+        (lambda: answer(arrays("<c16", [1]), b"\0" * 16), "it wrote another answer: an array of type '<c16'"),
+        (lambda: answer(arrays("<f8", [-1, -1]), b"\0" * 8), "it wrote another answer: an array of type '<f8'"),
+        (lambda: answer(arrays("<f8", [2]), b"\0" * 15), "it wrote another answer: "),
+        (lambda: answer(b"[]\n"), "it wrote another answer: "),
+        (lambda: answer(b"{}"), "it crashed, with code 0$"),
+        (lambda: answer({}, code=-11, said=b"# note\nfault\n at 3"), "it crashed, with code -11: fault at 3"),
+        (lambda: answer({}, code=1, said=b"std::bad_alloc"), r"more than \d+ bytes of memory; .*max_memory="),
+        (lambda: answer({}, code=-9), "it was stopped: more than .* s of processor time, .*max_seconds="),
+        (lambda: answer({}, code=-24), "it was stopped: more than .* s of processor time, .*max_seconds="),
+        (lambda: answer({}, code=-25), "it crashed, with code -25"),
+    ):
+        with pytest.raises(ReaderEnded, match=message):
+            call()
+    with pytest.raises(ReaderError, match=r"^no such body$") as caught:
+        answer({"error": "KeyError", "arguments": ["no such body"], "issues": [], "warnings": []})
+    assert type(caught.value.of(TypeError, KeyError)) is KeyError and type(caught.value.of(TypeError)) is ValueError

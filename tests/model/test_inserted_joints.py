@@ -29,7 +29,7 @@ def robot() -> lw.Robot:
         ("tilt", hinge(0.36, 0.48, 0.8), "upper", "wrist", placed(0.3, -0.1, 0.2)),
         ("flange", lw.joints.Fixed(), "wrist", "gripper", placed(0.1, 0.2, 0.1)),
         ("mount", lw.joints.Fixed(), "gripper", "camera", placed(0.05, 0.02, 0.1)),
-        ("jaw", hinge(0.8, 0.36, -0.48), "gripper", "finger", placed(0.1, 0.03, 0.02)),
+        ("jaw", hinge(0.8, 0.36, -0.48), "camera", "finger", placed(0.1, 0.03, 0.02)),
         ("thumb", hinge(0.6, 0.0, 0.8), "wrist", "nail", placed(0.02, 0.3, 0.1)),
         ("lift", lw.joints.Prismatic((0.6, 0.64, 0.48)), "base", "second", placed(-0.2, 0.3, 0.1)),
     )
