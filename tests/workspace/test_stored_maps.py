@@ -6,7 +6,7 @@ import pytest
 from linkwork.workspace import WorkspaceMap, map_files
 from linkwork.workspace.voxel_counts import FIELDS, SparseCounts
 
-CELLS = np.array([[-1, 2, 0], [0, -1, 3], [2, 0, 1]], dtype=np.int32)
+CELLS = np.array([[-1, 2, 0], [0, -1, 5], [3, 0, 1]], dtype=np.int32)
 FREE = np.array([4, 7, 2])
 IDENTITY = {
     "version": 1,
@@ -40,7 +40,7 @@ def test_values_of_a_map_are_those_of_its_voxels_and_zero_between_them():
     assert result.at("collision_free", points).tolist() == FREE.tolist() and result.reachable(points).all()
     assert result.at("reached", [[0.1, 0.1, 0.1], [9.0, 9.0, 9.0], [-0.6, 0.4, 0.4]]).tolist() == [0, 0, 0]
     values, corner = result.grid("collision_free")
-    assert corner.tolist() == [-0.5, -0.5, 0.0] and values.shape == (4, 4, 4) and values.sum() == FREE.sum()
+    assert corner.tolist() == [-0.5, -0.5, 0.0] and values.shape == (5, 4, 6) and values.sum() == FREE.sum()
     assert [values[tuple(cell)] for cell in CELLS - [-1, -1, 0]] == FREE.tolist()
     assert np.allclose(np.linalg.norm(result.direction_axes, axis=1), 1.0)
     assert result != small_map(seed=4) and result == small_map() and result != "map"
@@ -53,7 +53,7 @@ def test_values_of_a_map_are_those_of_its_voxels_and_zero_between_them():
 
 def test_plots_of_a_map_show_the_voxels_in_planes_through_a_point():
     result = small_map()
-    point = [0.2, -0.4, 1.6]  # in the second voxel
+    point = [0.2, -0.4, 2.6]  # in the second voxel
     axes = np.ravel(result.plot("reached", point=point))
     figure = axes[0].get_figure()
     normals = set()
@@ -64,7 +64,7 @@ def test_plots_of_a_map_show_the_voxels_in_planes_through_a_point():
         (image,) = axis.get_images()
         plane = np.ma.filled(image.get_array(), np.nan)
         low = np.array([-1, -1, 0])
-        assert image.get_extent() == [0.5 * x for k in (right, up) for x in (low[k], low[k] + 4)]
+        assert image.get_extent() == [0.5 * x for k in (right, up) for x in (low[k], low[k] + (5, 4, 6)[k])]
         expected = {tuple((cell - low)[[up, right]]) for cell in CELLS if cell[normal] == CELLS[1][normal]}
         assert {(int(i), int(k)) for i, k in np.argwhere(np.isfinite(plane))} == expected
         assert plane[tuple((CELLS[1] - low)[[up, right]])] == 14.0 and image.get_clim() == (0.0, 14.0)
@@ -73,7 +73,7 @@ def test_plots_of_a_map_show_the_voxels_in_planes_through_a_point():
     outside = np.ravel(result.plot(point=[9.0, 9.0, 9.0], axes=axes))
     assert all(np.isnan(np.ma.filled(axis.get_images()[-1].get_array(), np.nan)).all() for axis in outside)
     middle = {axis.get_title() for axis in np.ravel(result.plot(axes=axes))}
-    assert middle == {"x = 0.5 m", "y = 0.5 m", "z = 1 m"}
+    assert middle == {"x = 0.75 m", "y = 0.5 m", "z = 1.5 m"}
 
 
 def test_files_of_maps_with_invalid_descriptions_and_paths_are_refused(tmp_path):
