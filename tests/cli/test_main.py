@@ -61,6 +61,7 @@ class TestUsage:
             ("dynamics double_pendulum --q 60rpm 1", "--q: shoulder: expected a number in rad, got '60rpm'"),
             ("dynamics double_pendulum --tau 5deg 1", "--tau: shoulder: expected a number without a unit, got '5deg'"),
             ("ik arm6 --frame tool --pose 0 90deg 0", "--pose: expected a number in m, got '90deg'"),
+            ("plan arm6 --goal 1 --group arm", "--lock"),
             ("dynamics arm6 --load tool 2", "its name is --payload"),
             ("dynamics arm6 --payload tool", "--payload: expected FRAME MASS or FRAME MASS X Y Z, got 'tool'"),
             ("dynamics arm6 --payload tol 2", "did you mean 'tool'"),
@@ -254,6 +255,8 @@ class TestUsage:
             "argument",
             "meshes",
             "payload",
+            "srdf",
+            "joint_limits",
             "quiet",
         }
         assert {"time_limit", "max_iterations", "collision_check", "position_limits"} <= names or command != "plan"

@@ -267,3 +267,27 @@ def test_payloads_on_the_command_line_are_those_of_python(linkwork):
     np.testing.assert_allclose(data["gravity_force"], robot.gravity_force(q), atol=1e-12)
     info = json.loads(linkwork("info", "arm6", *options, "--json").out)
     assert {"payload", "payload_2"} <= {link["name"] for link in info["links"]}
+
+
+@pytest.mark.light
+def test_files_of_moveit_add_named_configurations_and_limits(linkwork, tmp_path):
+    srdf, limits = tmp_path / "arm.srdf", tmp_path / "joint_limits.yaml"
+    state = '<group_state name="home" group="arm"><joint name="elbow" value="1.2"/></group_state>'
+    srdf.write_text(f'<robot name="arm6">{state}<disable_collisions link1="forearm" link2="tol" reason="x"/></robot>')
+    limits.write_text("joint_limits: {elbow: {has_velocity_limits: true, max_velocity: 2.5}}")
+    options = ("arm6", "--srdf", str(srdf), "--joint-limits", str(limits))
+    data = json.loads(linkwork("pose", *options, "--frame", "tool", "--configuration", "home", "--json").out)
+    robot = lw.load("arm6")
+    np.testing.assert_array_equal(data["pose"], robot.pose(robot.configuration({"elbow": 1.2}), "tool"))
+    ran = linkwork("info", *options, "--json")
+    elbow = next(joint for joint in json.loads(ran.out)["joints"] if joint["name"] == "elbow")
+    assert "2.5" in json.dumps(elbow) and "2.5" not in json.dumps(json.loads(linkwork("info", "arm6", "--json").out))
+    assert "of 'tol', which the robot does not have, is ignored [UNKNOWN_LINK]" in linkwork("info", *options).err
+    for words, text in (
+        (("--srdf", str(limits)), "not XML"),
+        (("--srdf", "no.srdf"), "cannot read no.srdf"),
+        (("--srdf", str(srdf), "--strict"), "[UNKNOWN_LINK]"),
+        (("--joint-limits", str(srdf)), "arm.srdf"),
+    ):
+        ran = linkwork("info", "arm6", *words)
+        assert ran.code == 3 and text in ran.err, ran.err

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args, get_type_hints
@@ -63,6 +64,10 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         default=None,
         help="free the base, or fix it (default: as the file says)",
     )
+    group.add_argument(
+        "--srdf", metavar="FILE", help="an SRDF of MoveIt: pairs of links that do not collide, named configurations"
+    )
+    group.add_argument("--joint-limits", metavar="FILE", help="limits of joints: MoveIt's joint_limits.yaml")
     group.add_argument(
         "--payload",
         metavar="FRAME",
@@ -134,8 +139,21 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
             options["base"] = pose_of("--base", arguments.base)
         except ValueError as error:
             raise CommandError(USAGE, escaped(str(error))) from error
-    robot = read_robot(arguments.file, **options) if arguments.json else load_robot(arguments.file, terminal, **options)
+    robot = _with_documents(read_robot(arguments.file, **options), arguments)
+    if not arguments.json:
+        terminal.issues(robot.report.warnings)
     return _with_payloads(robot, arguments.payload)
+
+
+def _with_documents(robot: Robot, arguments: argparse.Namespace) -> Robot:
+    """Return the robot with the content of the files of ``--srdf`` and ``--joint-limits``.  Raises CommandError."""
+    for file, add in (
+        (arguments.srdf, Robot.with_srdf_document),
+        (arguments.joint_limits, Robot.with_joint_limits_document),
+    ):
+        if file is not None:
+            robot = _read(Path(file), partial(add, robot, strict=arguments.strict))
+    return robot
 
 
 def _with_payloads(robot: Robot, payloads: Iterable[Sequence[str]]) -> Robot:
@@ -241,8 +259,13 @@ def read_robot(name: str, **options: Any) -> Robot:
                 message = str(error).replace(str(file), _STDIN)
                 issues, warnings = (_of_standard_input(x, str(file)) for x in (error.issues, error.warnings))
                 raise CommandError(error.code, message, issues, warnings) from error
+    return _read(name, partial(load, **options))
+
+
+def _read(name: str | Path, read: Callable[[Any], Robot]) -> Robot:
+    """Return the robot that a function reads from a file.  Raises CommandError."""
     try:
-        return load(name, **options)
+        return read(name)
     except ModelError as error:
         texts = [str(issue) for issue in error.issues]
         text = texts[0] if len(texts) == 1 else "\n".join([f"{len(texts)} errors:", *texts])

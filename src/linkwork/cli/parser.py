@@ -58,6 +58,7 @@ _OTHER_NAMES = {  # names by former ones and by usual words; a command has at mo
     **dict.fromkeys(("--load", "--mass", "--object", "--tool-mass"), ("--payload",)),
 }
 _INSTEAD = {  # of options that no command has
+    "--group": "--lock JOINT ... fixes the joints that are not in a group",
     "--steps": "--duration states seconds, --dt the time step",
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',
     **dict.fromkeys(("--degrees", "--deg"), "write deg after numbers that are degrees: --q 90deg 0 -45deg"),
