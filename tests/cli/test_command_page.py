@@ -41,7 +41,8 @@ Numbers are in SI units, and angles in rad. A unit may follow a number: `rad`, `
 A unit of another kind than that of the coordinate is an error. Results are in SI units.
 
 `--srdf` and `--joint-limits` read MoveIt's files beside a robot's file: pairs of links that do not collide, named
-configurations, and limits. `--payload FRAME MASS [X Y Z]` adds a load to a frame of the robot in all commands; for several loads it is repeated.
+configurations, and limits. `--payload FRAME MASS [X Y Z]` adds a load to a frame of the robot in all commands. It is
+repeated for several loads.
 
 In robots with loops, joints with `NAME=NUMBER` keep these values, and the others close the loops. Numbers for all of q
 may have four digits: joints move by at most 1e-3 [rad, m] to close the loops.
