@@ -62,15 +62,15 @@ def verify_instructions(listing: InstructionList, name: str, done: set[Region]) 
     too, except for those in ``done``, which is extended.
     """
     gives: list[str] = []
-    numbers: set[int] = set()  # indices of the values so far that are numbers
+    numeric: set[int] = set()  # indices of the values so far that are numbers
     for k, instruction in enumerate(listing.instructions):
         operation, args, value = instruction
-        takes_numbers = operation.kinds in _NUMERIC and len(args) == operation.arity and numbers.issuperset(args)
+        takes_numbers = operation.kinds in _NUMERIC and len(args) == operation.arity and numeric.issuperset(args)
         if not takes_numbers:
             _verify_arguments(listing, name, k, gives)
         gives.append(operation.gives)
         if operation.gives == "n":
-            numbers.add(k)
+            numeric.add(k)
         if operation.arity < 0:
             _verify_bodies(value, len(args), _where(name, k, instruction), done)
     for k, r in enumerate(listing.results):
