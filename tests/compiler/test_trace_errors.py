@@ -108,6 +108,15 @@ def test_users_exceptions_during_a_trace_keep_their_message_and_get_a_note() -> 
     assert unknown.value.__notes__
 
 
+def test_lines_of_a_standard_library_without_folders_are_not_the_users() -> None:
+    """An embedded Python has such a library."""
+    scope: dict[str, Any] = {"__name__": "dataclasses"}
+    exec(compile("def replace(f, q):\n    return f(q)", "dataclasses.py", "exec"), scope)
+    with pytest.raises(TypeError) as caught:
+        trace(lambda q: scope["replace"](float, q), "f", {"q": 3})
+    assert __file__ in str(caught.value) and "dataclasses.py" not in str(caught.value)
+
+
 def test_errors_after_a_trace_name_the_traced_function() -> None:
     def wrong(q: Any) -> Any:
         return q[0] < 1.0, q

@@ -51,10 +51,13 @@ def line_of(traceback: TracebackType | None) -> str:
 
 
 def is_library(frame: FrameType) -> bool:
-    """Return True for code of linkwork, NumPy or Python's standard library."""
-    if frame.f_globals.get("__name__", "").partition(".")[0] in ("linkwork", "numpy"):
+    """Return True for code of linkwork, NumPy or Python's standard library.
+
+    The standard library of an embedded Python, an archive of bytecode, has names of files without a folder.
+    """
+    module, file = frame.f_globals.get("__name__", "").partition(".")[0], frame.f_code.co_filename
+    if module in ("linkwork", "numpy") or (module in sys.stdlib_module_names and not os.path.isabs(file)):
         return True
-    file = frame.f_code.co_filename
     return file.startswith(_STANDARD) and "site-packages" not in file
 
 
