@@ -49,6 +49,11 @@ def test_rotations_by_quarter_turns_in_pose_are_exact() -> None:
     with pytest.warns(UserWarning, match="pose: rpy: angles are in rad, and 180 rad are 28.6 revolutions"):
         lw.pose(rpy=[(0.0, 0.0, 0.0), (0.0, 180.0, 0.0)])
     lw.pose(rpy=(0, 0, 4.0 * np.pi))
+    for angle in (90, -45.0, np.array([0, 180])):
+        with pytest.warns(UserWarning, match="pose: angle: angles are in rad, and .* revolutions; numpy.radians"):
+            lw.pose(axis=(0, 0, 1), angle=angle)
+    for angle in (12, 90.5, np.linspace(0.0, 40.0, 7)):  # a sampled motion
+        lw.pose(axis="z", angle=angle)
     assert np.array_equal(lw.pose(), np.eye(4))
 
 

@@ -179,3 +179,18 @@ def test_invalid_denavit_hartenberg_tables_are_refused() -> None:
         lw.Robot.from_dh("r", UR5, convention="standard", tool=(1, 2))
     with pytest.raises(ModelError, match="two links are named 'base'"):
         lw.Robot.from_dh("r", [{}, {"link": "base"}], convention="standard")
+
+
+def test_angles_and_limits_in_degrees_are_reported_when_a_robot_is_built():
+    for column in ("alpha", "theta"):
+        with pytest.warns(UserWarning, match=f"from_dh: {column}: angles are in rad, and 90 rad are 14.3 revolutions"):
+            lw.Robot.from_dh("arm", [{"a": 0.3, column: -90}], convention="standard")
+    with pytest.warns(lw.errors.ModelWarning, match=r"joint 'joint1': limits from -170 to 170 rad .* \[LIMIT_UNITS\]"):
+        robot = lw.Robot.from_dh("arm", [{"a": 0.3, "lower": -170, "upper": 170}], convention="standard")
+    assert [issue.code for issue in robot.report.warnings] == ["LIMIT_UNITS"]
+    joint = lw.Joint.of(lw.joints.Universal(), name="j", parent="world", child="l", lower=-45, upper=(1.0, 90))
+    with pytest.raises(lw.errors.ModelError, match="LIMIT_UNITS"):
+        lw.Robot.build("r", lw.Link("l", mass=1.0), joint, strict=True)
+    slide = {"a": 0.3, "prismatic": True, "lower": -170, "upper": 170}  # metres
+    for row in (slide, {"a": 0.3, "alpha": 3.0, "theta": -6.0, "lower": -12.5, "upper": 12.5}):
+        assert not lw.Robot.from_dh("arm", [row], convention="standard").report.warnings

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork._util.checked_arguments import public
+from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import finite_array, one_of, shown
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
 from linkwork.expr.scalar.functions import atan2, cos, hypot, le, lt, sin, where
@@ -56,7 +57,7 @@ def pose(
     (2, 4, 4)
 
     Raises ValueError for invalid values, and for more than one rotation.  Warns of ``rpy`` beyond two revolutions,
-    which are probably degrees.
+    and of an integer ``angle`` beyond them, which are probably degrees.
     """
     matrix: Any = rotation
     if hasattr(matrix, "as_matrix"):
@@ -70,7 +71,9 @@ def pose(
     if (axis is None) != (angle is None):
         raise ValueError("pose: axis, angle: expected both or neither, got one")
     if rpy is not None:
-        _warn_of_degrees(rpy)
+        warn_of_degrees("pose", "rpy", rpy)
+    if angle is not None:
+        warn_of_degrees("pose", "angle", angle, whole=True)
     turns = {name: value for name, value in {**rotations, "angle": angle}.items() if value is not None}
     lead = _batch_shape("xyz", xyz)
     leads = {name: _batch_shape(name, value) for name, value in turns.items()}
@@ -91,15 +94,19 @@ def pose(
     return result
 
 
-def _warn_of_degrees(rpy: Any) -> None:
-    """Warn of roll, pitch and yaw of more than two revolutions, which are probably degrees."""
+def warn_of_degrees(caller: str, name: str, angles: Any, *, whole: bool = False) -> None:
+    """Warn of angles of more than two revolutions, which are probably degrees; with ``whole``, only of integers.
+
+    Angles of any size are common where motions are sampled; integers in rad are not.
+    """
     try:
-        most = float(np.abs(np.asarray(rpy, float)).max(initial=0.0))
+        values = np.asarray(angles, float)
     except (TypeError, ValueError):  # symbols, and values that are refused later
         return
-    if most > 4.0 * np.pi and np.isfinite(most):
-        text = f"pose: rpy: angles are in rad, and {most:.6g} rad are {most / (2.0 * np.pi):.3g} revolutions; "
-        warnings.warn(f"{text}numpy.radians converts degrees", UserWarning, stacklevel=4)
+    most = float(np.abs(values).max(initial=0.0))
+    if most > 4.0 * np.pi and np.isfinite(most) and not (whole and np.any(values % 1.0)):
+        text = f"{caller}: {name}: angles are in rad, and {most:.6g} rad are {most / (2.0 * np.pi):.3g} revolutions; "
+        warnings.warn(f"{text}numpy.radians converts degrees", UserWarning, stacklevel=levels_up())
 
 
 _RANKS = {"xyz": 1, "rpy": 1, "axis": 1, "angle": 0, "quaternion_wxyz": 1, "rotation": 2}

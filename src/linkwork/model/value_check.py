@@ -167,10 +167,28 @@ def _check_bounds(log: _Log, joint: JointDescription) -> None:
     for lower, upper in zip(limits.lower, limits.upper, strict=True):
         if lower > upper or lower == math.inf or upper == -math.inf:
             log.error("LIMIT_ORDER", f"lower limit {lower!r} is above upper limit {upper!r}")
+    if any(map(looks_like_degrees, *_angle_bounds(joint))) and not _is_reported(log, "LIMIT_UNITS"):
+        shown = " and ".join(f"from {lower:g} to {upper:g}" for lower, upper in zip(*_angle_bounds(joint), strict=True))
+        message = f"{log.caller}: limits {shown} rad are more than two turns: are they in degrees?"
+        log.findings.warn(Issue("LIMIT_UNITS", message, log.where, "limits of rotations are in rad"))
     positive = (("velocity limits", limits.velocity), ("effort limits", limits.effort), *_rate_limits(limits))
     for quantity, values in positive:
         if min(values, default=0.0) < 0.0:
             log.error("NEGATIVE", f"{quantity} must not be negative, got {_listed(values)}")
+
+
+def _is_reported(log: _Log, code: str) -> bool:
+    """Return True if a reader has reported a problem of this kind in the joint, with the line of the file."""
+    element = log.where.element
+    issues = (*log.findings.warnings, *log.findings.errors)
+    return element is not None and any(x.code == code and (x.where.element or "").startswith(element) for x in issues)
+
+
+def _angle_bounds(joint: JointDescription) -> tuple[list[float], list[float]]:
+    """Return the lower and upper limits of the angles of a joint."""
+    bounds = zip(joint.limits.lower, joint.limits.upper, joint.joint.q_units, strict=True)
+    pairs = [(lower, upper) for lower, upper, unit in bounds if unit == "rad"]
+    return [lower for lower, _ in pairs], [upper for _, upper in pairs]
 
 
 def _rate_limits(limits: Limits) -> tuple[tuple[str, tuple[float, ...]], ...]:

@@ -19,6 +19,7 @@ from linkwork.errors import Findings, Issue, Location
 from linkwork.formats.registry import describe_mujoco
 from linkwork.joints import Prismatic, Revolute
 from linkwork.kernels.robot_base import RobotBase
+from linkwork.kinematics.poses import warn_of_degrees
 from linkwork.model.actuator import Actuator
 from linkwork.model.coupled_joints import read_couplings, with_couplings
 from linkwork.model.tree_edits import reroot
@@ -250,6 +251,8 @@ def _joint_and_link(row: Any, k: int, convention: str, before: str, X_before: Po
         float(checked_array(row.get(column, 0.0), f"{column}: expected a number [{unit}]", ()))
         for column, unit in _DH_UNITS.items()
     )
+    for column in ("alpha", "theta"):
+        warn_of_degrees("from_dh", column, row.get(column, 0.0))
     placement, rotor = _placements(convention, *values)
     link = _link(row, k)
     joint = Joint.of(
