@@ -13,7 +13,7 @@ import linkwork as lw
 from linkwork.compare.plausibility.model_check import CODES
 from linkwork.errors import ModelWarning
 from linkwork.model.composite_body import with_summed_inertias
-from linkwork.model.value_check import mass_properties
+from linkwork.model.inertia_check import mass_properties
 from linkwork.spatial import Inertia, Vec3
 from oracles.example_robots import EXAMPLES
 

@@ -12,10 +12,10 @@ import linkwork as lw
 from linkwork import joints
 from linkwork.formats import mjcf_text, parse_sdf, sdf_text, urdf_text
 from linkwork.model.body import Limits
+from linkwork.model.inertia_check import mass_properties, nearest_physical
 from linkwork.model.random_tree import random_tree
 from linkwork.model.tree import Tree
 from linkwork.model.tree_builder import build_tree
-from linkwork.model.value_check import mass_properties, nearest_physical
 from linkwork.shapes import Box, Capsule, HalfSpace, Polytope
 from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.errors import Findings, Location
-from linkwork.model.value_check import MAX_INERTIA_CHANGE, check_inertial, nearest_physical
+from linkwork.model.inertia_check import MAX_INERTIA_CHANGE, check_inertial, nearest_physical
 from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
 
 VALUES = st.floats(-1e3, 1e3).map(lambda x: round(x, 6))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.errors import Findings, Location, ModelError
-from linkwork.model.value_check import check_inertial, principal_moments
+from linkwork.model.inertia_check import check_inertial, principal_moments
 from linkwork.shapes import Box, Cylinder, Geometry, Mesh, Shape, Sphere
 from linkwork.spatial import Inertia, Pose, Rotation, Symmetric3, Vec3
 

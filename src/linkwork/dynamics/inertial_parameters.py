@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import finite_array, non_negative
 from linkwork.expr.arrays.symbol_array import is_traced, map_samples, scalars
-from linkwork.model.value_check import inertia_problems
+from linkwork.model.inertia_check import inertia_problems
 from linkwork.spatial import Inertia
 from linkwork.spatial import inertia_vector as formulas
 from linkwork.spatial.inertia_vector import LOG_CHOLESKY, PARAMETERS

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from linkwork.model.description import MarkDescription as MarkDescription
     from linkwork.model.description import NamedState as NamedState
     from linkwork.model.description import NamedStateDescription as NamedStateDescription
+    from linkwork.model.inertia_check import check_inertial as check_inertial
+    from linkwork.model.inertia_check import mass_properties as mass_properties
+    from linkwork.model.inertia_check import moments_possible as moments_possible
     from linkwork.model.tree import Report as Report
     from linkwork.model.tree_builder import DEFAULT_GRAVITY as DEFAULT_GRAVITY
     from linkwork.model.tree_builder import FLOATING_BASE as FLOATING_BASE
     from linkwork.model.tree_builder import read_gravity as read_gravity
-    from linkwork.model.value_check import check_inertial as check_inertial
     from linkwork.model.value_check import looks_like_degrees as looks_like_degrees
-    from linkwork.model.value_check import mass_properties as mass_properties
-    from linkwork.model.value_check import moments_possible as moments_possible
     from linkwork.shapes.mesh_files import MeshFile as MeshFile
     from linkwork.shapes.mesh_files import read_mesh_file as read_mesh_file
     from linkwork.spatial.arguments import LARGEST as LARGEST
@@ -60,7 +60,8 @@ if not TYPE_CHECKING:
             ),
             "linkwork.model.tree": "Report",
             "linkwork.model.tree_builder": "DEFAULT_GRAVITY FLOATING_BASE read_gravity",
-            "linkwork.model.value_check": "check_inertial looks_like_degrees mass_properties moments_possible",
+            "linkwork.model.inertia_check": "check_inertial mass_properties moments_possible",
+            "linkwork.model.value_check": "looks_like_degrees",
             "linkwork.spatial.arguments": "LARGEST",
         },
     )

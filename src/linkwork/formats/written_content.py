@@ -17,8 +17,8 @@ from linkwork.formats.file_reading import warn_of_repairs
 from linkwork.formats.resource_paths import path_of, resource_paths
 from linkwork.formats.unique_names import Names
 from linkwork.formats.xml_text import number_list_text
+from linkwork.model.inertia_check import mass_properties
 from linkwork.model.tree import Report, Tree
-from linkwork.model.value_check import mass_properties
 from linkwork.shapes import Compound, Geometry, Mesh, Polytope
 from linkwork.spatial import Inertia, Rotation, Symmetric3, Vec3
 from linkwork.spatial.rotation import cos_sin

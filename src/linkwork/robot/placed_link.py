@@ -11,9 +11,9 @@ from linkwork._util.lazy_imports import published_in
 from linkwork.errors import UnknownNameError
 from linkwork.joints import Fixed
 from linkwork.model.body import WORLD, Frame
+from linkwork.model.inertia_check import mass_properties
 from linkwork.model.tree import Tree, kind_hint
 from linkwork.model.tree_drawing import link_row
-from linkwork.model.value_check import mass_properties
 from linkwork.robot.joint.joint import Joint
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose

@@ -19,11 +19,12 @@ from linkwork.mechanisms.algorithms.constraint_rows import rebind_constraints
 from linkwork.model.body import Body, Frame
 from linkwork.model.composite_body import frames_with_inertias, with_summed_inertias
 from linkwork.model.coupled_joints import coupling_text
+from linkwork.model.inertia_check import check_inertial, mass_properties
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_actuators import check_actuation
 from linkwork.model.tree_builder import read_gravity
 from linkwork.model.tree_edits import lock_joints
-from linkwork.model.value_check import check_inertial, check_joint_values, mass_properties
+from linkwork.model.value_check import check_joint_values
 from linkwork.robot.construction.link import joint_description
 from linkwork.robot.construction.robot_constructors import Constructors
 from linkwork.robot.joint.joint import Joint, body_with, joint_of

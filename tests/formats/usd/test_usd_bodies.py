@@ -11,7 +11,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import ModelError, ModelWarning
-from linkwork.model.value_check import mass_properties
+from linkwork.model.inertia_check import mass_properties
 from linkwork.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Geometry, HalfSpace, Polytope, Sphere
 from usd_texts import at, body, collider, joint, load, prim, stage, written
 

@@ -1,7 +1,7 @@
 """Checks of a link's inertia: against physics, against its shapes, and against the size of the robot.
 
 With m the mass, c the centre of mass and J the rotational inertia about it, Σ = ½ tr(J) 1 − J are the second moments of
-mass about the centre (`linkwork.model.value_check`); about the origin of the link they are Σ + m c cᵀ.
+mass about the centre (`linkwork.model.inertia_check`); about the origin of the link they are Σ + m c cᵀ.
 
 - If Σ is impossible and Σ + m c cᵀ is possible, the term was subtracted from moments that were about the centre
   already.

@@ -25,8 +25,9 @@ from linkwork.model.attached_constraints import attached
 from linkwork.model.body import WORLD, Body, Direction, DisabledPair, Drive, Following, Frame, Limits, Point
 from linkwork.model.composite_body import with_summed_inertias
 from linkwork.model.description import Attachments, Description, FrameDescription, JointDescription, LinkDescription
+from linkwork.model.inertia_check import check_inertial, mass_properties
 from linkwork.model.tree import Report, Tree
-from linkwork.model.value_check import check_inertial, check_values, mass_properties
+from linkwork.model.value_check import check_values
 from linkwork.shapes import Geometry
 from linkwork.spatial import Inertia, Pose, Symmetric3, Vec3
 from linkwork.spatial.arguments import LARGEST

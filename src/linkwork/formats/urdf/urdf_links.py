@@ -12,7 +12,7 @@ from linkwork.formats.xml_attributes import Reader
 from linkwork.formats.xml_document import Element
 from linkwork.formats.xml_text import BadNumber, parse_number_list
 from linkwork.model.description import LinkDescription
-from linkwork.model.value_check import check_inertial
+from linkwork.model.inertia_check import check_inertial
 from linkwork.shapes import (
     Box,
     Capsule,

@@ -40,9 +40,9 @@ from linkwork.formats.written_content import (
 from linkwork.formats.xml_text import Node, number_list_text, number_text, xml_text
 from linkwork.joints import Fixed, Floating, Helical, Planar, Prismatic, Revolute, UnboundedRevolute
 from linkwork.model.description import JointDescription, LinkDescription
+from linkwork.model.inertia_check import principal_moments
 from linkwork.model.tree import Report, Tree
 from linkwork.model.tree_builder import DEFAULT_GRAVITY, FLOATING_BASE
-from linkwork.model.value_check import principal_moments
 from linkwork.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Polytope, Shape, Sphere
 from linkwork.spatial import Inertia
 

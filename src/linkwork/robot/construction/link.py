@@ -25,8 +25,8 @@ from linkwork.model.description import (
     NamedState,
     NamedStateDescription,
 )
+from linkwork.model.inertia_check import check_inertial, mass_properties
 from linkwork.model.tree import Tree
-from linkwork.model.value_check import check_inertial, mass_properties
 from linkwork.robot.construction.robot_loading import Options
 from linkwork.robot.joint.joint import Joint, drive_of, limits_of
 from linkwork.shapes import Geometry, Shape

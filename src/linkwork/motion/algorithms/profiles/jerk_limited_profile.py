@@ -132,7 +132,7 @@ def mirrored(ends: Ends, limits: JointBounds, lowest: Scalar) -> tuple[Ends, Joi
 
 
 def family_of(ends: Ends, limits: JointBounds, inverses: Inverses | None = None) -> Family:
-    """Return the farthest motions between two states: for each duration the one of largest displacement."""
+    """Return the motions between two states that move farthest: for each duration, that of largest displacement."""
     v0, a0, v1, a1 = ends
     V, A, B, up, _ = limits
     inverses = inverses or Inverses.of(limits)

@@ -29,7 +29,7 @@ _SLACK = 1e-9
 
 
 class _Family(NamedTuple):
-    """The farthest motions from velocity v0 to v1: the one of largest displacement for each duration."""
+    """Motions from velocity v0 to v1 that move farthest: for each duration, that of largest displacement."""
 
     v0: Scalar
     v1: Scalar
