@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from linkwork._util.child_process import run_program
 from linkwork._util.file_search import Folders, read_folders
 from linkwork._util.messages import quoted
 from linkwork._util.validation import shown
@@ -59,21 +60,20 @@ def expanded_xacro(
 
 def _answer(request: Mapping[str, Any], where: Location) -> dict[str, Any]:
     """Return the answer of the program that expands a file.  Raises ModelError (XACRO) without one."""
-    import subprocess
-
     text = json.dumps({**request, "path": [os.path.abspath(entry) for entry in sys.path]})
     command = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("xacro_child.py"))]
-    try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=_MOST_SECONDS, check=True)
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
-    except subprocess.TimeoutExpired:
+    ended = run_program(command, text.encode(), _MOST_SECONDS)
+    if ended is None:
         problem = f"it did not end within {_MOST_SECONDS:g} s"
-    except subprocess.CalledProcessError as ended:
-        lines = ended.stderr.decode("utf-8", "replace").strip()[-_MOST_TEXT:]
-        problem = f"it ended with code {ended.returncode}: {lines}".strip(": ")
-    except ValueError:
-        problem = "it wrote another answer"
+    elif ended.code:
+        lines = ended.errors.decode("utf-8", "replace").strip()[-_MOST_TEXT:]
+        problem = f"it ended with code {ended.code}: {lines}".strip(": ")
+    else:
+        try:
+            answer: dict[str, Any] = json.loads(ended.output)
+            return answer
+        except ValueError:
+            problem = "it wrote another answer"
     raise ModelError(Issue("XACRO", f"the process that expands the file failed: {problem}", where))
 
 

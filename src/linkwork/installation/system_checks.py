@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import subprocess
 import sys
 import tempfile
 import threading
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import get_num_threads, set_num_threads
+from linkwork._util.child_process import run_program
 from linkwork._util.thread_tasks import available_processors
 from linkwork.installation.number_checks import digest_of, dynamics_kernel, states
 from linkwork.installation.report import Check, Outcome, Verdict, outcome_of
@@ -60,34 +60,14 @@ def _cache() -> Outcome:
     return Outcome(Verdict.OK, f"{location.folder}: {len(entries)} entries, {size:.1f} MiB", "writable")
 
 
-def _run(command: list[str], message: bytes) -> tuple[int, str, str] | None:
-    """Run a program that reads a message; return its exit code, output and errors, None if it does not end in time."""
-    pipe, is_late = subprocess.PIPE, threading.Event()
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-
-        def kill() -> None:
-            is_late.set()
-            process.kill()
-
-        limit = threading.Timer(_SECONDS, kill)  # on Windows, `communicate` has no limit of time while it writes
-        limit.start()
-        try:
-            output, errors = process.communicate(message)
-        finally:
-            limit.cancel()
-    if is_late.is_set():
-        return None
-    return process.returncode, output.decode(errors="replace"), errors.decode(errors="replace")
-
-
 def _second_process() -> Outcome:
     kernel, values = dynamics_kernel(), states()
     digest = digest_of(kernel(*values))
     code_statistics(kernel)  # compiles all code of the kernel, which the cache stores
-    ended = _run([sys.executable, "-c", _PROGRAM], pickle.dumps((kernel, values)))
+    ended = run_program([sys.executable, "-c", _PROGRAM], pickle.dumps((kernel, values)), _SECONDS)
     if ended is None:
         return Outcome(Verdict.FAILED, f"not ended after {_SECONDS:g} s", "equal bits, from the cache", _NOT_ENDED)
-    code, output, errors = ended
+    code, output, errors = ended.code, *(text.decode(errors="replace") for text in ended[1:])
     if code:
         error = errors.strip().rpartition("\n")[2]
         return Outcome(Verdict.FAILED, error or f"exit code {code}", "equal bits", "report this table")

@@ -1,0 +1,30 @@
+"""Programs in processes of their own: message, output, errors, exit code, and the end of those that take too long."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+
+from linkwork._util.child_process import run_program
+
+PROGRAM = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[::-1]); sys.exit(len(data) % 7)"
+
+
+@pytest.mark.parametrize("message", [b"", b"abc", b"x" * 300_000])
+def test_program_reads_its_message_and_writes_its_output(message):
+    ended = run_program([sys.executable, "-I", "-c", PROGRAM], message, 60.0)
+    assert ended == (len(message) % 7, message[::-1], b"")
+
+
+def test_errors_of_a_program_are_returned():
+    ended = run_program([sys.executable, "-I", "-c", "raise SystemExit('no file')"], b"not read" * 50_000, 60.0)
+    assert ended is not None and ended.code == 1 and ended.output == b"" and ended.errors.strip() == b"no file"
+
+
+@pytest.mark.parametrize("message", [b"", b"x" * 1_000_000])  # the second one fills the pipe: nothing reads it
+def test_program_that_does_not_end_in_time_is_killed(message):
+    begin = time.monotonic()
+    assert run_program([sys.executable, "-I", "-c", "import time; time.sleep(1000.0)"], message, 0.2) is None
+    assert time.monotonic() - begin < 100.0
