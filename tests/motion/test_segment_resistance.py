@@ -48,6 +48,10 @@ def test_resistance_of_dampers_on_a_segment_is_that_of_the_motion_at_its_nodes()
         for t, x in ((0.0, X0), (1.0, X1))
     ]
     assert result.errors[0] == pytest.approx(max(ends), rel=1e-6) and result.errors[1] == 0.0
+    for factor, is_smooth in ((1.0 + 1e-6, True), (1.0 - 1e-6, False)):
+        sizes = [factor * result.errors[0] / 1e-8, 50.0, 50.0]
+        at_limit = segment_resistance(TREE, RATES.tolist(), X0, X1, sizes)
+        assert (at_limit.values[2][0] != 0.0) == is_smooth == (at_limit.most[0] == 0.0)
     rough = segment_resistance(TREE, RATES.tolist(), X0, X1, [1e-6] * 3)  # its error counts against small limits
     assert not np.any(rough.values) and rough.errors == [0.0] * 3
     for j, (low, high) in enumerate(zip(rough.least, rough.most, strict=True)):
