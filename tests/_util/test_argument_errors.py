@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linkwork as lw
 from linkwork._util import argument_errors
 from linkwork._util.checked_arguments import public
 from linkwork.errors import ArgumentError
@@ -48,6 +49,9 @@ def typed(q: float, name: str):
 
 def labelled(q: str):
     raise TypeError(f"labelled: 'x': expected a name, got {q!r}")
+
+def own_name(q, names):
+    raise ValueError(f"elbow: q: expected a number, got {q}")
 
 def unknown(q, names):
     raise UnknownNameError("joint", "no" + names[0], ["elbow"], where="unknown")
@@ -104,6 +108,10 @@ def test_missing_argument_messages_are_rewritten_only_for_the_called_function() 
         ("labelled", (np.zeros((2, 30)),), "labelled: q: 'x': expected a name, got ndarray of shape (2, 30)"),
         ("unknown", (1.0, ["x"]), "unknown: no joint named 'nox'; there are 'elbow'"),
         ("inner", (3,), "inner: speed: expected a number, got 3"),
+        ("own_name", (3, ["elbow"]), "own_name: elbow: q: expected a number, got 3"),  # the user's own name
+        ("own_name", (3, {"elbow": 1.0}), "own_name: elbow: q: expected a number, got 3"),
+        ("own_name", (3, [lw.Link("elbow")]), "own_name: elbow: q: expected a number, got 3"),
+        ("own_name", (3, "wrist"), "own_name: q: expected a number, got 3"),
     ],
 )
 def test_errors_name_the_called_function_and_no_inner_function(name: str, arguments: Any, message: str) -> None:

@@ -96,7 +96,8 @@ def named_error(
     is_direct = False
     if is_plain:
         detail = _without_caller(text, caller)
-        direct = without_inner_functions(detail, [*bound.signature.parameters], error.__traceback__)
+        texts = [value for _, _, value in passed]
+        direct = without_inner_functions(detail, [*bound.signature.parameters], error.__traceback__, texts)
         is_direct = direct != detail
         text = direct if is_direct else text
     if is_plain and any(_names_argument(text, name) for name, _, _ in values):

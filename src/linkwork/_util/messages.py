@@ -7,7 +7,7 @@ import re
 import types
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -147,15 +147,18 @@ def first_of(texts: Sequence[str], most: int) -> str:
     return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def without_inner_functions(text: str, parameters: Collection[str], traceback: types.TracebackType | None) -> str:
+def without_inner_functions(
+    text: str, parameters: Collection[str], traceback: types.TracebackType | None, values: Iterable[Any] = ()
+) -> str:
     """Return an error's message without names of inner functions at its beginning, which the user did not call.
 
     Such a name is one before a parameter of the user's call, or one of a function in the traceback.  It is kept before
-    an argument that the user's call does not have.
+    an argument that the user's call does not have.  Texts and names in the ``values`` of the call are the user's own.
     """
+    kept = {*parameters, *_texts_in(values)}
     while True:
         head, colon, remaining = text.partition(": ")
-        if not colon or head in parameters or not _FUNCTION.fullmatch(head):
+        if not colon or head in kept or not _FUNCTION.fullmatch(head):
             return text
         argument = _ARGUMENT.match(remaining)
         if argument is None or argument[1] not in parameters:
@@ -167,6 +170,21 @@ def without_inner_functions(text: str, parameters: Collection[str], traceback: t
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])*(?::|(?![\w.]))")
+
+
+def _texts_in(values: Iterable[Any], depth: int = 2) -> Iterator[str]:
+    """Yield the texts in values of a call: strings, items and keys of collections, and names of objects."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (dict, list, tuple, set)):
+            if depth:
+                yield from _texts_in(islice(value, _MOST_TEXTS), depth - 1)
+        elif isinstance(name := getattr(value, "name", None), str):
+            yield name
+
+
+_MOST_TEXTS = 1000  # items of a collection in a call
 
 
 def _functions_of(traceback: types.TracebackType | None) -> set[str]:

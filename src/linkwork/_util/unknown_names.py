@@ -179,7 +179,7 @@ def unknown_name_error(
     """
     begin, _, path = error.where.partition(": ")
     inner = path if begin == caller else error.where
-    direct = without_inner_functions(inner, [key for key, _, _ in values], error.__traceback__)
+    direct = without_inner_functions(inner, [key for key, _, _ in values], error.__traceback__, [x for *_, x in values])
     result = None if direct == inner else error.at(f"{caller}: {direct}")
     begin, path = (begin, path) if result is None else (caller, direct)
     argument = path.partition("[")[0]
