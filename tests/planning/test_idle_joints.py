@@ -106,6 +106,24 @@ def test_joints_with_equal_start_and_goal_positions_do_not_move_along_a_plan(arm
             assert arm.is_motion_free(plan.path[:-1], plan.path[1:], gate).success.all()
 
 
+@pytest.mark.slow(every=9)
+def test_shortest_paths_keep_fingers_at_rest_and_are_those_of_the_robot_with_locked_fingers(arm: lw.Robot) -> None:
+    q, end = np.append(Q[:3], [0.05, 0.02]), np.append(END[:3], [0.05, 0.02 - 1e-9])
+    gate = SCENE.with_box("gate", (0.02, 0.4, 0.6), (0.62, 0, 0.75)).with_box("lid", (0.8, 0.05, 0.02), (0.45, 0, 0.72))
+    locked = arm.with_locked_joints({"a": 0.05, "b": 0.02})
+    options = {"method": "optimal", "max_iterations": 6, "time_limit": 600.0}
+    for scene in (SCENE, gate):
+        alone = locked.plan(q[:3], end[:3], scene, **options)
+        for goals in (end, [end, np.append(END[:3] + 0.3, [0.05, 0.02])]):
+            plan = arm.plan(q, goals, scene, seed=2, **options)
+            assert plan.success and plan.goal == 0 and np.abs(plan.path[:, 3:] - q[3:]).max() <= 1e-9
+            np.testing.assert_array_equal(plan.path[[0, -1], 1:], [q[1:], end[1:]])
+            assert arm.is_motion_free(plan.path[:-1], plan.path[1:], scene, tolerance=1e-7).success.all()
+            assert plan.cost < 1.01 * alone.cost and plan.history[-1].cost < plan.history[0].cost
+    moving = arm.plan(q, [end, np.append(END[:3] + 0.3, [0.0, 0.02])], SCENE, **options)  # goals of other fingers
+    assert moving.success and moving.cost < 1.05 * alone.cost
+
+
 @pytest.mark.slow(every=3)
 def test_blocking_joint_moves_along_a_plan_though_its_start_and_goal_are_equal() -> None:
     slide = {"parent": "rail", "lower": -1.0, "upper": 1.0}
@@ -118,8 +136,9 @@ def test_blocking_joint_moves_along_a_plan_though_its_start_and_goal_are_equal()
         lw.Joint.of(lw.joints.Prismatic((1, 0, 0)), name="x", child="one", **slide),
         lw.Joint.of(lw.joints.Prismatic((0, 1, 0)), name="y", child="two", **slide),
     )
-    plan = carts.plan([-0.5, 0.02], [0.5, 0.02])
-    assert plan.success and np.abs(plan.path[:, 1]).max() > 0.1
+    for options in ({}, {"method": "optimal", "max_iterations": 3}):
+        plan = carts.plan([-0.5, 0.02], [0.5, 0.02], **options)
+        assert plan.success and np.abs(plan.path[:, 1]).max() > 0.1
 
 
 @pytest.mark.slow(every=5)

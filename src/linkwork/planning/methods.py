@@ -91,7 +91,8 @@ class PlanningMethods(RobotBase):
         straight segments between them.
 
         ``method="optimal"`` continues after ``"connect"`` until the time limit or ``max_iterations``.  It searches for
-        shorter paths, whose lengths are in the ``history`` of the result.
+        shorter paths, whose lengths are in the ``history`` of the result.  Joints at the end of the robot, such as
+        fingers, which rest along the first path, rest along all of them.
 
         A failed search does not raise: see `linkwork.planning.PlanResult`.  Raises ValueError and TypeError for invalid
         configurations, poses, scenes and options, UnknownNameError for unknown names.

@@ -24,7 +24,7 @@ from linkwork.planning.rejected_configurations import base_inside, collisions_of
 from linkwork.planning.result import CostSoFar, PlanResult
 from linkwork.planning.search.informed_planner import improve_path
 from linkwork.planning.search.kernel_planner import KernelSearch, compile_first_search, is_supported
-from linkwork.planning.search.path_smoothing import path_with_joints_at_rest, shorten_path, steady_path
+from linkwork.planning.search.path_smoothing import improved_at_rest, path_with_joints_at_rest, shorten_path
 from linkwork.planning.search.rrt_connect_batch import SearchOptions, rrt_connect
 from linkwork.planning.search.search_tree import GrownTree
 
@@ -98,12 +98,11 @@ def plan_path(
     if refused is not None:
         return refused
 
-    def shorten(path: np.ndarray) -> np.ndarray:
+    def shorten(path: np.ndarray, within: PlanningSpace | None = None) -> np.ndarray:
         if not simplify:
             return path
-        return shorten_path(
-            space, path, seed=int(seed), spacing=SearchOptions().spacing, continues=lambda: clock.has_time
-        )
+        spacing, where = SearchOptions().spacing, space if within is None else within
+        return shorten_path(where, path, seed=int(seed), spacing=spacing, continues=lambda: clock.has_time)
 
     def search_again(locked: PlanningSpace, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:
         """Return a path in a space with locked joints, by a limited search, or None."""
@@ -115,10 +114,25 @@ def plan_path(
             return rounds <= _MAX_LOCKED_ROUNDS and clock.continues(nodes)
 
         result, _ = rrt_connect(locked, start[None], end[None], seed=int(seed), continues=limited)
-        if result is None:
-            return None
-        spacing = SearchOptions().spacing
-        return shorten_path(locked, result, seed=int(seed), spacing=spacing, continues=lambda: clock.has_time)
+        return None if result is None else shorten(result, locked)
+
+    history: list[CostSoFar] = []
+
+    def improve(locked: PlanningSpace, path: np.ndarray, goals: np.ndarray) -> np.ndarray:
+        """Return a path (k, nq) no longer than ``path`` in a space that may have locked joints."""
+        result, improvements = improve_path(
+            locked,
+            path,
+            starts,
+            goals,
+            seed=int(seed),
+            iterations=max_iterations,
+            continues=clock.continues,
+            shorten=lambda better: shorten(better, locked),
+            begin_time=begin.time,
+        )
+        history.extend(improvements)
+        return result
 
     kernel_search = (
         KernelSearch(space, starts, goals.q, seed=int(seed), searches=int(max_searches), simplify=simplify)
@@ -128,7 +142,6 @@ def plan_path(
     if kernel_search is None or method == "optimal":
         space.make_ready(starts[0])
     clock = _Clock(time.perf_counter(), budget, progress)
-    history: list[CostSoFar] = []
     space.has_time = lambda: clock.has_time
     with clock:
         path = None if kernel_search is None else kernel_search.path(clock.continues, clock.paused)
@@ -136,10 +149,7 @@ def plan_path(
             clock.iterations += kernel_search.iterations
             trees = kernel_search.trees
             if simplify and path is not None:
-                if method == "optimal":
-                    path = steady_path(space, path)
-                else:
-                    path = kernel_search.with_joints_at_rest(path, clock.continues, clock.paused)
+                path = kernel_search.with_joints_at_rest(path, clock.continues, clock.paused)
         if path is None:
             with clock.paused():
                 space.make_ready(starts[0])
@@ -147,20 +157,10 @@ def plan_path(
             if kernel_search is None or path is not None or _node_count(more) > _node_count(trees):
                 trees = more
             path = None if path is None else shorten(path)
-            if path is not None and simplify and method != "optimal":
+            if path is not None and simplify:
                 path = path_with_joints_at_rest(space, path, search_again)
         if path is not None and method == "optimal":
-            path, history = improve_path(
-                space,
-                path,
-                starts,
-                goals.q,
-                seed=int(seed),
-                iterations=max_iterations,
-                continues=clock.continues,
-                shorten=shorten,
-                begin_time=begin.time,
-            )
+            path = improved_at_rest(space, path, starts, goals.q, improve)
     del space.has_time  # later uses of the space have no time limit
     return query.finish(path, trees, goals, clock, history)
 

@@ -112,7 +112,7 @@ class _ImprovementGraph:
     ) -> None:
         self.space, self.starts, self.goals, self.begin_time = space, starts, goals, begin_time
         self.samples = InformedSamples(space, starts, goals, seed)
-        self.dimension = space.dimension()
+        self.dimension = max(space.dimension() - int((space.lower == space.upper).sum()), 1)
         self.min_length = float(np.sqrt(space.between(goals, starts).min()))
         self.q = np.concatenate([starts, goals])
         self.ends = len(starts), len(goals)
@@ -259,9 +259,9 @@ class InformedSamples:
         self._samples: Any = space.samples(seed)
         self._rng = np.random.default_rng([seed, 3])
         self._box = math.inf
+        self._free = space.upper > space.lower  # coordinates that are not locked
         if space.is_flat:
-            with np.errstate(divide="ignore"):
-                self._box = float(np.log((space.upper - space.lower) * space.weights).sum())
+            self._box = float(np.log((space.upper - space.lower)[self._free] * space.weights[self._free]).sum())
 
     def take(self, count: int, cost: float) -> np.ndarray:
         """Return up to ``count`` configurations (k, nq) through which a path shorter than ``cost`` may lead.
@@ -300,6 +300,7 @@ class InformedSamples:
         offset = rng.normal(size=phi.shape) / space.weights / math.sqrt(phi.shape[1])
         phi += offset * (at[-1] * 10.0 ** rng.uniform(_NEAR, _FAR, count))[:, None]
         q = space.integrate(path[segment], phi)
+        q[:, ~self._free] = space.lower[~self._free]
         q = q[space.within(q)]
         result: np.ndarray = q[length_bounds(space, q, self.starts, self.goals) < cost] if len(q) else q
         return result
@@ -308,12 +309,14 @@ class InformedSamples:
         space = self.space
         if not space.is_flat or not math.isfinite(cost):
             return np.asarray(self._samples.take(count))
-        s = self.starts[self._rng.integers(len(self.starts))] * space.weights
-        g = self.goals[self._rng.integers(len(self.goals))] * space.weights
+        free, weights = self._free, space.weights[self._free]
+        q_start = self.starts[self._rng.integers(len(self.starts))]
+        s = q_start[free] * weights
+        g = self.goals[self._rng.integers(len(self.goals))][free] * weights
         along, d = g - s, len(s)
         min_length = float(np.linalg.norm(along))
-        if min_length >= cost:
-            return np.empty((0, d))
+        if min_length >= cost or not d:
+            return np.empty((0, len(q_start)))
         across = 0.5 * math.sqrt(cost * cost - min_length * min_length)
         volume = 0.5 * d * math.log(math.pi) - math.lgamma(0.5 * d + 1.0) + math.log(0.5 * cost)
         if volume + (d - 1) * math.log(across) > self._box:
@@ -321,7 +324,8 @@ class InformedSamples:
         x = self._rng.normal(size=(count, d))
         x *= (self._rng.uniform(size=count) ** (1.0 / d) / np.linalg.norm(x, axis=1))[:, None]
         x *= np.array([0.5 * cost] + [across] * (d - 1))
-        result: np.ndarray = (0.5 * (s + g) + _mirrored(x, along)) / space.weights
+        result = np.tile(q_start, (count, 1))
+        result[:, free] = (0.5 * (s + g) + _mirrored(x, along)) / weights
         return result
 
 

@@ -23,6 +23,7 @@ bounded acceleration and velocity, 2012, who blend with arcs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -34,6 +35,7 @@ from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 __all__ = [
     "appear_free",
     "blend_corners",
+    "improved_at_rest",
     "path_with_joints_at_rest",
     "remove_straight_nodes",
     "shorten_path",
@@ -121,6 +123,36 @@ def path_with_joints_at_rest(
                 is_free = False
             return steady_path(space, result) if is_free else path
     return path
+
+
+def improved_at_rest(
+    space: PlanningSpace,
+    path: np.ndarray,
+    starts: np.ndarray,
+    goals: np.ndarray,
+    improve: Callable[[PlanningSpace, np.ndarray, np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Return an improved path (k, nq) on which joints at the end of the robot rest that rest along ``path``.
+
+    These are joints, such as fingers, with equal positions at all starts and goals (n, nq).  ``improve(space, path,
+    goals)`` returns a path no longer than ``path``, in a space in which they are locked.
+    """
+    by_end = [space.resting_joints(path[0], q)[1:] for q in (*starts, *goals)]
+    for group in zip(*by_end, strict=True):
+        columns = reduce(np.intersect1d, group)
+        if not (len(columns) and (path[1:-1, columns] == path[0, columns]).all()):
+            continue
+        locked, level_path, level_goals = space.with_locked(columns, path[0]), path.copy(), goals.copy()
+        level_path[-1, columns] = level_goals[:, columns] = path[0, columns]
+        result = improve(locked, level_path, level_goals)
+        space.checked = locked.checked
+        result[-1] = goals[int(space.between(level_goals, result[-1:])[0].argmin())]
+        try:
+            is_free = bool(space.edges_are_free(result[-2:-1], result[-1:]).all())
+        except OutOfTimeError:
+            is_free = False
+        return result if is_free else path
+    return improve(space, path, goals)
 
 
 def _shorten(
