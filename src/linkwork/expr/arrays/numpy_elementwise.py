@@ -149,7 +149,8 @@ def _logical(x: Any, sign: str) -> Any:
     """
     if _is_truth(x):
         return x
-    raise TypeError(f"{sign}: expected truth values, such as results of comparisons, got {x!r}")
+    remedy = "; a power is x ** y" if sign == "^" else ""
+    raise TypeError(f"{sign}: expected truth values, such as results of comparisons, got {x!r}{remedy}")
 
 
 def scalar_function(name: str) -> Callable[..., Any] | None:

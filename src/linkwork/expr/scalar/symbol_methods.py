@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.expr.scalar import functions as f
-
 __all__ = ["ANSWERS", "AS_AN_INDEX", "SymbolMethods"]
 
 
@@ -34,23 +32,23 @@ class SymbolMethods:
     def __rfloordiv__(self: Any, other: Any) -> Any:
         return np.floor_divide(other, self)
 
-    # -- truth values combine with NumPy's operators
+    # -- truth values combine with NumPy's operators, which refuse numbers, as on arrays
 
-    def __and__(self, other: Any) -> Any:
-        return f.and_(self, other) if isinstance(other, _TRUTHS) else NotImplemented
+    def __and__(self: Any, other: Any) -> Any:
+        return np.bitwise_and(self, other) if isinstance(other, _TRUTHS) else NotImplemented
 
-    def __or__(self, other: Any) -> Any:
-        return f.or_(self, other) if isinstance(other, _TRUTHS) else NotImplemented
+    def __or__(self: Any, other: Any) -> Any:
+        return np.bitwise_or(self, other) if isinstance(other, _TRUTHS) else NotImplemented
 
     __rand__, __ror__ = __and__, __or__
 
-    def __xor__(self, other: Any) -> Any:
-        return f.and_(self | other, f.not_(self & other)) if isinstance(other, _TRUTHS) else NotImplemented
+    def __xor__(self: Any, other: Any) -> Any:
+        return np.bitwise_xor(self, other) if isinstance(other, _TRUTHS) else NotImplemented
 
     __rxor__ = __xor__
 
-    def __invert__(self) -> Any:
-        return f.not_(self)
+    def __invert__(self: Any) -> Any:
+        return np.invert(self)
 
     # -- refused conversions
 
