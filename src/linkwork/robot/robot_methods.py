@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from linkwork.interop.labelled_functions import LabelledMethods
     from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
     from linkwork.kinematics.point_methods import PointMethods
-    from linkwork.mechanisms.assembly_methods import AssemblyMethods, IntegrabilityMethods, MobilityMethods
+    from linkwork.mechanisms.assembly_methods import AssemblyMethods
     from linkwork.mechanisms.methods import ConstrainedDynamicsMethods
+    from linkwork.mechanisms.mobility_methods import IntegrabilityMethods, MobilityMethods
     from linkwork.mechanisms.reduced_methods import ReducedMethods
     from linkwork.motion.methods import CartesianMethods, MotionMethods, ProfileMethods
     from linkwork.planning.methods import PlanningMethods
@@ -97,7 +98,7 @@ METHODS = {
         "constrained_mass_matrix_inverse constrained_mass_matrix constraint_force_indeterminacy equilibrium "
         "determinate_constraint_forces loop_joint_wrenches joint_wrench_indeterminacy determinate_joint_wrenches"
     ),
-    "linkwork.mechanisms.assembly_methods.IntegrabilityMethods": "integrability",
+    "linkwork.mechanisms.mobility_methods.IntegrabilityMethods": "integrability",
     "linkwork.mechanisms.assembly_methods.AssemblyMethods": (
         "project assemble branches drive_mechanism project_configuration project_velocity assemble_configuration "
         "assembly_derivatives"
@@ -110,7 +111,7 @@ METHODS = {
         "explicit_jacobian explicit_jacobian_derivative explicit_velocity explicit_acceleration closed_configuration "
         "reduced_mass_matrix reduced_bias_force reduced_inverse_dynamics reduced_forward_dynamics reduced_linearize"
     ),
-    "linkwork.mechanisms.assembly_methods.MobilityMethods": "mobility minimal_coordinates _scales _one",
+    "linkwork.mechanisms.mobility_methods.MobilityMethods": "mobility minimal_coordinates _scales _one",
     "linkwork.compare.methods.ModelCheckMethods": "check_model",
     "linkwork.motion.methods.MotionMethods": "spline",
     "linkwork.planning.methods.PlanningMethods": "plan",
