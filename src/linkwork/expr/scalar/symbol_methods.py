@@ -35,15 +35,15 @@ class SymbolMethods:
     # -- truth values combine with NumPy's operators, which refuse numbers, as on arrays
 
     def __and__(self: Any, other: Any) -> Any:
-        return np.bitwise_and(self, other) if isinstance(other, _TRUTHS) else NotImplemented
+        return _combined(np.bitwise_and, self, other)
 
     def __or__(self: Any, other: Any) -> Any:
-        return np.bitwise_or(self, other) if isinstance(other, _TRUTHS) else NotImplemented
+        return _combined(np.bitwise_or, self, other)
 
     __rand__, __ror__ = __and__, __or__
 
     def __xor__(self: Any, other: Any) -> Any:
-        return np.bitwise_xor(self, other) if isinstance(other, _TRUTHS) else NotImplemented
+        return _combined(np.bitwise_xor, self, other)
 
     __rxor__ = __xor__
 
@@ -90,6 +90,10 @@ class SymbolMethods:
 
 
 _TRUTHS = (SymbolMethods, bool, int, float, np.bool_)
+
+
+def _combined(operation: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    return operation(x, y) if isinstance(y, _TRUTHS) else NotImplemented
 
 
 AS_AN_INDEX = (
