@@ -261,3 +261,16 @@ def test_mounted_and_placed_robots_equal_hand_written_files_bit_for_bit(host, at
     assert mounted_robot.with_base((0.1, 0.2, 0.3)) == expected
     alone = f'<robot name="{part}">{body_of(b.text())}</robot>'
     assert lw.Robot.from_urdf_string(alone, base=(0.1, 0.2, 0.3)) == expected
+
+
+def test_collision_shapes_of_a_part_without_visual_shapes_are_visible_beside_visual_shapes():
+    def robot(name, **shapes):
+        return lw.Robot.build(name, lw.Link(f"{name}_palm", mass=0.4, **shapes))
+
+    ball, box = lw.shapes.Sphere(0.1).at((0, 0, 0)), lw.shapes.Box((0.1, 0.2, 0.3)).at((0, 0, 0))
+    seen, hit, bare = robot("seen", visuals=[ball]), robot("hit", collisions=[box]), robot("bare")
+    for whole, part in ((seen, hit), (hit, seen)):
+        links = whole.with_mounted(part, f"{whole.name}_palm").tree.links
+        shapes = {f.name: (f.visuals, f.collisions) for f in links}
+        assert shapes["seen_palm"] == ((ball,), ()) and shapes["hit_palm"] == ((box,), (box,))
+    assert not any(f.visuals for f in hit.with_mounted(bare, "hit_palm").tree.links)

@@ -136,6 +136,12 @@ def _as_part(whole: Tree, part: Tree, carrier: Frame, ground: Frame, X: Pose) ->
 
     before = frames_with_inertias(whole.bodies, whole.frames)
     added = frames_with_inertias(part.bodies, part.frames)
+    is_visible = [any(f.visuals for f in frames) for frames in (before, added)]
+    if any(is_visible):  # a robot without visual shapes is drawn by its collision shapes: here too
+        before, added = (
+            frames if visible else tuple([replace(f, visuals=f.collisions) for f in frames])
+            for frames, visible in zip((before, added), is_visible, strict=True)
+        )
     world = [f for f in added if f.name == "world"]
     frames = [
         *(_with_contents(f, world) if f.name == "world" else f for f in before),

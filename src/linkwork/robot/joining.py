@@ -56,6 +56,7 @@ class JoiningMethods(RobotBase):
         its pose in that frame, by default the identity.  Everything of the robot comes along: links, joints, frames,
         points, constraints, force elements, actuators, named configurations and pairs for collisions.  ``prefix``
         precedes all of its names.  Its q and v follow those of this robot: q is (q of this robot, q of the other).
+        If one of the two alone has visual shapes, the collision shapes of the other become visual ones too.
 
         >>> import linkwork as lw
         >>> gripper = lw.Robot.build(
