@@ -291,3 +291,23 @@ def test_files_of_moveit_add_named_configurations_and_limits(linkwork, tmp_path)
     ):
         ran = linkwork("info", "arm6", *words)
         assert ran.code == 3 and text in ran.err, ran.err
+
+
+@pytest.mark.light
+def test_configurations_beyond_limits_and_probable_degrees_are_reported(linkwork):
+    ran = linkwork("pose", "arm7", "--frame", "tool", "--q", "elbow=90")
+    assert ran.code == 0 and "warning: elbow = 90 is beyond its limits -3.07" in ran.err
+    assert "; angles are in rad: write 90deg for degrees\n" in ran.err
+    ran = linkwork("pose", "arm7", "--frame", "tool", "--q", *["9.5"] * 7)
+    assert "and 4 more\n" in ran.err and "degrees" not in ran.err
+    for words in (("--q", "elbow=-1"), ()):
+        assert linkwork("pose", "arm7", "--frame", "tool", *words).err == ""
+    slide = linkwork("pose", "arm7_gripper", "--frame", "tool", "--q", "left_finger_slide=90").err
+    assert "left_finger_slide = 90 is beyond its limits" in slide and "degrees" not in slide
+
+
+@pytest.mark.light
+def test_gravity_of_the_command_line_is_that_of_load(linkwork):
+    data = json.loads(linkwork("dynamics", "arm6", "--gravity", "1", "0", "-1.62", "--q", *Q_TEXT, "--json").out)
+    robot = lw.load("arm6", gravity=(1.0, 0.0, -1.62))
+    np.testing.assert_array_equal(data["gravity_force"], robot.gravity_force(np.array(Q)))

@@ -65,6 +65,13 @@ def add_robot(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         help="free the base, or fix it (default: as the file says)",
     )
     group.add_argument(
+        "--gravity",
+        metavar="X",
+        nargs="+",
+        type=NUMERIC,
+        help="the acceleration of gravity X Y Z in the world (default: as the file says, or 0 0 -9.81) [m/s²]",
+    )
+    group.add_argument(
         "--srdf", metavar="FILE", help="an SRDF of MoveIt: pairs of links that do not collide, named configurations"
     )
     group.add_argument("--joint-limits", metavar="FILE", help="limits of joints: MoveIt's joint_limits.yaml")
@@ -137,6 +144,11 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
     if arguments.base is not None:
         try:
             options["base"] = pose_of("--base", arguments.base)
+        except ValueError as error:
+            raise CommandError(USAGE, escaped(str(error))) from error
+    if arguments.gravity is not None:
+        try:
+            options["gravity"] = [number_of("--gravity", x) for x in words_of("--gravity", arguments.gravity)]
         except ValueError as error:
             raise CommandError(USAGE, escaped(str(error))) from error
     robot = _with_documents(read_robot(arguments.file, **options), arguments)

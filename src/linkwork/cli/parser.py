@@ -34,7 +34,13 @@ _OTHER_NAMES = {  # names by former ones and by usual words; a command has at mo
     "--q-init": ("--start", "--q"),
     "--q-start": ("--start", "--q"),
     "--q0": ("--start", "--q"),
-    "--init": ("--start", "--q"),
+    **dict.fromkeys(("--init", "--initial", "--initial-q", "--q-initial"), ("--start", "--q")),
+    **dict.fromkeys(("--initial-v", "--v0", "--qd", "--dq"), ("--v",)),
+    **dict.fromkeys(("--obstacles", "--obstacle", "--environment", "--world"), ("--scene",)),
+    **dict.fromkeys(("--torque", "--torques", "--forces"), ("--tau",)),
+    **dict.fromkeys(("--ee", "--end-effector", "--tip", "--tool", "--tcp"), ("--frame",)),
+    **dict.fromkeys(("--pos", "--xyz", "--point"), ("--position",)),
+    **dict.fromkeys(("--waypoint", "--way-points", "--waypoints"), ("--goal",)),
     "--q-goal": ("--goal", "--target-q"),
     "--target": ("--goal", "--target-q", "--pose"),
     "--picture": ("--output",),
@@ -58,6 +64,8 @@ _OTHER_NAMES = {  # names by former ones and by usual words; a command has at mo
     **dict.fromkeys(("--load", "--mass", "--object", "--tool-mass"), ("--payload",)),
 }
 _INSTEAD = {  # of options that no command has
+    **dict.fromkeys(("--joint", "--joints", "--links"), "linkwork info lists joints, limits and links"),
+    **dict.fromkeys(("--package", "--packages", "--package-path"), "its name is --package-dirs"),
     "--group": "--lock JOINT ... fixes the joints that are not in a group",
     "--steps": "--duration states seconds, --dt the time step",
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, __version__
+from linkwork._util.messages import first_of
 from linkwork.cli.output import USAGE, CommandError, Terminal, escaped, label, number, table
 from linkwork.cli.parser import NUMERIC
 from linkwork.cli.values import chosen_values, units_of
@@ -26,10 +27,12 @@ __all__ = [
     "named_or_listed",
     "required_q",
     "velocity_of",
+    "warn_of_limits",
     "warn_of_open_loops",
 ]
 
 _CLOSED = 1e-6  # [m, rad] error of constraints that needs no warning
+_MOST_SHOWN = 3  # coordinates beyond their limits
 _DIGITS = 1e-3  # [m, rad] largest change of coordinates that closes loops of a configuration with few digits
 _DEPENDENT = 1e-9  # relative singular value below which rows of constraints are redundant
 
@@ -74,9 +77,28 @@ def required_q(robot: Robot, arguments: argparse.Namespace, terminal: Terminal) 
     Warns if constraints do not hold there.  Raises CommandError.
     """
     q = named_or_listed(robot, arguments)
+    if q is not None:
+        warn_of_limits(robot, q, terminal)
     q = start_configuration(robot) if q is None else q
     warn_of_open_loops(robot, q, terminal)
     return q
+
+
+def warn_of_limits(robot: Robot, q: np.ndarray, terminal: Terminal) -> None:
+    """Warn of coordinates beyond the limits of their joints, and of angles that are probably degrees."""
+    slack = _CLOSED * np.maximum(1.0, np.abs(q))
+    beyond = np.flatnonzero((q < robot.lower - slack) | (q > robot.upper + slack)).tolist()
+    if not beyond:
+        return
+    names, units = robot.q_names, units_of(robot, "q")
+    texts = [
+        f"{label(names[k])} = {number(q[k])} is beyond its limits {number(robot.lower[k])} .. {number(robot.upper[k])}"
+        for k in beyond
+    ]
+    degrees = [x for x in q[beyond] if abs(x) > 2.0 * np.pi and x % 1.0 == 0.0]
+    is_angle = all(units[names[k]] == "rad" for k in beyond)
+    remedy = f"; angles are in rad: write {degrees[0]:.0f}deg for degrees" if degrees and is_angle else ""
+    terminal.warning(first_of(texts, _MOST_SHOWN) + remedy)
 
 
 def warn_of_open_loops(robot: Robot, q: np.ndarray, terminal: Terminal) -> None:

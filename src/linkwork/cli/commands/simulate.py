@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--controller",
         choices=_CONTROLLERS,
         default="none",
-        help="none, gravity compensation, PD in the joints, or computed torque",
+        help="none, gravity compensation, PD in the joints with gravity compensation, or computed torque",
     )
     parser.add_argument(
         "--target-q",

@@ -16,7 +16,7 @@ from linkwork._util.file_access import kind_of_file
 from linkwork.cli.arguments import FAILED, USAGE, CommandError, add_json, add_robot, robot_of
 from linkwork.cli.files import add_scene, check_tools, scene_setup
 from linkwork.cli.output import Terminal, escaped, label
-from linkwork.cli.states import add_configuration, named_or_listed, warn_of_open_loops
+from linkwork.cli.states import add_configuration, named_or_listed, warn_of_limits, warn_of_open_loops
 from linkwork.cli.values import from_zero, number_from
 from linkwork.viewer.figures.robot_figures import frames_to_draw
 
@@ -76,6 +76,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     robot = robot_of(arguments, terminal)
     q = named_or_listed(robot, arguments)
     if q is not None:
+        warn_of_limits(robot, q, terminal)
         warn_of_open_loops(robot, q, terminal)
     setup, scene = scene_setup(arguments, robot, terminal), None
     if setup is not None:
