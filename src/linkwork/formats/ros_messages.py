@@ -260,9 +260,14 @@ class _MessageReader(PlainReader):
         return times, has
 
     def _joints(self, names: Value, multi: bool) -> Iterator[_JointSlice]:
+        stated_names = set()
         for item in names.items if isinstance(names.content, list) else []:
             name = item.content if isinstance(item.content, str) else ""
             joint = self.joints.get(name)
+            if name in stated_names:
+                self.error(item, "DUPLICATE_NAME", f"joint {quoted(name)} is listed twice")
+                continue
+            stated_names.add(name)
             if joint is None:
                 known = [*self.joints]
                 message = (
