@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import linkwork as lw
 from linkwork.control.algorithms.operational_space_forces import (
@@ -108,6 +109,11 @@ def test_shares_of_task_forces_bound_the_accelerations_of_joints() -> None:
     forces = np.array(task_forces(ARM.tree, [*Q], levels, [*a0], condition))
     a = np.linalg.solve(M, forces) + a0
     assert np.abs(rows[:3] @ a - desired).max() < 1e-9  # of the first level exactly, though the second one acts
+    assert np.abs(rows[3:] @ a - [4.0, -3.0, 2.0]).max() < 1e-9  # seven joints suffice for both
+    (share,) = force_shares(ARM.tree, [*Q], levels[:1], [*a0], 1.5, False, [0.5] * 7)
+    pushes = [np.array(task_forces(ARM.tree, [*Q], levels[:1], [*a0], 1.5, False, [x])) for x in (share, 0.0)]
+    assert 0.0 < share < 1.0  # near singularities, as any is for this bound of the condition number
+    assert np.abs(np.linalg.solve(M, pushes[0] - pushes[1])).max() == pytest.approx(0.5)
     alone = [levels[0]]
     for most in (1e6, 0.5, 0.1):
         (share,) = force_shares(ARM.tree, [*Q], alone, [*a0], condition, False, [most] * 7)

@@ -77,6 +77,12 @@ def test_edges_on_a_circle_are_chords_within_the_bound_in_both_directions() -> N
         assert length == pytest.approx(chords.sum()) == pytest.approx(RADIUS * angle, rel=1e-3)
         back = space.discretized(q1[[k]], q0[[k]])
         assert (back.begin[::-1] == end).all() and (back.end[::-1] == begin).all()
+    loose, tight = CircleSpace(ROBOT), CircleSpace(ROBOT)
+    loose.constraint_tasks.size = lambda q: Circle().size(q) / 1e3
+    chords = np.linalg.norm(np.subtract(*loose.discretized(q0[:1], q1[:1])[2:]), axis=1)
+    assert 0.25 < chords.max() <= 0.5  # by their length alone
+    tight.constraint_tasks.size = lambda q: Circle().size(q) * 1e8  # no number of bisections suffices
+    assert not tight.discretized(on_circle(0.2), on_circle(0.3)).feasible.any()
     path = space.detailed(on_circle(0.2, 1.1, 2.1))
     assert (path[[0, -1]] == on_circle(0.2, 2.1)).all() and space.cost(path) == pytest.approx(1.9 * RADIUS, rel=1e-3)
     assert space.detailed(path[:1]) is path[:1] or (space.detailed(path[:1]) == path[:1]).all()
@@ -190,6 +196,9 @@ def test_texts_about_collisions_and_limits_name_the_deepest_pairs_and_margins(mo
     assert colliding([-0.3, -0.1, -0.05, -0.04, -0.5]) == (
         "'hand' is 0.5 m deep in 'wall', 'hand' is 0.3 m deep in 'table', 'arm' is 0.1 m deep in 'wall', "
         "and 2 more pairs"
+    )
+    assert colliding([-0.04, 0.0, 1.0, 1.0, 1.0]) == (  # in the order of depths in margins
+        "'arm' touches 'wall', within the margin of 0.05 m, 'hand' is 0.04 m deep in 'table'"
     )
     assert colliding([0.0, 1.0, 1.0, 1.0, 1.0]) == (
         "'hand' touches 'table': touching=[('hand', 'table')] lets them touch"
