@@ -12,7 +12,7 @@ from linkwork.dynamics.algorithms.regressors import JOINT_PARAMETERS, joint_para
 from linkwork.dynamics.inertial_parameters import explain
 from linkwork.kernels.compiled_method import computed
 from linkwork.kernels.robot_base import Array, Axes, RobotBase, Wrenches
-from linkwork.kinematics.methods import ConfigurationMethods
+from linkwork.kinematics.configuration_methods import ConfigurationMethods
 from linkwork.model.coordinate_names import names_in
 from linkwork.model.friction_laws import Friction
 from linkwork.spatial.inertia_vector import PARAMETERS

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from linkwork.dynamics.momentum_methods import MomentumMethods, RegressorMethods
     from linkwork.ik.methods import ClosedFormMethods, InverseKinematicsMethods
     from linkwork.interop.labelled_functions import LabelledMethods
-    from linkwork.kinematics.methods import ConfigurationMethods, JacobianMethods, KinematicsMethods
+    from linkwork.kinematics.configuration_methods import ConfigurationMethods
+    from linkwork.kinematics.methods import JacobianMethods, KinematicsMethods
     from linkwork.kinematics.point_methods import PointMethods
     from linkwork.mechanisms.assembly_methods import AssemblyMethods
     from linkwork.mechanisms.methods import ConstrainedDynamicsMethods
@@ -130,7 +131,7 @@ METHODS = {
         "inertial_parameters parameter_names base_parameters physical_consistency"
     ),
     "linkwork.ik.methods.ClosedFormMethods": "closed_form",
-    "linkwork.kinematics.methods.ConfigurationMethods": (
+    "linkwork.kinematics.configuration_methods.ConfigurationMethods": (
         "neutral configuration random_configuration normalize integrate difference "
         "velocity_to_configuration_derivative configuration_derivative_to_velocity"
     ),
