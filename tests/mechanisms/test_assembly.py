@@ -146,6 +146,11 @@ def test_results_of_assembly_have_errors_poses_and_a_sentence_for_each_state():
     assert both.pose("coupler", relative_to="rocker").shape == (2, 4, 4)
     lost = both._replaced(q=np.full((2, 3), np.nan))
     assert np.isnan(lost.pose("coupler")).all()
+    partly = both._replaced(q=np.stack([np.full(3, np.nan), both.q[1]])).pose("coupler")
+    assert np.isnan(partly[0]).all() and np.array_equal(partly[1], both.pose("coupler")[1])
+    two = fourbars(2).assemble(parallel(fourbars(2), 0.8)[0])
+    two = two._replaced(residual=np.array([1.0, -3.0, 2.0, 0.0, 0.5, 0.1, 7.0, -9.0, 0.2, 0.3]))
+    assert two.errors == {"C1": 3.0, "C2": 9.0}
     with pytest.raises(lw.errors.UnknownNameError, match="'couplr'; did you mean 'coupler'"):
         lost.pose("couplr")
 

@@ -156,7 +156,7 @@ def _arguments_of(bundle: Any) -> int | None:
             raise DamagedBytesError("a matrix product has no elements")
         return bundle.rows * bundle.inner + bundle.inner * bundle.columns
     if isinstance(bundle, FrontElimination):
-        if not 0 < bundle.pivots <= bundle.size:
+        if not 0 <= bundle.pivots <= bundle.size:
             raise DamagedBytesError("an elimination has more pivots than unknowns")
         return bundle.offset + bundle.triangle
     if isinstance(bundle, SparseInstruction):
