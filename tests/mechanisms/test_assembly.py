@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from helpers.fourbars import HINGE, fourbars
+from helpers.fourbars import HINGE, fourbars, parallel
 from helpers.linkages import (
     SLIDER,
     five_bar,
