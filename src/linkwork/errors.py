@@ -323,7 +323,14 @@ class UnknownNameError(KeyError, ValueError):
 
     def __str__(self) -> str:
         begin = f"{self.where}: " if self.where else ""
-        return f"{begin}no {self.kind} named {self._shown()}; {self.remedy or nearest(str(self.name), self.known)}"
+        return f"{begin}no {self.kind} named {self._shown()}; {self.remedy or self._hint()}"
+
+    def _hint(self) -> str:
+        """Return the names of linkwork for a name of other libraries, or the nearest names."""
+        from linkwork._util.foreign_names import VALUES
+
+        own = [name for name in VALUES.get(self.kind, {}).get(str(self.name), ()) if name in self.known]
+        return f"use {' or '.join(map(repr, own))}" if own else nearest(str(self.name), self.known)
 
     def _shown(self) -> str:
         try:

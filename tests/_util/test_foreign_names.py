@@ -167,7 +167,7 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         (robot, "linear_model", r"linkwork.control.linear_model\(robot, q\)"),
         (lw.spatial, "log", "linkwork.pose_difference returns the rotation vector"),
         (lw.expr.linalg, "log", "use linkwork.expr.log"),
-        (lw, "log", "use linkwork.expr.log"),
+        (lw, "log", "linkwork.expr.log is the logarithm of a number; linkwork.pose_difference"),
         (lw.force_elements, "Cylinder", "a barrel and a rod with a prismatic joint"),
         (lw.motion, "quintic", "Robot.profile.*kind=.quintic"),
         (lw.motion, "minimum_jerk", "Robot.profile"),
@@ -218,3 +218,14 @@ def test_hints_for_foreign_names_add_no_attributes_to_objects() -> None:
     assert not {"fkine", "visualize"} & {*dir(robot)} and "pose" in dir(robot)
     assert "add_box" not in dir(lw.Scene()) and "with_box" in dir(lw.Scene())
     assert lw.environments.__name__ == "linkwork.environments" and "environments" in dir(lw)
+
+
+@pytest.mark.light
+def test_errors_for_values_of_other_libraries_name_the_value_of_linkwork() -> None:
+    robot = lw.load("double_pendulum")
+    for name, own in (("ode45", "dormand_prince"), ("euler", "semi_implicit_euler"), ("ode15s", "implicit_euler")):
+        with pytest.raises(lw.errors.UnknownNameError, match=f"no method of simulation named '{name}'; use '{own}'"):
+            robot.simulate(robot.neutral(), duration=0.1, method=name)
+    for foreign, names in foreign_names.VALUES["method of simulation"].items():
+        with pytest.raises(lw.errors.UnknownNameError, match=f"named '{foreign}'; use '{names[0]}'"):
+            robot.simulate(robot.neutral(), duration=0.1, method=foreign)

@@ -25,6 +25,7 @@ __all__ = [
     "RECORDS",
     "REMEDIES",
     "ROBOT",
+    "VALUES",
     "ForeignName",
     "Table",
     "WithForeignNames",
@@ -179,6 +180,9 @@ RECORDS = _table(_FILE["records"])
 
 FEATURES = _table(_FILE["features"])
 """Features of trajectory problems."""
+
+VALUES = {kind: by_foreign_name(_table(texts)) for kind, texts in _FILE["values"].items()}
+"""Names of linkwork for values that other libraries name otherwise, by the kind of the value."""
 
 REMEDIES = _remedies(_FILE["remedies"])
 """Remedies for names of robots and modules that have no equivalent."""
