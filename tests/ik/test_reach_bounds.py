@@ -40,8 +40,9 @@ def test_lengths_of_links_with_slides_contain_all_samples_and_are_attained():
 
 def test_lengths_of_two_links_at_a_joint_contain_all_samples_and_are_attained():
     plain = _Link(A, ()), _Link(B, ())
-    for low, high in ((-np.inf, np.inf), (-0.4, 0.7), (1.5, 2.5), (-3.0, -2.2)):
-        angles = np.linspace(max(low, -np.pi), min(high, np.pi), 20001)
+    for low, high in ((-np.inf, np.inf), (-0.4, 0.7), (1.5, 2.5), (-3.0, -2.2), (-np.inf, -1.0)):
+        ends = (low, high) if np.isfinite([low, high]).all() else (-np.pi, np.pi)
+        angles = np.linspace(*ends, 20001)
         lengths = np.linalg.norm(A + Rotation.from_rotvec(angles[:, None] * AXIS).apply(B), axis=1)
         result = Chain._two_link_lengths(_RotatingJoint(np.zeros(3), AXIS, low, high), *plain)
         assert result == pytest.approx((lengths.min(), lengths.max()), abs=1e-7)
@@ -51,6 +52,8 @@ def test_lengths_of_two_links_at_a_joint_contain_all_samples_and_are_attained():
     sliding = _Link(B, ((AXIS, -0.1, 0.3),))
     low, high = Chain._two_link_lengths(ball, plain[0], sliding)
     assert (low, high) == pytest.approx((max(sliding.shortest - a, a - sliding.longest, 0.0), a + sliding.longest))
+    low, high = Chain._two_link_lengths(ball, _Link(5.0 * A, ()), sliding)
+    assert (low, high) == pytest.approx((5.0 * a - sliding.longest, 5.0 * a + sliding.longest)) and low > 1.0
 
 
 def test_points_of_rotating_joints_follow_from_their_jacobian_columns():

@@ -19,7 +19,7 @@ from linkwork.planning.planning_space import OutOfTimeError, PlanningSpace
 from linkwork.planning.search import kernel_planner
 from linkwork.planning.search.halton_samples import halton
 from linkwork.planning.search.search_kernel import SearchTables
-from linkwork.planning.search.search_tree import PlanningTree
+from linkwork.planning.search.search_tree import PlanningTree, TableTree
 
 WALL = lw.Scene().with_box("wall", (0.1, 0.4, 0.4), (3.0, 0.0, 0.0))
 
@@ -72,6 +72,14 @@ def test_cutting_a_planning_tree_removes_the_node_with_its_descendants() -> None
     assert positions.tolist() == [2, 3, 4, 5, 6]
     tree.cut([3])
     assert tree.q[:, 0].tolist() == [0.0, 0.0, 2.0, 4.0, 6.0] and tree.parent.tolist() == [-1, -1, 0, 1, 3]
+
+
+def test_planning_trees_that_share_tables_have_their_own_nodes_and_parents() -> None:
+    nodes = np.arange(12.0).reshape(6, 2)
+    links = np.array([[0.0, -1.0], [1.0, -1.0], [0.0, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
+    for side, rows, parent in ((0, [0, 2, 4], [-1, 0, 1]), (1, [1, 3, 5], [-1, 0, 0])):
+        tree = TableTree(nodes, links, side, 3)
+        assert (tree.q == nodes[rows]).all() and tree.parent.tolist() == parent and tree.count == 3
 
 
 def _arm() -> lw.Robot:
