@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork.errors import UnknownNameError
+from linkwork.ik.path_ik import RollingSteps
 
 ARM = lw.load("arm7")
 
@@ -106,3 +109,30 @@ def test_invalid_arguments_of_path_ik_are_refused():
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+def test_steps_with_velocity_constraints_end_at_targets_or_where_no_step_is_possible():
+    """Coordinates move to their targets; the second one has a wall, and the third one is soft."""
+
+    def velocity(q, goal):
+        step = goal - q
+        step[:, 1] = np.where(q[:, 1] + step[:, 1] > 0.5, 0.5 - q[:, 1], step[:, 1])
+        return SimpleNamespace(v=step)
+
+    steps = object.__new__(RollingSteps)
+    steps.problem = SimpleNamespace(
+        robot=SimpleNamespace(integrate=lambda q, step: q + step),
+        residual_kernel=lambda q, goal: SimpleNamespace(errors=q - goal),
+        tolerances=np.array([1e-6, 1e-6, 1e-6]),
+    )
+    steps.ik, steps.max_step = SimpleNamespace(velocity=velocity), np.array([0.1, 0.1, 0.4])
+    before, goal = np.zeros((4, 3)), np.zeros((4, 3))
+    goal[0, 0], goal[1, 1], goal[2, 2] = 1.05, 0.7, 0.7
+    steps.hard = np.array([True, True, True])
+    q, done, count = steps.walk(before, {"goal": goal})
+    assert done.tolist() == [True, False, True, True] and np.abs(q[[0, 2, 3]] - goal[[0, 2, 3]]).max() < 1e-6
+    assert q[1].tolist() == pytest.approx([0.0, 0.5, 0.0])  # at the wall, without a step
+    assert count == 11 + 6 + 2  # of at most 0.1, and 0.4 of the third
+    steps.hard = np.array([True, False, True])  # a soft task is at its minimum once steps end
+    q, done, _ = steps.walk(before, {"goal": goal})
+    assert done.tolist() == [True] * 4 and q[1, 1] == pytest.approx(0.5)

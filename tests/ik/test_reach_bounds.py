@@ -109,12 +109,17 @@ def test_targets_of_one_quantity_contradict_each_other_beyond_their_tolerances()
     problem = SimpleNamespace(tasks=tasks, robot=arm, lower=arm.lower, upper=arm.upper)
     counts = [len(task.component_names) for task in tasks]
     tolerances = np.concatenate([np.full(n, 0.01 / np.sqrt(n if n < 6 else 3)) for n in counts])
-    X, turn = np.eye(4), Rotation.from_rotvec([0.0, 0.0, 0.021]).as_matrix()
+    X = np.asarray(lw.pose((0.4, -0.2, 0.7), rpy=(0.3, -0.8, 1.9)))
+    turn, less = (X[:3, :3] @ Rotation.from_rotvec(x * AXIS).as_matrix() for x in (0.021, 0.019))
     for names, values, expected in (
-        (("pose", "position"), (X, [0.0, 0.012, 0.016]), False),  # 0.02 m apart, as the tolerances permit together
-        (("pose", "position"), (X, [0.0, 0.0126, 0.0168]), True),
+        (
+            ("pose", "position"),
+            (X, X[:3, 3] + [0.0, 0.012, 0.0159]),
+            False,
+        ),  # 0.02 m apart, as the tolerances permit together
+        (("pose", "position"), (X, X[:3, 3] + [0.0, 0.012, 0.0161]), True),
         (("pose", "orientation"), (X, turn), True),
-        (("pose", "orientation"), (X, Rotation.from_rotvec([0.0, 0.0, 0.019]).as_matrix()), False),
+        (("pose", "orientation"), (X, less), False),
         (("position", "orientation"), ([1.0, 2.0, 3.0], turn), False),
         (("first", "second"), ([0.5], [0.5201]), True),
         (("first", "second"), ([0.5], [0.5199]), False),
@@ -124,7 +129,12 @@ def test_targets_of_one_quantity_contradict_each_other_beyond_their_tolerances()
         assert are_contradictory(problem, names, targets, tolerances) == expected, (names, values)
     k = arm.q_names.index(joint)
     ends = arm.lower[k], arm.upper[k]
-    for value, expected in ((ends[1] + 0.0099, False), (ends[1] + 0.0101, True), (ends[0] - 0.0101, True)):
+    for value, expected in (
+        (ends[1] + 0.0099, False),
+        (ends[1] + 0.0101, True),
+        (ends[0] - 0.0099, False),
+        (ends[0] - 0.0101, True),
+    ):
         task = tasks[3]
         assert _joint_out_of_limits(problem, task, {"first": np.array([value])}, np.array([0.01])) == expected
     assert not _joint_out_of_limits(problem, tasks[0], {"pose": X}, tolerances[:6])
@@ -176,6 +186,11 @@ def test_sentences_of_results_state_remaining_errors_and_solutions_beyond_limits
             reason(Status.LOCAL_MINIMUM, starts=1),
             {"reached": 1.0},
             f"hard tasks are satisfied, remaining error {left} of soft 'reach', at a cost of 3, stationary from q_init",
+        ),
+        (
+            reason(Status.LOCAL_MINIMUM, starts=2),
+            {"reached": 1.0},
+            f"hard tasks are satisfied, remaining error {left} of soft 'reach', at a cost of 3, the lowest of 2 starts",
         ),
         (reason(Status.NOT_FINITE), {}, "errors of 'reach' are NaN at every configuration tried"),
         (
