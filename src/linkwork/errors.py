@@ -329,8 +329,8 @@ class UnknownNameError(KeyError, ValueError):
         """Return the names of linkwork for a name of other libraries, or the nearest names."""
         from linkwork._util.foreign_names import VALUES
 
-        own = [name for name in VALUES.get(self.kind, {}).get(str(self.name), ()) if name in self.known]
-        return f"use {' or '.join(map(repr, own))}" if own else nearest(str(self.name), self.known)
+        names = [name for name in VALUES.get(self.kind, {}).get(str(self.name), ()) if name in self.known]
+        return f"use {' or '.join(map(repr, names))}" if names else nearest(str(self.name), self.known)
 
     def _shown(self) -> str:
         try:

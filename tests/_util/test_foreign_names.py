@@ -223,8 +223,8 @@ def test_hints_for_foreign_names_add_no_attributes_to_objects() -> None:
 @pytest.mark.light
 def test_errors_for_values_of_other_libraries_name_the_value_of_linkwork() -> None:
     robot = lw.load("double_pendulum")
-    for name, own in (("ode45", "dormand_prince"), ("euler", "semi_implicit_euler"), ("ode15s", "implicit_euler")):
-        with pytest.raises(lw.errors.UnknownNameError, match=f"no method of simulation named '{name}'; use '{own}'"):
+    for name, method in (("ode45", "dormand_prince"), ("euler", "semi_implicit_euler"), ("ode15s", "implicit_euler")):
+        with pytest.raises(lw.errors.UnknownNameError, match=f"no method of simulation named '{name}'; use '{method}'"):
             robot.simulate(robot.neutral(), duration=0.1, method=name)
     for foreign, names in foreign_names.VALUES["method of simulation"].items():
         with pytest.raises(lw.errors.UnknownNameError, match=f"named '{foreign}'; use '{names[0]}'"):

@@ -155,10 +155,10 @@ def without_inner_functions(
     Such a name is one before a parameter of the user's call, or one of a function in the traceback.  It is kept before
     an argument that the user's call does not have.  Texts and names in the ``values`` of the call are the user's own.
     """
-    kept = {*parameters, *_texts_in(values)}
+    users_names = {*parameters, *_texts_in(values)}
     while True:
         head, colon, remaining = text.partition(": ")
-        if not colon or head in kept or not _FUNCTION.fullmatch(head):
+        if not colon or head in users_names or not _FUNCTION.fullmatch(head):
             return text
         argument = _ARGUMENT.match(remaining)
         if argument is None or argument[1] not in parameters:
