@@ -165,7 +165,7 @@ class FileSearch:
 
 
 def joined_searches(a: FileSearch | None, b: FileSearch | None) -> FileSearch | None:
-    """Return the search of the folders of both, those of ``a`` first; None for two of None."""
+    """Return a search of the folders of ``a``, then of ``b``; None if both are None."""
     if a is None or b is None:
         return b if a is None else a
     folders = tuple(dict.fromkeys((*a.folders, *b.folders)))

@@ -49,7 +49,7 @@ def is_own(value: Any, package: str = _PACKAGE) -> bool:
 
 
 def is_proved(value: Any) -> bool:
-    """Return True if a class, function or module is that of linkwork, Python or NumPy which its names state."""
+    """Return True if a class, function or module is the one of linkwork, Python or NumPy that its names state."""
     if isinstance(value, ModuleType):
         return _is_library(value.__name__) and sys.modules.get(value.__name__) is value
     name = _module_of(value)
@@ -75,7 +75,7 @@ def _attribute(value: Any) -> Any:
 
 
 def is_of_user(value: Any) -> bool:
-    """Return True if a class or function is neither that of a library nor of an installed package."""
+    """Return True if a class or function belongs to no library and to no installed package."""
     if is_proved(value):
         return False
     if isinstance(value, FunctionType):
@@ -289,7 +289,7 @@ class _WatchedModule(ModuleType):
 
 
 def _note(module: ModuleType, name: str, before: Any, value: Any) -> None:
-    """Note a replaced attribute, or forget it if the value is again that of the import."""
+    """Note a replaced attribute, or forget it if its value is the imported one again."""
     if isinstance(value, ModuleType) and value.__name__ == f"{module.__name__}.{name}":
         return  # the import of a module inside a package
     if name.startswith("__"):

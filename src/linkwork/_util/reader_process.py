@@ -120,7 +120,7 @@ class _Process:
             raise ReaderEnded(f"it did not {action} within {seconds:g} s")
 
     def close(self) -> None:
-        """End the program, unless it is that of a process from which this one was forked."""
+        """End the program, unless another process, from which this process was forked, started it."""
         if self.owner != os.getpid():
             return
         self.popen.kill()

@@ -102,7 +102,7 @@ class Pairing:
         return self.configurations(q)
 
     def configurations(self, q: np.ndarray) -> tuple[list[float], list[float]]:
-        """Return a configuration of the left robot that couplings of the right one allow too, and that of the right."""
+        """Return equal configurations of the left and the right robot, which the couplings of both allow."""
         q = np.array(q, dtype=float)
         for pair, master, sign in self._tied():
             relation = self.right.bodies[pair.right].coupling

@@ -13,7 +13,7 @@ __all__ = ["make_call_ready", "make_ready", "make_ready_later"]
 
 
 def make_call_ready(kernels: Iterable[Kernel], later: Iterable[Callable[[], Kernel]], samples: int) -> None:
-    """Compile what a call that must not wait may need: the code of ``kernels`` here, that of others in the background.
+    """Compile the code of a call that must not wait: ``kernels`` here, other kernels in the background.
 
     ``later`` are functions that return the other kernels.  ``samples`` is the largest number of samples in a call.
     """

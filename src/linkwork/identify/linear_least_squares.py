@@ -104,7 +104,7 @@ def reduce_measurements(measurements: Measurements, columns: Columns) -> Reduced
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Least squares estimate with its accuracy; of all equally good ones it is that of smallest norm."""
+    """Least-squares estimate of smallest norm, with its accuracy."""
 
     x: np.ndarray  # (p,)
     covariance: np.ndarray  # (p, p); of what the rows determine

@@ -208,7 +208,7 @@ class MRP:
         return self.quaternion().rotation()
 
     def short(self) -> MRP:
-        """Return σ or its shadow, the one with |σ| ≤ 1."""
+        """Return σ if |σ| ≤ 1, else its shadow."""
         square = self.sigma.dot(self.sigma)
         outside = square > 1.0
         return MRP(self.sigma * where(outside, -1.0 / where(outside, square, 1.0), 1.0))

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class ReusedArrays:
-    """Arrays by name: an array overwrites the one that had its name before.  Each thread has an object of its own.
+    """Arrays by name, in reused memory of a thread: an array overwrites the last array of its name.
 
     An allocation for each of many short computations is slow where freed memory goes back to the system at once, as in
     workers of Dask, whose parent process sets MALLOC_TRIM_THRESHOLD_.

@@ -155,7 +155,7 @@ def _exponentials(
     sharpness: Any,
     terms: Callable[[Scalars], Sequence[Any]],
 ) -> tuple[Any, list[Any], list[Any]]:
-    """Return the minimum distance, the sums of each own pair, and those of each shape with all obstacles.
+    """Return the minimum distance, a sum for each pair of the robot, and a sum for each shape with all obstacles.
 
     The sums are (m, Σ w, Σ w ``terms``) with the weights w = exp(−k (d − m)) and the minimum distance m of these
     pairs.

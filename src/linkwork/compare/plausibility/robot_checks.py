@@ -197,7 +197,7 @@ def mirrored_findings(frames: Sequence[Frame], poses: Mapping[int, Pose], size: 
 
 
 def _without_side(name: str) -> str:
-    """Return a name that is the same for a link on the left and the one on the right: "FL_calf" and "FR_calf"."""
+    """Return a name without its side, equal for a link on the left and its twin: "FL_calf" and "FR_calf"."""
     return re.sub("[LRlr]", "?", _SIDE.sub("?", name))
 
 

@@ -28,7 +28,7 @@ _STATE_LIFETIME = 5.0  # [s]
 
 
 def state_of_process() -> str:
-    """Return a digest of the files that this process runs; if these are uncertain, one that no other process has.
+    """Return a digest of the files that this process runs, or a unique one if the files are uncertain.
 
     Modules are imported when they are first used, before or after a change of their files.
     """

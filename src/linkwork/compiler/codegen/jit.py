@@ -72,7 +72,7 @@ def _emit_all(
 
 
 def effort_of(characters: int, target: Target) -> int:
-    """Return LLVM's optimization level for modules of a length: that of the target, but less for very long code."""
+    """Return LLVM's optimization level for modules of a length: the target's, or a lower one for very long code."""
     return min(target.effort, 1 if characters > _MAX_OPTIMIZED else 2)
 
 

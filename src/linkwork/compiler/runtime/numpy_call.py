@@ -173,7 +173,7 @@ class GeneralCall:
         return self.result(*result)
 
     def _refuse_result(self, arrays: Sequence[Any], results: Sequence[Any]) -> None:
-        """Raise an error if the results are those of masked arrays, or of collections, whose libraries NumPy calls."""
+        """Raise an error if NumPy called another library, whose results are masked arrays or collections."""
         if has_masked(results):
             self._checks.refuse_masked(arrays, self.inputs)
         refuse_collections(results)

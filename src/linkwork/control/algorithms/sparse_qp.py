@@ -321,7 +321,7 @@ def _refined_in_loop(
     refined: Callable[[Scalars, Scalars], list[Any]],
     has_same_sides: Callable[[Scalars], Any],
 ) -> tuple[list[Any], list[Any], Any]:
-    """Return the refined solution of Newton's equations, that of proximal steps, and True if these were done."""
+    """Return the refined solution of Newton's equations, the solution of proximal steps, and True after such steps."""
     n = len(first) - len(y)
 
     def more(state: _Refinement) -> Any:

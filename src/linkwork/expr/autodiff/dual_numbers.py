@@ -193,7 +193,7 @@ def _split(x: Any, level: int) -> tuple[Any, Any]:
 
 
 def _alike(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Return two pairs (value, tangent); if one tangent is sparse, that of a constant becomes sparse, too."""
+    """Return two pairs (value, tangent); beside a sparse tangent, the tangent of a constant becomes sparse."""
     (a, da), (b, db) = left, right
     if (da.__class__ is SparseTangent) is (db.__class__ is SparseTangent):
         return left, right

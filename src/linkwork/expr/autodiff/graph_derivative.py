@@ -84,7 +84,7 @@ def adjoint(outputs: Sequence[Any], inputs: Sequence[Symbol], weights: Sequence[
 
 
 def _step_by_step(nodes: Sequence[Symbol], items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, and mark steps of the nodes built for them as those of the nodes of the trace.
+    """Yield the items, and mark the nodes that are built for them with the steps of the trace's nodes.
 
     The first items belong to ``nodes``, one to each, in the order of the trace or its reverse.  Where these nodes
     enter another step of the trace (`Graph.marks`), a new step begins in the trace as well.

@@ -119,7 +119,7 @@ def solve_by_doubling(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Any, Any
 
 
 def cayley_transform(A: Matrix, G: Matrix, H: Matrix) -> tuple[Matrix, Matrix, Matrix, Any]:
-    """Return A, G and H of a discrete-time Riccati equation with the same X as that of continuous time, and γ.
+    """Return A, G and H of the discrete-time Riccati equation with the continuous equation's solution X, and γ.
 
     The arguments are A, G = B R⁻¹Bᵀ and H, the cost of the states, in continuous time.
     """

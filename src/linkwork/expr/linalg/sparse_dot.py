@@ -71,7 +71,7 @@ def product(left: Rows, right: Rows) -> list[list[Any]]:
 
 
 def transposed(rows: Rows) -> list[list[Any]]:
-    """Return the transpose; that of a matrix without rows has no rows either."""
+    """Return the transpose; a matrix without rows has a transpose without rows."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 

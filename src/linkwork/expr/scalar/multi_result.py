@@ -72,7 +72,7 @@ class MultiResult(ABC):
         return "n" * arguments
 
     def differentiated(self, arguments: int) -> range:
-        """Return the indices of the arguments whose derivatives contribute to those of the results."""
+        """Return the indices of the arguments by which results have derivatives."""
         return range(arguments)
 
     def with_bodies(self, change: Callable[[Any], Any]) -> Self:

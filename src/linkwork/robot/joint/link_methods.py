@@ -79,7 +79,7 @@ class LinkMethods(JointMethods):
         return child == self.parent or parent == self.child
 
     def _end(self, where: str, name: str) -> str:
-        """Return the one of the joint's two links to which a name refers.
+        """Return the link of the joint, parent or child, to which a name refers.
 
         A link welded to one of them with the identity pose stands for it.
 

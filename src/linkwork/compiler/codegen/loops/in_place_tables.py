@@ -89,7 +89,7 @@ def _chain(listing: InstructionList, last: int, elements: dict[int, int], uses: 
 
 
 def _inside(f: Instructions, index: str, rows: int, lanes: str) -> str:
-    """Return the lanes, among ``lanes``, in which the index is that of one of the ``rows`` rows."""
+    """Return those of ``lanes`` in which 0 ≤ index < ``rows``."""
     flags = [f.let(f"fcmp oge {f.type} {index}, {f.constant(0.0)}")]
     flags.append(f.let(f"fcmp olt {f.type} {index}, {f.constant(float(rows))}"))
     total, *remaining = [*([lanes] if lanes else []), *flags]

@@ -74,7 +74,7 @@ class ControlLayout:
         return samples_cost(self.program)
 
     def at(self, f: IrFunction, start: str) -> tuple[str, str, str]:
-        """Return ``start``, the address of the frame, three times: as that of inputs, of workspace and of results.
+        """Return the frame's address ``start`` three times: for inputs, workspace and results.
 
         All of them are stored in slots of the frame.
         """

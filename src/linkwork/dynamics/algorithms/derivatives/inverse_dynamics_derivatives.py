@@ -371,7 +371,7 @@ def passive_force_derivatives(
 
 
 def _blocks(tree: Tree, forces: Callable[[Scalars], list[Any]], varied: Callable[[int], list[Any]]) -> Entries:
-    """Return elements (row, column, value) of the derivative of ``forces``: those of a joint by its own velocities.
+    """Return elements (row, column, value) of the derivatives of each joint's ``forces`` by its own velocities.
 
     ``varied(k)`` are the arguments as dual numbers that vary along the k-th velocity of every joint.
     """

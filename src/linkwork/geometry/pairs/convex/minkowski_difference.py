@@ -134,7 +134,7 @@ class Best(NamedTuple):
     n: Vec3
 
     def better(self, h: Any, n: Vec3) -> Best:
-        """Return the pair (h, n) with the lesser h: this one, or the one with these values."""
+        """Return the pair (h, n) with the smaller h: this pair, or the one of the arguments."""
         less = lt(h, self.h)
         return Best(where(less, h, self.h), choose(less, n, self.n))
 

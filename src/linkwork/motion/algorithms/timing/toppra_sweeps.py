@@ -100,7 +100,7 @@ def sweep_backward(
 
 
 def sweep_forward(upper: Any, low: Any, high: Any, steps: Any, indices: Any, x: Any) -> tuple[Any, Any]:
-    """Return the greatest x at the ends of n segments (n,), and the last of these, from x at their beginning.
+    """Return the greatest x at the end of each of n segments (n,), and at the last end, from x at the beginning.
 
     ``upper`` are the lines of `sweep_backward`; ``low`` and ``high`` (n,) are the intervals of x at the ends of
     segments.

@@ -244,7 +244,7 @@ class RobotDynamics(Dynamics):
         return after, (by_q, by_v, W)
 
     def _bent(self, x: Scalars, u: Scalars, weights: Scalars) -> tuple[list[Any], tuple[Matrix, ...], list[Any]]:
-        """Return v⁺, the second derivatives H of λ·ID − λ·R(v), and those of λ·R by v⁺; λ = W w with ``weights`` w."""
+        """Return v⁺, the second derivatives H of λ·ID − λ·R(v), and λ·R twice differentiated by v⁺, for λ = W w."""
         q, v = self.split_state(x)
         if not self.is_resisted:
             a, H = implicit_hessian(self.tree, q, v, self.forces(u), weights, passive=self.passive)

@@ -278,7 +278,7 @@ def _least_inverse_inertia(contact: ContactAt, A: Rows, scale: StepScale) -> Any
 
 
 def _lever(k: int, scale: StepScale) -> Any:
-    """Return the speed of a point per unit of velocity k that counts as zero if it is smaller."""
+    """Return the bound below which the speed of a point per unit of velocity k counts as zero."""
     return _LEAST_LEVER * (scale.length if k in scale.turns else 1.0)
 
 
