@@ -163,6 +163,52 @@ def test_features_that_are_not_finite_are_named_with_step_and_component(monkeypa
         assert search_report.nonfinite_features(diverged, 0) == texts
 
 
+def test_costs_that_fall_by_as_much_at_all_lengths_have_no_bound_within_constraints(monkeypatch):
+    """Costs of paths of two coordinates: linear, quadratic, logarithmic, bounded, and bounded by a constraint."""
+    monkeypatch.setattr(own_code, "_replaced", {})
+    costs, constraints = {}, {}
+
+    def value_kernel(program):
+        def values(q, scales):
+            return SimpleNamespace(everywhere=costs["f"](q), alone=constraints.get("c", lambda q: 0.0 * q[..., :1])(q))
+
+        return values
+
+    monkeypatch.setattr(search_report, "value_kernel", value_kernel)
+    monkeypatch.setattr(search_report, "state_shapes", lambda program: {"q": (4, 2)})
+    monkeypatch.setattr(search_report, "shapes_of", lambda program: {"scales": (2,)})
+    terms = [SimpleNamespace(name="reward", kind="cost", hard=False), SimpleNamespace(name="wall", kind="x", hard=True)]
+    program = SimpleNamespace(terms=terms, hard=[1], rows_of=[slice(0, 1), slice(1, 2)], units=(1.0, 1.0))
+
+    def falls(f, c=None, q=0.0):
+        costs["f"] = f
+        constraints.clear()
+        if c is not None:
+            constraints["c"] = c
+        result = SimpleNamespace(
+            _prepared=SimpleNamespace(
+                program=program, beyond=lambda k, x: np.maximum(x, 0.0), constants={"scales": np.ones(2)}
+            ),
+            problem=SimpleNamespace(robot=SimpleNamespace(nv=2, integrate=np.add, neutral=lambda: np.zeros(2))),
+            _state={"scalars": np.zeros((2, len(SEARCH_SCALARS))), "q": np.full((2, 4, 2), q)},
+            _inputs={"scales": np.ones((2, 2))},
+            _tolerances=np.array([1e-6, 1e-3]),
+            _by_feature=lambda everywhere, alone: {"reward": everywhere, "wall": alone},
+        )
+        return [search_report.falls_without_bound(result, k) for k in (0, 1)]
+
+    first = lambda q: q[..., :1]  # noqa: E731
+    assert falls(first) == [True, True] == falls(lambda q: -np.log1p(np.abs(first(q))))
+    assert falls(lambda q: first(q) ** 2) == [False, False] == falls(lambda q: np.arctan(first(q)))
+    assert falls(lambda q: -(first(q) ** 2)) == [True, True] and falls(lambda q: 0.0 * first(q)) == [False, False]
+    assert falls(first, lambda q: -1e3 - first(q)) == [False, False]  # no lower than −1000
+    assert falls(first, lambda q: q[..., 1:] - 1e-4 * np.abs(q).max()) == [True, True]  # other directions are free
+    assert falls(lambda q: np.where(np.abs(first(q)) > 50.0, np.nan, first(q))) == [False, False]
+    assert falls(first, q=np.nan) == [True, True]  # from a path at rest, as the last one has diverged
+    terms[0].kind = "least_squares"
+    assert falls(first) == [False, False]
+
+
 def phase_problem(**options):
     def term(name, phase, **more):
         facts = {"has_target_per_step": False, "is_outside_phase": False, **more}
