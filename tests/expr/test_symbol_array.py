@@ -11,6 +11,7 @@ import pytest
 
 from helpers.scalars import EPS
 from linkwork import expr
+from linkwork.expr.arrays.symbol_array import scalars
 from linkwork.expr.scalar.interpreter import evaluate
 from linkwork.expr.scalar.symbol import Graph, Symbol
 
@@ -129,3 +130,19 @@ def test_comparison_functions_accept_arrays_of_symbols() -> None:
         assert [float(v) for v in evaluate(list(chosen), values)] == expected
     with pytest.raises(TypeError, match=r"linkwork\.expr\.lt"):
         symbols < 0.0  # noqa: B015
+
+
+@pytest.mark.light
+def test_lists_of_symbols_are_arrays_of_symbols_without_nested_arrays() -> None:
+    x, y = Graph().inputs("x", (2,))
+    rows = [[x, 0.0], [2.0, y]]
+    for values, elements, shape in (
+        ([x, 0.0], [x, 0.0], (2,)),
+        ((1.0, x), [1.0, x], (2,)),
+        (rows, [x, 0.0, 2.0, y], (2, 2)),
+        (x, [x], ()),
+    ):
+        result = scalars(values)
+        assert result.shape == shape
+        assert all(a is b or a == b for a, b in zip(result.ravel().tolist(), elements, strict=True))
+        assert {type(a) for a in result.ravel().tolist()} <= {float, Symbol}

@@ -215,7 +215,13 @@ def scalars(x: Any) -> np.ndarray:
     array = plain_arrays(x)
     if isinstance(array, np.ndarray):
         return array
-    return np.array(array, dtype=object) if is_traced(x) else np.asarray(array)
+    if not is_traced(x):
+        return np.asarray(array)
+    result = np.array(array, dtype=object)
+    for index, element in np.ndenumerate(result):  # scalars in lists are arrays (), which NumPy keeps as elements
+        if element.__class__ is np.ndarray and not element.ndim:
+            result[index] = element.item()
+    return result
 
 
 def is_traced(x: Any, depth: int = 0) -> bool:
