@@ -40,6 +40,11 @@ BAD = (
         ValueError,
         "PointOnLine: line_point: expected three numbers",
     ),
+    (
+        lambda: lw.constraints.PointOnLine("p", "world.z", line_point="rocker"),
+        ValueError,
+        r"line_point: .* coordinates in the axes of its frame, got 'rocker'; the frame's origin is \(0, 0, 0\)",
+    ),
     (lambda: lw.constraints.PointOnSurface("p", "z"), TypeError, "PointOnSurface: function: expected a function"),
     (lambda: lw.constraints.Angle("hand.x", "world.z", 0.0), ValueError, "between 0 and π .* Parallel"),
     (lambda: lw.constraints.Angle("hand.x", "world.z", 3.2), ValueError, "between 0 and π"),

@@ -416,3 +416,17 @@ def test_smooth_knots_with_slow_motion_do_not_count_as_corners() -> None:
     path = lw.motion.spline(np.linspace(0.0, 1.0, 101), np.random.default_rng(0).uniform(-2.0, 2.0, (101, 2)))
     timed_path = time_optimal(path, velocity=2.0, acceleration=4.0)
     assert timed_path.speed[1:-1].min() > 0.0
+
+
+def test_motion_limits_take_functions_of_q_v_and_a():
+    for function, text in (
+        (lambda q: q, "too many positional arguments"),
+        (lambda q, v, a, b: q, "missing a required argument: 'b'"),
+        (lambda *, q: q, "too many positional arguments"),
+    ):
+        with pytest.raises(
+            TypeError, match=r"MotionLimit: function: expected a function called as \(q, v, a\): " + text
+        ):
+            MotionLimit(function, -1.0, 1.0)
+    for function in (lambda q, v, a, b=1: a, lambda *arrays: arrays[2], np.add):
+        assert MotionLimit(function, -1.0, 1.0).function is function

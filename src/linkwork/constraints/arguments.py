@@ -47,6 +47,9 @@ def read_number(kind: str, argument: str, value: Any, zero: bool = True) -> floa
 def read_position(kind: str, argument: str, value: Any) -> Vec3:
     """Return a position [m] of three coordinates as a `Vec3`.  Raises ValueError unless they are finite."""
     value = tuple(value) if isinstance(value, Vec3) else value
+    if isinstance(value, str):
+        expected = "expected three numbers [m], coordinates in the axes of its frame"
+        raise ValueError(f"{kind}: {argument}: {expected}, got {value!r}; the frame's origin is (0, 0, 0)")
     return Vec3.of(checked_array(value, f"{kind}: {argument}: expected three numbers [m]", (3,)).tolist())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -58,6 +59,14 @@ class MotionLimit:
 
     def __post_init__(self) -> None:
         bounds(type(self).__name__, self.lower, self.upper)
+        if not callable(self.function):
+            return  # an error of the constructor
+        try:
+            inspect.signature(self.function).bind("q", "v", "a")
+        except TypeError as error:
+            raise TypeError(f"MotionLimit: function: expected a function called as (q, v, a): {error}") from None
+        except ValueError:
+            return  # of a function in C, whose parameters are unknown
 
 
 @dataclass(frozen=True)
