@@ -66,7 +66,7 @@ class DrivenMotion(Shown, DrivenOutput, Result, metaclass=WithForeignNames):
         return self.explain()
 
     def explain(self, index: int | tuple[int, ...] = ()) -> str:
-        """Return status and message of one motion, or a summary of a batch, and the names of `undetermined_pins`.
+        """Return status and message of motion ``index``, or a summary of a batch, and names of `undetermined_pins`.
 
         Raises the errors of `Result.explain`.
         """
