@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import linkwork as lw
 from linkwork import identify, joints
-from linkwork.errors import UnknownNameError
+from linkwork.errors import Status, UnknownNameError
+from linkwork.identify.kinematic_calibration import PlacementFit
 from linkwork.model.random_tree import random_tree
 from oracles.comparison import assert_close
 from oracles.example_robots import shipped
@@ -254,3 +257,37 @@ def test_invalid_arguments_of_calibration_are_refused() -> None:
     X, zero = coupled.pose(q, follower.name), f"zero:{follower.joint_name}"
     with pytest.raises(ValueError, match="it follows joint"):
         identify.placements(coupled, q, X, follower.name, parameters=[zero])
+
+
+def test_printed_calibrations_list_offsets_and_errors_before_and_after() -> None:
+    names = ("placement:elbow.d_x", "zero:wrist")
+    fit = PlacementFit._make(
+        robot=SimpleNamespace(name="arm"),
+        zeros=np.zeros(2),
+        base=np.eye(4),
+        sigma=np.ones(3),
+        names=names,
+        values=np.array([0.0123456, -0.25]),
+        covariance=np.array([[4e-6, 1e-7], [1e-7, 9e-8]]),
+        identifiable=SimpleNamespace(expressions=lambda: (names[0], "zero:wrist - placement:hand.phi_z")),
+        condition=123.4,
+        residual=np.array([1e-3, 2e-3, 3e-3]),
+        initial_residual=np.array([0.1, 0.2, 0.3]),
+        held_out=SimpleNamespace(samples=7, error=np.array([4e-3, 5e-3, 6e-3])),
+        samples=40,
+        iterations=5,
+        status=Status.SOLVED,
+    )
+    assert fit.success and fit.standard_deviations == pytest.approx([2e-3, 3e-4])
+    assert fit._sentence(()) == "2 offsets from 40 samples after 5 iterations"
+    assert repr(fit) == "<PlacementFit: 2 offsets of robot 'arm' from 40 samples>"
+    lines = [line.split() for line in str(fit).splitlines() if not line.startswith("-")]
+    assert str(fit).startswith("2 offsets from 40 samples, condition number 123.4, converged after 5 iterations")
+    assert lines[3] == ["placement:elbow.d_x", "0.012346", "0.002"]
+    assert lines[4] == ["zero:wrist", "-0.250000", "0.0003", "zero:wrist", "-", "placement:hand.phi_z"]
+    assert lines[6][-2:] == ["held-out", "(7)"]
+    assert lines[7:] == [
+        [f"d_{x}", f"{k / 10:g}", f"{k / 1e3:g}", f"{(k + 3) / 1e3:g}"] for k, x in enumerate("xyz", 1)
+    ]
+    late = fit._replaced(status=Status.MAX_ITERATIONS, held_out=None)
+    assert not late.success and "NOT converged after 5 iterations" in str(late) and "held-out" not in str(late)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from linkwork._util import own_code
-from linkwork.workspace import chunk_ledger, dask_cluster, local_workers
+from linkwork.workspace import block_evaluation, chunk_ledger, dask_cluster, local_workers, map_run
+from linkwork.workspace.block_evaluation import BlockEvaluator, Measures
 from linkwork.workspace.chunk_ledger import ChunkLedger, remove_ledger
-from linkwork.workspace.voxel_counts import FIELDS, SparseCounts
+from linkwork.workspace.voxel_counts import FIELDS, ReusedArrays, SparseCounts, VoxelCounts, sum_bits
 
 CHUNKS = [(0, 3), (3, 4), (4, 9), (9, 11), (11, 12)]
 JOB = b"a job"
@@ -275,3 +276,57 @@ def test_refused_folders_and_files_of_chunks_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"has other files than chunks: 'thesis.txt'; delete it"):
         remove_ledger(strange)
     assert (strange / "thesis.txt").exists()
+
+
+def measures(**change):
+    fields = {"cell_x": [1.0, -2.0], "cell_y": [0.0, 3.0], "cell_z": [4.0, 4.0], "direction": [0.0, 63.0]}
+    fields |= {
+        "manipulability": [0.5, 0.75],
+        "inverse_condition": [0.25, 0.5],
+        "limit_margin": [0.1, 0.2],
+        "scale": 1.0,
+    }
+    return Measures(**{name: np.array(x) for name, x in {**fields, **change}.items()})
+
+
+def counted(job, m, free=None):
+    counts = VoxelCounts()
+    BlockEvaluator._add(SimpleNamespace(job=job), counts, ReusedArrays(), m, free)
+    return counts.sparse()
+
+
+def test_counts_of_samples_are_exact_and_refused_beyond_their_ranges():
+    job = SimpleNamespace(samples=100, manipulability_unit=2.0**-20, voxel_size=0.1)
+    result = counted(job, measures())
+    assert result.cells.tolist() == [[-2, 3, 4], [1, 0, 4]]
+    assert result.fields["manipulability_sum"].tolist() == [3 << 18, 1 << 19]
+    assert result.fields["inverse_condition_sum"].tolist() == [1 << sum_bits(100) - 1, 1 << sum_bits(100) - 2]
+    assert result.fields["direction_bits"].tolist() == [1 << 63, 1] and result.fields["limit_margin_max"][0] == 0.2
+    assert counted(job, measures(), np.array([True, False])).fields["collision_free"].tolist() == [0, 1]
+    most = job.manipulability_unit * 2.0 ** (sum_bits(100) + block_evaluation._HEADROOM_BITS)
+    assert counted(job, measures(manipulability=[0.5, np.nextafter(most, 0.0)])).fields["reached"].sum() == 2
+    with pytest.raises(OverflowError, match=r"workspace_map: a manipulability of .* is too large to be summed"):
+        counted(job, measures(manipulability=[0.5, most]))
+    far = float(block_evaluation._MAX_INDEX)
+    for cells in ([1.0, 1.01 * far], [-1.01 * far, 1.0], [0.0, 1e7]):
+        with pytest.raises(ValueError, match=r"voxel_size: expected at least some .* m, with which .*, got 0.1"):
+            counted(job, measures(cell_x=cells, cell_y=cells))
+
+
+def test_chunks_that_are_too_far_apart_together_are_refused_with_a_voxel_size():
+    job, done = SimpleNamespace(voxel_size=0.1), np.zeros(12, dtype=bool)
+    total, apart = VoxelCounts(), counts_of(JOB, 3, 4)
+    map_run._count(job, total, done, [(0, 3)], counts_of(JOB, 0, 3))
+    assert done.tolist() == [True] * 3 + [False] * 9
+    with pytest.raises(ValueError, match=r"workspace_map: voxel_size: expected at least some .* m, .*, got 0.1"):
+        map_run._count(job, total, done, [(3, 4)], SparseCounts(apart.cells + np.int32(1 << 20), apart.fields))
+    assert not done[3:].any()
+
+
+def test_jobs_that_cannot_be_sent_to_processes_are_refused_with_the_remedy(monkeypatch):
+    with pytest.raises(ValueError, match=r"cannot be sent to other processes \(.*\); pass workers=1"):
+        block_evaluation.packed(lambda: None)
+    monkeypatch.setattr(own_code, "_replaced", {})
+    evaluator = SimpleNamespace(counts=lambda begin, end: (begin, end))
+    monkeypatch.setattr(block_evaluation, "BlockEvaluator", lambda job: evaluator if job == [1, 2] else None)
+    assert block_evaluation.compute_chunk(block_evaluation.packed([1, 2]), 3, 5) == (3, 5)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from linkwork.workspace.voxel_counts import (
     sum_bits,
 )
 
-__all__ = ["BlockEvaluator", "compute_chunk", "packed", "with_unit"]
+__all__ = ["BlockEvaluator", "compute_chunk", "named_box", "packed", "with_unit"]
 
 
 class Measures(NamedTuple):
@@ -43,6 +44,19 @@ class Measures(NamedTuple):
     limit_margin: Any
     scale: Any
     """Upper bound of the manipulability at this configuration, from the norm of the Jacobian."""
+
+
+@contextmanager
+def named_box(job: MapJob) -> Iterator[None]:
+    """Raise ValueError with the least voxel size where the samples extend over more voxels than a map may have."""
+    try:
+        yield
+    except BoxTooLargeError as error:
+        larger = job.voxel_size * 1.3 * math.cbrt(error.cells / MAX_CELLS)
+        raise ValueError(
+            f"{CALLER}: voxel_size: expected at least some {larger:.2g} m, with which the reached box has fewer than "
+            f"{MAX_CELLS} voxels, got {job.voxel_size:g}"
+        ) from None
 
 
 class BlockEvaluator:
@@ -112,18 +126,12 @@ class BlockEvaluator:
             "direction_bits": np.left_shift(np.uint64(1), bit, out=bit),
         }
         cells = memory("cells", (3, count), np.int64)
-        for row, x in zip(cells, (m.cell_x, m.cell_y, m.cell_z), strict=True):
-            if max(x.max(), -x.min()) > _MAX_INDEX:
-                raise BoxTooLargeError(_MAX_INDEX**3)
-            np.copyto(row, x, casting="unsafe")
-        try:
+        with named_box(job):
+            for row, x in zip(cells, (m.cell_x, m.cell_y, m.cell_z), strict=True):
+                if max(x.max(), -x.min()) > _MAX_INDEX:
+                    raise BoxTooLargeError(_MAX_INDEX**3)
+                np.copyto(row, x, casting="unsafe")
             counts.add(cells, values, free, memory)
-        except BoxTooLargeError as error:
-            larger = job.voxel_size * 1.3 * math.cbrt(error.cells / MAX_CELLS)
-            raise ValueError(
-                f"{CALLER}: voxel_size: expected at least some {larger:.2g} m, with which the reached box has fewer "
-                f"than {MAX_CELLS} voxels, got {job.voxel_size:g}"
-            ) from None
 
 
 _SLICE = 1 << 12  # samples whose arrays stay in the processor's cache

@@ -15,7 +15,7 @@ from linkwork import wait_for_compiler
 from linkwork._util.progress import Progress, Reporter
 from linkwork._util.thread_tasks import available_processors
 from linkwork._util.validation import integer
-from linkwork.workspace.block_evaluation import BlockEvaluator, packed, with_unit
+from linkwork.workspace.block_evaluation import BlockEvaluator, named_box, packed, with_unit
 from linkwork.workspace.chunk_ledger import ChunkLedger, about_path, differing, remove_ledger
 from linkwork.workspace.dask_cluster import Cluster
 from linkwork.workspace.local_workers import Chunk, run_on_processes
@@ -64,14 +64,14 @@ def run_map(
         if ledger is not None:
             for ranges, counts in ledger.read():
                 if not any(done[begin:end].any() for begin, end in ranges):
-                    _count(total, done, ranges, counts)
+                    _count(job, total, done, ranges, counts)
                     report.advance(sum(job.samples_in(*r) for r in ranges))
         if not done.all():
             with _source(job, count, scheduler, blocks, int((~done).sum())) as (run, sizes):
                 for interval, counts in run(_chunks(done, sizes)):
                     if ledger is not None:
                         ledger.write([interval], counts)
-                    _count(total, done, [interval], counts)
+                    _count(job, total, done, [interval], counts)
                     report.advance(job.samples_in(*interval))
                     if ledger is not None and ledger.has_many_files:
                         ledger.replace_all(_ranges(done), total.sparse())
@@ -99,8 +99,10 @@ def _complete(file: Path, job: MapJob) -> WorkspaceMap:
     return WorkspaceMap._make(identity, counts)
 
 
-def _count(total: VoxelCounts, done: np.ndarray, ranges: list[Chunk], counts: SparseCounts) -> None:
-    total.merge(counts)
+def _count(job: MapJob, total: VoxelCounts, done: np.ndarray, ranges: list[Chunk], counts: SparseCounts) -> None:
+    """Add the counts of blocks to the total, and mark the blocks as done.  Raises ValueError for too many voxels."""
+    with named_box(job):
+        total.merge(counts)
     for begin, end in ranges:
         done[begin:end] = True
 
