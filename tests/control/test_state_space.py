@@ -89,7 +89,7 @@ def test_costs_of_regulators_are_refused_below_semidefinite_ones():
 
 def test_horizon_regulators_of_symbols_satisfy_the_riccati_recursion():
     step, Q, R = 0.3 * np.eye(2) + 0.2 * A, np.diag([1.0, 0.3]), np.array([[0.4]])
-    traced = lw.compile(lambda a: tuple(finite_horizon_lqr(a, B, Q, R, num_steps=3)), a=(2, 2)).call_python(step)
+    traced = lw.compile(lambda a: tuple(finite_horizon_lqr(a, B, Q, R, num_steps=3)), a=(2, 2))(step)
     K, X = (np.asarray(x) for x in traced)
     assert K.shape == (3, 1, 2) and X.shape == (4, 2, 2) and (X[-1] == Q).all()
     for k in (2, 1, 0):
