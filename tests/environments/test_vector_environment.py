@@ -250,3 +250,18 @@ def test_environments_of_mechanisms_start_assembled_and_move_as_in_simulations()
     driven = coupled.with_actuators(lw.Actuator.motor("winch", master))
     with pytest.raises(ValueError, match=f"'winch' is an actuator: name its joint '{master}'"):
         replace(task, robot=driven, joints=("winch",))
+
+
+def test_rendered_frames_contain_no_notes_about_the_file(tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    floor = '<geom name="floor" type="plane" size="1 1 1" contype="0" conaffinity="0"/>'
+    arm = '<body><joint name="hinge" axis="0 1 0"/><geom type="capsule" size="0.05 0.2" mass="1"/></body>'
+    robots = {}
+    for name, more in (("plain", ""), ("noted", floor)):
+        (tmp_path / f"{name}.xml").write_text(f"<mujoco><worldbody>{more}{arm}</worldbody></mujoco>")
+        robots[name] = lw.load(tmp_path / f"{name}.xml")
+    q = np.array([[0.3]])
+    (plain,) = robot_frames(robots["plain"], q)
+    with pytest.warns(lw.errors.PictureWarning, match="not drawn: 'floor'"):
+        (noted,) = robot_frames(robots["noted"], q)
+    assert np.array_equal(plain, noted)

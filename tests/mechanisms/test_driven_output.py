@@ -178,8 +178,13 @@ def test_tables_and_plots_of_driven_motions_contain_forces(motion, tmp_path):
     drawn = {axis.get_ylabel(): [line.get_label() for line in axis.lines] for axis in chosen}
     assert drawn == {"q [rad]": ["D"], "v [rad/s]": ["D"], "a [rad/s²]": ["D"], "pin force [N]": ["D", "C"]}
     assert np.array_equal(chosen[0].lines[0].get_ydata(), motion.q[:, motion.robot.q_index(["D"])[0]])
-    with pytest.raises(lw.errors.UnknownNameError, match="no joint or coordinate of q named 'E'"):
-        motion.plot(joints="E")
+    over = motion.plot(against="A")
+    assert over[-1].get_xlabel() == "A [rad]" and len(over) == len(axes)
+    np.testing.assert_array_equal(over[3].lines[0].get_xdata(), motion.q[:, motion.robot.q_index(["A"])[0]])
+    np.testing.assert_array_equal(over[3].lines[0].get_ydata(), axes[3].lines[0].get_ydata())
+    for options in ({"joints": "E"}, {"against": "E"}):
+        with pytest.raises(lw.errors.UnknownNameError, match="no joint or coordinate of q named 'E'"):
+            motion.plot(**options)
     with pytest.raises(ValueError, match=r"plot\(joints=...\) selects joints"):
         motion.plot("D")
     plots = lw.viewer.scene_document(motion).plots

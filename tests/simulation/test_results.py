@@ -129,6 +129,10 @@ def test_plots_of_simulations_show_the_recorded_values(run):
     moving._draw_frame(2)
     assert moving._fig.axes[0].get_title() == "0.05 s" and len(list(moving.new_frame_seq())) == 3
     moving._draw_was_started = True
+    with_path = result.animation(1, frames="body")
+    paths = [line for line in with_path._fig.axes[0].lines if line.get_color() == "0.4"]
+    with_path._draw_was_started = True
+    assert len(paths) == 1
     for text, wrong in (
         ("environment: expected 1 indices", lambda: result.plot()),
         ("environment: expected 1 indices", lambda: result.strip(2)),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linkwork._util.plotting import VERMILION, pyplot, share_scale
+from linkwork._util.user_frames import levels_up
+from linkwork.errors import PictureWarning
 from linkwork.model import compose
 from linkwork.simulation import ContactGround, ContactScene
 from linkwork.viewer.figures.robot_figures import draw_robot, draw_surroundings, view_in_plane
@@ -24,20 +27,22 @@ def robot_frames(
 ) -> tuple[np.ndarray, ...]:
     """Return images (height, width, 3) of uint8, one of the robot at each of the configurations q (n, nq).
 
-    They show the ground and the obstacles of contacts, and a mark at each position (3,) of ``marks`` (n) [m].
+    They show the ground and the obstacles of contacts, and a mark at each position (3,) of ``marks`` (n) [m].  A
+    PictureWarning names shapes that are not drawn.
     """
     pyplot()  # raises ImportError with the install command if matplotlib is missing
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    frames = []
+    frames: list[np.ndarray] = []
+    notes: list[str] = []
     parts = contacts if isinstance(contacts, (tuple, list)) else (contacts,)
     for configuration, mark in zip(q, marks or [None] * len(q), strict=True):
         figure = Figure(figsize=(_SIZE, _SIZE), dpi=_DOTS)
         canvas: Any = FigureCanvasAgg(figure)
         axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
         view_in_plane(axes, robot)
-        draw_robot(axes, robot, configuration, alpha=0.5)
+        draw_robot(axes, robot, configuration, alpha=0.5, noted=notes)
         for part in parts:
             if isinstance(part, ContactScene):
                 draw_surroundings(axes, part.scene, is_new=True)
@@ -51,6 +56,8 @@ def robot_frames(
         share_scale([axes])
         canvas.draw()
         frames.append(np.array(canvas.buffer_rgba())[..., :3])
+    if notes:
+        warnings.warn("; ".join(dict.fromkeys(notes)), PictureWarning, stacklevel=levels_up())
     return tuple(frames)
 
 

@@ -385,15 +385,15 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         """Draw the robot at ``num_frames`` times from start to end, side by side, with matplotlib; return the axes."""
         return figure("motion_figures", "strip_of", self, self._index("strip", environment), num_frames, axes)
 
-    def animation(self, *environment: int, speed: float = 1.0, rate: float = 25.0, axes: Any = None) -> Any:
+    def animation(
+        self, *environment: int, frames: Any = None, speed: float = 1.0, rate: float = 25.0, axes: Any = None
+    ) -> Any:
         """Return matplotlib's animation of the robot, at ``speed`` times real time, with ``rate`` frames a second.
 
-        It is drawn in the ``axes``, by default new ones.  Its ``save("run.gif")`` writes it, ``to_jshtml()`` shows it
-        in a notebook.  A frame takes about 0.2 s of processor time; `show` writes pages and films faster.
+        ``frames`` and ``axes`` are those of `linkwork.motion.Trajectory.animation`, which is as fast.
         """
-        return figure(
-            "motion_figures", "moving_picture", self, self._index("animation", environment), speed, rate, axes
-        )
+        index = self._index("animation", environment)
+        return figure("motion_figures", "moving_picture", self, index, speed, rate, frames, axes)
 
 
 add_foreign_names(Simulation, "simulation.Simulation")

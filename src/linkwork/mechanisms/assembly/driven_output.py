@@ -230,6 +230,7 @@ class DrivenOutput:
         self,
         *index: int,
         joints: str | Sequence[str] | None = None,
+        against: str | None = None,
         axes: Any = None,
         times: ArrayLike | None = None,
     ) -> Any:
@@ -237,15 +238,19 @@ class DrivenOutput:
 
         Each unit has axes of its own.  ``joints`` are names of joints to plot, also of loops, by default all; with
         them forces of other constraints are left out.
-        ``index`` and ``times`` are those of `to_pandas`. They are over time if it is known, as in `trajectory`, else
-        over the first driver.  Without forces, because the drivers cannot cause the motion, they are left out.
+        ``index`` and ``times`` are those of `to_pandas`. They are over the coordinate ``against`` of q, such as the
+        crank's angle; by default over time if it is known, as in `trajectory`, else over the first driver.  Without
+        forces, because the drivers cannot cause the motion, they are left out.
         It needs ``pip install "linkwork[figures]"``.
         """
         robot, t, q, v, a = self._timed("plot", index, times)
-        tree, name = robot.tree, self._drivers.names[0]
-        driver = tree.q_slices[tree.joint_index(name)].start
-        driver_label = quantity_label(name, units_of(tree, "q")[driver : driver + 1])
-        x, label = (q[:, driver], driver_label) if t is None else (t, "t [s]")
+        tree, name = robot.tree, self._drivers.names[0] if against is None else against
+        column, *further = robot.q_index([name]).tolist()
+        if against is not None and further:
+            remedy = f"one of its coordinates {', '.join(robot.q_names[k] for k in (column, *further))}"
+            raise ValueError(f"plot: against: joint {name!r} has {1 + len(further)} coordinates; pass {remedy}")
+        by_coordinate = q[:, column], quantity_label(name, units_of(tree, "q")[column : column + 1])
+        x, label = by_coordinate if t is None or against is not None else (t, "t [s]")
         states: tuple[tuple[Literal["q", "v", "a"], Any, np.ndarray], ...]
         states = ("q", robot.q_names, q), ("v", robot.v_names, v), ("a", robot.v_names, a)
         rows = [

@@ -125,11 +125,12 @@ def strip_of(result: Any, environment: tuple[int, ...], count: int, axes: Any) -
     return axes
 
 
-def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate: float, axes: Any) -> Any:
-    """Return matplotlib's animation of a simulation, at ``speed`` times real time, with ``rate`` frames a second."""
+def moving_picture(result: Any, environment: tuple[int, ...], speed: float, rate: float, frames: Any, axes: Any) -> Any:
+    """Return matplotlib's animation of a simulation: see `linkwork.motion.Trajectory.animation`."""
     count = frames_of(result.t[-1] - result.t[0], speed, rate)
-    frames = _records(result, environment, count)
-    return animation(result.robot_of(environment), result.t[frames], result.q[environment][frames], rate, axes)
+    records = _records(result, environment, count)
+    q = result.q[environment][records]
+    return animation(result.robot_of(environment), result.t[records], q, rate, axes, frames)
 
 
 def _records(result: Any, environment: tuple[int, ...], count: int) -> np.ndarray:

@@ -218,13 +218,14 @@ def draw_robot(
     *,
     meshes: Folders | None = None,
     drawn: set[bytes] | None = None,
+    noted: list[str] | None = None,
 ) -> None:
     """Draw the shapes in a configuration; mesh files are searched in the folders ``meshes``, too.
 
     Triangles among those ``drawn`` already, such as those of the base, are left out, and the others added to them.
 
     If there are no shapes, or some cannot be drawn, the robot's skeleton is drawn in addition, and a note names what is
-    not drawn.
+    not drawn; with a list ``noted``, notes are added to it instead.
     """
     X = np.asarray(robot.forward_kinematics(q))
     surfaces, missing, notes = shaded_surfaces.body_triangles(robot, X, meshes)
@@ -243,7 +244,10 @@ def draw_robot(
     if missing:
         names, reason = first_of([*map(quoted, missing)], _MOST_NAMES), next(iter(missing.values()))
         notes.append(f"not drawn: {names}; {reason}; meshes=... names folders of mesh files")
-    add_notes(axes, notes)
+    if noted is None:
+        add_notes(axes, notes)
+    else:
+        noted += notes
 
 
 def draw_poses(axes: Any, poses: Mapping[str, np.ndarray], length: float | None = None) -> None:
