@@ -14,9 +14,9 @@ from linkwork._util.validation import names as names_of
 from linkwork.constraints import Constraint
 from linkwork.errors import UnknownNameError
 from linkwork.expr.scalar.symbol import Graph
-from linkwork.ik.algorithms.defaults import WIDE, WIDE_LENGTH
 from linkwork.ik.algorithms.task_stack import TaskState, WideRows
 from linkwork.ik.kernels import AIMED
+from linkwork.ik.tasks.arguments import WIDE, WIDE_LENGTH
 from linkwork.ik.tasks.modifiers import ConstraintTask, LimitRange, as_task
 from linkwork.ik.tasks.task import Task
 from linkwork.kernels.robot_arguments import read_configuration

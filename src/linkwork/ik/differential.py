@@ -17,13 +17,13 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.linalg.sparse_dot import dot
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
-from linkwork.ik.algorithms.defaults import DAMPING
 from linkwork.ik.algorithms.differential_step import velocity_step
 from linkwork.ik.algorithms.hierarchical_qp import cascade_step, is_plain
 from linkwork.ik.algorithms.joint_bounds import MotionLimits
 from linkwork.ik.algorithms.task_stack import Stack
 from linkwork.ik.arguments import check_tasks, raise_for_inputs, read_locked, read_targets
 from linkwork.ik.kernels import rotation_defect, target_scalars, target_shapes
+from linkwork.ik.tasks.arguments import DAMPING
 from linkwork.ik.tasks.modifiers import LimitRange
 from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import DIAGNOSTICS, VelocityResult

@@ -11,7 +11,6 @@ import numpy as np
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public
 from linkwork._util.validation import duration, integer
-from linkwork.ik.algorithms.defaults import JUMP, STEPS
 from linkwork.ik.algorithms.task_stack import Stack, WideRows
 from linkwork.ik.arguments import (
     check_tasks,
@@ -46,6 +45,7 @@ from linkwork.ik.path_ik import IKPathResult, follow
 from linkwork.ik.reach_bounds import Chain, task_chain
 from linkwork.ik.result import IKResult
 from linkwork.ik.soft_restarts import FEW_STARTS, STARTS, SoftResiduals, restart_soft_tasks
+from linkwork.ik.tasks.arguments import JUMP, STEPS
 from linkwork.ik.tasks.frame_tasks import PoseTask
 from linkwork.ik.tasks.task import Task
 from linkwork.ik.velocity_result import VelocityResult

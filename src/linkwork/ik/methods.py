@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork import ik
 from linkwork.errors import ArgumentError
 from linkwork.expr.arrays.symbol_array import is_traced
-from linkwork.ik.algorithms.defaults import DAMPING, JUMP, STEPS, TOLERANCE, Axes
+from linkwork.ik.tasks.arguments import DAMPING, JUMP, STEPS, TOLERANCE, Axes
 from linkwork.kernels.owners import has_symbols
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.spatial.arguments import is_like_rotation

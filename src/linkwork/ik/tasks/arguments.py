@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from linkwork._util.messages import refuse_motion
 from linkwork._util.validation import floats, number, scalar_or_tuple
 
-__all__ = ["PoseTolerance", "frozen", "named", "pose_tolerance", "ranges_of", "read_values"]
+__all__ = [
+    "DAMPING",
+    "JUMP",
+    "STEPS",
+    "TOLERANCE",
+    "WIDE",
+    "WIDE_LENGTH",
+    "Axes",
+    "PoseTolerance",
+    "frozen",
+    "named",
+    "pose_tolerance",
+    "ranges_of",
+    "read_values",
+]
 
 
 def named(task: Any, *fields: str, of: str = "frame") -> None:
@@ -123,3 +137,13 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> PoseToleranc
         result += [float(tolerances) / math.sqrt(3.0)] * 3 if tolerances.ndim == 0 else tolerances.tolist()
         whole += [unit] if tolerances.ndim == 0 else []
     return PoseTolerance(result, tuple(whole))
+
+
+Axes = Literal["frame", "target", "reference"] | str
+
+DAMPING = 0.1  # of steps at singularities
+JUMP = 0.5  # [rad, m] largest joint motion between two poses of a path
+STEPS = 6000  # iterations of all starts: 1 in 700 humanoid problems needs more than half of them
+TOLERANCE = 1e-6  # [m, rad]
+WIDE = 1e-3  # [rad] larger tolerances widen the set of solutions; up to it they are the accuracy of a search
+WIDE_LENGTH = 5e-3  # [characteristic lengths] the same for tolerances of lengths

@@ -24,8 +24,7 @@ from linkwork._util.checked_arguments import public_constructor
 from linkwork.constraints.constraint import References
 from linkwork.errors import UnknownNameError
 from linkwork.expr.autodiff.dual_numbers import SparseTangent, parts, seeded
-from linkwork.ik.algorithms.defaults import TOLERANCE, Axes
-from linkwork.ik.tasks.arguments import named, pose_tolerance
+from linkwork.ik.tasks.arguments import TOLERANCE, Axes, named, pose_tolerance
 from linkwork.ik.tasks.task import (
     AimedTask,
     Scalars,

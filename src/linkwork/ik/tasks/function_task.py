@@ -15,7 +15,7 @@ from linkwork.constraints.constraint import References
 from linkwork.constraints.function_constraints import StateQuery
 from linkwork.constraints.user_functions import OfUserFunctions
 from linkwork.expr.scalar.symbol import Symbol
-from linkwork.ik.algorithms.defaults import TOLERANCE
+from linkwork.ik.tasks.arguments import TOLERANCE
 from linkwork.ik.tasks.task import Scalars, Task, TaskKinematics, TaskTarget
 
 __all__ = ["ConfigurationQuery", "FunctionRows", "FunctionTask", "read_shape"]

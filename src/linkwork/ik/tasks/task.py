@@ -24,8 +24,7 @@ from linkwork._util.validation import integer
 from linkwork.constraints.constraint import Constraint, Kinematics, References
 from linkwork.geometry.scene import Scene
 from linkwork.geometry.solids import SolidKind
-from linkwork.ik.algorithms.defaults import TOLERANCE
-from linkwork.ik.tasks.arguments import frozen, read_values
+from linkwork.ik.tasks.arguments import TOLERANCE, frozen, read_values
 from linkwork.joints import JointType
 from linkwork.spatial import Vec3
 
