@@ -1,4 +1,4 @@
-"""Checks of the fields of tasks: names, targets, weights, tolerances and ranges."""
+"""Checks of the fields of tasks: names, targets, weights, tolerances and ranges; default values of arguments."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ __all__ = [
     "ranges_of",
     "read_values",
 ]
+
+Axes = Literal["frame", "target", "reference"] | str
+
+DAMPING = 0.1  # of steps at singularities
+JUMP = 0.5  # [rad, m] largest joint motion between two poses of a path
+STEPS = 6000  # iterations of all starts: 1 in 700 humanoid problems needs more than half of them
+TOLERANCE = 1e-6  # [m, rad]
+WIDE = 1e-3  # [rad] larger tolerances widen the set of solutions; up to it they are the accuracy of a search
+WIDE_LENGTH = 5e-3  # [characteristic lengths] the same for tolerances of lengths
 
 
 def named(task: Any, *fields: str, of: str = "frame") -> None:
@@ -137,13 +146,3 @@ def pose_tolerance(caller: str, position: Any, orientation: Any) -> PoseToleranc
         result += [float(tolerances) / math.sqrt(3.0)] * 3 if tolerances.ndim == 0 else tolerances.tolist()
         whole += [unit] if tolerances.ndim == 0 else []
     return PoseTolerance(result, tuple(whole))
-
-
-Axes = Literal["frame", "target", "reference"] | str
-
-DAMPING = 0.1  # of steps at singularities
-JUMP = 0.5  # [rad, m] largest joint motion between two poses of a path
-STEPS = 6000  # iterations of all starts: 1 in 700 humanoid problems needs more than half of them
-TOLERANCE = 1e-6  # [m, rad]
-WIDE = 1e-3  # [rad] larger tolerances widen the set of solutions; up to it they are the accuracy of a search
-WIDE_LENGTH = 5e-3  # [characteristic lengths] the same for tolerances of lengths
