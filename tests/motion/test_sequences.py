@@ -29,6 +29,19 @@ def test_steps_of_a_sequence_follow_each_other_with_their_times():
     assert sum(float(row[3]) for row in rows[:-1]) == pytest.approx(100.0, abs=0.3) and rows[-1][3] == "100.0"
 
 
+def test_timed_paths_are_steps_of_a_sequence():
+    arm = lw.load("arm6")
+    path = arm.spline([0.0, 1.0], [arm.neutral(), arm.neutral() + 0.3])
+    timed = lw.motion.time_optimal(path, velocity=1.0, acceleration=4.0)
+    cycle, same = (lw.motion.sequence({"reach": x, "grip": 0.3}) for x in (timed, timed.trajectory))
+    assert cycle.trajectory == same.trajectory and cycle.durations.tolist() == [timed.duration, 0.3]
+    with pytest.raises(TypeError, match=r"concatenate: .*got <TimedPath.*; pass its trajectory"):
+        path.concatenate(timed)
+    plan = arm.plan(arm.neutral(), arm.neutral() + 0.3)
+    with pytest.raises(TypeError, match=r"steps\['reach'\]: expected a timed motion or seconds, .*; its method timed"):
+        lw.motion.sequence({"reach": plan})
+
+
 def test_sequences_keep_the_objects_that_the_robot_holds_also_at_rest():
     arm = lw.load("arm6")
     with_cube = arm.with_attached("cube", arm.frames[-1], lw.shapes.Box((0.05,) * 3))

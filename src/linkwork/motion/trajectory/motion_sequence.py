@@ -12,6 +12,7 @@ from linkwork._util.messages import label, number, table, untimed
 from linkwork._util.validation import boolean, non_negative
 from linkwork._util.validation import name as checked_name
 from linkwork.motion.splines.spline import spline
+from linkwork.motion.timing.timed_path import TimedPath
 from linkwork.motion.trajectory.trajectory import Trajectory
 
 __all__ = ["MotionSequence", "sequence"]
@@ -48,13 +49,13 @@ def _short(seconds: float) -> str:
 
 @public
 def sequence(
-    steps: Mapping[str, Trajectory | float], *, allow_jump: bool = False, tolerance: float = 1e-6
+    steps: Mapping[str, Trajectory | TimedPath | float], *, allow_jump: bool = False, tolerance: float = 1e-6
 ) -> MotionSequence:
     """Join named motions of a robot to one, with the time of each step.
 
-    ``steps`` is a dict by name, in order: a trajectory, or a number of seconds in which the robot rests, such as the
-    time in which a gripper closes.  The robots of the steps may hold different objects: see `Trajectory.concatenate`,
-    which has the meaning of ``allow_jump`` and ``tolerance``.
+    ``steps`` is a dict by name, in order: a trajectory or a timed path, or a number of seconds in which the robot
+    rests, such as the time in which a gripper closes.  The robots of the steps may hold different objects: see
+    `Trajectory.concatenate`, which has the meaning of ``allow_jump`` and ``tolerance``.
 
     >>> import linkwork as lw
     >>> move = lw.motion.profile([0.0], [1.0], velocity=1.0, acceleration=4.0, kind="trapezoid")
@@ -103,10 +104,13 @@ def sequence(
 
 
 def _step(caller: str, value: object) -> Trajectory | float:
+    value = value.trajectory if isinstance(value, TimedPath) else value
     if isinstance(value, Trajectory):
         if not value.is_timed:
             raise ValueError(untimed(caller, value))
         return value
+    if hasattr(value, "timed"):
+        raise TypeError(f"{caller}: expected a timed motion or seconds, got {value!r}; its method timed() returns one")
     return float(non_negative(caller, "duration", value, unit="s", symbols=False))
 
 

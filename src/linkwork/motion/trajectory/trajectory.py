@@ -337,7 +337,8 @@ class Trajectory(RobotChanges, TrajectoryOutput, metaclass=WithForeignNames):
         unless ``allow_jump``; and for a robot with other joints.
         """
         if not isinstance(other, Trajectory):
-            raise TypeError(f"concatenate: expected a trajectory, got {other!r}")
+            remedy = "; pass its trajectory" if isinstance(getattr(other, "trajectory", None), Trajectory) else ""
+            raise TypeError(f"concatenate: expected a trajectory, got {other!r}{remedy}")
         if other._space != self._space or not have_same_joints(self._robot, other._robot):
             differ = "" if self._of() != other._of() else ", whose joints differ"
             if (self._robot is None) != (other._robot is None):
