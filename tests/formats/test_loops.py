@@ -196,6 +196,7 @@ def test_frames_in_a_loops_file_are_restored_bit_for_bit():
         assert back.tree.frame("mark").placement == marked.tree.frame("mark").placement
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
@@ -266,6 +267,7 @@ def test_errors_of_loops_files_state_line_and_element_path(text, code, said):
 LOOP = '{"name": "pin", "type": "revolute", "axis": [0, 1, 0], "frame": "base", "other": "tip"}'
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("old", "new", "code", "said"),
     [

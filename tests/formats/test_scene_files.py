@@ -248,6 +248,7 @@ WRONG = (
 )
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(("change", "code", "message"), WRONG)
 def test_errors_in_a_scene_file_are_refused_with_their_lines(change, code, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

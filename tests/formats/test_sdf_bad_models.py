@@ -238,6 +238,7 @@ WARNINGS = {
 }
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", WARNINGS)
 def test_suspicious_sdf_is_reported_with_its_code(name: str):
     text, code, said = WARNINGS[name]

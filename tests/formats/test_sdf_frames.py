@@ -72,6 +72,7 @@ def homogeneous(X: Pose) -> np.ndarray:
     return np.reshape(X.elements(), (4, 4))
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", CASES)
 def test_sdf_poses_equal_those_of_libsdformat(name: str):
     tree, expected = read(name), resolved(name)
@@ -88,6 +89,7 @@ def test_sdf_poses_equal_those_of_libsdformat(name: str):
         assert tree.frame(key).body == tree.frame(body).body
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", CASES)
 def test_sdf_joints_and_axes_equal_those_of_libsdformat(name: str):
     """Each joint has the frame, the ends and the axes that the file states; loops have two frames on their links."""
@@ -127,6 +129,7 @@ def test_sdf_joints_and_axes_equal_those_of_libsdformat(name: str):
     assert all(isinstance(joint.joint, (Fixed, Floating)) and joint.parent == "world" for joint in joints.values())
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("name", CASES)
 def test_sdf_inertias_equal_those_of_libsdformat(name: str):
     description, expected = read_sdf(FOLDER / f"{name}.sdf", package_dirs=[FOLDER / "models"]), resolved(name)["links"]

@@ -55,6 +55,7 @@ def test_joint_types_of_sdf_are_read():
     assert isinstance(skew, Revolute) and math.hypot(*skew.axis) == pytest.approx(1.0, abs=1e-15)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("inner", "advance"),
     [

@@ -85,6 +85,7 @@ UNUSED = [
 ]
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(("more", "others_text", "code", "message"), UNUSED)
 def test_unknown_content_of_an_srdf_is_a_warning_and_with_strict_an_error(more, others_text, code, message):
     text = TEXT.format(more=more, others=others_text)

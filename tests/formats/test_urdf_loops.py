@@ -70,6 +70,7 @@ def test_joint_types_of_urdf_loops_are_read():
     assert loaded_robot.joint == joints.Revolute((1, 0, 0))  # URDF's axis where none is given
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [

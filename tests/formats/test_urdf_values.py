@@ -59,6 +59,7 @@ def test_fixed_urdf_joint_may_have_an_axis_of_length_zero():
     assert [issue.code for issue in warnings(arm('<axis xyz="0 0 0"/>', "fixed"))] == ["IGNORED"]
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("axis", ["0 0 2", "0 0 1.00001", "0 0 1e-200", "0 0 1e-320", "0 0 5e-324", "0 0 1e308"])
 def test_urdf_axis_of_other_than_unit_length_is_normalised_with_a_warning(axis: str):
     text = arm(f'<axis xyz="{axis}"/>' + LIMIT, "prismatic")
@@ -262,6 +263,7 @@ def test_lower_urdf_limit_above_the_upper_limit_is_refused(lower: str, upper: st
     assert (issue.where.line, issue.where.element) == (5, "robot[r]/joint[j]/limit")
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("attribute", ["lower", "upper", "effort", "velocity"])
 def test_infinite_urdf_limits_are_unlimited_with_a_warning(attribute: str):
     values = {"lower": "-1", "upper": "2", "effort": "3", "velocity": "4"}
@@ -464,6 +466,7 @@ def test_urdf_axis_element_without_xyz_is_the_x_axis_with_a_warning():
     assert [issue.code for issue in warnings(arm("<axis/>", "fixed"))] == ["IGNORED"]
 
 
+@pytest.mark.light
 @pytest.mark.parametrize("length", [1.0, 1e20])
 @pytest.mark.parametrize("mimic", ["free", "coupled"])
 def test_functions_of_robots_with_the_largest_readable_urdf_values_are_finite(length: float, mimic: str):

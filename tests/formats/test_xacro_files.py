@@ -92,6 +92,7 @@ def test_xacro_file_that_expands_to_sdf_is_read(tmp_path: Path) -> None:
         lw.load(lw.robots.path("double_pendulum"), xacro=True, model="m")
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("content", "code", "text"),
     [

@@ -71,6 +71,7 @@ def test_usd_stage_with_y_up_is_rotated(tmp_path: Path) -> None:
     assert [[*row] for row in (X.rotation.x, X.rotation.y, X.rotation.z)] == [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("values", "gravity"),
     [
@@ -108,6 +109,7 @@ def test_usd_principal_axes_of_inertia_are_read(tmp_path: Path) -> None:
     np.testing.assert_allclose(J, [[1, 0.1, 0.2], [0.1, 2, 0.3], [0.2, 0.3, 2.5]])
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("of_body", "of_collider"),
     [
@@ -183,6 +185,7 @@ def test_usd_bodies_without_shapes_have_a_default_mass_and_a_warning(
     np.testing.assert_allclose(inertia(robot)[2], np.eye(3) * 0.4 * mass * 0.01)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("kind", "values", "shape", "axis"),
     [
@@ -210,6 +213,7 @@ def test_shapes_of_usd_bodies_are_read(tmp_path: Path, kind: str, values: str, s
         assert z == [float(k == axis) for k in range(3)]
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("kind", "scale", "shape"),
     [
@@ -319,6 +323,7 @@ def test_usd_colors_are_inherited_and_shapes_collide_as_their_nearest_group_stat
     assert colors == dict.fromkeys(("a", "ghost", "b", "off"), (0.0, 1.0, 0.0)) | {"last": (0.0, 0.0, 1.0)}
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("values", "code"),
     [

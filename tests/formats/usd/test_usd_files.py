@@ -93,6 +93,7 @@ def test_reading_usd_opens_only_layer_files(tmp_path: Path) -> None:
         lw.load(path)
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("content", "code", "line"),
     [

@@ -92,6 +92,7 @@ def generic(*free: str, limits: str = "") -> str:
     return joint("", "j", "a", "b", values + "\n" + limits, " ".join(schemas))
 
 
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("free", "expected"),
     [
