@@ -34,6 +34,8 @@ T = np.array([0.0, 0.25, 0.5, 1.0])
 def states(robot: lw.Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     q = robot.random_configuration(seed=1, size=len(T))
+    if robot is EULER:  # of two triples of angles for a rotation, that with the smaller ones is read
+        q = rng.uniform(-1.2, 1.2, q.shape)
     return q, rng.normal(size=(len(T), robot.nv)), rng.normal(size=(len(T), robot.nv))
 
 
