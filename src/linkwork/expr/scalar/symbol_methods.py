@@ -55,14 +55,15 @@ class SymbolMethods:
     def __bool__(self) -> bool:
         raise TypeError(
             "a symbol has no truth value while a function is traced: write where(condition, a, b) instead of if, "
-            "np.minimum and np.maximum instead of min and max, a & b instead of a and b; compare arrays of "
-            "symbols by numpy.array with linkwork.expr.lt, le and eq, or build them with linkwork.expr.array"
+            "np.minimum and np.maximum instead of min and max, a & b instead of a and b; make arrays of symbols by "
+            "linkwork.expr.array([...]), as np.clip, np.maximum, np.where and comparisons fail on those of numpy.array"
         )
 
     def __float__(self) -> float:
         raise TypeError(
             "a symbol has no numeric value while a function is traced: use NumPy's functions or those of linkwork.expr "
-            "instead of those of math, and np.zeros_like or linkwork.expr.array for arrays that symbols are written to"
+            "instead of those of math, and np.zeros_like or linkwork.expr.array for arrays that symbols are written to, "
+            "without dtype= and conversions such as np.float32(x)"
         )
 
     __int__ = __complex__ = __float__
