@@ -62,8 +62,8 @@ class SymbolMethods:
     def __float__(self) -> float:
         raise TypeError(
             "a symbol has no numeric value while a function is traced: use NumPy's functions or those of linkwork.expr "
-            "instead of those of math, and np.zeros_like or linkwork.expr.array for arrays that symbols are written to, "
-            "without dtype= and conversions such as np.float32(x)"
+            "instead of those of math, and np.zeros_like or linkwork.expr.array for arrays of symbols, without "
+            "dtype= and conversions such as np.float32(x)"
         )
 
     __int__ = __complex__ = __float__
