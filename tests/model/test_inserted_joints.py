@@ -63,6 +63,9 @@ def test_weld_that_becomes_a_joint_changes_no_pose_and_no_force(joint: str, carr
     assert body.joint.nv == 0 and float(body.inertia.mass) == pytest.approx(carried)
     if joint == "bolt":
         return
+    parents = {body.name: body.parent for body in result.bodies}
+    at = {body.name: k for k, body in enumerate(result.bodies)}
+    assert parents["finger"] == at[body.name] and parents[body.name] == parents["nail"] == at["wrist"]
     (wrist,) = [body for body in result.bodies if body.name == "wrist"]
     assert float(wrist.inertia.mass) == pytest.approx((2.5 + 3.5 + 4.5) - carried)
 

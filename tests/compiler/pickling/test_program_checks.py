@@ -98,6 +98,12 @@ def test_stored_outputs_of_a_loop_are_read_by_scans_alone() -> None:
     ):
         with pytest.raises(DamagedBytesError, match=message):
             check_bundle(instruction, STORED)
+    several = [*X, Instruction(LOOP, (0,), Loop(Region(1, BODY.instructions, (0, 0, 0)), 1, 0, 2, 3, stores=2))]
+    several.append(Instruction(PART, (2,), 1))
+    three = Region(3, (*two.instructions, Instruction(INPUT, (), 2)), (0,))
+    check_bundle(Instruction(LOOP, (0, 3), Loop(three, 1, 2, 0, 3, reads=(2,))), several)
+    with pytest.raises(DamagedBytesError, match="a loop reads outputs that no other loop stores"):
+        check_bundle(Instruction(LOOP, (0, 3), Loop(two, 1, 1, 0, 3, reads=(1,))), several)
     check_stored_results(Region(2, tuple(STORED), (0,)))
     with pytest.raises(DamagedBytesError, match="the outputs of a loop together are not a number"):
         check_stored_results(Region(2, tuple(STORED), (3,)))
@@ -140,6 +146,7 @@ def test_blocks_of_spaces_follow_each_other_and_have_maps_of_their_sizes() -> No
         ((nq, nv, name, content, (second, first)), "the blocks of a space contradict each other"),
         ((nq, nv, name, content, (first, (1, 3, 1, 2, *second[4:]))), "the blocks of a space contradict each other"),
         ((nq, nv, name, content, (first, (1, 0, 1, 2, *second[4:]))), "the blocks of a space contradict each other"),
+        ((nq, nv, name, content, (first, (1, 2, 0, 1, *second[4:]))), "the blocks of a space contradict each other"),
         ((nq, nv, name, content, ((0.0, *first[1:]), second)), "a block of a space has no ends"),
     ):
         with pytest.raises(DamagedBytesError, match=message):
