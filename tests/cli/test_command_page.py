@@ -33,8 +33,8 @@ eval "$(linkwork completion bash)"
 
 Options may stand before and after the files. An option of several words, such as `--q`, ends before a file. An
 optional second file, as of `compare`, must stand before options that take folders. A configuration is all numbers of q,
-or `NAME=NUMBER` for some coordinates. With `--json` a command prints one JSON document to standard output. Warnings and
-errors go to standard error.
+`NAME=NUMBER` for some coordinates, or the name of a named configuration. With `--json` a command prints one JSON
+document to standard output. Warnings and errors go to standard error.
 
 Numbers are in SI units, and angles in rad. A unit may follow a number: `rad`, `deg` or `°`, `m`, `cm` or `mm`, `rad/s`,
 `deg/s` or `rpm`, `m/s` or `mm/s`, `kg` or `g`, such as `--q 30deg -90deg`, `--v crank=60rpm` and `--pose 300mm 0 0.5`.

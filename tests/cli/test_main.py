@@ -62,6 +62,16 @@ class TestUsage:
             ("dynamics double_pendulum --tau 5deg 1", "--tau: shoulder: expected a number without a unit, got '5deg'"),
             ("ik arm6 --frame tool --pose 0 90deg 0", "--pose: expected a number in m, got '90deg'"),
             ("plan arm6 --goal 1 --group arm", "--lock"),
+            ("plan arm6 --pose 0.3 0.1 0.4", "--pose: expected FRAME X Y Z and, if stated, ROLL PITCH YAW, got '0.3'"),
+            ("pose arm6 --frame tool 30deg 0", "unexpected argument '30deg'; numbers of a configuration follow --q"),
+            (
+                "pose arm6 --frame tool --q qs.csv",
+                "expected numbers or NAME=NUMBER, got 'qs.csv'; @qs.csv reads a file",
+            ),
+            ("pose arm6 --frame tool --q home", "--q: expected numbers or NAME=NUMBER, got 'home'"),
+            ("dynamics double_pendulum --q 0,1 0,2", "expected numbers, got '0,1'; write a decimal point"),
+            ("jacobian arm6 --frame tool --local", "--expressed-in FRAME selects the axes"),
+            ("robots arm6", "unexpected argument 'arm6'"),
             ("plan arm6 --goal 1 --obstacles cell.yaml", "its name is --scene"),
             ("simulate arm6 --initial-q 1", "its name is --q"),
             ("simulate arm6 --v0 1", "its name is --v"),
@@ -97,6 +107,10 @@ class TestUsage:
         text = linkwork("pose", "--help").out
         assert text.startswith("usage: linkwork pose FILE --frame FRAME [options]\n")
         assert 0 < text.index("--relative-to") < text.index("options of the robot's file:") < text.index("--base")
+
+    def test_the_word_help_prints_the_help_of_a_command(self, linkwork):
+        assert linkwork("help", "pose") == linkwork("pose", "--help")
+        assert linkwork("help") == linkwork("--help")
 
     def test_option_version_prints_the_version_of_linkwork(self, linkwork):
         assert linkwork("--version").out == f"linkwork {lw.__version__}\n"

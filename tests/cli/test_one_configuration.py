@@ -259,6 +259,20 @@ def test_units_of_arguments_are_converted_to_si_units(line, stated, expected, li
 
 
 @pytest.mark.light
+@pytest.mark.parametrize(
+    "text", ["0.3,-.7,0.9,-0.4,.5,.6", "[0.3, -0.7, 0.9, -0.4, 0.5, 0.6]", "(0.3,-0.7,0.9,-0.4,0.5,0.6)"]
+)
+def test_lists_of_python_and_of_spreadsheets_are_configurations(text, linkwork):
+    robot = lw.load("arm6")
+    for words in (["--q", text], ["--q", *text.split()]):
+        ran = linkwork("pose", "--frame", "tool", *words, "arm6", "--json")
+        np.testing.assert_array_equal(json.loads(ran.out)["pose"], robot.pose(np.array(Q), "tool"))
+    ran = linkwork("pose", "arm6", "--frame", "tool", "--q", *["30", "deg", "-90", "deg", "0", "0", "0", "0"], "--json")
+    expected = robot.pose([np.pi / 6, -np.pi / 2, 0, 0, 0, 0], "tool")
+    np.testing.assert_allclose(json.loads(ran.out)["pose"], expected, atol=1e-15)
+
+
+@pytest.mark.light
 def test_payloads_on_the_command_line_are_those_of_python(linkwork):
     robot, q = lw.load("arm6"), np.array(Q)
     robot = robot.with_payload("load", "tool", 2.0, (0.0, 0.0, 0.1)).with_payload("case", "forearm", 1.0)
@@ -279,6 +293,7 @@ def test_files_of_moveit_add_named_configurations_and_limits(linkwork, tmp_path)
     data = json.loads(linkwork("pose", *options, "--frame", "tool", "--configuration", "home", "--json").out)
     robot = lw.load("arm6")
     np.testing.assert_array_equal(data["pose"], robot.pose(robot.configuration({"elbow": 1.2}), "tool"))
+    assert json.loads(linkwork("pose", *options, "--frame", "tool", "--q", "home", "--json").out) == data
     ran = linkwork("info", *options, "--json")
     elbow = next(joint for joint in json.loads(ran.out)["joints"] if joint["name"] == "elbow")
     assert "2.5" in json.dumps(elbow) and "2.5" not in json.dumps(json.loads(linkwork("info", "arm6", "--json").out))

@@ -77,6 +77,8 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
 
         terminal.out.lines([*names_on_line(words[2:])])
         return 0
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
     if words[:2] == ["check", "scene"] and not os.path.exists("scene"):
         words = ["check-scene", *words[2:]]
     parser = _parser(next((word for word in words if not word.startswith("-")), ""))

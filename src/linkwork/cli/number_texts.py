@@ -42,7 +42,9 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def is_number(text: str) -> bool:
-    """Return True for a number, with a unit or without."""
+    """Return True for a number, with a unit or without, and for a unit alone."""
+    if text in UNITS:
+        return True
     try:
         float(_parts(text)[0])
     except ValueError:
@@ -79,8 +81,19 @@ def not_a_number(expected: str, text: str) -> str:
 
 
 def words_of(option: str, texts: Sequence[str]) -> list[str]:
-    """Return the words that are separated by blanks and commas.  Raises ValueError for a comma before a digit."""
-    for text in texts:
-        if _DECIMAL_COMMA.search(text):
-            raise ValueError(f"{option}: {not_a_number('numbers', text)}")
-    return [word for text in texts for word in re.split(r"[\s,]+", text.strip()) if word]
+    """Return the words that are separated by blanks and commas, without brackets; a unit joins the number before it.
+
+    Raises ValueError for a comma that may be a decimal point: the only one of a word without points.
+    """
+    result: list[str] = []
+    for word in (word for text in texts for word in text.split()):
+        inner = word.strip("[]()")
+        is_list = inner != word or "." in inner or inner.count(",") > 1
+        if not is_list and _DECIMAL_COMMA.search(inner):
+            raise ValueError(f"{option}: {not_a_number('numbers', word)}")
+        for part in filter(None, inner.split(",")):
+            if result and part in UNITS and result[-1][-1:].isdigit():
+                result[-1] += part
+            else:
+                result.append(part)
+    return result

@@ -66,6 +66,7 @@ _OTHER_NAMES = {  # names by former ones and by usual words; a command has at mo
 _INSTEAD = {  # of options that no command has
     **dict.fromkeys(("--joint", "--joints", "--links"), "linkwork info lists joints, limits and links"),
     **dict.fromkeys(("--package", "--packages", "--package-path"), "its name is --package-dirs"),
+    "--local": "--expressed-in FRAME selects the axes",
     "--group": "--lock JOINT ... fixes the joints that are not in a group",
     "--steps": "--duration states seconds, --dt the time step",
     "--gif": '--output writes .mp4, .png and .html; animation().save("motion.gif") of Python writes a GIF',
@@ -91,7 +92,7 @@ def _numeric(word: str) -> bool:
     """Return True for numbers, NAME=NUMBER and NAME=LOW:HIGH, separated by blanks or commas, and for @FILE."""
     if word.startswith("@"):
         return True
-    parts = [part for text in re.split(r"[\s,]+", word) for part in text.rpartition("=")[2].split(":") if part]
+    parts = [part for text in re.split(r"[\s,\[\]()]+", word) for part in text.rpartition("=")[2].split(":") if part]
     return bool(parts) and all(map(is_number, parts))
 
 
@@ -111,8 +112,13 @@ class CommandParser(argparse.ArgumentParser):
         """Parse the words; end with the usage of this command for options that it does not have."""
         parsed, unread = super().parse_known_args(self._in_order(list(args or ())), namespace)
         if unread:
-            self.error(f"unexpected argument {escaped(repr(unread[0]))}")
+            word = next((word for word in unread if word != "--"), "--")
+            hint = "; numbers of a configuration follow --q" if is_number(word) and self._has("--q") else ""
+            self.error(f"unexpected argument {escaped(repr(word))}{hint}")
         return parsed, unread
+
+    def _has(self, option: str) -> bool:
+        return option in self._option_string_actions
 
     def format_help(self) -> str:
         """Return the help: a short line of usage, and the options of the command before those of the robot's file."""

@@ -114,10 +114,12 @@ def configuration_of(
 ) -> np.ndarray:
     """Return a configuration (nq,) from the text of an option: all coordinates, or NAME=NUMBER for some.
 
-    The other coordinates are those of ``defaults`` (nq,).  If the robot has loops and ``closes``, joints with named
-    coordinates keep these values, and the others are assembled; all coordinates are changed by at most `_DIGITS`.
-    Raises ValueError and UnknownNameError.
+    It may also be the name of a named configuration.  The other coordinates are those of ``defaults`` (nq,).  If the
+    robot has loops and ``closes``, joints with named coordinates keep these values, and the others are assembled; all
+    coordinates are changed by at most `_DIGITS`.  Raises ValueError and UnknownNameError.
     """
+    if len(texts) == 1 and texts[0] in [state.name for state in robot.named_configurations]:
+        return np.array(robot.named_configurations[texts[0]].q, dtype=float)
     q, chosen = chosen_values(option, texts, defaults, robot.q_names, "q", units_of(robot, "q"))
     if not (closes and texts and _is_open(robot, q)):
         return q

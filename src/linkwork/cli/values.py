@@ -15,12 +15,13 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linkwork import Robot, pose
-from linkwork.cli.number_texts import not_a_number, number_of, words_of
+from linkwork.cli.number_texts import is_number, not_a_number, number_of, words_of
 from linkwork.cli.output import USAGE, CommandError, escaped, quantity
 from linkwork.cli.parser import NUMERIC
 from linkwork.errors import ModelError, UnknownNameError
@@ -233,6 +234,10 @@ def chosen_values(
         return x, tuple(word.rpartition("=")[0] for word in words)
     if any("=" in word for word in words):
         raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
+    for word in words:
+        if not is_number(word):
+            hint = f"; @{word} reads a file" if Path(word).suffix.lower() in _STORED_SUFFIXES else ""
+            raise ValueError(f"{option}: {not_a_number('numbers or NAME=NUMBER', word)}{hint}")
     if len(words) != len(names):
         few = f" ({', '.join(names)})" if 0 < len(names) <= _FEW else ""
         expected = f"{quantity(len(names), 'coordinate')} of {symbol}{few}"
@@ -250,6 +255,7 @@ _BUDGET = Budget()
 _STORED = re.compile(
     r"@(?P<file>-|.*?\.(?P<kind>json|csv|txt|npz|npy))(:(?P<key>[A-Za-z_][\w.]*))?(:(?P<row>[-+]?\d+))?", re.IGNORECASE
 )
+_STORED_SUFFIXES = (".json", ".csv", ".txt", ".npz", ".npy")
 _SEPARATOR = re.compile(r"\s*[,;\s]\s*")
 
 

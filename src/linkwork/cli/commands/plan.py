@@ -30,6 +30,7 @@ from linkwork.cli.files import (
     write_files,
     written_lines,
 )
+from linkwork.cli.number_texts import is_number
 from linkwork.cli.output import Terminal, as_options, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
 from linkwork.cli.states import configuration_of
@@ -197,6 +198,8 @@ def _goals(robot: Robot, arguments: argparse.Namespace, start: np.ndarray) -> li
     """
     result: list[Any] = [configuration_of(robot, "--goal", texts, start) for texts in arguments.goals]
     for frame, *texts in arguments.poses:
+        if frame not in robot.frames and is_number(frame):
+            raise ValueError(f"--pose: expected FRAME X Y Z and, if stated, ROLL PITCH YAW, got {frame!r} as the frame")
         if frame not in robot.frames:
             raise robot.tree.unknown_frame(frame)
         result.append({frame: pose_of(f"--pose {frame}", texts)})
