@@ -30,27 +30,22 @@ V = np.array([0.3, -0.5, 0.7])
 
 
 def test_splines_on_manifolds_solved_over_any_scalar_satisfy_their_equations():
-    """Acceleration is continuous, ends are launched, natural or periodic, and points are passed through."""
+    """Acceleration is continuous, ends are launched or natural, and points are passed through."""
     robot, q = points()
     space, times = CurveSpace.of(robot.tree), np.array(TIMES.tolist(), dtype=object)
-    closed = np.concatenate([q[:3], q[:1]])
     for kind, make in (
         ("launched", lambda: interpolation.cubic(space, times, q, "launched", V, "spline")),
-        ("periodic", lambda: interpolation.cubic(space, times, closed, "periodic", None, "spline")),
         ("b-spline", lambda: interpolation.through_points(space, times, q, 3, "spline")),
     ):
         section = make()
         around = np.stack([TIMES - 1e-9, TIMES + 1e-9])
         around[0, 0], around[1, -1] = TIMES[0], TIMES[-1]
         at, v, a = (np.array(x, dtype=float).reshape(-1, 2, 4) for x in section.on_symbols(around.ravel(), 2))
-        target = closed if kind == "periodic" else q
-        assert np.abs(robot.difference(at[:, 1].T, target)).max() < 1e-8, kind
+        assert np.abs(robot.difference(at[:, 1].T, q)).max() < 1e-8, kind
         assert np.abs(v[:, 0] - v[:, 1]).max() < 1e-7 and np.abs(a[:, 0, 1:3] - a[:, 1, 1:3]).max() < 1e-6, kind
         assert np.abs(a).max() > 0.5
         if kind == "launched":
             assert np.abs(v[:, 0, 0] - V).max() < 1e-12 and np.abs(a[:, 0, -1]).max() < 1e-6
-        if kind == "periodic":
-            assert np.abs(v[:, 0, 0] - v[:, 0, -1]).max() < 1e-7 and np.abs(a[:, 0, 0] - a[:, 0, -1]).max() < 1e-6
 
 
 def test_fixed_points_by_anderson_acceleration_are_solutions_or_refused():
