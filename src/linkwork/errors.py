@@ -329,13 +329,14 @@ class UnknownNameError(KeyError, ValueError):
         """Return the names of linkwork for a name of other libraries, or the nearest names."""
         from linkwork._util.foreign_names import VALUES
 
-        names = [name for name in VALUES.get(self.kind, {}).get(str(self.name), ()) if name in self.known]
-        return f"use {' or '.join(map(repr, names))}" if names else nearest(str(self.name), self.known)
+        text = str(self.name) if isinstance(self.name, str) else self._shown()
+        names = [name for name in VALUES.get(self.kind, {}).get(text, ()) if name in self.known]
+        return f"use {' or '.join(map(repr, names))}" if names else nearest(text, self.known)
 
     def _shown(self) -> str:
         try:
             text = repr(self.name)
-        except RecursionError:  # of nested lists
+        except Exception:  # of deeply nested lists, or of a user's object
             text = f"an object of type {type(self.name).__name__}"
         return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
 

@@ -27,7 +27,8 @@ def test_text_of_a_value_is_short_on_one_line_and_never_an_error() -> None:
     nested: list[object] = []
     for _ in range(100_000):
         nested = [nested]
-    assert "an object of type list" in str(UnknownNameError("frame", nested, ["a"]))  # type: ignore[arg-type]
+    for name, kind in ((nested, "list"), (Silent(), "Silent")):
+        assert str(UnknownNameError("frame", name, ["a"])) == f"no frame named an object of type {kind}; there are 'a'"
 
 
 def test_bounds_are_arrays_that_broadcast_with_the_lower_below_the_upper() -> None:
@@ -42,7 +43,7 @@ def test_bounds_are_arrays_that_broadcast_with_the_lower_below_the_upper() -> No
             bounds("f", lower, upper)
 
 
-def test_numbers_beyond_the_range_of_floats_and_texts_are_refused() -> None:
+def test_values_beyond_the_range_of_floats_and_texts_are_refused() -> None:
     assert number(np.float32(0.5)) == 0.5 and number(Fraction(1, 4)) == 0.25 and number(10**300) == 1e300
     with pytest.raises(ValueError, match="too large to convert to float"):
         number(10**400)
@@ -68,7 +69,9 @@ def test_numbers_beyond_the_range_of_floats_and_texts_are_refused() -> None:
         (np.array([True]), False),
     ],
 )
-def test_arrays_without_real_numbers_have_no_meaning_for_any_argument(value: np.ndarray, expected: bool) -> None:
+def test_arrays_of_texts_dates_and_complex_values_have_no_meaning_for_any_argument(
+    value: np.ndarray, expected: bool
+) -> None:
     assert is_meaningless(value) == expected
 
 
