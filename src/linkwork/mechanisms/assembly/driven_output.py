@@ -132,9 +132,10 @@ class DrivenOutput:
         ``actuators`` names the joints with motors, by default the drivers.  ``wrenches`` (..., n, 6) act on frames, in
         the axes of ``expressed_in``, and ``gravity`` is (3,) [m/s²].  They default to those of `with_loads`, then to
         the robot's gravity.  ``passive`` includes springs, damping, friction and armature of joints.  The result has
-        the forces τ (..., n, nv) of the motors, and the wrenches of `joint_wrenches` and `loop_joint_wrenches`.  Its
-        ``constraint_forces`` are those of other constraints, such as a roller's on a plane.  Parameters of
-        `drive_mechanism` count, also inertias.
+        the forces τ (..., n, nv) of the motors, and the wrenches of `joint_wrenches` and `loop_joint_wrenches`, each in
+        the axes of its joint's moving frame; those functions have ``expressed_in="world"``.  Its ``constraint_forces``
+        are those of other constraints, such as a roller's on a plane.  Parameters of `drive_mechanism` count, also
+        inertias.
 
         Raises UnderactuatedError if the actuators cannot cause the motion; of a batch with parameters, the forces are
         NaN there.
