@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
 from typing import Any
 
 from linkwork._util.checked_arguments import public_constructor
@@ -214,7 +215,10 @@ def _read_polygon(value: Sequence[Any]) -> tuple[tuple[float, float], ...]:
         total_angle += math.atan2(cross, along)
         if cross < -1e-12 * size * size:
             total_angle = math.nan
-    if abs(area) <= 1e-12 * size * size or min(math.hypot(*edge) for edge in edges) <= 1e-12 * size:
+    x, y = result[0]
+    double_areas = [abs((a[0] - x) * (b[1] - y) - (a[1] - y) * (b[0] - x)) for a, b in combinations(result, 2)]
+    is_line = max(double_areas, default=0.0) <= 1e-12 * size * size  # all vertices, in any order
+    if is_line or min(math.hypot(*edge) for edge in edges) <= 1e-12 * size:
         raise ValueError(
             f"SupportPolygonTask: vertices: expected a polygon of nonzero area with distinct vertices, got {result}"
         )
