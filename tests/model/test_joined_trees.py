@@ -268,8 +268,8 @@ def test_collision_shapes_of_a_part_without_visual_shapes_are_visible_beside_vis
         return lw.Robot.build(name, lw.Link(f"{name}_palm", mass=0.4, **shapes))
 
     ball, box = lw.shapes.Sphere(0.1).at((0, 0, 0)), lw.shapes.Box((0.1, 0.2, 0.3)).at((0, 0, 0))
-    seen, hit, bare = robot("seen", visuals=[ball]), robot("hit", collisions=[box]), robot("bare")
-    for whole, part in ((seen, hit), (hit, seen)):
+    drawn, hit, bare = robot("seen", visuals=[ball]), robot("hit", collisions=[box]), robot("bare")
+    for whole, part in ((drawn, hit), (hit, drawn)):
         links = whole.with_mounted(part, f"{whole.name}_palm").tree.links
         shapes = {f.name: (f.visuals, f.collisions) for f in links}
         assert shapes["seen_palm"] == ((ball,), ()) and shapes["hit_palm"] == ((box,), (box,))
