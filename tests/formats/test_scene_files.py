@@ -259,6 +259,33 @@ def test_errors_in_a_scene_file_are_refused_with_their_lines(change, code, messa
     assert issue.where.file == "scene.json" and issue.where.line
 
 
+def test_unknown_names_in_a_scene_file_for_a_robot_have_their_lines_and_the_nearest_name(tmp_path):
+    """All objects, pairs and margins are listed in one error; the unchanged file is read and saved again."""
+    arm, file = lw.load("arm7"), tmp_path / "cell.yaml"
+    file.write_text(CELL)
+    setup = lw.load_scene(file, arm)
+    assert setup.touching == (("cup", "table"),) and [x.name for x in setup.attached] == ["cup"]
+    for name in ("again.yaml", "again.json"):
+        setup.save(tmp_path / name)
+        assert lw.load_scene(tmp_path / name, arm).attached == setup.attached
+    with pytest.raises(ValueError, match=r"'cup' on a frame; save the scene as \.yaml"):
+        setup.save(tmp_path / "again.scene")
+    for old, new, code, message in (
+        ("attached_to: hand", "attached_to: hnd", "UNKNOWN_FRAME", "no frame named 'hnd'.*did you mean 'hand'"),
+        ("name: cup", "name: wrist", "ATTACHED", "with_attached: the robot already has a frame 'wrist'"),
+        ("[cup, table]\n", "[cup, tabel]\n", "UNKNOWN_NAME", "named 'tabel'.*did you mean 'table'"),
+        ("[[cup, table, 0]]", "[[cp, table, 0]]", "UNKNOWN_NAME", "named 'cp'.*did you mean 'cup'"),
+    ):
+        assert old in CELL
+        file.write_text(CELL.replace(old, new))
+        with pytest.raises(ModelError, match=f"(?s){message}") as caught:
+            lw.load_scene(file, arm)
+        issue = next(x for x in caught.value.issues if x.code == code)
+        lines = CELL.replace(old, new).splitlines()
+        part = new.strip("[]\n").split(",")[0].split(": ")[-1] if code == "UNKNOWN_NAME" else "name:"
+        assert part in lines[issue.where.line - 1]
+
+
 def test_files_without_a_scene_are_refused(tmp_path):
     for name, content, message in (
         ("robot.yaml", "cell: 1\nrobots: []", "expected a scene, got the keys cell, robots"),
