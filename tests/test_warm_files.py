@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from tools.warm_files import CALLS, files_of
 
+import linkwork
+
 GOLDEN = Path(__file__).parent / "golden" / "warm_files.json"
 
 
@@ -15,6 +17,8 @@ def test_repeated_calls_execute_no_more_source_files_than_recorded(name, tmp_pat
     monkeypatch.setenv("LINKWORK_EFFORT", "0")
     if name == "load MJCF":
         pytest.importorskip("mujoco")
+    if not Path(linkwork.__file__).is_relative_to(GOLDEN.parents[2]):
+        pytest.skip("linkwork is installed, so its files are not those of this folder")
     known = json.loads(GOLDEN.read_text(encoding="utf-8"))
     files = files_of(CALLS[name], tmp_path)
     if update_golden:

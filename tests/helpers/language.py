@@ -168,7 +168,7 @@ def nodes_of(tree: ast.AST) -> Iterator[ast.AST]:
 
 def findings_in_module(path: Path) -> Iterator[str]:
     """Yield a line for each finding in a module's docstrings, names and messages."""
-    where = path.relative_to(ROOT)
+    where = path.relative_to(ROOT).as_posix()
     for word in retired_words(path.stem):
         yield f"{where}: file: {word!r}"
     docstrings = set()
@@ -203,7 +203,7 @@ def findings_in_page(path: Path) -> Iterator[str]:
         code ^= line.startswith("```")
         heading = re.match(r"#+ (.*)", line)
         if heading and not code and first_word(heading.group(1)) in CLAUSES:
-            yield f"{path.relative_to(ROOT)}:{number}: heading: {heading.group(1)!r}"
+            yield f"{path.relative_to(ROOT).as_posix()}:{number}: heading: {heading.group(1)!r}"
 
 
 def findings(*paths: Path) -> Iterator[str]:

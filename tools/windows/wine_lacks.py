@@ -59,6 +59,7 @@ LIBRARIES = {
     "resource": "limits of memory of a process, which Windows has not by this module either",
     **dict.fromkeys(("mujoco", "ruckig", "pxr", "dask", "stable-baselines3"), _NOT_INSTALLED),
     **dict.fromkeys(("matplotlib", "viser", "playwright", "joblib", "zarr"), _NOT_INSTALLED),
+    **dict.fromkeys(("hatchling", "psutil", "PIL"), _NOT_INSTALLED),
 }
 """Libraries that are not installed, with the reasons: tests and files that import them are skipped."""
 

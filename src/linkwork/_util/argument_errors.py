@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import inspect
 import math
-import os
 import re
 import types
 import typing
@@ -19,6 +18,7 @@ import numpy as np
 from linkwork._util.declared_kinds import declared, fits, is_meaningless, kind_text
 from linkwork._util.messages import did_you_mean, without_inner_functions
 from linkwork._util.unknown_names import unknown_name_error
+from linkwork._util.user_frames import is_library
 from linkwork._util.validation import MOST_COUNT, is_integer, is_real, shown
 from linkwork.errors import ArgumentError, UnknownNameError
 
@@ -274,14 +274,10 @@ def _is_of_user(traceback: types.TracebackType | None) -> bool:
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         file, function = frame.f_code.co_filename, frame.f_code.co_name
-        library = frame.f_globals.get("__name__", "").partition(".")[0] in ("linkwork", "numpy")
         operator = function.startswith("__") and function not in ("__call__", "__init__")
-        if not (library or operator or file.startswith((_STANDARD, "<")) or "site-packages" in file):
+        if not (is_library(frame) or operator or file.startswith("<") or "site-packages" in file):
             return True
     return False
-
-
-_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
 
 def _again(kind: type[Exception], text: str) -> Exception:
