@@ -201,9 +201,10 @@ class LimitSet:
                 f"{caller}: expected limits acceleration= or torque=: with limits of velocity alone the motion could "
                 f"start at any speed immediately{remedy}"
             )
-        speed = (
-            {} if speed is None else instance(caller, "speed", speed, Mapping, description="a dict of speeds by frame")
-        )
+        frames = () if robot is None else robot.tree.frames
+        moving = [frame.name for frame in frames if frame.body == len(robot.tree.bodies) - 1]
+        expected = f'a dict of speeds [m/s] by frame, as in {{"{(moving or ["tool"])[-1]}": 0.25}}'
+        speed = {} if speed is None else instance(caller, "speed", speed, Mapping, description=expected)
         if speed and robot is None:
             raise ValueError(f"{caller}: speed: expected a path of a robot, or robot=")
         for frame, maximum in speed.items():
