@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def is_real(value: Any) -> bool:
         return False
 
 
-def _refuse(caller: str, argument: str, expected: str, value: Any, kind: type[Exception], remedy: str = "") -> Any:
+def _refuse(caller: str, argument: str, expected: str, value: Any, kind: type[Exception], remedy: str = "") -> NoReturn:
     raise kind(f"{caller}: {argument}: expected {expected}, got {shown(value)}{f'; {remedy}' if remedy else ''}")
 
 
@@ -309,7 +309,6 @@ def finite_array(
     expected += (f" of shape ({sizes})" if sizes is not None else "") + (f" [{unit}]" if unit else "")
     if array is None:
         _refuse(caller, argument, expected, value, ArgumentError)
-        raise AssertionError
     if not fits:
         raise ValueError(f"{caller}: {argument}: expected {expected}, got shape {array.shape}")
     index = tuple(np.argwhere(np.isnan(array) if infinite else ~np.isfinite(array))[0].tolist())

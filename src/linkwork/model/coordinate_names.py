@@ -71,10 +71,7 @@ def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.n
 
 def joint_of(tree: Tree, k: int) -> str:
     """Return the name of the joint with the coordinate v[k]."""
-    for i, body in tree.stacked():
-        if k in range(tree.nv)[tree.v_slices[i]]:
-            return body.joint_name
-    raise AssertionError(k)
+    return next(body.joint_name for i, body in tree.stacked() if k in range(tree.nv)[tree.v_slices[i]])
 
 
 def _by_joint(tree: Tree, which: Literal["q", "v"]) -> Iterable[tuple[str, list[str]]]:

@@ -227,14 +227,6 @@ class PathRequest:
             basis = basis @ V[int((sizes > _DEPENDENT * sizes.max(initial=0.0)).sum()) :].T
         return basis
 
-    def joint_name(self, k: int) -> str:
-        """Return the name of the joint to which velocity coordinate k belongs."""
-        tree = self.robot.tree
-        for i, body in tree.stacked():
-            if k in range(tree.nv)[tree.v_slices[i]]:
-                return str(body.joint_name)
-        raise AssertionError(k)
-
 
 def _is_plain(robot: Any) -> bool:
     """Return True if v is the time derivative of q for all joints, so that configurations may be added."""

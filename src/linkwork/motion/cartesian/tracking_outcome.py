@@ -14,6 +14,7 @@ import numpy as np
 from linkwork.collision.algorithms.displacement_bounds import joint_reaches
 from linkwork.collision.clearance_margins import Margins, check_motions
 from linkwork.errors import Status
+from linkwork.model.coordinate_names import joint_of
 from linkwork.motion.cartesian.arguments import PathRequest
 from linkwork.motion.cartesian.cartesian_path import Waypoints
 from linkwork.motion.cartesian.waypoint_refinement import Curve, RefinedCurve, refined
@@ -207,7 +208,9 @@ def missing_neighbor_ending(
         return Ending(status, f"{at} no configuration was found for the next pose: {result.message}")
     move = request.difference(q, np.asarray(result.q))
     k = int(np.abs(move).argmax())
-    jump = f"the nearest solution found there moves joint {request.joint_name(k)!r} by {move[k]:.3g} in one step"
+    jump = (
+        f"the nearest solution found there moves joint {joint_of(request.robot.tree, k)!r} by {move[k]:.3g} in one step"
+    )
     if singular_value < _SINGULAR:
         return Ending(
             Status.SINGULAR,
