@@ -6,7 +6,9 @@ import random
 
 import pytest
 
+from linkwork._util import own_code
 from linkwork.errors import Findings, ModelError
+from linkwork.formats.mjcf import compiler_errors
 from linkwork.formats.mjcf.compiler_errors import further_issues
 from linkwork.formats.mjcf.mjcf_reader import read_mjcf
 from linkwork.formats.mjcf.model_files import ModelFiles
@@ -116,3 +118,9 @@ def test_large_models_are_compiled_once_and_the_search_ends_after_its_compilatio
     findings = Findings()
     assert further_issues("Error: line 1", large, calls.append, findings) is None
     assert not calls and not findings.errors
+
+
+def test_the_search_ends_after_its_time_with_the_errors_that_it_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(own_code, "_replaced", {})
+    monkeypatch.setattr(compiler_errors, "_MOST_SECONDS", 0.0)
+    assert lines_of_errors(tmp_path, with_faults([9, 23, 24])) == {24}  # the first that MuJoCo names

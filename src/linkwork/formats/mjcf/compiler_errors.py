@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,7 @@ Compiler = Callable[[Mapping[str, bytes]], "tuple[Any, str]"]
 """Compiler of a model with other content of some files: returns the model, or None and MuJoCo's message."""
 
 _MOST_COMPILATIONS = 100  # for further errors: bounds their time
+_MOST_SECONDS = 5.0  # after which no further compilation begins
 _MOST_BYTES = 1 << 21  # of documents and assets that are compiled again for further errors
 _LINE = re.compile(r"\bline (\d+)")
 _ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")
@@ -95,7 +97,7 @@ class _Search:
 
     def __init__(self, files: ModelFiles, compiler: Compiler) -> None:
         self.files, self.compiler = files, compiler
-        self.left = _MOST_COMPILATIONS
+        self.left, self.end = _MOST_COMPILATIONS, time.monotonic() + _MOST_SECONDS
         self.changes = _Changes()
         self.blamed: set[Element] = set()
         self.supplied: dict[str, bytes] = {}  # meshes in the place of missing files
@@ -111,7 +113,7 @@ class _Search:
             self.changes = self.changes.with_changes(_Changes({element: {key: None}}))
         if self.files.faults:
             model, text = self.compiled(self.changes)
-        while text and self.left > 0:
+        while text and self.may_continue:
             element = self.named(text)
             if not is_first and element not in self.blamed:
                 findings.error(compiler_issue(text, self.main, self.files))
@@ -137,6 +139,10 @@ class _Search:
                 self.supplied |= {name: content, base: content}
                 return True
         return False
+
+    @property
+    def may_continue(self) -> bool:
+        return self.left > 0 and time.monotonic() < self.end
 
     @property
     def main(self) -> str:
@@ -185,7 +191,7 @@ class _Search:
         """Return the changes after which MuJoCo accepts an element, with the model or the next message."""
         around = {*_with_ancestors(element)}
         for candidate in self.candidates(element, text):
-            if self.left <= 0:
+            if not self.may_continue:
                 return None
             changes = self.changes.with_changes(candidate)
             model, message = self.compiled(changes)
