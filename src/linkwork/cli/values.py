@@ -234,10 +234,9 @@ def chosen_values(
         return x, tuple(word.rpartition("=")[0] for word in words)
     if any("=" in word for word in words):
         raise ValueError(f"{option}: expected numbers or NAME=NUMBER, got both")
-    for word in words:
-        if not is_number(word):
-            hint = f"; @{word} reads a file" if Path(word).suffix.lower() in _STORED_SUFFIXES else ""
-            raise ValueError(f"{option}: {not_a_number('numbers or NAME=NUMBER', word)}{hint}")
+    for word in (word for word in words if not is_number(word)):
+        hint = f"; @{word} reads a file" if Path(word).suffix.lower() in _STORED_SUFFIXES else ""
+        raise ValueError(f"{option}: {not_a_number('numbers or NAME=NUMBER', word)}{hint}")
     if len(words) != len(names):
         few = f" ({', '.join(names)})" if 0 < len(names) <= _FEW else ""
         expected = f"{quantity(len(names), 'coordinate')} of {symbol}{few}"
