@@ -1,4 +1,4 @@
-"""Rods of `Distance` constraints join their points in documents, pages, plots, glTF files and live pages."""
+"""Rods of `Distance` constraints and springs join their points in documents, pages, plots, glTF files, live pages."""
 
 from dataclasses import replace
 from functools import cache
@@ -9,6 +9,8 @@ import pytest
 import linkwork as lw
 from helpers.browser import executable
 from linkwork.constraints import Distance
+from linkwork.force_elements import SpringDamper
+from linkwork.viewer.bounds import part_poses
 from linkwork.viewer.document import Part
 from linkwork.viewer.figures.shaded_surfaces import body_triangles
 from linkwork.viewer.gltf import write_glb
@@ -17,6 +19,7 @@ from linkwork.viewer.rotations import pose_of
 from linkwork.viewer.scenes.robot_scenes import robot_document
 from viewer.test_gltf import Read
 
+pytestmark = pytest.mark.filterwarnings("ignore:show.*does not close the loops")  # some configurations are random
 RED = (0.9, 0.1, 0.1, 1.0)
 SIDE_BY_SIDE = np.tile(np.eye(4), (2, 1, 1))
 SIDE_BY_SIDE[1, :3, 3] = 0.3, -2.0, 0.5
@@ -83,9 +86,11 @@ def motion(robot, steps=5, instances=2):
     return np.concatenate([q, robot.random_configuration(rng, size=(1, instances))])
 
 
-def drawn_rods(document):
-    """Return the index and the part of each rod."""
-    return [(k, part) for k, part in enumerate(document.actors[0].parts) if part.end is not None]
+def drawn_rods(document, kind=Distance):
+    """Return the index and the part of each rod, or of each spring."""
+    tree = document.actors[0].robot.tree
+    names = {joined.name for joined in (*tree.constraints, *tree.force_elements) if isinstance(joined, kind)}
+    return [(k, part) for k, part in enumerate(document.actors[0].parts) if part.end is not None and part.link in names]
 
 
 def ends_of_cylinder(vertices):
@@ -274,3 +279,35 @@ def test_rods_with_an_invalid_end_are_refused(tmp_path):
         parts = (*actor.parts[:k], replace(rod, end=end), *actor.parts[k + 1 :])
         with pytest.raises(ValueError, match=rf"parts\[{k}\]\.{words}"):
             write_glb(replace(document, actors=(replace(actor, parts=parts),)), tmp_path / "rod.glb")
+
+
+def test_springs_are_coils_and_dampers_are_cylinders_that_join_their_points():
+    robot = lw.Robot.build(
+        "lid",
+        lw.Link("lid", mass=8.0, com=(0.4, 0.0, 0.1)),
+        lw.Joint.of(lw.joints.Revolute((0.36, 0.48, 0.8)), name="hinge", parent="world", child="lid"),
+    )
+    places = {"foot": ("world", (0.5, 0.1, -0.4)), "eye": ("lid", (0.3, 0.2, 0.1)), "tip": ("lid", (0.9, -0.1, 0.2))}
+    for name, (frame, place) in places.items():
+        robot = robot.with_point(name, frame, place)
+    pairs = [("foot", "eye"), ("tip", "foot")]
+    robot = robot.with_force_elements(
+        SpringDamper(*pairs[0], stiffness=2000.0, damping=3.0), SpringDamper(*pairs[1], damping=20.0)
+    )
+    document = robot_document(robot, [0.4])
+    (_, spring), (_, damper) = drawn_rods(document, SpringDamper)
+    coil, cylinder = (np.asarray(document.surfaces[x.surface].vertices, dtype=float) for x in (spring, damper))
+    radii = [np.hypot(x[:, 0], x[:, 1]).max() for x in (coil, cylinder)]
+    assert radii[0] > 4.0 * radii[1] > 0.0
+    assert coil[:, 2].min() == 0.0 and coil[:, 2].max() == 1.0
+    normals = document.surfaces[spring.surface].normals
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-6)
+    for q in ([0.4], [1.9]):
+        bodies = np.concatenate([robot.forward_kinematics(q), np.eye(4)[None]])
+        for part, pair in zip((spring, damper), pairs, strict=True):
+            X = part_poses(part, bodies)
+            start, end = (position(robot, np.array(q), name) for name in pair)
+            np.testing.assert_allclose(X[:3, 3], start, atol=1e-12)
+            np.testing.assert_allclose(X[:3, 2], end - start, atol=1e-12)
+    first, last = (coil[ring].mean(axis=0) for ring in (slice(6), slice(-6, None)))
+    np.testing.assert_allclose([first, last], [[0, 0, 0], [0, 0, 1]], atol=0.02)

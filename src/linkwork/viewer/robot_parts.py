@@ -17,7 +17,7 @@ from linkwork.shapes import Cylinder, Geometry, Material, Sphere
 from linkwork.spatial import Inertia
 from linkwork.viewer.document import Color, Part, Surface
 from linkwork.viewer.skeleton import inertia_box, lone_extent, skeleton, stems
-from linkwork.viewer.skeleton_joints import along, axes_of, tree_joints
+from linkwork.viewer.skeleton_joints import along, axes_of, point_on_body, tree_joints
 from linkwork.viewer.solid_and_field_surfaces import arrow_surface, axes_surface, ellipsoid_surface, rod_surface
 from linkwork.viewer.surfaces import SurfaceSet, is_placeholder, shape_surface
 
@@ -47,11 +47,11 @@ class MissingFile:
 
 
 def robot_size(tree: Tree, poses: np.ndarray) -> float:
-    """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames and shapes of known size.
+    """Return the extent [m] of a robot with bodies at ``poses`` (nb, 4, 4), of frames, points and shapes of known size.
 
     Centres of mass count for links that have only a hinge.  If all this is at one point, discs and boxes of inertias
     count.
-    Frames of the world without shapes do not count if the robot is far from them.
+    Points and frames of the world without shapes do not count if the robot is far from them.
     """
     balls: list[tuple[np.ndarray, float, bool]] = []
     for frame in tree.frames:
@@ -63,6 +63,8 @@ def robot_size(tree: Tree, poses: np.ndarray) -> float:
             ball = geometry.shape.bounding_sphere
             if ball is not None:
                 balls.append((_at(body, compose(frame.placement, geometry.origin).point(ball[0])), ball[1], False))
+    for body, position in (point_on_body(tree, point.name) for point in tree.points):
+        balls.append((_at(np.eye(4) if body == WORLD else poses[body], position), 0.0, body == WORLD))
     balls += [(_at(poses[k], end), 0.0, False) for k, (_, end, is_bob) in stems(tree).items() if is_bob]
     extent, of_bodies = _extent(balls), _extent([ball for ball in balls if not ball[2]])
     result = of_bodies if extent > _APART * max(of_bodies, _SIZES[0]) else extent

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.constraints import BallRolling, Distance, Rolling, RollingContact
+from linkwork.force_elements import SpringDamper
 from linkwork.model import WORLD, Tree, compose
 from linkwork.shapes import Box, Cone, Cylinder, Polytope, Shape, Sphere
 from linkwork.spatial import Inertia
@@ -32,12 +33,13 @@ from linkwork.viewer.skeleton_joints import (
     rod,
     tree_joints,
 )
-from linkwork.viewer.solid_and_field_surfaces import prism_surface
+from linkwork.viewer.solid_and_field_surfaces import coil_surface, prism_surface
 
 __all__ = ["SkeletonSolid", "inertia_box", "link_color", "lone_extent", "skeleton", "stems"]
 
 _THICKNESS = 0.012  # radius of a bar, relative to the robot's size
 _BOB = 3.0  # sizes relative to the radius of a bar: radius of the ball at a centre of mass,
+_THIN = 0.6  # radius of a damper,
 _GUIDE = 0.7  # radius of a slider's guide,
 _BASE = (3.2, 5.0)  # radius and height of a support of the ground,
 _DISC = (4.0, 8.0)  # smallest radius of a disc, and that of one without mass
@@ -54,6 +56,7 @@ _BARS: tuple[Color, ...] = (
     (0.72, 0.66, 0.35, 1.0),
 )
 _JOINT: Color = (0.28, 0.30, 0.33, 1.0)
+_SPRING: Color = (0.84, 0.37, 0.0, 1.0)
 _GROUND: Color = (0.58, 0.58, 0.58, 1.0)
 
 
@@ -133,9 +136,13 @@ def skeleton(
     for body, shape, placement in wheels:
         if body in without_shapes:
             yield solid(shape, placement, body, link_color(body))
-    for k, (name, first, placement, second) in enumerate(_rods(tree, poses[0])):
+    for k, (rod_or_spring, first, placement, second, length) in enumerate(_rods(tree, poses[0])):
         bar = color or link_color(len(tree.bodies) + k)
-        yield SkeletonSolid(Cylinder(radius, 1.0), first, placement, bar, name, second)
+        surface: Shape | Surface = Cylinder(radius, 1.0)
+        if isinstance(rod_or_spring, SpringDamper):
+            bar = color or _SPRING
+            surface = coil_surface(radius, length) if rod_or_spring.stiffness else Cylinder(_THIN * radius, 1.0)
+        yield SkeletonSolid(surface, first, placement, bar, rod_or_spring.name, second)
     if WORLD in chosen:
         for shape, placement in _ground(joints, radius, size):
             yield solid(shape, placement, WORLD, _GROUND)
@@ -234,17 +241,22 @@ def _bar(points: np.ndarray, joints: int, radius: float) -> Iterator[tuple[Shape
                 yield rod(start, end, radius)
 
 
-def _rods(tree: Tree, poses: np.ndarray) -> Iterator[tuple[str, int, np.ndarray, tuple[int, np.ndarray]]]:
-    """Yield name, body, pose (4, 4) on it and the second end of each rod; it is along z for ``poses`` (nb, 4, 4)."""
+def _rods(
+    tree: Tree, poses: np.ndarray
+) -> Iterator[tuple[Distance | SpringDamper, int, np.ndarray, tuple[int, np.ndarray], float]]:
+    """Yield each rod or spring, its body, pose (4, 4) on it, second end and length [m].
+
+    It is along z for ``poses`` (nb, 4, 4).
+    """
     X = np.concatenate([poses, np.eye(4)[None]])  # index -1 is the world
-    for constraint in tree.constraints:
-        if isinstance(constraint, Distance):
-            body, start = point_on_body(tree, constraint.a)
-            end = point_on_body(tree, constraint.b)
+    for joined in (*tree.constraints, *tree.force_elements):
+        if isinstance(joined, Distance | SpringDamper):
+            body, start = point_on_body(tree, joined.a)
+            end = point_on_body(tree, joined.b)
             vector = X[body, :3, :3].T @ (X[end[0]] @ [*end[1], 1.0] - X[body] @ [*start, 1.0])[:3]
             length = float(np.linalg.norm(vector))
             direction = vector / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
-            yield constraint.name, body, along(direction, start), end
+            yield joined, body, along(direction, start), end, length
 
 
 def _wheels(tree: Tree, radius: float) -> Iterator[tuple[int, Shape, np.ndarray]]:

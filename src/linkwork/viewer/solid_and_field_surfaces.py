@@ -33,6 +33,7 @@ __all__ = [
     "axes_surface",
     "cloud_points",
     "cloud_surface",
+    "coil_surface",
     "convex_surface",
     "distance_field_surface",
     "ellipsoid_surface",
@@ -43,6 +44,8 @@ __all__ = [
 ]
 
 _SIDES = 32  # of a circle
+_TURNS = 8  # of a spring
+_COIL = 2.5  # radius of a spring's turns, in radii of bars
 _ARC = 8  # steps of a quarter of a circle
 _PLATE = 2.0  # [m] half width of the drawn section of a half-space
 _PLATE_THICKNESS = 0.01  # [m]
@@ -120,6 +123,39 @@ def axes_surface(length: float) -> Surface:
 def rod_surface(radius: float) -> Surface:
     """Return a cylinder along z from the origin, with length 1 m: a `Part` with two ends is stretched [m]."""
     return _cylinder(radius, 0.0, 1.0)
+
+
+@lru_cache(maxsize=256)
+def coil_surface(radius: float, length: float) -> Surface:
+    """Return a helical spring along z from the origin, with length 1 m: a `Part` with two ends is stretched [m].
+
+    Its wire is round where the spring has ``length`` [m], and somewhat thinner than a bar of ``radius`` [m].
+    """
+    length = max(length, radius)
+    t = np.linspace(0.0, 1.0, 12 * _TURNS + 1)
+    width = _COIL * radius * np.clip(np.minimum(t, 1.0 - t) * 10.0 - 0.5, 0.0, 1.0)  # the ends are straight
+    angle = 2.0 * math.pi * _TURNS * t
+    wire = np.stack([width * np.cos(angle), width * np.sin(angle), length * t], axis=1)
+    tangent = np.gradient(wire, axis=0)
+    tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
+    outwards = np.stack([np.cos(angle), np.sin(angle), 0.0 * t], axis=1)
+    second = np.cross(tangent, outwards)
+    second /= np.linalg.norm(second, axis=1, keepdims=True)
+    first = np.cross(second, tangent)
+    sides = 6
+    phi = 2.0 * math.pi * np.arange(sides) / sides
+    normals = first[:, None] * np.cos(phi)[:, None] + second[:, None] * np.sin(phi)[:, None]
+    vertices = wire[:, None] + 0.6 * radius * normals
+    vertices[..., 2] = np.clip(vertices[..., 2] / length, 0.0, 1.0)
+    normals[..., 2] *= length
+    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    low, j = np.arange(len(t) - 1)[:, None] * sides, np.arange(sides)
+    a, b = low + j, low + (j + 1) % sides
+    triangles = np.concatenate(
+        [np.stack(x, axis=-1).reshape(-1, 3) for x in ((a, b + sides, b), (a, a + sides, b + sides))]
+    )
+    vertices, normals = (x.reshape(-1, 3).astype(np.float32) for x in (vertices, normals))
+    return Surface(vertices, triangles.astype(np.uint32), normals)
 
 
 def joined(surfaces: list[Surface]) -> Surface:
