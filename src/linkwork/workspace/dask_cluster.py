@@ -7,6 +7,7 @@ connects again and submits the chunks that had no result.
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,14 @@ class Cluster:
     """
 
     def __init__(self, scheduler: Any) -> None:
+        self._owned = isinstance(scheduler, str)
+        if self._owned:
+            _check_address(scheduler)
+        elif not _is_client(scheduler):
+            raise TypeError(
+                f"{CALLER}: scheduler: expected the address of a Dask scheduler or a distributed.Client, got "
+                f"{scheduler!r}"
+            )
         try:
             import distributed as package
             from distributed.comm.core import CommClosedError
@@ -42,21 +51,14 @@ class Cluster:
         distributed: Any = package
         self._distributed = distributed
         self._lost = (_LostError, CommClosedError, TimeoutError)
-        self._owned = isinstance(scheduler, str)
         if self._owned:
-            _check_address(scheduler)
             self._address, self._security = scheduler, None
             self._client = self._connected(0.0)
-        elif isinstance(scheduler, distributed.Client):
+        else:
             if getattr(scheduler, "asynchronous", False):
                 raise TypeError(f"{CALLER}: scheduler: expected a synchronous Client, got an asynchronous one")
             self._address, self._security = scheduler.scheduler.address, scheduler.security
             self._client = scheduler
-        else:
-            raise TypeError(
-                f"{CALLER}: scheduler: expected the address of a Dask scheduler or a distributed.Client, got "
-                f"{scheduler!r}"
-            )
 
     def threads(self) -> int:
         """Return the number of threads of all workers; waits for a worker.  Raises ConnectionError without one."""
@@ -158,6 +160,12 @@ class Cluster:
                         f"{CALLER}: scheduler: no Dask scheduler answers at {self._address!r}: {error}"
                     ) from None
             time.sleep(_PAUSE)
+
+
+def _is_client(x: Any) -> bool:
+    """Return True for a ``distributed.Client``, of which there is none before `distributed` was imported."""
+    distributed: Any = sys.modules.get("distributed")
+    return distributed is not None and isinstance(x, distributed.Client)
 
 
 def _check_address(address: str) -> None:
