@@ -123,7 +123,7 @@ def test_motions_that_cannot_run_together_are_refused():
     with pytest.raises(ValueError, match=r"for_robot: expected a trajectory over time, got .*not timed"):
         path.for_robot(CELL, prefix="a_", others=MOTIONS["cubic"](SECOND).for_robot(CELL, prefix="b_"))
     for kind in ("bspline", "squad"):
-        with pytest.raises(TypeError, match=r"others: joint 'c_\w+' \(floating\): expected polynomials, .*method="):
+        with pytest.raises(TypeError, match=r"others: joint 'c_\w+' \(floating\): expected polynomials, .*kind="):
             MOTIONS[kind](WALKER).for_robot(CELL, prefix="c_", others=whole)
     straight, screw = (WALKER.spline(TIMES, Q[WALKER], kind=kind) for kind in ("decoupled", "screw"))
     pair = lw.join_robots({"c": WALKER, "d": WALKER})
@@ -136,3 +136,57 @@ def test_resting_floating_base_may_have_any_kind_of_curve_beside_another_motion(
     a = MOTIONS["cubic"](ARM)
     both = a.for_robot(CELL, prefix="a_", others=resting.for_robot(CELL, prefix="c_"))
     assert_runs_as_alone(both, [("a_", a), ("c_", resting)])
+
+
+def test_ends_of_sections_that_differ_by_rounding_are_one_end():
+    points = ARM.random_configuration(seed=1, size=2)
+    parts = []
+    for first in (0.3, 0.1 + 0.2):
+        forth, back = (ARM.spline([0.0, t], q, boundary="clamped") for t, q in ((first, points), (0.7, points[::-1])))
+        parts.append(forth.concatenate(back))
+    cell = lw.join_robots({"a": ARM, "b": ARM.with_base((0, 1, 0))})
+    both = parts[0].for_robot(cell, prefix="a_", others=parts[1].for_robot(cell, prefix="b_"))
+    assert [section.start for section in both.sections] == [0.0, 0.3] and both.end_time == parts[1].end_time
+    q = both(np.linspace(0.0, 1.0, 11)).q
+    assert np.abs(q[:, :6] - q[:, 6:]).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["bspline", "squad"])
+def test_floating_base_that_turns_back_in_the_middle_of_a_segment_is_not_taken_for_one_at_rest(kind):
+    swung = Q[WALKER][0].copy()
+    swung[4:7] += 0.4  # position
+    options = {"degree": 2} if kind == "bspline" else {}
+    swing = WALKER.spline([0.0, 1.0, 2.0], [Q[WALKER][0], swung, Q[WALKER][0]], kind=kind, **options)
+    assert kind == "squad" or (np.abs(swing(1.0).v).max() < 1e-9 and len(swing.knots) == 2)
+    with pytest.raises(TypeError, match="expected polynomials, got a curve of kind"):
+        swing.for_robot(CELL, prefix="c_", others=MOTIONS["cubic"](ARM).for_robot(CELL, prefix="a_"))
+
+
+def test_joints_rest_where_both_motions_have_the_same_rotation():
+    home = CELL.random_configuration(seed=5)
+    negated = home.copy()
+    turned = CELL.q_index([f"c_{name}" for name in WALKER.q_names[:4]])  # unit quaternion
+    negated[turned] *= -1.0
+    films = [
+        MOTIONS["cubic"](robot).for_robot(CELL, prefix=prefix, others=q)
+        for robot, prefix, q in ((ARM, "a_", home), (SECOND, "b_", negated))
+    ]
+    assert np.array_equal(np.abs(films[0].for_robot(CELL, others=films[1])(0.5).q[turned]), np.abs(home[turned]))
+    # a floating base at rest moves neither along lines nor along screws
+    pair = lw.join_robots({"c": WALKER, "d": WALKER, "a": ARM})
+    straight = WALKER.spline(TIMES, Q[WALKER], kind="decoupled").for_robot(pair, prefix="c_")
+    both = straight.for_robot(pair, others=MOTIONS["cubic"](ARM).for_robot(pair, prefix="a_", others=straight(0.0).q))
+    assert np.abs(both(0.3).q - straight(0.3).q)[: 2 * WALKER.nq].max() < 1e-12
+
+
+def test_joint_that_jumps_between_sections_counts_as_moved():
+    home, positions = CELL.neutral(), np.array([0.2, 0.5])
+    k = CELL.q_index(["b_" + SECOND.q_names[0]])[0]
+    films = []
+    for position in positions:
+        q = home.copy()
+        q[k] = position
+        films.append(CELL.spline([0.0, 0.5], [q, q]))
+    jumping = films[0].concatenate(films[1], allow_jump=True)
+    both = MOTIONS["cubic"](ARM).for_robot(CELL, prefix="a_", others=home).for_robot(CELL, others=jumping)
+    assert both([0.2, 0.8]).q[:, k].tolist() == pytest.approx(positions, abs=1e-12)

@@ -47,13 +47,14 @@ def at_the_same_time(caller: str, first: Any, second: Any, robot: Any, of_first:
     if any(section.is_symbolic for section in second.sections):
         raise TypeError(f"{caller}: others: the trajectory contains symbols; expected numeric values")
     joints = _joints(robot.tree)
-    taken = _joints_of_second(caller, first, second, joints, of_first)
-    apart = _translations_apart(caller, (first, second), joints, taken)
+    taken, moving = _joints_of_second(caller, first, second, joints, of_first)
+    apart = _translations_apart(caller, (first, second), joints, np.where(moving, taken, -1))
     space = CurveSpace.of(robot.tree, apart)
     ends = sorted({x for path in (first, second) for s in path.sections for x in (s.start, s.end)})
+    ends = [ends[0], *_common_knots(ends[0], ends[-1], np.array(ends[1:-1])).tolist()[1:]]
     result = []
     for start, end in pairwise(ends):
-        knots = _common_knots(start, end, (first, second))
+        knots = _common_knots(start, end, np.concatenate([path.knots for path in (first, second)]))
         curves = [_curve_between(caller, path, knots, joints, taken == k) for k, path in enumerate((first, second))]
         terms = max(curve.c.shape[-1] for curve in curves)
         base, c = np.zeros((len(knots) - 1, space.nq)), np.zeros((len(knots) - 1, space.nv, terms))
@@ -78,20 +79,26 @@ def _joints(tree: Tree) -> list[JointSlice]:
 
 def _joints_of_second(
     caller: str, first: Any, second: Any, joints: list[JointSlice], of_first: np.ndarray | None
-) -> np.ndarray:
-    """Return for each joint 0 if it is moved as in the ``first`` motion, 1 if as in the ``second``."""
-    moves = [np.abs(extremes_of(path, 1)).max(axis=0) > _STATIONARY_SPEED for path in (first, second)]
-    result, conflicts = [], []
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each joint 0 if it is moved as in the ``first`` motion, 1 if as in the ``second``, and if it moves."""
+    speeds = [np.abs(extremes_of(path, 1)).max(axis=0) for path in (first, second)]
+    starts = [np.array([path(section.start).q for section in path.sections]) for path in (first, second)]
+    result, moving, conflicts = [], [], []
     for joint in joints:
-        moves_first, moves_second = (bool(x[joint.in_v].any()) for x in moves)
+        moves_first, moves_second = (
+            bool((speed[joint.in_v] > _STATIONARY_SPEED).any())
+            or any(_apart(joint, q[0], q_start) for q_start in q[1:])
+            for speed, q in zip(speeds, starts, strict=True)
+        )
+        moving.append(moves_first or moves_second)
         if moves_first and moves_second:
             conflicts.append(joint.name)
-        if moves_first or moves_second:
+        if moving[-1]:
             result.append(int(moves_second))
             continue
         result.append(0 if of_first is None else int(not of_first[joint.in_v].all()))
-        a, b = (path(path.start_time).q[joint.in_q] for path in (first, second))
-        if of_first is None and np.abs(a - b).max(initial=0.0) > _SAME_VALUE:
+        if of_first is None and _apart(joint, starts[0][0], starts[1][0]):
+            a, b = (q[0, joint.in_q] for q in starts)
             raise ValueError(
                 f"{caller}: others: joint {joint.name!r} rests in both motions, at {a.tolist()} here and at "
                 f"{b.tolist()} there; make both with the same configuration of the joints at rest"
@@ -100,11 +107,20 @@ def _joints_of_second(
         raise ValueError(
             f"{caller}: others: expected a motion of other joints, got one in which {listed(conflicts)} move as well"
         )
-    return np.array(result, dtype=int)
+    return np.array(result, dtype=int), np.array(moving, dtype=bool)
+
+
+def _apart(joint: JointSlice, a: np.ndarray, b: np.ndarray) -> bool:
+    """Return True if a joint's positions at two configurations (nq,) differ."""
+    phi = joint.difference(a[joint.in_q].tolist(), b[joint.in_q].tolist(), False)
+    return bool(np.abs(np.array(phi, dtype=float)).max(initial=0.0) > _SAME_VALUE)
 
 
 def _translations_apart(caller: str, paths: tuple[Any, Any], joints: list[JointSlice], taken: np.ndarray) -> bool:
-    """Return True if floating and planar joints rotate and translate separately along the curves."""
+    """Return True if floating and planar joints rotate and translate separately along the curves.
+
+    ``taken`` is the index of the path in which a joint moves, -1 for joints at rest.
+    """
     choices = {
         section.space.apart
         for k, path in enumerate(paths)
@@ -120,8 +136,9 @@ def _translations_apart(caller: str, paths: tuple[Any, Any], joints: list[JointS
     return any(choices)
 
 
-def _common_knots(start: float, end: float, paths: tuple[Any, Any]) -> np.ndarray:
-    times = np.unique(np.concatenate([path.knots for path in paths]))
+def _common_knots(start: float, end: float, times: np.ndarray) -> np.ndarray:
+    """Return ``start``, the ``times`` between both ends that are not near to another, and ``end``."""
+    times = np.unique(times)
     near = _NEAR * max(end - start, abs(start), abs(end))
     times = times[(times > start + near) & (times < end - near)]
     times = np.concatenate([[start], times])
@@ -148,17 +165,19 @@ def _curve_between(caller: str, path: Any, knots: np.ndarray, joints: list[Joint
     elif section.kind.name == "retracted":
         base[:] = section.arrays["base"][section.segments_at(middles)]
     resting = _resting(section.at(np.array([middle]), 1)[0][0], len(middles), joints)
+    powers = np.arange(1, c.shape[-1])
+    # the curves of all kinds rest exactly where their polynomials do
+    speeds = (np.abs(c[..., 1:]) * powers * np.diff(knots)[:, None, None] ** (powers - 1)).sum(axis=-1)
     for joint, chosen in zip(joints, used, strict=True):
         if joint.is_plain or not chosen:
             base[:, joint.in_q] = 0.0
-        elif section.kind.name in ("cumulative", "squad"):
-            speed = section.at(middles, 1)[1][:, joint.in_v]
-            if np.abs(speed).max(initial=0.0) > _STATIONARY_SPEED:
-                raise TypeError(
-                    f"{caller}: others: joint {joint.name!r} ({joint.joint.type_name()}): expected polynomials, got a "
-                    f"curve of kind {section.kind.name!r}; pass its samples to Robot.spline with another method="
-                )
+        elif speeds[:, joint.in_v].max(initial=0.0) <= _STATIONARY_SPEED:
             base[:, joint.in_q], c[:, joint.in_v] = resting.base[:, joint.in_q], 0.0
+        elif section.kind.name in ("cumulative", "squad"):
+            raise TypeError(
+                f"{caller}: others: joint {joint.name!r} ({joint.joint.type_name()}): expected polynomials, got a "
+                f"curve of kind {section.kind.name!r}; pass its samples to Robot.spline with another kind="
+            )
     return _Curve(base, c)
 
 
