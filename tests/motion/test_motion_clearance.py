@@ -6,6 +6,7 @@ import pytest
 import linkwork as lw
 from linkwork import joints
 from linkwork.collision.algorithms.displacement_bounds import pair_levers
+from linkwork.errors import UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.random_tree import random_tree
 from linkwork.motion import Trajectory, time_optimal
@@ -66,6 +67,37 @@ def test_object_belongs_to_the_robot_while_it_is_carried():
     carried = back.clearance(SCENE)
     assert abs(gap.distance - min(alone.distance, carried.distance)) < 1e-3
     assert carried.distance < alone.distance - 0.003 and gap.time >= 1.0 and "rod" in gap.pair
+
+
+def test_pairs_of_an_object_count_while_it_is_carried():
+    loaded = ARM.with_attached("rod", "flange", lw.shapes.Cylinder(0.02, 0.5), (0, 0, 0.25), touching=["flange"])
+    forth, back = (r.spline([0.0, 1.0], p, boundary="clamped") for r, p in ((ARM, POINTS[:2]), (loaded, POINTS[1::-1])))
+    motion, pairs = forth.concatenate(back), [("rod", "table")]
+    gap = motion.clearance(SCENE, pairs=pairs)
+    assert gap.distance == back.clearance(SCENE, pairs=pairs).distance and gap.times.min() == 1.0
+    both = motion.clearance(SCENE, pairs=[("rod", "table"), ("flange", "ball")])
+    assert both.times.min() == 0.0 and both.distance <= gap.distance
+    with pytest.raises(UnknownNameError, match=r"clearance: pairs: no link with a collision shape.* named 'stick'"):
+        motion.clearance(SCENE, pairs=[("rod", "table"), ("stick", "table")])
+
+
+@pytest.mark.parametrize("corner", [0.1, -0.1])
+def test_interpolation_between_points_of_distance_fields_is_steeper_than_distances(corner):
+    x = np.linspace(-0.5, 0.5, 6)
+    grid = np.stack(np.meshgrid(x, x, x, indexing="ij"), axis=-1)
+    field = lw.Scene().with_distance_field("dot", lw.shapes.DistanceField(np.linalg.norm(grid - corner, axis=-1), 0.2))
+    ball = lw.Link("ball", lw.shapes.Sphere(0.005), mass=1.0)
+    slides = [
+        lw.Joint.of(joints.Prismatic(axis), name=name, parent=parent, child=child)
+        for name, axis, parent, child in (("diagonal", (1, 1, 1), "world", "cart"), ("x", (1, 0, 0), "cart", "ball"))
+    ]
+    robot = lw.Robot.build("ball", lw.Link("cart", mass=1.0), ball, *slides)
+    crossing = np.sqrt(3.0) * corner
+    # the ball starts 0.02 m beside the dot, and crosses the dot along the diagonal of a cell at t = 2
+    points = [[crossing, 0.02], [crossing + 0.1, 0.0], [crossing, 0.0], [crossing - 0.1, 0.0]]
+    motion = robot.spline([0.0, 1.0, 2.0, 3.0], points, kind="linear")
+    gap, least = motion.clearance(field), float(robot.minimum_distance(motion(2.0).q, field))
+    assert gap.lower_bound <= least <= gap.distance <= least + 1e-3
 
 
 UNBOUNDED = (joints.Composite, joints.Reversed)  # unless their twist is constant

@@ -6,6 +6,9 @@ coordinate k (`pair_levers`) and s_k bounds ∫ |v_k| dt over each half.  With |
 of the curve, s_k = min(V_k h, |v_k(middle)| h + A_k h²/2).  Intervals whose bound is below the least distance so far,
 less the tolerance, are halved.
 
+Between the points of its grid a distance field changes by up to √3 per displacement, and more if its values are no
+distances.  The levers of its pairs are multiplied by the largest slope of its interpolation.
+
 Source: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in
 complex environments, 2005, with curves of time in the place of straight segments.
 """
@@ -19,11 +22,13 @@ import numpy as np
 
 from linkwork._util.result import ReturnedValue
 from linkwork.collision.algorithms.displacement_bounds import pair_levers, twist_sizes
+from linkwork.errors import UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_extremes import bernstein, polynomial_extremes, twisting_extremes
 from linkwork.motion.trajectory.trajectory_segment import Section
+from linkwork.shapes import DistanceField, Shape
 
 __all__ = ["MotionClearance", "clearance_of"]
 
@@ -60,7 +65,10 @@ class MotionClearance(ReturnedValue):
 
 def clearance_of(trajectory: Any, scene: Any, tolerance: float, pairs: Any) -> MotionClearance:
     """Return the least distance of a robot's trajectory over all times, within a ``tolerance`` [m] if possible."""
-    parts = [_SectionBounds(trajectory, section, scene, pairs) for section in trajectory.sections]
+    parts = [
+        _SectionBounds(trajectory, section, scene, known)
+        for section, known in _pairs_by_section(trajectory, scene, pairs)
+    ]
     best = _Nearest()
     for part in parts:
         best.include(part, np.array([part.section.start, part.section.end]))
@@ -82,6 +90,31 @@ def clearance_of(trajectory: Any, scene: Any, tolerance: float, pairs: Any) -> M
             sides = np.tile([-1.0, 1.0], len(half) // 2)
             waiting[k] = np.repeat(segment[split], 2), np.repeat(middle[split], 2) + half * sides, half
     return best.result(proved)
+
+
+def _pairs_by_section(trajectory: Any, scene: Any, pairs: Any) -> list[tuple[Section, Any]]:
+    """Return the sections with the ``pairs`` of each: those of objects that its robot holds.
+
+    Sections without pairs are left out.  Raises UnknownNameError for a pair that no section has.
+    """
+    sections = trajectory.sections
+    if pairs is None or all(section.robot is None for section in sections):
+        return [(section, pairs) for section in sections]
+    by_section: list[list[Any]] = [[] for _ in sections]
+    for pair in pairs:
+        unknown = None
+        for section, known in zip(sections, by_section, strict=True):
+            robot = trajectory.robot if section.robot is None else section.robot
+            try:
+                robot._pair_selection("clearance", scene, [pair])
+                known.append(pair)
+            except UnknownNameError as error:
+                unknown = error
+        if unknown is not None and not any(pair in known for known in by_section):
+            raise unknown
+    return [
+        (section, known) for section, known in zip(sections, by_section, strict=True) if known or not any(by_section)
+    ]
 
 
 class _Nearest:
@@ -122,12 +155,18 @@ class _SectionBounds:
         self.pairs = selection.names
         self.scene, self.selected = scene, pairs
         self.knots, self.fastest, self.bend = _velocity_bounds(section)
-        shapes = {shape.name: k for k, shape in enumerate(link_shapes(self.robot.tree))}
+        shapes = link_shapes(self.robot.tree)
+        index = {shape.name: k for k, shape in enumerate(shapes)}
         self_pair_count = len(selection.spec.pairs)
-        indices = [(shapes[a], shapes[b] if k < self_pair_count else None) for k, (a, b) in enumerate(selection.names)]
+        indices = [(index[a], index[b] if k < self_pair_count else None) for k, (a, b) in enumerate(selection.names)]
         slides = self._slides(self.robot.tree)
+        slopes = [
+            _slope(shapes[a].shape, True)
+            * (_slope(selection.scene[name].shape, False) if b is None else _slope(shapes[b].shape, True))
+            for (a, b), (_, name) in zip(indices, selection.names, strict=True)
+        ]
         try:
-            self.levers = pair_levers(self.robot.tree, indices, slides)
+            self.levers = pair_levers(self.robot.tree, indices, slides) * np.array(slopes)[:, None]
         except (TypeError, ValueError) as error:
             raise type(error)(f"Trajectory: {error}; use robot.minimum_distance at sampled times") from None
 
@@ -189,3 +228,25 @@ def _velocity_bounds(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarr
                 )
             bounds[-1][:, joint.in_v] = np.abs(extremes).max(axis=0)
     return knots, bounds[0], bounds[1]
+
+
+def _slope(shape: Shape, moves: bool) -> float:
+    """Return a bound on the change of a shape's distances per displacement of its points and of the other shape's.
+
+    It is 1 except for distance fields.  Their values at points beyond the grid follow those on its faces, so they
+    change faster if the field ``moves``.
+    """
+    if not isinstance(shape, DistanceField):
+        return 1.0
+    values, squares = shape.values, 0.0
+    for axis, spacing in enumerate(shape.spacing):
+        largest = np.abs(np.diff(values, axis=axis)) / spacing
+        for across in {0, 1, 2} - {axis}:
+            low, high = (np.delete(largest, k, axis=across) for k in (-1, 0))
+            largest = np.maximum(low, high)
+        squares = squares + largest**2
+    result = max(1.0, float(np.sqrt(np.max(squares))))
+    faces = min(float(np.take(values, (0, -1), axis=axis).min()) for axis in range(3))
+    if faces < 0.0:  # beyond such a face the distance to the grid is added
+        result = float(np.hypot(1.0, result))
+    return result * (2.0 + float(np.abs(values).max()) / shape.origin_radius) if moves else result
