@@ -83,8 +83,9 @@ class RobotChanges:
 
         The shapes are the robot's, and the obstacles of a ``scene``; ``pairs`` selects pairs of names, as in
         `Robot.distances`.  Objects that are held belong to the robot: see `robot_at`.  Pairs of such an object count
-        while it is held.  The lower bound is proved for all times, also between the times that are checked.  It is at most ``tolerance`` [m] below the least distance,
-        unless 400 000 configurations do not suffice: a tenth of the tolerance needs up to ten times as many.
+        while it is held.  The lower bound is proved for all times, also between the times that are checked.  It is at
+        most ``tolerance`` [m] below the least distance, unless 400 000 configurations do not suffice: a tenth of the
+        tolerance needs up to ten times as many.
 
         >>> import linkwork as lw
         >>> arm = lw.load("arm6")
