@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 
 import pytest
@@ -27,4 +29,23 @@ def test_errors_of_a_program_are_returned():
 def test_program_that_does_not_end_in_time_is_killed(message):
     begin = time.monotonic()
     assert run_program([sys.executable, "-I", "-c", "import time; time.sleep(1000.0)"], message, 0.2) is None
+    assert time.monotonic() - begin < 100.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of one thread")
+def test_program_is_killed_when_an_interrupt_ends_the_wait_for_it():
+    def interrupt(*_):
+        raise RuntimeError("the wait ends")
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    begin, main = time.monotonic(), threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGUSR1))
+    timer.start()
+    try:
+        with pytest.raises(RuntimeError, match="the wait ends"):
+            run_program([sys.executable, "-I", "-c", "import time; time.sleep(1000.0)"], b"", 900.0)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGUSR1, before)
     assert time.monotonic() - begin < 100.0

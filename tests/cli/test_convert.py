@@ -119,6 +119,38 @@ def test_losses_explain_differences_of_their_kind_in_the_elements_that_they_name
     assert split_differences(differences, []) == ([], differences)
 
 
+def test_losses_explain_no_differences_of_other_parts_with_a_similar_name():
+    message = "shapes are not written (at 2 places: 'link[cell/arm]/collision', 'link[cell/arm]/visual')"
+    shapes = Issue("NOT_WRITTEN", message, Location(element="robot[r]/link[cell/arm]/collision"))
+    wrist = Issue("NOT_WRITTEN", "MJCF has no velocity limits", Location(element="robot[r]/joint[wrist]"))
+    pin = Issue("WRITTEN_AS", "the loop is written otherwise", Location(element="robot[r]/constraint[pin]"))
+    stated = [
+        difference("collisions", "cell/arm"),
+        difference("visuals", "cell/arm/1"),
+        difference("limits", "wrist"),
+        difference("limits", "wrist_x"),  # a joint of the written file alone
+        difference("names", "pin_F"),
+    ]
+    unstated = [difference("collisions", "cell"), difference("visuals", "cell/1"), difference("limits", "wrist_2")]
+    names = {"cell/arm", "cell", "cell/1", "wrist", "wrist_2", "pin", "pin_F"}
+    result = split_differences([*stated, *unstated], [shapes, wrist, pin], names)
+    assert ([each for each, _ in result[0]], result[1]) == (stated, unstated)
+
+
+def test_verify_fails_for_no_difference_that_was_announced_of_names_with_slashes(linkwork, tmp_path):
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="cell/{name}">{inertial}</link>' for name in ("base", "arm"))
+    limit = '<limit lower="-1" upper="2" effort="10" velocity="3"/>'
+    ends = '<parent link="cell/base"/><child link="cell/arm"/>'
+    source = tmp_path / "cell.urdf"
+    source.write_text(f'<robot name="r">{links}<joint name="cell/j" type="revolute">{ends}{limit}</joint></robot>')
+    ran = linkwork("convert", str(source), str(tmp_path / "cell.json"), "--verify")
+    assert ran.code == 0
+    pytest.importorskip("mujoco")
+    ran = linkwork("convert", str(source), str(tmp_path / "cell.xml"), "--verify")
+    assert ran.code == 0 and "1 difference announced" in ran.out
+
+
 def test_verification_passes_with_announced_losses_alone(linkwork, tmp_path, monkeypatch):
     file = str(tmp_path / "arm.xml")
     ran = linkwork("convert", "double_pendulum", file, "--verify", "--quiet")

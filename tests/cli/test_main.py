@@ -56,6 +56,7 @@ class TestUsage:
             ("simulate arm6 --steps 100", "--duration states seconds, --dt the time step"),
             ("simulate arm6 --gif a.gif", "--output writes .mp4, .png and .html"),
             ("pose arm6 --frame tool --q 0Deg 1 0 0 0 0", "angles are in rad, or in degrees as 90deg: 90° is 1.5708"),
+            ("pose arm6 --frame tool --q -90degrees 1 0 0 0 0", "write deg after numbers that are degrees: --q 90deg"),
             ("pose arm6 --frame tool --degrees", "write deg after numbers that are degrees"),
             ("pose arm6 --frame tool --q elbow=60mm", "--q: elbow: expected a number in rad, got '60mm'"),
             ("dynamics double_pendulum --q 60rpm 1", "--q: shoulder: expected a number in rad, got '60rpm'"),

@@ -236,6 +236,7 @@ def test_dynamics_command_of_robots_with_constraints_prints_the_values_of_the_py
             f"--q {np.pi / 6} {-np.pi / 2} {np.pi / 3} 0.1 0.5 {-np.pi / 18}",
         ),
         ("pose arm6 --frame tool", "--base 300mm 2cm 1m 0 90deg 0.1rad", f"--base 0.3 0.02 1 0 {np.pi / 2} 0.1"),
+        ("dynamics double_pendulum", "--q 30. deg -9 deg", f"--q {np.pi / 6} {-np.pi / 20}"),
         ("dynamics double_pendulum", "--v elbow=30rpm shoulder=-180deg/s", f"--v elbow={np.pi} shoulder={-np.pi}"),
         ("dynamics double_pendulum", "--payload tip 500g 0 1mm -2cm", "--payload tip 0.5 0 0.001 -0.02"),
         (
@@ -244,7 +245,7 @@ def test_dynamics_command_of_robots_with_constraints_prints_the_values_of_the_py
             f"--pose 0.3 0.1 0.4 0 {np.pi / 2} 0 --q-init elbow={-np.pi / 2}",
         ),
     ],
-    ids=["pose", "base", "velocity", "payload", "ik"],
+    ids=["pose", "base", "apart", "velocity", "payload", "ik"],
 )
 def test_units_of_arguments_are_converted_to_si_units(line, stated, expected, linkwork):
     results = []
@@ -319,6 +320,19 @@ def test_configurations_beyond_limits_and_probable_degrees_are_reported(linkwork
         assert linkwork("pose", "arm7", "--frame", "tool", *words).err == ""
     slide = linkwork("pose", "arm7_gripper", "--frame", "tool", "--q", "left_finger_slide=90").err
     assert "left_finger_slide = 90 is beyond its limits" in slide and "degrees" not in slide
+
+
+@pytest.mark.light
+def test_large_angles_of_an_axis_with_large_limits_are_in_radians(linkwork, tmp_path):
+    limit = '<axis xyz="0 0 1"/><limit lower="-400" upper="400" effort="1" velocity="1"/>'
+    ends = '<parent link="base"/><child link="wheel"/>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = f'<link name="base"/><link name="wheel">{inertial}</link>'
+    file = tmp_path / "wheel.urdf"
+    file.write_text(f'<robot name="r">{links}<joint name="axle" type="revolute">{ends}{limit}</joint></robot>')
+    ran = linkwork("pose", str(file), "--frame", "wheel", "--q", "500")
+    assert "axle = 500 is beyond its limits -400 .. 400\n" in ran.err
+    assert "beyond" not in linkwork("pose", str(file), "--frame", "wheel", "--q", "390").err
 
 
 @pytest.mark.light

@@ -259,3 +259,22 @@ def test_wrong_arguments_of_robot_scenes_are_refused(tmp_path):
         with pytest.raises(error, match=text):
             robot.show(**arguments)
     assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_motions_that_time_prescribes_are_open_only_at_stated_times():
+    robot = lw.load("double_pendulum").with_constraints(lw.constraints.Prescribed("shoulder", lambda t: 2.0 * t))
+    closed, opened = np.array([[0.2, 0.1], [1.2, 0.4]]), np.array([[0.2, 0.1], [1.5, 0.4]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert robot_document(robot, opened[1]).notes == () == robot_document(robot, opened).notes
+        assert robot_document(robot, closed, times=[0.1, 0.6]).notes == ()
+    with pytest.warns(errors.PictureWarning, match=r"at 0.6 s does not close the loops: error 0.3 rad of 'pres"):
+        robot_document(robot, opened, times=[0.1, 0.6])
+
+
+def test_warnings_of_open_loops_name_the_line_of_the_user():
+    """`show` without a file draws by a function of the standard library, which is no line of the user."""
+    robot = lw.load("fourbar")
+    with pytest.warns(errors.PictureWarning, match="does not close the loops") as caught:
+        robot.show(np.array([0.0, 0.3, 0.1]))._repr_html_()
+    assert {warning.filename for warning in caught} == {__file__}

@@ -32,6 +32,9 @@ def run_program(command: Sequence[str], message: bytes, seconds: float) -> Ended
         limit.start()
         try:
             output, errors = process.communicate(message)
+        except BaseException:  # such as KeyboardInterrupt: the end of the `with` waits for the program
+            process.kill()
+            raise
         finally:
             limit.cancel()
     return None if is_late.is_set() else Ended(process.returncode, output, errors)

@@ -31,9 +31,9 @@ _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 
 
 def levels_up() -> int:
-    """Return the ``stacklevel`` of a warning that points to the innermost line outside linkwork."""
+    """Return the ``stacklevel`` of a warning that points to the innermost line outside linkwork and its libraries."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "linkwork":
+    while frame.f_back is not None and is_library(frame):
         frame, level = frame.f_back, level + 1
     return level
 

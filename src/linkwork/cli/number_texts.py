@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["UNITS", "is_number", "not_a_number", "number_of", "words_of"]
+__all__ = ["DEGREES", "UNITS", "is_number", "not_a_number", "number_of", "words_of"]
 
 _DEGREE = math.pi / 180.0
 UNITS: Mapping[str, tuple[str, float]] = {
@@ -31,8 +31,11 @@ UNITS: Mapping[str, tuple[str, float]] = {
 """Units after numbers, each with the SI unit and the factor to it."""
 
 _QUANTITY = re.compile(rf"(.*?[\d.])({'|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))})")
-_DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
+DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
+"""An angle in degrees, with any form of the unit."""
+
 _DECIMAL_COMMA = re.compile(r",\d")
+_LAST = "0123456789."  # characters at the end of a number
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -73,7 +76,7 @@ def number_of(option: str, text: str, unit: str = "") -> float:
 def not_a_number(expected: str, text: str) -> str:
     """Return the message for a text that is not the expected number; it explains a comma before a digit."""
     message = f"expected {expected}, got {text!r}"
-    if _DEGREES.fullmatch(text):
+    if DEGREES.fullmatch(text):
         message += "; angles are in rad, or in degrees as 90deg: 90° is 1.5708"
     elif _DECIMAL_COMMA.search(text):
         message += "; write a decimal point (0.1 instead of 0,1), and blanks between several numbers"
@@ -92,7 +95,7 @@ def words_of(option: str, texts: Sequence[str]) -> list[str]:
         if not is_list and _DECIMAL_COMMA.search(inner):
             raise ValueError(f"{option}: {not_a_number('numbers', word)}")
         for part in filter(None, inner.split(",")):
-            if result and part in UNITS and result[-1][-1:].isdigit():
+            if result and part in UNITS and result[-1][-1] in _LAST:
                 result[-1] += part
             else:
                 result.append(part)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from linkwork._util.messages import did_you_mean, escaped
-from linkwork.cli.number_texts import UNITS, is_number
+from linkwork.cli.number_texts import DEGREES, UNITS, is_number
 from linkwork.cli.output import UsageExit
 
 __all__ = ["FRAME_AND_NUMERIC", "NUMERIC", "PAIRS", "CommandParser", "WordForm"]
@@ -190,8 +190,8 @@ class CommandParser(argparse.ArgumentParser):
         present = [new for new in _OTHER_NAMES.get(name, ()) if new in self._option_string_actions]
         if present:
             return f"its name is {present[0]}"
-        if name in _INSTEAD:
-            return _INSTEAD[name]
+        if name in _INSTEAD or DEGREES.fullmatch(name):
+            return _INSTEAD.get(name, _INSTEAD["--degrees"])
         return did_you_mean(name, [text for text in self._option_string_actions if text.startswith("--")])
 
     def _is_option(self, word: str) -> bool:

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _CLOSED = 1e-6  # [m, rad] error of constraints that needs no warning
+_MANY_TURNS = 6.0 * np.pi  # [rad] an axis with limits beyond this has large angles in rad
 _MOST_SHOWN = 3  # coordinates beyond their limits
 _DIGITS = 1e-3  # [m, rad] largest change of coordinates that closes loops of a configuration with few digits
 _DEPENDENT = 1e-9  # relative singular value below which rows of constraints are redundant
@@ -95,7 +96,8 @@ def warn_of_limits(robot: Robot, q: np.ndarray, terminal: Terminal) -> None:
         f"{label(names[k])} = {number(q[k])} is beyond its limits {number(robot.lower[k])} .. {number(robot.upper[k])}"
         for k in beyond
     ]
-    degrees = [x for x in q[beyond] if abs(x) > 2.0 * np.pi and x % 1.0 == 0.0]
+    bounds = np.maximum(np.abs(robot.lower), np.abs(robot.upper))
+    degrees = [q[k] for k in beyond if abs(q[k]) > 2.0 * np.pi and q[k] % 1.0 == 0.0 and bounds[k] < _MANY_TURNS]
     is_angle = all(units[names[k]] == "rad" for k in beyond)
     remedy = f"; angles are in rad: write {degrees[0]:.0f}deg for degrees" if degrees and is_angle else ""
     terminal.warning(first_of(texts, _MOST_SHOWN) + remedy)

@@ -124,3 +124,36 @@ def test_the_search_ends_after_its_time_with_the_errors_that_it_has(tmp_path, mo
     monkeypatch.setattr(own_code, "_replaced", {})
     monkeypatch.setattr(compiler_errors, "_MOST_SECONDS", 0.0)
     assert lines_of_errors(tmp_path, with_faults([9, 23, 24])) == {24}  # the first that MuJoCo names
+
+
+CLASSES = """<mujoco>
+<default>
+<default class="rod"><geom type="capsule" size="0.1"/></default>
+</default>
+<worldbody>
+<body name="a" childclass="rod">
+<joint name="j"/>
+<geom name="g" fromto="0 0 0 0 0 1"/>
+<geom name="h" fromto="0 0 0 0.5 0 1"/>
+<geom name="own" class="rod" fromto="0 0 0 0.5 0 1"/>
+</body>
+</worldbody>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    ("valid", "invalid", "lines"),
+    [
+        ('childclass="rod"', 'childclass="rot"', {6}),
+        ('childclass="rod"', 'childclass="rot" pos="0 0 x"', {6}),
+        ('type="capsule"', 'type="capsul"', {3}),
+        ('default class="rod"', 'default class="rot"', {6, 10}),
+        ('rod">\n<joint', 'rot">\n<joint axis="0 0 0"', {6, 7}),
+        ('rod">\n<joint', 'other">\n<joint axis="0 0 0"', {6}),
+    ],
+)
+def test_errors_that_follow_from_an_unknown_class_or_kind_are_left_out(tmp_path, valid, invalid, lines):
+    """Without its class, a geom that has its size from it is invalid, too: its own line is right."""
+    assert CLASSES.count(valid) == 1
+    assert lines_of_errors(tmp_path, CLASSES.replace(valid, invalid)) == lines

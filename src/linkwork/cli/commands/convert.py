@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     comparison = None
     if arguments.verify:
         comparison = robot.compare(_read_again(robot, arguments))
-    stated, unstated = ([], []) if comparison is None else split_differences(comparison.differences, losses)
+    stated, unstated = (
+        ([], []) if comparison is None else split_differences(comparison.differences, losses, _names_of(robot))
+    )
     if arguments.json:
         about = {"linkwork": __version__, "file": robot.tree.source, "output": arguments.output, "robot": robot.name}
         verified = None
@@ -112,22 +114,26 @@ _GROUPS_OF_TEXTS = {  # of differences in joints and links, by words of the loss
 _PATH = re.compile(r"'((?:\w+\[[^\[\]]*\]/?)+\w*)'")  # of an element, in the list of a message
 _STEP = re.compile(r"(\w+)(?:\[([^\[\]]*)\])?")
 _QUOTED = re.compile(r"'([^']*)'")
+_SHAPE = re.compile(r"/\d+$")  # the number of one of a link's shapes
 _CUT = re.compile(r"\.\.\. and \d+ more")  # the end of a list that does not name all
 
 
 def split_differences(
-    differences: Sequence[RobotDifference], losses: Sequence[Issue]
+    differences: Sequence[RobotDifference], losses: Sequence[Issue], names: Collection[str] = ()
 ) -> tuple[list[tuple[RobotDifference, Issue]], list[RobotDifference]]:
     """Return the differences that a loss of the writer explains, each with the loss, and the other differences.
 
-    A loss explains differences of its kind (such as limits) in the links, joints or other elements that it names.
+    A loss explains differences of its kind (such as limits) in the links, joints or other elements that it names, and
+    in those whose names derive from these.  ``names`` are names of the written robot, which derive from no others.
     """
     explained = [(_explained(issue), issue) for issue in losses]
     stated: list[tuple[RobotDifference, Issue]] = []
     unstated: list[RobotDifference] = []
     for difference in differences:
-        subject = difference.subject.partition("/")[0]
-        cause = next((issue for pairs, issue in explained if _is_in(pairs, difference.group, subject)), None)
+        group, subject = difference.group, difference.subject
+        if group in ("collisions", "visuals") and subject not in names:
+            subject = _SHAPE.sub("", subject)
+        cause = next((issue for pairs, issue in explained if _is_in(pairs, group, subject, names)), None)
         if cause is None:
             unstated.append(difference)
         else:
@@ -135,10 +141,20 @@ def split_differences(
     return stated, unstated
 
 
-def _is_in(pairs: set[tuple[str, str]], group: str, subject: str) -> bool:
+def _is_in(pairs: set[tuple[str, str]], group: str, subject: str, names: Collection[str]) -> bool:
     """Return True for a subject, or for a name derived from it: "pin_F" or "pin: contact" of "pin"."""
-    names = {name for known, name in pairs if known == group}
-    return "" in names or subject in names or any(subject.startswith((f"{name}_", f"{name}:")) for name in names)
+    stated = {name for known, name in pairs if known == group}
+    if "" in stated or subject in stated:
+        return True
+    endings = (":", "_F", "_M") if subject in names else (":", "_")
+    return any(subject.startswith(f"{name}{ending}") for name in stated for ending in endings)
+
+
+def _names_of(robot: Robot) -> set[str]:
+    """Return the names of all parts of a robot."""
+    tree = robot.tree
+    parts = (tree.frames, tree.points, tree.directions, tree.constraints, tree.force_elements, tree.actuators)
+    return {*robot.frames, *tree.carried, *(part.name for group in parts for part in group)}
 
 
 def _explained(issue: Issue) -> set[tuple[str, str]]:

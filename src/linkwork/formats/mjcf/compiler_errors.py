@@ -1,9 +1,10 @@
 """Errors of MuJoCo's compiler: the element and line of each, and errors after the first.
 
 The compiler ends at its first error.  To find further ones, the element that it names is changed in memory until the
-compiler accepts it or names another element: an attribute is left out, its numbers are set to 1, or the element is left
-out.  Elements that others refer to by name stay.  The search ends where no such change helps, so it may list too few
-errors.  Left out as consequences are further errors of an element that is listed, or of an element around it.
+compiler accepts it or names another element: a class or type gets the nearest known name, an attribute is left out, its
+numbers are set to 1, or the element is left out.  Elements that others refer to by name stay.  The search ends where no
+such change helps, so it may list too few errors.  Left out as consequences are further errors of an element that is
+listed, of an element around it, and of elements that took a class of defaults or a kind of shape from it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +38,8 @@ _ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")
 _KINDS = re.compile(r"\b(body|joint|geom|site|camera|light|mesh|material|texture|hfield|tendon|actuator|key(?=frame))")
 _TAG = re.compile(r"""<(?:[^"'<>]+|"[^"]*"|'[^']*')*>""")
 _NUMERIC_TEXT = re.compile(r"[\s\deE.+-]*\d[\s\deE.+-]*|[\s\w.+-]*\b(?:inf|nan)\b[\s\w.+-]*", re.IGNORECASE)
+_INHERITED = {"childclass", "class", "mesh", "type"}  # attributes on which errors of other elements depend
+_TYPES = ("hinge", "slide", "ball", "free", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "plane")
 _CORNERS = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _FACES = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
 _MESHES = {  # a tetrahedron, by the ending of a file
@@ -128,7 +132,17 @@ class _Search:
             if repair is None:
                 break
             self.changes, model, text = repair
+            self.blamed |= {*self.dependent(element)}
         return model
+
+    def dependent(self, element: Element) -> Iterator[Element]:
+        """Yield elements whose errors may follow from changes of an element: they take a class or a kind from it."""
+        changes = self.changes.values.get(element, {})
+        changed = {key for key in _INHERITED if changes.get(key, "") is None}
+        if "childclass" in changed:
+            yield from (x for x in every_element(element) if "class" not in x.attributes)
+        if changed and any(x.tag == "default" for x in _with_ancestors(element)):
+            yield from (x for x in self.every if element.tag in ("default", x.tag))
 
     def supply(self, text: str) -> bool:
         """Add a small mesh in the place of a missing file that a message names.  Returns False if there is none."""
@@ -162,6 +176,13 @@ class _Search:
                 for word in {value, *value.split()}:
                     counts[word] = counts.get(word, 0) + 1
         return counts
+
+    def known(self, key: str) -> list[str]:
+        """Return the names that an attribute may have, of classes of defaults and of types."""
+        if key in ("class", "childclass"):
+            classes = (x.attributes.get("class", "") for x in self.every if x.tag == "default")
+            return [*dict.fromkeys(filter(None, classes))]
+        return [*_TYPES] if key == "type" else []
 
     def compiled(self, changes: _Changes) -> tuple[Any, str]:
         self.left -= 1
@@ -208,6 +229,8 @@ class _Search:
         for key, value in sorted(element.attributes.items(), key=lambda item: words.isdisjoint((item[0], item[1]))):
             if key == "name" and self.values[value] < 2:
                 continue
+            for near in get_close_matches(value, self.known(key), cutoff=0.5):
+                yield _Changes({element: {key: near}})
             yield _Changes({element: {key: None}})
             if _NUMERIC_TEXT.fullmatch(value):
                 yield _Changes({element: {key: _ones(value)}})

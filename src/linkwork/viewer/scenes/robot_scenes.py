@@ -88,7 +88,7 @@ def robot_document(
         builder.add_scene(scene)
     builder.add_robot(robot, configurations, offsets=offsets, frames=names)
     if q is not None:
-        _note_open_loops(builder, robot, configurations)
+        _note_open_loops(builder, robot, configurations, is_timed=times is not None)
     if names:
         builder.show_layer("frames")
     if copies is not None:
@@ -102,23 +102,27 @@ def robot_document(
     return builder.document()
 
 
-def _note_open_loops(builder: SceneBuilder, robot: Any, q: np.ndarray) -> None:
-    """Add a note to the document, and warn, if configurations q (T, n, nq) leave constraints visibly open."""
+def _note_open_loops(builder: SceneBuilder, robot: Any, q: np.ndarray, *, is_timed: bool) -> None:
+    """Add a note to the document, and warn, if configurations q (T, n, nq) leave constraints visibly open.
+
+    Constraints that depend on time count only if the user stated the times of the configurations.
+    """
     rows = [
-        (name, unit)
+        (name, unit, is_timed or not constraint.time_dependent)
         for constraint in robot.tree.constraints
         if constraint.holonomic
         for name, unit in zip(constraint.component_names, constraint.row_units, strict=True)
     ]
-    if not rows:
+    if not any(counts for *_, counts in rows):
         return
     moving = any(constraint.time_dependent for constraint in robot.tree.constraints)
     error = np.abs(robot.constraint_error(q, **({"time": builder.times[:, None]} if moving else {})))
-    share = error / [_OPEN_LOOP * (builder.size if unit == "m" else 1.0) for _, unit in rows]
+    share = error / [_OPEN_LOOP * (builder.size if unit == "m" else 1.0) for _, unit, _ in rows]
+    share = np.where([counts for *_, counts in rows], share, 0.0)
     if (share <= 1.0).all():
         return
     at = np.unravel_index(int(np.argmax(share)), share.shape)
-    name, unit = rows[int(at[-1])]
+    name, unit, _ = rows[int(at[-1])]
     which = f" at {builder.times[at[0]]:.4g} s" if len(q) > 1 else ""
     which += f" of robot {int(at[1])}" if q.shape[1] > 1 else ""
     note = (
