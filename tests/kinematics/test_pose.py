@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -110,3 +111,12 @@ def test_invalid_poses_are_refused() -> None:
     for message, said in bad.items():
         with pytest.raises(ValueError, match=message):
             lw.pose(**said)  # type: ignore[arg-type]
+
+
+def test_sampled_yaw_of_many_revolutions_is_no_angle_in_degrees() -> None:
+    yaw = np.linspace(0.0, 30.0, 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lw.pose((0.1, 0.2, 0.3), rpy=np.stack([0.2 * yaw, 0.1 * yaw, yaw], axis=-1)).shape == (50, 4, 4)
+    with pytest.warns(UserWarning, match="pose: rpy: angles are in rad, and 90 rad are 14.3 revolutions"):
+        lw.pose((0.1, 0.2, 0.3), rpy=[(10, 20, 90), (5, 45, 30)])

@@ -57,7 +57,7 @@ def pose(
     (2, 4, 4)
 
     Raises ValueError for invalid values, and for more than one rotation.  Warns of ``rpy`` beyond two revolutions,
-    and of an integer ``angle`` beyond them, which are probably degrees.
+    and of an integer ``angle`` beyond them, which are probably degrees; of several ``rpy`` only if all are integers.
     """
     matrix: Any = rotation
     if hasattr(matrix, "as_matrix"):
@@ -71,7 +71,7 @@ def pose(
     if (axis is None) != (angle is None):
         raise ValueError("pose: axis, angle: expected both or neither, got one")
     if rpy is not None:
-        warn_of_degrees("pose", "rpy", rpy)
+        warn_of_degrees("pose", "rpy", rpy, whole=_batch_shape("rpy", rpy) != ())
     if angle is not None:
         warn_of_degrees("pose", "angle", angle, whole=True)
     turns = {name: value for name, value in {**rotations, "angle": angle}.items() if value is not None}
