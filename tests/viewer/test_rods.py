@@ -287,9 +287,9 @@ def test_springs_are_coils_and_dampers_are_cylinders_that_join_their_points():
         lw.Link("lid", mass=8.0, com=(0.4, 0.0, 0.1)),
         lw.Joint.of(lw.joints.Revolute((0.36, 0.48, 0.8)), name="hinge", parent="world", child="lid"),
     )
-    places = {"foot": ("world", (0.5, 0.1, -0.4)), "eye": ("lid", (0.3, 0.2, 0.1)), "tip": ("lid", (0.9, -0.1, 0.2))}
-    for name, (frame, place) in places.items():
-        robot = robot.with_point(name, frame, place)
+    positions = {"foot": ("world", (0.5, 0.1, -0.4)), "eye": ("lid", (0.3, 0.2, 0.1)), "tip": ("lid", (0.9, -0.1, 0.2))}
+    for name, (frame, xyz) in positions.items():
+        robot = robot.with_point(name, frame, xyz)
     pairs = [("foot", "eye"), ("tip", "foot")]
     robot = robot.with_force_elements(
         SpringDamper(*pairs[0], stiffness=2000.0, damping=3.0), SpringDamper(*pairs[1], damping=20.0)
