@@ -190,3 +190,17 @@ def test_joint_that_jumps_between_sections_counts_as_moved():
     jumping = films[0].concatenate(films[1], allow_jump=True)
     both = MOTIONS["cubic"](ARM).for_robot(CELL, prefix="a_", others=home).for_robot(CELL, others=jumping)
     assert both([0.2, 0.8]).q[:, k].tolist() == pytest.approx(positions, abs=1e-12)
+
+
+def test_motions_with_symbols_are_refused():
+    moving = MOTIONS["cubic"](ARM).for_robot(CELL, prefix="a_")
+    home = CELL.neutral()
+    for symbolic_first, message in ((True, r"for_robot: the trajectory contains"), (False, r"others: the trajectory")):
+
+        def position(q, symbolic_first=symbolic_first):
+            motions = [CELL.spline([0.0, 1.0], [home, q]), moving]
+            first, second = motions if symbolic_first else motions[::-1]
+            return first.for_robot(CELL, others=second)(0.5).q
+
+        with pytest.raises(TypeError, match=message):
+            lw.compile(position, q=CELL.nq)

@@ -44,8 +44,9 @@ def at_the_same_time(caller: str, first: Any, second: Any, robot: Any, of_first:
     """
     if first.is_timed != second.is_timed:
         raise ValueError(untimed(caller, first if not first.is_timed else second))
-    if any(section.is_symbolic for section in second.sections):
-        raise TypeError(f"{caller}: others: the trajectory contains symbols; expected numeric values")
+    for path, argument in ((first, ""), (second, "others: ")):
+        if any(section.is_symbolic for section in path.sections):
+            raise TypeError(f"{caller}: {argument}the trajectory contains symbols; expected numeric values")
     joints = _joints(robot.tree)
     taken, moving = _joints_of_second(caller, first, second, joints, of_first)
     apart = _translations_apart(caller, (first, second), joints, np.where(moving, taken, -1))
