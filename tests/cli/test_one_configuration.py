@@ -318,6 +318,11 @@ def test_configurations_beyond_limits_and_probable_degrees_are_reported(linkwork
     assert "and 4 more\n" in ran.err and "degrees" not in ran.err
     for words in (("--q", "elbow=-1"), ()):
         assert linkwork("pose", "arm7", "--frame", "tool", *words).err == ""
+    for option in ("--q", "--target-q"):
+        ran = linkwork("simulate", "arm7", option, "elbow=90", "--duration", "0.002", "--quiet", "--json")
+        assert ran.code == 0 and ran.err == ""
+        ran = linkwork("simulate", "arm7", option, "elbow=90", "--duration", "0.002")
+        assert ran.err.count("write 90deg for degrees") == 1, ran.err
     slide = linkwork("pose", "arm7_gripper", "--frame", "tool", "--q", "left_finger_slide=90").err
     assert "left_finger_slide = 90 is beyond its limits" in slide and "degrees" not in slide
 

@@ -13,7 +13,7 @@ from linkwork.cli.arguments import BAD_MODEL, FAILED, USAGE, CommandError, add_j
 from linkwork.cli.files import PICTURES, add_files, check_files, pictures, write_files, written_lines
 from linkwork.cli.output import Terminal, columns_of, escaped, finite, folded, label, number, quantity
 from linkwork.cli.parser import NUMERIC
-from linkwork.cli.states import closed_configuration, configuration_of, velocity_of
+from linkwork.cli.states import closed_configuration, configuration_of, velocity_of, warn_of_limits
 from linkwork.cli.values import from_zero, number_from, positive
 from linkwork.control import PD, ComputedTorque, GravityCompensation
 from linkwork.errors import UnknownNameError
@@ -120,6 +120,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         target = configuration_of(robot, "--target-q", arguments.target_q or [], start)
     except (UnknownNameError, ValueError) as error:
         raise CommandError(USAGE, escaped(str(error))) from error
+    for texts, q in ((arguments.q, start), (arguments.target_q, target)):
+        if texts:
+            warn_of_limits(robot, q, terminal)
     try:
         controller, inputs = _controller(robot, arguments, target)
         ground = None
