@@ -79,6 +79,23 @@ def test_pairs_of_an_object_count_while_it_is_carried():
     assert both.times.min() == 0.0 and both.distance <= gap.distance
     with pytest.raises(UnknownNameError, match=r"clearance: pairs: no link with a collision shape.* named 'stick'"):
         motion.clearance(SCENE, pairs=[("rod", "table"), ("stick", "table")])
+    with pytest.raises(ValueError, match="clearance: "):
+        motion.clearance(pairs=[])
+
+
+def test_robot_without_shapes_has_clearances_while_it_carries_an_object():
+    slide = lw.Joint.of(joints.Prismatic((1, 0, 0)), name="slide", parent="world", child="cart")
+    cart = lw.Robot.build("cart", lw.Link("cart", mass=1.0), slide)
+    loaded = cart.with_attached("ball", "cart", lw.shapes.Sphere(0.1))
+    post = lw.Scene().with_sphere("post", 0.1, (0.5, 0.5, 0.0))
+    forth, back = (
+        robot.spline([0.0, 1.0], q, boundary="clamped") for robot, q in ((cart, [[0], [1]]), (loaded, [[1], [0]]))
+    )
+    for pairs in (None, [("ball", "post")]):
+        gap = forth.concatenate(back).clearance(post, pairs=pairs)
+        assert abs(gap.distance - 0.3) < 1e-3 and gap.times.min() == 1.0
+    with pytest.raises(ValueError, match="clearance: robot 'cart' has no collision shapes"):
+        forth.clearance(post)
 
 
 @pytest.mark.parametrize("corner", [0.1, -0.1])

@@ -22,7 +22,6 @@ import numpy as np
 
 from linkwork._util.result import ReturnedValue
 from linkwork.collision.algorithms.displacement_bounds import pair_levers, twist_sizes
-from linkwork.errors import UnknownNameError
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
@@ -95,26 +94,25 @@ def clearance_of(trajectory: Any, scene: Any, tolerance: float, pairs: Any) -> M
 def _pairs_by_section(trajectory: Any, scene: Any, pairs: Any) -> list[tuple[Section, Any]]:
     """Return the sections with the ``pairs`` of each: those of objects that its robot holds.
 
-    Sections without pairs are left out.  Raises UnknownNameError for a pair that no section has.
+    Sections without pairs are left out.  Raises ValueError if no section has any, or for a pair that none has.
     """
     sections = trajectory.sections
-    if pairs is None or all(section.robot is None for section in sections):
+    if all(section.robot is None for section in sections):
         return [(section, pairs) for section in sections]
     by_section: list[list[Any]] = [[] for _ in sections]
-    for pair in pairs:
-        unknown = None
+    for selected in [None] if pairs is None else [[pair] for pair in pairs] or [[]]:
+        errors = []
         for section, known in zip(sections, by_section, strict=True):
             robot = trajectory.robot if section.robot is None else section.robot
             try:
-                robot._pair_selection("clearance", scene, [pair])
-                known.append(pair)
-            except UnknownNameError as error:
-                unknown = error
-        if unknown is not None and not any(pair in known for known in by_section):
-            raise unknown
-    return [
-        (section, known) for section, known in zip(sections, by_section, strict=True) if known or not any(by_section)
-    ]
+                robot._pair_selection("clearance", scene, selected)
+                known += [None] if selected is None else selected
+            except ValueError as error:
+                errors.append(error)
+        if len(errors) == len(sections):
+            raise errors[-1]
+    with_pairs = [(section, known) for section, known in zip(sections, by_section, strict=True) if known]
+    return [(section, None if pairs is None else known) for section, known in with_pairs]
 
 
 class _Nearest:
