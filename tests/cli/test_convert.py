@@ -137,6 +137,23 @@ def test_losses_explain_no_differences_of_other_parts_with_a_similar_name():
     assert ([each for each, _ in result[0]], result[1]) == (stated, unstated)
 
 
+@pytest.mark.parametrize(
+    ("element", "message", "group"),
+    [
+        ("link[a]/collision", "shapes are written without their names and those of materials", "collisions"),
+        ("link[a]/visual", "the texture 't' is not written", "visuals"),
+        ("link[a]/visual/material", "the material 'red' of visuals is not written", "visuals"),
+        ("link[a]/collision", "the friction of a visual shape is not written", "collisions"),
+        ("collisions", "URDF has no disabled or enabled pairs of links: 3 pairs", "collisions"),
+        ("links", "links without mass are added, which connect the others: 'x'", "dynamics"),
+    ],
+)
+def test_losses_of_content_that_is_not_compared_explain_no_difference(element, message, group):
+    """The sizes and poses of shapes are written, and links without mass change no forces: a difference is a fault."""
+    loss, differs = Issue("WRITTEN_AS", message, Location(element=f"robot[r]/{element}")), [difference(group, "a")]
+    assert split_differences(differs, [loss]) == ([], differs)
+
+
 def test_verify_fails_for_no_difference_that_was_announced_of_names_with_slashes(linkwork, tmp_path):
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     links = "".join(f'<link name="cell/{name}">{inertial}</link>' for name in ("base", "arm"))

@@ -106,11 +106,14 @@ _GROUPS_OF_TEXTS = {  # of differences in joints and links, by words of the loss
     "joints": re.compile(r"\b(mimic|coupling|written as|written with)\b"),
     "names": re.compile(r"\b(written as|added|names?|without mass)\b"),
     "constraints": re.compile(r"\b(mimic|coupling|loops?)\b"),
-    "inertias": re.compile(r"\b(mass|masses|inertia|inertias)\b"),
-    "dynamics": re.compile(r"\b(mass|masses|inertia|inertias|armature)\b"),
+    "inertias": re.compile(r"\b((?<!without )mass|masses|inertia|inertias)\b"),
+    "dynamics": re.compile(r"\b((?<!without )mass|masses|inertia|inertias|armature)\b"),
     "collisions": re.compile(r"\bshapes\b"),
     "visuals": re.compile(r"\bshapes\b"),
 }
+_NOT_COMPARED = re.compile(  # content of shapes and pairs that `Robot.compare` does not have
+    r"shapes are written without their names|names of materials|\bthe (material|texture|friction) |\bpairs of links\b"
+)
 _PATH = re.compile(r"'((?:\w+\[[^\[\]]*\]/?)+\w*)'")  # of an element, in the list of a message
 _STEP = re.compile(r"(\w+)(?:\[([^\[\]]*)\])?")
 _QUOTED = re.compile(r"'([^']*)'")
@@ -165,6 +168,8 @@ def _explained(issue: Issue) -> set[tuple[str, str]]:
         steps = _STEP.findall(path)
         kind, name = steps[-1] if steps else ("", "")
         groups = _GROUPS_OF_ELEMENTS.get(kind) or _GROUPS_OF_ELEMENTS.get(kind.removesuffix("s"))
+        if groups and groups[0] in ("collisions", "visuals") and _NOT_COMPARED.search(issue.message):
+            continue
         if groups is None:
             groups = [group for group, words in _GROUPS_OF_TEXTS.items() if words.search(issue.message)]
         names = [name or (steps[0][1] if steps else "")]
