@@ -12,6 +12,7 @@ from linkwork.workspace import WorkspaceMap
 
 @pytest.mark.slow(every=5)
 def test_map_command_prints_and_writes_the_workspace_map(linkwork, tmp_path):
+    pytest.importorskip("matplotlib")
     path = tmp_path / "map.npz"
     common = ("map", "arm7", "--frame", "hand", "--samples", "2e3", "--voxel-size", "0.2", "--workers", "1")
     data = json.loads(linkwork(*common, "--output", str(path), "--json").out)
