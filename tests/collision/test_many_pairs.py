@@ -217,3 +217,12 @@ def test_paths_of_a_robot_with_48_links_are_planned_by_kernels_with_loops() -> N
     curled = np.zeros(48)
     curled[0::2] = 0.3  # once around and into itself
     assert robot.plan(start, curled).status == "goal_in_collision"
+
+
+def test_runs_of_pairs_have_one_shape_one_shared_body_and_consecutive_rows_and_indices() -> None:
+    members = [(0, 4, 7), (1, 4, 8), (2, 4, 9), (3, 5, 10), (4, 5, 12), (6, 5, 13)]
+    run = pair_loops._Run
+    alone = [run(5, 10, 11, 3, 0), run(5, 12, 13, 4, 0), run(5, 13, 14, 6, 0)]
+    assert pair_loops._runs(members, ()) == [run(4, 7, 10, 0, 0), *alone]
+    shared = pair_loops._runs(members, (1, 1, 2, 0, 0, 9, 0))
+    assert shared == [run(4, 7, 9, 0, 1), run(4, 9, 10, 2, 2), *alone]

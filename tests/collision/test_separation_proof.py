@@ -99,3 +99,10 @@ def test_boxes_of_joint_angles_are_halved_until_the_proof_or_the_limit_ends() ->
     assert separation_proof.prove_on_boxes(lower, upper, evaluate(0.3), 100).verdict is False
     assert separation_proof.prove_on_boxes(lower, upper, evaluate(np.inf), 30).verdict is None  # 31 boxes are needed
     assert separation_proof.prove_on_boxes(lower, upper, evaluate(np.inf), 31).verdict is True
+
+
+def test_halves_of_boxes_of_configurations_meet_in_the_middle_and_cover_them() -> None:
+    centers, halves = np.array([[1.0, -2.0], [0.5, 0.25]]), np.array([[0.5, 1.0], [2.0, 1.0]])
+    middles, widths = separation_proof._halved(centers, halves, np.array([[0.1, 0.2], [0.4, 0.3]]))
+    assert middles.tolist() == [[1.0, -2.5], [-0.5, 0.25], [1.0, -1.5], [1.5, 0.25]]
+    assert widths.tolist() == [[0.5, 0.5], [1.0, 1.0]] * 2

@@ -37,6 +37,17 @@ def test_log_cholesky_steps_and_inertia_divergences_equal_their_definitions() ->
         assert_close((D[0] - 2.0 * D[1] + D[2]) / 1e-10, np.ones(7), 1e-4)
 
 
+def test_steps_of_an_inertia_fit_are_cut_for_positive_definite_inertias_and_all_parameters_alike() -> None:
+    eye = np.eye(4)[None]
+    problem = deformed.ConvexProblem(np.zeros((1, 12)), np.zeros(1), eye, 1.0)
+    y, y_full = np.array([1.0, 4.0]), np.array([3.0, 0.0])
+    for least, part in ((-1.8, 0.5), (-0.5, 1.0), (0.3, 1.0)):
+        s = np.array([least, *[0.0] * 9])
+        L, cut = problem._line_search(eye, y, s, y_full, 0.0, 1.0)
+        assert_close(cut, y + part * (y_full - y), 1e-15)
+        assert_close(L, deformed.stepped(eye, deformed.symmetric(part * s[None])), 1e-15)
+
+
 @pytest.mark.slow(every=5)
 def test_exact_forces_give_exact_base_parameters_for_any_spread_of_inertias() -> None:
     robot = shipped("arm7")

@@ -178,6 +178,18 @@ def test_euler_angles_are_rotations_about_successive_moving_axes(order: str) -> 
         assert abs(np.prod(singular) - joint.regularity(q)) <= 1e-14  # |det S| is |cos β| or |sin β|
 
 
+def test_principal_euler_angles_of_angles_beyond_the_pole_are_those_from_the_other_side() -> None:
+    pi = math.pi
+    for order, angles, expected in (
+        ("xyz", [0.3, 2.0, -0.4], [0.3 - pi, pi - 2.0, pi - 0.4]),
+        ("xyz", [0.3, 1.5, -0.4], [0.3, 1.5, -0.4]),
+        ("zxz", [0.3, -2.0, -0.4], [0.3 - pi, 2.0, pi - 0.4]),
+    ):
+        joint = SphericalEuler(order)
+        assert_near(joint.canonical(angles), expected, times=8.0)
+        assert_near(matrix(joint.X(joint.canonical(angles))), matrix(joint.X(angles)), times=8.0)
+
+
 def test_modified_rodrigues_parameters_are_the_tangent_of_a_quarter_of_the_angle() -> None:
     joint, rng = SphericalMRP(), np.random.default_rng(0)
     for angle in (0.0, 1e-12, 0.3, 2.0, math.pi - 1e-8, math.pi + 0.1, 5.0, 6.2):

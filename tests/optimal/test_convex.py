@@ -209,3 +209,15 @@ def test_constraints_of_trajectory_problems_are_satisfied_up_to_their_own_tolera
     ):
         rows = SimpleNamespace(natural=np.array(natural), term=np.array([0, 1]))
         assert infeasibility_proof._Search.satisfied(search, rows, *([times] if times != 1.0 else [])) == holds, natural
+
+
+def test_parameters_at_a_bound_are_free_only_if_a_decrease_of_violations_leaves_it():
+    bounds = {"floor": np.array([0.0, 0.0, -9.0, -9.0]), "ceiling": np.array([9.0, 9.0, 1.0, 1.0])}
+    search = SimpleNamespace(program=SimpleNamespace(many=4), inputs=bounds)
+    gradient = np.array([1.0, -1.0, 2.0, 1.0, -1.0, -1.0, 1.0])
+    for point, free in (
+        ({}, [True] * 4),
+        ({"p": np.array([0.0, 0.0, 1.0, 1.0])}, [False, True, False, True]),
+        ({"p": np.array([0.5, 0.5, 0.5, 0.5])}, [True] * 4),
+    ):
+        assert infeasibility_proof._Search._free(search, point, gradient).tolist() == [True] * 3 + free

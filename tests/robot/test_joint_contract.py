@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from linkwork.joints import JointType
 from linkwork.robot.joint_checks.check_context import TOLERANCE, Bare, Trial
 from linkwork.robot.joint_checks.check_joint import LINES
 from linkwork.robot.joint_checks.declaration_checks import RESULTS
+from linkwork.robot.joint_checks.motion_checks import _jacobians
 
 
 @pytest.mark.costly
@@ -187,3 +189,13 @@ def test_check_joint_detects_a_neutral_configuration_without_identity_transform(
 @pytest.mark.slow(every=5)
 def test_example_of_every_joint_type_is_comparable_by_value() -> None:
     assert all(line.success for line in lw.check_joint(EVERY["floating"]).lines if line.name == "value")
+
+
+def test_errors_of_a_joint_types_forces_are_relative_to_those_of_the_rates_in_the_joint_contract() -> None:
+    class Strong(Hinge):
+        def velocity_from_rate_adjoint(self, q: Any, f_v: Any) -> list[Any]:
+            return [1000.0 * x for x in super().velocity_from_rate_adjoint(q, f_v)]
+
+    force = abs(np.random.default_rng(3).normal(size=1)[0])  # of the check, above 1
+    errors = _jacobians(Trial(lw.Joint.of(Strong(), name="a"), 1, np.random.default_rng(0)))
+    assert force > 1.0 and max(errors) == pytest.approx(999.0)
