@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util import unknown_names
 from linkwork._util.checked_arguments import public
 from linkwork._util.unknown_names import unknown_name_error
 from linkwork.errors import ArgumentError, UnderactuatedError, UnknownNameError
@@ -147,3 +148,15 @@ def test_unknown_name_is_attributed_to_the_argument_with_an_equal_text():
         values = [("first", parameters[0], value), ("second", parameters[1], type(name)(str(name)))]
         error = unknown_name_error(UnknownNameError("joint", name, ["elbow"]), function, "f", values)
         assert error.where == "f: second", (name, value)
+
+
+def test_rank_of_an_array_that_contains_a_name_as_a_row_or_as_an_element_is_that_of_an_item() -> None:
+    for name, array, contained in (
+        (np.array([3.0, 4.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), True),
+        (np.array([2.0, 4.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), False),
+        (4.0, np.array([[1.0, 2.0], [3.0, 4.0]]), True),
+        (4.0, np.array(4.0), True),
+        (5.0, np.array(4.0), False),
+    ):
+        rank = unknown_names._depth(name, unknown_names._is_equal, array, 3)
+        assert rank == (unknown_names._ITEM if contained else unknown_names._NOT_FOUND), (name, array)

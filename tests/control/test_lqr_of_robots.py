@@ -159,6 +159,9 @@ def test_invalid_arguments_of_lqr_about_states_and_trajectories_are_refused() ->
         lqr_about_trajectory(robot, lw.motion.spline([0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="dt: expected a positive time"):
         lqr_about_trajectory(robot, trajectory, dt=0.0)
+    for name in ("Q", "end"):
+        with pytest.raises(ValueError, match=rf"lqr_about_trajectory: {name}: expected a number, a diagonal \(4,\)"):
+            lqr_about_trajectory(robot, trajectory, **{name: np.ones(3)})
     with pytest.raises(ValueError, match=r"dt: expected at most .* time steps"):
         lqr_about_trajectory(robot, trajectory, dt=1e-12)
     with pytest.raises(TypeError, match="expected a robot"):

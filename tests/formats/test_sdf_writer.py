@@ -342,6 +342,16 @@ def test_floating_link_has_no_joint_in_written_sdf_and_its_damping_is_reported_a
         assert "with other coordinates: its pose in that at zero" in str(report)
 
 
+def test_joint_with_other_coordinates_of_a_rotation_is_named_where_sdf_has_a_quaternion() -> None:
+    for kind, name in ((joints.SphericalMRP(), "spherical (MRP)"), (joints.Spherical(scalar_last=True), "spherical")):
+        ball = lw.Joint.of(kind, name="ball", parent="world", child="part")
+        tree = lw.Robot.build("swing", ball, lw.Link("part", mass=1.0, inertia=(0.1, 0.2, 0.25))).tree
+        _, report = sdf_text(tree)
+        (finding,) = (issue for issue in report.warnings if "quaternion" in issue.message)
+        assert (finding.code, finding.where.element) == ("WRITTEN_AS", "robot[swing]/joint[ball]")
+        assert finding.message == f"a {name} joint is written with a quaternion, its scalar first, as its coordinates"
+
+
 def test_loops_with_a_floating_tree_joint_are_reported_when_written_to_sdf() -> None:
     """Readers put such a joint in the tree, instead of the six coordinates of the link."""
     tree = lw.load("double_wishbone").tree

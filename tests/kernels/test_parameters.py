@@ -395,6 +395,8 @@ def test_kernel_inputs_of_robot_parameters_have_identifiers_as_names() -> None:
     robot = ARM.with_point("left tip", "tool").with_point("left-tip", "tool", [0.1, 0.0, 0.0])
     selected = read_parameters(robot.tree, "compile", ["point:left*", "inertia", "placement:elb?w"])
     assert [*inputs_of(selected).values()] == ["point_left_tip", "point_left_tip_1", "inertia", "placement_elbow"]
+    several = [Parameter("point", name) for name in ("left tip", "left-tip", "left.tip", "left:tip")]
+    assert [*inputs_of(several).values()] == ["point_left_tip", *(f"point_left_tip_{k}" for k in (1, 2, 3))]
     assert [*robot.parameters("rest:*")] == [f"rest_{joint.name}" for joint in robot.joints]
     assert robot.parameters("inertia_hand").keys() == robot.parameters("inertia:hand").keys()
     assert robot.with_parameters(robot.parameters(["inertia:*", "damping", "gravity", "placement"])) == robot

@@ -283,3 +283,10 @@ def test_unsafe_glb_files_are_refused(tmp_path) -> None:
     (tmp_path / "box.gltf").write_bytes(b"{}")
     with pytest.raises(ValueError, match=r"got '\.gltf'; save it as one GLB file"):
         load_mesh("box.gltf", tmp_path)
+
+
+def test_mesh_file_of_more_than_a_hundred_million_bytes_is_refused(tmp_path):
+    with open(tmp_path / "large.stl", "wb") as file:
+        file.truncate(100_000_001)  # without bytes on the disk
+    with pytest.raises(ValueError, match=r"large.stl: too large: the limit is max_bytes=100000000"):
+        load_mesh("large.stl", tmp_path)

@@ -131,3 +131,12 @@ def test_disabled_mjcf_actuators_are_left_out():
     assert [actuator.name for actuator in robot.actuators] == ["y"] and not robot.report.repairs
     robot = lw.Robot.from_mujoco(compiled(lines, '<option><flag actuation="disable"/></option>'))
     assert not robot.actuators
+
+
+def test_mjcf_actuators_on_a_hinge_or_slide_are_equal_in_its_own_and_the_parents_axes():
+    for joint in ("h", "sl"):
+        alone, in_parent = (
+            lw.Robot.from_mujoco(compiled(f'<motor name="m" {kind}="{joint}" gear="4"/>')).actuators["m"]
+            for kind in ("joint", "jointinparent")
+        )
+        assert alone == in_parent and alone.joints == ((joint, (4.0,)),)

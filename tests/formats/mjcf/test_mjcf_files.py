@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork._util.file_access import MODEL
 from linkwork.errors import ModelError
+from linkwork.formats.description import Findings
+from linkwork.formats.mjcf.model_files import _Checker
+from linkwork.formats.xml_document import Element
 from linkwork.simulation import sensors_of_mujoco
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read by MuJoCo's compiler")
@@ -396,3 +400,11 @@ def test_every_mjcf_option_is_read_or_reported() -> None:
         silent += [name] if outcome() == first else []
         setattr(model.opt, name, value if value.ndim else value.item())
     assert silent == []
+
+
+def test_infinite_and_undefined_values_of_mjcf_files_are_reported_and_large_finite_values_are_not():
+    for text, finite in (("1e+100 1E200 -1", True), ("1 1e309", False), ("1 NaN", False), ("-inf", False), ("1", True)):
+        findings = Findings()
+        checker = _Checker("robot.xml", [], findings, MODEL)
+        checker.check_finite(Element("geom", {"pos": text, "rgba": "nan"}, None, 1, 1), "robot.xml")
+        assert [issue.code for issue in findings.errors] == ([] if finite else ["NOT_FINITE"]), text

@@ -335,6 +335,7 @@ def test_usd_colors_are_inherited_and_shapes_collide_as_their_nearest_group_stat
         ("float physics:mass = 1;float3 physics:diagonalInertia = (1, 1, -1)", "INERTIA_NOT_PSD"),
         ("float3 physics:diagonalInertia = (nan, 1, 1)", "NOT_FINITE"),
         ("float3 physics:diagonalInertia = (1, 1, 1);quatf physics:principalAxes = (2, 0, 0, 0)", "QUAT_NORM"),
+        ("float3 physics:diagonalInertia = (1, 1, 1);float4 physics:principalAxes = (1, 0, 0, 0)", "DATA_TYPE"),
         ("point3f physics:centerOfMass = (nan, 0, 0)", "NOT_FINITE"),
         ('string physics:mass = "one"', "DATA_TYPE"),
         (at(0, 0, 0, orient="(0, 0, 0, 0)"), "QUAT_NORM"),
