@@ -15,6 +15,7 @@ from linkwork._util.thread_safety import BoundedCache
 from linkwork.compiler.codegen.loops import plan_program
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.expr import adjoint, where
+from linkwork.expr.scalar.symbol import Graph
 from linkwork.model.random_tree import random_tree
 from linkwork.simulation import ContactGround, ContactMaterial, ContactPoint, ContactScene, Event
 from linkwork.simulation.algorithms import METHODS
@@ -497,3 +498,13 @@ def test_simulations_with_other_records_materials_and_slopes_reuse_compiled_code
     # what a slope and a material are, a robot's own numbers and parameters say too
     result = ran(ContactGround(point, friction=0.25), parameters={"contact_friction": 0.4})
     assert np.array_equal(result.q, ran(ContactGround(point, friction=0.4), parameters={"contact_friction": 0.4}).q)
+
+
+def test_simulation_on_symbols_has_the_robot_times_and_states_of_its_steps():
+    robot = lw.load("double_pendulum")
+    graph = Graph()
+    q, v = (graph.inputs(name, (2,)) for name in "qv")
+    run = robot.simulate(q, v, duration=0.02, dt=0.01)
+    assert run.t.tolist() == [0.0, 0.01, 0.02] and run.q.shape == run.v.shape == (3, 2)
+    assert [*run.q[0]] == [*q] and [*run.v[0]] == [*v]
+    assert repr(run).startswith("<Simulation of 'double_pendulum': 0.02 s in 3 records")

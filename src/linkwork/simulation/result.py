@@ -16,6 +16,7 @@ from linkwork._util.pictures import Output, Shown, figure, show
 from linkwork._util.result import Result
 from linkwork._util.status import statuses
 from linkwork.errors import Status
+from linkwork.expr.arrays.symbol_array import is_traced
 from linkwork.kernels.robot_base import RobotBase
 from linkwork.kinematics.state_tables import StateTable, record_variable, state_variables
 from linkwork.model.coordinate_names import units_of
@@ -195,7 +196,7 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
     def __repr__(self) -> str:
         shape = self.q.shape[:-2]
         many = int(np.prod(shape)) if shape else 1
-        bad = many - int(np.count_nonzero(self.success))
+        bad = 0 if is_traced(self.success) else many - int(np.count_nonzero(self.success))
         of = f"{many} environments, " if shape else ""
         end = f", {bad} of {many} stopped" if bad else ""
         return f"<Simulation of {self._robot.name!r}: {of}{self.t[-1]:g} s in {len(self.t)} records{end}>"
