@@ -101,13 +101,15 @@ def test_cubes_with_tied_nearest_points_are_reported_as_not_unique() -> None:
     assert np.abs(distances.distance[:3] - (-0.05, -0.05, -0.4)).max() < 1e-15
 
 
-def test_depth_of_a_hull_pair_with_a_negative_bound_on_an_arc_is_exact() -> None:
+def test_depth_of_a_hull_pair_with_a_negative_bound_on_an_arc_is_exact_for_small_and_large_hulls() -> None:
     """The minimum lies on an arc with a bound below zero."""
-    a, b = np.reshape(FEW, (-1, 3)), np.reshape(MORE, (-1, 3))
-    X = np.eye(4)
-    X[:3] = POSE
-    distances = lw.signed_distance(shapes.Polytope(a), lw.pose(), shapes.Polytope(b), X)
-    assert abs(distances.distance - signed_distance_of_hulls(a, b @ X[:3, :3].T + X[:3, 3])) < 1e-15
+    for size in (1.0, 100.0):
+        a, b = size * np.reshape(FEW, (-1, 3)), size * np.reshape(MORE, (-1, 3))
+        X = np.eye(4)
+        X[:3] = POSE
+        X[:3, 3] *= size
+        distances = lw.signed_distance(shapes.Polytope(a), lw.pose(), shapes.Polytope(b), X)
+        assert abs(distances.distance - signed_distance_of_hulls(a, b @ X[:3, :3].T + X[:3, 3])) < 1e-15 * size
 
 
 def corners(shape) -> np.ndarray:

@@ -10,6 +10,14 @@ import linkwork as lw
 from helpers.programs import kkt_errors, random_program, rows_of, times, transposed
 from linkwork.cli.function_timings import threads
 from linkwork.expr.optimize import quadratic_program
+from linkwork.expr.optimize.dual_active_set import (
+    CONTRADICTION,
+    RUNNING,
+    ActiveSetState,
+    ScaledBounds,
+    _choose_next,
+    _pivot,
+)
 
 
 def satisfied(program, solution, tolerance=1e-8):
@@ -320,3 +328,22 @@ def test_quadratic_program_inside_a_kernel_solves_a_differential_ik_step():
         np.testing.assert_allclose(x[k], step(J[k], v[k])[0], rtol=0, atol=1e-12)
         plain = quadratic_program(J[k].T @ J[k] + 1e-3 * np.eye(3), -J[k].T @ v[k], x_lower=-1.0, x_upper=np.ones(3))
         np.testing.assert_allclose(x[k], plain.x, rtol=0, atol=1e-12)
+
+
+def test_pivots_after_the_end_of_the_search_for_an_active_set_make_no_change():
+    """Several pivots are written together, and the search may end before the last of them: here a contradiction."""
+    zeros, unit = [0.0] * 3, 2.0**-52
+    lower, upper, base, marks = [0.6, -0.7, 0.5], [0.6, 0.4, 0.5], [0.2, -0.4, 0.0], [0.0, 1.0, 0.0]
+    bounds = ScaledBounds(lower, upper, [1e-12] * 3, [1.0] * 3, unit**0.75, 64 * unit, 100 * unit, True, base)
+    tableau = [1.0] * 6  # of three bounds on one variable
+    columns = (zeros, zeros, zeros, marks)
+    begun = ActiveSetState(*columns, -1.0, -1.0, 0.0, RUNNING, 0.0, _choose_next(bounds, columns), tableau)
+    end, count = begun, 0
+    while end.phase == RUNNING:
+        end, count = _pivot(end, bounds, 1), count + 1
+    assert end.phase == CONTRADICTION and count > 1
+    for more in range(5):
+        together = _pivot(begun, bounds, count + more)
+        for name in ("targets", "multipliers", "sides", "marks", "phase", "changes"):
+            before, after = (np.array(getattr(state, name), dtype=float) for state in (end, together))
+            assert (before == after).all(), (name, more)
