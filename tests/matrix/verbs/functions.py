@@ -71,6 +71,8 @@ def _check(name: str, kind: Kind) -> None:
     for port, quantity in zip(kernel.inputs, request.inputs, strict=True):
         is_q = QUANTITIES[quantity].configuration if quantity in QUANTITIES else False
         drawn = {"v": kind.v, "a": _accelerations(kind)}.get(quantity)
+        if name == "zero_moment_point" and quantity == "a":
+            drawn = None  # a robot that falls freely has its zero moment point at infinity
         point.append(kind.q if is_q else rng.normal(size=port.shape) if drawn is None else drawn)
         motion.append(kind.direction if is_q else rng.normal(size=port.shape))
     is_q = [x is kind.q for x in point]
