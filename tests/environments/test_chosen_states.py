@@ -107,6 +107,16 @@ def test_states_that_violate_constraints_are_refused_by_resets() -> None:
     environment = SingleEnvironment(task)
     with pytest.raises(ValueError, match=r"reset: options: .*q: expected an assembled configuration"):
         environment.reset(seed=0, options={"q": closed + 0.1})
+    # Of the drawn robot, not of the nominal one: its joints are elsewhere.
+    reach = np.array([0.0, 0.0, 0.0, 0.01, 0.0, 0.01])  # in the plane of the motion
+    varied = Randomization(parameters={"placement:coupler_hinge": (-reach, reach)})
+    with pytest.raises(ValueError, match=r"task: start: q: expected an assembled configuration, got an error of"):
+        VectorEnvironment(task, 2, None, varied)
+    drawn = replace(task, start=lambda rng, robot: (robot.project(closed), np.zeros(3)))
+    envs = VectorEnvironment(drawn, 2, None, varied)
+    envs.reset(seed=0)
+    open_loops = np.abs(robot.constraint_error(envs.state[0])).max(axis=-1)
+    assert (open_loops > 1e-6).all()  # they close the loops of their own robots
 
 
 @pytest.mark.slow(every=3)

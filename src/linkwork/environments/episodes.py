@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork import Simulator
 from linkwork._util.user_frames import levels_up
 from linkwork._util.validation import finite_array
 from linkwork.environments.control_task import ControlTask, optional_arguments
@@ -15,7 +16,6 @@ from linkwork.environments.environment_kernels import noisy_sensors, observed_se
 from linkwork.environments.randomization import EpisodeValues, RandomizedTask
 from linkwork.errors import SimulationWarning, UnknownNameError
 from linkwork.kernels import read_configuration, real_array, stacked_by_joint
-from linkwork.simulation.initial_state_check import check_start
 
 __all__ = ["EpisodeMemory", "EpisodeStarts", "masked_values", "warn_of_divergence"]
 
@@ -242,7 +242,7 @@ class EpisodeStarts:
         q, v, goals = together
         if q is not None and v is not None and goals is not None:
             try:
-                self._check(where, q, v, parameters, {name: x.shape[1:] for name, x in parameters.items()})
+                self._check(where, q, v, parameters)
             except ValueError:
                 pass  # the check of the single state names no index among the episodes that begin
             else:
@@ -258,7 +258,7 @@ class EpisodeStarts:
         more = {}
         if self._takes_robot:
             robot: Any = self._task.robot
-            moving = {name: x for name, x in parameters.items() if not name.startswith("contact_")}
+            moving = _of_robot(parameters)
             more = {"robot": robot.with_parameters(moving) if moving else robot}
         state = self._task.start(rng, **more)
         if not isinstance(state, tuple | list) or len(state) != 2:
@@ -270,21 +270,27 @@ class EpisodeStarts:
         q, v = (
             _state_vector(robot, name, x, n) for name, x, n in zip("qv", start[:2], (robot.nq, robot.nv), strict=True)
         )
-        self._check(where, q, v, parameters, {name: x.shape for name, x in parameters.items()})
+        self._check(where, q, v, parameters)
         goal = np.asarray(real_array("ControlTask: goal: expected finite numbers (k,)", start[2]), float)
         if goal.ndim != 1 or not np.isfinite(goal).all():
             raise ValueError(f"ControlTask: goal: expected finite numbers (k,), got {goal!r}")
         return q, v, goal
 
-    def _check(
-        self,
-        where: str,
-        q: np.ndarray,
-        v: np.ndarray,
-        parameters: Mapping[str, np.ndarray],
-        sizes: dict[str, tuple[int, ...]],
-    ) -> None:
-        check_start(where, self._task.robot, q, v, self._task.dt, tuple(sizes), sizes, parameters)
+    def _check(self, where: str, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray]) -> None:
+        """Raise ValueError for states q (..., nq) and v (..., nv) that violate the robot's constraints."""
+        robot: Any = self._task.robot
+        if not robot.constraints:
+            return
+        simulator = Simulator(robot, dt=self._task.dt, batch=q.shape[:-1], parameters=_of_robot(parameters))
+        try:
+            simulator.reset(q, v)
+        except ValueError as error:
+            raise ValueError(f"{where}: {str(error).removeprefix('Simulator: ')}") from None
+
+
+def _of_robot(parameters: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the parameters without those of contacts."""
+    return {name: x for name, x in parameters.items() if not name.startswith("contact_")}
 
 
 def _state_vector(robot: Any, name: str, value: Any, size: int) -> np.ndarray:
