@@ -41,7 +41,6 @@ REFUSED = {
     "None": (None, "got None"),
     "long double": (np.zeros(N, dtype=np.longdouble), "float128|longdouble|float96"),
     "dates": (np.zeros(N, dtype="M8[s]"), "datetime64"),
-    "text": ("arm", "got 'arm'"),
     "texts": (["1.0"] * N, "<U3"),
     "ragged": ([[1.0, 2.0], [3.0]], "not an array"),
 }

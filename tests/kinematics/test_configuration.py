@@ -185,3 +185,49 @@ def test_configuration_by_joint_keeps_the_base_and_gives_batches():
         robot.neutral({"elbow": 0.5})
     with pytest.raises(AttributeError, match="use robot\\.configuration"):
         robot.q_from_dict  # noqa: B018
+
+
+POSED = (
+    lw.load("double_pendulum")
+    .with_named_configuration("home", {"elbow": 0.7, "shoulder": -0.4})
+    .with_named_configuration("bent", {"elbow": -1.2})
+)
+HOME, BENT = np.array([-0.4, 0.7]), np.array([0.0, -1.2])
+TIP = POSED.frames[-1]
+BY_NAME = {
+    "jacobian": lambda q, p: POSED.jacobian(q, TIP),
+    "written": lambda q, p: POSED.pose(q, TIP, out=np.empty((4, 4))),
+    "difference": lambda q, p: POSED.difference(q, p),
+    "traced": lambda q, p: lw.compile(lambda v: POSED.inverse_dynamics(q, v, v), v=2)(np.ones(2)),
+    "null space": lambda q, p: POSED.mass_matrix_null_space(q),
+    "mobility": lambda q, p: POSED.mobility(q).q,
+    "plan": lambda q, p: POSED.plan(q, p).path,
+    "goals": lambda q, p: POSED.plan(q, [p, np.array([1.0, 1.0])]).goal,
+    "motion": lambda q, p: POSED.is_motion_free(q, p).free,
+    "profile": lambda q, p: POSED.profile(q, p, velocity=1.0, acceleration=2.0, jerk=9.0)(0.5)[0],
+    "spline": lambda q, p: POSED.spline([0.0, 1.0, 3.0], [q, p, q])(0.5)[0],
+    "simulate": lambda q, p: POSED.simulate(q, duration=0.01).q,
+    "inverse kinematics": lambda q, p: POSED.inverse_kinematics(POSED.pose(HOME, TIP), TIP, q_init=q).q,
+    "start": lambda q, p: read_start(q),
+    "linear model": lambda q, p: lw.control.linear_model(POSED, q).A,
+}
+
+
+def read_start(q):
+    problem = lw.TrajectoryProblem(POSED, duration=0.4, num_steps=4).add(
+        lw.optimal.AccelerationFeature(), "least_squares"
+    )
+    return problem.solve(start=q, initial_guess=q).q
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_names_of_configurations_give_the_results_of_their_arrays(name):
+    assert np.array_equal(BY_NAME[name]("home", "bent"), BY_NAME[name](HOME, BENT))
+
+
+def test_lists_of_names_and_dicts_are_batches_of_configurations():
+    mixed = ["home", {"elbow": -1.2}, HOME]
+    assert np.array_equal(POSED.pose(mixed, TIP), POSED.pose(np.array([HOME, BENT, HOME]), TIP))
+    assert np.array_equal(POSED.gravity_force(("bent", "home")), POSED.gravity_force(np.array([BENT, HOME])))
+    floating = lw.load("quadruped").with_named_configuration("start", {})
+    assert np.array_equal(floating.center_of_mass("start"), floating.center_of_mass(floating.neutral()))

@@ -89,12 +89,20 @@ def test_error_of_a_position_instead_of_a_frame_names_the_methods_for_points() -
     assert "positions" not in message(lambda: ARM.pose(ARM.neutral(), 3.5))  # type: ignore[arg-type]
 
 
-def test_name_of_a_configuration_passed_as_q_is_refused_with_the_function_that_returns_it() -> None:
-    name: Any = "home"
-    assert message(lambda: ARM.pose(name, "hand")).endswith(
-        "; robot.configuration('home') returns a named configuration"
+def test_unknown_name_of_a_configuration_is_refused_with_the_argument_and_the_nearest_name() -> None:
+    robot = ARM.with_named_configuration("home", {"elbow": -1.0})
+    assert message(lambda: robot.pose("hme", "hand")).startswith(
+        "pose: q: no named configuration named 'hme'; did you mean 'home'?; Robot.with_named_configuration"
     )
-    assert "named configuration" not in message(lambda: ARM.inverse_dynamics(Q, name, Q))
+    assert "plan: goal: no named configuration named 'home'; the robot has none; " in message(
+        lambda: ARM.plan(Q, "home")
+    )
+    name: Any = "home"
+    assert "configuration" not in message(lambda: robot.inverse_dynamics(Q, name, Q))
+    mixed: Any = ["home", 1.0]
+    assert "expected elements of one shape beside dicts and names, got [(7,), ()]" in message(
+        lambda: robot.pose(mixed, "hand")
+    )
 
 
 def test_named_configuration_is_returned_as_a_copy_and_others_are_refused() -> None:

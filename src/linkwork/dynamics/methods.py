@@ -1,13 +1,9 @@
-"""Dynamics of a robot: a documented method each.
-
-What goes through joints and bodies: wrenches, torques, impulses.
-
-The mass matrix of a robot in other forms, and the Coriolis matrix that belongs to it: a documented method each.
+"""Dynamics methods of `Robot`: inverse and forward dynamics, wrenches, impulses, and forms of the mass matrix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any, Literal, TypeVar
 
@@ -188,7 +184,7 @@ class DynamicsMethods(RobotBase):
             raise ValueError(
                 f"mass_matrix_null_space: q: expected one configuration ({self.nq},), got a batch of {M.shape[:-2]}"
             )
-        at = stacked(self._subject, QUANTITIES["q"], q) if isinstance(q, Mapping) else floats(q)
+        at = floats(stacked(self._subject, QUANTITIES["q"], q))
         return unfelt(M, mass_sizes(self._tree, at.tolist(), passive))
 
     @computed

@@ -148,7 +148,7 @@ def require_motion(caller: str, robot: Robot) -> None:
 def read_array(caller: str, robot: Robot, name: str, value: Any) -> np.ndarray:
     """Return a finite float64 array (..., nq) or (..., nv), from an array or a dict by joint."""
     quantity = quantity_of(name)
-    if isinstance(value, Mapping):
+    if isinstance(value, (Mapping, str)):
         array: np.ndarray = stacked_by_joint(robot, caller, name, value, name, real_array)
     else:
         size = robot.nq if name == "q" else robot.nv

@@ -198,7 +198,7 @@ class _Reader:
         if isinstance(x, (self.xr.Dataset, self.xr.Variable)):
             got = type(x).__name__
             raise TypeError(f"{self.caller}: {name}: expected a DataArray or an array, got a {got} of xarray")
-        if isinstance(x, Mapping):
+        if isinstance(x, (Mapping, str)):
             x = self._stacked(name, x)
         array = x if is_collection(x) else np.asarray(x)
         count = array.ndim - len(dims)
@@ -210,9 +210,9 @@ class _Reader:
         batch = ("sample",) if count == 1 else tuple(f"sample_{k + 1}" for k in range(count))
         return self.xr.DataArray(array, dims=(*batch, *dims)), dims
 
-    def _stacked(self, name: str, values: Mapping[str, Any]) -> Any:
-        """Return the array of a dict by joint.  Raises TypeError for labelled values."""
-        if any(map(is_collection, values.values())):
+    def _stacked(self, name: str, values: Mapping[str, Any] | str) -> Any:
+        """Return the array of a dict by joint or of a named configuration.  Raises TypeError for labelled values."""
+        if isinstance(values, Mapping) and any(map(is_collection, values.values())):
             raise TypeError(
                 f"{self.caller}: {name}: expected a dict of numbers or NumPy arrays by joint; pass labelled or lazy "
                 f"values as one DataArray with the dimension {dimensions_of(quantity_of(name).shape)[0]!r}"

@@ -1,12 +1,11 @@
 """Arguments of functions of a robot or a joint: converted to arrays for a kernel, or refused with a reason.
 
 A kernel accepts well-formed arrays by itself; this module is used only if the kernel refused them, or met a number that
-is not finite or an invalid configuration. `generator_of` and `leading_of` read the arguments of random configurations.
+is not finite or an invalid configuration.
 """
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -24,15 +23,13 @@ from linkwork.expr.arrays.symbol_array import is_traced, scalars
 from linkwork.expr.scalar.float_limits import FLOAT64
 from linkwork.joints.base.checks import MIN_REGULARITY, SILENT_MANIFOLD_DISTANCE, call_joint, manifold_distances
 from linkwork.kernels.owners import KernelOwner, RobotOwner, configurations
+from linkwork.model.coordinate_names import named_positions
 from linkwork.model.coupled_joints import coupling_text
 from linkwork.model.function_spec import Quantity, quantity_of
 
 __all__ = [
     "POSE_REMEDY",
     "ArgumentReader",
-    "Size",
-    "generator_of",
-    "leading_of",
     "real_array",
     "refuse_batches",
     "stacked",
@@ -62,9 +59,9 @@ class ArgumentReader:
         return arrays
 
     def prepared(self, arguments: Arrays) -> list[np.ndarray]:
-        """Return the arguments as arrays of the right core shape; dicts by joint name are stacked.
+        """Return the arguments as arrays of the right core shape; dicts by joint and names of configurations too.
 
-        Raises TypeError for another count, ValueError for a wrong type or shape, UnknownNameError for an unknown joint.
+        Raises TypeError for another count, ValueError for a wrong type or shape, UnknownNameError for an unknown name.
         """
         arrays = [self._prepared(port, x) for port, x in self._by_port(arguments)]
         self._broadcast(arrays)
@@ -85,9 +82,9 @@ class ArgumentReader:
 
     def _prepared(self, port: Port, x: Any, array_of: ArrayOf | None = None) -> np.ndarray:
         array_of, quantity = array_of or real_array, quantity_of(port.name)
-        if isinstance(x, Mapping) and quantity.stacked and isinstance(self.subject, RobotOwner):
+        if quantity.stacked and isinstance(self.subject, RobotOwner):
             try:
-                return stacked(self.subject, quantity, x, array_of)
+                x = stacked(self.subject, quantity, x, array_of)
             except UnknownNameError as error:
                 raise error.at(f"{self.label}: {port.name}") from None
         sizes = ", ".join(["...", *map(str, port.shape)])
@@ -272,9 +269,7 @@ def real_array(expected: str, x: Any) -> np.ndarray:
     symbols.
     """
     if isinstance(x, (str, bytes, bool, np.bool_)):
-        named = isinstance(x, str) and ", the configuration" in expected
-        remedy = f"; robot.configuration({x!r:.80}) returns a named configuration" if named else ""
-        raise ValueError(f"{expected}; got {x!r}{remedy}")
+        raise ValueError(f"{expected}; got {x!r}")
     if is_masked(x):
         raise ValueError(f"{expected}; got a masked array: {FILL_MASKED}")
     try:
@@ -327,14 +322,28 @@ def scalar_array(expected: str, x: Any) -> np.ndarray:
     return array
 
 
-def stacked(
-    subject: RobotOwner, quantity: Quantity, values: Mapping[str, Any], array_of: ArrayOf = real_array
-) -> np.ndarray:
-    """Return a configuration, rate or velocity from values by joint name; missing joints are at their zero.
+def stacked(subject: RobotOwner, quantity: Quantity, value: Any, array_of: ArrayOf = real_array) -> Any:
+    """Return a configuration, rate or velocity from a dict by joint, or a named configuration; other values unchanged.
 
     The value of a joint with one coordinate is a number or an array of any shape, a batch; other joints have their
-    coordinates in the last dimension.
+    coordinates in the last dimension.  Joints that a dict leaves out are at their zero.  A list with dicts or names
+    among its elements is a batch of them.
     """
+    if isinstance(value, Mapping):
+        return _of_joints(subject, quantity, value, array_of)
+    if isinstance(value, str) and quantity.configuration:
+        return np.array(named_positions(subject.tree, value), dtype=float)
+    if isinstance(value, (list, tuple)) and any(map(_is_named, value)):
+        elements = [array_of(f"{quantity.name}[{k}]", stacked(subject, quantity, x)) for k, x in enumerate(value)]
+        shapes = [x.shape for x in elements]
+        if len({*shapes}) > 1:
+            raise ValueError(f"{quantity.name}: expected elements of one shape beside dicts and names, got {shapes}")
+        return np.stack(elements)
+    return value
+
+
+def _of_joints(subject: RobotOwner, quantity: Quantity, values: Mapping[str, Any], array_of: ArrayOf) -> np.ndarray:
+    """Return the array of values by joint name."""
     tree, name = subject.tree, quantity.name
     per_q = quantity.shape == ("nq",)
     parts = {}
@@ -376,42 +385,12 @@ def _shown(array: np.ndarray) -> str:
     return f": [{', '.join(f'{float(x):.6g}' for x in np.ravel(array))}]" if few else ""
 
 
-Size = int | tuple[int, ...] | None
-
-
-def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random.Generator:
-    """Return the given generator, one with the seed, or a new one.
-
-    Raises TypeError for an integer, which could be a seed or a size, and if both are given.
-    """
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        if isinstance(rng, (int, np.integer)):
-            message = f"{rng} could be a seed or a size: write seed={rng} or size={rng}"
-        else:
-            message = f"expected a numpy.random.Generator, such as numpy.random.default_rng(0), got {rng!r}"
-        raise TypeError(f"random_configuration: {message}")
-    if rng is None:
-        try:
-            return np.random.default_rng(seed)
-        except (TypeError, ValueError) as error:
-            message = f"seed: expected an integer >= 0, or a generator, got {seed!r}"
-            raise type(error)(f"random_configuration: {message}") from None
-    if seed is not None:
-        raise TypeError(f"random_configuration: expected a generator or a seed, got both, with seed={seed!r}")
-    return rng
-
-
-def leading_of(size: Size) -> tuple[int, ...]:
-    """Return the leading dimensions of a size: None, an integer or a tuple.
-
-    Raises ValueError for a negative dimension, TypeError for one that is not an integer.
-    """
+def _is_named(x: Any) -> bool:
+    """Return True for a dict, and for a text that is not a number."""
+    if not isinstance(x, str):
+        return isinstance(x, Mapping)
     try:
-        sizes = () if size is None else size if isinstance(size, Iterable) else (size,)
-        shape = tuple(operator.index(n) for n in sizes)
-    except TypeError:
-        expected = "an integer or a tuple of integers"
-        raise TypeError(f"random_configuration: size: expected {expected}, got {size!r}") from None
-    if any(n < 0 for n in shape):
-        raise ValueError(f"random_configuration: size: expected integers >= 0, got {size!r}")
-    return shape
+        float(x)
+    except ValueError:
+        return True
+    return False

@@ -1,11 +1,12 @@
-"""Checks of arguments that need a robot: configurations, and values by joint.
+"""Checks of arguments that need a robot: configurations, and values by joint; arguments of random configurations.
 
 Checks without a robot are in `linkwork._util.validation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,16 @@ from linkwork.model.function_spec import quantity_of
 from linkwork.model.tree import Tree
 from linkwork.spatial.arguments import is_like_pose
 
-__all__ = ["by_joint", "read_configuration", "read_limits", "refuse_symbols", "stacked_by_joint"]
+__all__ = [
+    "Size",
+    "by_joint",
+    "generator_of",
+    "leading_of",
+    "read_configuration",
+    "read_limits",
+    "refuse_symbols",
+    "stacked_by_joint",
+]
 
 
 def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.ndarray:
@@ -47,8 +57,8 @@ def read_configuration(robot: Any, caller: str, argument: str, q: Any) -> np.nda
         arrays = reader.prepared((q,))
         reader.refuse_not_finite(arrays)
         (result,) = reader.on_manifold(arrays)
-    except UnknownNameError:
-        raise
+    except UnknownNameError as error:
+        raise error.at(f"{caller}: {argument}") from None
     except ValueError as error:
         text = str(error)
         is_named = text.startswith(f"{caller}: q")
@@ -69,9 +79,10 @@ def stacked_by_joint(
 ) -> Any:
     """Return a dict by joint of values of q, v or tau as an array (..., nq) or (..., nv); other values unchanged.
 
-    Joints that the dict leaves out are at their zero. Raises ValueError, and UnknownNameError for an unknown joint.
+    Joints that the dict leaves out are at their zero.  The name of a configuration is accepted as q.  Raises
+    ValueError, and UnknownNameError for an unknown joint or configuration.
     """
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (Mapping, str, list, tuple)):
         return value
     try:
         return stacked(robot._subject, quantity_of(quantity), value, array_of)
@@ -193,3 +204,44 @@ def _put(result: np.ndarray, indices: np.ndarray, argument: str, x: Any) -> None
     if values.shape not in ((), indices.shape):
         raise ValueError(f"{expected}, got {x!r}")
     result[indices] = values
+
+
+Size = int | tuple[int, ...] | None
+
+
+def generator_of(rng: np.random.Generator | None, seed: int | None) -> np.random.Generator:
+    """Return the given generator, one with the seed, or a new one.
+
+    Raises TypeError for an integer, which could be a seed or a size, and if both are given.
+    """
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        if isinstance(rng, (int, np.integer)):
+            message = f"{rng} could be a seed or a size: write seed={rng} or size={rng}"
+        else:
+            message = f"expected a numpy.random.Generator, such as numpy.random.default_rng(0), got {rng!r}"
+        raise TypeError(f"random_configuration: {message}")
+    if rng is None:
+        try:
+            return np.random.default_rng(seed)
+        except (TypeError, ValueError) as error:
+            message = f"seed: expected an integer >= 0, or a generator, got {seed!r}"
+            raise type(error)(f"random_configuration: {message}") from None
+    if seed is not None:
+        raise TypeError(f"random_configuration: expected a generator or a seed, got both, with seed={seed!r}")
+    return rng
+
+
+def leading_of(size: Size) -> tuple[int, ...]:
+    """Return the leading dimensions of a size: None, an integer or a tuple.
+
+    Raises ValueError for a negative dimension, TypeError for one that is not an integer.
+    """
+    try:
+        sizes = () if size is None else size if isinstance(size, Iterable) else (size,)
+        shape = tuple(operator.index(n) for n in sizes)
+    except TypeError:
+        expected = "an integer or a tuple of integers"
+        raise TypeError(f"random_configuration: size: expected {expected}, got {size!r}") from None
+    if any(n < 0 for n in shape):
+        raise ValueError(f"random_configuration: size: expected integers >= 0, got {size!r}")
+    return shape

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork._util.messages import nearest
-from linkwork.errors import UnknownNameError
-from linkwork.kernels.array_arguments import Size, generator_of, leading_of
 from linkwork.kernels.compiled_method import computed
-from linkwork.kernels.robot_arguments import read_configuration
+from linkwork.kernels.robot_arguments import Size, generator_of, leading_of, read_configuration
 from linkwork.kernels.robot_base import Array, RobotBase
 from linkwork.model.body import Body
 from linkwork.model.coordinate_names import index_of
@@ -51,7 +48,9 @@ class ConfigurationMethods(RobotBase):
         """
         caller = "configuration"
         if isinstance(joints, str):
-            return _named_configuration(self, joints, base)
+            if base is not None:
+                raise TypeError("configuration: base: expected None beside a name, which determines all joints")
+            return read_configuration(self, caller, "joints", joints)
         if not isinstance(joints, Mapping):
             raise TypeError(f"{caller}: joints: expected a dict of values by joint, or a name, got {joints!r:.80}")
         values = read_configuration(self, caller, "joints", joints)
@@ -143,15 +142,3 @@ def _random(
 
 
 _MOST_DRAWS = 20_000
-
-
-def _named_configuration(robot: Any, name: str, base: Any) -> np.ndarray:
-    """Return a copy of a named configuration (nq,).  Raises UnknownNameError for an unknown name."""
-    if base is not None:
-        raise TypeError("configuration: base: expected None beside a name, which determines all joints")
-    known = {state.name: state.q for state in robot.named_configurations}
-    if name not in known:
-        remedy = "Robot.with_named_configuration and with_srdf_document add some; joints have values in a dict"
-        remedy = f"{nearest(name, known)}; {remedy}" if known else f"the robot has none; {remedy}"
-        raise UnknownNameError("named configuration", name, known, remedy, "configuration: joints")
-    return np.array(known[name])

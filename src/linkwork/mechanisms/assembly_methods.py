@@ -52,7 +52,7 @@ class AssemblyMethods(RobotBase):
 
     def assemble(
         self,
-        q_init: Array | None = None,
+        q_init: Array | str | None = None,
         *,
         hold: Mapping[str, ArrayLike] | None = None,
         prefer: Mapping[str, ArrayLike] | None = None,
@@ -124,7 +124,7 @@ class AssemblyMethods(RobotBase):
     def drive_mechanism(
         self,
         drivers: Mapping[str, Sequence[float] | ArrayLike],
-        q_init: Array | None = None,
+        q_init: Array | str | None = None,
         *,
         velocity: Mapping[str, float | ArrayLike] | None = None,
         acceleration: Mapping[str, float | ArrayLike] | None = None,

@@ -34,11 +34,12 @@ class IntegrabilityMethods(RobotBase):
     def integrability(self, q: Array, *, time: float = 0.0) -> mechanisms.Integrability:
         """Find the combinations of velocity constraints that are derivatives of position constraints.
 
-        By Frobenius' theorem: the admissible velocities are extended by Lie brackets until they are involutive, which
-        spans the directions of reachable configurations.  q (nq,) is a configuration that satisfies the holonomic
-        constraints, and ``time`` [s] is for constraints that depend on it.  The result holds for the configurations
-        reachable from q; `Integrability.generic` is True if it also holds in a neighbourhood of q.  Where there are
-        more admissible velocities at q than around it, as at a dead centre, the result is for the neighbourhood.
+        The method is Frobenius' theorem: the admissible velocities are extended by Lie brackets until they are
+        involutive, and then span the directions of reachable configurations.  q (nq,) is a configuration that satisfies
+        the holonomic constraints, and ``time`` [s] is for constraints that depend on it.  The result holds for the
+        configurations reachable from q; `Integrability.generic` is True if it also holds in a neighbourhood of q.
+        Where there are more admissible velocities at q than around it, as at a dead centre, the result is for the
+        neighbourhood.
 
         >>> import linkwork as lw
         >>> base = lw.Joint.of(lw.joints.Planar(), name="base", parent="world", child="body")
@@ -196,9 +197,7 @@ class MobilityMethods(RobotBase):
         """
         if q is None:
             return None
-        if isinstance(q, Mapping):
-            q = stacked(self._subject, QUANTITIES["q"], q)
-        array = floats(q)
+        array = floats(stacked(self._subject, QUANTITIES["q"], q))
         if array.shape != (self.nq,):
             raise ValueError(f"{caller}: {name}: expected one configuration ({self.nq},), got shape {array.shape}")
         if not np.isfinite(array).all():

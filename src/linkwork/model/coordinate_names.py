@@ -1,4 +1,4 @@
-"""Names and units of the coordinates of q and v, and the indices of coordinates by name."""
+"""Names and units of the coordinates of q and v, indices of coordinates by name, and named configurations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from linkwork._util.lazy_imports import LazyModule
+from linkwork._util.messages import nearest
 from linkwork.errors import UnknownNameError
 from linkwork.joints import JointType
 from linkwork.model.body import Body
@@ -26,6 +27,7 @@ __all__ = [
     "index_of",
     "joint_of",
     "labels_of",
+    "named_positions",
     "names_in",
     "names_of",
     "units_for",
@@ -154,3 +156,17 @@ def units_for(tree: Tree, output: Output) -> str:
     if output.shape in (("nv",), ("nq",)) and len(units) > 1 and len(kinds) == 1 and tree.nq == tree.nv:
         return units[0 if kinds.pop() else 1]
     return output.units
+
+
+def named_positions(tree: Tree, name: str) -> list[float]:
+    """Return the coordinates (nq) of a named configuration; joints that it does not state are at their zero.
+
+    Raises UnknownNameError.
+    """
+    states = {state.name: dict(state.q) for state in tree.named_configurations}
+    if name not in states:
+        remedy = "Robot.with_named_configuration and with_srdf_document add some; joints have values in a dict"
+        remedy = f"{nearest(name, states)}; {remedy}" if states else f"the robot has none; {remedy}"
+        raise UnknownNameError("named configuration", name, states, remedy)
+    stated = states[name]
+    return [x for _, body in tree.stacked() for x in stated.get(body.joint_name) or body.call_joint("zero")]

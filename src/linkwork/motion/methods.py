@@ -29,7 +29,7 @@ class CartesianMethods(RobotBase):
         path: motion.CartesianPath,
         frame: str,
         *,
-        q_init: Array | None = None,
+        q_init: Array | str | None = None,
         relative_to: str = "world",
         orientation: Literal["fixed", "free", "x", "y", "z"] = "fixed",
         position_tolerance: float = 1e-4,
@@ -173,8 +173,8 @@ class ProfileMethods(RobotBase):
 
     def profile(
         self,
-        q0: Array,
-        q1: Array,
+        q0: Array | str,
+        q1: Array | str,
         *,
         v0: Array | None = None,
         v1: Array | None = None,

@@ -111,9 +111,14 @@ def read_scale(caller: str, scale: Any, feature: Feature) -> Array:
 
 
 def read_guess(robot: Any, steps: int, value: Any) -> Array:
-    """Return a path (..., T, nq), from a path or from one configuration for all steps.  Raises ValueError."""
+    """Return a path (..., T, nq), from a path or from one configuration for all steps.
+
+    Raises ValueError, and UnknownNameError for an unknown joint or named configuration.
+    """
     try:
-        path = floats(value)
+        path = floats(stacked_by_joint(robot, SOLVE, "initial_guess", value, "q"))
+    except UnknownNameError:
+        raise
     except (TypeError, ValueError):
         raise ValueError(
             f"{SOLVE}: initial_guess: expected numbers (..., {steps}, {robot.nq}), got {value!r}"

@@ -257,12 +257,12 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
 
     def solve(
         self,
-        start: ArrayLike | None = None,
+        start: ArrayLike | Mapping[str, ArrayLike] | str | None = None,
         *,
         velocity: ArrayLike | None = None,
         targets: Mapping[str, Any] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
-        initial_guess: ArrayLike | None = None,
+        initial_guess: ArrayLike | Mapping[str, ArrayLike] | str | None = None,
         num_guesses: int = 1,
         seed: int | np.random.Generator = 0,
         continue_all: bool = False,
@@ -291,8 +291,9 @@ class TrajectoryProblem(ProblemData, metaclass=WithForeignNames):
           default: those of `add`.
         - ``parameters``: values (..., *shape) of the robot's parameters that replace its own, by name as in
           `Robot.parameters`: loads, gravity, offsets.  Calls with the same names use the same kernel.
-        - ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,) or (..., 1, nq); default: the
-          start in all steps, moved by up to 1e-7, so that symmetry does not hold the search on a ridge of the cost.
+        - ``initial_guess``: the initial path (..., T, nq), or one configuration, (nq,), (..., 1, nq) or by name;
+          default: the start in all steps, moved by up to 1e-7, so that symmetry does not hold the search on a ridge of
+          the cost.
         - ``num_guesses``: number of initial paths, the guess and others drawn with ``seed`` (default 1).  The best
           result is returned; its ``attempts`` has all.  ``continue_all``: run all of them to their end, also after one
           is solved (default False).

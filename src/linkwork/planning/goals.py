@@ -100,6 +100,8 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
                 _check_frame(robot, name)
             return [GoalSpec(label, poses={name: _poses(f"{label}[{name!r}]", x) for name, x in goal.items()})]
         return [GoalSpec(label, q=read_configuration(robot, "plan", label, goal))]
+    if isinstance(goal, str):
+        return [GoalSpec(label, q=read_configuration(robot, "plan", label, goal))]
     shape = _shape(goal)
     is_batch = shape[-2:] == (4, 4) and len(shape) <= 3
     if is_batch and (frame is not None or robot.nq != 4 or any(map(is_like_pose, (goal, *goal)))):
@@ -120,7 +122,7 @@ def _read(robot: Any, goal: Any, frame: str | None, seed: int, label: str) -> li
             return [GoalSpec(label, poses={frame: _poses(label, goal)})]
         return [GoalSpec(f"{label}[{k}]", poses={frame: _poses(f"{label}[{k}]", x)}) for k, x in enumerate(goal)]
     if isinstance(goal, (list, tuple)) and any(
-        _shape(spec) or isinstance(spec, (PoseRegion, Mapping, Task)) for spec in goal
+        _shape(spec) or isinstance(spec, (PoseRegion, Mapping, Task, str)) for spec in goal
     ):
         parts = [_read(robot, spec, frame, seed, f"{label}[{k}]") for k, spec in enumerate(goal)]
         return [spec for part in parts for spec in part]
@@ -249,8 +251,8 @@ def _solve_poses(
 ) -> tuple[np.ndarray, tuple[Status, str] | None]:
     """Return configurations (n, nq) at which frames have the goal's poses or positions.
 
-    The second value is None, or status and message if there are no configurations.  Of a region without any, the poses
-    nearest to those of the best configurations are tried again.
+    The second value is None, or status and message if there are no configurations.  For a region without solutions, the
+    poses nearest to those of the best configurations are tried again.
     """
     result = _inverse_kinematics(space, spec, q_init, max_solutions)
     region = spec.region

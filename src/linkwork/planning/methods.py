@@ -25,7 +25,7 @@ class PlanningMethods(RobotBase):
     @public(constraint_tolerance=positive)
     def plan(
         self,
-        start: Array,
+        start: Array | str,
         goal: Any,
         scene: geometry.Scene | None = None,
         *,

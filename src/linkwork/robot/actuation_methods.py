@@ -14,6 +14,7 @@ from linkwork._util.named_tuples import Named
 from linkwork.errors import UnknownNameError
 from linkwork.kernels.robot_base import Array, RobotBase, edits
 from linkwork.model.actuator import Actuator
+from linkwork.model.coordinate_names import named_positions
 from linkwork.model.description import ByJoint, NamedState
 from linkwork.model.tree import Tree
 from linkwork.model.tree_actuators import (
@@ -160,13 +161,12 @@ def _by_joint(tree: Tree, caller: str, key: str, value: Any) -> ByJoint:
 
 def _viewed(tree: Tree, state: NamedState) -> NamedConfiguration:
     """Return a named configuration with full arrays q, v and controls, from the values that a tree stores."""
-    positions, velocities, settings = dict(state.q), dict(state.v or ()), dict(state.controls or ())
-    q = [x for _, body in tree.stacked() for x in positions.get(body.joint_name) or body.call_joint("zero")]
+    velocities, settings = dict(state.v or ()), dict(state.controls or ())
     v = [x for _, body in tree.stacked() for x in velocities.get(body.joint_name) or (0.0,) * body.joint.nv]
     controls = [settings.get(actuator.name, 0.0) for actuator in tree.actuators]
     return NamedConfiguration(
         state.name,
-        fixed_array(q),
+        fixed_array(named_positions(tree, state.name)),
         None if state.v is None else fixed_array(v),
         None if state.controls is None else fixed_array(controls),
         tuple(joint for joint, _ in state.q),

@@ -20,7 +20,7 @@ class SimulationMethods(RobotBase):
 
     def simulate(
         self,
-        q: Array,
+        q: Array | str,
         v: Array | None = None,
         *,
         controller: Callable[..., Any] | None = None,

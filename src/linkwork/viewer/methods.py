@@ -31,7 +31,7 @@ class ShowMethods(RobotBase):
 
     def show(
         self,
-        q: Array | None = None,
+        q: Array | str | None = None,
         *,
         times: ArrayLike | None = None,
         scene: Scene | None = None,

@@ -33,7 +33,7 @@ class WorkspaceMethods(RobotBase):
         collision: bool | None = None,
         margin: float = 0.0,
         position_limits: Any = None,
-        configuration: Array | None = None,
+        configuration: Array | str | None = None,
         seed: int = 0,
         workers: int | None = None,
         scheduler: Any = None,

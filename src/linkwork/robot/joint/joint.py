@@ -18,9 +18,10 @@ from linkwork.joints import JointType
 from linkwork.joints.base.checks import call_joint
 from linkwork.joints.base.generic_rank import check_joint_type
 from linkwork.joints.base.plain_coordinates import is_plain
-from linkwork.kernels.array_arguments import ArgumentReader, Size, generator_of, leading_of
+from linkwork.kernels.array_arguments import ArgumentReader
 from linkwork.kernels.compiled_method import named_after
 from linkwork.kernels.compiler_api import Port
+from linkwork.kernels.robot_arguments import Size, generator_of, leading_of
 from linkwork.model.body import FRICTION_VELOCITY, WORLD, Body, Drive, Following, Limits
 from linkwork.model.coupled_joints import read_mimic
 from linkwork.model.tree import Tree
