@@ -23,9 +23,10 @@ def without_collections(function: Callable[P, T], *, drops_cycles: bool = False,
     """Return the function with Python's garbage collector paused during its calls.
 
     It is for functions that create objects and drop few, so that a collection would only take time.  The collector is
-    enabled again when the last call ends; where it was disabled before the first, it stays so.  What was created then
-    counts as old from ``many`` objects on, which spares visits to it.  A function that ``drops_cycles`` of objects is
-    followed by a collection of young objects instead: the collector would not look for its cycles among old ones.
+    enabled again when the last call ends; where it was disabled before the first, it stays so.  If a call creates at
+    least ``many`` objects, they count as old afterwards, so that later collections do not visit them.  A function that
+    ``drops_cycles`` of objects is followed by a collection of young objects instead: the collector would not look for
+    its cycles among old ones.
     """
 
     @wraps(function)

@@ -1,7 +1,7 @@
 """MuJoCo's model of a robot, from its URDF or MJCF file, with conversions between the two conventions.
 
-Of a URDF, links are read without shapes, so that no mesh file is opened, and stay bodies of their own with their own
-inertias.  With v_there = T v, M is Tᵀ M_there T.
+A URDF is read without shapes, so that no mesh file is opened.  Each of its links stays a separate body.  With v_there =
+T v, M is Tᵀ M_there T.
 """
 
 from __future__ import annotations

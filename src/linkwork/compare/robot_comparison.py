@@ -135,7 +135,7 @@ class RobotComparison(ReturnedValue):
     def lines(self, columns: int | None = None, most: int = 40) -> list[str]:
         """Return tables of the compared quantities and of up to ``most`` differences, in at most ``columns`` columns.
 
-        Of one quantity, up to five differences are shown, so that none hides another.
+        Each quantity has up to five differences in the table, so that one quantity does not hide another.
         """
         lines = [
             f"{label(self.left)} and {label(self.right)}: {self._verdict()} (tolerance {self.tolerance:g} relative)"

@@ -1,5 +1,4 @@
-"""Dynamics methods of `Robot`: inverse and forward dynamics, wrenches, impulses, and forms of the mass matrix.
-"""
+"""Dynamics methods of `Robot`: inverse and forward dynamics, wrenches, impulses, and forms of the mass matrix."""
 
 from __future__ import annotations
 

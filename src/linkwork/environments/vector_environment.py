@@ -46,8 +46,9 @@ NAMESPACE = "linkwork"  # of the names registered with gymnasium
 class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass=WithForeignNames):
     """A batch of environments of a `ControlTask`, or of one of `TASKS` by name, in one kernel.
 
-    Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  Those of a goal-conditioned task
-    (``ControlTask.achieved``) are dicts with ``"observation"``, ``"achieved_goal"`` and ``"desired_goal"``.
+    Actions (n, m) are limited to −1 and 1, observations (n, k) are float64.  A goal-conditioned task
+    (``ControlTask.achieved``) has dicts of observations, with ``"observation"``, ``"achieved_goal"`` and
+    ``"desired_goal"``.
 
     ``autoreset_mode`` is gymnasium's.  With
     ``AutoresetMode.NEXT_STEP`` the next step resets an environment whose episode has ended, and ignores its action.

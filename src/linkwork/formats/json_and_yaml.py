@@ -96,7 +96,7 @@ class _Reader:
     def begun(self, depth: int, line: int, column: int) -> Value:
         """Return the value that begins at the current position, which is that line and column.
 
-        Of an object or a list, except one of numbers on one line, only the opening bracket is read.
+        Only the opening bracket of an object or a list is read, unless it is a list of numbers on one line.
         """
         first = self.peek()
         if first == "[" and (number_list := _NUMBER_LIST.match(self.text, self.at)):

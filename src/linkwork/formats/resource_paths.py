@@ -1,7 +1,7 @@
-"""Files that a robot's file names: where they are searched, and what is never opened.
+"""Search for the files that a robot's file names, within permitted folders.
 
 The folders are, in this order: that of the file itself, the package that contains it, the folders of the option
-``package_dirs``, and those of the environment variables of ROS and Gazebo.  Of a trusted file whose path has symbolic
+``package_dirs``, and those of the environment variables of ROS and Gazebo.  If the path of a trusted file has symbolic
 links, the folder and the package of the file that they lead to follow.  A path outside of these folders, also by a
 symbolic link, is an error, and so is a URI that is to be fetched.
 

@@ -245,7 +245,8 @@ def _part_of_drive(drive: Drive, q: slice, v: slice) -> Drive:
 def with_quaternions(tree: Tree, kind: type[JointType], log: WritingLog) -> Tree:
     """Return a tree whose ball or floating joints, by ``kind``, have a quaternion with its scalar first in q.
 
-    Those with modified Rodrigues parameters or with the scalar last have the same v.  The log names them.
+    Joints with modified Rodrigues parameters or with the scalar last are replaced; their v is the same.  The log names
+    them.
     """
     bodies: list[Body] = []
     moved: dict[str, tuple[JointType, JointType]] = {}

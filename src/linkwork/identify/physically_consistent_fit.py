@@ -146,9 +146,9 @@ def inertias(
     together, such that they are physically consistent, with nonnegative armature, damping, friction and stiffness of
     joints. ``spread`` is the expected relative deviation of inertias from the robot's: 0.5 is 50 %.  Parameters that
     measurements do not determine stay near the robot's; see `InertiaFit.identifiable`.  A body without mass, or without
-    extent (a point, a rod), is unchanged.  So are parameters of a joint that follows another, if forces do not
-    distinguish them from the other's: see `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.  ``progress``
-    shows a bar on standard error, or is a function of a `linkwork.Progress`, in steps.
+    extent (a point, a rod), is unchanged.  So are parameters of a follower joint that forces do not distinguish from
+    its master's: see `InertiaFit.unchanged`.  ``max_iterations`` bounds the steps.  ``progress`` shows a bar on
+    standard error, or is a function of a `linkwork.Progress`, in steps.
 
     The covariance is that of measurements and prior together; joint parameters at their bound are fixed there.
 

@@ -13,9 +13,9 @@ In this order, and only when it is requested:
 
 Only proofs and solutions that were found give a status other than "not_found": a failed search proves nothing.
 
-Before all of these, a task whose errors are NaN at every configuration tried is "not_finite".  A state that a longer
-search of the same solver does not improve although another start finds a solution is a "local_minimum".  So is a state
-with satisfied hard tasks whose soft tasks have a nonzero cost at the best of all starts.
+Before all of these, a task whose errors are NaN at every configuration tried is "not_finite".  A state is a
+"local_minimum" if a longer search from the same start does not improve it although another start finds a solution.  A
+state with satisfied hard tasks is one, too, if its soft tasks have a nonzero cost at the best of all starts.
 
 Searches run in the kernel of the original solve where possible: an infinite tolerance removes a task.
 

@@ -3,8 +3,8 @@
 A descent ends in a local minimum of ½ Σ (w e)².  If soft tasks have a remaining cost there, further descents begin at
 the sequence of starts, several at a time, until the cost is zero or the maximum number of starts is reached.  If there
 are more residual components than velocities, a cost of zero is not expected.  Then, unless a number is requested, fewer
-starts are used, and the search ends when the lowest cost has been reached `_AGREE` times.  Of equal costs the first is
-kept, which is the nearest to the initial guess.
+starts are used, and the search ends when the lowest cost has been reached `_AGREE` times.  Among equal costs the first
+is returned, which is the nearest to the initial guess.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def _refuse_labels(label: str, name: str, x: Any) -> None:
 
 
 def _check_type(da: Any, label: str, name: str, x: Any) -> None:
-    """Raise TypeError for a collection of Dask that is no array, ValueError for a type that float64 cannot hold."""
+    """Raise TypeError for a Dask collection that is not an array, ValueError for a type that float64 cannot hold."""
     if not is_collection(x):
         return
     if not isinstance(x, da.Array):
@@ -143,7 +143,7 @@ def _sizes(function: LazyFunction, name: str, x: Any) -> Mapping[str, int]:
 def _shape_only(x: Any, sizes: Mapping[str, int]) -> Any:
     """Return an array of dtype object with the shape of a lazy array, without memory for elements; else the value.
 
-    Lengths of unknown size become 1.  Of a value in a dict by joint only the dimensions of one sample remain.
+    Dimensions of unknown length become 1.  A value in a dict by joint retains only the dimensions of one sample.
     """
     if isinstance(x, Mapping) and has_collections([x]):
         return {key: np.zeros(() if sizes.get(key) == 1 else np.shape(value)[-1:]) for key, value in x.items()}

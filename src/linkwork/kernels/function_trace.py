@@ -49,7 +49,7 @@ class Traced(NamedTuple):
 def input_ports(subject: KernelOwner, requests: Mapping[str, Request]) -> tuple[Port, ...]:
     """Return the inputs of all functions, without duplicates.
 
-    Those of one function are in its own order, those of several in the order of the table of quantities.
+    The inputs of one function are in its own order, those of several functions in the order of the table of quantities.
     """
     by_input = {name: request for request in requests.values() for name in request.inputs}
     if len(requests) > 1:

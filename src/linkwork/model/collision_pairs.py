@@ -3,8 +3,9 @@
 Pairs of links on one body never move relative to each other, and links on bodies connected by a joint touch by design.
 Both kinds are skipped unless the pair is enabled.  Disabled pairs are skipped as well.
 
-Of the links that are fixed to the world, a joint connects those that are welded to its parent link.  A table and the
-base of another robot, which are fixed to the world beside it, do not touch its first moving link by design.
+If a joint's parent link is fixed to the world, the joint connects its child to the links that are welded to the parent.
+A table and the base of another robot, which are fixed to the world beside it, do not touch its first moving link by
+design.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Trees placed in the world, mounted on frames of others, and joined: one operation, with names by a prefix.
 
-A tree becomes a part of another one: what was fixed to the part's world is fixed to a frame of the whole, at a pose.
-The bodies and joints of the part follow those of the whole, so q is (q of the whole, q of the part).  A link
+A tree becomes a part of another one: links that were fixed to the part's world are fixed to a frame of the whole, at a
+pose.  The bodies and joints of the part follow those of the whole, so q is (q of the whole, q of the part).  A link
 that no joint carried gets a fixed joint named "{link}_mount".
 
 A placed tree is a part of an empty one; its root is welded to a link "world", as a URDF file with such a link has it.

@@ -203,10 +203,10 @@ class _Origins:
     def distances(self, i: int, direction: Vec3) -> list[float]:
         """Return candidate distances [m] by which body i's origin may be moved along a direction.
 
-        They are 0, and the distances that make a coordinate of an offset zero: of the body's offset from its parent,
-        or of a child's offset from the body. An offset counts only if the direction is parallel to one of its
-        coordinate axes. Of the distances for children, only the four most common are returned. ``direction`` is a unit
-        vector in the joint's frame M.
+        They are 0, and the distances that make a coordinate of an offset zero: of the body's offset from its parent, or
+        of a child's offset from the body. An offset counts only if the direction is parallel to one of its coordinate
+        axes. Only the four most common distances for children are returned. ``direction`` is a unit vector in the
+        joint's frame M.
         """
         body, result = self.bodies[i], [0.0]
         k, sign = _axis_along(body.placement.rotation @ direction)

@@ -116,10 +116,10 @@ def reroot(tree: Tree, name: str) -> Tree:
 
     If a floating joint carries the link's branch, this joint carries the link's body instead: its q becomes the pose of
     the link in the joint's frame F.  Otherwise, or if constraints tie the branch to links that are fixed to the world
-    or move on them, the link is fixed to the world, and its frame is the world's.  What was fixed to the world becomes
-    a body, named for the first of its links that no fixed joint welds, in that link's frame.  Without such a link it
-    is a link "ground" without mass.  A link "world" without mass or shapes is left out; frames, points and directions
-    on it, or on the world itself, stay in place on what was fixed to the world.  The gravity vector is unchanged, in
+    or move on them, the link is fixed to the world, and its frame is the world's.  The links that were fixed to the
+    world become a body, named for the first of them that no fixed joint welds, in that link's frame.  Without such a
+    link it is a link "ground" without mass.  A link "world" without mass or shapes is left out; frames, points and
+    directions on it, or on the world itself, stay in place on the former world.  The gravity vector is unchanged, in
     the axes of the new world.
 
     Raises UnknownNameError for an unknown frame, and ValueError if a link "world" has mass or shapes.

@@ -305,7 +305,7 @@ class _ClosedMotion:
 def _pivots(basis: np.ndarray, rows: list[int], allowed: np.ndarray, count: int) -> list[int]:
     """Return ``count`` independent rows of a basis, or fewer: the given ones, and pivots among those allowed.
 
-    Of nearly equal pivots the first is taken.
+    Among nearly equal pivots the first is taken.
     """
     remaining, result = np.array(basis), list[int]()
     for k in range(count):

@@ -20,9 +20,9 @@ _STATUS, _ITERATIONS, _COST, _MERIT = (SEARCH_SCALARS.index(name) for name in ("
 
 
 def resting_guess(robot: Any, q: np.ndarray, count: int) -> np.ndarray:
-    """Return paths (..., count, nq) that rest in configurations (..., nq), but for a tiny motion without symmetry.
+    """Return paths (..., count, nq) that rest at q (..., nq), with a tiny motion that breaks symmetries.
 
-    From a path with a symmetry of the problem, a search would end on a ridge of the cost, at a saddle point.
+    A search from a path with a symmetry of the problem could end at a saddle point of the cost.
     """
     u = np.linspace(0.0, 1.0, count)[:, None]
     sizes = np.array(unit_steps(robot.tree)) * (0.5 + 0.5 * (np.arange(robot.nv) * 0.618034 % 1.0))

@@ -107,8 +107,8 @@ def _solve(program: PathProgram, inputs: PathInputs, guess: PathPoint, max_itera
 class NonlinearResult(NamedTuple):
     """Result of IPOPT: the path, its cost, multipliers, violations and status.
 
-    By index of the constraint, ``multipliers`` (T, components) are those of scaled components, and ``violations`` the
-    largest ones.
+    ``multipliers`` (T, components) are those of the scaled components, and ``violations`` the largest ones, both by
+    index of the constraint.
     """
 
     point: PathPoint

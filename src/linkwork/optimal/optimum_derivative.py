@@ -52,7 +52,7 @@ _USED_STATE = ("q", "u", "p", "everywhere", "alone", "penalties")
 class PathDerivative(NamedTuple):
     """Derivatives of an optimal path, its variables and its parameters, by the n values of an input.
 
-    Those of the path are tangent vectors (..., T, nv, n). Motions by "ilqr" and "shooting" also have those of
+    Derivatives of the path are tangent vectors (..., T, nv, n). Motions by "ilqr" and "shooting" also have those of
     velocities (..., T, nv, n) and of motor forces (..., T, m, n).
     """
 

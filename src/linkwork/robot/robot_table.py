@@ -25,8 +25,8 @@ _MODULES = [f"{room.__name__}.{name}" for room in (kinematics, dynamics, mechani
 class _RobotTable(Mapping[str, FunctionSpec]):
     """Table of a robot's functions: the specification of each by its name.
 
-    The modules of algorithms are imported in their order until one has the function.  Of two threads that import
-    one, both get the same specifications.
+    The modules of algorithms are imported in their order until one has the function.  Two threads that import a module
+    get the same specifications.
     """
 
     def __init__(self) -> None:

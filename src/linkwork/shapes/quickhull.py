@@ -168,7 +168,7 @@ class _Hull:
     def _visible(self, proposals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return points, and for each visible facet the number of its point and the facet, in the order of points.
 
-        Of two proposals whose visible facets overlap or touch, the later one is taken.
+        If the visible facets of two proposals overlap or touch, the later proposal is taken.
         """
         owner, twin, slot = self.owner, self.twin, self.slot
         point = self.apex[proposals]

@@ -349,8 +349,8 @@ class Simulation(Shown, Result, metaclass=WithForeignNames):
         """Return the name, the unit and the lines (n,) of recorded quantities of one environment.
 
         Contact forces, which are drawn by their sizes, the energies, which have a plot of their own, and quantities of
-        more than `_MOST_LINES` numbers are left out.  So are forces of one unit that are all zero, such as those of the
-        unactuated hinge of a cart-pole, beside others of the same quantity.
+        more than `_MOST_LINES` numbers are left out.  Forces of one unit that are all zero are left out if the quantity
+        has others: the torque of a cart-pole's free hinge, for example.
         """
         result = []
         robot = self.robot_of(environment)

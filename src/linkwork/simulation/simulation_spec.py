@@ -197,7 +197,7 @@ class SimulationSetup:
 
     @property
     def no_forces(self) -> Any:
-        """Contact forces before the first step (points, 3); () if they depend on the state."""
+        """Zero contact forces (points, 3) before the first step; () if contacts are compliant or missing."""
         if self.contacts is None or self.is_compliant:
             return ()
         return array([[0.0] * 3] * len(self.contacts.names(self.robot)))

@@ -189,8 +189,8 @@ def skeleton_parts(
 ) -> Iterator[Part]:
     """Yield the skeleton of a robot without shapes, or of the links and rods without shapes of a mechanism.
 
-    Of other robots with shapes these are the `stems`, and links with a mass that slide or move freely.  Robots whose
-    base has no shapes have pins, supports and guides of their horizontal hinges and sliders on the world.
+    Other robots with shapes get the `stems`, and links with a mass that slide or move freely.  Robots whose base has no
+    shapes have pins, supports and guides of their horizontal hinges and sliders on the world.
 
     ``poses`` (k, nb, 4, 4) are those of the bodies, and ``is_incomplete`` tells that shapes are missing.
     """

@@ -1,8 +1,8 @@
 """Direction of the view: from the front of planar mechanisms, or from a side where obstacles do not hide the robot.
 
-The view from the front is along the normal of a mechanism that moves in a plane.  What hides robots from all sides is
-half-transparent.  Sample points of the robots count as hidden if an obstacle's triangle is between them and the eye.
-Source of the intersection: Möller and Trumbore, Fast, minimum storage ray/triangle intersection, 1997.
+The view from the front is along the normal of a mechanism that moves in a plane.  Obstacles that hide robots from all
+sides are half-transparent.  Sample points of the robots count as hidden if an obstacle's triangle is between them and
+the eye.  Source of the intersection: Möller and Trumbore, Fast, minimum storage ray/triangle intersection, 1997.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class OpenFiles(io.IOBase):
         self.close = partial(deque, map(os.close, self._to_close), 0)  # type: ignore[method-assign,assignment]
 
     def open(self, path: str | Path, flags: int, **options: Any) -> int:
-        """Open a file by `os.open` and return its number.  Raises OSError."""
+        """Open a file by `os.open` and return its descriptor.  Raises OSError."""
         self._descriptors.extend(map(partial(os.open, path, **options), (flags,)))
         return self.number
 

@@ -29,10 +29,10 @@ MAX_UNROLLED = 128  # elements up to which code is repeated for each; more are a
 class IrModule:
     """The declarations and functions of a module, without duplicates.
 
-    Names that begin with a dot belong to the kernel and get the prefix ``name``: ``@.loop`` is ``@spring.loop``.
-    With ``shared``, functions that all kernels may share are only declared; ``shared`` collects their names.  Those and
-    functions in ``assembled``, which are written without LLVM, have LLVM's calling convention ``convention``, unless
-    that is "".
+    Names that begin with a dot belong to the kernel and get the prefix ``name``: ``@.loop`` is ``@spring.loop``.  With
+    ``shared``, functions that all kernels may share are only declared; ``shared`` collects their names.  Shared
+    functions, and functions in ``assembled``, which are written without LLVM, have LLVM's calling convention
+    ``convention`` unless it is "".
     """
 
     def __init__(

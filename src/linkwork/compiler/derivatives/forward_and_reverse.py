@@ -145,8 +145,8 @@ def rows_reverse(replay: Replay, of: Sequence[Tangent], by: Sequence[Tangent]) -
 def _bottleneck(replay: Replay, of: Sequence[Tangent]) -> list[Symbol]:
     """Return the results of one rule of differentiation, on which all Jacobian rows are computed; or [].
 
-    A rule qualifies if it has clearly fewer results than the Jacobian has rows. Of these rules, it is the one with the
-    most arguments.
+    A rule qualifies if it has clearly fewer results than the Jacobian has rows. The rule with the most arguments is
+    chosen.
     """
     outputs = [x for tangent in of for x in replay.outputs[tangent.port.name]]
     rows = sum(tangent.size for tangent in of)

@@ -1,10 +1,10 @@
 """Instruction scheduling: a list schedule for few live values.
 
-Of the instructions whose arguments are computed, the next is the one that ends the most live values. Ties go to the
-first in the order of the trace, which is the order of the recursions and already a good one; in a short program, where
-latency costs more than registers, to the one with the longest dependent chain to a result. Sines and cosines of inputs
-come first, while no registers are in use that a call would have to save. Inputs and constants are placed just before
-their first use.
+Among the instructions whose arguments are computed, the next is the one that ends the most live values. Ties go to the
+first in the order of the trace, the order of the recursions, which is already good. In a short program, where latency
+costs more than registers, ties go to the instruction with the longest dependent chain to a result. Sines and cosines of
+inputs come first, while no registers are in use that a call would have to save. Inputs and constants are placed just
+before their first use.
 """
 
 from __future__ import annotations

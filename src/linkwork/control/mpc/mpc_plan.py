@@ -288,7 +288,7 @@ class Planner(Protocol):
     def with_effort_limits(self, search: Search, tau: np.ndarray) -> tuple[Search, np.ndarray]:
         """Return the search with effort limits, and a mask (n,) of the environments that need further iterations.
 
-        Those are the environments whose planned joint forces ``tau`` (n, steps, nv) exceed limits that the search did
+        An environment needs them if its planned joint forces ``tau`` (n, steps, nv) exceed limits that the search did
         not include.
         """
 

@@ -58,7 +58,8 @@ def inverse_mass_matrix(tree: Tree, q: Scalars, armature: bool = False) -> Facto
 def propagated_inverse(tree: Tree, q: Scalars, armature: bool = False) -> FactoredInverse | ArticulatedInverse:
     """Return M(q)⁻¹ in a form that is cheap for products with few sparse columns.
 
-    It does not have the rows of L⁻¹.  Only where joints follow others, M is factored and these rows are computed.
+    For a tree it is a recursion over the bodies, without the matrix L⁻¹.  For a tree with coupled joints M is factored
+    and L⁻¹ is computed.
     """
     if tree.has_couplings:
         return FactoredInverse.of(tree, mass_matrix(tree, q, armature))

@@ -48,7 +48,7 @@ PARAMETERS = Option("passive", False, (False, True), counted="npi", counts=("npi
 
 
 class _Number(NamedTuple):
-    """Indices of one velocity component of a joint: in v, among the joint's own, and among those of all joints."""
+    """Indices of one velocity coordinate of a joint, which may follow another joint."""
 
     column: int  # among the velocities of all joints, followers included
     row: int  # in v

@@ -3,9 +3,9 @@
 Bodies accept and return flat lists of numbers: truth values are 0 and 1, and a dual number is its value and its
 derivatives.
 
-A body's function runs in the current trace, so it may use every symbol in scope.  What does not depend on the fresh
-symbols of the body is computed outside, once, and becomes an argument of the body.  Bodies are copied into traces of
-their own to be differentiated.
+A body's function runs in the current trace, so it may use every symbol in scope.  Values that do not depend on the
+body's own symbols are computed outside, once, and become arguments of the body.  Bodies are copied into traces of their
+own to be differentiated.
 """
 
 from __future__ import annotations

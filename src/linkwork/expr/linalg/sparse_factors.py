@@ -43,8 +43,8 @@ class SparseInstruction(WrittenOutInstruction):
     """Instruction on a sparse matrix L, unit lower triangular in the order of elimination, that is stored by columns.
 
     ``order`` are the unknowns in this order: column k eliminates unknown ``order[k]``.  ``rows`` are the unknowns of
-    the elements below the diagonal, ascending within each column.  Those of column k are at the indices from
-    ``starts[k]`` to ``starts[k + 1]``.
+    the elements below the diagonal, ascending within each column.  Column k has the indices from ``starts[k]`` to
+    ``starts[k + 1]``.
     """
 
     order: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Reader of MJCF by MuJoCo's own compiler, and of compiled models of MuJoCo.
 
 The compiler determines the meaning of defaults, classes, includes, frames, copies, attachments, inertias from geoms,
-limits and units.  linkwork reads the arrays of the compiled model.  What it does not take is in the report: IGNORED
+limits and units.  linkwork reads the arrays of the compiled model.  The report lists content that is not read: IGNORED
 if it does not act on the dynamics, else UNSUPPORTED.  Keyframes are named configurations, in linkwork's coordinates.
 """
 

@@ -1,7 +1,7 @@
 """Writing of SDF 1.11: one model, by itself or in a world.
 
 Poses are relative to the links and joints that they belong to, with quaternions, so that nothing is computed from
-several of them.  What SDF has no word for is listed: as NOT_WRITTEN where it is lost, and as WRITTEN_AS where it has
+several of them.  Content that SDF cannot represent is listed: as NOT_WRITTEN if it is lost, and as WRITTEN_AS if it has
 another form.  A joint that SDF cannot represent by any of its joints is an error.
 
 Source: http://sdformat.org/spec?ver=1.11 and the proposals on the semantics of poses and frames there.
@@ -149,7 +149,7 @@ class _Writer:
     def _names(self) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
         """Return the names of links, joints and frames in the file, where all are different.
 
-        Those that SDF reserves are changed.
+        Names that SDF reserves are changed.
         """
         names = Names()
         links: dict[str, str] = {}

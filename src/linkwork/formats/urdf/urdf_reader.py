@@ -143,7 +143,7 @@ LOOP_TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "spheric
 class Loops:
     """Loop joints of a file, and the frames that they connect.
 
-    Those of a loop "pin" are named "pin_F" and "pin_M", followed by underscores if links have these names.
+    The frames of a loop "pin" are named "pin_F" and "pin_M", followed by underscores if links have these names.
     """
 
     frames: tuple[FrameDescription, ...]
@@ -210,7 +210,8 @@ def _type(reader: Reader, element: Element) -> JointType:
 def _values(reader: Reader, element: Element, joint: JointType) -> dict[str, Any]:
     """Return the bounds, damping, friction and springs of a loop, by name of `LoopJoint`'s argument.
 
-    Those that the element does not state are left out.  It is empty for a joint that does not have one coordinate.
+    Values that the element does not state are left out.  The dict is empty for a joint that does not have one
+    coordinate.
     """
     limit, dynamics = element.first("limit"), element.first("dynamics")
     if joint.nv != 1:

@@ -1,6 +1,6 @@
 """Writing of URDF, in the forms that linkwork reads: see `urdf_reader` for the extensions.
 
-What URDF has no word for is listed: as NOT_WRITTEN where it is lost, and as WRITTEN_AS where it has another form.  A
+Content that URDF cannot represent is listed: as NOT_WRITTEN if it is lost, and as WRITTEN_AS if it has another form.  A
 joint that URDF cannot represent by any of its joints is an error.
 """
 

@@ -14,8 +14,8 @@ is on a face touches it along a line, whose ends count.
 Other bodies (`outlines`: hulls, cones, and cylinders with these): the contact region of a body along a normal n is
 computed from its support points in eight directions tilted from n by a degree.  Projected along n, each body has an
 outline of eight edges, and the two outlines are clipped against each other.  Heights are those of the planes of the
-outlines, so depths are those of faces; a body tilted by more than a degree has an edge or a corner as its outline.  Of
-all corners, the farthest in eight directions and the deepest are retained.
+outlines, so depths are those of faces; a body tilted by more than a degree has an edge or a corner as its outline.  The
+corners that are farthest in eight directions and the deepest one are retained.
 
 Source: Ericson, Real-Time Collision Detection, 2005, sections 5.3.8 and 9.5 (Liang and Barsky, A new concept and
 method for line clipping, 1984).

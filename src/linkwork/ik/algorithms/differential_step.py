@@ -73,7 +73,7 @@ class Cost:
     is_linear: bool
 
     def bounded_minimum(self, lower: Scalars, upper: Scalars, guess: Scalars | None = None) -> BoundedSolution:
-        """Return the minimum within bounds; if its step is rejected, the minimum with a larger diagonal."""
+        """Return the step of least cost within bounds, with a larger diagonal D if the cost does not fall enough."""
 
         def solve(D: Scalars, c: Scalars, guess: Scalars | None) -> tuple[BoundedSolution, Scalars]:
             return boxed_least_squares(self.A, self.r, D, c, lower, upper, guess), ()
@@ -83,10 +83,11 @@ class Cost:
     def minimum(
         self, solve: Solve, sources: Sequence[Source | None] = (), origin: Scalars = (), guess: Scalars | None = None
     ) -> BoundedSolution:
-        """Return the solution ``solve(D, c, guess)``; if its step is rejected, the solution with a larger diagonal.
+        """Return the step ``solve(D, c, guess)``, with a larger diagonal D if the cost does not fall enough.
 
-        ``solve`` also returns the multipliers of constraints, whose ``sources`` are None for linear ones.  The step
-        ``origin`` satisfies these constraints; it is zero without any.  The larger diagonal damps changes of this step.
+        ``solve`` also returns the multipliers of constraints; ``sources`` has an entry for each, None for linear ones.
+        ``origin`` is a step that satisfies the constraints, zero if there are none.  The larger diagonal damps the
+        difference from ``origin``.
         """
         undamped, multipliers = solve(self.D, self.c, guess)
         forces = [(source[0], source[1] * multipliers[k]) for k, source in enumerate(sources) if source is not None]

@@ -5,9 +5,9 @@ g,
 
     h + ḣ dt ≥ (1 − g) h,
 
-so that it is never used up, and a violation shrinks by that fraction.  The order is: the robot's own equations
-G v + σ = 0 (closed loops and rolling), as far as the limits allow; barriers; hard errors in the least-squares sense;
-levels of soft tasks.  What a level reaches is an equation A_i δ = A_i δ_i of the following ones, so a solution always
+so that it is never used up, and a violation shrinks by that fraction.  The order is: the robot's own equations G v + σ
+= 0 (closed loops and rolling), as far as the limits allow; barriers; hard errors in the least-squares sense; levels of
+soft tasks.  The result δ_i of a level becomes an equation A_i δ = A_i δ_i of the following levels, so a solution always
 exists.
 
 Sources: Kanoun, Lamiraux and Wieber, Kinematic control of redundant manipulators: generalizing the task-priority

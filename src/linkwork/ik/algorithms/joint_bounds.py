@@ -236,7 +236,7 @@ def acceleration_range(
 
 
 def most_along(row: Scalars, each: Scalars) -> Any:
-    """Return the largest r·a of an a along a row r whose entries are at most ``each``; infinite without any."""
+    """Return the maximum of s r·r over scalars s with |s r_k| ≤ ``each[k]`` for all k, where r is ``row``."""
     result: Any = _INF
     for r, most in zip(row, each, strict=True):
         if not (is_zero(r) or is_infinite(most)):

@@ -1,7 +1,7 @@
 """Primal-dual active set step of a quadratic program with equations, ranges and bounds.
 
-The active set is carried from step to step.  Of all δ with  J δ = −e,  the step minimises  ½ δᵀH δ + gᵀδ  within
-bounds.  For a given active set it is a linear problem of the free coordinates,
+The active set is carried from step to step.  Among all δ with J δ = −e, the step minimises ½ δᵀH δ + gᵀδ within bounds.
+For a given active set it is a linear problem of the free coordinates,
 
     (J H⁻¹Jᵀ + ν 1) λ = e − J H⁻¹g,      δ = −H⁻¹(g + Jᵀλ),
 

@@ -361,10 +361,10 @@ class TaskState(KinematicState):
 def _above_rounding(
     constraint: Constraint, rows: list[list[Any]], sizes: list[list[Any]] | None = None
 ) -> list[list[Any]]:
-    """Return the rows of a constraint with zeros instead of rounding, which solvers that scale rows would magnify.
+    """Return a constraint's Jacobian rows with rounding errors set to zero, since solvers that scale rows magnify them.
 
-    ``sizes`` are the squared elements without cancellation.  Without them, elements are compared with the largest ones
-    of the constraint's rows of the same unit.
+    ``sizes`` are the squares that elements would have without cancellation.  Without ``sizes``, an element is compared
+    with the largest one of its column among the constraint's rows of the same unit.
     """
     least = NOISE
     if sizes is None:

@@ -1,6 +1,6 @@
 """Assembly: sequential quadratic programming for a configuration that satisfies the constraints near a goal.
 
-Each step is the solution of a quadratic program without the curvature of the constraints.  Of all δ that remove the
+Each step is the solution of a quadratic program without the curvature of the constraints.  Among all δ that remove the
 error to first order it is the one closest to the goal p:
 
     min ½ ‖δ + d‖²_W  with  φ + G δ = 0,      d = q ⊖ p,

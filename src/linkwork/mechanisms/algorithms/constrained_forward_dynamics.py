@@ -297,7 +297,7 @@ def solution_derivatives(
 ) -> tuple[list[Any], list[Any], list[Matrix], list[Matrix]]:
     """Return a and λ, and the derivatives of a and of λ by q, v, τ and each wrench.
 
-    Without ``of_forces`` those of λ are not of least norm, as those of a do not need.
+    Without ``of_forces`` the derivatives of λ are not of least norm; those of a do not need it.
     """
     n, system = tree.nv, ConstrainedFactorization(inverse_mass_matrix(tree, q, passive), rates_of(tree, q, v, time))
     tau = with_loop_forces(tree, q, v, tau, None, passive, friction)

@@ -1,7 +1,7 @@
 """Manipulability of robots with constraints, from the motor forces that balance wrenches.
 
-Motors move by S v, the velocities v satisfy G v = 0, and a frame moves by V = J v.  Of all v with the twist V those of
-least |S v| form the ellipsoid Vᵀ (J P Jᵀ)⁻¹ V = |S v|², where y = P r solves
+Motors move by S v, the velocities v satisfy G v = 0, and a frame moves by V = J v.  For each twist V there is a v of
+least |S v|, and Vᵀ (J P Jᵀ)⁻¹ V = |S v|² is an ellipsoid.  Here y = P r solves
 
     SᵀS y + Gᵀ λ = r,      G y = 0.
 
@@ -11,7 +11,7 @@ These are the equations of the motor forces S y of least norm that balance the j
 
 where row i of F are the motor forces for the unit wrench i, joint forces J_i.
 
-Of the joints between two frames, the velocities that the constraints permit have dimension d.  The motors S of these
+The velocities that the constraints permit in the joints between two frames have dimension d.  The motors S of these
 joints have a projector S P Sᵀ, whose trace is d.  For d below the number of rows, w is the product of the d largest
 singular values of F.
 

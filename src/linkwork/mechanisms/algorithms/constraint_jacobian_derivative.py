@@ -55,7 +55,7 @@ def constraint_derivatives(
 ) -> ConstraintDerivatives:
     """Return the derivatives of Gᵀλ and G a + γ by q and v, for constant accelerations a and forces λ.
 
-    Those that are not named in ``of`` are not complete.
+    Only the derivatives named in ``of`` are complete.
     """
     n, start = tree.nv, 0
     result = ConstraintDerivatives([[0.0] * n for _ in range(n)], [], [])

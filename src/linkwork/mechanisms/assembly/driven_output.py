@@ -80,8 +80,8 @@ class DrivenOutput:
     def undetermined_pins(self) -> tuple[str, ...]:
         """Names of joints whose force the loads do not determine, as the mechanism is overconstrained.
 
-        The force in such a pin depends on tolerances and stiffness; `pin_forces` has the smallest forces.  Of loops
-        that move in a plane only forces in the plane count.  `determinate_joint_wrenches` has all components.
+        The force in such a pin depends on tolerances and stiffness; `pin_forces` has the smallest forces.  For loops
+        that move in a plane, only forces in the plane count.  `determinate_joint_wrenches` has all components.
         """
         known = np.isfinite(self.v).all(axis=-1)
         if not known.any():

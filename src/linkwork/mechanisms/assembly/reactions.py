@@ -143,8 +143,9 @@ def undetermined_pins(robot: Any, q: np.ndarray, time: float = 0.0) -> tuple[str
     """Return the names of joints whose force the loads do not determine, in an assembled configuration q (nq,).
 
     Forces λ of dependent constraints, with Gᵀ λ = 0, cause wrenches across joints but no acceleration.  They arise
-    where an overconstrained mechanism is assembled with errors.  Of loops that move in a plane only the forces in this
-    plane count: closed chains of hinges always have such forces across it, which good alignment keeps small.
+    where an overconstrained mechanism is assembled with errors.  For loops that move in a plane, only forces in the
+    plane count.  Closed chains of hinges always have undetermined forces normal to the plane, which good alignment
+    keeps small.
     """
     G = np.asarray(robot.constraint_jacobian(q, time=time))
     sizes = np.linalg.norm(G, axis=1, keepdims=True)

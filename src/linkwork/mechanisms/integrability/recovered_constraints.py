@@ -101,7 +101,7 @@ def constant_positions(
 def _sums(tried: Sequence[Position], closures: np.ndarray) -> list[Position]:
     """Return the linear combinations of candidates, with constant weights, that are constant.
 
-    Those with few terms are first.
+    Combinations with few terms come first.
     """
     moving = [position for position in tried if position.size > 0.0]
     if not moving:

@@ -165,8 +165,8 @@ class PathRequest:
     def tangents(self, q: np.ndarray, V: np.ndarray, estimate: np.ndarray) -> np.ndarray:
         """Return derivatives of q by s (n, nv) that give the frame at q (n, nq) the twists V (n, 6) per unit of s.
 
-        V is in the path's axes.  Loops stay closed.  Of all solutions of a redundant robot it is the nearest to
-        ``estimate`` (n, nv).
+        V is in the path's axes.  Loops stay closed.  A redundant robot has several solutions; the nearest to
+        ``estimate`` (n, nv) is returned.
         """
         J, R = self.task_jacobian(q), np.asarray(self.robot.pose(q, self.frame, relative_to=self.relative_to))
         R = np.swapaxes(R[..., :3, :3], -1, -2)

@@ -93,10 +93,10 @@ class _Fit:
         e: np.ndarray,
         jerk: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return quintics of s (m, 6) on the intervals from b to e (m,), and the largest errors of the jerk (m,).
+        """Return quintics of s (m, 6) on intervals from b to e (m,), jerk errors (m,), and their rounding (m,).
 
-        k (m,) are the cubics of σ in which the intervals lie. The third value is the part of the errors that may be
-        due to rounding. Both are relative to the limits of jerk.
+        k (m,) are the indices of the cubics of σ in which the intervals lie.  Errors are the largest on each interval,
+        relative to the limits of jerk.
         """
         inside = _INSIDE * (e - b)
         times = np.concatenate([b, b + inside, 0.5 * (b + e), e - inside, e])  # one evaluation of the path

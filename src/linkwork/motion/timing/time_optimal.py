@@ -91,7 +91,7 @@ def time_optimal(
     robot with a payload.  ``start_speed`` and ``end_speed`` are ṡ at the path's ends; 1 is the speed of the path
     itself.
 
-    All limits hold at all times, not only at grid points.  Those of v and a along polynomial paths hold by the control
+    All limits hold at all times, not only at grid points.  Limits of v and a along polynomial paths hold by the control
     points of the polynomials.  Others, including those of jerk, hold up to a share ``tolerance`` of their size, by the
     control points of polynomials through nine times of each segment.  Where they are exceeded they are tightened and
     the motion is computed again; None skips this, except with limits of jerk.

@@ -88,9 +88,9 @@ class TrajectoryOutput(Shown):
         column of time, or samples at a ``rate`` [1/s].  ``degrees`` is for angles of a log whose columns state no unit.
         A `ModelWarning` names the columns that are not read.
 
-        From samples of q, v and a the trajectory has quintics, from q and v cubics.  From q alone it is the cubic
-        spline of a log, and straight from point to point for a message of ROS.  ``trusted`` False reads YAML in another
-        process.  Raises ValueError for another file, and if the robot has other joints.
+        The trajectory has quintics through samples of q, v and a, and cubics through samples of q and v.  Samples of q
+        alone give a cubic spline for a log, and straight segments for a message of ROS.  ``trusted`` False reads YAML
+        in another process.  Raises ValueError for another file, and if the robot has other joints.
         """
         return cast(Self, load_trajectory(cls, path, robot, rate, degrees, trusted))
 

@@ -190,7 +190,7 @@ def _summed(A: Matrix, B: Matrix) -> Matrix:
 class TorqueDerivatives(NamedTuple):
     """Derivatives of joint forces τ: by q, v and a (nv × nv each), and by each contact's force.
 
-    Those by q are by its tangent vectors.  ``by_forces`` is a dict by name of the contact or constraint.
+    Derivatives by q are with respect to tangent vectors.  ``by_forces`` is a dict by name of the contact or constraint.
     """
 
     by_q: Matrix

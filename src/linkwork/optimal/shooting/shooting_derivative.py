@@ -251,7 +251,7 @@ class _MotionConditions:
     # ---- derivatives
 
     def moving(self, H: Array, J: Array, active: Array, gradient: Array, rows: Array) -> Array:
-        """Return the derivatives (T, moved, n) of decision variables, next states and motor forces by an input.
+        """Return the derivatives of each step's variables, next state and motor forces by n values of an input.
 
         ``gradient`` and ``rows`` are the derivatives by the input of each step's Lagrangian gradient and components.
         """

@@ -212,8 +212,8 @@ def check_parameter(name: str, x: Any) -> None:
 def parametrized_surface(material: Any, row: Sequence[Any], compliant: bool) -> SurfaceParameters:
     """Return surface parameters from a row (friction, restitution, stiffness, dissipation).
 
-    A restitution or stiffness that the material does not have is left out (0, None). So is dissipation (0), unless the
-    contacts are ``compliant``.
+    A restitution or stiffness that the material does not have is left out (0, None). Dissipation is left out (0), too,
+    unless the contacts are ``compliant``.
     """
     friction, restitution, stiffness, dissipation = row
     return SurfaceParameters(

@@ -97,9 +97,9 @@ def _ended_depths(setup: SimulationSetup, end: SimulationState, parameters: Mapp
 
 
 def stepper(setup: SimulationSetup) -> SimulationKernel:
-    """Return the kernel of the steps of a `Simulator`: as many as the setup has between two records.
+    """Return the kernel that advances a `Simulator` by the setup's number of steps between two records.
 
-    It returns the state at their end, and the events.
+    The kernel returns the state after these steps, and the events.
     """
     bare, data = _split(setup)
 

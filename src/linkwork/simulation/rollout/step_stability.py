@@ -272,7 +272,7 @@ def _worst(
 def _sizes(setup: SimulationSetup, v: np.ndarray, h: float, speeds: np.ndarray | None) -> np.ndarray:
     """Return the sizes (2 nv) of the deviations of q and v, relative to `unit_steps` and the pace of `StepScale`.
 
-    Those of velocities are at least half of ``speeds`` (nv).
+    Deviations of v are at least half of ``speeds`` (nv).
     """
     robot: Any = setup.robot
     deviation = _BESIDE_CONTACTS if setup.contacts is not None and not setup.is_compliant else _DEVIATION

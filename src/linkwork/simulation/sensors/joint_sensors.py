@@ -120,9 +120,9 @@ def _coupling(robot: Any, joint: Any) -> Any:
 class ForceTorqueSensor(Sensor):
     """Force-torque sensor: the wrench (moment; force) [N m, N] of a joint's parent on its child.
 
-    It is at the origin and in the axes of the joint's moving frame, as of `Robot.joint_wrenches`, with contacts.  The
-    joint is one of the tree, a fixed joint, which welds a link, or one that closes a loop.  The reading is the mean of
-    the last step, with the acceleration that an `IMU` reads, including jumps.
+    The wrench is at the origin and in the axes of the joint's moving frame, as in `Robot.joint_wrenches`.  Contacts are
+    included.  The joint is one of the tree, a fixed joint, which welds a link, or one that closes a loop.  The reading
+    is the mean of the last step, with the acceleration that an `IMU` reads, including jumps.
 
     Forces of constraints are included: with loops, rolling wheels or other constraints the wrench is w = w₀ − Gᵀ λ.
     Forces that rigid bodies leave undetermined, as those across the plane of a four-bar, have least norm.  Before the

@@ -155,7 +155,7 @@ Handler = Callable[[int, Any], Awaitable[None]]
 
 
 def guard_messages(server: Any) -> None:
-    """Drop invalid messages to a viser server, of all its connections.  A message that is no message ends its own."""
+    """Drop invalid messages to a viser server; a connection ends if its data is not a message of viser."""
     connections = server._websock_server
     controls = server.gui._gui_input_handle_from_uuid
     connections._handle_incoming_message = _guarded(connections._handle_incoming_message, controls)

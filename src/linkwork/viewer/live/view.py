@@ -80,11 +80,11 @@ class View:
     def update(self, q: Any, *, robot: str | None = None, time: float | None = None) -> None:
         """Show a configuration, or the state of a simulator, soon, and return at once.
 
-        ``q`` (nq,) [rad, m], or a dict by joint; (n, nq) for n instances.  Of a `linkwork.Simulator`, its configuration
-        and time are shown, and the forces of its `linkwork.simulation.ContactSensor` as arrows.  A page shows at most
-        60 configurations a second: earlier ones are dropped, so a loop may call this at any rate.  ``robot`` is the
-        name of the robot, by default the first one.  ``time`` [s] is the time of the configuration in a recording, by
-        default that of the simulator or of the clock.  Nothing happens after the page was closed.
+        ``q`` (nq,) [rad, m], or a dict by joint; (n, nq) for n instances.  A `linkwork.Simulator` is shown with its
+        configuration and time, and with the forces of its `linkwork.simulation.ContactSensor` as arrows.  A page shows
+        at most 60 configurations a second: earlier ones are dropped, so a loop may call this at any rate.  ``robot`` is
+        the name of the robot, by default the first one.  ``time`` [s] is the time of the configuration in a recording,
+        by default that of the simulator or of the clock.  A call after the page was closed has no effect.
 
         Raises ValueError for an invalid configuration, and for a recording, whose motion is fixed; UnknownNameError
         for an unknown robot.

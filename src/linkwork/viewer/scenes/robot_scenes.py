@@ -220,10 +220,7 @@ _PATH_POINTS = 1000
 
 
 def frame_times(start: float, end: float, rate: Any) -> np.ndarray:
-    """Return increasing times from start to end [s], ``rate`` a second, at least 2 and at most 5000.
-
-    There is one for a motion without duration.
-    """
+    """Return 2 to 5000 increasing times from start to end [s], ``rate`` a second; one if start equals end."""
     rate = positive("show", "rate", rate, unit="1/s")
     if not end > start:
         return np.array([start])

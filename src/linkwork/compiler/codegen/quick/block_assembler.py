@@ -4,10 +4,10 @@ LLVM takes some ten microseconds for each fused multiply-add even without optimi
 needs little of what LLVM does: registers in the order of the program, and a dozen instructions.  They round as those
 that LLVM selects, so results are the same to the bit.
 
-`BlockAssembler` has the methods of `Instructions` by which blocks are written.  It records them; `machine_code`
-then assigns registers (`register_assignment`) and encodes instructions (`machine_code`).  Elementary functions
-(`part_code.elementary_function`) are called, with all values and pointers on the stack.  What it cannot write (tables)
-raises `NotSupported`, and LLVM compiles that block.
+`BlockAssembler` has the methods of `Instructions` by which blocks are written.  It records them; `machine_code` then
+assigns registers (`register_assignment`) and encodes instructions (`machine_code`).  Elementary functions
+(`part_code.elementary_function`) are called, with all values and pointers on the stack.  Instructions that it cannot
+write (tables) raise `NotSupported`, and LLVM compiles their block.
 """
 
 from __future__ import annotations

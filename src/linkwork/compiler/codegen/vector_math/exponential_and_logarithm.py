@@ -1,14 +1,14 @@
 """Exponential, hyperbolic functions, logarithms and x^y, in float64.
 
-Exponential: n = the integer next to x / ln 2; the rest  x - n ln 2  as a sum of two numbers, as for circular functions
-(Cody and Waite); e^rest = 1 + r + r^2 Q(r) with a minimax polynomial Q; and 2^n as a product of two powers of two, so
-that results reach infinity or fade into the subnormal numbers with one rounding.
+Exponential: e^x = 2^n e^r with n the integer nearest to x / ln 2.  The remainder r = x - n ln 2 is a sum of two numbers
+(Cody and Waite), and e^r = 1 + r + r^2 Q(r) with a minimax polynomial Q.  2^n is a product of two powers of two, so
+that infinite and subnormal results are rounded once.
 
 Logarithm: x = 2^k m with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), log m = 2 artanh s = f -
 f^2/2 + s (f^2/2 + R(s^2)), where R is a minimax polynomial; and log x = k ln 2 + log m. The large terms are added with
 the rounding errors of their sums. Logarithms to other bases multiply log m by a sum of two numbers; their error before
-the last rounding is far below half a unit in the last place, so that exact powers give integers. Of 1 + x, the rounding
-error c of the sum u adds c/u, and for small x it is x - x^2/2.
+the last rounding is far below half a unit in the last place, so that exact powers give integers. log(1 + x) = log u +
+c/u, with the rounded sum u = 1 + x and its rounding error c; for small x it is x - x^2/2.
 
 Power: e^(y log x), with the logarithm to about 2^-68 of itself: s, s^2 and the first terms of the series are sums of
 two numbers, and so is its product with y; e^(sum of two numbers) is the exponential above. Special cases are those of

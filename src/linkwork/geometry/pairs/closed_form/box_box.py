@@ -278,9 +278,9 @@ def _nearer(p: _Placed, offset: Vec3, on_a: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def _on_faces(p: _Placed) -> tuple[Any, Vec3, Vec3]:
-    """Return (exists, offset, A's point) of the nearest points of a face of one box and an edge of the other over it.
+    """Return (exists, offset, A's point) of the nearest points of a face and an edge that projects onto it.
 
-    The faces of both boxes are tried.  ``offset`` is the vector from A's point to B's.
+    The face may belong to either box.  ``offset`` is the vector from A's point to B's.
     """
     mirrored = _Placed(-Vec3(*(axis.dot(p.t) for axis in p.axes)), *_rows(p), p.g, p.h)
     exists, height, on_b, on_a = _over_face(mirrored)

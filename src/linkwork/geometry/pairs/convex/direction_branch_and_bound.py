@@ -284,7 +284,7 @@ def _replaced(corners: tuple[Vec3, ...], corner: int, by: Vec3) -> tuple[Vec3, .
 def _least(n: tuple[Vec3, ...], w: tuple[Vec3, ...]) -> _Cut:
     """Return the cut of a cell where its bound is least; the square is `_NEVER` if that is at a corner.
 
-    Of directions m of any length, bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
+    Directions m have any length; their bounds h/‖m‖ are compared by h |h| and m · m, without divisions.
     """
     best: tuple[Any, Any, Vec3, Any] = (_NEVER, 1.0, Vec3(0.0, 0.0, 1.0), 0.0)
     start, end, part, total = n[1], n[2], 1.0, 2.0

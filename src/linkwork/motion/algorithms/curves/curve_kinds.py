@@ -191,12 +191,11 @@ KINDS = {kind.name: kind for kind in (POLYNOMIAL, RETRACTED, BY_COORDINATE, CUMU
 
 @dataclass(frozen=True, slots=True)
 class TimeScaling:
-    """A time scaling: the parameter s of a curve by time t, piecewise s = Σ c_k (t − t_i)^k.
+    """A time scaling s(t) of a curve with parameter s, a polynomial s = Σ c_k (t − t_i)^k on each interval of time.
 
-    ``starts`` (n,) are the t_i, ``coefficients`` (n, terms) lowest first.  Between t_i and the next start it runs along
-    one segment of the curve, whose index is ``segments[i]``.  ``segments`` is (n,), or (n, nv) for curves whose
-    coordinates have separate segments.  So rounding of s selects no other segment, also where the time scaling rests.
-    It is None for a time scaling of a trajectory's time.
+    ``starts`` (n,) are the t_i, ``coefficients`` (n, terms) lowest first.  From t_i to t_{i+1} the motion is on the
+    curve's segment with index ``segments[i]``, whatever rounding of s may be.  ``segments`` is (n,), or (n, nv) for
+    curves whose coordinates have separate segments; None if s is the time of a trajectory.
     """
 
     starts: Any

@@ -1,8 +1,8 @@
 """Minimum-jerk motion: polynomials of degree five from state to state, over any scalar.
 
-Of all motions of duration T between two states, ∫ jerk² dt is minimal for the one with x⁽⁶⁾ = 0, the quintic; from rest
-to rest it is q0 + d (10 s³ − 15 s⁴ + 6 s⁵), s = t/T.  The extremes of velocity, acceleration and jerk are at roots of
-their derivatives, which have closed forms.
+Among all motions of duration T between two states, ∫ jerk² dt is minimal for the one with x⁽⁶⁾ = 0, the quintic; from
+rest to rest it is q0 + d (10 s³ − 15 s⁴ + 6 s⁵), s = t/T.  The extremes of velocity, acceleration and jerk are at roots
+of their derivatives, which have closed forms.
 
 Source: Flash and Hogan, The coordination of arm movements, J. Neuroscience 5 (7), 1985.
 """

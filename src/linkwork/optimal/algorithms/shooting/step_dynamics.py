@@ -212,7 +212,7 @@ def congruent(V: Matrix, F: Matrix) -> list[list[Any]]:
 def _congruent_in_parts(V: Matrix, F: Matrix, dense: Sequence[int]) -> list[list[Any]]:
     """Return FᵀV F for a symmetric V: large products for the rows ``dense`` of F, explicit operations for the others.
 
-    Of products whose sum is symmetric, most of the half above the diagonal is left out.
+    The products have a symmetric sum, so most of the half above the diagonal is not computed.
     """
     sparse = [k for k in range(len(F)) if k not in set(dense)]
     rows, columns = [F[k] for k in dense], _nonzero_columns([F[k] for k in sparse])
