@@ -146,7 +146,7 @@ def quantity_label(quantity: str, units: Iterable[str]) -> str:
 def lines_by_unit(
     quantity: str, names: Sequence[str], units: Sequence[str], values: np.ndarray
 ) -> list[tuple[str, dict[str, np.ndarray], list[int]]]:
-    """Return the label, the lines and their columns of ``values`` (samples, n) for each unit: angles beside no lengths.
+    """Return the label, the lines and their columns of ``values`` (samples, n) for each unit.
 
     ``units`` has the unit of each column; without units, all lines are together.
     """

@@ -188,7 +188,7 @@ def start_reader(modules: Sequence[str]) -> None:
 
 
 def _begins(process: _Process, request: Mapping[str, Any], data: bytes) -> bool:
-    """Return True if a program that has waited begins: its end before is no fault of the request."""
+    """Return True if a program that has waited begins: if it has ended before, the request is not the cause."""
     with contextlib.suppress(ReaderEnded):
         return process.begin(request, data)
     return False

@@ -156,7 +156,7 @@ class Pairing:
         return G, T, [names[k] for k in columns]
 
     def _tied(self) -> list[tuple[JointPair, JointPair, int]]:
-        """Return the pairs whose right joint follows another and whose left one does not: (pair, master, its sign)."""
+        """Return (pair, master, sign of the master) for pairs in which only the right joint follows another joint."""
         by_right = {pair.right: pair for pair in self.pairs}
         result = []
         for pair in self.pairs:

@@ -304,7 +304,7 @@ class WholeBody(TaskLaw):
     def _ranges(
         self, q: list[Any], v: list[Any], braking: Sequence[Any], changes: Changes | None
     ) -> list[tuple[Sequence[Any], Any, Any, float]]:
-        """Return rows r with bounds of r·a, for limits of coordinates and velocities that are no entries of q and v.
+        """Return rows r with bounds of r·a, for limits of quantities that are not elements of q and v.
 
         The last entry is the unit of the coordinate.
 

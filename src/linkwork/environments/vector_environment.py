@@ -152,8 +152,8 @@ class VectorEnvironment(Shown, VectorEnv[Any, np.ndarray, np.ndarray], metaclass
           keep their states, and their last observations are returned.
 
         Without a randomization the returned dict is empty; with one it has the entry ``"randomization"``, in the form
-        of gymnasium's vector environments.  Raises ValueError for seeds that are no integers from 0 on, another number
-        of seeds than of environments, and invalid options, UnknownNameError for unknown ones.
+        of gymnasium's vector environments.  Raises ValueError for seeds that are not integers >= 0, another number of
+        seeds than of environments, and invalid options, UnknownNameError for unknown ones.
         """
         caller, everywhere = "VectorEnvironment.reset", np.ones(self.num_envs, dtype=bool)
         known = self._starts.read_options(caller, options, self.num_envs, self._goal.shape[1])

@@ -221,7 +221,7 @@ def _own_constraints(tree: Tree) -> list[Constraint]:
 def _is_added_frame(frame: Frame) -> bool:
     """Return True if a user added the frame.
 
-    A link is no such frame: it has a joint or is a root.
+    Links are not included: each has a joint or is a root.
     """
     return frame.fixed_joint is None and frame.welded_to is not None
 

@@ -206,7 +206,7 @@ def packages_around(folder: str) -> list[str]:
     """Return the folders of the packages that contain a folder; without packages, its neighbouring asset folders.
 
     A home directory and the root of the file system are never packages, and assets in them are not beside.  A symbolic
-    link, which can lead anywhere, is no folder of assets.
+    link, which can lead anywhere, does not count as a folder of assets.
     """
     above = [folder]
     while (parent := os.path.dirname(above[-1])) != above[-1]:

@@ -42,7 +42,7 @@ def srdf_text(tree: Tree, *, strict: bool = False) -> tuple[str, Report]:
 
 
 def _unmoving(tree: Tree) -> list[DisabledPair]:
-    """Return the pairs of links that never move relative to each other, without those that the tree sets."""
+    """Return the pairs of links that never move relative to each other, and that the robot does not set itself."""
     stated = {frozenset((pair.a, pair.b)) for pair in tree.disabled_collisions}
     stated |= {frozenset(pair) for pair in tree.enabled_collisions}
     result: list[DisabledPair] = []

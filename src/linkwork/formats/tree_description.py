@@ -1,7 +1,7 @@
 """Description of a tree by links and joints, as files of other formats state them: the reverse of `build_tree`.
 
 A tree stores the poses of joints and links relative to bodies; a file states them relative to links.  Frames that are
-no links become links with fixed joints, since few formats have frames.  The order of the joints is such that a reader
+not links become links with fixed joints, since few formats have frames.  The order of the joints is such that a reader
 which visits children in the order of the file finds the order of the robot's q, if there is such an order.
 """
 

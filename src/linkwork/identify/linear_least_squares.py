@@ -54,7 +54,7 @@ class Reduced:
         return Reduced(self.rows[:, [*columns, self.width]], self.force, self.samples, self.mean, self.square)
 
     def sums(self, row_values: np.ndarray) -> np.ndarray:
-        """Return the sum for each joint force (nv,) of values (m,) that belong to the rows of its triangle."""
+        """Return sums (nv,) of the values (m,) of triangle rows, one sum for each joint force."""
         return np.bincount(self.force, row_values, len(self.square))
 
     def residual_squares(self, x: np.ndarray) -> np.ndarray:

@@ -79,7 +79,7 @@ class Ellipsoid(QuaternionJoint):
     def pose_residual(self, X: Pose) -> Motion:
         """Return (0; the offset of X's origin from where the joint places it for the rotation of X), in X's axes.
 
-        The rotation is no part of the residual, since the joint can reach every rotation.
+        The rotation is not part of the residual, since the joint can reach every rotation.
         """
         R = X.rotation
         origin = Vec3(R.x.z * self.a, R.y.z * self.b, R.z.z * self.c)

@@ -114,7 +114,7 @@ class AssemblyMethods(RobotBase):
         led to each one. ``max_solutions`` bounds their number, and ``time``, ``tolerance`` and ``position_limits`` are
         those of `assemble`. Configurations that differ by full revolutions or by signs of quaternions count as one. The
         result is sorted by coordinates, ``q`` (..., n, nq). Its ``sign`` (..., n) is the sign of the determinant of the
-        columns of the constraint Jacobian that belong to the joints that are not fixed, 0 if these are no square
+        columns of the constraint Jacobian that belong to the joints that are not fixed, 0 if these do not form a square
         matrix.
 
         Raises ValueError if the mechanism can still move with the joints of ``hold`` fixed, and as `assemble`.

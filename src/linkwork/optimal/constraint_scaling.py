@@ -108,7 +108,7 @@ def _largest_curvature(costs: list[tuple[Array, Array]]) -> float:
 
 
 def has_curvature(program: PathProgram, inputs: PathInputs, configuration: Array, u: Array, p: Array) -> bool:
-    """Return True if terms of all steps have second derivatives, other than costs, that slow searches use.
+    """Return True if a term of all steps, other than a cost, has a second derivative that is not zero.
 
     They are computed for uniform motion to a ``configuration`` (nq), with variables ``u`` of a step and parameters
     ``p``.  Undefined values count as second derivatives.

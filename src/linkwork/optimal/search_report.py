@@ -4,7 +4,7 @@ A cost without a lower bound is recognised by its values along directions, at le
 "cost" that are linear in accelerations have no bound; those that are quadratic in velocities, as torques, have neither
 a bound nor a direction along which they fall everywhere.  So at each length the lowest of several directions counts.
 The lengths grow by factors of ten.  A cost that falls by as much from each length to the next, as −log x does, has no
-lower bound.  This is no proof: a minimum beyond these lengths is not excluded.
+lower bound.  This does not prove it: a minimum beyond these lengths is not excluded.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class _Hull:
         return facets
 
     def _prefer_corners(self, facets: np.ndarray) -> None:
-        """Propose for each facet the corner among all points as far above it, also those with another facet below."""
+        """Propose, for each facet, a corner instead of another point that is as far above it."""
         first = self.corner[3 * facets]
         normal = self.normal[:, facets] * self.inverse[facets]
         x, y, z = self.points[:, self.outside]
@@ -166,7 +166,7 @@ class _Hull:
         self._propose(self.outside[left], self.home[left], self.high[left])
 
     def _visible(self, proposals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return points, and for each visible facet the number of its point and the facet, in the order of points.
+        """Return the points to add, then for each visible facet the index of its point and the facet.
 
         If the visible facets of two proposals overlap or touch, the later proposal is taken.
         """

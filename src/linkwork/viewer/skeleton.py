@@ -302,9 +302,9 @@ def _has_mass(tree: Tree, body: int) -> bool:
 
 
 def _disc_radius(tree: Tree, body: int, joint: SkeletonJoint) -> float | None:
-    """Return the radius [m] of the uniform disc with a body's mass and inertia about its hinge; None if it is no disc.
+    """Return the radius [m] of the uniform disc with a body's mass and inertia about its hinge, or None.
 
-    It is 0 without a mass, if a constraint couples the joint with another.
+    It is None for another shape, and 0 for a body without mass whose joint a constraint couples with another.
     """
     if not joint.is_hinge:
         return None

@@ -182,11 +182,11 @@ def mount(joint: SkeletonJoint, radius: float) -> Iterator[tuple[Shape, np.ndarr
 def cam_contour(
     tree: Tree, joints: Sequence[SkeletonJoint], body: int, points: Callable[[int], tuple[np.ndarray, int]]
 ) -> np.ndarray | None:
-    """Return the path (n, 3) of a follower's tip on a cam that turns once [m]; None if the body is no such cam.
+    """Return the path (n, 3) of a follower's tip on a cam that turns once [m]; None if the body is not such a cam.
 
     The follower slides or turns on the link on which the cam turns.  The tip of a slide is its origin, and that of a
-    lever its first point that is no joint: ``points`` returns those of a body, joints first, and the number of joints.
-    The path is the contour for a follower with a knife edge, and the pitch curve for one with a roller.
+    lever its first point that is not a joint: ``points`` returns those of a body, joints first, and the number of
+    joints.  The path is the contour for a follower with a knife edge, and the pitch curve for one with a roller.
     """
     for constraint in tree.constraints:
         if not isinstance(constraint, CurveCoupling) or tree.joint_index(constraint.b) != body:

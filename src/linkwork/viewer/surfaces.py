@@ -104,7 +104,7 @@ class SurfaceSet:
 
 @lru_cache(maxsize=_MAX_CACHED)
 def shape_surface(shape: Shape) -> Surface | None:
-    """Return the surface of a shape that is no mesh file and no compound; None if it cannot be drawn.
+    """Return the surface of a shape that is neither a mesh file nor a compound; None if it cannot be drawn.
 
     >>> from linkwork import shapes
     >>> shape_surface(shapes.Box((1, 2, 3))).triangles.shape

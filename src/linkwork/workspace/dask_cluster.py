@@ -30,8 +30,8 @@ _MAX_ATTEMPTS = 3
 class Cluster:
     """A connection to a Dask cluster: the address of its scheduler, or a ``distributed.Client``.
 
-    Raises ImportError without Dask, ConnectionError if no scheduler answers, ValueError for a text that is no address,
-    and TypeError for other objects.
+    Raises ImportError without Dask, ConnectionError if no scheduler answers, ValueError for a text that is not an
+    address, and TypeError for other objects.
     """
 
     def __init__(self, scheduler: Any) -> None:

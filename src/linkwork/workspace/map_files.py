@@ -73,7 +73,7 @@ def write_map(file: Path, identity: Mapping[str, Any], counts: SparseCounts) -> 
 
 
 def remove_map(file: Path) -> None:
-    """Delete the file of a map, if it exists.  Raises ValueError for a folder that is no Zarr store."""
+    """Delete the file of a map, if it exists.  Raises ValueError for a folder that is not a Zarr store."""
     _check_store(file)
     if file.is_dir():
         shutil.rmtree(file)
@@ -82,7 +82,7 @@ def remove_map(file: Path) -> None:
 
 
 def _check_store(file: Path) -> None:
-    """Raise ValueError for a folder that is no Zarr store."""
+    """Raise ValueError for a folder that is not a Zarr store."""
     if file.is_dir() and not (file / "zarr.json").is_file():
         raise ValueError(f"{file}: expected a Zarr store, got another folder; pass another path")
 

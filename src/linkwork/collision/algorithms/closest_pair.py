@@ -155,10 +155,10 @@ def _exponentials(
     sharpness: Any,
     terms: Callable[[Scalars], Sequence[Any]],
 ) -> tuple[Any, list[Any], list[Any]]:
-    """Return the minimum distance, a sum for each pair of the robot, and a sum for each shape with all obstacles.
+    """Return the minimum distance, and the terms of the smooth minimum: by pair, and by shape over all obstacles.
 
-    The sums are (m, Σ w, Σ w ``terms``) with the weights w = exp(−k (d − m)) and the minimum distance m of these
-    pairs.
+    The terms of pairs are (m, Σ w, Σ w ``terms``) with the weights w = exp(−k (d − m)) and the minimum distance m of
+    these pairs.
     """
 
     def with_obstacle(state: Any, a: SolidRow, b: SolidRow, index: Any) -> tuple[Any, list[Any]]:

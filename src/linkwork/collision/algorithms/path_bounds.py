@@ -81,7 +81,7 @@ class PathSums(NamedTuple):
 
 
 def path_sums(tree: Tree, middle: Scalars, phi: Scalars) -> list[PathSums]:
-    """Return the sums of each body, the world's last, for the segment with midpoint ``middle`` along φ."""
+    """Return `PathSums` of each body, then of the world, for motion along φ with the midpoint ``middle``."""
     q, v = tree.split_q(middle), tree.split_v(phi)
     result = {WORLD: PathSums(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)}
     for i, parent, body in tree.outward():
@@ -149,7 +149,7 @@ class Bounded(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """Motion bounds of a large robot in the form of sums for each body, the world's last, and each shape's reach R."""
+    """Motion bounds of a large robot as `PathSums` of each body, then of the world, and the reach R of each shape."""
 
     sums: Sequence[PathSums]
     reaches: Sequence[Any]

@@ -153,7 +153,7 @@ class Encoder:
         return _named(function) + self.tuple((function.__code__, function.__defaults__, function.__kwdefaults__, cells))
 
     def _state(self, value: Any) -> bytes:
-        """Encode all attributes of an object that is no dataclass."""
+        """Encode all attributes of an object that is not a dataclass."""
         if isinstance(value, tuple):
             return self.tuple(value)
         if isinstance(value, Enum):

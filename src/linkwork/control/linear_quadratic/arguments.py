@@ -140,7 +140,7 @@ def actuated_forces(
 
 
 def _zero_forces(robot: Any, tau: np.ndarray) -> np.ndarray:
-    """Return the joint forces (..., nv) that count as zero beside τ (..., nv): rounding, and forces of a small tilt."""
+    """Return the magnitudes (..., nv) up to which joint forces count as zero beside τ: rounding, or a small tilt."""
     tree = robot.tree
     weight = sum(float(body.inertia.mass) for body in tree.bodies) * float(np.linalg.norm(robot.gravity))
     by_tilt = _TILT * weight * characteristic_length(tree) / np.array(unit_steps(tree))

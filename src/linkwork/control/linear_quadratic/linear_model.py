@@ -84,7 +84,7 @@ def linear_model(
     >>> model.input_names, model.output_names, model.poles().imag.round(4).tolist()
     (('tau:shoulder',), ('q:elbow',), [-7.4124, -2.8277, 2.8277, 7.4124])
 
-    Raises UnknownNameError for an unknown name, and ValueError if the operating point needs forces that are no inputs,
+    Raises UnknownNameError for an unknown name, and ValueError if the operating point needs forces that are not inputs,
     and for constraints that depend on time without ``time``.
     """
     caller = "linear_model"

@@ -19,9 +19,9 @@ The brackets c of the fields q̇ = Σ v_i X_i(q) are zero where q̇ = v.  The ve
 in moving axes have constant brackets, by which Euler's equations differ from Newton's.
 
 Sources: Featherstone and Orin, Robot dynamics: equations and algorithms, ICRA 2000 (armature on the diagonal); Hamel,
-Theoretische Mechanik, 1949 (equations in velocities that are no rates of coordinates); Marsden and Ratiu, Introduction
-to Mechanics and Symmetry, 2nd ed. 1999 (brackets); Featherstone, Rigid Body Dynamics
-Algorithms, 2008, section 2.11 (power V · F).
+Theoretische Mechanik, 1949 (equations in velocities that are not rates of coordinates); Marsden and Ratiu, Introduction
+to Mechanics and Symmetry, 2nd ed. 1999 (brackets); Featherstone, Rigid Body Dynamics Algorithms, 2008, section 2.11
+(power V · F).
 """
 
 from __future__ import annotations

@@ -249,9 +249,10 @@ def _both(left: Symbol, right: Symbol) -> Symbol:
 
 
 def _either(left: Symbol, right: Symbol) -> tuple[Symbol | None, Symbol | None]:
-    """Return the condition that at least one of two holds, None for always, and a condition that separates them.
+    """Return the disjunction of two conditions, None if always true, and a condition that separates them.
 
-    The latter is the only one that ``left`` has and ``right`` lacks, if ``right`` has its opposite instead; or None.
+    The separating condition is in ``left``, with its opposite in ``right``; None if there is no such condition, or
+    several.
     """
     a, b = _literals(left), _literals(right)
     only_one, only_other = ([c for index, c in p.items() if index not in q] for p, q in ((a, b), (b, a)))

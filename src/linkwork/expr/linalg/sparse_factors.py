@@ -58,7 +58,7 @@ class SparseInstruction(WrittenOutInstruction):
 
     @cached_property
     def is_valid(self) -> bool:
-        """True if the columns are those of a factor, with all elements to which elimination leads, and not too long."""
+        """True if the columns have all elements that elimination creates, with at most `_MAX_PRODUCTS` products."""
         order, starts, rows = self.order, self.starts, self.rows
         if not order or sorted(order) != [*range(len(order))] or len(starts) != len(order) + 1:
             return False

@@ -26,7 +26,7 @@ NO_LIMIT = 1e16  # value that SDF files have for a missing limit
 class SdfReader(Reader):
     """Reader of the elements of one SDF document; ``release`` is the version of SDF that the document declares.
 
-    Values are the text of child elements.  Where the schema has a default, a missing element is no error.
+    Values are the text of child elements.  Where the schema has a default, a missing element is not an error.
     """
 
     def __init__(self, file: str | None, findings: Findings, root: Element) -> None:

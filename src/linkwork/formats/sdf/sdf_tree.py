@@ -2,9 +2,9 @@
 
 SDF's links and joints are any graph.  Joints become part of the tree in the order of the document: first those whose
 child no earlier joint carries and which close no loop, then those that connect what is static apart.  The others are
-loop joints.  The root is the world.  Links that no joint connects to it float, each part on its first link that is no
-joint's child; links of static models are fixed to the world.  A joint from a link to the one before it in the tree is
-reversed, with the same coordinates.
+loop joints.  The root is the world.  Links that no joint connects to it float, each part on its first link that is not
+the child of a joint; links of static models are fixed to the world.  A joint from a link to the one before it in the
+tree is reversed, with the same coordinates.
 """
 
 from __future__ import annotations

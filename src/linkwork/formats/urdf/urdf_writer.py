@@ -61,7 +61,7 @@ def urdf_text(
 ) -> tuple[str, Report]:
     """Return a robot as the text of a URDF, and the report of content that URDF cannot represent.
 
-    Frames that are no links, loops, actuators and all other attachments are left out with ``with_loops_file``, as
+    Frames that are not links, loops, actuators and all other attachments are left out with ``with_loops_file``, as
     another file has them.  ``meshes`` is a folder for hulls, which URDF has no shape for; ``path`` is that of the file.
 
     Raises ModelError for a joint that URDF does not have, and with ``strict`` for any loss (NOT_WRITTEN); ValueError

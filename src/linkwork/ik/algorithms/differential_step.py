@@ -216,7 +216,7 @@ def costs(stack: Stack, q: Scalars, at: Stacked, rows: Collection[int], gains: S
     linear = [(row, gain * x) for i, (_, row, x, gain) in counted.items() if i not in curved]
 
     def bends(forces: Forces) -> list[tuple[list[int], Any, list[Any]]]:
-        """Return, for each task and unit, its error indices, the norm of the forces on them, and `_bends` of them."""
+        """Return (error indices, norm of the forces on these errors, their curvature bounds) by task and unit."""
         by_index = dict(forces)
         forces_by_group = [(group, [by_index[i] for i in group]) for group in _curved(stack, at, [*by_index])]
         return [

@@ -288,14 +288,14 @@ class Actuation:
 
     @cached_property
     def _choices(self) -> tuple[Matrix, Semidefinite]:
-        """Effect on each actuator of the constraint forces that do not act on the unactuated velocities, and factors.
+        """Effects E on the actuators of the constraint forces that do no work on unactuated velocities, and factors.
 
-        The second result are the factors of the weighted normal matrix of these effects.
+        The factors are those of the weighted normal matrix Eᵀ W E.
         """
         columns = self._columns(self.actuated)
 
         def freed(column: Scalars) -> list[Any]:
-            """Return the effect of each constraint force, reduced by the other velocities, and these velocities."""
+            """Return a row of effects without their part on unactuated velocities, and that part's factors."""
             scaled = [x * s for x, s in zip(column, self._scales, strict=True)]
             moved = self._normal.solved(self._on(self.others, scaled), _STEPS)
             return [*(x - y for x, y in zip(column, self._spread(moved), strict=True)), *moved]

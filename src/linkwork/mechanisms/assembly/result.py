@@ -95,7 +95,7 @@ class Assembly(Shown, Result):
 
         The determinant is that of the columns of the constraint Jacobian that belong to the joints that are not fixed.
         The sign changes when the mechanism passes a configuration in which the fixed joints do not determine it. It is
-        0 if these columns are no square matrix, and where the mechanism is not assembled.
+        0 if these columns do not form a square matrix, and where the mechanism is not assembled.
         """
         block = self._mechanism.dependent_block(self.q, self._fixed.names, self._inputs)
         return np.where(self.success, sign_of(block), 0)

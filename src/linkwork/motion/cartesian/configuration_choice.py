@@ -7,8 +7,8 @@ Otherwise the step is halved; at the smallest step the branch ends.  A reconfigu
 at the revolution nearest to its position.
 
 For other robots each configuration is solved from the one before, for several starts in parallel.  A step on which a
-joint moves too far is halved repeatedly: what is reached in small steps is no jump.  Where the smallest step jumps or
-fails, the motion ends, or the robot changes to the nearest other solution.
+joint moves too far is halved repeatedly: a configuration that is reached in small steps is not a jump.  Where the
+smallest step jumps or fails, the motion ends, or the robot changes to the nearest other solution.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def time_optimal(
     kernel.
 
     Raises ValueError for an invalid limit, where a joint with a limit of 0 moves, and where no motion is found that
-    satisfies all limits.  The search is for motions with constant s̈ on each segment, so this is no proof that none
+    satisfies all limits.  The search is for motions with constant s̈ on each segment, so this does not prove that none
     exists.
 
     Sources: Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis, 2018;

@@ -6,7 +6,7 @@ coordinate k (`pair_levers`) and s_k bounds ∫ |v_k| dt over each half.  With |
 of the curve, s_k = min(V_k h, |v_k(middle)| h + A_k h²/2).  Intervals whose bound is below the least distance so far,
 less the tolerance, are halved.
 
-Between the points of its grid a distance field changes by up to √3 per displacement, and more if its values are no
+Between the points of its grid a distance field changes by up to √3 per displacement, and more if its values are not
 distances.  The levers of its pairs are multiplied by the largest slope of its interpolation.
 
 Source: Schwarzer, Saha and Latombe, Adaptive dynamic collision checking for single and multiple articulated robots in

@@ -40,7 +40,7 @@ def at_the_same_time(caller: str, first: Any, second: Any, robot: Any, of_first:
 
     A joint that rests in both stays where it is in ``first`` if the mask ``of_first`` (nv,) is True, else where it is
     in ``second``; without a mask both must agree.  Raises ValueError for a joint that moves in both, and TypeError for
-    a joint whose curve is no polynomial.
+    a joint whose curve is not a polynomial.
     """
     if first.is_timed != second.is_timed:
         raise ValueError(untimed(caller, first if not first.is_timed else second))
@@ -81,7 +81,7 @@ def _joints(tree: Tree) -> list[JointSlice]:
 def _joints_of_second(
     caller: str, first: Any, second: Any, joints: list[JointSlice], of_first: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each joint 0 if it is moved as in the ``first`` motion, 1 if as in the ``second``, and if it moves."""
+    """Return the motion that determines each joint, 0 (``first``) or 1 (``second``), and True if the joint moves."""
     speeds = [np.abs(extremes_of(path, 1)).max(axis=0) for path in (first, second)]
     starts = [np.array([path(section.start).q for section in path.sections]) for path in (first, second)]
     result, moving, conflicts = [], [], []

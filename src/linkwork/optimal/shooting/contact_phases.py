@@ -1,6 +1,6 @@
 """Contacts by phase, and the robot's constraints, in trajectory optimisation by forward dynamics.
 
-The problem states them as usual (`TrajectoryProblem.add_contact`).  Here the dynamics satisfy them, so they are no
+The problem states them as usual (`TrajectoryProblem.add_contact`).  Here the dynamics satisfy them, so they are not
 constraints of the search, and their forces follow from states and controls.
 """
 

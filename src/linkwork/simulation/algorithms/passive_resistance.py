@@ -151,7 +151,7 @@ class PassiveResistance:
         return joint_resistances(self.tree) if self.acts else [JointResistance(0.0, 0.0)] * self.tree.nv
 
     def rows(self, q: Scalars) -> list[ResistingRow]:
-        """Return the rows that are no unit vectors at a configuration q."""
+        """Return the rows that are not unit vectors at a configuration q."""
         return resisting_rows(self.tree, q) if self.acts else []
 
     @cached_property

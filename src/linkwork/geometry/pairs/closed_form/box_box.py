@@ -389,7 +389,7 @@ def _flush(p: _Placed, n: Vec3) -> Any:
 
 
 def _tie(best: _Axis, axes: list[_Axis], rounding: Any) -> Any:
-    """Return True if the gap along a further axis is equal up to rounding, or at least −``rounding`` [m]."""
+    """Return True if a second axis has the same gap up to rounding, or a gap of at least −``rounding`` [m]."""
     count: Any = 0.0
     square = best.gap * fabs(best.gap)
     key = fmin(square + _TIE * square, -(rounding * rounding) * best.square)

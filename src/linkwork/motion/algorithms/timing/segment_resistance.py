@@ -90,9 +90,9 @@ def segment_resistance(tree: Tree, rates: Rows, x0: Any, x1: Any, sizes: Sequenc
 
 
 def fitting_share(tree: Tree, rates: Rows, at_rest: Rows, limits: PathLimits, x0: Any, x1: Any) -> Any:
-    """Return a share of x = ṡ² on a segment at which the resistance leaves joint forces within limits at rest.
+    """Return the factor of x = ṡ² at which joint forces at rest plus the resistance are within their limits.
 
-    It is 1 where the resistance at x0 and x1 does.  ``at_rest`` (k, nv) are the forces at rest at the nodes.
+    It is 1 if they are within the limits at x0 and x1.  ``at_rest`` (k, nv) are the forces at rest at the nodes.
     """
     fast = sqrt(fmax(fmax(x0, x1), 0.0))
     corners = [control_points([row[j] for row in rates]) for j in range(len(limits.lower))]

@@ -130,10 +130,10 @@ def _with_next_interval(lines: Lines, low: Any, high: Any, step: Any) -> Lines:
 
 
 def _passable(upper: Sequence[Line], lower: Sequence[Line], x: Any, step: Any) -> Any:
-    """Return the largest x at a segment's beginning, up to a given x, from which the segment need not end near rest.
+    """Return the largest x at a segment's beginning, at most ``x``, with at least `_MIN_SHARE` of it at the end.
 
-    Where q'' is large, limits may force a motion to slow down along the segment.  It keeps a share of its x, as it
-    would never arrive if the next point were a stop.
+    Where q'' is large, limits may force a motion to slow down along the segment.  If it stopped at the next point, it
+    would never reach the path's end.
     """
     return corner(Lines(upper, [*lower, (0.0 * step, -(1.0 - _MIN_SHARE) * 0.5 / step)]), x, falling=True)
 

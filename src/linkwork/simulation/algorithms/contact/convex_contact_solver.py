@@ -64,7 +64,7 @@ _POSITIVE = Symmetric(positive=True)
 class ProgramPoint(NamedTuple):
     """Velocity w (nv) in the iteration, with the values that are linear in it.
 
-    ``rates`` are the velocities J w of the rows of contacts, and of intervals that are no element of w.  ``momentum``
+    ``rates`` are the velocities J w of the rows of contacts, and of intervals that are not elements of w.  ``momentum``
     is A (w − v) − p (nv).  A step updates them without evaluating them again.
     """
 
