@@ -46,7 +46,7 @@ def test_invalid_bounds_and_names_of_terms_are_refused() -> None:
     for name, options, error, words in (
         ("foot", (), ValueError, "TrajectoryProblem.add_parameter: a variable or parameter named 'foot' exists"),
         ("length", (), ValueError, "a variable or parameter named 'length' exists: pass another name"),
-        ("", (), TypeError, "TrajectoryProblem.add_parameter: expected a name, got ''"),
+        ("", (), TypeError, "TrajectoryProblem.add_parameter: name: expected a name, got ''"),
         (3, (), TypeError, "expected a name, got 3"),
         ("width", (1.0, 0.9), ValueError, "add_parameter: 'width': lower: expected at most upper, got 1.0 > 0.9"),
     ):

@@ -228,7 +228,7 @@ def make_variable(
     """Return a variable of steps, or a parameter of the whole path.  Raises TypeError and ValueError."""
     caller = f"TrajectoryProblem.{method}"
     if not isinstance(name, str) or not name:
-        raise TypeError(f"{caller}: expected a name, got {name!r}")
+        raise TypeError(f"{caller}: name: expected a name, got {name!r}")
     if name in problem.variables or name in problem.parameters:
         raise ValueError(f"{caller}: a variable or parameter named {name!r} exists: pass another name")
     caller, of_steps = f"{caller}: {name!r}", method == "add_variable"

@@ -123,11 +123,11 @@ class _Layers:
             for (file, reference), target in targets.items():
                 identifier = self.layers[target].identifier
                 if not self.layers[file].UpdateCompositionAssetDependency(reference, identifier):
-                    raise self._error(file, "UNSUPPORTED", f"the reference {quoted(reference)} cannot be replaced")
+                    raise self._error(file, "UNSUPPORTED", f"USD cannot redirect the reference {quoted(reference)}")
             known = self.by_identifier()
             for file in wave:
                 if not known.keys() >= {*self._references(file)}:
-                    raise self._error(file, "UNSUPPORTED", "a reference of the layer cannot be replaced")
+                    raise self._error(file, "UNSUPPORTED", "USD cannot redirect a reference of the layer")
             wave = new
         return self.layers[first]
 

@@ -179,7 +179,7 @@ def _read_robot(robot: str | os.PathLike[str], options: Options, format: str | F
             if files:
                 choices = f"did you mean the file {' or '.join(map(repr, files))}? {choices}"
             remedy = f'{choices}; load_description("panda_description") loads robots of the package robot_descriptions'
-            raise UnknownNameError("robot inside linkwork, and no file,", robot, robots.names(), remedy)
+            raise UnknownNameError("file, and no robot of linkwork,", robot, robots.names(), remedy)
     if options.arguments is not None and not options.xacro:
         raise TypeError("load: arguments: values are for a xacro file: pass xacro=True too")
     if chosen is None and not options.xacro:
