@@ -194,6 +194,11 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         (lw, "PDController", "use linkwork.control.PD"),
         (lw.control, "PDController", "module 'linkwork.control' .* use linkwork.control.PD"),
         (lw.control, "Impedence", "did you mean 'Impedance'"),
+        (robot, "to_latex", "docs/limits.md"),
+        (robot, "natural_frequencies", r"linear_model\(robot, q\).poles\(\)"),
+        (lw.constraints.Curve([0.0, 1.0], [0.0, 1.0]), "plot", "Contour of a cam"),
+        (lw.mechanisms.Reactions, "torque", "use Reactions.tau"),
+        (lw.control.StateSpace, "damp", r"control.damp\(model.to_control\(\)\)"),
         (lw.shapes, "HalfSpaces", "did you mean 'HalfSpace'?"),
         (lw.expr.linalg, "choleski", "did you mean 'cholesky'?"),
     ):
@@ -201,6 +206,10 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
             getattr(owner, name)
         assert caught.value.name == name
         assert not hasattr(owner, name)
+    path: Any = lw.motion.line(lw.pose(), lw.pose((1.0, 0.0, 0.0)))
+    with pytest.raises(AttributeError, match=r"tracked.q, whose last one is tracked.q\[-1\]"):
+        path[-1]
+    assert path and np.asarray(path).shape == ()
     run = robot.simulate(np.zeros(2), duration=0.002)
     with pytest.raises(AttributeError, match=r"a Simulation has no attribute 'time'; use Simulation.t$"):
         _ = run.time
@@ -208,6 +217,15 @@ def test_attribute_error_of_a_foreign_name_suggests_an_existing_attribute() -> N
         _ = run.tau
     with pytest.raises(ImportError, match="cannot import name 'PDController'"):
         from linkwork.control import PDController  # type: ignore[attr-defined]  # noqa: F401
+
+
+def test_name_of_an_internal_module_has_a_hint_and_is_imported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(lw.control, "mpc", raising=False)
+    with pytest.raises(AttributeError, match="ModelPredictiveController is model predictive control"):
+        _ = lw.control.mpc
+    from linkwork.control import mpc
+
+    assert mpc.__name__ == "linkwork.control.mpc"
 
 
 def test_hints_for_foreign_names_add_no_attributes_to_objects() -> None:

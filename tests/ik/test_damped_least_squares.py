@@ -67,3 +67,20 @@ def test_invalid_arguments_of_the_damped_ik_solver_are_refused():
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+def test_targets_by_task_may_be_passed_as_one_dict():
+    problem = ARM.ik_problem([lw.ik.PoseTask("hand"), lw.ik.JointTask("elbow", name="targets", weight=0.1)])
+    plain = ARM.ik_problem([lw.ik.PoseTask("hand"), lw.ik.PositionTask("forearm_distal", weight=0.1)], solver="damped")
+    q = ARM.random_configuration(seed=3)
+    X, x = ARM.pose(q, "hand"), ARM.pose(q, "forearm_distal")[:3, 3]
+    by_name = plain.solve(q, hand=X, forearm_distal=x).q
+    assert np.array_equal(plain.solve(q, targets={"hand": X, "forearm_distal": x}).q, by_name)
+    assert np.array_equal(plain.solve(q, forearm_distal=x, targets={"hand": X}).q, by_name)
+    with pytest.raises(UnknownNameError, match="targets: no target named 'hnd'; did you mean 'hand'"):
+        plain.solve(q, targets={"hnd": X})
+    with pytest.raises(ValueError, match="hand: expected one target, got two"):
+        plain.solve(q, hand=X, forearm_distal=x, targets={"hand": X})
+    assert "targets" in problem.shapes  # the name of a task
+    with pytest.raises(ValueError, match="targets"):
+        problem.solve(q, hand=X, targets={"hand": X})

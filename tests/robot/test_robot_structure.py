@@ -200,12 +200,14 @@ def test_coordinates_of_a_floating_base_have_names():
     assert legs.q_names[:7] == tuple(f"floating_base.{x}" for x in ("qw", "qx", "qy", "qz", "x", "y", "z"))
     assert legs.v_names[:6] == tuple(f"floating_base.{x}" for x in ("wx", "wy", "wz", "vx", "vy", "vz"))
     assert legs.q_index(["front_left_knee", "floating_base.x"]).tolist() == [legs.q_names.index("front_left_knee"), 4]
+    assert legs.v_index("floating_base").tolist() == [0, 1, 2, 3, 4, 5]
     coupled = lw.load("arm7_gripper", mimic="coupled")
     assert "right_finger_slide" not in coupled.q_names
     for names, error, message in (
         (["front_left_kne"], UnknownNameError, "no joint or coordinate of q named .*did you mean 'front_left_knee'"),
         (["floating_base", "floating_base.qw"], ValueError, "a coordinate of 'floating_base.qw' is listed twice"),
-        ("front_left_knee", TypeError, "expected a list of names"),
+        (3, TypeError, "expected a list of names"),
+        ("front_left_kne", UnknownNameError, "did you mean 'front_left_knee'"),
         ([3], UnknownNameError, "named 3"),
     ):
         with pytest.raises(error, match=message):

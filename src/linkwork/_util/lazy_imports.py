@@ -229,8 +229,10 @@ def _imported(module: str) -> Any:
 
 
 def _missing(package: str, name: str) -> AttributeError:
-    """Return the error of a missing attribute; without a hint for a private name, or a module not imported yet."""
-    if name.startswith("_") or (hasattr(sys.modules[package], "__path__") and find_spec(f"{package}.{name}")):
+    """Return the error of a missing attribute; without a hint for a private name, or for a module in an import."""
+    is_import = sys._getframe(2).f_globals.get("__name__") == "importlib._bootstrap"  # "from package import module"
+    is_module = is_import and hasattr(sys.modules[package], "__path__") and find_spec(f"{package}.{name}")
+    if name.startswith("_") or is_module:
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
     hints = import_module("linkwork._util.foreign_names")  # which imports this module
     error: AttributeError = hints.missing_attribute(package, name)

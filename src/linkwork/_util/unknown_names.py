@@ -111,10 +111,15 @@ def _forwarded(caller: str, options: list[str], unknown: list[str], error: Excep
     """Return the error for an unknown option of a function that passes its further options on."""
     if isinstance(error, UnknownNameError):
         name = str(error.name)
-        remedy = (_advice(caller, name, options) or _similar(name, options)) if name in unknown else ""
-        if not remedy or error.remedy:
+        if name not in unknown or error.remedy:
             return None
-        remedy = f"{nearest(name, error.known)}; for an option of the function {remedy}"
+        remedy = FUNCTION_REMEDIES.get(caller.rpartition(".")[2], {}).get(name, "")
+        if not remedy:
+            option = _advice(caller, name, options) or _similar(name, options)
+            if not option:
+                return None
+            remedy = f"for an option of the function {option}"
+        remedy = f"{nearest(name, error.known)}; {remedy}"
         return UnknownNameError(error.kind, name, error.known, remedy, error.where or caller)
     unexpected = _UNEXPECTED.match(str(error)) if isinstance(error, TypeError) else None
     if unexpected is None or unexpected["option"] not in unknown:

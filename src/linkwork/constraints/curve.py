@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from linkwork._util.cached_properties import cached_property
 from linkwork._util.checked_arguments import public_constructor
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import nearest
 from linkwork._util.validation import boolean, integer
 from linkwork.constraints.arguments import read_number
@@ -46,7 +47,7 @@ _SAME = 1e-9  # relative difference at which both ends of a period, and lengths 
 
 @public_constructor
 @dataclass(frozen=True)
-class Curve:
+class Curve(metaclass=WithForeignNames):
     """Function y = f(x) of one variable, through the points of a table.
 
         angles, lifts = np.radians([0, 90, 120, 240, 360]), [0, 0.02, 0.02, 0, 0]
@@ -342,3 +343,6 @@ def _floats(name: str, values: Any) -> tuple[float, ...]:
 
 def _shown(values: Sequence[float]) -> str:
     return f"{list(values[:6])}{' ...' if len(values) > 6 else ''}"
+
+
+add_foreign_names(Curve, "constraints.Curve")

@@ -313,8 +313,16 @@ def unknown_target(problem: Any, kind: str, name: str) -> UnknownNameError:
 def read_targets(problem: TargetOwner, targets: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the target of each task that takes one, as arrays by task name; a task's own target is the default.
 
-    Raises UnknownNameError for names that no task has and ValueError for missing targets and wrong shapes.
+    ``targets={...}``, a dict, stands for its entries, unless a task has that name.  Raises UnknownNameError for names
+    that no task has, and ValueError for missing targets and wrong shapes, and for a target passed twice.
     """
+    several = targets.get("targets")
+    if isinstance(several, Mapping) and "targets" not in problem.shapes:
+        single = {name: x for name, x in targets.items() if name != "targets"}
+        twice = [name for name in several if name in single]
+        if twice:
+            raise ValueError(f"{problem.caller}: {twice[0]}: expected one target, got two, one of them in targets=")
+        targets = {**several, **single}
     for name in targets:
         if name not in problem.shapes:
             raise unknown_target(problem, "target", name)

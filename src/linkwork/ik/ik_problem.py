@@ -205,8 +205,8 @@ class IKProblem:
     ) -> IKResult:
         """Solve for configurations that satisfy the tasks, for one target or a batch.
 
-        Targets are keyword arguments named after the tasks.  Their shapes are the tasks', with leading dimensions that
-        broadcast with those of ``q_init``.
+        Targets are keyword arguments named after the tasks, or a dict ``targets=`` by these names.  Their shapes are
+        the tasks', with leading dimensions that broadcast with those of ``q_init``.
 
         ``q_init`` (..., nq): initial guess, clipped to the position limits; default: the middle of the limits.  If the
         search from it fails, it is repeated from a fixed sequence of starts that covers the limits.

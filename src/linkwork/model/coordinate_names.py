@@ -51,9 +51,10 @@ def units_of(tree: Tree, which: Literal["q", "v", "a", "jerk"]) -> tuple[str, ..
     return tuple(unit + power for _, body in tree.stacked() for unit in body.joint.v_units)
 
 
-def index_of(tree: Tree, which: Literal["q", "v"], names: Iterable[str]) -> np.ndarray:
+def index_of(tree: Tree, which: Literal["q", "v"], names: str | Iterable[str]) -> np.ndarray:
     """Return the indices (n,) in q or v of the named coordinates or joints: see `Robot.q_index`."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, Iterable):
         raise TypeError(f"{which}_index: expected a list of names, got {names!r}")
     indices: dict[str, list[int]] = {}
     count = 0

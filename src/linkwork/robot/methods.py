@@ -104,16 +104,16 @@ class StructureMethods(RobotBase):
         """Names of the coordinates of v, accelerations and joint forces: ``"elbow"``, ``"floating_base.wx"``."""
         return names_of(self._tree, "v")
 
-    def q_index(self, names: Iterable[str]) -> np.ndarray:
+    def q_index(self, names: str | Iterable[str]) -> np.ndarray:
         """Return the indices of coordinates in q: ``q[..., robot.q_index(names)]`` has them in the order of ``names``.
 
-        A name is one of `q_names`, or that of a joint for all of its coordinates.  With another library's order as
-        ``names``, the result is the map between the two orders (docs/coming_from.md).  Raises UnknownNameError, and
-        ValueError for repeated coordinates.
+        ``names`` is a name or several; each is one of `q_names`, or that of a joint for all of its coordinates.  With
+        another library's order as ``names``, the result is the map between the two orders (docs/coming_from.md).
+        Raises UnknownNameError, and ValueError for repeated coordinates.
         """
         return index_of(self._tree, "q", names)
 
-    def v_index(self, names: Iterable[str]) -> np.ndarray:
+    def v_index(self, names: str | Iterable[str]) -> np.ndarray:
         """Return the indices of ``names`` in v, accelerations and joint forces by `v_names`: see `q_index`."""
         return index_of(self._tree, "v", names)
 

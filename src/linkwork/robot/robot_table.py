@@ -46,6 +46,9 @@ class _RobotTable(Mapping[str, FunctionSpec]):
         self._import_all()
         return len(self._rows)
 
+    def __repr__(self) -> str:
+        return f"<functions of robots: {len(self)}, such as {next(iter(self))!r}>"
+
     def _import_all(self) -> None:
         while self._imported < len(_MODULES):
             self._import_next()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linkwork._util.foreign_names import WithForeignNames, add_foreign_names
 from linkwork._util.messages import label, number, table
 from linkwork._util.validation import floats, shown
 from linkwork.constraints import LoopJoint
@@ -26,7 +27,7 @@ _ROUNDING = 1e-9  # of forces, relative to the largest with the same unit
 
 @dataclass(frozen=True)
 class ForceLabels:
-    """Names and units of the forces in a mechanism: of motors, in joints, and of constraints that are no joints."""
+    """Names and units of the forces in a mechanism: of motors, in joints, and of constraints that are not joints."""
 
     motors: tuple[tuple[int, str, str], ...]  # column of v, name, unit
     pins: tuple[str, ...]  # joints of the tree, and then those that close loops
@@ -57,7 +58,7 @@ class _Wrenches(NamedTuple):
     loop_joint_wrenches: np.ndarray  # (..., n, nl, 6) [N·m, N]
 
 
-class Reactions(_Wrenches):
+class Reactions(_Wrenches, metaclass=WithForeignNames):
     """Forces of motors, joints and constraints in n states: NaN where the drivers do not determine the motion.
 
     τ are the forces of the motors, w the wrenches (moment; force) across the joints, in the order of `Robot.bodies` and
@@ -249,3 +250,6 @@ def read_wrenches(caller: str, name: str, wrench: Any, shape: tuple[int, ...]) -
         expected = f"finite numbers (moment [N·m]; force [N]) of shape (6,), or that broadcast to {shape}"
         raise ValueError(f"{caller}: wrenches: {name!r}: expected {expected}, got {shown(wrench)}") from None
     return result
+
+
+add_foreign_names(Reactions, "mechanisms.Reactions")

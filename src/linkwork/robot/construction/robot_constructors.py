@@ -210,7 +210,8 @@ def dh_parts(
     Raises ModelError that lists all invalid rows.
     """
     if convention not in ("standard", "modified"):
-        raise ValueError(f"convention: expected 'standard' (distal) or 'modified' (proximal), got {convention!r}")
+        expected = "'standard' (Denavit and Hartenberg, distal) or 'modified' (Craig, proximal)"
+        raise ValueError(f"convention: expected {expected}, got {convention!r}")
     if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):
         raise TypeError(f"rows: expected a list with a dict for each joint, got {rows!r}")
     before, X_before = "base", checked_pose(base, "base")
