@@ -79,6 +79,25 @@ def test_distance_of_a_ball_to_a_level_height_field_is_its_height() -> None:
     assert np.abs(np.abs(distances.normal[:, 0, 2]) - 1.0).max() < 1e-12
 
 
+@pytest.mark.slow(every=3)
+def test_motions_through_the_side_of_terrain_collide_and_those_beside_it_are_free() -> None:
+    """A ball of radius 0.05 m passes below the surface of a field that covers |x|, |y| ≤ 0.5 m."""
+    ball = lw.Robot.build(
+        "ball",
+        lw.Link("ball", shapes.Sphere(0.05), mass=1.0),
+        lw.Joint.of(lw.joints.Translational(), name="free", parent="world", child="ball"),
+    )
+    hill = lw.Scene().with_height_field("hill", np.zeros((6, 6)), 0.2)
+    start, end = np.array([[-1.5, y, -1.0] for y in (0.0, 0.6)]), np.array([[1.3, y, -1.0] for y in (0.0, 0.6)])
+    check = ball.is_motion_free(start, end, hill)
+    assert check.status.tolist() == ["colliding", "free"] and check.clearance[1] == pytest.approx(0.05, abs=1e-12)
+    assert np.abs(check.q[0, 0]) <= 0.55  # within the walls, or the ball's radius before them
+    for y, least in ((0.0, -0.55), (0.6, 0.05)):
+        motion = ball.spline([0.0, 1.0], [[-1.5, y, -1.0], [1.3, y, -1.0]], boundary="clamped")
+        gap = motion.clearance(hill, tolerance=1e-3)
+        assert gap.distance == pytest.approx(least, abs=1e-3) and least - 1e-3 <= gap.lower_bound <= gap.distance
+
+
 def test_signed_distance_accepts_a_point_cloud_or_height_field_as_one_shape() -> None:
     rng = np.random.default_rng(7)
     ball, X = shapes.Sphere(0.1), lw.pose((0.1, 0.2, 0.3), rpy=(0.5, 0.6, 0.7))

@@ -22,7 +22,7 @@ from linkwork.geometry.fields.distance_grid import interpolated
 from linkwork.geometry.fields.height_field import _deepest
 from linkwork.spatial import Pose, Vec3
 
-from .test_fields import GROUND, check, core_values, poses, to_triangles, triangles_of
+from .test_fields import GROUND, check, core_values, poses, to_terrain
 
 
 def trilinear(p):
@@ -137,7 +137,7 @@ def test_distance_fields_of_point_clouds_and_terrain_have_the_distances_of_the_g
     around = lw.distance_field([GROUND], (0.3, 0.4, 0.2), margin=0.1)
     points = np.indices(around.values.shape).reshape(3, -1).T * around.spacing + around.origin
     distances = around.values.ravel()
-    assert np.abs(np.abs(distances) - to_triangles(points, triangles_of(GROUND))).max() < 1e-13
+    assert np.abs(distances - to_terrain(GROUND, points)).max() < 1e-13
     over = (points[:, 0] > -0.35) & (points[:, 0] < 0.45) & (points[:, 1] > -0.5) & (points[:, 1] < 0.4)
     assert (distances[over & (points[:, 2] < GROUND.heights.min())] < 0.0).sum() > 5
     assert (distances[over & (points[:, 2] > GROUND.heights.max())] > 0.0).sum() > 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -79,6 +80,30 @@ def triangles_of(field):
     ]
 
 
+def height_under(field, p):
+    """Return the heights of a field at points (n, 3) by barycentric coordinates; −inf beside the grid."""
+    top = np.full(len(p), -np.inf)
+    for a, b, c in triangles_of(field):
+        s, t = np.linalg.solve(np.column_stack([b - a, c - a])[:2], (p - a)[:, :2].T)
+        over = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
+        top = np.where(over, a[2] + s * (b - a)[2] + t * (c - a)[2], top)
+    return top
+
+
+def to_terrain(field, p, bottom=-50.0):
+    """Return signed distances of points (n, 3) from a height field, as a solid with walls down to z = ``bottom``."""
+    m, n = field.heights.shape
+    x, y = (o + s * np.arange(k) for o, s, k in zip(field.origin, field.spacing, (m, n), strict=True))
+    P = np.dstack([*np.meshgrid(x, y, indexing="ij"), field.heights])
+    walls = []
+    for line in (P[0], P[-1], P[:, 0], P[:, -1]):
+        for a, b in pairwise(line):
+            low_a, low_b = (np.array([*v[:2], bottom]) for v in (a, b))
+            walls += [(a, b, low_b), (a, low_b, low_a)]
+    sign = np.where(p[:, 2] < height_under(field, p), -1.0, 1.0)
+    return sign * to_triangles(p, [*triangles_of(field), *walls])
+
+
 # -- clouds
 
 
@@ -120,21 +145,24 @@ def on_ground(arrays, b):
     return fields.field_distance(shapes.HeightField, arrays, Pose.identity(), b)
 
 
-def test_distances_of_points_to_height_fields_equal_those_to_triangles() -> None:
+def test_distances_of_points_to_height_fields_equal_those_to_triangles_and_walls() -> None:
     rng = np.random.default_rng(2)
-    triangles = triangles_of(GROUND)
     p = rng.uniform(-0.8, 0.8, (600, 3)) * [1.0, 1.0, 0.5]
     arrays = fields.ground_arrays(GROUND, (8, 8))
     points = kernel(on_ground, "points", arrays)
     result = points(p, *arrays.values())
     d = check(result) + 0.1
-    assert np.abs(np.abs(d) - to_triangles(p, triangles)).max() < 1e-13
-    top = np.full(len(p), -np.inf)
-    for a, b, c in triangles:  # the ground's height there, by barycentric coordinates
-        s, t = np.linalg.solve(np.column_stack([b - a, c - a])[:2], (p - a)[:, :2].T)
-        over = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
-        top = np.where(over, a[2] + s * (b - a)[2] + t * (c - a)[2], top)
-    assert np.array_equal(d < 0.0, p[:, 2] < top) and 50 < (d < 0.0).sum() < 300
+    assert np.abs(d - to_terrain(GROUND, p)).max() < 1e-13 and 50 < (d < 0.0).sum() < 300
+    top = height_under(GROUND, p)
+    assert ((d < 0.0) == (p[:, 2] < top)).all()
+    moved = 0.03 * rng.normal(size=p.shape)  # across the edge, too: the distance of a solid is 1-Lipschitz
+    after = points(p + moved, *arrays.values())[:, 0] + 0.1
+    assert (np.abs(after - d) <= np.linalg.norm(moved, axis=1) + 1e-14).all()
+    deep = p - [0.0, 0.0, 30.0]  # below the grid or beside it: only the walls are near
+    outputs = points(deep, *arrays.values())
+    beyond = np.abs(p[:, :2] - [0.05, -0.05]) - [0.4, 0.45]
+    to_sides = np.linalg.norm(np.maximum(beyond, 0.0), axis=1) + np.minimum(beyond.max(axis=1), 0.0)
+    assert np.abs(check(outputs) + 0.1 - to_sides).max() < 1e-13 and not outputs[:, 3].any()
     # continuous through the surface, with a normal that stays
     inside = np.isfinite(top)
     above, below = (points(np.column_stack([p[:, :2], top + e])[inside], *arrays.values()) for e in (1e-9, -1e-9))
@@ -146,18 +174,17 @@ def test_distances_of_points_to_height_fields_equal_those_to_triangles() -> None
 
 
 @pytest.mark.slow(every=5)
-def test_distances_of_solids_to_height_fields_equal_those_to_triangles() -> None:
+def test_distances_of_solids_to_height_fields_equal_those_to_triangles_and_walls() -> None:
     rng = np.random.default_rng(3)
     arrays = fields.ground_arrays(GROUND)
-    triangles = triangles_of(GROUND)
-    a = rng.uniform(-0.6, 0.6, (120, 6)) * [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
-    s = np.linspace(-1.0, 1.0, 401)
+    a = rng.uniform(-0.7, 0.7, (160, 6)) * [1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
+    s = np.linspace(-1.0, 1.0, 201)
     along = a[:, None, :3] + s[:, None] * a[:, None, 3:]
-    least = to_triangles(along.reshape(-1, 3), triangles).reshape(120, 401).min(1)
+    least = to_terrain(GROUND, along.reshape(-1, 3)).reshape(160, 201).min(1)
     d = check(kernel(on_ground, "segments", arrays)(a, *arrays.values())) + 0.1
     apart = d > 0.0
-    assert 50 < apart.sum() < 110
-    gap = np.linalg.norm(a[:, 3:], axis=1) / 400.0
+    assert 50 < apart.sum() < 130 and np.array_equal(apart, least > 0.0)
+    gap = np.linalg.norm(a[:, 3:], axis=1) / 200.0
     assert (d <= least + 1e-13)[apart].all() and (d >= least - gap)[apart].all()
     points = kernel(on_ground, "points", arrays)
     ends = np.stack([points(a[:, :3] + e * a[:, 3:], *arrays.values())[:, 0] + 0.1 for e in (-1.0, 1.0)])
@@ -165,7 +192,7 @@ def test_distances_of_solids_to_height_fields_equal_those_to_triangles() -> None
         ~apart
     ].all()
 
-    X = poses(rng, 60, 0.4)
+    X = poses(rng, 90, 0.6)
     half = np.array([0.1, 0.05, 0.08])
     u = np.linspace(-1.0, 1.0, 9)
     grid = np.stack(np.meshgrid(u, u, u, indexing="ij"), -1).reshape(-1, 3)
@@ -173,7 +200,7 @@ def test_distances_of_solids_to_height_fields_equal_those_to_triangles() -> None
     least = points(spots, *arrays.values())[..., 0] + 0.1
     d = check(kernel(on_ground, "boxes", arrays)(X, *arrays.values())) + 0.02
     apart = d > 0.0
-    assert 15 < apart.sum() < 50
+    assert 15 < apart.sum() < 80
     assert (d <= least.min(1) + 1e-12)[apart].all() and (d >= least.min(1) - np.linalg.norm(half) / 8.0)[apart].all()
     assert (d[~apart] <= 0.0).all() and (d[~apart] >= least.min(1)[~apart] - 0.1).all()
 

@@ -97,6 +97,32 @@ def test_peaks_touch_a_plate_from_below_in_each_quadrant_and_within_the_distance
     assert len(results) == 8  # the corners of the box: level grid points are no peaks
 
 
+def test_bodies_beside_and_behind_the_edge_of_terrain_touch_its_vertical_walls() -> None:
+    """Terrain over |x| ≤ 0.5, |y| ≤ 0.4, whose surface is at z = 0.3 and in its last cell along y at 0.3 to 0.6."""
+    heights = np.full((6, 5), 0.3)
+    heights[:, -1] = 0.6
+    ground = shapes.HeightField(heights, 0.2)
+
+    def touching(shape, *position):
+        results = touching_shapes(ground, Pose.identity(), shape, Pose(Rotation.identity(), Vec3(*position)), 0.05)
+        return sorted(
+            (tuple(round(float(x), 9) + 0.0 for x in (*n, *p.on_a)), round(float(p.depth), 9))
+            for n, p in existing(results)
+        )
+
+    box = shapes.Box((0.2, 0.1, 0.2))  # its face x = 0.502, or 0.498, before the wall x = 0.5
+    for x, depth in ((0.602, -0.002), (0.598, 0.002)):
+        corners = [((1.0, 0.0, 0.0, 0.5, y, z), depth) for y in (-0.05, 0.05) for z in (-0.1, 0.1)]
+        assert touching(box, x, 0.0, 0.0) == corners
+    assert not touching(box, 0.66, 0.0, 0.0)  # farther than the range
+    assert touching(shapes.Sphere(0.1), -0.59, 0.0, 0.1) == [((-1.0, 0.0, 0.0, -0.5, 0.0, 0.1), 0.01)]
+    assert touching(shapes.Sphere(0.1), 0.3, 0.47, 0.55) == [((0.0, 1.0, 0.0, 0.3, 0.4, 0.55), 0.03)]
+    assert touching(shapes.Sphere(0.1), 0.3, -0.47, 0.35) == []  # its centre is above the wall
+    assert touching(shapes.Sphere(0.1), 0.48, 0.0, 0.0) == [((1.0, 0.0, 0.0, 0.5, 0.0, 0.0), 0.12)]
+    at_surface = touching(shapes.Sphere(0.1), 0.499, 0.0, 0.285)  # below the surface by less than a tenth of a cell
+    assert at_surface == [((0.0, 0.0, 1.0, 0.499, 0.0, 0.3), 0.115)]
+
+
 def test_grid_points_below_a_shape_are_those_within_its_radius_up_to_a_maximum() -> None:
     ball = shapes.Sphere(0.3)
     assert points_below(ball, (0.1, 0.07)) == (3, 5)

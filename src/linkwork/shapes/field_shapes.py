@@ -127,12 +127,12 @@ class DistanceField(Sampled):
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class HeightField(Sampled):
-    """Terrain on a grid: all points below its triangles, to any depth.
+    """Terrain on a grid: the solid of all points below its triangles, to any depth, with vertical walls at its edge.
 
     ``heights`` (m, n) [m] are z at the points origin + (spacing[0] i, spacing[1] j).  ``spacing`` [m] is one number or
     two; ``origin`` is (2,) [m].  By default the grid is centred at zero.  Each cell has two triangles, separated by the
-    line from (i, j) to (i + 1, j + 1).  Space outside the grid is empty, so the grid has to extend beyond the objects
-    on it.
+    line from (i, j) to (i + 1, j + 1).  Space beside the grid is empty, so the grid extends beyond the objects that
+    stand on it.
 
     Raises ValueError for fewer than two rows or columns, values that are not finite, and a spacing that is not
     positive.

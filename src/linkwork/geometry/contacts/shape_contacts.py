@@ -5,7 +5,8 @@
 Height fields: every point of a solid that may be its lowest is in contact with the triangle below it: ends, corners,
 vertices, and the lowest points of round rims.  Two indices select the triangle, so the cost of a point does not depend
 on the field's size.  A point grown by a radius is in contact with the plane of the triangle below its centre, so facets
-should be wider than the bodies on them.
+should be wider than the bodies on them.  A point that is farther below the surface than from the grid's edge is in
+contact with the terrain's vertical wall there.  Bodies slide over an edge that is lower than a tenth of a cell.
 
 Peaks and ridges of a field may also penetrate a body from below.  In each quadrant of grid points about the body's
 centre, the deepest point counts, so there are four contacts, two of them on a ridge.  The number of candidates depends
@@ -23,7 +24,7 @@ from typing import Any
 
 from linkwork.expr.autodiff.custom_derivative import stop_gradient
 from linkwork.expr.control import scan
-from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, where
+from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, not_, or_, where
 from linkwork.geometry.contacts.contact_manifold import ON_HALF_SPACES, Contact, Touching, one_point
 from linkwork.geometry.contacts.face_clipping import box_box, box_cylinder, outlines, segment_box
 from linkwork.geometry.cores import (
@@ -41,9 +42,10 @@ from linkwork.geometry.cores import (
     core_in,
 )
 from linkwork.geometry.fields.field_dispatch import FIELDS, distance_of_shapes
-from linkwork.geometry.fields.height_field import Ground, corner_at, ground_arrays, surface_under
+from linkwork.geometry.fields.height_field import Ground, corner_at, ground_arrays, sides_of, surface_under
 from linkwork.geometry.pairs import signed_distance
 from linkwork.geometry.solids import solid
+from linkwork.geometry.unit_vectors import choose
 from linkwork.shapes import HeightField, Shape
 from linkwork.spatial import Pose, Vec3
 
@@ -58,7 +60,7 @@ def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> li
     if type(a) is HeightField and type(b) not in FIELDS:
         ground = Ground(**ground_arrays(a))
         placed = Solid(core_in(X_a.inv(), solid(b, X_b).core), solid(b, X_b).radius)
-        result = _on_ground(ground, placed)
+        result = _on_ground(ground, placed, within)
         if not isinstance(placed.core, PointCore):
             result += peaks_below(ground, placed, points_below(b, a.spacing), within)
         return [_placed(X_a, touching) for touching in result]
@@ -69,12 +71,18 @@ def touching_shapes(a: Shape, X_a: Pose, b: Shape, X_b: Pose, within: Any) -> li
     return [contacts(solid(a, X_a), solid(b, X_b), within)]
 
 
-def _on_ground(ground: Ground, b: Solid) -> list[Touching]:
+def _on_ground(ground: Ground, b: Solid, within: Any) -> list[Touching]:
+    """Return the contacts of a solid's lowest points with the triangles below them, or with the walls at the edge."""
     result = []
+    step = _LOW_EDGE * fmin(ground.grid[2], ground.grid[3])
     for p in _lowest(ground, b.core):
         inside, under, n = surface_under(ground, p)
+        to_sides, outward, _ = sides_of(ground, p)
         height = n.dot(p - under)
-        touching = Touching(n, (Contact(p - n * height, p, -height, inside),))
+        at_wall = and_(lt(p.z, under.z - step), lt(height, to_sides))
+        normal, gap = choose(at_wall, outward, n), where(at_wall, to_sides, height)
+        exists = or_(and_(at_wall, le(gap, b.radius + within)), and_(inside, not_(at_wall)))
+        touching = Touching(normal, (Contact(p - normal * gap, p, -gap, exists),))
         result.append(touching.rounded(0.0, b.radius))
     return result
 
@@ -98,6 +106,7 @@ def _placed(X: Pose, touching: Touching) -> Touching:
     return Touching(X.rotation @ touching.normal, points)
 
 
+_LOW_EDGE = 0.1  # of a cell's shorter side: height up to which the grid's edge is no wall
 _MAX_POINTS = 15  # to each side of the centre
 _QUARTERS = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0))
 _AROUND = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))  # neighbours of a point by triangles
