@@ -2,7 +2,7 @@
 
 Until 3.11, one lock serves all instances of a class: a thread that computes a value for one instance delays those that
 compute it for others, and a fork may copy the lock while it is acquired.  Two threads that need a value of the same
-instance at the same time may both compute it; one of the equal values is kept.
+instance at the same time may both compute it; one of the equal values is stored.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def check_requirements(
 
 
 def misspelt_names(kind: type, base: type) -> dict[str, str]:
-    """Return the attributes of a class whose names look misspelt, each with the contract's name that is meant.
+    """Return the attributes of a class that are probably misspelt, each with the contract's name.
 
     The contract is the public names of ``base`` and of the library's classes between ``base`` and ``kind``.  An
     attribute of a class outside the library is reported if all of this holds, so helpers of the class are not:
@@ -186,7 +186,7 @@ def misspelt_names(kind: type, base: type) -> dict[str, str]:
 
 
 def _attributes(owner: type) -> dict[str, Any]:
-    """Return the attributes of a class by name; fields of a dataclass that are declared as bool stand as False."""
+    """Return the attributes of a class by name, with False for bool fields of a dataclass."""
     declared = vars(owner).get("__dataclass_fields__", {})
     return dict(vars(owner)) | {name: False for name, field in declared.items() if field.type in (bool, "bool")}
 

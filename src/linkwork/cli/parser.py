@@ -200,7 +200,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def _words_of(action: argparse.Action, words: Sequence[str], missing: int, needed: int) -> int:
-    """Return how many of the words, the option's name first, belong to the option, if files are missing.
+    """Return the number of words, with the option's name, that belong to the option if files are missing.
 
     The remaining words are at most the ``missing`` files.  Words without a form are files only if ``needed``.
     """

@@ -1,6 +1,6 @@
 """Values in the arguments of commands: numbers, vectors and poses, also from files, limits, and their errors.
 
-``@FILE`` stands for the numbers of a file, as Python and other commands write them: .json, .csv, .npz and .npy.
+``@FILE`` denotes the numbers of a file, as Python and other commands write them: .json, .csv, .npz and .npy.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ def _one_row(option: str, word: str, values: np.ndarray, row: int | None, *, mat
 
 
 def _content(option: str, file: str, kind: str) -> Any:
-    """Return what a file has: an array, values by name, or a table.  Raises ValueError and CommandError."""
+    """Return the content of a file: an array, values by name, or a table.  Raises ValueError and CommandError."""
     try:
         if file == "-":
             data = sys.stdin.buffer.read(_BUDGET.max_bytes + 1)

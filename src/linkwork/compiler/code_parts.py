@@ -144,7 +144,7 @@ def is_cached(source: Source, parts: Sequence[str], real: FloatType) -> bool:
 
 
 def improvable(part: str, source: Source, real: FloatType) -> ImprovablePart:
-    """Return how to store the best code of a part."""
+    """Return the cache, key and sources with which the best code of a part is stored later."""
     cache, quick = shared(), source.backend.quick
     keys = source.keys([part], real)
     if cache is None or quick is None or not keys:

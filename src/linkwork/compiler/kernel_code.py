@@ -264,7 +264,10 @@ _compilations = [0]  # of all kernels, those loaded from the cache included
 
 
 def compilations() -> int:
-    """Return how often this process has compiled or loaded code of kernels: a call that raises it has compiled."""
+    """Return the number of times that this process has compiled or loaded code of kernels.
+
+    A call that increases it has compiled or loaded code.
+    """
     return _compilations[0]
 
 

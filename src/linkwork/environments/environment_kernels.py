@@ -144,7 +144,7 @@ def _line_of(function: Any) -> str:
 
 
 def _number(name: str, function: Callable[..., Any], graph: Any, *arguments: Any, **more: Any) -> Any:
-    """Return what a task's function returns, as a number: 1 for a truth value that is true, 0 for one that is false.
+    """Return the result of a task's function as a number: 1 for a true truth value, 0 for a false one.
 
     ``graph`` is that of the trace.  Raises TypeError for arrays, and for arithmetic with truth values.
     """

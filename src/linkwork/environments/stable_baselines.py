@@ -28,10 +28,10 @@ def stable_baselines_environment(
     """Return environments for algorithms of stable-baselines3: a ``VecMonitor`` of a ``VecEnv``.
 
     All ``num_envs`` environments step in one kernel.  ``task``, ``render_mode`` and ``randomization`` are those of
-    `VectorEnvironment`.  Actions and observations are float32.  An episode that ends begins anew in the same step.  The
-    infos of that step have ``terminal_observation``, ``TimeLimit.truncated``, and ``episode`` with the sum of rewards
-    and the length of the episode.  The infos of all steps have the values of ``ControlTask.info``.  A goal-conditioned
-    task (``ControlTask.achieved``) has dicts of observations, for ``HerReplayBuffer``.
+    `VectorEnvironment`.  Actions and observations are float32.  After an episode has ended, the next one begins in the
+    same step.  The infos of that step have ``terminal_observation``, ``TimeLimit.truncated``, and ``episode`` with the
+    sum of rewards and the length of the episode.  The infos of all steps have the values of ``ControlTask.info``.  A
+    goal-conditioned task (``ControlTask.achieved``) has dicts of observations, for ``HerReplayBuffer``.
 
         envs = stable_baselines_environment("cart_pole", num_envs=64)
         model = stable_baselines3.PPO("MlpPolicy", envs, n_steps=64, batch_size=1024)

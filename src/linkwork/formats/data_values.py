@@ -118,7 +118,7 @@ class Builder:
     def set_float_list(self, inside: Value, text: str, depth: int) -> bool:
         """Set the content of ``inside`` to the numbers of a list in a text; return False if one is not finite.
 
-        Four numbers count as one value, by their memory.
+        Four numbers count as one value in the limit of values, since they take as much memory.
         """
         zero = self.zero
         self.count += text.count(",") // 4

@@ -235,8 +235,8 @@ class Scene(Shown, metaclass=WithForeignNames):
     def moved(self, pose: Any) -> Self:
         """Return the scene with all obstacles moved by a pose X (4, 4): one at Y is then at X Y.
 
-        With X = B⁻¹ the scene is as a robot whose base stands at B sees it.  One kernel of the robot serves all such
-        scenes, so this is the fast way to try places for a base.
+        With X = B⁻¹ the scene is in the frame of a robot's base at B.  One kernel of the robot serves all such scenes,
+        so this is the fast way to try places for a base.
 
         >>> import linkwork as lw
         >>> scene = lw.Scene().with_box("table", (1.2, 0.8, 0.05), (0.5, 0.0, 0.4))

@@ -8,8 +8,8 @@ period T = 2π / ω,
     q(t) = q_0 + Σ a_k sin(k ω t) / (k ω) − b_k cos(k ω t) / (k ω)
 
 with Σ a_k = 0 and Σ k b_k = 0, so that it begins and ends at rest with zero acceleration.  The motion of each joint is
-scaled so that one of its limits is reached.  Coefficients are varied at random with decreasing steps; those that lower
-the condition number are kept.
+scaled so that one of its limits is reached.  Coefficients are varied at random with decreasing steps; changes that
+lower the condition number are retained.
 
 Sources: Gautier and Khalil, Exciting trajectories for the identification of base inertial parameters of robots, Int. J.
 Robotics Research 11, 1992 (the condition number); Golub and Van Loan, Matrix Computations, section 5.3; Swevers,
@@ -375,7 +375,7 @@ class ExcitationMeter:
         return R / np.where(lengths > 0.0, lengths, 1.0) * (lengths > 0.0), lengths
 
     def of(self, motion: Measurements) -> Excitation:
-        """Return how well a motion determines the base parameters, as an `Excitation`."""
+        """Return the excitation of the base parameters by a motion."""
         R, lengths = self.scaled(motion)
         _, s, Vt = np.linalg.svd(R)
         shown = s > RANK * s.max(initial=0.0)

@@ -1,4 +1,4 @@
-"""Restarts of soft tasks: descents from several starts, of which the lowest cost is kept.
+"""Restarts of soft tasks: descents from several starts; the result with the lowest cost is returned.
 
 A descent ends in a local minimum of ½ Σ (w e)².  If soft tasks have a remaining cost there, further descents begin at
 the sequence of starts, several at a time, until the cost is zero or the maximum number of starts is reached.  If there

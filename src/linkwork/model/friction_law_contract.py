@@ -84,7 +84,7 @@ def _slope(cases: list[_Case]) -> list[float]:
 
 
 def _stops(cases: list[_Case]) -> list[float]:
-    """Return how far steps of the velocity, resisted only by friction, overshoot rest or exceed v, relative to v."""
+    """Return the relative overshoot of implicit steps that only friction resists: past rest, or beyond the speed v."""
     after = []
     for case in cases:
         for mass in 10.0 ** np.arange(-6.0, 3.0) * case.F / case.v:  # times 1/h

@@ -1,8 +1,8 @@
 """Function specifications: inputs, outputs and properties of a function of a robot or of a joint.
 
-A specification stands next to its algorithm.  Methods, kernels, the command line, the documentation, the tests and the
-benchmarks read it.  Arrays of one name mean the same in every function: they are in `QUANTITIES`, in the order in which
-kernels of several functions accept them.
+A specification is in the module of its algorithm.  Methods, kernels, the command line, the documentation, the tests and
+the benchmarks read it.  Arrays of one name mean the same in every function: they are in `QUANTITIES`, in the order in
+which kernels of several functions accept them.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def read_mesh_file(
 ) -> MeshFile:
     """Read the bytes of a mesh file inside one of the folders, with all checks that need no parser of meshes.
 
-    ``check_image`` is asked which images in a GLB file to keep; by default none.
+    ``check_image`` returns the images in a GLB file to retain; by default none.
 
     Raises the errors of `load_mesh` for files that are missing, too large, of another type or cut off.
     """

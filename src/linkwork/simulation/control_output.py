@@ -196,7 +196,7 @@ _CONTROLLER, _COMMAND, _LEFT = "own", "held", "left"
 
 @dataclass(frozen=True)
 class SampledCommand:
-    """Controller that is evaluated every ``every`` steps, with its command held in between (zero-order hold)."""
+    """Controller that is evaluated every ``every`` steps, with a constant command in between (zero-order hold)."""
 
     controller: Any
     every: int

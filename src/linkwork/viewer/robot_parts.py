@@ -132,7 +132,7 @@ def shape_parts(
 ) -> tuple[list[Part], list[MissingFile]]:
     """Return the visual shapes, with "collision" in ``layers`` the collision shapes, and the missing mesh files.
 
-    Collision shapes stand for missing visual ones: of attached objects, and of all links if the robot has no visual
+    Collision shapes replace missing visual shapes: of attached objects, and of all links if the robot has no visual
     shapes, or if its file shows more than the robot has.
     """
     missing: list[MissingFile] = []

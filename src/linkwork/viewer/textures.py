@@ -1,4 +1,4 @@
-"""Textures of mesh files: PNG and JPEG images within limits, decoded and written anew."""
+"""Textures of mesh files: PNG and JPEG images within limits, decoded and encoded again."""
 
 from __future__ import annotations
 

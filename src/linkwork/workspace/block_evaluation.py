@@ -88,7 +88,7 @@ class BlockEvaluator:
         return result
 
     def collision_free(self, q: np.ndarray) -> np.ndarray | None:
-        """Return which configurations (n, nq) are free of collisions: bools (n,), or None without collision checks."""
+        """Return a mask (n,) of the collision-free configurations (n, nq), or None without collision checks."""
         job = self.job
         return ~job.robot.in_collision(q, job.scene, margin=job.margin) if job.collision else None
 

@@ -173,7 +173,7 @@ def listed(row: Any) -> list[Any]:
 
 
 def _block_size(count: int) -> int:
-    """Return how many of ``count`` pairs are skipped together."""
+    """Return the size of the blocks in which a loop over ``count`` pairs skips pairs."""
     if count <= 2 * _BLOCK_SIZES[-1]:
         return _BLOCK_SIZES[-1] // 2
     return next((size for size in _BLOCK_SIZES if count % size == 0), _BLOCK_SIZES[-1])

@@ -173,7 +173,7 @@ def opened(folder: Path) -> TrustedDirectory:
 
 
 def why_untrusted(folder: Path) -> str | None:
-    """Return why a directory must not be used, or None; one that does not exist may be created."""
+    """Return the reason why a directory must not be used, or None; one that does not exist may be created."""
     try:
         with opened(folder):
             return None

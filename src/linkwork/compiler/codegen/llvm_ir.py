@@ -202,7 +202,7 @@ class IrFunction:
         return self.let(f"fcmp ugt {kind} {self.added(kind, magnitudes)}, {largest}")
 
     def any_not_finite(self, real: FloatType, arrays: Sequence[tuple[str, int]]) -> str:
-        """Return whether any element of contiguous arrays is not finite; the arrays have their sizes.
+        """Return a flag, true if any element of contiguous arrays is not finite; the arrays have their sizes.
 
         Elements are checked in vectors of four.
         """

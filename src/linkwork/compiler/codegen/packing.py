@@ -317,7 +317,7 @@ def _rows(f: IrFunction, array: str, step: str, lanes: int) -> list[str]:
 
 
 def _split(size: int, lanes: int, *, loops: bool = True) -> tuple[int, list[tuple[int, int]], list[int]]:
-    """Return how the ``size`` elements of a sample are divided into strips of at most ``lanes`` elements.
+    """Return the division of a sample's ``size`` elements into strips of at most ``lanes`` elements.
 
     The result is the number of leading elements that a run-time loop over strips of ``lanes`` elements copies, then
     pairs (first element, size) of the further strips, then the elements that are copied one by one. If possible, the

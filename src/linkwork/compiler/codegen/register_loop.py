@@ -101,6 +101,6 @@ def _packed(
 
 
 def _some_off(f: Instructions, guards: Sequence[str]) -> str:
-    """Return whether any guard is greater than zero, for any sample."""
+    """Return a flag, true if any guard is greater than zero for any sample."""
     flags = [f.let(f"fcmp ogt {f.type} {guard}, {f.constant(0.0)}") for guard in dict.fromkeys(guards)]
     return f.let(f"icmp ne i{f.lanes} {f.bits(f.any_of(f.truth, flags))}, 0")

@@ -110,7 +110,7 @@ class GeneralCall:
         self._single_call = ref(call)
 
     def set_kernel(self, kernel: Callable[[], Callable[..., Any] | None]) -> None:
-        """Set the function that returns the kernel's call with flat arrays, which pickles."""
+        """Set the function that returns the kernel's call with flat arrays; the function can be pickled."""
         self._kernel = kernel
 
     def is_single(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> bool:

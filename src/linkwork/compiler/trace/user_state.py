@@ -96,7 +96,7 @@ def _methods_of(reader: Any) -> list[Any]:
 
 
 def readers_in(values: Iterable[Any], known: dict[type, str] | None = None) -> Iterator[Any]:
-    """Yield functions and objects of users in values; objects of linkwork are looked through.
+    """Yield functions and objects of users in values; objects of linkwork are searched, too, but not yielded.
 
     ``known`` has the result of `_owner` for classes that the search has met before.
     """

@@ -14,9 +14,9 @@ If tasks are singular, or dependent on earlier ones, Λ⁻¹ is singular.  Then 
 where tr is the trace of J_k M⁻¹ J_kᵀ, an upper bound of its largest eigenvalue.  So the condition number is at most κ,
 forces are bounded, and nothing changes where 1/tr(Λ) is above tr/κ.
 
-A target out of reach pulls without end.  So the forces of a level are scaled where they accelerate a joint by more than
-a bound, which is lower near singularities.  With a_0 = −k_d v the robot follows v̇ = −k_d (v − v_d), so the bound is
-one of the speeds v_d.  Forces that the motion of the targets requires are not scaled.
+A target out of reach exerts a force that does not vanish.  So the forces of a level are scaled where they accelerate a
+joint by more than a bound, which is lower near singularities.  With a_0 = −k_d v the robot follows v̇ = −k_d (v − v_d),
+so the bound is one of the speeds v_d.  Forces that the motion of the targets requires are not scaled.
 
 Sources: Khatib, A unified approach for motion and force control of robot manipulators, IEEE J. Robotics and Automation
 RA-3(1), 1987; Sentis and Khatib, Synthesis of whole-body behaviors through hierarchical control of behavioral

@@ -108,7 +108,7 @@ class _Program:
         return [0.0 if k in self.yielding else a for k, a in enumerate(y)]
 
     def sides_of(self, x: Scalars, y: Scalars) -> list[Any]:
-        """Return which bound of its range each entry of R x + δ y exceeds: −1 lower, 1 upper, 0 none."""
+        """Return the bound of its range that each entry of R x + δ y exceeds: −1 lower, 1 upper, 0 none."""
         result = []
         e = self.equations
         for k, (row, low, high) in enumerate(zip(*self.ranged, strict=True)):

@@ -311,7 +311,10 @@ class Planner(Protocol):
         """Return a mask (n,) of the searches whose values are all finite."""
 
     def explain(self, search: Search, q: np.ndarray, v: np.ndarray, inputs: Any, index: int) -> str:
-        """Return why the search of the environment ``index`` failed, from the arguments and the result of `iterate`."""
+        """Return the reason why the search of environment ``index`` failed.
+
+        The arguments are those of `iterate`, and ``search`` is its result.
+        """
 
     def kernels(self) -> Sequence[Kernel]:
         """Return the kernels that each step runs."""

@@ -100,7 +100,7 @@ class CompiledModel:
         return rows
 
     def _quaternions_of_row(self, name: str, i: int) -> Sequence[int]:
-        """Return where quaternions start in a row of a field."""
+        """Return the indices in a row of a field at which quaternions start."""
         if name in ("qpos0", "key_qpos"):
             return self._quaternion_starts
         if name == "eq_data":

@@ -165,7 +165,7 @@ class _Builder:
         self.read_content(document, element, inner, f"{node.name}{SEPARATOR}", level + 1, _CONTENT)
 
     def _override(self, node: Node, overrides: _Overrides | None) -> None:
-        """Set what a model and the `<include>` around it state about its pose and if it is static."""
+        """Set a model's pose, and True if it is static, from its element and the `<include>` around it."""
         element, reader = node.element, node.reader
         node.placement_name = element.attributes.get("placement_frame", "").strip()
         node.fixed = node.fixed or reader.flag(element, "static")

@@ -1,8 +1,8 @@
 """SDF reader: the Simulation Description Format of Gazebo, versions 1.4 to 1.12.
 
 Source: http://sdformat.org/spec and its pages on the semantics of poses and frames.  Lengths are in m, angles in rad.
-A file is read strictly: anything that cannot be read is an error or a listed warning.  Models that it includes are
-read from the allowed folders only; meshes are kept by their names, and are not opened.
+A file is read strictly: anything that cannot be read is an error or a listed warning.  Models that it includes are read
+from the allowed folders only; meshes are stored by their names, and are not opened.
 
 A robot has all models of the file, or one of them.  Its world is the file's.
 """

@@ -205,7 +205,7 @@ class LoopWriter:
         self.reported.add(loop.name)
 
     def _gap(self, loop: LoopJoint) -> float:
-        """Return by how much a loop is open where all coordinates, also those of the loop, are zero [m, rad]."""
+        """Return the closure error of a loop at zero coordinates, also of its own joint [m, rad]."""
         F, M = (self._at_zero(self.tree.frame(name)) for name in (loop.relative_to, loop.frame))
         difference = loop.joint.X(loop.joint.zero()).difference(F.inv() @ M)
         return max(abs(float(x)) for x in difference.elements())

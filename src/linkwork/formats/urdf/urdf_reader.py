@@ -1,7 +1,7 @@
 """URDF reader: the Unified Robot Description Format of ROS, with two extensions for closed loops.
 
 Source: http://wiki.ros.org/urdf/XML.  Lengths are in m, angles in rad.  A file is read strictly: anything that cannot
-be read is an error or a listed warning.  Meshes are kept by the names in the file, and are not opened.
+be read is an error or a listed warning.  Meshes are stored by the names in the file, and are not opened.
 
 A loop is a joint between two links that both have a parent already.  URDF has none; two extensions are read, in the
 forms that are in use:

@@ -256,7 +256,7 @@ def cascade_step(
 
 
 def _room(distance: Any, gain: Any, change: Any, dt: Any) -> Any:
-    """Return how far a step may move towards a bound: a share of the distance that leaves room to stop before it.
+    """Return the distance by which a step may approach a bound: a share that leaves room to stop before it.
 
     ``change`` is the largest change of the rate in a step ``dt``.
     """

@@ -1,11 +1,12 @@
 """Levenberg–Marquardt search with bounds on the configuration manifold, with restarts, for hard tasks.
 
-From a start, each step minimises ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`damped_least_squares`), with μ = c ‖W e‖².
-The last steps then converge at a quadratic rate, singular or not.  A step that does not reduce ‖W e‖ is halved.  When
-steps no longer help, or are too many, the next start of a sequence that covers the limits is taken; the best
-configuration is kept.  With wide tolerances the first start aims at the target, and the others at the nearest point
-within tolerance: e is then the excess over the tolerance.  For a robot with a free base and many errors, only the base
-moves in the first steps of a start, unless loops tie it to the limbs.  A new start leaves the base where it was best.
+From a start, each step minimises ‖W(e + J δ)‖² + μ ‖δ‖² within limits (`damped_least_squares`), with μ = c ‖W e‖².  The
+last steps then converge at a quadratic rate, singular or not.  A step that does not reduce ‖W e‖ is halved.  When steps
+no longer reduce the errors, or are too many, the search continues at the next start of a sequence that covers the
+limits; it returns the best configuration.  With wide tolerances the first start aims at the target, and the others at
+the nearest point within tolerance: e is then the excess over the tolerance.  For a robot with a free base and many
+errors, only the base moves in the first steps of a start, unless loops tie it to the limbs.  A new start leaves the
+base where it was best.
 
 The last iterations of all refine the best configuration.  Where ‖W e‖ does not vanish, the rows lack the curvature that
 comes with it; damping is increased as far as needed, and a share of the previous step is added.  Costs that differ by
@@ -334,7 +335,7 @@ class ResidualSpec:
         return [x - nearest(x, a, b) for x, a, b in zip(errors, self.low, self.high, strict=True)]
 
     def satisfied(self, beyond: Scalars) -> Any:
-        """Return whether all hard errors are within tolerance."""
+        """Return a condition: all hard errors are within tolerance."""
         result: Any = True
         for x, tolerance, hard in zip(beyond, self.tolerances, self.hard, strict=True):
             if hard:

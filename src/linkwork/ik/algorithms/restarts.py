@@ -1,7 +1,7 @@
 """Start configurations of searches: a fixed low-discrepancy sequence that covers the position limits.
 
-Coordinate i of the k-th point is the fractional part of ½ + k α_i, with α_i = g⁻ⁱ, where g > 1 is the root of
-g^{d+1} = g + 1.  Points in d dimensions then keep apart.
+Coordinate i of the k-th point is the fractional part of ½ + k α_i, with α_i = g⁻ⁱ, where g > 1 is the root of g^{d+1} =
+g + 1.  Points in d dimensions then have large distances from each other.
 
 Source: Roberts, The unreasonable effectiveness of quasirandom sequences, 2018.
 """

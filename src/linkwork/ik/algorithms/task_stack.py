@@ -197,7 +197,7 @@ class Stack:
         return replace(self, tolerances=tolerances, wide=(), permitted=tuple(permitted))
 
     def beyond(self, errors: Scalars) -> list[Any]:
-        """Return by how much each error violates its permitted range, with its sign: 0 within the range."""
+        """Return the signed violation of each error's permitted range, 0 within the range."""
         return [
             x if is_zero(low) and is_zero(high) else x - nearest(x, low, high)
             for x, (low, high) in zip(errors, self.ranges, strict=True)
@@ -251,7 +251,7 @@ class Stack:
         return [x * w for x, w in zip(beyond, weights, strict=True)], weighted
 
     def done(self, beyond: Scalars) -> Any:
-        """Return whether all hard errors are within tolerance."""
+        """Return a condition: all hard errors are within tolerance."""
         groups = [group for group in self.wide if len(group) > 1]
         wide = {k for group in groups for k in group}
         bounds = [self._norms(beyond, group) for group in groups]

@@ -56,7 +56,7 @@ def _split_rotation(R: Rotation, level: int) -> tuple[Rotation, Rotation]:
 
 
 def independence(motions: Sequence[Scalars]) -> Any:
-    """Return how linearly independent motions are, by Gram-Schmidt orthogonalisation.
+    """Return a measure from 0 to 1 of the linear independence of motions, by Gram-Schmidt orthogonalisation.
 
     The value is the minimum over all motions of the norm of the component orthogonal to the earlier motions, relative
     to the motion's own norm: 1 if all are orthogonal, 0 if one is a linear combination of others.  It is the Python

@@ -276,7 +276,7 @@ class JointType(ABC):
     # -- singularities and checks
 
     def regularity(self, q: Scalars) -> Any:
-        """Return how regular the coordinates are at q: 1 far from any singularity, 0 at one.
+        """Return the regularity of the coordinates at q: 1 far from any singularity, 0 at a singularity.
 
         At a singularity, some motion of the joint has no finite rate q̇ or no finite v.  Default: the linear
         independence of the columns of S, i.e. the minimum norm of a column's component orthogonal to the earlier

@@ -6,7 +6,7 @@ starts make this less likely.
 Newton steps reduce the errors φ of a result to rounding.  Its distance from the assembly is then at most about |φ|/σ,
 with the smallest singular value σ of the columns of the constraint Jacobian that belong to the free joints.  Two
 results are equal if they are closer than these distances together.  Two assemblies at a distance d have σ ≥ c d, with
-the curvature c of the constraints, so they are told apart unless c d² is rounding (Kantorovich).
+the curvature c of the constraints, so they are distinguished unless c d² is rounding (Kantorovich).
 """
 
 from __future__ import annotations

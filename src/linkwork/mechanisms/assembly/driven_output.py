@@ -336,8 +336,8 @@ class DrivenOutput:
     ) -> tuple[Any, Any, np.ndarray, np.ndarray, np.ndarray]:
         """Return the robot, the times of the states, q, v and a of one motion.
 
-        Times are None if they are unknown, or constraints that depend on time were held.  With the argument ``times``,
-        v and a are those at these times.
+        Times are None if they are unknown, or if time was constant in constraints that depend on it.  With the argument
+        ``times``, v and a are those at these times.
         """
         lead, n = self.q.shape[:-2], self.q.shape[-2]
         if len(index) != len(lead):

@@ -210,7 +210,7 @@ def fastest_speeds(path: PathSamples, constraints: PathConstraints, velocity: An
 def _shares(
     path: PathSamples, constraints: PathConstraints, limit_set: Any, speed: np.ndarray, rate: np.ndarray
 ) -> tuple[np.ndarray, list[str]]:
-    """Return how much of each limit a motion uses (n, limits), as a fraction, and the names of the limits.
+    """Return the fraction of each limit that a motion uses (n, limits), and the names of the limits.
 
     The motion has ṡ ``speed`` (n,) and s̈ ``rate`` (n,).
     """

@@ -5,7 +5,7 @@ start and goal is then checked by `edges_are_free`.  An edge that is not free is
 search continues with a finer spacing.
 
 Sources: Kuffner and LaValle, RRT-Connect, 2000; Yershova, Jaillet, Siméon and LaValle, Dynamic-domain RRTs, 2005; trees
-are kept of about the same size (balanced), as in LaValle, Planning algorithms, 2006, section 5.5.3; proof is put off
+grow to about the same size (balanced), as in LaValle, Planning algorithms, 2006, section 5.5.3; proof is postponed
 until it is needed as in Bohlin and Kavraki, Path planning using lazy PRM, 2000.
 """
 

@@ -145,7 +145,7 @@ def _regularity(t: Trial) -> list[float]:
 
 
 def _independence(joint: JointType, q: Sequence[float]) -> float:
-    """Return how independent the columns of S and of the matrix q̇ = J v are: 1 if orthogonal, 0 if dependent.
+    """Return the independence of the columns of S and of J, with q̇ = J v: 1 if orthogonal, 0 if dependent.
 
     It is the smallest singular value of both matrices, after columns are scaled to length 1.
     """

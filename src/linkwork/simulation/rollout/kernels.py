@@ -40,7 +40,7 @@ _KERNELS: LazyCache[Kernel] = LazyCache(64)
 
 
 def rows_of(records: int) -> int:
-    """Return how many records of a simulation a kernel computes in one call: 32, 64 or 128.
+    """Return the number of records of a simulation that a kernel computes in one call: 32, 64 or 128.
 
     It is the smallest of these that is at least ``records``, or 128. Simulations with nearly equal numbers of records
     so use the same kernel.

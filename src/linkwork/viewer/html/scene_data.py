@@ -310,7 +310,7 @@ def _of_joint(body: Body, function: Callable[[Sequence[Any]], Sequence[Any]], si
 
 
 def _joint(tree: Tree, i: int, body: Body, functions: Functions, shown: np.ndarray) -> dict[str, Any]:
-    """Return a joint with its sliders; one whose sliders move it along v has its functions, and where it begins."""
+    """Return a joint with its sliders; a joint that sliders move along v has its functions and its origin, too."""
     joint, q, v = body.joint, tree.q_slices[i], tree.v_slices[i]
     result = {"name": body.joint_name, "q": q.start, "nq": joint.nq, "v": v.start, "nv": joint.nv}
     result["sliders"] = [_slider(slider) for slider in joint_sliders(body, shown[q].tolist())]

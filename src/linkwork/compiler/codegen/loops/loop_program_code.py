@@ -331,7 +331,7 @@ class _Lanes:
         f.store(mask, f.let(f"or {mask} {f.load(mask, self.active)}, {active}"), self.active)
 
     def enough(self, idle: str, active: str) -> str:
-        """Return whether enough lanes are idle to refill them, or none is active."""
+        """Return a flag, true if enough lanes are idle to refill them, or none is active."""
         f, mask = self.f, self.code.mask
         f.declare(f"declare {mask} @llvm.ctpop.{mask}({mask})")
         count = f.let(f"call {mask} @llvm.ctpop.{mask}({mask} {idle})")

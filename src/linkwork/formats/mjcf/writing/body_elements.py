@@ -2,7 +2,8 @@
 
 Inertias are within the bounds that MuJoCo's compiler checks.  It refuses a principal moment that exceeds the sum of the
 others by one rounding, and a moving body whose mass or least moment is below 1e-15.  The inertias of thin rods, flat
-plates and points are at these bounds.  They are written by their principal moments, which MuJoCo does not compute anew.
+plates and points are at these bounds.  They are written by their principal moments, which MuJoCo does not compute
+again.
 """
 
 from __future__ import annotations

@@ -231,9 +231,9 @@ def first_reaching(
 def fits_with_rest(
     up: Scalar, displacement: Scalar, ends: Ends, limits: JointBounds, lowest: Scalar, inverses: Inverses, T: Scalar
 ) -> tuple[Scalar, Phases, Scalar]:
-    """Return if a displacement is feasible in a time T with time to rest, and an extreme motion of duration T.
+    """Return a condition, an extreme motion of duration T, and the displacement of this motion.
 
-    The third result is the displacement of the extreme motion.
+    The condition is true if ``displacement`` is feasible in a time T with time to rest.
 
     The extreme motion is the farthest one in the direction in which the required displacement differs from that of the
     motion that rests: the joint's own if ``up``, else that of the mirrored joint, with the mirrored displacement.

@@ -136,7 +136,7 @@ def with_resistance(
 def excess_with_resistance(
     along: PathValues, limits: PathLimits, resistance: SegmentResistance, step: Any, x0: Any, u: Any
 ) -> list[Any]:
-    """Return by how much joint forces (nv) exceed limits on a segment of a motion, whose ``resistance`` is given."""
+    """Return the excess (nv) of joint forces over their limits on a segment with a known ``resistance``."""
     result = []
     for j, (low, high) in enumerate(zip(limits.lower, limits.upper, strict=True)):
         points = control_points(

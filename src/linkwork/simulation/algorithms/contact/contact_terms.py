@@ -152,7 +152,7 @@ class Interval:
 class ContactTerms(NamedTuple):
     """Compliances R of a contact to tangential and normal impulses, with its target velocity along the normal.
 
-    ``bearing`` is the speed [m/s] beyond which the contact is firmer by the factor ``firmer``.
+    ``bearing`` is the yield speed [m/s]: where the contact yields faster, it is stiffer by the factor ``firmer``.
     """
 
     across: Any
@@ -232,10 +232,10 @@ def bounded_contact(contact: ContactAt, A: Rows, v: Scalars, push: Scalars, h: A
     """Return a contact with a bounded speed of separation, and with its speed change by other forces.
 
     The penetration of a rigid contact decays with a bounded speed, which grows with rotations: a body that rolls sinks
-    by ½ (h ω)² r in a step.  The contact is firmer by the inverse ratio, so that it bears at rest what an unbounded
-    speed allows: the speed bounds no force.  The contact has a bearing: the speed up to which it may yield by its own
-    compliance R [m/s].  A contact that carries its own weight only yields by a small part of its approach speed J v, of
-    its target velocity, and of Σ |J p|/A, the change by other forces.
+    by ½ (h ω)² r in a step.  The contact is stiffer by the inverse ratio, so that its force at rest is that of an
+    unbounded speed.  The contact has a yield speed [m/s] (``bearing``), up to which it yields by its own compliance R.
+    A contact that carries its own weight only yields by a small part of its approach speed J v, of its target velocity,
+    and of Σ |J p|/A, the change by other forces.
     """
     row = contact.J[2]
     used = [(k, x) for k, x in enumerate(row) if not is_zero(x)]
@@ -295,8 +295,8 @@ def _is_endless(x: Any) -> bool:
 def impulse_of(contact: ContactAt, term: ContactTerms, c: Scalars) -> tuple[list[Any], list[list[Any]]]:
     """Return the impulse γ (3) of a contact with velocity c (3), and the symmetric matrix G = −∂γ/∂c (3 × 3).
 
-    γ is the projection P(y) of the requested impulse y = −(c − ĉ)/R onto the friction cone.  Beyond its bearing b a
-    contact is firmer by K: γ = P(y) + K P(y − b/R e₃), as P(K y) = K P(y).
+    γ is the projection P(y) of the requested impulse y = −(c − ĉ)/R onto the friction cone.  Beyond its yield speed b
+    (``bearing``) a contact is stiffer by K: γ = P(y) + K P(y − b/R e₃), as P(K y) = K P(y).
     """
     gamma, slope = _projected(contact, term, c, None)
     if term.bearing is None:
@@ -319,7 +319,7 @@ def _projected(contact: ContactAt, term: ContactTerms, c: Scalars, bearing: Any)
 
 
 def is_beyond(contact: ContactAt, term: ContactTerms, c: Scalars, slip: Any) -> Any:
-    """Return True if a contact misses its target velocity by more than its bearing; ``slip`` is its sliding speed."""
+    """Return True if a contact with sliding speed ``slip`` misses its target velocity by more than its yield speed."""
     if term.bearing is None:
         return False
     return lt(term.bearing, term.target - c[2] + contact.friction * slip)

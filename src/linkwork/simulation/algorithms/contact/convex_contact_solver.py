@@ -8,9 +8,10 @@ Jᵀ G J of contacts with fixed bodies has the zeros of the mass matrix, so Newt
 
 A contact without a stiffness is as stiff as the step resolves: its impulse brings it to rest within a few steps,
 whatever its mass.  Its compliance follows from its own inertia.  The lighter of two bodies would then be too soft for
-the load of the heavier one, or for a squeeze.  So beyond its bearing, a speed that a contact which carries its own
-weight does not reach, it is firmer by `FIRMER`.  The program is first solved without that, in its own loop.  This is
-the solution if no contact is beyond its bearing.  Otherwise Newton's method continues from there, in further rounds.
+the load of the heavier one, or for a squeeze.  So a contact has a yield speed (``bearing``), which it does not reach
+under its own weight.  Beyond this speed it is stiffer by the factor `FIRMER`.  The program is first solved without this
+factor, in its own loop.  This is the solution if no contact exceeds its yield speed.  Otherwise Newton's method
+continues from there, in further rounds.
 
 Source: Castro, Permenter and Han, An unconstrained convex formulation of compliant contact, IEEE Transactions on
 Robotics 39(2), 2023; De Saxcé and Feng, The bipotential method, Mathematical and Computer Modelling 28, 1998 (duality
@@ -210,7 +211,7 @@ class ContactProgram:
 
     @property
     def has_bearings(self) -> bool:
-        """True if any contact has a bearing."""
+        """True if any contact has a yield speed."""
         return any(contact.bearing is not None for contact in self.contacts)
 
     @property
@@ -286,7 +287,7 @@ class ContactProgram:
         return result._replace(moved=moved, firmer=firmer)
 
     def is_overloaded(self, terms: Sequence[ContactTerms], rates: Scalars, slips: Scalars) -> Any:
-        """Return True if any contact is beyond its bearing."""
+        """Return True if any contact exceeds its yield speed."""
         result: Any = False
         for contact, term, c, slip in zip(self.contacts, terms, self._by_contact(rates), slips, strict=True):
             result = or_(result, is_beyond(contact, term, c, slip))
