@@ -52,7 +52,7 @@ print(json.dumps(found))
 
 
 def printed(code: str, *arguments: str) -> str:
-    """Return what Python code prints in a new process."""
+    """Return the output of Python code in a new process."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from helpers.language import ROOT, findings
+from helpers.language import CLAUSE_AS_OBJECT, ROOT, findings
 
 # Public names that are no nouns, by file: they stay, as users may write them.
 PUBLIC_NAMES = {
@@ -30,6 +30,12 @@ PUBLIC_NAMES = {
 @functools.cache
 def findings_in_source() -> list[str]:
     return [*findings(ROOT / "src")]
+
+
+def test_first_lines_that_announce_a_clause_are_found() -> None:
+    assert CLAUSE_AS_OBJECT.match("Return how far a step may move.")
+    assert CLAUSE_AS_OBJECT.match("Yield which elements are nonzero.")
+    assert not CLAUSE_AS_OBJECT.match("Return the distance by which a step may move.")
 
 
 def test_docstrings_begin_with_a_verb_or_a_noun() -> None:

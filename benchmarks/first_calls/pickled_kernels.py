@@ -132,7 +132,7 @@ def first_load(kernel: lw.Kernel, repeats: int = 5) -> FirstLoad:
 
 
 def shared_cache(processes: int = 8) -> SharedCompilation:
-    """Return what processes compile that start on an empty cache at the same time."""
+    """Return the compilations of processes that start on an empty cache at the same time."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "LINKWORK_CACHE": os.path.join(folder, "cache")}
         environment.pop("LINKWORK_EFFORT", None)

@@ -199,7 +199,7 @@ def _total(folder: str, name: str, those: Sequence[Row]) -> tuple[str, ...]:
 
 
 def summary(result: Sequence[Row]) -> str:
-    """Return how many files load, and how many robots equal those of other libraries."""
+    """Return the number of files that load, and of robots that equal those of other libraries."""
     _, _, files, loaded, share, moving, compared, equal, warned = totals(result)[-1]
     beside = " and ".join(dict.fromkeys(row.beside for row in result if row.beside)) or "no library"
     return (

@@ -110,7 +110,7 @@ def _tokens(text: str, draw: random.Random) -> str:
 
 
 def outcome(path: str) -> str:
-    """Return what reading a file gives: "robot", the code of an error, or "bad: ..." for what must not happen."""
+    """Return the outcome of reading a file: "robot", the code of an error, or "bad: ..." for a wrong outcome."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -21,7 +21,7 @@ __all__ = ["main", "measured", "read"]
 
 
 def read(path: Path, trusted: bool) -> str:
-    """Return what reading a file gives: "ok", or the class of the error and its code."""
+    """Return the outcome of reading a file: "ok", or the class of the error and its code."""
     import warnings
 
     import linkwork as lw

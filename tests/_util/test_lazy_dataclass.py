@@ -100,7 +100,7 @@ def examples(kind: type) -> list[Any]:
 
 
 def tried(function: Callable[[], Any]) -> Any:
-    """Return what a function returns, or its error."""
+    """Return the result of a function, or its error."""
     try:
         return function()
     except Exception as error:

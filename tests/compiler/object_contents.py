@@ -25,7 +25,7 @@ class ObjectContents:
 
 
 def contents_of(code: bytes) -> ObjectContents:
-    """Return what an ELF or Mach-O file of 64 bits refers to; names are without Mach-O's leading underscore."""
+    """Return the names to which an ELF or Mach-O file of 64 bits refers, without Mach-O's leading underscore."""
     if code[:4] == _ELF:
         return _of_elf(code)
     assert code[:4] == _MACH_O, code[:4]

@@ -59,7 +59,7 @@ def is_quick(kernel: lw.Kernel) -> bool:
 
 
 def tiers(folder: Path) -> list[str]:
-    """Return which tier each entry of the cache has."""
+    """Return the tier of each entry of the cache."""
     cache = disk_cache.Cache(folder, 1 << 30)
     facts = [cache.facts(path) for path, _ in cache.entries()]
     return sorted(fact.get("tier", "best") for fact in facts if fact is not None)

@@ -49,7 +49,7 @@ def missing_content(documents: Sequence[str], schema: Mapping[str, Kind], root: 
 def content_outcomes(
     text: str, read: Read, schema: Mapping[str, Kind], root: str, names: Sequence[str] = ()
 ) -> list[tuple[str, str, str, str]]:
-    """Return what changes of the content of a document do: kind of element, item, change, and outcome.
+    """Return the outcomes of changes of a document's content: kind of element, item, change, and outcome.
 
     `read` returns what it read and its report. Each number, switch and name of the document is changed alone; each
     empty element is removed; items that the schema ignores, and unknown ones, are inserted. `names` are further values

@@ -90,11 +90,11 @@ class Tab:
         return self.page.evaluate(script, argument)
 
     def wait_until(self, script: str, argument: Any = None) -> None:
-        """Return when a JavaScript expression is true."""
+        """Wait until a JavaScript expression is true."""
         self.page.wait_for_function(script, arg=argument)
 
     def settle(self) -> None:
-        """Return when the page has drawn what was changed before."""
+        """Wait until the page has drawn all earlier changes."""
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def screenshot(self, selector: str | None = None) -> np.ndarray:

@@ -32,6 +32,6 @@ def _draw_constants_of_source(is_drawn: bool) -> None:
 
 
 def examples(count: int) -> int:
-    """Return how many examples a run draws of a test: ``count`` in a whole run."""
+    """Return the number of examples that a run draws of a test: ``count`` in a whole run."""
     is_whole = settings().max_examples == _WHOLE.max_examples
     return count if is_whole else max(min(count, FEWEST), count // SHARE)

@@ -118,6 +118,12 @@ RETIRED_PHRASES = re.compile(
     r"|\bis asked for\b"
 )
 
+# A first line that announces a clause instead of the value: "Return how far" for "Return the distance".
+CLAUSE_AS_OBJECT = re.compile(
+    r"(?:Check|Compute|Decide|Determine|Emit|Print|Record|Return|Say|Set|Show|State|Store|Yield) "
+    r"(?:how|if|what|when|where|whether|which|why)\b"
+)
+
 
 def first_word(text: str) -> str:
     """Return the first word of a text in lower case, without markup."""
@@ -192,7 +198,7 @@ def findings_in_module(path: Path) -> Iterator[str]:
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 docstrings.add(first.value)
             line = (ast.get_docstring(node) or "").split("\n")[0]
-            if first_word(line) in CLAUSES:
+            if first_word(line) in CLAUSES or CLAUSE_AS_OBJECT.match(line):
                 yield f"{where}:{getattr(node, 'lineno', 1)}: docstring: {line[:80]!r}"
 
 

@@ -64,7 +64,7 @@ RESULTS: dict[type, Callable[[Any], Any]] = {
 
 
 def results_of(x: Any) -> list[Any]:
-    """Return what an object computes as lists and texts that compare to the bit."""
+    """Return the results of an object as lists and texts that compare to the bit."""
     return _plain(RESULTS[type(x)](x))
 
 

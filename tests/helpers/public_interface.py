@@ -46,7 +46,7 @@ class Field:
 
 
 def own_members(cls: type, public: dict[type, str]) -> dict[str, Any]:
-    """Return what a class defines, with what it inherits from private classes that no public base has, too."""
+    """Return the attributes that a class defines, or inherits from private classes that no public base has."""
     theirs = {base for base_class in cls.__mro__[1:] if base_class in public for base in base_class.__mro__}
     results: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
@@ -58,7 +58,7 @@ def own_members(cls: type, public: dict[type, str]) -> dict[str, Any]:
 
 
 def all_members(cls: type) -> dict[str, Any]:
-    """Return what a class defines or inherits from classes of linkwork."""
+    """Return the attributes that a class defines or inherits from classes of linkwork."""
     return own_members(cls, {})
 
 

@@ -82,7 +82,7 @@ def test_12_frame_acceleration_is_jacobian_rate_times_velocity_plus_jacobian_tim
 
 
 def angles(case: Case) -> np.ndarray:
-    """Return which coordinates are angles with the period 2π."""
+    """Return a mask of the coordinates that are angles with the period 2π."""
     values = np.zeros(case.tree.nq, dtype=bool)
     for i, body in enumerate(case.tree.bodies):
         periodic = [unit == "rad" and not hasattr(body.joint, "pitch") for unit in body.joint.q_units]

@@ -135,7 +135,7 @@ def _no_symlink(*_: Any, **__: Any) -> NoReturn:
 
 
 def _reason(message: str) -> str | None:
-    """Return what Wine lacks for a library that an error message names; None if it names none of them."""
+    """Return the reason why Wine cannot run a library that an error message names, or None."""
     return next(
         (why for name, why in LIBRARIES.items() if f"'{name}" in message or f" {name}, which is not" in message), None
     )

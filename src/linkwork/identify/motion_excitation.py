@@ -323,7 +323,7 @@ def excitation(
     friction: Friction = "smooth",
     bodies: Iterable[str] | None = None,
 ) -> Excitation:
-    """Return how well a motion determines the base parameters: a condition number, and values by parameter.
+    """Return the excitation of the base parameters by a motion: a condition number, and values by parameter.
 
     q (..., nq), v, a (..., nv): samples.  ``weights`` (nv,) are 1 / σ of the joint forces' noise [1/(N·m), 1/N], 1 by
     default; ``passive``, ``friction`` and ``bodies`` are those of `base_parameters`.  A motion that does not excite all

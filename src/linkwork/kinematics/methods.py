@@ -268,9 +268,9 @@ class JacobianMethods(RobotBase):
         """
 
     def sparsity(self, functions: Any) -> np.ndarray | dict[str, np.ndarray]:
-        """Return which elements of a function's result can be nonzero, as booleans of its shape.
+        """Return a mask of the elements of a function's result that can be nonzero, of its shape.
 
-        They hold for every configuration. ``functions`` is an argument of `compile`: ``("jacobian", "hand")``,
+        It holds for every configuration. ``functions`` is an argument of `compile`: ``("jacobian", "hand")``,
         ``"mass_matrix"``. For several functions, or one with several results, the result is a dict by name. False
         marks elements that are 0 for any inputs, such as columns of joints that do not move a frame, and zeros due to
         a joint's axis.

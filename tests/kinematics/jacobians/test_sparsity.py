@@ -14,7 +14,7 @@ FRAMED = ("jacobian", "position_jacobian", "jacobian_derivative", "configuration
 
 
 def evaluated(tree, request):
-    """Return where a function is nonzero in at least one of several states."""
+    """Return a mask of the elements of a function that are nonzero in at least one of several states."""
     name, *frame = request if isinstance(request, tuple) else (request,)
     q, v, a = state(tree, seed=1, size=6)
     arrays = {"jacobian_derivative": (q, v), "inverse_dynamics": (q, v, a)}.get(name, (q,))

@@ -315,7 +315,7 @@ def _symmetric(arrays: np.ndarray) -> np.ndarray:
 
 
 def _reason(arrays: Mapping[str, np.ndarray], discrete: bool) -> str:
-    """Return why a system has no regulator: an uncontrollable unstable mode, or one without cost or decay."""
+    """Return the reason why there is no regulator: an uncontrollable unstable mode, or one without cost or decay."""
     A, B, Q, R, N = (np.asarray(arrays[name], dtype=float) for name in ("A", "B", "Q", "R", "N"))
     n = len(A)
     scale = max(np.abs(A).max(), np.abs(B).max(), 1e-300)
