@@ -164,7 +164,7 @@ def selected(term: Any, partial: Any) -> Any:
 def push_forward(
     bundle: Forward, arguments: Sequence[Any], results: Sequence[Any], rows: Sequence[SparseRow]
 ) -> Sequence[SparseRow]:
-    """Return `MultiResult.push_forward`, masked in directions in which all derivatives of the arguments are."""
+    """Return `MultiResult.push_forward`, masked in the directions in which all arguments' derivatives are masked."""
     derivatives = bundle.push_forward(arguments, results, rows)
     terms: dict[Any, list[Any]] = {}
     for row in rows:

@@ -9,7 +9,7 @@ eliminated from it,
 After the last window, m more steps are eliminated.  Then the border is solved, and the steps by back substitution.
 
 For steps with many unknowns, fronts are eliminated in loops instead of unrolled code, whose size grows as the cube of a
-step's columns.  The front is then in memory, oldest step first, and so do the least-squares rows that windows add to it
+step's columns.  The front is then in memory, oldest step first, with the least-squares rows that windows add to it
 (`expr/linalg/frontal_elimination.py`).
 
 Source: Duff, Erisman and Reid, Direct Methods for Sparse Matrices, 2nd ed., 2017, chapter 11 (frontal methods).

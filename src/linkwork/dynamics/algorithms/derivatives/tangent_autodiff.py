@@ -96,7 +96,7 @@ def _in_reverse(
 
 
 def _is_long(tree: Tree) -> bool:
-    """Return True if so many velocities carry an average joint that reverse differentiation takes fewer operations."""
+    """Return True if joints are carried by so many others that reverse differentiation takes fewer operations."""
     carried: dict[int, int] = {}
     for i, p, body in tree.outward():
         carried[i] = carried.get(p, 0) + body.joint.nv
