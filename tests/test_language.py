@@ -32,7 +32,7 @@ def findings_in_source() -> list[str]:
     return [*findings(ROOT / "src")]
 
 
-def test_first_lines_that_announce_a_clause_are_found() -> None:
+def test_first_lines_that_announce_a_clause_are_listed() -> None:
     assert CLAUSE_AS_OBJECT.match("Return how far a step may move.")
     assert CLAUSE_AS_OBJECT.match("Yield which elements are nonzero.")
     assert not CLAUSE_AS_OBJECT.match("Return the distance by which a step may move.")
