@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.geometry.scene import Scene
-from linkwork.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Sphere
+from linkwork.shapes import Box, Capsule, Cylinder, DistanceField, Ellipsoid, HeightField, Sphere
 
 FAR = Scene().with_sphere("far", 0.1, (9.0, 0.0, 0.0)).with_shape("farther", Capsule(0.1, 0.1), (9.0, 1.0, 0.0))
 METHOD = {"collision_check": "sampled", "resolution": 0.01}
@@ -114,6 +114,24 @@ def test_segments_certified_against_distance_fields_contain_no_collision() -> No
     samples = swing.is_motion_free(q0, q1, scene, pairs=pairs, **METHOD)
     assert not (check.free & (samples.status == "colliding")).any()
     assert check.free.sum() > 60 and (check.status == "colliding").sum() > 60
+
+
+def test_segments_past_a_scaled_distance_field_are_certified_by_its_slope() -> None:
+    """The values of a ball of radius 0.1 m are 20 times its distances, so a step by the distance passes through it."""
+    ball = lw.Robot.build(
+        "ball",
+        lw.Link("ball", Sphere(0.05), mass=1.0),
+        lw.Joint.of(lw.joints.Translational(), name="free", parent="world", child="ball"),
+    )
+    grid = np.stack(np.meshgrid(*[np.linspace(-0.4, 0.4, 9)] * 3, indexing="ij"), axis=-1)
+    values = 20.0 * (np.linalg.norm(grid, axis=-1) - 0.1)
+    scene = Scene().with_distance_field("steep", DistanceField(values, 0.1))
+    y = np.array([0.0, 0.39])
+    q0, q1 = (np.stack([np.full(2, x), y, 0.0 * y], axis=1) for x in (-0.39, 3.0))
+    check, samples = (ball.is_motion_free(q0, q1, scene, **kwargs) for kwargs in ({}, METHOD))
+    assert samples.free.tolist() == check.free.tolist() == [False, True]
+    # at the middle of the first segment the value is near 20 m, more than the segment's length
+    assert float(ball.minimum_distance(0.5 * (q0 + q1)[0], scene)) > 3.4
 
 
 @pytest.mark.slow(every=5)

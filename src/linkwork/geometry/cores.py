@@ -115,11 +115,13 @@ class FieldCore:
 
     ``measure`` returns the signed distance to a bounded convex core.  A point cloud also has ``points``: it applies a
     function that returns the signed distance of one point to all points of the cloud, and returns the minimum.
+    ``slope`` bounds the change of the distance per displacement of points.
     """
 
     pose: Pose
     measure: Callable[[Core], SignedDistance]
     points: Callable[[Callable[[PointCore], SignedDistance]], SignedDistance] | None = None
+    slope: Any = 1.0
 
 
 Core: TypeAlias = (
@@ -158,6 +160,15 @@ def core_in(X: Pose | InversePose, core: Core) -> Core:
 def distance_in(X: Pose, result: SignedDistance) -> SignedDistance:
     """Transform a distance from the coordinates of b to those of a, by X_ab."""
     return replace(result, normal=X.rotation @ result.normal, on_a=X.point(result.on_a), on_b=X.point(result.on_b))
+
+
+def slope_between(a: Core, b: Core) -> Any:
+    """Return a bound on the change of two cores' distance per relative displacement: 1 without distance fields."""
+    result: Any = 1.0
+    for core in (a, b):
+        if isinstance(core, FieldCore):
+            result = result * core.slope
+    return result
 
 
 def chosen(condition: Any, yes: SignedDistance, no: SignedDistance) -> SignedDistance:

@@ -41,7 +41,7 @@ from linkwork.expr.arrays.symbol_array import array
 from linkwork.expr.control import cond, take, while_loop
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, floor, fmax, fmin, le, lt, sqrt, where
-from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore, SignedDistance
+from linkwork.geometry.cores import BoxCore, Core, FieldCore, PointCore, SegmentCore, SignedDistance, slope_between
 from linkwork.geometry.pairs import separation_once, signed_distance_once
 from linkwork.geometry.pairs.collision_query import with_planes_once
 from linkwork.geometry.pairs.pair_dispatch import is_closed_form
@@ -279,7 +279,7 @@ class _Gaps:
             if not motion:
                 return fmin(least, distance), back, forth
             if any(isinstance(row.solid.core, FieldCore) for row in (a, b)):  # no plane separates a field
-                always = fmax(distance - less, _TINY) / (speed + _TINY)
+                always = fmax(distance - less, _TINY) / (speed * slope_between(a.solid.core, b.solid.core) + _TINY)
                 return fmin(least, distance), fmin(back, always), fmin(forth, always)
             n = result.normal
             closing, spread = _normal_velocity(n, a, motion[2:8])
@@ -318,7 +318,7 @@ class _Gaps:
     def _is_near(self, state: tuple[Any, ...], a: SolidRow, b: SolidRow, motion: Scalars, margin: Any) -> Any:
         """Return True if a pair may have a smaller distance or shorter spans than the state."""
         least, back, forth = state
-        speed = motion[0] if motion else 0.0
+        speed = motion[0] * slope_between(a.solid.core, b.solid.core) if motion else 0.0
         between = b.anchor - a.anchor
         reach = a.reach + b.reach if margin is None else a.reach + b.reach + margin
         far = reach + fmax(least, self.margin + _SLACK + speed * fmax(back, forth))

@@ -107,7 +107,7 @@ def _kinds(shapes: Sequence[LinkShape]) -> list[SolidKind]:
 
 def _placed(index: int, shape: LinkShape, kind: SolidKind, X: Pose) -> PlacedShape:
     if type(shape.shape) in FIELDS:
-        field, values = field_row(shape.shape, X @ shape.placement)
+        field, values = field_row(shape.shape, X @ shape.placement, moves=shape.body != WORLD)
         return PlacedShape(index, shape.body, field, field.solid(values), values)
     alone = solid(shape.shape, Pose.identity())
     result = solid(shape.shape, X @ shape.placement)

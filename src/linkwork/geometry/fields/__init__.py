@@ -9,6 +9,7 @@ from linkwork._util.lazy_imports import public_names
 
 if TYPE_CHECKING:
     from linkwork.geometry.fields.distance_grid import Voxels as Voxels
+    from linkwork.geometry.fields.distance_grid import distance_slope as distance_slope
     from linkwork.geometry.fields.distance_grid import voxel_arrays as voxel_arrays
     from linkwork.geometry.fields.distance_grid import voxel_distance as voxel_distance
     from linkwork.geometry.fields.field_dispatch import FIELDS as FIELDS
@@ -35,7 +36,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = public_names(
         __name__,
         {
-            "linkwork.geometry.fields.distance_grid": "Voxels voxel_arrays voxel_distance",
+            "linkwork.geometry.fields.distance_grid": "Voxels distance_slope voxel_arrays voxel_distance",
             "linkwork.geometry.fields.field_dispatch": (
                 "FIELDS Field FieldKind distance_field distance_of_shapes field_distance field_row "
                 "is_bounded is_measured minimum_of"

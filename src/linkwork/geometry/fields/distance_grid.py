@@ -24,10 +24,10 @@ from linkwork.geometry.cores import (
     bounding_sphere,
 )
 from linkwork.geometry.unit_vectors import TINY
-from linkwork.shapes import DistanceField
+from linkwork.shapes import DistanceField, Shape
 from linkwork.spatial import Pose, Vec3
 
-__all__ = ["Voxels", "interpolated", "voxel_arrays", "voxel_distance"]
+__all__ = ["Voxels", "distance_slope", "interpolated", "voxel_arrays", "voxel_distance", "voxel_reach"]
 
 _ALONG = 8  # balls along a segment
 _ACROSS = 3  # balls along each edge of a box
@@ -94,6 +94,37 @@ def interpolated(field: Voxels, p: Vec3) -> tuple[Any, Vec3]:
     slope = (where(beyond, g * inner + x * outer, full)
              for g, x, full in zip(inside, away, gradient, strict=True))  # fmt: skip
     return where(beyond, apart, d), Vec3(*slope)
+
+
+def distance_slope(shape: Shape, *, moves: bool) -> float:
+    """Return a bound on the change of a shape's distances per displacement of its points and of the other shape's.
+
+    It is 1 except for distance fields, whose values between the grid's points change by up to √3 per displacement, and
+    more if they are no distances.  Values at points beyond the grid follow those on its faces, so they change faster if
+    the field ``moves``.
+    """
+    if not isinstance(shape, DistanceField):
+        return 1.0
+    values, squares = shape.values, 0.0
+    for axis, spacing in enumerate(shape.spacing):
+        largest = np.abs(np.diff(values, axis=axis)) / spacing
+        for across in {0, 1, 2} - {axis}:
+            low, high = (np.delete(largest, k, axis=across) for k in (-1, 0))
+            largest = np.maximum(low, high)
+        squares = squares + largest**2
+    result = max(1.0, float(np.sqrt(np.max(squares))))
+    if _lowest_on_faces(shape) < 0.0:  # beyond such a face the distance to the grid is added
+        result = float(np.hypot(1.0, result))
+    return result * (2.0 + float(np.abs(values).max()) / shape.origin_radius) if moves else result
+
+
+def voxel_reach(shape: DistanceField) -> float:
+    """Return the radius [m] of a sphere about a field's origin; beyond it values are at least the distance from it."""
+    return shape.origin_radius + max(0.0, -_lowest_on_faces(shape))
+
+
+def _lowest_on_faces(shape: DistanceField) -> float:
+    return min(float(np.take(shape.values, (0, -1), axis=axis).min()) for axis in range(3))
 
 
 def voxel_distance(field: Voxels, b: Solid) -> SignedDistance:

@@ -16,7 +16,7 @@ from linkwork._util.checked_arguments import public
 from linkwork.expr.scalar.float_limits import by_type
 from linkwork.expr.scalar.functions import and_, fabs, le, lt, where
 from linkwork.geometry.cores import FieldCore, PointCore, SignedDistance, Solid, chosen, core_in, distance_in
-from linkwork.geometry.fields.distance_grid import Voxels, voxel_arrays, voxel_distance
+from linkwork.geometry.fields.distance_grid import Voxels, distance_slope, voxel_arrays, voxel_distance, voxel_reach
 from linkwork.geometry.fields.height_field import Ground, ground_arrays, ground_distance
 from linkwork.geometry.fields.point_cloud import Cloud, cloud_arrays, cloud_distance, least_of_points
 from linkwork.geometry.pairs import signed_distance
@@ -59,14 +59,16 @@ class Field:
     reach: Callable[[Any], float]  # [m] radius of a sphere about a shape's origin that contains it
 
 
-def _reach(shape: Any) -> float:
-    return float(shape.origin_radius) * (1.0 + 1e-12)
-
+_ABOVE = 1.0 + 1e-12  # factor of a radius, which exceeds rounding
 
 FIELDS: Mapping[type[Shape], Field] = {
     HeightField: Field(ground_arrays, Ground, ground_distance, lambda shape: 0.0, lambda shape: EVERYWHERE),
-    PointCloud: Field(cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius, _reach),
-    DistanceField: Field(voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0, _reach),
+    PointCloud: Field(
+        cloud_arrays, Cloud, cloud_distance, lambda shape: shape.radius, lambda shape: _ABOVE * shape.origin_radius
+    ),
+    DistanceField: Field(
+        voxel_arrays, Voxels, voxel_distance, lambda shape: 0.0, lambda shape: _ABOVE * voxel_reach(shape)
+    ),
 }
 """Kind of field by type of shape."""
 
@@ -162,7 +164,7 @@ def _named(shape: Shape) -> str:
     return f"a {type(shape).__name__}"
 
 
-_HEAD = 15  # values before the arrays: there, reach, radius, and the pose
+_HEAD = 16  # values before the arrays: there, reach, radius, the pose, and the slope of distances
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class FieldKind(SolidKind):
     def solid(self, row: Sequence[Any]) -> SolidRow:
         """Return the field as a solid, over any scalar, from the values that describe it: pose, radii and arrays."""
         values = [*row]
-        x, y, z, p = (Vec3.of(values[k : k + 3]) for k in range(3, _HEAD, 3))
+        x, y, z, p = (Vec3.of(values[k : k + 3]) for k in range(3, _HEAD - 1, 3))
         pose = Pose(Rotation(x, y, z), p)
         arrays, start = {}, _HEAD
         for name, shape in self.arrays:
@@ -200,7 +202,9 @@ class FieldKind(SolidKind):
             array = np.empty(size, dtype=object)
             array[:] = values[start : start + size]
             arrays[name], start = array.reshape(shape), start + size
-        core = FieldCore(pose, lambda core: field_distance(self.core, arrays, pose, Solid(core)))
+        core = FieldCore(
+            pose, lambda core: field_distance(self.core, arrays, pose, Solid(core)), slope=values[_HEAD - 1]
+        )
         if self.core is PointCloud:
             core = replace(core, points=lambda measure: least_of_points(Cloud(**arrays), pose, measure))
         return SolidRow(values[0], values[1], Solid(core, values[2]))
@@ -212,11 +216,13 @@ class FieldKind(SolidKind):
     def placed(self, X: Pose, radius: Any, data: Sequence[Any]) -> Solid:
         """Return the field with the arrays ``data``, flattened into one sequence, at a pose and grown by a radius."""
         R = X.rotation
-        return self.solid([1.0, 0.0, radius, *R.x, *R.y, *R.z, *X.translation, *data]).solid
+        return self.solid([1.0, 0.0, radius, *R.x, *R.y, *R.z, *X.translation, 1.0, *data]).solid
 
 
-def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[Any]]:
-    """Return the kind of a field, and all values that describe it at a pose: radii, pose and arrays.
+def field_row(shape: Shape, X: Pose, *, moves: bool = False) -> tuple[FieldKind, list[Any]]:
+    """Return the kind of a field, and all values that describe it at a pose: radii, pose, slope and arrays.
+
+    The slope bounds the change of distances per displacement, of a field that rests or that ``moves``.
 
     A distance field is grown by its `error`.  Its distances are therefore lower bounds, if the values on the grid are
     exact.
@@ -225,7 +231,8 @@ def field_row(shape: Shape, X: Pose) -> tuple[FieldKind, list[Any]]:
     kind = FieldKind(type(shape), 0, tuple((name, array.shape) for name, array in arrays.items()))
     R = X.rotation
     radius = shape.error if isinstance(shape, DistanceField) else FIELDS[type(shape)].radius(shape)
-    head = [1.0, FIELDS[type(shape)].reach(shape) + radius, radius, *R.x, *R.y, *R.z, *X.translation]
+    reach, slope = FIELDS[type(shape)].reach(shape) + radius, distance_slope(shape, moves=moves)
+    head = [1.0, reach, radius, *R.x, *R.y, *R.z, *X.translation, slope]
     return kind, [*head, *(float(x) for array in arrays.values() for x in array.ravel())]
 
 

@@ -22,12 +22,12 @@ import numpy as np
 
 from linkwork._util.result import ReturnedValue
 from linkwork.collision.algorithms.displacement_bounds import pair_levers, twist_sizes
+from linkwork.geometry.fields import distance_slope
 from linkwork.model.collision_pairs import link_shapes
 from linkwork.model.tree import Tree
 from linkwork.motion.trajectory.time_polynomials import polynomials_of
 from linkwork.motion.trajectory.trajectory_extremes import bernstein, polynomial_extremes, twisting_extremes
 from linkwork.motion.trajectory.trajectory_segment import Section
-from linkwork.shapes import DistanceField, Shape
 
 __all__ = ["MotionClearance", "clearance_of"]
 
@@ -159,8 +159,8 @@ class _SectionBounds:
         indices = [(index[a], index[b] if k < self_pair_count else None) for k, (a, b) in enumerate(selection.names)]
         slides = self._slides(self.robot.tree)
         slopes = [
-            _slope(shapes[a].shape, True)
-            * (_slope(selection.scene[name].shape, False) if b is None else _slope(shapes[b].shape, True))
+            distance_slope(shapes[a].shape, moves=True)
+            * distance_slope(selection.scene[name].shape if b is None else shapes[b].shape, moves=b is not None)
             for (a, b), (_, name) in zip(indices, selection.names, strict=True)
         ]
         try:
@@ -226,25 +226,3 @@ def _velocity_bounds(section: Section) -> tuple[np.ndarray, np.ndarray, np.ndarr
                 )
             bounds[-1][:, joint.in_v] = np.abs(extremes).max(axis=0)
     return knots, bounds[0], bounds[1]
-
-
-def _slope(shape: Shape, moves: bool) -> float:
-    """Return a bound on the change of a shape's distances per displacement of its points and of the other shape's.
-
-    It is 1 except for distance fields.  Their values at points beyond the grid follow those on its faces, so they
-    change faster if the field ``moves``.
-    """
-    if not isinstance(shape, DistanceField):
-        return 1.0
-    values, squares = shape.values, 0.0
-    for axis, spacing in enumerate(shape.spacing):
-        largest = np.abs(np.diff(values, axis=axis)) / spacing
-        for across in {0, 1, 2} - {axis}:
-            low, high = (np.delete(largest, k, axis=across) for k in (-1, 0))
-            largest = np.maximum(low, high)
-        squares = squares + largest**2
-    result = max(1.0, float(np.sqrt(np.max(squares))))
-    faces = min(float(np.take(values, (0, -1), axis=axis).min()) for axis in range(3))
-    if faces < 0.0:  # beyond such a face the distance to the grid is added
-        result = float(np.hypot(1.0, result))
-    return result * (2.0 + float(np.abs(values).max()) / shape.origin_radius) if moves else result
