@@ -19,6 +19,7 @@ import pytest
 
 import linkwork as lw
 from helpers.row_format import ROWS
+from linkwork.cli import output
 from linkwork.cli.commands import COMMANDS, OTHER_NAMES, demo
 from linkwork.cli.files import written_lines
 from linkwork.cli.parser import CommandParser, WordForm
@@ -80,7 +81,7 @@ class TestUsage:
             ("pose arm6 --ee tool", "its name is --frame"),
             ("info arm6 --joints", "linkwork info lists joints, limits and links"),
             ("dynamics arm6 --gravity 0 0 down", "--gravity: expected a finite number, got 'down'"),
-            ("dynamics arm6 --gravity 0 0", "gravity: expected three numbers"),
+            ("dynamics arm6 --gravity 0 0", "--gravity: expected X Y Z, got 2 numbers"),
             ("dynamics arm6 --load tool 2", "its name is --payload"),
             ("dynamics arm6 --payload tool", "--payload: expected FRAME MASS or FRAME MASS X Y Z, got 'tool'"),
             ("dynamics arm6 --payload tol 2", "did you mean 'tool'"),
@@ -111,6 +112,7 @@ class TestUsage:
 
     def test_the_word_help_prints_the_help_of_a_command(self, linkwork):
         assert linkwork("help", "pose") == linkwork("pose", "--help")
+        assert linkwork("help", "check", "scene") == linkwork("check-scene", "--help")
         assert linkwork("help") == linkwork("--help")
 
     def test_option_version_prints_the_version_of_linkwork(self, linkwork):
@@ -509,3 +511,25 @@ class TestStreams:
         code = "import linkwork.cli.main, sys; print([m for m in ('pinocchio', 'scipy', 'jax') if m in sys.modules])"
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert ran.stdout == "[]\n"
+
+
+def test_errors_of_python_code_name_the_options_of_a_command(linkwork):
+    ran = linkwork("simulate", "double_pendulum", "--duration", "1e9min")
+    assert ran.code == 2 and ran.err.startswith("linkwork: error: --duration: expected at most"), ran
+    ran = linkwork("map", "double_pendulum", "--frame", "tip", "--samples", "10", "--voxel-size", "1e-6")
+    assert ran.code == 2 and "error: --voxel-size: expected at least some" in ran.err, ran
+    ran = linkwork("info", "double_pendulum", "--gravity", "0", "0")
+    assert ran.code == 2 and ran.err == "linkwork: error: --gravity: expected X Y Z, got 2 numbers\n"
+    for message, expected in (
+        ("plan: margin: too large", "--margin: too large"),
+        ("increase max_iterations, or 'max_iterations'", "increase --max-iterations, or 'max_iterations'"),
+        ("robot.max_iterations: x", "robot.max_iterations: x"),
+        ("margins: too many", "margins: too many"),
+    ):
+        assert output.with_options(message, {"margin", "max_iterations"}) == expected
+
+
+def test_lists_with_commas_after_units_are_no_decimal_commas(linkwork):
+    ran = linkwork("pose", "double_pendulum", "--frame", "tip", "--q", "90deg,0")
+    assert ran.code == 0 and ran.out == linkwork("pose", "double_pendulum", "--frame", "tip", "--q", "90deg", "0").out
+    assert linkwork("pose", "double_pendulum", "--frame", "tip", "--q", "90,0").code == 2

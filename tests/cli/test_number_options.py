@@ -97,3 +97,18 @@ def test_defaults_in_the_help_of_options_are_those_of_the_parser(command: str) -
         stated = re.search(r"\(default: (-?[\d.e-]+)\b", option.help or "")
         if stated and option.default is not None:
             assert float(stated[1]) == float(option.default), (option.option_strings, option.help)
+
+
+def test_numbers_of_options_have_units_of_their_kind() -> None:
+    simulated, planned, mapped = readers("simulate"), readers("plan"), readers("map")
+    assert simulated["--duration"]("100ms") == simulated["--duration"]("0.1") == 0.1
+    assert simulated["--dt"]("2ms") == 0.002 and planned["--time-limit"]("2min") == 120.0
+    assert planned["--time-limit"]("0.5h") == 1800.0 and simulated["--height"]("-5cm") == -0.05
+    assert mapped["--voxel-size"]("20mm") == 0.02
+    for read, text, expected in (
+        (simulated["--duration"], "100mm", "expected a number in s, got '100mm'"),
+        (simulated["--friction"], "1m", "expected a number without a unit, got '1m'"),
+        (simulated["--duration"], "-1ms", "expected a number >= 0, got '-1ms'"),
+    ):
+        with pytest.raises(argparse.ArgumentTypeError, match=re.escape(expected)):
+            read(text)

@@ -20,7 +20,7 @@ from linkwork import Robot, load
 from linkwork.cli.number_texts import number_of, words_of
 from linkwork.cli.output import BAD_MODEL, FAILED, USAGE, CommandError, Terminal, as_options, escaped, label, quantity
 from linkwork.cli.parser import FRAME_AND_NUMERIC, NUMERIC
-from linkwork.cli.values import pose_of, positive
+from linkwork.cli.values import pose_of, position_of, positive
 from linkwork.errors import Issue, ModelError, UnknownNameError
 from linkwork.model import WORLD
 from linkwork.shapes import Mesh
@@ -148,7 +148,7 @@ def robot_of(arguments: argparse.Namespace, terminal: Terminal) -> Robot:
             raise CommandError(USAGE, escaped(str(error))) from error
     if arguments.gravity is not None:
         try:
-            options["gravity"] = [number_of("--gravity", x) for x in words_of("--gravity", arguments.gravity)]
+            options["gravity"] = position_of("--gravity", arguments.gravity, "")
         except ValueError as error:
             raise CommandError(USAGE, escaped(str(error))) from error
     robot = _with_documents(read_robot(arguments.file, **options), arguments)

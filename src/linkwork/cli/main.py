@@ -28,6 +28,7 @@ from linkwork.cli.output import (
     as_options,
     escaped,
     issue_data,
+    with_options,
 )
 from linkwork.cli.parser import CommandParser
 from linkwork.errors import (
@@ -77,10 +78,11 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
 
         terminal.out.lines([*names_on_line(words[2:])])
         return 0
-    if words[:1] == ["help"]:
-        words = [*words[1:2], "--help"]
+    is_help = words[:1] == ["help"]
+    words = words[1:] if is_help else words
     if words[:2] == ["check", "scene"] and not os.path.exists("scene"):
         words = ["check-scene", *words[2:]]
+    words = [*words[:1], "--help"] if is_help else words
     parser = _parser(next((word for word in words if not word.startswith("-")), ""))
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         terminal.log.write(parser.format_usage())
@@ -96,7 +98,11 @@ def _run(words: Sequence[str], terminal: Terminal) -> int:
     if parsed.run is None:
         terminal.log.write(parser.format_help())
         return USAGE
-    code: int = parsed.run(parsed, terminal)
+    try:
+        code: int = parsed.run(parsed, terminal)
+    except CommandError as error:  # of Python code, about arguments that are options here
+        message = with_options(str(error), {*vars(parsed)} - {"file", "run"})
+        raise CommandError(error.code, message, error.issues, error.warnings) from error
     return code
 
 

@@ -1,6 +1,6 @@
 """Numbers in the arguments of commands, also with a unit: 90deg, 500mm, 60rpm.
 
-A unit after a number is converted to the SI unit of the value: rad, m, rad/s, m/s, kg.
+A unit after a number is converted to the SI unit of the value: rad, m, rad/s, m/s, kg, s.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["DEGREES", "UNITS", "is_number", "not_a_number", "number_of", "words_of"]
+__all__ = ["DEGREES", "UNITS", "in_si", "is_number", "not_a_number", "number_of", "words_of"]
 
 _DEGREE = math.pi / 180.0
 UNITS: Mapping[str, tuple[str, float]] = {
@@ -27,6 +27,10 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "mm/s": ("m/s", 0.001),
     "kg": ("kg", 1.0),
     "g": ("kg", 0.001),
+    "s": ("s", 1.0),
+    "ms": ("s", 0.001),
+    "min": ("s", 60.0),
+    "h": ("s", 3600.0),
 }
 """Units after numbers, each with the SI unit and the factor to it."""
 
@@ -34,7 +38,7 @@ _QUANTITY = re.compile(rf"(.*?[\d.])({'|'.join(sorted(map(re.escape, UNITS), key
 DEGREES = re.compile(r"[-+]?[\d.]+(deg(rees?)?|°)", re.IGNORECASE)
 """An angle in degrees, with any form of the unit."""
 
-_DECIMAL_COMMA = re.compile(r",\d")
+_DECIMAL_COMMA = re.compile(r"(^|\d),\d")
 _LAST = "0123456789."  # characters at the end of a number
 
 
@@ -57,19 +61,28 @@ def is_number(text: str) -> bool:
 
 def number_of(option: str, text: str, unit: str = "") -> float:
     """Return a finite number in SI units.  Raises ValueError, also for a unit other than that of the value."""
+    try:
+        result = in_si(text, unit)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+    if not math.isfinite(result):
+        raise ValueError(f"{option}: {not_a_number('a finite number', text)}")
+    return result
+
+
+def in_si(text: str, unit: str) -> float:
+    """Return a number in SI units; NaN for another text.  Raises ValueError for a unit other than ``unit``."""
     number, stated = _parts(text)
     try:
         result = float(number)
     except ValueError:
-        result = math.nan
-    if not math.isfinite(result):
-        raise ValueError(f"{option}: {not_a_number('a finite number', text)}")
+        return math.nan
     if not stated:
         return result
     kind, factor = UNITS[stated]
     if kind != unit:
         expected = f"a number in {unit}" if unit else "a number without a unit"
-        raise ValueError(f"{option}: expected {expected}, got {text!r}")
+        raise ValueError(f"expected {expected}, got {text!r}")
     return result * factor
 
 

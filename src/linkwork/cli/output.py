@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,22 @@ def as_options(message: str) -> str:
     for call, option in _CALLS.items():
         text = text.replace(call, option)
     return text
+
+
+_LEADING = re.compile(r"(?:[a-z_]+: )?([a-z]+(?:_[a-z]+)*)(?=[:\[])")
+_COMPOUND = re.compile(r"(?<![\w.'\"/-])([a-z]+(?:_[a-z]+)+)(?![\w.'\"(=/])")
+
+
+def with_options(message: str, names: Collection[str]) -> str:
+    """Return a message of Python code with options for the arguments in ``names``: ``--voxel-size`` for voxel_size.
+
+    These are the argument at the beginning, after which the function's name is left out, and words with underscores.
+    """
+
+    def option(match: re.Match[str]) -> str:
+        return f"--{match[1].replace('_', '-')}" if match[1] in names else match[0]
+
+    return _COMPOUND.sub(option, _LEADING.sub(option, message, count=1) if _LEADING.match(message) else message)
 
 
 def quantity(count: int, singular: str) -> str:

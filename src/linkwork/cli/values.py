@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from linkwork import Robot, pose
-from linkwork.cli.number_texts import is_number, not_a_number, number_of, words_of
+from linkwork.cli.number_texts import in_si, is_number, not_a_number, number_of, words_of
 from linkwork.cli.output import USAGE, CommandError, escaped, quantity
 from linkwork.cli.parser import NUMERIC
 from linkwork.errors import ModelError, UnknownNameError
@@ -64,17 +64,18 @@ def from_zero(text: str) -> int:
     return value
 
 
-def number_from(least: float, why: str = "") -> Callable[[str], float]:
+def number_from(least: float, why: str = "", *, unit: str = "") -> Callable[[str], float]:
     """Return a function that reads a finite number >= ``least`` (may be -inf), for the ``type`` of argparse.
 
-    ``why`` explains the bound in its error message.
+    ``why`` explains the bound in its error message.  ``unit`` is the SI unit, to which units after numbers are
+    converted.
     """
 
     def read(text: str) -> float:
         try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
+            value = in_si(text, unit)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
         if not (least <= value < math.inf and value > -math.inf):
             expected = f"a number >= {least:g}" if least > -math.inf else "a finite number"
             raise argparse.ArgumentTypeError(not_a_number(f"{expected}{why}", text))
@@ -147,9 +148,10 @@ def pose_of(option: str, texts: Sequence[str]) -> np.ndarray:
     return pose(values[:3], rpy=values[3:] if len(values) == 6 else None)
 
 
-def position_of(option: str, texts: Sequence[str]) -> np.ndarray:
-    """Return the position (3,) in the text of an option.  Raises ValueError."""
-    values = _values_of(option, texts, ("position",), ("m",) * 3)
+def position_of(option: str, texts: Sequence[str], unit: str = "m") -> np.ndarray:
+    """Return the position (3,) in the text of an option, or another vector with its SI unit.  Raises ValueError."""
+    key = "position" if unit == "m" else option.removeprefix("--").replace("-", "_")
+    values = _values_of(option, texts, (key,), (unit,) * 3)
     if values.shape != (3,):
         raise ValueError(f"{option}: expected X Y Z, got {_size(values)}")
     return values

@@ -58,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}-tolerance",
             metavar="X",
-            type=number_from(0.0),
+            type=number_from(0.0, unit=unit),
             help=f"tolerance of each axis [{unit}] (default: 1e-6)",
         )
     parser.add_argument("--max-iterations", metavar="N", type=positive, help="maximum iterations")
-    parser.add_argument("--time-limit", metavar="S", type=number_from(0.0), help="time limit [s]")
+    parser.add_argument("--time-limit", metavar="S", type=number_from(0.0, unit="s"), help="time limit [s]")
     add_limits(parser)
     add_files(parser, "write q (.json, .csv, .npz), or show the robot (.html, .glb, .png)")
     add_json(parser)

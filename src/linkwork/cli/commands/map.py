@@ -40,7 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", metavar="N", type=_count, default=1_000_000, help="number of samples, such as 1e8 (default: 1e6)"
     )
     parser.add_argument(
-        "--voxel-size", metavar="M", type=number_from(1e-6), default=0.05, help="side of a voxel [m] (default: 0.05)"
+        "--voxel-size",
+        metavar="M",
+        type=number_from(1e-6, unit="m"),
+        default=0.05,
+        help="side of a voxel [m] (default: 0.05)",
     )
     parser.add_argument(
         "--approach-axis",
@@ -62,7 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_scene(parser)
     parser.add_argument(
-        "--margin", metavar="M", type=number_from(0.0), default=0.0, help="smallest free distance [m] (default: 0)"
+        "--margin",
+        metavar="M",
+        type=number_from(0.0, unit="m"),
+        default=0.0,
+        help="smallest free distance [m] (default: 0)",
     )
     add_limits(parser)
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")

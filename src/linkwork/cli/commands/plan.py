@@ -79,7 +79,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a goal: FRAME X Y Z and, as in URDF, roll, pitch and yaw, 0 if omitted [m, rad], or @FILE; repeatable",
     )
     parser.add_argument(
-        "--margin", metavar="M", type=number_from(0.0), help="minimum clearance [m] (default: as the scene says, or 0)"
+        "--margin",
+        metavar="M",
+        type=number_from(0.0, unit="m"),
+        help="minimum clearance [m] (default: as the scene says, or 0)",
     )
     parser.add_argument(
         "--collision-check",
@@ -108,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", metavar="N", type=from_zero, default=0, help="seed of random numbers (default: 0)")
     parser.add_argument(
-        "--time-limit", metavar="S", type=number_from(0.0), default=5.0, help="time limit [s] (default: 5)"
+        "--time-limit", metavar="S", type=number_from(0.0, unit="s"), default=5.0, help="time limit [s] (default: 5)"
     )
     parser.add_argument(
         "--acceleration",

@@ -48,10 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="initial velocity: all of v, NAME=NUMBER for some, or @FILE (default: at rest)",
     )
     parser.add_argument(
-        "--duration", metavar="S", type=number_from(0.0), default=1.0, help="seconds of motion (default: 1)"
+        "--duration", metavar="S", type=number_from(0.0, unit="s"), default=1.0, help="seconds of motion (default: 1)"
     )
     parser.add_argument(
-        "--dt", metavar="S", type=number_from(1e-9), default=1e-3, help="time step [s] (default: 0.001)"
+        "--dt", metavar="S", type=number_from(1e-9, unit="s"), default=1e-3, help="time step [s] (default: 0.001)"
     )
     parser.add_argument(
         "--record-every", metavar="N", type=positive, default=1, help="steps between records (default: 1)"
@@ -86,7 +86,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--contacts", metavar="FRAME", nargs="+", default=[], help="frames whose origins touch the ground z = HEIGHT"
     )
     parser.add_argument(
-        "--height", metavar="M", type=number_from(-math.inf), default=0.0, help="height of the ground [m] (default: 0)"
+        "--height",
+        metavar="M",
+        type=number_from(-math.inf, unit="m"),
+        default=0.0,
+        help="height of the ground [m] (default: 0)",
     )
     parser.add_argument(
         "--friction", metavar="MU", type=number_from(0.0), default=0.8, help="friction coefficient (default: 0.8)"

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time",
         metavar="T",
-        type=number_from(-math.inf),
+        type=number_from(-math.inf, unit="s"),
         help="with --png: time of the pose (default: the whole motion)",
     )
     for name, about in _FILES.items():
