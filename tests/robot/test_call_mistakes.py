@@ -115,6 +115,8 @@ def test_named_configuration_is_returned_as_a_copy_and_others_are_refused() -> N
     assert "named 'home'; the robot has none; Robot.with_named_configuration" in message(
         lambda: ARM.configuration("home")
     )
+    joint_state = {"name": ["elbow"], "position": [0.5]}
+    assert "; dict(zip(message.name, message.position)) is that of" in message(lambda: robot.configuration(joint_state))
     assert "named 'bend'; did you mean 'bent'?" in message(lambda: robot.configuration("bend"))
     assert "base: expected None beside a name" in message(lambda: robot.configuration("bent", base=Q))
 

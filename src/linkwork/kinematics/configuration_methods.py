@@ -53,6 +53,9 @@ class ConfigurationMethods(RobotBase):
             return read_configuration(self, caller, "joints", joints)
         if not isinstance(joints, Mapping):
             raise TypeError(f"{caller}: joints: expected a dict of values by joint, or a name, got {joints!r:.80}")
+        if {"name", "position"} <= {*joints}:
+            remedy = "dict(zip(message.name, message.position)) is that of a message of ROS"
+            raise TypeError(f"{caller}: joints: expected a dict of values by joint; {remedy}")
         values = read_configuration(self, caller, "joints", joints)
         if base is None:
             return values
