@@ -56,6 +56,33 @@ def test_three_dimensional_axes_of_a_figure_have_equal_limits() -> None:
     assert right >= 4.0 and bottom <= -1.0 and top >= 2.0
 
 
+@pytest.mark.parametrize("size", [(0.22, 0.01, 0.005), (0.01, 0.22, 0.005)], ids=["wide", "tall"])
+def test_labels_of_flat_mechanisms_are_in_the_picture_and_clear_of_the_numbers(size) -> None:
+    """The mechanism moves in the plane of x and y, and is seen along z."""
+    bar = lw.Robot.build(
+        "bar",
+        lw.Link("base"),
+        lw.Link("bar", lw.shapes.Box(size), mass=1.0),
+        lw.Joint.of(lw.joints.Revolute((0, 0, 1)), name="hinge", parent="base", child="bar"),
+    )
+    axes = bar.plot([0.05])
+    figure = axes.figure
+    figure.set_dpi(60.0)
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    box = figure.bbox
+    labels = [axis.label.get_window_extent(renderer) for axis in (axes.xaxis, axes.yaxis)]
+    numbers = []
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        numbers += [t.label1.get_window_extent(renderer) for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
+    assert len(numbers) > 4 and axes.get_zlabel() == ""
+    for extent in (*labels, *numbers):
+        assert box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0 and extent.y1 <= box.y1
+    assert not any(label.overlaps(number) for label in labels for number in numbers)
+    plt.close(figure)
+
+
 # Machado, Oliveira and Fernandes 2009, severity 1: linear RGB as seen without cones for long, medium and short waves
 BLINDNESS = {
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],

@@ -60,9 +60,11 @@ _STRIP = 0.06  # height of the strip that is shaded beyond a limit, relative to 
 _CHARACTER = 3.7  # [points] mean width of a character of a note
 _NOTES = "linkwork notes"  # name of the text object
 _MAX_INTERVALS = 5  # between ticks of the longest axis in space
-_Z_LABEL = 8.0  # [points] from the ticks of z to its label
+_LABEL, _Z_LABEL, _TICK = 4.0, 8.0, 3.5  # [points] from ticks to labels of x and y, and of z, and from axes to ticks
+_LABEL_OFFSET, _TICK_OFFSET = 21.0, 8.0  # [points] that matplotlib adds to these, in units of the box across the axis
 _OWN_LABEL = re.compile(r"_child\d+")  # of artists without a label
 _ROOM = (0.01, 0.02, 0.92, 0.96)  # of axes in space: matplotlib's layout does not count the label of z
+_FLAT_ROOM = (0.08, 0.07, 0.87, 0.89)  # of axes seen along one of their directions: nor those of the others
 _GRID = {"color": "0.92", "linewidth": 0.6}
 
 
@@ -266,6 +268,26 @@ def equal_scales(axes: Any) -> None:
         if len(axis.get_ticklocs()):  # an axis along the view has none
             count = max(round(_MAX_INTERVALS * extent / max(extents)), 1)
             axis.set_major_locator(MaxNLocator(count, steps=[1, 2, 5, 10]))
+    _move_labels_of_flat_view(axes, extents)
+
+
+def _move_labels_of_flat_view(axes: Any, extents: Sequence[float]) -> None:
+    """Place labels of axes that are seen along one of their directions, which has no ticks, as in a square picture.
+
+    matplotlib's distances of labels are shares of the box across the axis, so labels overlap beside a narrow box.
+    """
+    shown = [k for k, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)) if len(axis.get_ticklocs())]
+    if len(shown) != 2:
+        return
+    engine = axes.figure.get_layout_engine()
+    if engine is not None and engine.get().get("rect") == _ROOM:
+        engine.set(rect=_FLAT_ROOM)
+    largest = max(extents[k] for k in shown)
+    for k, across in (shown, shown[::-1]):
+        factor = largest / extents[across]
+        axis = (axes.xaxis, axes.yaxis, axes.zaxis)[k]
+        axis.labelpad = factor * ((_LABEL, _LABEL, _Z_LABEL)[k] + _LABEL_OFFSET) - _LABEL_OFFSET
+        axis.set_tick_params(pad=factor * (_TICK + _TICK_OFFSET) - _TICK_OFFSET)
 
 
 def share_scale(axes: Any) -> None:
