@@ -108,3 +108,12 @@ def test_inertias_far_from_physical_are_refused():
     assert findings.errors[0].code == "INERTIA_NOT_PSD" and "inertia=" not in str(findings.errors[0].hint)
     _, findings = checked(Symmetric3.diagonal(1.0, 1.0, 4.0), nearest=False)
     assert [issue.code for issue in findings.warnings] == ["INERTIA_TRIANGLE"]
+
+
+def test_every_inertia_that_violates_the_triangle_inequality_alone_has_a_replacement():
+    """Moments (0, 0, c) are the farthest of these: second moments (c, c, -c) / 2, so 1 / sqrt(3) away."""
+    rod = Symmetric3.diagonal(0.0, 0.0, 3e-6)
+    assert nearest_physical(rod)[1] == pytest.approx(3.0**-0.5) and nearest_physical(rod)[1] > MAX_INERTIA_CHANGE
+    inertia, findings = checked(rod)
+    assert not findings.errors and [issue.code for issue in findings.warnings] == ["INERTIA_NEAREST"]
+    assert inertia == Inertia.at_center(1.0, Vec3(0.1, 0.0, 0.0), nearest_physical(rod)[0])

@@ -165,6 +165,21 @@ def test_load_uses_the_nearest_physical_inertia_on_request():
     assert loaded(arm(), inertia="nearest") == loaded(arm())
 
 
+def test_multiples_of_the_robots_own_inertias_are_accepted_and_others_checked():
+    with pytest.warns(ModelWarning, match="the largest exceeds the sum of the others"):
+        given = loaded(arm(IMPOSSIBLE))
+    (own,) = given.parameters("inertia:b").values()
+    heavier = given.with_parameters({"inertia:b": 1.2 * own})
+    np.testing.assert_allclose(heavier.mass_matrix([0.3]), 1.2 * given.mass_matrix([0.3]), rtol=1e-12)
+    changed = own + np.eye(10)[9]
+    with pytest.raises(
+        ValueError, match=r"own, which load\(path, inertia=\"nearest\"\) repairs"
+    ):
+        given.with_parameters({"inertia:b": changed})
+    with pytest.raises(ValueError, match="unphysical inertial parameters"):
+        given.with_parameters({"inertia:b": -own})
+
+
 def test_robots_can_be_loaded_without_inertias_for_kinematics():
     loaded_robot = loaded(arm(FAR), inertia="ignore")
     assert loaded_robot.tree.inertias_ignored and loaded_robot.report.repairs == ()

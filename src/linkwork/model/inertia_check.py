@@ -57,8 +57,9 @@ def check_inertial(
     """Return the inertia about the link's origin of a mass [kg] at ``center`` [m], after checks.
 
     ``about`` is the rotational inertia about the centre of mass [kg m²], in the link's axes; ``shapes`` are the link's
-    shapes.  With ``nearest``, an impossible rotational inertia is replaced by the nearest possible one, if that is
-    within `MAX_INERTIA_CHANGE`.  None means that the user has no such choice, and hints do not mention it.
+    shapes.  With ``nearest``, an impossible rotational inertia is replaced by the nearest possible one; one with a
+    negative eigenvalue only if that is within `MAX_INERTIA_CHANGE`.  None means that the user has no such choice, and
+    hints do not mention it.
 
     Errors: MASS_NEGATIVE, INERTIA_NOT_PSD, INERTIA_FAR, NOT_FINITE, MAGNITUDE (values beyond `LARGEST`).  Warnings:
     MAGNITUDE (values beyond `SUSPICIOUS`), MASS_ZERO, INERTIA_TRIANGLE, INERTIA_NEAREST, INERTIA_UNITS, COM_FAR.
@@ -112,7 +113,7 @@ def _possible(findings: Findings, where: Location, mass: float, about: Symmetric
     if negative:
         message = f"inertia is not positive semi-definite: its eigenvalues are {_rounded(moments)} kg m²"
     replacement, distance = nearest_physical(about)
-    if nearest and distance <= MAX_INERTIA_CHANGE:
+    if nearest and (distance <= MAX_INERTIA_CHANGE or not negative):  # a violated triangle inequality is at most 58 %
         message += (
             f"; (ixx, ixy, ixz, iyy, iyz, izz) = ({_rounded(about.elements())}) in the link's axes is replaced by the "
             f"nearest possible inertia, ({_rounded(replacement.elements())}), {100.0 * distance:.3g} % away"

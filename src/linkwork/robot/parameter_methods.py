@@ -170,6 +170,7 @@ def _with_passive(joint: Joint, values: dict[str, Any]) -> Joint:
 
 
 _FILE_ROUNDING = 1e-5  # relative rounding of six digits in files
+_SAME = 1e-12  # relative difference of equal inertial parameters
 
 
 class ParameterMethods(ResistanceMethods):
@@ -275,14 +276,22 @@ def _checked_values(tree: Tree, p: Parameter, value: Any) -> np.ndarray:
         return np.array([*unit_axis(array.tolist(), f"{_CALLER}: {p}", "direction")])
     if p.kind == "inertia":
         for k, (x, known) in enumerate(zip(array.reshape(-1, 10), nominal.reshape(-1, 10), strict=True)):
-            reasons = () if np.array_equal(x, known) else explain(x, tolerance=_FILE_ROUNDING)
+            reasons = () if _is_multiple(x, known) else explain(x, tolerance=_FILE_ROUNDING)
             if reasons:
                 body = "" if p.name else f": row {k}, body {tree.bodies[k].name!r}"
+                is_own = bool(explain(known, tolerance=_FILE_ROUNDING))
+                own = ', and so are the robot\'s own, which load(path, inertia="nearest") repairs' if is_own else ""
                 raise ValueError(
-                    f"{_CALLER}: {p}{body}: unphysical inertial parameters: {'; '.join(reasons)}; "
+                    f"{_CALLER}: {p}{body}: unphysical inertial parameters{own}: {'; '.join(reasons)}; "
                     f"linkwork.parameters.from_log_cholesky always returns physical inertias"
                 )
     return array
+
+
+def _is_multiple(x: np.ndarray, known: np.ndarray) -> bool:
+    """Return True if inertial parameters (10,) are a positive multiple of the robot's own, which were accepted."""
+    factor = x[0] / known[0] if known[0] > 0.0 else 1.0
+    return factor > 0.0 and bool((np.abs(x - factor * known) <= _SAME * np.abs(x)).all())
 
 
 def _check_own_links(before: Tree, after: Tree) -> None:
